@@ -24,7 +24,7 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
     match words {
         ["gateway", ..] => gateway(words),
         ["agents", rest @ ..] => agents::run(rest),
-        _ => Err("`bench gateway` and `bench agents` are known; see `cargo bench` for the rest"
+        _ => Err("`bench gateway` and `bench agents` are known; see `cargo bench -p foxwedge-testkit` for the rest"
             .to_owned()),
     }
 }
@@ -56,11 +56,11 @@ impl Programs {
     /// would get features of its libraries that it does not have when it is built for users.
     fn build(asked: &Asked) -> Result<Programs, String> {
         let here = env::current_exe().map_err(|error| error.to_string())?;
-        let built = here.parent().and_then(|debug| debug.parent()).map(|all| all.join("release"));
+        let built = here.parent().and_then(|debug| debug.parent()).map(|all| all.join("dist"));
         let built = built.ok_or("nobody knows where cargo builds")?;
-        cargo(&["build", "--release", "--package", "foxwedge-bench", "--bins"])?;
+        cargo(&["build", "--profile", "dist", "--package", "foxwedge-bench", "--bins"])?;
         if asked.foxwedge.is_none() && asked.wants_stage() {
-            cargo(&["build", "--release", "--package", "foxwedge"])?;
+            cargo(&["build", "--profile", "dist", "--package", "foxwedge"])?;
         }
         let program = |name: &str| built.join(format!("{name}{}", env::consts::EXE_SUFFIX));
         Ok(Programs {
@@ -119,7 +119,7 @@ fn measure(
 
 /// How a session is found again, without a network.
 fn sessions() -> Outcome {
-    cargo(&["bench", "--profile", "release", "--package", "foxwedge-bench", "--bench", "matching"])
+    cargo(&["bench", "--profile", "dist", "--package", "foxwedge-bench", "--bench", "matching"])
 }
 
 fn cargo(words: &[&str]) -> Outcome {

@@ -51,7 +51,7 @@ fn run_steps(scope: TestScope, steps: &mut StepTimes) -> Outcome {
     if scope == TestScope::Developer {
         return Ok(());
     }
-    let suites: [(&str, fn(&[&str]) -> Outcome); 7] = [
+    let suites: [(&'static str, AcceptanceSuite); 7] = [
         ("sdks", sdks::run),
         ("clients", clients::run),
         ("console", console::run),
@@ -77,6 +77,9 @@ fn tests(variables: &[(&str, &str)]) -> Outcome {
     }
     cargo(&arguments, variables)
 }
+
+/// A suite that takes its own options.
+type AcceptanceSuite = fn(&[&str]) -> Outcome;
 
 /// How long each step took.
 #[derive(Default)]

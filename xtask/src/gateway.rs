@@ -4,7 +4,7 @@
 //! Agents and SDKs of OpenAI, Anthropic and others then hold whole conversations with it, in their
 //! own format and across formats, whole and as streams: with tools, with reasoning, with a broken
 //! history, with errors, with streams that break off. What they got is compared with what the model
-//! says. The clients run in `gateway-acceptance/`; where they cannot be installed, that is said.
+//! says. The clients run in `acceptance/gateway/`; where they cannot be installed, that is said.
 
 mod client;
 mod job;

@@ -14,7 +14,7 @@ use std::{
 
 use foxwedge_core::{Format, Profile, rules};
 use foxwedge_testkit::{
-    laws::{self, Breach, Options, SessionAgent, Tally},
+    laws::{self, LawBreach, LawOptions, LawTally, SessionAgent},
     runs,
 };
 
@@ -50,7 +50,7 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
 
 /// What was asked for.
 struct Asked {
-    options: Options,
+    options: LawOptions,
     threads: u64,
     laws: Laws,
     /// Violations that are shown in full.
@@ -92,7 +92,7 @@ impl Laws {
         }
     }
 
-    fn campaign(self, options: &Options) -> Tally {
+    fn campaign(self, options: &LawOptions) -> LawTally {
         match self {
             Laws::Repair => laws::campaign(options),
             Laws::Compaction => laws::compaction::campaign(options),
@@ -108,7 +108,7 @@ impl Laws {
 impl Asked {
     fn read(words: &[&str]) -> Result<Asked, String> {
         let threads = thread::available_parallelism().map_or(1, |count| count.get() as u64);
-        let options = Options { cases: 0, ..Options::default() };
+        let options = LawOptions { cases: 0, ..LawOptions::default() };
         let mut asked = Asked { options, threads, laws: Laws::Repair, shown: SHOWN };
         let mut words = words.iter();
         while let Some(&name) = words.next() {
@@ -176,10 +176,10 @@ fn in_release(words: &[&str]) -> Outcome {
 }
 
 /// Spreads the seeds over threads. The tally does not depend on how they are spread.
-fn spread(asked: &Asked) -> Tally {
+fn spread(asked: &Asked) -> LawTally {
     let total = asked.options.cases;
     let next = AtomicU64::new(0);
-    let whole = Mutex::new(Tally::default());
+    let whole = Mutex::new(LawTally::default());
     thread::scope(|scope| {
         for _ in 0..asked.threads {
             scope.spawn(|| {
@@ -188,7 +188,7 @@ fn spread(asked: &Asked) -> Tally {
                     if start >= total {
                         break;
                     }
-                    let part = asked.laws.campaign(&Options {
+                    let part = asked.laws.campaign(&LawOptions {
                         seed: asked.options.seed + start,
                         cases: PORTION.min(total - start),
                         ..asked.options.clone()
@@ -220,7 +220,7 @@ fn progress(done: u64, total: u64, violations: usize) {
 }
 
 /// What the campaign saw, as a table.
-fn table(tally: &Tally) -> String {
+fn table(tally: &LawTally) -> String {
     let mut text = String::new();
     let mut row = |name: &str, count: u64| {
         let _ = writeln!(text, "{name:<32} {count:>12}");
@@ -242,7 +242,7 @@ fn table(tally: &Tally) -> String {
 }
 
 /// A violation, and how to see it again.
-fn told(breach: &Breach, asked: &Asked) -> String {
+fn told(breach: &LawBreach, asked: &Asked) -> String {
     let case = &breach.case;
     let mut replay = format!("cargo xtask laws --cases 1 --seed {}", case.seed);
     if asked.laws != Laws::Repair {

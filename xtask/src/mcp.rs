@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The folder of the pinned list.
-const PINS: &str = "mcp-acceptance";
+const PINS: &str = "acceptance/mcp";
 /// Where the tests look for the servers.
 const VARIABLE: &str = "FOXWEDGE_MCP_SERVERS";
 

@@ -3,8 +3,8 @@
 //! Every fixture is converted into every other format by the binary, and the official SDKs of that
 //! format read the result: whole and in awkward pieces, plainly and by their own helpers. What they
 //! understood is compared with what the fixture says. The fixtures themselves are read, too, so that
-//! a wrong fixture is not taken for a wrong conversion. The SDKs run in `sdk-acceptance/read.py` and
-//! `sdk-acceptance/read.mjs`; where they cannot be installed, that is said and the rest goes on.
+//! a wrong fixture is not taken for a wrong conversion. The SDKs run in `acceptance/sdk/read.py` and
+//! `acceptance/sdk/read.mjs`; where they cannot be installed, that is said and the rest goes on.
 
 mod fixture;
 mod convert;
@@ -34,7 +34,7 @@ use reader::{Job, Language};
 pub(crate) const VARIABLE: &str = "FOXWEDGE_SDKS";
 
 /// The folder of the scripts and of the pinned lists.
-const SCRIPTS: &str = "sdk-acceptance";
+const SCRIPTS: &str = "acceptance/sdk";
 
 /// Reads everything, prints what was understood, and fails if anything was not as it should be.
 pub(crate) fn run(words: &[&str]) -> Outcome {

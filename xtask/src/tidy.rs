@@ -4,6 +4,7 @@ mod arrows;
 mod pure;
 mod rules;
 mod source;
+mod names;
 mod prose;
 
 use crate::{Outcome, generate, workspace};
@@ -26,6 +27,7 @@ pub(crate) fn run() -> Outcome {
         ("pure crates", pure::check(&files)),
         ("rules, their pages and cases", rules::check(&files)),
         ("source files", source::check(&files)),
+        ("type names", names::check(&files)),
         ("what documents name", prose::check(&files)),
         ("generated files", generate::outdated(&files)),
     ];

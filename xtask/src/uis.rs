@@ -3,7 +3,7 @@
 //! Runs of every kind are encoded for AG-UI, the AI SDK and ACP, and the official clients read the
 //! result: whole and in awkward pieces. What they understood is compared with what happened. Some
 //! streams have a fault planted in them, such as an end that was left out, which the clients must
-//! find. The clients run in `ui-acceptance/read.mjs`; where they cannot be installed, that is said.
+//! find. The clients run in `acceptance/ui/read.mjs`; where they cannot be installed, that is said.
 
 mod scene;
 mod run;

@@ -12,8 +12,8 @@ export const ABOUT = {
   agents: ["claude-code", "codex", "gemini-cli", "neovate", "cline"],
   rules: [
     { code: "FW101", name: "unanswered-call", summary: "a call that nobody answered" },
-    { code: "FW102", name: "orphan-answer", summary: "an answer without its call" },
-    { code: "FW103", name: "displaced-answer", summary: "an answer apart from its call" },
+    { code: "FW102", name: "orphan-result", summary: "an answer without its call" },
+    { code: "FW103", name: "displaced-result", summary: "an answer apart from its call" },
   ],
   limits: { feed: 2000, minutes: 720 },
 };
@@ -289,7 +289,7 @@ export function plan() {
       {
         index: 1,
         code: "FW103",
-        name: "displaced-answer",
+        name: "displaced-result",
         summary: "an answer apart from its call",
         strategy: "recover",
         word: "recovered",

@@ -1,4 +1,4 @@
-//! The machine between one client's conversation and one agent.
+//! The state machine between one client conversation and one agent.
 
 mod pending_call;
 mod calls;
@@ -17,151 +17,151 @@ use call_assembler::CallAssembler;
 use calls::PendingCalls;
 use reply_buffer::{EventBuffer, LastReply};
 
-/// Something that happens to a conversation.
+/// An input of the bridge.
 #[derive(Clone, PartialEq, Debug)]
 pub enum BridgeInput {
-    /// The client asks: from now on there is somebody to reply to. If there is somebody already,
-    /// the answer is a [`Fault`] `agent_busy` for the newcomer, and the earlier reply goes on.
+    /// The client sends a request and waits for a reply. If it already waits for one, the new
+    /// request gets a [`BridgeError`] `agent_busy`, and the earlier reply goes on.
     Request(RequestTail),
-    /// The agent tells something.
+    /// An event of the agent.
     AgentEvent(AgentEvent),
-    /// A person decides about a question, by its ticket.
+    /// A person decides a permission request or question, by its ticket.
     Decided {
-        /// The question.
+        /// The ticket of the question.
         ticket: String,
         /// The decision.
         decision: PermissionDecision,
     },
-    /// The calls that the client was told of have waited for too long. Each of them gets an error
-    /// as its answer, and the agent goes on; what it says is kept for the next request. Nothing
-    /// changes while a client waits for a reply.
+    /// The calls handed to the client have waited too long. Each of them gets an error as its
+    /// result, and the agent goes on; its output is buffered for the next request. Ignored while
+    /// a client waits for a reply.
     TimedOut,
-    /// The client is gone before its reply has ended, or somebody stops the run.
+    /// The client disconnected before its reply ended, or the run was stopped.
     Stop,
-    /// The agent is gone, in words: how it ended.
+    /// The agent process has ended; the text describes how.
     Died(String),
 }
 
-/// Something that is to be done.
+/// An output of the bridge.
 #[derive(Clone, PartialEq, Debug)]
 pub enum BridgeOutput {
-    /// Tell the agent.
+    /// Send this to the agent.
     Command(AgentCommand),
-    /// Tell the client: an event of an Anthropic stream.
+    /// Send this event of an Anthropic stream to the client.
     StreamEvent(Value),
-    /// The reply is whole. The client hears nothing more until it asks again.
+    /// The reply is complete. The client receives nothing more until its next request.
     End,
-    /// There is no reply, or it cannot go on. The client hears nothing more until it asks again.
+    /// There is no reply, or it cannot go on. The client receives nothing more until its next
+    /// request.
     Fail(BridgeError),
-    /// Something for the record of the run.
+    /// A note for the record of the run.
     Note(BridgeNote),
-    /// The agent is of no use any more: end its process.
+    /// The agent cannot be used any more: end its process.
     Kill,
 }
 
-/// Why there is no reply.
+/// Why a request has no reply.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BridgeError {
-    /// The status of an HTTP reply.
+    /// HTTP status of the reply.
     pub status: u16,
-    /// A word for machines: `agent_died`, `agent_failed`, `unknown_call`, `nothing_new`,
-    /// `agent_busy`, `stopped`.
+    /// Error code: `agent_died`, `agent_failed`, `unknown_call`, `nothing_new`, `agent_busy`,
+    /// `stopped`.
     pub code: &'static str,
-    /// For people.
+    /// Readable message.
     pub message: String,
 }
 
-/// Something for the record of the run.
+/// A note for the record of the run.
 #[derive(Clone, PartialEq, Debug)]
 pub enum BridgeNote {
-    /// A tool of the agent's own is at work: never the client's business.
+    /// The agent started one of its own tools. The client does not see it.
     AgentToolStarted(ClientToolCall),
-    /// It is done.
+    /// The tool ended.
     AgentToolEnded {
         /// The id of the call.
         call: String,
         /// Whether it failed.
         error: bool,
     },
-    /// A person is asked.
+    /// The agent asks a person.
     PermissionRequested(PermissionRequest),
-    /// The question has an answer, or none is wanted any more.
+    /// The question was decided or withdrawn.
     PermissionClosed {
-        /// The question.
+        /// The ticket of the question.
         ticket: String,
         /// `None`: it was withdrawn.
         decision: Option<PermissionDecision>,
     },
-    /// An answer that was of no use: `unknown`, `duplicate` or `late`, and the id of its call.
+    /// An unused tool result: `unknown`, `duplicate` or `late`, and the id of its call.
     Ignored(&'static str, String),
-    /// The client did not answer this call in time.
+    /// The client sent no result for this call in time.
     TimedOut(String),
 }
 
-/// What would become of a request: [`Talk::check`].
+/// The predicted outcome of a request: [`AgentBridge::check`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RequestCheck {
-    /// Why it would be refused.
+    /// Why it would be rejected.
     pub fault: Option<BridgeError>,
-    /// Answers that would be of no use: why (`unknown`, `duplicate` or `late`), and the id.
+    /// Results that would be ignored: the reason (`unknown`, `duplicate` or `late`) and the id.
     pub ignored: Vec<(&'static str, String)>,
 }
 
-/// What a conversation is doing.
+/// The phase of a conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BridgePhase {
-    /// The agent has nothing to do.
+    /// The agent is idle.
     Idle,
     /// The client waits for a reply.
     Replying,
-    /// The agent waits for answers, and nobody is there.
+    /// The agent waits for tool results, and no client is connected.
     Waiting,
-    /// The agent works, and nobody is there.
+    /// The agent works, and no client is connected.
     Unattended,
     /// The agent is gone.
     Dead,
 }
 
-/// The machine. Every input is allowed in every phase.
+/// The state machine. Every input is allowed in every phase.
 ///
-/// What it keeps is bounded by the calls that are open, and a megabyte of what was said.
+/// Its memory is limited to the open calls and about a megabyte of buffered output.
 #[derive(Debug, Default)]
 pub struct AgentBridge {
     agent: BridgedAgentState,
     client: ClientPresence,
-    /// The agent goes on by itself: the first request brings it nothing.
+    /// The agent continues by itself: the first request has nothing new for it.
     resumed: bool,
-    /// The agent says when it has nothing to do; the end of a turn means nothing then.
+    /// The agent reports when it is idle, so the end of a turn means nothing.
     reports_idle: bool,
-    /// Something was heard since the agent got its last prompt: before that, an end is the end of
-    /// something older.
+    /// An event arrived since the last prompt. Before that, an end belongs to an earlier turn.
     has_new_events: bool,
-    /// A text was said in this turn.
+    /// The model wrote text in this turn.
     has_text: bool,
-    /// How many calls a reply may tell.
+    /// Maximum number of calls in a reply.
     call_limit: usize,
-    /// The agent ended its turn, and the client believes that answers are still wanted.
+    /// The agent ended its turn, but the client still owes it tool results.
     abandoned: bool,
-    /// Calls timed out, and the client has not heard what the agent made of that.
+    /// Calls timed out, and the client has not seen how the agent continued.
     has_unseen_timeout: bool,
-    /// The message that is being said.
+    /// The message that is being streamed.
     message: Option<CallAssembler>,
     /// The id of the last message.
     message_id: Option<String>,
     calls: PendingCalls,
-    /// Calls of the agent's own tools that are at work.
+    /// Running calls of the agent's own tools.
     agent_calls: Vec<String>,
     permission_requests: Vec<PermissionRequest>,
-    /// What a person said, behind answers that the agent does not want yet.
+    /// User content that must wait for tool results the agent has not requested yet.
     prompt: Vec<Value>,
     merger: MessageMerger,
-    /// What was said while nobody listened.
+    /// Output that arrived while no client was connected.
     buffer: EventBuffer,
     last_reply: LastReply,
     out: Vec<BridgeOutput>,
 }
 
-/// What the agent does.
+/// State of the agent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum BridgedAgentState {
     #[default]
@@ -170,7 +170,7 @@ enum BridgedAgentState {
     Gone,
 }
 
-/// Whether somebody waits for a reply.
+/// Whether a client waits for a reply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum ClientPresence {
     #[default]
@@ -179,21 +179,21 @@ enum ClientPresence {
 }
 
 impl AgentBridge {
-    /// A conversation with an agent that was just started. `resumed`: it goes on by itself with
-    /// what its session file says, and the first request brings it nothing.
+    /// Creates the bridge to a new agent. `resumed`: the agent continues by itself from its session
+    /// file, and the first request has nothing new for it.
     pub fn new(resumed: bool) -> AgentBridge {
         let agent = if resumed { BridgedAgentState::Working } else { BridgedAgentState::Idle };
         AgentBridge { agent, resumed, call_limit: usize::MAX, ..AgentBridge::default() }
     }
 
-    /// Something happens: what is to be done, in order.
+    /// Applies an input and returns the outputs in order.
     pub fn step(&mut self, input: BridgeInput) -> Vec<BridgeOutput> {
         match input {
             BridgeInput::Request(tail) => self.take_request(tail),
-            BridgeInput::AgentEvent(heard) => match self.agent {
+            BridgeInput::AgentEvent(event) => match self.agent {
                 BridgedAgentState::Gone => {}
                 BridgedAgentState::Idle | BridgedAgentState::Working => {
-                    self.apply_agent_event(heard)
+                    self.apply_agent_event(event)
                 }
             },
             BridgeInput::Decided { ticket, decision } => self.apply_decision(&ticket, decision),
@@ -217,7 +217,7 @@ impl AgentBridge {
         std::mem::take(&mut self.out)
     }
 
-    /// What it is doing.
+    /// The current phase.
     pub fn phase(&self) -> BridgePhase {
         match (self.agent, self.client) {
             (BridgedAgentState::Gone, ClientPresence::Absent | ClientPresence::Waiting) => {
@@ -236,29 +236,29 @@ impl AgentBridge {
         }
     }
 
-    /// Calls that the client was told of and has not answered, in call order. The agent may have
-    /// done without some of the answers meanwhile; the client does not know that.
+    /// Calls that the client has received and not answered, in call order. The agent may have
+    /// stopped waiting for some of them without the client's knowledge.
     pub fn open_calls(&self) -> Vec<&ClientToolCall> {
         self.calls.open().collect()
     }
 
-    /// What would become of a request. Nothing changes.
+    /// Predicts the outcome of a request. Changes nothing.
     pub fn check(&self, tail: &RequestTail) -> RequestCheck {
         self.predict_request(tail)
     }
 
-    /// Whether the agent went on without the client, whose next request hears of it.
+    /// Whether the agent continued after a timeout that the client has not seen yet.
     pub fn has_unseen_timeout(&self) -> bool {
         self.has_unseen_timeout
     }
 
-    /// Questions that nobody has answered.
+    /// Open permission requests and questions.
     pub fn permission_requests(&self) -> Vec<&PermissionRequest> {
         self.permission_requests.iter().collect()
     }
 
-    fn push_command(&mut self, order: AgentCommand) {
-        self.out.push(BridgeOutput::Command(order));
+    fn push_command(&mut self, command: AgentCommand) {
+        self.out.push(BridgeOutput::Command(command));
     }
 
     fn push_note(&mut self, note: BridgeNote) {
@@ -271,7 +271,7 @@ impl AgentBridge {
         }
     }
 
-    /// Tells the client, or keeps it until there is one.
+    /// Sends events to the client, or buffers them until there is one.
     fn send_events(&mut self, events: Vec<Value>) {
         for event in events {
             match self.client {
@@ -303,7 +303,7 @@ impl AgentBridge {
         self.client = ClientPresence::Absent;
     }
 
-    /// The client did not answer in time.
+    /// Closes the calls that the client did not answer in time.
     fn time_out_calls(&mut self) {
         if self.client == ClientPresence::Waiting || self.agent == BridgedAgentState::Gone {
             return;
@@ -319,7 +319,7 @@ impl AgentBridge {
         self.send_to_agent();
     }
 
-    /// Ends the reply with a fault, if somebody waits for one.
+    /// Ends the reply with an error, if a client waits.
     fn fail(&mut self, status: u16, code: &'static str, message: String) {
         if self.client == ClientPresence::Waiting {
             self.out.push(BridgeOutput::Fail(BridgeError { status, code, message }));
@@ -329,7 +329,7 @@ impl AgentBridge {
         }
     }
 
-    /// The agent is of no use any more: the next request goes on from what the client knows.
+    /// Ends the agent. The next request starts from the client's history.
     fn kill_agent(&mut self) {
         self.out.push(BridgeOutput::Kill);
         self.reset();
@@ -345,11 +345,12 @@ impl AgentBridge {
     }
 
     fn apply_decision(&mut self, ticket: &str, decision: PermissionDecision) {
-        let Some(at) = self.permission_requests.iter().position(|ask| ask.ticket == ticket) else {
+        let Some(at) = self.permission_requests.iter().position(|request| request.ticket == ticket)
+        else {
             return;
         };
-        let ask = self.permission_requests.remove(at);
-        self.push_command(AgentCommand::Decide { request: ask, decision: decision.clone() });
+        let request = self.permission_requests.remove(at);
+        self.push_command(AgentCommand::Decide { request, decision: decision.clone() });
         self.push_note(BridgeNote::PermissionClosed {
             ticket: ticket.to_owned(),
             decision: Some(decision),
@@ -357,8 +358,8 @@ impl AgentBridge {
     }
 
     fn withdraw_requests(&mut self) {
-        for ask in std::mem::take(&mut self.permission_requests) {
-            self.push_note(BridgeNote::PermissionClosed { ticket: ask.ticket, decision: None });
+        for request in std::mem::take(&mut self.permission_requests) {
+            self.push_note(BridgeNote::PermissionClosed { ticket: request.ticket, decision: None });
         }
     }
 }

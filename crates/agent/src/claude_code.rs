@@ -1,8 +1,8 @@
 //! Claude Code: its `stream-json` pipe, its control channel, its session files.
 //!
-//! The client's tools are served over the control channel, as a tool server that the agent believes
-//! to have in its own process. What a client says is text: it never becomes a command of the agent
-//! (`/compact`) nor a file of this machine (`@path`).
+//! The client's tools are served over the control channel, as an in-process MCP server of the
+//! agent. Client content is text only: it never becomes a command of the agent (`/compact`) or a
+//! file of this machine (`@path`).
 
 use std::path::PathBuf;
 
@@ -19,28 +19,28 @@ mod session_file;
 
 pub use pipe::ClaudeCodePipe;
 
-/// The name of the tool server. The model sees `mcp__client__NAME`.
+/// Name of the MCP server. The model sees `mcp__client__NAME`.
 const SERVER: &str = "client";
 
-/// What stands before the client's names of tools.
+/// Prefix of the client's tool names.
 const PREFIX: &str = "mcp__client__";
 
-/// The agent's tool that asks people.
+/// The agent's tool for questions to people.
 const QUESTIONS: &str = "AskUserQuestion";
 
-/// How Claude Code is used.
+/// Configuration of Claude Code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ClaudeCode {
-    /// Where it keeps its state: `CLAUDE_CONFIG_DIR`, or `.claude` in the home folder.
+    /// State folder: `CLAUDE_CONFIG_DIR`, or `.claude` in the home folder.
     pub state: PathBuf,
-    /// Tools of its own that it may use, as it names them; none as a rule.
+    /// Its own tools that it may use, by its names; usually none.
     pub tools: Vec<String>,
     /// `--permission-mode`.
     pub permissions: Option<String>,
-    /// Without the user's own settings, hooks, plugins and memory (`--bare`). Of its own tools only
-    /// `Bash`, `Edit` and `Read` are left then: it cannot ask questions.
+    /// Runs without the user's settings, hooks, plugins and memory (`--bare`). Of its own tools
+    /// only `Bash`, `Edit` and `Read` remain, so it cannot ask questions.
     pub bare: bool,
-    /// Whether people may be asked: permissions, and questions of the agent.
+    /// Whether it may ask people for permissions and answers.
     pub may_ask: bool,
 }
 
@@ -49,17 +49,17 @@ impl AgentLauncher for ClaudeCode {
         "claude-code"
     }
 
-    fn launch(&self, wish: LaunchSpec<'_>) -> AgentLaunch {
-        let protocol = ClaudeCodePipe::new(self, wish.body);
-        let (records, prompt) = session_file::split_history(wish.body, protocol.names());
-        let mut arguments = self.arguments(wish.model);
+    fn launch(&self, spec: LaunchSpec<'_>) -> AgentLaunch {
+        let protocol = ClaudeCodePipe::new(self, spec.body);
+        let (records, prompt) = session_file::split_history(spec.body, protocol.names());
+        let mut arguments = self.arguments(spec.model);
         let mut files = Vec::new();
         if records.is_empty() {
-            arguments.extend(["--session-id".to_owned(), wish.session.to_owned()]);
+            arguments.extend(["--session-id".to_owned(), spec.session.to_owned()]);
         } else {
-            arguments.extend(["--resume".to_owned(), wish.session.to_owned()]);
-            let path = session_file::session_path(&self.state, wish.folder, wish.session);
-            files.push((path, session_file::write_session_file(&records, &wish)));
+            arguments.extend(["--resume".to_owned(), spec.session.to_owned()]);
+            let path = session_file::session_path(&self.state, spec.folder, spec.session);
+            files.push((path, session_file::write_session_file(&records, &spec)));
         }
         let environment = environment(prompt.is_none());
         AgentLaunch { arguments, environment, files, protocol: Box::new(protocol), prompt }
@@ -67,8 +67,8 @@ impl AgentLauncher for ClaudeCode {
 }
 
 impl ClaudeCode {
-    /// The arguments that do not depend on the history. None of them grows with what the client
-    /// sends: instructions and tools go over the pipe.
+    /// The arguments that do not depend on the history. Their size does not depend on the client:
+    /// instructions and tools go over the pipe.
     fn arguments(&self, model: Option<&str>) -> Vec<String> {
         let mut arguments: Vec<String> = [
             "-p",
@@ -78,7 +78,7 @@ impl ClaudeCode {
             "stream-json",
             "--verbose",
             "--include-partial-messages",
-            // What clients say is not left on this machine.
+            // Client content must not remain on this machine.
             "--no-session-persistence",
             "--strict-mcp-config",
             "--mcp-config",
@@ -88,7 +88,7 @@ impl ClaudeCode {
         let servers = json!({"mcpServers": {SERVER: {"type": "sdk", "name": SERVER}}});
         arguments.push(servers.to_string());
         arguments.extend(["--tools".to_owned(), self.own_tools().join(",")]);
-        // The server's name alone stands for all its tools.
+        // The server name alone allows all its tools.
         arguments.extend(["--allowedTools".to_owned(), format!("mcp__{SERVER}")]);
         if self.bare {
             arguments.push("--bare".to_owned());
@@ -105,7 +105,7 @@ impl ClaudeCode {
         arguments
     }
 
-    /// Its own tools; the one that asks people among them, if people may be asked.
+    /// Its own tools, including the one for questions if it may ask people.
     fn own_tools(&self) -> Vec<&str> {
         let mut tools: Vec<&str> = self.tools.iter().map(String::as_str).collect();
         if self.may_ask && !tools.contains(&QUESTIONS) && !tools.contains(&"default") {
@@ -115,20 +115,20 @@ impl ClaudeCode {
     }
 }
 
-/// The variables it is started with. `resumed`: it goes on by itself with what its file says.
+/// Environment variables. `resumed`: the agent continues by itself from its session file.
 fn environment(resumed: bool) -> Vec<(String, String)> {
     let mut variables = vec![
-        // The only sure sign that it is done.
+        // The only reliable sign that it is idle.
         ("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS", "1"),
-        // Else `@path` in a client's words reads that file of this machine.
+        // Otherwise `@path` in client text reads that file of this machine.
         ("CLAUDE_CODE_DISABLE_ATTACHMENTS", "1"),
-        // A client may take days to answer a call.
+        // A client may take days to return a tool result.
         ("MCP_TOOL_TIMEOUT", "2000000000"),
-        // Else only some of many calls are wanted at a time.
+        // Otherwise only some of many parallel calls are requested at a time.
         ("CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY", "1000"),
-        // Else a long answer goes to a file that the model never sees.
+        // Otherwise a long result goes to a file that the model never sees.
         ("MAX_MCP_OUTPUT_TOKENS", "100000000"),
-        // The history is the client's: nothing of it is put away without its knowledge.
+        // The history belongs to the client: nothing may be removed without its knowledge.
         ("DISABLE_AUTO_COMPACT", "1"),
         ("ENABLE_TOOL_SEARCH", "false"),
         ("DISABLE_AUTOUPDATER", "1"),

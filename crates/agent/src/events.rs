@@ -1,132 +1,132 @@
-//! What agents tell and what they are told, whatever their kind.
+//! Events of agents and commands to them, for all kinds of agents.
 
 use serde_json::Value;
 
-/// Something an agent tells.
+/// An event of an agent.
 #[derive(Clone, PartialEq, Debug)]
 pub enum AgentEvent {
-    /// It is ready for a prompt.
+    /// The agent is ready for a prompt.
     Ready,
-    /// A piece of what its model says, as an event of an Anthropic stream (`message_start`,
-    /// `content_block_start`, `content_block_delta`, `content_block_stop`, `message_delta`,
-    /// `message_stop`). Only the main conversation; calls of the client's tools have the client's
-    /// names; a call of a tool of the agent's own is a block of type `agent_tool_use`.
+    /// Model output, as an event of an Anthropic stream (`message_start`, `content_block_start`,
+    /// `content_block_delta`, `content_block_stop`, `message_delta`, `message_stop`). Only of the
+    /// main conversation. Calls of client tools have the client's names; a call of one of the
+    /// agent's own tools is a block of type `agent_tool_use`.
     StreamEvent(Value),
-    /// It waits for the answer to a call of a client's tool. The call may have been said already,
-    /// or be still to come.
+    /// The agent requests the result of a client tool call. The call may have been streamed
+    /// already or may follow.
     ToolResultWanted {
-        /// Names the wish in [`Order::Answer`].
+        /// Identifies the request in [`AgentCommand::ToolResult`].
         ticket: String,
-        /// The id of the call, if the agent says it.
+        /// The id of the call, if the agent sends it.
         call: Option<String>,
         /// The client's name of the tool.
         name: String,
         /// The arguments.
         arguments: Value,
     },
-    /// It no longer wants the answer to a wish or a question.
+    /// The agent withdraws a tool result request or a question.
     Withdrawn {
-        /// Of the wish.
+        /// The ticket of the request.
         ticket: String,
     },
-    /// A call has an answer in the agent's own history, whoever gave it.
+    /// A call has a result in the agent's own history, from any source.
     CallClosed {
         /// The id of the call.
         call: String,
-        /// Whether the answer says that it failed.
+        /// Whether the result is an error.
         error: bool,
     },
-    /// It asks a person.
+    /// The agent asks a person.
     PermissionRequested(PermissionRequest),
-    /// A turn of the agent has ended; it may go on by itself.
+    /// A turn of the agent has ended; it may continue by itself.
     TurnEnded {
-        /// What went wrong, if something did.
+        /// The failure, if there was one.
         failure: Option<TurnFailure>,
-        /// What it said last, for agents that do not say it in pieces.
+        /// The final text, for agents that do not stream it.
         text: Option<String>,
-        /// Whether it says that it goes on with something that waits.
+        /// Whether the agent reports queued work.
         more: bool,
     },
-    /// It has nothing to do and waits for a prompt. Agents that never say so are done when they
-    /// say [`Heard::Ended`] without more.
+    /// The agent is idle and waits for a prompt. Agents that never report this are idle after
+    /// [`AgentEvent::TurnEnded`] without `more`.
     Idle,
-    /// A line that nobody understands.
+    /// A line that could not be read.
     Unreadable,
 }
 
-/// A question to a person.
+/// A permission request or question to a person.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PermissionRequest {
-    /// Names it in [`Order::Decide`].
+    /// Identifies it in [`AgentCommand::Decide`].
     pub ticket: String,
-    /// The id of the call it is about, if the agent says it.
+    /// The id of its call, if the agent sends it.
     pub call: Option<String>,
-    /// The agent's name of the tool.
+    /// The tool name that the agent uses.
     pub tool: String,
-    /// What the tool would be given.
+    /// The input of the tool.
     pub input: Value,
-    /// What is asked.
+    /// Kind of the request.
     pub kind: PermissionKind,
 }
 
-/// What a person is asked.
+/// Kind of a permission request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PermissionKind {
     /// Whether a tool may run.
     Permission,
-    /// Questions with answers to choose from: `input` has them.
+    /// Multiple-choice questions; `input` holds them.
     Questions,
 }
 
-/// What a person says.
+/// The decision of a person.
 #[derive(Clone, PartialEq, Debug)]
 pub enum PermissionDecision {
-    /// It may, perhaps with another input.
+    /// Allowed, optionally with a changed input.
     Allow {
-        /// The input to use; the one that was asked about if not told.
+        /// The input to use; `None` keeps the requested one.
         input: Option<Value>,
     },
-    /// Answers to [`AskKind::Questions`]: from the text of each question to its answer.
+    /// Answers to [`PermissionKind::Questions`]: maps the text of each question to its answer.
     Answers(serde_json::Map<String, Value>),
-    /// It may not.
+    /// Denied.
     Deny {
-        /// Why, in words for the model.
+        /// The reason, for the model.
         message: String,
     },
 }
 
-/// What went wrong with an agent's turn.
+/// Why a turn of an agent failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TurnFailure {
-    /// The status its provider answered with, if it says so.
+    /// The HTTP status of its provider, if known.
     pub status: Option<u16>,
-    /// In words, without secrets; may be long.
+    /// Readable message without secrets; may be long.
     pub message: String,
-    /// Whether somebody stopped it: that is no failure.
+    /// Whether it was stopped on request, which is not a failure.
     pub stopped: bool,
 }
 
-/// Something an agent is told.
+/// A command to an agent.
 #[derive(Clone, PartialEq, Debug)]
 pub enum AgentCommand {
-    /// A person says something: blocks as Anthropic spells the content of a user message.
+    /// A user message: content blocks in Anthropic's format.
     Prompt(Vec<Value>),
-    /// The answer to a wish: blocks of text and images, as Anthropic spells them.
+    /// A requested tool result: text and image blocks in Anthropic's format.
     ToolResult {
-        /// Of the wish.
+        /// The ticket of the request.
         ticket: String,
-        /// What it says.
+        /// Content blocks.
         content: Vec<Value>,
-        /// Whether it says that the tool failed.
+        /// Whether the tool failed.
         error: bool,
     },
-    /// What a person decided about [`Heard::Asks`].
+    /// The decision on [`AgentEvent::PermissionRequested`].
     Decide {
         /// The question.
         request: PermissionRequest,
         /// The decision.
         decision: PermissionDecision,
     },
-    /// Stop what you are doing; stay.
+    /// Stop the current work, but keep running.
     Interrupt,
 }

@@ -1,4 +1,4 @@
-//! How an agent of some kind is started for a conversation.
+//! Starts an agent for a conversation.
 
 use std::path::PathBuf;
 
@@ -6,32 +6,32 @@ use serde_json::Value;
 
 use crate::AgentProtocol;
 
-/// What a conversation wants of an agent that is to be started.
+/// What the conversation requires of a new agent.
 #[derive(Clone, Copy, Debug)]
 pub struct LaunchSpec<'a> {
-    /// A sound request in Anthropic's format: `system`, `tools`, `messages`.
+    /// A valid request in Anthropic's format: `system`, `tools`, `messages`.
     pub body: &'a Value,
-    /// The model to ask for; the agent's own choice if not told.
+    /// The model to use; `None` leaves the choice to the agent.
     pub model: Option<&'a str>,
-    /// A fresh UUID: the agent's name of the session.
+    /// A new UUID: the agent's session id.
     pub session: &'a str,
-    /// The folder the agent works in, without links in its path.
+    /// The working folder, with symbolic links resolved.
     pub folder: &'a str,
     /// Milliseconds since 1970.
     pub now: u64,
 }
 
-/// Everything that is needed to start one.
+/// Everything needed to start an agent.
 pub struct AgentLaunch {
     /// The arguments of the command.
     pub arguments: Vec<String>,
-    /// Variables that are set for it, beside those it may see.
+    /// Additional environment variables.
     pub environment: Vec<(String, String)>,
-    /// Files to write before it starts, private to the owner, and to remove when it is gone.
+    /// Files to write before the start, readable by the owner only, and to remove afterwards.
     pub files: Vec<(PathBuf, String)>,
-    /// How it is spoken to.
+    /// The pipe protocol.
     pub protocol: Box<dyn AgentProtocol>,
-    /// What it is told first; `None` if it goes on by itself with what its files say.
+    /// The first prompt; `None` if the agent continues by itself from its session file.
     pub prompt: Option<Vec<Value>>,
 }
 
@@ -40,6 +40,6 @@ pub trait AgentLauncher: Send + Sync {
     /// Its name in configurations.
     fn name(&self) -> &'static str;
 
-    /// How one is started for a conversation.
-    fn launch(&self, wish: LaunchSpec<'_>) -> AgentLaunch;
+    /// Prepares the start of an agent for a conversation.
+    fn launch(&self, spec: LaunchSpec<'_>) -> AgentLaunch;
 }

@@ -1,10 +1,10 @@
-//! A live agent as a model: what a client asks for over HTTP becomes orders to an agent that is
-//! running, and what the agent does becomes replies to the client, call by call.
+//! Serves a running agent as a model: converts client requests into commands to the agent, and
+//! agent events into replies to the client, call by call.
 //!
-//! Pure. [`Talk`] is the machine between one client's conversation and one agent: inputs in,
-//! outputs out, no clock, no process, no pipe. A *kind* of agent is a [`Protocol`]: lines of its
-//! pipe to [`Heard`], [`Order`]s to lines. A new kind is one file. The engine starts processes,
-//! carries lines, and decides nothing.
+//! This crate does no I/O. [`AgentBridge`] is the state machine between one client conversation
+//! and one agent: inputs in, outputs out, without clock, process or pipe. An [`AgentProtocol`]
+//! converts the lines of one kind of agent to [`AgentEvent`]s and [`AgentCommand`]s to lines. The
+//! engine starts processes and carries lines.
 
 mod request_tail;
 mod merge;
@@ -26,21 +26,21 @@ pub use merge::{MergedHistory, merge_history};
 pub use request_tail::{ClientToolCall, ClientToolResult, RequestTail};
 pub use tool_names::ToolNameTable;
 
-/// How one kind of agent is spoken to. It keeps what its own handshakes need and nothing else.
+/// The pipe protocol of one kind of agent. It keeps only the state that the protocol needs.
 pub trait AgentProtocol: Send {
     /// The lines to send before anything else.
     fn begin(&mut self) -> Vec<String>;
 
-    /// One line of the agent's output, without its line end: what it tells, and the lines to send
-    /// back at once. Never fails: a line that cannot be read is [`Heard::Noise`].
+    /// Reads one line of output, without its line end. Returns the events in it and the lines to
+    /// send back at once. Never fails: an unreadable line is [`AgentEvent::Unreadable`].
     fn read_line(&mut self, line: &[u8]) -> (Vec<AgentEvent>, Vec<String>);
 
-    /// Nothing was heard for a while, although a wish is open and a message has not ended: what that
-    /// means. Some agents say nothing when their provider breaks off.
+    /// Called after a period without output while a tool result is requested and a message is
+    /// open. Some agents print nothing when their provider breaks off.
     fn on_silence(&mut self) -> Vec<AgentEvent> {
         Vec::new()
     }
 
-    /// The lines that carry an order.
-    fn encode_command(&mut self, order: AgentCommand) -> Vec<String>;
+    /// Encodes a command as lines.
+    fn encode_command(&mut self, command: AgentCommand) -> Vec<String>;
 }

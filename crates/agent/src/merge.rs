@@ -1,5 +1,5 @@
-//! One valid order out of what the client says and what the agent knows: a client that answered some
-//! of several calls was told the others once more, and repeats that.
+//! Merges the client's history with open calls. A client that answered only some of several calls
+//! received the others again, and its history repeats them.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -7,7 +7,7 @@ use std::{
 };
 
 use foxwedge_core::{Format, MessageLayout};
-use foxwedge_dialect::{
+use foxwedge_formats::{
     OutlineOptions, OutlinedDocument, ReadError,
     model::{CallPairs, ContentPart, ModelHistory, ModelMessage, ModelRole, PartIndex, decode},
     read,
@@ -21,36 +21,38 @@ use crate::ClientToolCall;
 pub struct MergedHistory {
     /// The request without the turns that list open calls once more; `None` if there are none.
     pub body: Option<String>,
-    /// Calls of the last turn that nothing answers, if nobody said anything behind it but answers.
+    /// Open calls of the last turn, if only tool results follow it.
     pub open: Vec<ClientToolCall>,
-    /// Messages of the model that list these calls, by their place in the list: behind each of them
-    /// the conversation may go on with the answers. None if no call is open.
+    /// Indexes of the assistant messages that list these calls. The conversation may continue with
+    /// results after each of them. Empty if no call is open.
     pub listed: Vec<usize>,
-    /// How many messages there are up to the last of the model: what is behind them is new.
+    /// Number of messages up to the last assistant message; everything after them is new.
     pub known_messages: usize,
-    /// Answers behind the last message of the model to calls that nobody made.
+    /// Ids of tool results after the last assistant message that match no call.
     pub unknown: Vec<String>,
 }
 
-/// Takes out what lists open calls once more: answers then belong to the turn that listed them
-/// first. Which call is open, the engine's pairing says ([`foxwedge_dialect::canon::Pairs`]).
+/// Removes turns that repeat open calls, so that results belong to the turn that listed the calls
+/// first. [`CallPairs`] decides which calls are open.
 ///
 /// # Errors
 /// If the text is not JSON, or holds no list of messages of that format.
-pub fn merge_history(source: &str, wire: Format) -> Result<MergedHistory, ReadError> {
-    let reading = read(source, wire, OutlineOptions::default())?;
-    let history = decode(source, wire)?;
+pub fn merge_history(source: &str, format: Format) -> Result<MergedHistory, ReadError> {
+    let reading = read(source, format, OutlineOptions::default())?;
+    let history = decode(source, format)?;
     let listed = reading.draft.messages.len();
-    // Instructions that stand beside the list come first.
+    // Instructions outside the message list come first.
     let Some(beside) = history.messages.len().checked_sub(listed).filter(|_| listed > 0) else {
         return Ok(MergedHistory::default());
     };
     let mut walk = HistoryWalk { pairs: CallPairs::of(&history), turn: None, repeated: Vec::new() };
     let mut next = beside;
-    while let Some(said) = history.messages.get(next) {
+    while let Some(message) = history.messages.get(next) {
         let run = next..next + same_role_count(&history, next);
-        match said.role {
-            ModelRole::Assistant => walk.read_model_messages(&history, run.clone(), wire.layout()),
+        match message.role {
+            ModelRole::Assistant => {
+                walk.read_model_messages(&history, run.clone(), format.layout())
+            }
             ModelRole::User | ModelRole::System | ModelRole::Developer => {
                 walk.read_other_messages(&history, &run)
             }
@@ -60,34 +62,35 @@ pub fn merge_history(source: &str, wire: Format) -> Result<MergedHistory, ReadEr
     let unknown = unknown_answers(&history);
     let first = walk.turn.as_ref().and_then(|turn| turn.calls.first()).map(|at| at.message);
     let open = walk.turn.map_or_else(Vec::new, |turn| turn.into_calls(&history));
-    let again: Vec<_> = walk.repeated.iter().map(|at| at - beside).collect();
-    let model = |at: &usize| history.messages.get(*at).is_some_and(is_model);
-    let ends = |at: &usize| model(at) && !model(&(at + 1));
+    let repeated: Vec<_> = walk.repeated.iter().map(|at| at - beside).collect();
+    let is_model_at = |at: &usize| history.messages.get(*at).is_some_and(is_model);
+    let ends_reply = |at: &usize| is_model_at(at) && !is_model_at(&(at + 1));
     let from = first.filter(|_| !open.is_empty()).unwrap_or(history.messages.len());
-    let listed = (from..history.messages.len()).filter(ends).map(|at| at - beside).collect();
-    let heard = history.messages.iter().rposition(is_model).map_or(0, |last| last + 1 - beside);
+    let listed = (from..history.messages.len()).filter(ends_reply).map(|at| at - beside).collect();
+    let known_messages =
+        history.messages.iter().rposition(is_model).map_or(0, |last| last + 1 - beside);
     Ok(MergedHistory {
-        body: remove_messages(&reading, &again),
+        body: remove_messages(&reading, &repeated),
         open,
         listed,
-        known_messages: heard,
+        known_messages,
         unknown,
     })
 }
 
-fn is_model(said: &ModelMessage<'_>) -> bool {
-    said.role == ModelRole::Assistant
+fn is_model(message: &ModelMessage<'_>) -> bool {
+    message.role == ModelRole::Assistant
 }
 
-/// Answers behind the last message of the model to calls that nobody made.
+/// Ids of tool results after the last assistant message that match no call.
 fn unknown_answers(history: &ModelHistory<'_>) -> Vec<String> {
     let called: HashSet<&str> = call_positions(history, 0..history.messages.len())
         .into_iter()
         .filter_map(|at| call_at(history, at)?.id.as_deref())
         .collect();
-    let new = history.messages.iter().rev().take_while(|said| !is_model(said));
+    let new = history.messages.iter().rev().take_while(|message| !is_model(message));
     let mut unknown: Vec<String> = new
-        .flat_map(|said| said.parts.iter().rev())
+        .flat_map(|message| message.parts.iter().rev())
         .filter_map(|part| match part.content() {
             ContentPart::ToolResult(answer) => {
                 answer.id.as_deref().filter(|id| !called.contains(id))
@@ -104,37 +107,37 @@ fn unknown_answers(history: &ModelHistory<'_>) -> Vec<String> {
     unknown
 }
 
-/// How many messages from this one on have the same speaker.
+/// Number of consecutive messages with the same role.
 fn same_role_count(history: &ModelHistory<'_>, from: usize) -> usize {
     let rest = history.messages.get(from..).unwrap_or(&[]);
-    let role = rest.first().map(|said| said.role);
-    rest.iter().take_while(|said| Some(said.role) == role).count()
+    let role = rest.first().map(|message| message.role);
+    rest.iter().take_while(|message| Some(message.role) == role).count()
 }
 
 /// A walk over a history.
 struct HistoryWalk<'h> {
     pairs: CallPairs,
-    /// The last turn that calls, if nothing but answers stands behind it.
+    /// The last turn with calls, if only tool results follow it.
     turn: Option<CallingTurn<'h>>,
-    /// Messages that only list open calls once more.
+    /// Messages that only repeat open calls.
     repeated: Vec<usize>,
 }
 
 /// A call by its id and its name.
 type OpenCallKey<'h> = (&'h str, &'h str);
 
-/// A turn that calls.
+/// A turn with tool calls.
 #[derive(Default)]
 struct CallingTurn<'h> {
     calls: Vec<PartIndex>,
-    /// Its calls that have no answer so far; ids may repeat.
+    /// Calls without a result so far; ids may repeat.
     open: HashMap<OpenCallKey<'h>, usize>,
-    /// One of the open calls has no id: nobody can ask for its answer.
+    /// One of the open calls has no id, so its result cannot be requested.
     has_unnamed: bool,
 }
 
 impl<'h> HistoryWalk<'h> {
-    /// A run of messages of the model. In a list of items it is one reply.
+    /// Reads consecutive assistant messages. In an item list they are one reply.
     fn read_model_messages(
         &mut self,
         history: &'h ModelHistory<'_>,
@@ -151,7 +154,7 @@ impl<'h> HistoryWalk<'h> {
         }
     }
 
-    /// One reply of the model. `first`: somebody else stands before it.
+    /// Reads one reply of the model. `first`: a message with another role precedes it.
     fn read_reply(&mut self, history: &'h ModelHistory<'_>, run: Range<usize>, first: bool) {
         let calls = call_positions(history, run.clone());
         if self.repeats_open_calls(history, &run, &calls) {
@@ -170,7 +173,7 @@ impl<'h> HistoryWalk<'h> {
         }
     }
 
-    /// Whether a reply holds nothing but calls that are open.
+    /// Whether a reply holds only calls that are already open.
     fn repeats_open_calls(
         &self,
         history: &'h ModelHistory<'_>,
@@ -185,11 +188,11 @@ impl<'h> HistoryWalk<'h> {
             *count += 1;
             turn.open.get(&key).is_some_and(|open| open >= count)
         };
-        let mut said = run.clone().filter_map(|at| history.messages.get(at));
-        !calls.is_empty() && said.all(has_only_calls) && calls.iter().all(&mut is_open)
+        let mut messages = run.clone().filter_map(|at| history.messages.get(at));
+        !calls.is_empty() && messages.all(has_only_calls) && calls.iter().all(&mut is_open)
     }
 
-    /// A run of messages of somebody else: a turn stays the last one behind its answers alone.
+    /// Reads messages of other roles. Anything but tool results closes the turn.
     fn read_other_messages(&mut self, history: &'h ModelHistory<'_>, run: &Range<usize>) {
         for message in run.clone() {
             let said = history.messages.get(message).filter(|said| has_only_answers(said));
@@ -198,9 +201,9 @@ impl<'h> HistoryWalk<'h> {
                 return;
             };
             for part in 0..said.parts.len() {
-                let asked = self.pairs.partner(PartIndex { message, part });
-                let asked = asked.filter(|at| turn.calls.first().is_some_and(|first| first <= at));
-                let open = asked.and_then(|at| turn.open.get_mut(&call_key(history, at)?));
+                let call = self.pairs.partner(PartIndex { message, part });
+                let call = call.filter(|at| turn.calls.first().is_some_and(|first| first <= at));
+                let open = call.and_then(|at| turn.open.get_mut(&call_key(history, at)?));
                 if let Some(open) = open {
                     *open = open.saturating_sub(1);
                 }
@@ -210,7 +213,7 @@ impl<'h> HistoryWalk<'h> {
 }
 
 impl<'h> CallingTurn<'h> {
-    /// Its open calls, in order. The last ones of an id are those that are open.
+    /// The open calls in order. Of several calls with one id, the last ones are open.
     fn into_calls(mut self, history: &'h ModelHistory<'_>) -> Vec<ClientToolCall> {
         let mut open = Vec::new();
         for at in self.calls.iter().rev().filter(|_| !self.has_unnamed) {
@@ -227,21 +230,23 @@ impl<'h> CallingTurn<'h> {
     }
 }
 
-/// Where the calls of some messages stand.
+/// Positions of the calls in these messages.
 fn call_positions(history: &ModelHistory<'_>, run: Range<usize>) -> Vec<PartIndex> {
-    let said = run.filter_map(|message| Some((message, history.messages.get(message)?)));
-    said.flat_map(|(message, said)| {
-        let calls = said.parts.iter().enumerate();
-        let calls = calls.filter(|(_, part)| matches!(part.content(), ContentPart::ToolCall(_)));
-        calls.map(move |(part, _)| PartIndex { message, part })
-    })
-    .collect()
+    let parts_of = run.filter_map(|message| Some((message, history.messages.get(message)?)));
+    parts_of
+        .flat_map(|(message, parts_of)| {
+            let calls = parts_of.parts.iter().enumerate();
+            let calls =
+                calls.filter(|(_, part)| matches!(part.content(), ContentPart::ToolCall(_)));
+            calls.map(move |(part, _)| PartIndex { message, part })
+        })
+        .collect()
 }
 
 fn call_at<'h, 'a>(
     history: &'h ModelHistory<'a>,
     at: PartIndex,
-) -> Option<&'h foxwedge_dialect::model::ToolCallPart<'a>> {
+) -> Option<&'h foxwedge_formats::model::ToolCallPart<'a>> {
     match history.messages.get(at.message)?.parts.get(at.part)?.content() {
         ContentPart::ToolCall(call) => Some(call),
         ContentPart::Text(_)
@@ -257,7 +262,7 @@ fn call_key<'h>(history: &'h ModelHistory<'_>, at: PartIndex) -> Option<OpenCall
     Some((call.id.as_deref()?, &*call.name))
 }
 
-/// A call as a client is told of it.
+/// A call in the form for the client.
 fn client_call(history: &ModelHistory<'_>, at: PartIndex) -> Option<ClientToolCall> {
     let call = call_at(history, at)?;
     let text = || Value::String(call.arguments.to_string());
@@ -272,8 +277,8 @@ fn client_call(history: &ModelHistory<'_>, at: PartIndex) -> Option<ClientToolCa
     })
 }
 
-fn has_only_calls(said: &ModelMessage<'_>) -> bool {
-    said.parts.iter().all(|part| match part.content() {
+fn has_only_calls(message: &ModelMessage<'_>) -> bool {
+    message.parts.iter().all(|part| match part.content() {
         ContentPart::ToolCall(_) => true,
         ContentPart::Text(text) => text.is_empty(),
         ContentPart::Media(_)
@@ -283,10 +288,10 @@ fn has_only_calls(said: &ModelMessage<'_>) -> bool {
     })
 }
 
-fn has_only_answers(said: &ModelMessage<'_>) -> bool {
-    said.role == ModelRole::User
-        && said.parts.iter().any(|part| matches!(part.content(), ContentPart::ToolResult(_)))
-        && said.parts.iter().all(|part| match part.content() {
+fn has_only_answers(message: &ModelMessage<'_>) -> bool {
+    message.role == ModelRole::User
+        && message.parts.iter().any(|part| matches!(part.content(), ContentPart::ToolResult(_)))
+        && message.parts.iter().all(|part| match part.content() {
             ContentPart::ToolResult(_) => true,
             ContentPart::Text(text) => text.is_empty(),
             ContentPart::Media(_)
@@ -296,17 +301,17 @@ fn has_only_answers(said: &ModelMessage<'_>) -> bool {
         })
 }
 
-/// The document without these messages. Each goes with what parts it from the one before.
+/// The document without these messages, each removed with the separator before it.
 fn remove_messages(reading: &OutlinedDocument<'_>, messages: &[usize]) -> Option<String> {
     let (draft, source) = (&reading.draft, reading.draft.source);
     let mut body = String::new();
-    let mut kept = 0;
+    let mut copied = 0;
     for &at in messages {
         let before = draft.messages.get(at.checked_sub(1)?)?.span.end as usize;
-        body.push_str(source.get(kept..before)?);
-        kept = draft.messages.get(at)?.span.end as usize;
+        body.push_str(source.get(copied..before)?);
+        copied = draft.messages.get(at)?.span.end as usize;
     }
-    body.push_str(source.get(kept..)?);
+    body.push_str(source.get(copied..)?);
     (!messages.is_empty()).then_some(body)
 }
 

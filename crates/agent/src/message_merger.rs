@@ -1,8 +1,7 @@
-//! Makes the events of one outward message out of those of many.
+//! Merges the stream events of several agent messages into one message for the client.
 //!
-//! An agent may think in several messages before it is done: the client hears one. Calls are not
-//! passed on as they are said; whoever knows which of them the client is to hear adds them at the
-//! end.
+//! An agent may write several messages before it is done; the client receives one. Calls are not
+//! forwarded as they are streamed. The bridge adds the calls for the client at the end.
 
 mod usage;
 
@@ -12,94 +11,90 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::ClientToolCall;
 use usage::UsageSum;
 
-/// What stands between the texts of two messages of the agent.
+/// Separates the texts of two agent messages.
 const BLANK_LINE: &str = "\n\n";
 
-/// One outward message in the making.
+/// The client message under construction.
 #[derive(Debug, Default)]
 pub(crate) struct MessageMerger {
     started: bool,
-    /// How many blocks there are.
+    /// Number of blocks.
     blocks: u64,
     open: Vec<MergedBlock>,
-    /// Why the model stopped, and at which text.
+    /// Stop reason and stop sequence.
     stop: Option<(String, Value)>,
     usage: UsageSum,
-    /// The model that spoke last, in this message or an earlier one.
+    /// The last model name, of this message or an earlier one.
     model: Option<String>,
-    /// How many messages there were before.
+    /// Number of earlier messages.
     number: u64,
-    /// What ids are made of.
+    /// Seed of message ids.
     seed: u128,
-    /// A text was said.
+    /// The current agent message has text.
     has_text: bool,
-    /// A text was said in an earlier message of the agent: a blank line stands before the next.
+    /// An earlier agent message has text, so a blank line precedes the next text.
     needs_blank_line: bool,
 }
 
-/// A block that is open.
+/// An open block.
 #[derive(Debug)]
 struct MergedBlock {
-    /// The agent's number of it.
+    /// Index in the agent's message.
     agent_index: u64,
     merged_index: u64,
     kind: String,
 }
 
 impl MessageMerger {
-    /// Whether nothing was said yet.
+    /// Whether no event was produced yet.
     pub(crate) fn is_empty(&self) -> bool {
         !self.started
     }
 
-    /// Another message, beside this one.
+    /// A separate message with the same model and seed.
     pub(crate) fn new_sibling(&mut self) -> MessageMerger {
         self.number += 1;
         let (model, number, seed) = (self.model.clone(), self.number, self.seed);
         MessageMerger { model, number, seed, ..MessageMerger::default() }
     }
 
-    /// Ids of messages that the agent does not begin itself are made of this from now on.
+    /// Sets the seed of ids for messages that the agent does not start itself.
     pub(crate) fn set_seed(&mut self, seed: u128) {
         self.seed = seed;
     }
 
-    /// An event of the agent's stream, of a message or of a block that is no call.
+    /// Adds an event of the agent's stream that is not part of a call.
     pub(crate) fn push_event(&mut self, event: Value, out: &mut Vec<Value>) {
         match event.get("type").and_then(Value::as_str).unwrap_or("") {
             "message_start" => self.start_message(event, out),
             "content_block_start" => {
-                if let (Some(theirs), Some(kind)) =
+                if let (Some(agent_index), Some(kind)) =
                     (block_index(&event), nested_type(&event, "content_block"))
                 {
                     let kind = kind.to_owned();
-                    self.close_blocks(Some(theirs), out);
+                    self.close_blocks(Some(agent_index), out);
                     self.ensure_started(out);
-                    self.open.push(MergedBlock {
-                        agent_index: theirs,
-                        merged_index: self.blocks,
-                        kind,
-                    });
+                    self.open.push(MergedBlock { agent_index, merged_index: self.blocks, kind });
                     self.blocks += 1;
                     let event = self.start_block(event);
-                    self.forward_event(event, theirs, out);
+                    self.forward_event(event, agent_index, out);
                 }
             }
             "content_block_delta" => {
                 let open =
                     self.open.iter().find(|open| Some(open.agent_index) == block_index(&event));
-                if let (Some(open), Some(piece)) = (open, nested_type(&event, "delta"))
-                    && accepts_delta(&open.kind, piece)
+                if let (Some(open), Some(delta_kind)) = (open, nested_type(&event, "delta"))
+                    && accepts_delta(&open.kind, delta_kind)
                 {
-                    let (theirs, ours) = (open.agent_index, open.merged_index);
+                    let (agent_index, merged_index) = (open.agent_index, open.merged_index);
                     if self.take_blank_line(event.get("delta").and_then(|delta| delta.get("text")))
                     {
                         let delta = json!({"type": "text_delta", "text": BLANK_LINE});
                         out.push(
-                            json!({"type": "content_block_delta", "index": ours, "delta": delta}),
+                            json!({"type": "content_block_delta", "index": merged_index, "delta": delta}),
                         );
                     }
-                    self.forward_event(event, theirs, out);
+                    self.forward_event(event, agent_index, out);
                 }
             }
             "content_block_stop" => {
@@ -112,13 +107,13 @@ impl MessageMerger {
         }
     }
 
-    /// The agent's message is over, however it ended.
+    /// Ends the agent's message, complete or not.
     pub(crate) fn end_agent_message(&mut self, out: &mut Vec<Value>) {
         self.close_blocks(None, out);
         self.usage.finish_message();
     }
 
-    /// A text in one piece.
+    /// Adds a whole text block.
     pub(crate) fn push_text(&mut self, text: &str, out: &mut Vec<Value>) {
         self.ensure_started(out);
         self.needs_blank_line |= std::mem::take(&mut self.has_text);
@@ -130,7 +125,7 @@ impl MessageMerger {
         self.push_block(json!({"type": "text", "text": ""}), delta, out);
     }
 
-    /// A call in one piece, with its arguments as the model wrote them.
+    /// Adds a whole call, with its arguments as the model wrote them.
     pub(crate) fn push_call(
         &mut self,
         call: &ClientToolCall,
@@ -143,13 +138,13 @@ impl MessageMerger {
         self.push_block(start, delta, out);
     }
 
-    /// The end of the outward message; the next one begins anew. `calls`: it holds some.
+    /// Ends the client message and resets for the next one. `calls`: the message has calls.
     pub(crate) fn finish(&mut self, calls: bool, out: &mut Vec<Value>) {
         self.ensure_started(out);
         self.end_agent_message(out);
         let (reason, sequence) = match self.stop.take() {
             _ if calls => ("tool_use".to_owned(), Value::Null),
-            // The agent went on from these by itself, and is done now.
+            // The agent continued after these by itself and is done now.
             Some((reason, _)) if matches!(&*reason, "tool_use" | "pause_turn") => {
                 ("end_turn".to_owned(), Value::Null)
             }
@@ -166,7 +161,7 @@ impl MessageMerger {
         self.discard();
     }
 
-    /// What was said is of no use any more.
+    /// Drops the current message.
     pub(crate) fn discard(&mut self) {
         let (model, number, seed) = (self.model.take(), self.number + 1, self.seed);
         *self = MessageMerger { model, number, seed, ..MessageMerger::default() };
@@ -199,7 +194,7 @@ impl MessageMerger {
         }
     }
 
-    /// The beginning, where no message of the agent's has made it.
+    /// Starts the message if no agent message has started it.
     fn ensure_started(&mut self, out: &mut Vec<Value>) {
         if self.started {
             return;
@@ -222,15 +217,15 @@ impl MessageMerger {
         }));
     }
 
-    /// Whether a text needs a blank line before it: it is the first of its message, and another
-    /// message of the agent said something before.
+    /// Whether a text needs a blank line before it: it is the first text of its message, and an
+    /// earlier agent message has text.
     fn take_blank_line(&mut self, text: Option<&Value>) -> bool {
-        let says = text.and_then(Value::as_str).is_some_and(|text| !text.is_empty());
-        self.has_text |= says;
-        says && std::mem::take(&mut self.needs_blank_line)
+        let has_text = text.and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+        self.has_text |= has_text;
+        has_text && std::mem::take(&mut self.needs_blank_line)
     }
 
-    /// The start of a block, which may hold a text.
+    /// Prepares a block start, which may already contain text.
     fn start_block(&mut self, mut event: Value) -> Value {
         let block = event.get_mut("content_block").filter(|block| block["type"] == "text");
         if let Some(text) = block.and_then(|block| block.get_mut("text"))
@@ -241,7 +236,7 @@ impl MessageMerger {
         event
     }
 
-    /// A block in one piece.
+    /// Adds a whole block.
     fn push_block(&mut self, start: Value, delta: Value, out: &mut Vec<Value>) {
         let index = self.blocks;
         self.blocks += 1;
@@ -250,7 +245,7 @@ impl MessageMerger {
         out.push(json!({"type": "content_block_stop", "index": index}));
     }
 
-    /// An event of an open block, under our number of it.
+    /// Forwards an event of an open block under its merged index.
     fn forward_event(&mut self, mut event: Value, index: u64, out: &mut Vec<Value>) {
         let open = self.open.iter().find(|open| open.agent_index == index);
         if let (Some(open), Some(number)) = (open, event.get_mut("index")) {
@@ -259,7 +254,7 @@ impl MessageMerger {
         }
     }
 
-    /// Ends one block, or all that are open.
+    /// Closes one open block, or all.
     fn close_blocks(&mut self, only: Option<u64>, out: &mut Vec<Value>) {
         self.open.retain(|open| {
             let stays = only.is_some_and(|only| only != open.agent_index);
@@ -271,21 +266,21 @@ impl MessageMerger {
     }
 }
 
-/// The number of a block in an event.
+/// The block index of an event.
 pub(crate) fn block_index(event: &Value) -> Option<u64> {
     event.get("index")?.as_u64()
 }
 
-/// The type of what an event carries.
+/// The type of the object in `field`.
 fn nested_type<'e>(event: &'e Value, field: &str) -> Option<&'e str> {
     event.get(field)?.get("type")?.as_str()
 }
 
-/// Whether a block of that type takes such a piece. Blocks that we do not know take anything.
-fn accepts_delta(block: &str, piece: &str) -> bool {
+/// Whether a block of this type accepts such a delta. Unknown block types accept any.
+fn accepts_delta(block: &str, delta: &str) -> bool {
     match block {
-        "text" => matches!(piece, "text_delta" | "citations_delta"),
-        "thinking" => matches!(piece, "thinking_delta" | "signature_delta"),
+        "text" => matches!(delta, "text_delta" | "citations_delta"),
+        "thinking" => matches!(delta, "thinking_delta" | "signature_delta"),
         "redacted_thinking" => false,
         _ => true,
     }

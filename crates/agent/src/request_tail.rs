@@ -1,7 +1,7 @@
-//! What is new in a request: the messages behind what the agent has seen.
+//! The new part of a request: the messages after those the agent has seen.
 
 use foxwedge_core::Format;
-use foxwedge_dialect::{
+use foxwedge_formats::{
     OutlineOptions, ReadError,
     model::{
         ContentPart, LossKind, ModelHistory, ModelMessage, ModelPart, ModelRole, decode_request,
@@ -11,76 +11,81 @@ use foxwedge_dialect::{
 };
 use serde_json::{Value, json};
 
-/// What is new in a request.
+/// The new part of a request.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct RequestTail {
-    /// Answers to calls, in their order.
+    /// Tool results, in order.
     pub answers: Vec<ClientToolResult>,
-    /// What a person says, as blocks of an Anthropic user message, in order.
+    /// User content as blocks of an Anthropic user message, in order.
     pub user_content: Vec<Value>,
-    /// Whether somebody else spoke: words of the model that the agent never said.
+    /// Whether it contains assistant messages that the agent did not write.
     pub foreign: bool,
-    /// Whether at most one call may be handed out at a time.
+    /// Whether parallel tool calls are disabled.
     pub one_at_a_time: bool,
-    /// What the ids of messages are made of that the agent did not begin itself: another number for
-    /// every request of every conversation. The text does not say it.
+    /// Seed of ids for messages that the agent does not start itself: a different number for every
+    /// request of every conversation. It is not read from the text.
     pub seed: u128,
 }
 
-/// An answer of the client.
+/// A tool result of the client.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ClientToolResult {
-    /// The id of its call, as the client has it.
+    /// The call id that the client uses.
     pub call: String,
-    /// Blocks of text and images, as Anthropic spells them; never empty.
+    /// Text and image blocks in Anthropic's format; never empty.
     pub content: Vec<Value>,
-    /// Marked as a failure.
+    /// Whether it is marked as an error.
     pub error: bool,
 }
 
-/// A call of a client's tool, as the client is told of it.
+/// A call of a client tool, in the form for the client.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ClientToolCall {
-    /// Its id.
+    /// Call id.
     pub id: String,
-    /// The client's name of the tool.
+    /// The client's tool name.
     pub name: String,
-    /// The arguments: an object, as a rule.
+    /// The arguments, usually an object.
     pub arguments: Value,
 }
 
 impl RequestTail {
-    /// The messages of a request from this one on. Instructions are not part of it.
+    /// Reads the messages of a request from this index on. Instructions are skipped.
     ///
     /// # Errors
     /// If the text is not JSON, or holds no list of messages of that format.
-    pub fn read(source: &str, wire: Format, from: usize) -> Result<RequestTail, ReadError> {
-        let listed = read(source, wire, OutlineOptions::default())?.draft.messages.len();
-        let request = decode_request(source, wire)?;
+    pub fn read(source: &str, format: Format, from: usize) -> Result<RequestTail, ReadError> {
+        let listed = read(source, format, OutlineOptions::default())?.draft.messages.len();
+        let request = decode_request(source, format)?;
         let mut tail = RequestTail {
             one_at_a_time: request.settings.parallel_calls == Some(false),
             ..RequestTail::default()
         };
-        // Instructions that stand beside the list come first, and are not counted.
-        let said = request.history.messages;
-        let beside = if listed == 0 { 0 } else { said.len().saturating_sub(listed) };
-        let mut words = Vec::new();
-        for said in said.into_iter().skip(beside.saturating_add(from)) {
-            match said.role {
+        // Instructions outside the message list come first and are not counted.
+        let messages = request.history.messages;
+        let beside = if listed == 0 { 0 } else { messages.len().saturating_sub(listed) };
+        let mut content_parts = Vec::new();
+        for messages in messages.into_iter().skip(beside.saturating_add(from)) {
+            match messages.role {
                 ModelRole::System | ModelRole::Developer => {}
                 ModelRole::Assistant => tail.foreign = true,
-                ModelRole::User => tail.sort_user_parts(said.parts, &mut words),
+                ModelRole::User => tail.sort_user_parts(messages.parts, &mut content_parts),
             }
         }
-        tail.user_content = if words.is_empty() { Vec::new() } else { content_blocks(words) };
+        tail.user_content =
+            if content_parts.is_empty() { Vec::new() } else { content_blocks(content_parts) };
         Ok(tail)
     }
 
-    /// Sorts what stands on the user's side.
-    fn sort_user_parts<'a>(&mut self, parts: Vec<ModelPart<'a>>, words: &mut Vec<ModelPart<'a>>) {
+    /// Splits user parts into tool results and content.
+    fn sort_user_parts<'a>(
+        &mut self,
+        parts: Vec<ModelPart<'a>>,
+        content_parts: &mut Vec<ModelPart<'a>>,
+    ) {
         for part in parts {
             let ContentPart::ToolResult(answer) = part.content() else {
-                words.push(part);
+                content_parts.push(part);
                 continue;
             };
             let mut content = content_blocks(answer.parts.clone());
@@ -93,7 +98,7 @@ impl RequestTail {
     }
 }
 
-/// What is said, as Anthropic spells it. What it has no spelling for is told in words.
+/// Encodes parts in Anthropic's format. Parts without an equivalent become text notes.
 fn content_blocks(parts: Vec<ModelPart<'_>>) -> Vec<Value> {
     let history = ModelHistory { messages: vec![ModelMessage::new(ModelRole::User, parts)] };
     let (list, losses) = encode(&history, Format::Anthropic);

@@ -15,7 +15,6 @@ use std::{
 
 use foxwedge_bench::{Ask, Format, Process};
 use foxwedge_core::{Format as WireFormat, Profile};
-use foxwedge_dialect::{outline_options, read};
 use foxwedge_engine::{
     config,
     session::{
@@ -23,6 +22,7 @@ use foxwedge_engine::{
         SessionScope, SessionSelector, conversation_scope,
     },
 };
+use foxwedge_formats::{outline_options, read};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 /// Places that are remembered.

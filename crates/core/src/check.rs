@@ -1,8 +1,9 @@
-//! Reads a draft and says what a provider would refuse.
+//! Finds what a provider would refuse in a draft.
 
 use std::ops::Range;
 
 use crate::{
+    Span,
     draft::{Draft, DraftCall, Message, MessageLayout, Part, PartKind},
     pairing::{CallPairing, call_at, last_turn, pair_calls},
     policy::{Policy, TailPolicy},
@@ -10,17 +11,16 @@ use crate::{
     repair::binding::CosmeticFindings,
     report::{Finding, FindingLocation, Fix, Report, Severity},
     rules::{self, Rule, RuleSet},
-    span::Span,
 };
 
-/// What is asked of a draft.
+/// Options of a check or repair.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckOptions {
-    /// Whose rules.
+    /// The provider whose rules apply.
     pub profile: Profile,
-    /// Which of them.
+    /// The rules that are enabled.
     pub rules: RuleSet,
-    /// What a repair may do; its tail also says which calls are open at all.
+    /// What a repair may do. Its tail policy also decides which calls count as open.
     pub policy: Policy,
 }
 
@@ -31,63 +31,62 @@ impl CheckOptions {
     }
 }
 
-/// Says what the profile's provider would refuse. Never fails: bad input is normal input.
-pub fn check(draft: &Draft<'_>, question: &CheckOptions) -> Report {
-    fill_report(draft, question, Report::default())
+/// Reports what the profile's provider would refuse. Never fails: invalid input is normal input.
+pub fn check(draft: &Draft<'_>, options: &CheckOptions) -> Report {
+    fill_report(draft, options, Report::default())
 }
 
 /// Counts what the profile's provider would refuse, and lists the first finding of each rule.
-pub(crate) fn count_findings(draft: &Draft<'_>, question: &CheckOptions) -> Report {
-    fill_report(draft, question, Report::first_findings())
+pub(crate) fn count_findings(draft: &Draft<'_>, options: &CheckOptions) -> Report {
+    fill_report(draft, options, Report::first_findings())
 }
 
-fn fill_report(draft: &Draft<'_>, question: &CheckOptions, mut report: Report) -> Report {
+fn fill_report(draft: &Draft<'_>, options: &CheckOptions, mut report: Report) -> Report {
     let mut cosmetic = CosmeticFindings::default();
-    collect_findings(draft, question, &mut |finding| {
+    collect_findings(draft, options, &mut |finding| {
         cosmetic.add_finding(draft, &finding);
         report.push(finding);
     });
-    cosmetic.spare_thinking(draft, question, &mut report);
+    cosmetic.spare_thinking(draft, options, &mut report);
     report.findings.sort_by_key(|finding| (finding.location.message, finding.location.span.start));
     report
 }
 
-/// The messages in which the rules of a question find something that is wanted: all of them, each
-/// once, in order.
+/// The messages with at least one finding that `filter` accepts: each once, in order.
 pub(crate) fn finding_messages(
     draft: &Draft<'_>,
-    question: &CheckOptions,
-    wanted: impl Fn(&Finding) -> bool,
+    options: &CheckOptions,
+    filter: impl Fn(&Finding) -> bool,
 ) -> Vec<usize> {
-    let mut places: Vec<usize> = Vec::new();
-    collect_findings(draft, question, &mut |finding| {
-        if wanted(&finding) && places.last() != Some(&finding.location.message) {
-            places.push(finding.location.message);
+    let mut messages: Vec<usize> = Vec::new();
+    collect_findings(draft, options, &mut |finding| {
+        if filter(&finding) && messages.last() != Some(&finding.location.message) {
+            messages.push(finding.location.message);
         }
     });
-    places.sort_unstable();
-    places.dedup();
-    places
+    messages.sort_unstable();
+    messages.dedup();
+    messages
 }
 
-/// Hands over every finding, one at a time: none is kept here.
-fn collect_findings(draft: &Draft<'_>, question: &CheckOptions, found: &mut dyn FnMut(Finding)) {
+/// Passes every finding to `report`, one at a time. Stores none of them.
+fn collect_findings(draft: &Draft<'_>, options: &CheckOptions, report: &mut dyn FnMut(Finding)) {
     let pairing = pair_calls(draft);
-    let view = RuleContext { draft, pairing: &pairing, options: question };
-    let mut notes = Findings { context: &view, rule: rules::ALL[0], last: None, report: found };
+    let context = RuleContext { draft, pairing: &pairing, options };
+    let mut findings = Findings { context: &context, rule: rules::ALL[0], last: None, report };
     for &rule in rules::ALL {
-        if question.rules.has(rule.code)
+        if options.rules.has(rule.code)
             && rule.layouts.contains(&draft.layout())
             && draft.features.intersects(rule.features)
         {
-            notes.rule = rule;
-            (rule.check)(&view, &mut notes);
+            findings.rule = rule;
+            (rule.check)(&context, &mut findings);
         }
     }
-    notes.flush_finding();
+    findings.flush_finding();
 }
 
-/// What rules look at.
+/// The input of every rule.
 pub(crate) struct RuleContext<'v, 'a> {
     pub(crate) draft: &'v Draft<'a>,
     pub(crate) pairing: &'v CallPairing,
@@ -118,7 +117,7 @@ impl<'v, 'a> RuleContext<'v, 'a> {
         })
     }
 
-    /// Calls that are still running: those of the last turn, if nothing but answers follows.
+    /// Calls that are still running: those of the last turn, if only answers follow it.
     pub(crate) fn running_calls(&self) -> Range<usize> {
         running_calls(self.draft, self.pairing, self.options.policy.tail)
     }
@@ -128,13 +127,13 @@ impl<'v, 'a> RuleContext<'v, 'a> {
         assistant_runs(self.draft)
     }
 
-    /// Whether the rule set has this layout's rule on.
+    /// The layout of the draft's format.
     pub(crate) fn layout(&self) -> MessageLayout {
         self.draft.layout()
     }
 }
 
-/// The calls (indices into the pairing) that a pending tail keeps open.
+/// The calls (indices into the pairing) that a pending tail policy keeps open.
 pub(crate) fn running_calls(
     draft: &Draft<'_>,
     pairing: &CallPairing,
@@ -145,8 +144,8 @@ pub(crate) fn running_calls(
         (TailPolicy::Pending, Some(first), Some(last)) => (first, last),
         _ => return 0..0,
     };
-    let behind = draft.messages.iter().skip(last.messages().end);
-    let only_answers = behind.filter(|message| !message.role.is_system()).all(|message| {
+    let following = draft.messages.iter().skip(last.messages().end);
+    let only_answers = following.filter(|message| !message.role.is_system()).all(|message| {
         let parts = draft.parts_of(message);
         !parts.is_empty() && parts.iter().all(|part| matches!(part.kind, PartKind::Answer(_)))
     });
@@ -167,8 +166,8 @@ pub(crate) fn assistant_runs<'v>(
     })
 }
 
-/// Takes what rules find. A finding is handed over when the next one begins, so that its rule can
-/// complete it in place; there is never more than one.
+/// Receives the findings of rules. A finding is reported when the next one starts, so that its rule
+/// can complete it in place; at most one is held back.
 pub(crate) struct Findings<'n, 'v, 'a> {
     context: &'n RuleContext<'v, 'a>,
     rule: &'static Rule,
@@ -183,12 +182,12 @@ impl Findings<'_, '_, '_> {
         }
     }
 
-    /// What the rule finds, in a few words.
+    /// One-line summary of the rule.
     pub(crate) fn summary(&self) -> &'static str {
         self.rule.summary
     }
 
-    /// A finding about a message or one of its parts.
+    /// Adds a finding about a message or one of its parts.
     pub(crate) fn add(
         &mut self,
         message: usize,
@@ -211,7 +210,7 @@ impl Findings<'_, '_, '_> {
         })
     }
 
-    /// A finding about a call.
+    /// Adds a finding about a call.
     pub(crate) fn add_for_call(
         &mut self,
         message: usize,
@@ -227,20 +226,20 @@ impl Findings<'_, '_, '_> {
     }
 }
 
-/// An id as people may read it: short, without control or invisible characters.
-pub(crate) fn display_id(id: Option<&str>) -> String {
-    const MOST: usize = 48;
+/// An id for display: short, without control or invisible characters.
+pub fn display_id(id: Option<&str>) -> String {
+    const MAX_CHARS: usize = 48;
     let Some(id) = id else { return "(no id)".to_owned() };
-    if id.len() <= MOST && id.bytes().all(|byte| byte.is_ascii_graphic()) {
+    if id.len() <= MAX_CHARS && id.bytes().all(|byte| byte.is_ascii_graphic()) {
         return format!("`{id}`");
     }
-    let plain = |c: char| if c.is_control() || is_invisible(c) { '\u{fffd}' } else { c };
-    let text: String = id.chars().take(MOST).map(plain).collect();
-    let cut = if id.chars().nth(MOST).is_some() { "…" } else { "" };
+    let visible = |c: char| if c.is_control() || is_invisible(c) { '\u{fffd}' } else { c };
+    let text: String = id.chars().take(MAX_CHARS).map(visible).collect();
+    let cut = if id.chars().nth(MAX_CHARS).is_some() { "…" } else { "" };
     format!("`{text}{cut}`")
 }
 
-/// Characters that change how others are shown, or are not shown themselves.
+/// Characters that change how others are displayed, or are invisible.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }

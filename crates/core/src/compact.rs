@@ -1,9 +1,9 @@
-//! Makes a sound history shorter without parting what belongs together.
+//! Makes a valid history shorter without separating what belongs together.
 //!
-//! A history is cut into units ([`units()`]); a strategy decides which of them go and which answers
-//! shrink ([`Plan`]); the plan is carried out by the engine of repairs ([`crate::carry_out`]), so
-//! that what comes out is sound again. Strategies are pure: a transcript and its weights in, a plan
-//! out.
+//! A history is split into units ([`split_units`]); a strategy decides which of them to drop and
+//! which answers to shrink ([`CompactionPlan`]); [`crate::apply_plan`] applies the plan and repairs
+//! the result, so that it is valid again. Strategies are pure: they map a transcript and its token
+//! weights to a plan.
 
 mod weights;
 mod clues;

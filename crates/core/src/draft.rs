@@ -1,43 +1,41 @@
-//! The outline of a conversation: who called what, who answered, and where each lies in the input.
+//! The outline of a conversation: its messages, calls and answers, and where each is in the input.
 //!
-//! A [`Draft`] is whatever arrived, in any order and with any gaps. It copies no content: ids and
-//! names borrow from the input (unless they were spelled with escapes), everything else is a span.
+//! A [`Draft`] is a history as it arrived, in any order and with any gaps. It copies no content:
+//! ids and names borrow from the input (unless they contain escapes); everything else is a span.
 
 use std::{borrow::Cow, sync::Arc};
 
-use crate::{rules::RuleSet, span::Span};
+use crate::{Span, rules::RuleSet};
 
 mod features;
 mod defect;
 mod kinds;
 mod optional_text;
-mod surrogates;
 mod builder;
 
 pub use builder::DraftBuilder;
 pub use defect::{DefectHarm, DefectText, FileDefect};
 pub use features::DraftFeatures;
 pub use optional_text::OptionalText;
-pub use surrogates::lone_surrogates;
 
-/// Whatever arrived: any order, any gaps. Rules read it; nobody sends it.
+/// A parsed history, not yet checked: any order, any gaps. Rules read it; it is never sent.
 #[derive(Clone, Debug)]
 pub struct Draft<'a> {
     /// The whole input text; spans point into it.
     pub source: &'a str,
-    /// The wire format it is written in.
+    /// The format it is written in.
     pub format: Format,
-    /// What stands around the list of messages.
+    /// The document around the list of messages.
     pub body: DraftBody<'a>,
     /// Messages (contents, items) in order.
     pub messages: Vec<Message>,
     /// Parts of all messages, in order.
     pub parts: Vec<Part<'a>>,
-    /// What occurs at all, so that rules about rare things cost nothing on common input.
+    /// What occurs in the draft. Rules about rare things are skipped on common input.
     pub features: DraftFeatures,
 }
 
-/// A provider's wire format.
+/// A provider's API format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 pub enum Format {
     /// OpenAI Chat Completions and everything shaped like it.
@@ -53,7 +51,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Every wire format.
+    /// Every format.
     pub const ALL: [Format; 5] = [
         Format::OpenaiChat,
         Format::OpenaiResponses,
@@ -75,10 +73,10 @@ impl Format {
 
     /// The format of that name.
     pub fn parse(name: &str) -> Option<Format> {
-        Format::ALL.into_iter().find(|wire| wire.name() == name)
+        Format::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// How calls and answers are laid out in it.
+    /// How it lays out calls and answers.
     pub fn layout(self) -> MessageLayout {
         match self {
             Format::OpenaiChat => MessageLayout::Chat,
@@ -88,47 +86,47 @@ impl Format {
     }
 }
 
-/// How a wire format lays out calls and answers.
+/// How a format lays out calls and answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum MessageLayout {
-    /// An answer is a message of its own.
+    /// Each answer is a separate message.
     Chat,
-    /// Calls and answers are blocks inside messages; answers live in user messages.
+    /// Calls and answers are blocks inside messages; answers are in user messages.
     Blocks,
     /// One flat list: each call and each answer is an item.
     Items,
 }
 
-/// What stands around the list of messages in the document.
+/// The document around the list of messages.
 #[derive(Clone, Debug, Default)]
 pub struct DraftBody<'a> {
-    /// The document is a request: an object with more in it than the list.
+    /// The document is a request: an object with other fields beside the list.
     pub request: bool,
-    /// The document is an object around the list, with or without more in it.
+    /// The document is an object around the list, with or without other fields.
     pub wrapped: bool,
-    /// Earlier history lies on the server, so a call may be out of sight.
+    /// Earlier history is stored on the server, so a call may be missing here.
     pub stateful: bool,
-    /// The model named by the request.
+    /// The model that the request names.
     pub model: Option<Cow<'a, str>>,
-    /// The request asks for (manual) thinking.
+    /// The request enables (manual) thinking.
     pub thinking: bool,
-    /// The request says that nothing is stored.
+    /// The request turns off storage on the server.
     pub unstored: bool,
-    /// Tools are declared.
+    /// The request declares tools.
     pub tools: bool,
-    /// Strings with half characters (lone surrogates), anywhere in the document, in order: from the
-    /// first such escape of a string to its last.
+    /// Strings with lone surrogates, anywhere in the document, in order. A span covers the escapes
+    /// of one string, from the first lone surrogate to the last.
     pub surrogates: Vec<Span>,
-    /// What is wrong with the file around the conversation; only session files have any.
+    /// Defects of the file around the conversation; only session files have any.
     pub defects: Vec<FileDefect>,
-    /// Rules whose findings keep nobody from going on: no repair of them may cost thinking.
+    /// Rules whose findings do not stop the agent. Their repair must not remove thinking.
     pub optional: RuleSet,
 }
 
-/// Who speaks.
+/// Its role.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Role {
-    /// The person, or answers on its side.
+    /// The user, or answers in a user message.
     User,
     /// The model.
     Assistant,
@@ -136,26 +134,26 @@ pub enum Role {
     System,
     /// Instructions, under OpenAI's newer name.
     Developer,
-    /// An answer that is a message or item of its own.
+    /// An answer that is a separate message or item.
     Answer,
-    /// Known to the format and of no interest to pairing (legacy functions, references).
+    /// Known to the format but irrelevant to pairing (legacy functions, references).
     Neutral,
     /// Missing, of the wrong type, or not known to the format.
     Unknown,
 }
 
 impl Role {
-    /// On the model's side.
+    /// Whether the model sent it.
     pub fn is_assistant(self) -> bool {
         self == Role::Assistant
     }
 
-    /// The user, or a message that can only be read as the user's.
+    /// Whether the user sent it. An unknown role counts as the user.
     pub fn is_user(self) -> bool {
         matches!(self, Role::User | Role::Unknown)
     }
 
-    /// Instructions of either name.
+    /// Whether it holds instructions, under either name.
     pub fn is_system(self) -> bool {
         matches!(self, Role::System | Role::Developer)
     }
@@ -164,7 +162,7 @@ impl Role {
 /// One message, content or item.
 #[derive(Clone, Copy, Debug)]
 pub struct Message {
-    /// Who speaks.
+    /// Its role.
     pub role: Role,
     /// The whole message.
     pub span: Span,
@@ -188,7 +186,7 @@ impl Message {
 /// What a content field holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ContentShape {
-    /// No such field, or a message that has none by its nature.
+    /// No such field, or a kind of message that never has one.
     #[default]
     Absent,
     /// `null`.
@@ -197,7 +195,7 @@ pub enum ContentShape {
     Text,
     /// A list of blocks.
     List,
-    /// Something no provider takes.
+    /// A value that no provider accepts.
     Other,
 }
 
@@ -208,7 +206,7 @@ pub struct MessageFlags(pub u16);
 impl MessageFlags {
     /// Marked as a prefix the model should continue (Mistral).
     pub const PREFIX: MessageFlags = MessageFlags(1);
-    /// Carries something beside content and calls that makes it meaningful (refusal, audio).
+    /// Carries a field beside content and calls that makes it meaningful (refusal, audio).
     pub const OTHER_BODY: MessageFlags = MessageFlags(2);
     /// Carries an empty list of calls.
     pub const EMPTY_CALLS: MessageFlags = MessageFlags(4);
@@ -218,132 +216,133 @@ impl MessageFlags {
     pub const UNSTORED: MessageFlags = MessageFlags(16);
     /// Carries an item id at all.
     pub const ITEM_ID: MessageFlags = MessageFlags(32);
-    /// A list of calls stands on a message that may not hold one.
+    /// Carries a list of calls, in a message that may not hold one.
     pub const STRAY_CALLS: MessageFlags = MessageFlags(64);
 
-    /// The role is unknown here, but another format's word for the model.
+    /// The role is unknown in this format, but another format uses it for the model.
     pub const MODEL: MessageFlags = MessageFlags(128);
 
-    /// Carries fields we do not know, which may hold what it says.
+    /// Carries unknown fields, which may hold its content.
     pub const UNKNOWN_BODY: MessageFlags = MessageFlags(512);
-    /// Holds a summary that the provider made of what came before it.
+    /// Holds a summary that the provider made of earlier messages.
     pub const COMPACTION: MessageFlags = MessageFlags(256);
 
-    /// Its signed reasoning is not bound to what stands before it: the model that made it is known.
+    /// Its signed reasoning is not bound to the messages before it: it comes from a model that does
+    /// not bind it.
     pub const UNBOUND: MessageFlags = MessageFlags(1 << 15);
 
-    /// Only names something that lies on the server.
+    /// Only references something stored on the server.
     pub const REFERENCE: MessageFlags = MessageFlags(1024);
 
-    /// Whether all marks of `other` are set.
+    /// Whether all flags of `other` are set.
     pub fn has(self, other: MessageFlags) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Both sets together.
+    /// The union of both sets.
     #[must_use]
     pub fn with(self, other: MessageFlags) -> MessageFlags {
         MessageFlags(self.0 | other.0)
     }
 
-    /// Without those of `other`.
+    /// The set without the flags of `other`.
     #[must_use]
     pub fn without(self, other: MessageFlags) -> MessageFlags {
         MessageFlags(self.0 & !other.0)
     }
 }
 
-/// One part of a message: a block, or a field that plays the role of one.
+/// One part of a message: a block, or a field that acts as one.
 #[derive(Clone, Debug)]
 pub struct Part<'a> {
-    /// Where it lies; [`Span::NOWHERE`] if it was invented.
+    /// Its position in the input; [`Span::NOWHERE`] if a repair created it.
     pub span: Span,
-    /// What it is.
+    /// Its kind.
     pub kind: PartKind<'a>,
 }
 
-/// What a part is. It is small, as most parts are texts; what is known about a call or an answer is
-/// shared by all outlines of a history, whatever a repair does to the rest of it.
+/// The kind of a part. It is small because most parts are texts. Calls and answers are reference
+/// counted: all outlines of a history share them, also across repairs.
 #[derive(Clone, Debug)]
 pub enum PartKind<'a> {
     /// Text.
     Text(TextShape),
-    /// An image, a file, a sound.
+    /// An image, a file, audio.
     Media,
     /// The model's reasoning.
     Reasoning(SignatureState),
     /// A call that the client answers.
     Call(Arc<DraftCall<'a>>),
-    /// An answer of the client.
+    /// An answer from the client.
     Answer(Arc<DraftAnswer<'a>>),
     /// A call that the provider runs itself.
     ServerCall(Option<Box<Cow<'a, str>>>),
-    /// The provider's own answer.
+    /// The answer to a call that the provider ran itself.
     ServerAnswer(Option<Box<Cow<'a, str>>>),
-    /// Anything we do not know: kept as it is.
+    /// Anything unknown: kept unchanged.
     Other,
 }
 
-/// How much a text says.
+/// How much a text contains.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TextShape {
-    /// Nothing.
+    /// No characters.
     Empty,
     /// White space only.
     Blank,
-    /// Something.
+    /// Content.
     Full,
-    /// Something, and white space at its end.
+    /// Content that ends in white space.
     Trailing,
-    /// Nothing, but it carries a signature.
+    /// No text, but a signature.
     Signature,
     /// A text block that has no text at all.
     Missing,
 }
 
-/// How reasoning is bound to its maker.
+/// Whether reasoning is signed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SignatureState {
-    /// Signed, redacted or encrypted: bound to model and prefix.
+    /// Signed, redacted or encrypted: bound to the model and the messages before it.
     Signed,
-    /// The format wants a signature and there is none.
+    /// The format requires a signature and there is none.
     Unsigned,
-    /// The format asks for none.
+    /// The format requires none.
     Plain,
 }
 
 /// A call that the client answers.
 #[derive(Clone, Debug)]
 pub struct DraftCall<'a> {
-    /// Its id; none if missing, empty, or not a string.
+    /// Its id; `NONE` if missing, empty, or not a string.
     pub id: OptionalText<'a>,
     /// The tool's name, where the format carries one.
     pub name: OptionalText<'a>,
-    /// Which kind of call it is: answers of another family do not match.
+    /// The kind of call: answers of another family do not match.
     pub family: CallFamily,
     /// What its arguments look like.
     pub arguments: ArgumentsShape,
     /// Carries a thought signature.
     pub signed: bool,
-    /// Says of which type it is, where the format asks for that; a tool search says who runs it; the
-    /// model waits for the output of a Responses call.
+    /// States its type, where the format requires that. For a tool search: states who runs it. For
+    /// a Responses call: the model waits for its output.
     pub typed: bool,
 }
 
-/// An answer of the client.
+/// An answer from the client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DraftAnswer<'a> {
-    /// The id of the call it answers; none if missing, empty, or not a string.
+    /// The id of the call it answers; `NONE` if missing, empty, or not a string.
     pub id: OptionalText<'a>,
-    /// The tool's name; only one format carries any.
+    /// The tool's name; most formats carry none.
     pub name: Option<Box<Cow<'a, str>>>,
-    /// Which kind of call it answers.
+    /// The kind of call it answers.
     pub family: CallFamily,
-    /// What it says.
+    /// The shape of its content.
     pub output: AnswerShape,
-    /// Where its content lies.
+    /// The position of its content.
     pub content: Span,
-    /// Holds something that is not text.
+    /// Holds content other than text.
     pub media: bool,
 }
 
@@ -369,28 +368,28 @@ pub enum CallFamily {
 /// What the arguments of a call look like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ArgumentsShape {
-    /// As the format wants them (and, where looked into, an object).
+    /// As the format requires (and an object, where the profile parses them).
     Valid,
-    /// Not there.
+    /// Missing.
     Missing,
-    /// An object where the format wants a string.
+    /// An object where the format requires a string.
     RawObject,
-    /// A string where the format wants an object.
+    /// A string where the format requires an object.
     RawString,
     /// A string that does not parse to an object.
     Broken,
-    /// Of another wrong type.
+    /// Another wrong type.
     WrongType,
-    /// The free text of a custom call is not there.
+    /// The free text of a custom call is missing.
     NoInput,
-    /// The free text of a custom call is no text.
+    /// The free text of a custom call is not a string.
     MalformedInput,
 }
 
-/// What an answer says.
+/// The shape of an answer's content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AnswerShape {
-    /// Something.
+    /// Content.
     Full,
     /// An empty string or an empty list.
     Empty,
@@ -400,12 +399,12 @@ pub enum AnswerShape {
     Null,
     /// No such field.
     Missing,
-    /// Something, in a form that the format does not take.
+    /// Content in a form that the format does not accept.
     Malformed,
 }
 
 impl CallFamily {
-    /// Whether words can stand in for an answer; some demand a screenshot.
+    /// Whether text can serve as an answer; some families require a screenshot.
     pub fn accepts_text(self) -> bool {
         match self {
             CallFamily::Function
@@ -413,7 +412,7 @@ impl CallFamily {
             | CallFamily::LocalShell
             | CallFamily::Shell
             | CallFamily::ApplyPatch
-            // A plain function output answers a search, too.
+            // A plain function output also answers a search.
             | CallFamily::ToolSearch => true,
             CallFamily::Computer => false,
         }
@@ -436,14 +435,14 @@ impl<'a> Draft<'a> {
         self.parts_of(message).iter().any(|part| matches!(part.kind, PartKind::Answer(_)))
     }
 
-    /// The message around a place of the input; `None` if it lies outside the list.
+    /// The message that contains a position of the input; `None` if it is outside the list.
     pub fn message_at(&self, span: Span) -> Option<usize> {
         let at = self.messages.partition_point(|message| message.span.end <= span.start);
         self.messages.get(at).filter(|message| message.span.start <= span.start).map(|_| at)
     }
 
-    /// The messages around some places, which come in order. A message that is put together from
-    /// several records of a file is where its parts are.
+    /// The messages that contain some positions, given in order. A message composed of several
+    /// records of a file is located by its parts.
     pub fn messages_at(&self, spans: &[Span]) -> Vec<Option<usize>> {
         let mut found: Vec<Option<usize>> =
             spans.iter().map(|&span| self.message_at(span)).collect();
@@ -457,13 +456,13 @@ impl<'a> Draft<'a> {
         parts.sort_unstable_by_key(|(span, _)| span.start);
         for (span, found) in spans.iter().zip(&mut found).filter(|(_, found)| found.is_none()) {
             let after = parts.partition_point(|(part, _)| part.start <= span.start);
-            let near = after.checked_sub(1).and_then(|at| parts.get(at));
-            *found = near.filter(|(part, _)| span.start < part.end).map(|(_, at)| *at);
+            let nearest = after.checked_sub(1).and_then(|at| parts.get(at));
+            *found = nearest.filter(|(part, _)| span.start < part.end).map(|(_, at)| *at);
         }
         found
     }
 
-    /// The layout of its wire format.
+    /// The layout of its format.
     pub fn layout(&self) -> MessageLayout {
         self.format.layout()
     }

@@ -1,13 +1,12 @@
-//! The integrity engine: reads the outline of a conversation with tool calls, says what a
-//! provider would refuse, and repairs it without losing anything.
+//! The integrity engine: reads the outline of a conversation with tool calls, reports what a
+//! provider would refuse, and repairs it without losing content.
 //!
-//! Pure: same input, same output. No clock, no files, no network. Dialects turn bytes into a
-//! [`Draft`] and a [`Repair`] back into bytes; everything in between happens here, once.
+//! Pure: the same input gives the same output. No clock, no files, no network. The formats crate
+//! parses bytes into a [`Draft`] and writes a [`Repair`] back as bytes; checking and repairing
+//! happen only here.
 
-mod span;
 mod draft;
 mod pairing;
-pub mod chain;
 mod profile;
 mod policy;
 mod placeholder;
@@ -19,14 +18,14 @@ mod repair;
 pub mod compact;
 mod explain;
 
-pub use check::{CheckOptions, check};
+pub use check::{CheckOptions, check, display_id};
 pub use draft::{
     AnswerShape, ArgumentsShape, CallFamily, ContentShape, DefectHarm, DefectText, Draft,
     DraftAnswer, DraftBody, DraftBuilder, DraftCall, DraftFeatures, FileDefect, Format, Message,
     MessageFlags, MessageLayout, OptionalText, Part, PartKind, Role, SignatureState, TextShape,
-    lone_surrogates,
 };
 pub use explain::{ErrorExplanation, explain};
+pub use foxwedge_json::{Span, lone_surrogates};
 pub use pairing::{CallPairing, PairedAnswer, PairedCall, ResultMatch, Turn, pair_calls};
 pub use placeholder::{
     MissingAnswer, PlaceholderLanguage, classify_open_call, is_placeholder, media_heading,
@@ -41,8 +40,7 @@ pub use repair::{
 };
 pub use report::{
     EditCount, EditCounts, Finding, FindingCount, FindingCounts, FindingLocation, Fix,
-    FixApplicability, Report, Severity, Strategy,
+    FixApplicability, MAX_LISTED, Report, Severity, Strategy,
 };
 pub use rules::{Rule, RuleSet};
-pub use span::Span;
 pub use transcript::Transcript;

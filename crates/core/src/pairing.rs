@@ -1,10 +1,10 @@
-//! The one place where calls and answers are matched.
+//! Matches calls and answers; no other module does.
 //!
-//! Matching is by occurrence inside a turn, then by position: real histories use one id for
-//! several calls, so a set of ids proves nothing. A call's answers belong into its *home*, the
-//! place directly behind its turn; an answer anywhere else may still be matched, and then its
-//! [`Fate`] says where it was found. A reused id shadows older calls of the same id, unless the
-//! newer calls have their answers already. Calls that the provider runs itself are not paired.
+//! Matching is by occurrence inside a turn, then by position: real histories use one id for several
+//! calls, so a set of ids proves nothing. The answers of a call belong in its *home*, directly
+//! after its turn. An answer anywhere else may still match; its [`ResultMatch`] records where it
+//! is. A reused id shadows older calls of the same id, unless the newer calls already have answers.
+//! Calls that the provider runs itself are not paired.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -22,7 +22,7 @@ mod turns;
 pub use index::{PairedAnswer, PairedCall, Turn};
 pub(crate) use turns::last_turn;
 
-/// Every call and every answer of a draft, matched.
+/// All calls and answers of a draft, matched.
 #[derive(Clone, Debug, Default)]
 pub struct CallPairing {
     /// Turns that hold calls, in order.
@@ -33,27 +33,27 @@ pub struct CallPairing {
     pub answers: Vec<PairedAnswer>,
 }
 
-/// What became of an answer. Calls are told by their index.
+/// How an answer matches a call. Calls are identified by their index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ResultMatch<I = usize> {
-    /// It answers this call and stands where it belongs.
+    /// It answers this call and is in its home.
     InPlace(I),
-    /// It answers this call, from a later user message of the same run.
+    /// It answers this call, from a later user message after the home.
     Split(I),
     /// It answers this call, from inside an assistant message.
     Misplaced(I),
-    /// It answers this call, from behind something else.
+    /// It answers this call, from a position further down.
     Displaced(I),
-    /// It answers this call, which comes only later.
+    /// It answers this call, but is before it.
     Early(I),
-    /// This call has its answer already.
+    /// This call already has an answer.
     Duplicate(I),
-    /// No call is known.
+    /// It matches no call.
     Orphan,
 }
 
 impl<I> ResultMatch<I> {
-    /// The call it answers.
+    /// The call it answers; none for duplicates and orphans.
     pub fn call(self) -> Option<I> {
         match self {
             ResultMatch::InPlace(call)
@@ -80,7 +80,7 @@ impl<I> ResultMatch<I> {
 
 type PairingKey<'d> = (CallFamily, &'d str);
 
-/// Matches every answer of the draft.
+/// Matches the answers of a draft with its calls.
 pub fn pair_calls(draft: &Draft<'_>) -> CallPairing {
     let mut pairing = CallPairing::default();
     collect_parts(draft, &mut pairing);
@@ -119,8 +119,8 @@ fn collect_parts(draft: &Draft<'_>, pairing: &mut CallPairing) {
     }
 }
 
-/// Cuts the calls into turns. In a run of assistant messages the last ones that call form one
-/// turn; a call with other assistant content behind it stands alone and has no home yet.
+/// Groups the calls into turns. In a run of assistant messages, the last messages with calls form
+/// one turn; a call followed by other assistant content is a turn by itself and has no home yet.
 fn group_turns(draft: &Draft<'_>, pairing: &mut CallPairing) {
     let items = draft.layout() == MessageLayout::Items;
     let mut next = 0;
@@ -128,13 +128,14 @@ fn group_turns(draft: &Draft<'_>, pairing: &mut CallPairing) {
         let message = pairing.calls[next].message();
         let run_end = find_run_end(draft, message, Role::is_assistant);
         let end_calls = next + calls_before(&pairing.calls[next..], run_end);
-        let turn = if items { 0 } else { trailing_turn(&pairing.calls[next..end_calls], run_end) };
+        let lone_calls =
+            if items { 0 } else { trailing_turn(&pairing.calls[next..end_calls], run_end) };
         let mut from = next;
-        // Calls of the run in front of the turn: one group for each message.
-        while from < next + turn {
-            let own = pairing.calls[from].message();
-            let to = from + calls_before(&pairing.calls[from..end_calls], own + 1);
-            push_turn(pairing, own..own + 1, own + 1..own + 1, own + 1..own + 1, from..to);
+        // Calls of the run before the turn: one turn for each message.
+        while from < next + lone_calls {
+            let at = pairing.calls[from].message();
+            let to = from + calls_before(&pairing.calls[from..end_calls], at + 1);
+            push_turn(pairing, at..at + 1, at + 1..at + 1, at + 1..at + 1, from..to);
             from = to;
         }
         if from < end_calls {
@@ -153,9 +154,9 @@ fn push_turn(
     spill: Range<usize>,
     calls: Range<usize>,
 ) {
-    let group = pairing.turns.len();
+    let turn = pairing.turns.len();
     for call in &mut pairing.calls[calls.clone()] {
-        call.set_turn(group);
+        call.set_turn(turn);
     }
     pairing.turns.push(Turn::new(messages, home, spill, calls));
 }
@@ -170,8 +171,8 @@ fn calls_before(calls: &[PairedCall], end: usize) -> usize {
     calls.iter().take_while(|call| call.message() < end).count()
 }
 
-/// How many of the run's calls stand in front of its turn: walks back from the end of the run
-/// over messages that call.
+/// The number of calls in the run before its last turn: walks back from the end of the run over
+/// messages with calls.
 fn trailing_turn(calls: &[PairedCall], run_end: usize) -> usize {
     let mut expected = run_end;
     let mut keep = calls.len();
@@ -200,7 +201,7 @@ fn find_home(draft: &Draft<'_>, end: usize) -> (Range<usize>, Range<usize>) {
     }
 }
 
-/// Joins an answer to a call, and notes from where it answers.
+/// Joins an answer to a call, and records where the answer is.
 pub(crate) fn join_answer(
     draft: &Draft<'_>,
     pairing: &mut CallPairing,
@@ -208,19 +209,19 @@ pub(crate) fn join_answer(
     answer: usize,
 ) {
     let at = pairing.answers[answer].message();
-    let group = &pairing.turns[pairing.calls[call].turn()];
-    let fate = if draft.messages[at].role.is_assistant() {
+    let turn = &pairing.turns[pairing.calls[call].turn()];
+    let result_match = if draft.messages[at].role.is_assistant() {
         ResultMatch::Misplaced(call)
-    } else if group.home().contains(&at) {
+    } else if turn.home().contains(&at) {
         ResultMatch::InPlace(call)
-    } else if group.spill().contains(&at) {
+    } else if turn.spill().contains(&at) {
         ResultMatch::Split(call)
     } else if at < pairing.calls[call].message() {
         ResultMatch::Early(call)
     } else {
         ResultMatch::Displaced(call)
     };
-    pairing.answers[answer].set_result_match(fate);
+    pairing.answers[answer].set_result_match(result_match);
     pairing.calls[call].set_answer(Some(answer));
 }
 
@@ -244,30 +245,30 @@ pub(crate) fn call_at<'d, 'a>(draft: &'d Draft<'a>, part: usize) -> Option<&'d D
     }
 }
 
-/// Whether an answer is a placeholder: ours, or one that a known agent writes.
+/// Whether an answer is a placeholder of foxwedge or of a known agent.
 pub(crate) fn is_placeholder_answer(draft: &Draft<'_>, part: usize) -> bool {
     match &draft.parts[part].kind {
         PartKind::Answer(_) if draft.parts[part].span.is_empty() => true,
         PartKind::Answer(answer) => {
-            // A screenshot is not made of words, and media beside the words is real.
-            let beside = || {
+            // A screenshot is not text, and media beside the text is real content.
+            let has_media_parts = || {
                 let gemini = draft.format == Format::Gemini;
                 gemini && placeholder::has_key(draft.parts[part].span.of(draft.source), "parts")
             };
             let content = answer.content.of(draft.source);
-            // What a command printed before it ended is real, whatever it says.
-            let ended =
+            // The output of a command that ended is real, whatever its text.
+            let has_exit_code =
                 || placeholder::has_key(content, "exit_code") && !content.contains("[foxwedge] ");
             answer.family.accepts_text()
                 && placeholder::is_placeholder(content)
-                && !beside()
-                && !ended()
+                && !has_media_parts()
+                && !has_exit_code()
         }
         _ => false,
     }
 }
 
-/// Whether an answer is a placeholder, or has nothing in it.
+/// Whether an answer is a placeholder or has no content.
 pub(crate) fn is_empty_answer(draft: &Draft<'_>, part: usize) -> bool {
     let empty = match &draft.parts[part].kind {
         PartKind::Answer(answer) => match answer.output {
@@ -275,7 +276,7 @@ pub(crate) fn is_empty_answer(draft: &Draft<'_>, part: usize) -> bool {
             | AnswerShape::EmptyError
             | AnswerShape::Null
             | AnswerShape::Missing => true,
-            // What a command printed has its own field; a patch may have none and only a status.
+            // Command output has its own field; a patch may have only a status.
             AnswerShape::Full | AnswerShape::Malformed if answer.content.is_empty() => {
                 matches!(answer.family, CallFamily::LocalShell | CallFamily::Shell)
             }
@@ -288,7 +289,7 @@ pub(crate) fn is_empty_answer(draft: &Draft<'_>, part: usize) -> bool {
     empty || is_placeholder_answer(draft, part)
 }
 
-/// A real answer beats a placeholder and one that says nothing, wherever it stands.
+/// Prefers real answers: one replaces a placeholder or an empty answer, wherever it is.
 pub(crate) fn prefer_real_answers(draft: &Draft<'_>, pairing: &mut CallPairing) {
     let mut waiting: Option<HashMap<PairingKey<'_>, PlaceholderCalls>> = None;
     for second in 0..pairing.answers.len() {
@@ -309,31 +310,31 @@ pub(crate) fn prefer_real_answers(draft: &Draft<'_>, pairing: &mut CallPairing) 
         if is_empty_answer(draft, new.part()) {
             continue;
         }
-        // Another call of the id may have got no more than a placeholder.
+        // Another call of the id may have only a placeholder.
         let waiting = waiting.get_or_insert_with(|| placeholder_calls(draft, pairing));
         let key = answer_key(draft, new.part());
         let Some(calls) = key.and_then(|key| waiting.get_mut(&key)) else { continue };
-        if let Some(hollow) = calls.nearest(pairing, new.message()) {
-            replace_answer(draft, pairing, hollow, call.unwrap_or(hollow), second);
+        if let Some(empty_call) = calls.nearest(pairing, new.message()) {
+            replace_answer(draft, pairing, empty_call, call.unwrap_or(empty_call), second);
         }
     }
 }
 
-/// Calls of one key whose answer says nothing.
+/// Calls of one key whose answer is a placeholder or empty.
 #[derive(Default)]
 struct PlaceholderCalls {
     calls: Vec<usize>,
-    /// How many of them were passed.
+    /// How many of `calls` were visited.
     passed: usize,
-    /// Those that were passed and not given away.
+    /// Visited calls that got no other answer.
     open: Vec<usize>,
 }
 
 impl PlaceholderCalls {
-    /// Takes the last one before a message. Messages have to come in order.
+    /// Takes the last call before a message. Messages must come in order.
     fn nearest(&mut self, pairing: &CallPairing, message: usize) -> Option<usize> {
         let rest = self.calls.get(self.passed..).unwrap_or(&[]);
-        // A misplaced answer stands in the message of its call.
+        // A misplaced answer is in the message of its call.
         let before = rest.iter().take_while(|&&call| pairing.calls[call].message() <= message);
         let count = before.count();
         self.open.extend(rest.iter().take(count));
@@ -342,7 +343,7 @@ impl PlaceholderCalls {
     }
 }
 
-/// Calls whose answer says nothing, by their key.
+/// Calls whose answer is a placeholder or empty, by key.
 fn placeholder_calls<'d>(
     draft: &'d Draft<'_>,
     pairing: &CallPairing,
@@ -358,23 +359,23 @@ fn placeholder_calls<'d>(
     calls
 }
 
-/// A real answer takes the place of the one that says nothing. Inside one turn, the real answers of
-/// the id stay in the order of its calls.
+/// Replaces an empty answer by a real one. Inside one turn, the real answers of the id keep the
+/// order of its calls.
 fn replace_answer(
     draft: &Draft<'_>,
     pairing: &mut CallPairing,
-    hollow: usize,
+    empty_call: usize,
     last: usize,
     answer: usize,
 ) {
-    // Calls of a turn that are looked at.
+    // Calls of a turn that are considered.
     const CALLS: usize = 64;
-    let Some(first) = pairing.calls[hollow].answer() else { return };
-    pairing.answers[first].set_result_match(ResultMatch::Duplicate(hollow));
-    let mut call = hollow;
-    if pairing.calls[hollow].turn() == pairing.calls[last].turn() {
-        let key = call_key(draft, pairing.calls[hollow].part());
-        for next in (hollow + 1..=last).take(CALLS) {
+    let Some(first) = pairing.calls[empty_call].answer() else { return };
+    pairing.answers[first].set_result_match(ResultMatch::Duplicate(empty_call));
+    let mut call = empty_call;
+    if pairing.calls[empty_call].turn() == pairing.calls[last].turn() {
+        let key = call_key(draft, pairing.calls[empty_call].part());
+        for next in (empty_call + 1..=last).take(CALLS) {
             let same = call_key(draft, pairing.calls[next].part()) == key;
             if let Some(moved) = pairing.calls[next].answer().filter(|_| same) {
                 join_answer(draft, pairing, call, moved);
@@ -385,13 +386,13 @@ fn replace_answer(
     join_answer(draft, pairing, call, answer);
 }
 
-/// Whether a second answer to a call takes the place of the first.
+/// Whether a second answer to a call replaces the first.
 pub(crate) fn replaces(draft: &Draft<'_>, first: usize, second: usize) -> bool {
     is_empty_answer(draft, first) && !is_empty_answer(draft, second)
         || is_placeholder_answer(draft, first) && !is_placeholder_answer(draft, second)
 }
 
-/// Whether a second answer is a placeholder, is empty, or says just what the first one says.
+/// Whether a second answer is a placeholder, is empty, or has the same content as the first.
 pub(crate) fn adds_nothing(
     draft: &Draft<'_>,
     pairing: &CallPairing,
@@ -404,7 +405,7 @@ pub(crate) fn adds_nothing(
         _ => None,
     };
     let empty = |part: usize| match &draft.parts[part].kind {
-        // What has no content field may say something under another name.
+        // An answer without a content field may hold content under another name.
         PartKind::Answer(answer) => matches!(answer.output, AnswerShape::Empty | AnswerShape::Null),
         _ => false,
     };

@@ -1,7 +1,7 @@
-//! The words of invented answers. They are stable: the same call gets the same words every time,
-//! so prompt caches survive a repeated repair. They never claim more than is known.
+//! The text of generated answers. It is stable: the same call always gets the same text, so prompt
+//! caches survive a repeated repair. It never claims more than is known.
 
-/// The language of invented text.
+/// The language of generated text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PlaceholderLanguage {
     /// English.
@@ -20,17 +20,17 @@ pub enum MissingAnswer {
     Interrupted,
     /// It may have run, and only reads: running it again does no harm.
     InterruptedReading,
-    /// The user said no.
+    /// The user denied it.
     Denied,
-    /// Left out, because an earlier call of the turn ended the work.
+    /// Not run, because an earlier call ended the turn.
     Skipped,
     /// It took too long.
     TimedOut,
-    /// It ran, and its answer is gone.
+    /// It ran, but its answer was lost.
     Lost,
 }
 
-/// The words of a placeholder answer.
+/// The text of a placeholder answer.
 pub fn placeholder_text(missing: MissingAnswer, language: PlaceholderLanguage) -> &'static str {
     match (language, missing) {
         (PlaceholderLanguage::English, MissingAnswer::NotStarted) => {
@@ -78,11 +78,10 @@ pub fn placeholder_text(missing: MissingAnswer, language: PlaceholderLanguage) -
     }
 }
 
-/// What is known of a call that a history leaves open: well-known tools that only read may be
-/// repeated, everything else has to be checked first. A verb in a name proves nothing
-/// (`get_or_create`), so only whole names count.
+/// Classifies an open call: well-known tools that only read may be repeated, everything else must
+/// be checked first. A verb in a name proves nothing (`get_or_create`), so only whole names count.
 pub fn classify_open_call(name: Option<&str>) -> MissingAnswer {
-    const READING: [&str; 24] = [
+    const READ_ONLY_TOOLS: [&str; 24] = [
         "cat",
         "codebasesearch",
         "fetch",
@@ -108,37 +107,37 @@ pub fn classify_open_call(name: Option<&str>) -> MissingAnswer {
         "webfetch",
         "websearch",
     ];
-    let plain: String = name
+    let normalized: String = name
         .unwrap_or("")
         .chars()
         .take(32)
         .filter(|c| !matches!(c, '_' | '-'))
         .map(|c| c.to_ascii_lowercase())
         .collect();
-    if READING.contains(&plain.as_str()) {
+    if READ_ONLY_TOOLS.contains(&normalized.as_str()) {
         MissingAnswer::InterruptedReading
     } else {
         MissingAnswer::Interrupted
     }
 }
 
-/// Whether an answer's content (raw JSON) is a placeholder, ours or one that known agents write:
-/// a real answer beats it. Mentioning such words is not enough: they have to begin the only text
-/// that the content holds.
+/// Whether an answer's content (raw JSON) is a placeholder, of foxwedge or of a known agent: a real
+/// answer is preferred. The content must be a single text that starts with placeholder text; a
+/// mention is not enough.
 pub fn is_placeholder(raw: &str) -> bool {
-    // Escapes may make a short text six times as long.
-    const LONGEST: usize = 600;
-    if raw.len() > LONGEST * 6 {
+    // Escapes can make a text six times as long.
+    const MAX_BYTES: usize = 600;
+    if raw.len() > MAX_BYTES * 6 {
         return false;
     }
     let mut texts = content_texts(raw);
     let (Some(text), None) = (texts.next(), texts.next()) else { return false };
-    text.len() <= LONGEST && is_known_placeholder(&text)
+    text.len() <= MAX_BYTES && is_known_placeholder(&text)
 }
 
-/// Words that agents and libraries write in place of a result that is not there.
+/// Whether agents and libraries write this text in place of a missing result.
 fn is_known_placeholder(text: &str) -> bool {
-    const BEGINNINGS: [&str; 13] = [
+    const PREFIXES: [&str; 13] = [
         "[foxwedge] ",
         // Claude Code.
         "[Request interrupted by user",
@@ -158,56 +157,54 @@ fn is_known_placeholder(text: &str) -> bool {
         "No result was recorded for this tool call",
     ];
     // pi; Codex.
-    const WHOLE: [&str; 2] = ["No result provided", "aborted"];
-    // deepagents: the name and the id of the call stand in between.
+    const EXACT: [&str; 2] = ["No result provided", "aborted"];
+    // deepagents: the name and the id of the call are in between.
     let superseded = text.starts_with("Tool call ")
         && text.ends_with("was cancelled - another message came in before it could be completed.");
-    superseded || WHOLE.contains(&text) || BEGINNINGS.iter().any(|words| text.starts_with(words))
+    superseded || EXACT.contains(&text) || PREFIXES.iter().any(|prefix| text.starts_with(prefix))
 }
 
-/// The texts in an answer's content (raw JSON) that say something: strings that are neither keys
-/// nor types.
+/// The non-empty texts in an answer's content (raw JSON): strings that are neither keys nor types.
 fn content_texts(raw: &str) -> impl Iterator<Item = String> {
     let mut rest = raw;
-    let mut of_type = false;
+    let mut is_type_value = false;
     std::iter::from_fn(move || {
         loop {
             let (_, inside) = rest.split_once('"')?;
-            let (string, behind) = split_string(inside)?;
-            rest = behind;
+            let (string, rest_after) = split_string(inside)?;
+            rest = rest_after;
             if rest.trim_start().starts_with(':') {
-                of_type = unescape(string) == "type";
-            } else if !std::mem::take(&mut of_type) && !string.is_empty() {
+                is_type_value = unescape(string) == "type";
+            } else if !std::mem::take(&mut is_type_value) && !string.is_empty() {
                 return Some(unescape(string));
             }
         }
     })
 }
 
-/// Whether the content of an answer (raw JSON) is a list or a text in which there is nothing but
-/// white space.
+/// Whether the content of an answer (raw JSON) is a list or a text with nothing but white space.
 pub(crate) fn is_blank(raw: &str) -> bool {
-    // Nobody writes that much of nothing.
-    const LONGEST: usize = 200;
+    // Blank content is never longer in practice.
+    const MAX_BYTES: usize = 200;
     const KEYS: [&str; 4] = ["type", "text", "output", "result"];
-    if raw.len() > LONGEST || !raw.contains(['[', '"']) {
+    if raw.len() > MAX_BYTES || !raw.contains(['[', '"']) {
         return false;
     }
     let mut rest = raw;
-    let mut of_type = false;
+    let mut is_type_value = false;
     while let Some((before, inside)) = rest.split_once('"') {
-        let Some((string, behind)) = split_string(inside) else { return false };
-        let is_key = behind.trim_start().starts_with(':');
+        let Some((string, rest_after)) = split_string(inside) else { return false };
+        let is_key = rest_after.trim_start().starts_with(':');
         let text = unescape(string);
-        let nothing = match is_key {
+        let blank = match is_key {
             true => KEYS.contains(&text.as_str()),
-            false => of_type || text.trim().is_empty(),
+            false => is_type_value || text.trim().is_empty(),
         };
-        if !nothing || before.contains(char::is_alphanumeric) {
+        if !blank || before.contains(char::is_alphanumeric) {
             return false;
         }
-        of_type = is_key && text == "type";
-        rest = behind;
+        is_type_value = is_key && text == "type";
+        rest = rest_after;
     }
     !rest.contains(char::is_alphanumeric)
 }
@@ -215,8 +212,8 @@ pub(crate) fn is_blank(raw: &str) -> bool {
 /// Whether raw JSON has a key of this name, at any depth.
 pub(crate) fn has_key(raw: &str, key: &str) -> bool {
     let mut rest = raw;
-    while let Some((string, behind)) = rest.split_once('"').and_then(|it| split_string(it.1)) {
-        rest = behind;
+    while let Some((string, rest_after)) = rest.split_once('"').and_then(|it| split_string(it.1)) {
+        rest = rest_after;
         if rest.trim_start().starts_with(':') && unescape(string) == key {
             return true;
         }
@@ -224,7 +221,7 @@ pub(crate) fn has_key(raw: &str, key: &str) -> bool {
     false
 }
 
-/// Parts raw JSON behind an opening quote at the closing one.
+/// Splits raw JSON after an opening quote at the closing one.
 fn split_string(inside: &str) -> Option<(&str, &str)> {
     let mut escaped = false;
     let end = inside.find(|c: char| {
@@ -235,7 +232,8 @@ fn split_string(inside: &str) -> Option<(&str, &str)> {
     Some((inside.get(..end)?, inside.get(end + 1..)?))
 }
 
-/// A string without its escapes; those of unusual characters may become another character.
+/// Decodes the escapes of a string. Escaped control characters become spaces; surrogates become
+/// U+FFFD.
 fn unescape(string: &str) -> String {
     let mut text = String::with_capacity(string.len());
     let mut rest = string;
@@ -258,7 +256,8 @@ fn unescape(string: &str) -> String {
     text
 }
 
-/// Text put between an answer and a user message where a provider wants an assistant in between.
+/// Text of an assistant message between an answer and a user message, where a provider requires
+/// one.
 pub(crate) fn bridge_text(language: PlaceholderLanguage) -> &'static str {
     match language {
         PlaceholderLanguage::English => "Understood.",
@@ -266,7 +265,7 @@ pub(crate) fn bridge_text(language: PlaceholderLanguage) -> &'static str {
     }
 }
 
-/// Text of a user message put in front of a history that starts with the assistant.
+/// Text of a user message inserted before a history that starts with the assistant.
 pub(crate) fn opening_text(language: PlaceholderLanguage) -> &'static str {
     match language {
         PlaceholderLanguage::English => "(The beginning of this conversation is not available.)",
@@ -274,7 +273,7 @@ pub(crate) fn opening_text(language: PlaceholderLanguage) -> &'static str {
     }
 }
 
-/// Text of a user message put behind a history that ends with the assistant.
+/// Text of a user message appended to a history that ends with the assistant.
 pub(crate) fn continue_text(language: PlaceholderLanguage) -> &'static str {
     match language {
         PlaceholderLanguage::English => "Continue.",
@@ -282,7 +281,7 @@ pub(crate) fn continue_text(language: PlaceholderLanguage) -> &'static str {
     }
 }
 
-/// Stands in for what a user message says that says nothing.
+/// Replaces the content of an empty user message.
 pub(crate) fn empty_message_text(language: PlaceholderLanguage) -> &'static str {
     match language {
         PlaceholderLanguage::English => "(empty message)",
@@ -290,7 +289,7 @@ pub(crate) fn empty_message_text(language: PlaceholderLanguage) -> &'static str 
     }
 }
 
-/// Stands in for an answer that says nothing.
+/// Replaces the content of an empty answer.
 pub(crate) fn no_output_text(language: PlaceholderLanguage) -> &'static str {
     match language {
         PlaceholderLanguage::English => "(no output)",
@@ -298,7 +297,7 @@ pub(crate) fn no_output_text(language: PlaceholderLanguage) -> &'static str {
     }
 }
 
-/// Heads a quoted answer whose call is not in the history.
+/// Heading of a quoted answer whose call is not in the history.
 pub(crate) fn orphan_heading(id: Option<&str>, language: PlaceholderLanguage) -> String {
     match (language, id) {
         (PlaceholderLanguage::English, Some(id)) => {
@@ -316,7 +315,7 @@ pub(crate) fn orphan_heading(id: Option<&str>, language: PlaceholderLanguage) ->
     }
 }
 
-/// Heads a quoted second answer.
+/// Heading of a quoted second answer.
 pub(crate) fn second_answer_heading(id: Option<&str>, language: PlaceholderLanguage) -> String {
     let id = id.unwrap_or("?");
     match language {
@@ -325,7 +324,7 @@ pub(crate) fn second_answer_heading(id: Option<&str>, language: PlaceholderLangu
     }
 }
 
-/// Heads media that was moved out of an answer.
+/// Heading of media that was moved out of an answer.
 pub fn media_heading(id: Option<&str>, language: PlaceholderLanguage) -> String {
     let id = id.unwrap_or("?");
     match language {
@@ -336,22 +335,22 @@ pub fn media_heading(id: Option<&str>, language: PlaceholderLanguage) -> String 
     }
 }
 
-/// The id of the call in a text that is such a heading, in either language.
+/// The call id in a text written by [`media_heading`], in either language.
 pub fn media_heading_id(text: &str) -> Option<&str> {
-    let words = text.strip_prefix("[foxwedge] ")?;
-    let english = || words.strip_prefix("Media from the answer to tool call ")?.strip_suffix(':');
-    let chinese = || words.strip_prefix("工具调用 ")?.strip_suffix(" 的结果中的媒体：");
+    let text = text.strip_prefix("[foxwedge] ")?;
+    let english = || text.strip_prefix("Media from the answer to tool call ")?.strip_suffix(':');
+    let chinese = || text.strip_prefix("工具调用 ")?.strip_suffix(" 的结果中的媒体：");
     english().or_else(chinese)
 }
 
-/// Whether a text (raw JSON) begins like [`media_heading`].
+/// Whether a text (raw JSON) starts like [`media_heading`].
 pub(crate) fn is_media_heading(raw: &str) -> bool {
-    let told = strip_to_own_text(raw);
-    told.starts_with("[foxwedge] Media from the answer")
-        || told.starts_with("[foxwedge] 工具调用") && told.contains("的结果中的媒体")
+    let text = strip_to_own_text(raw);
+    text.starts_with("[foxwedge] Media from the answer")
+        || text.starts_with("[foxwedge] 工具调用") && text.contains("的结果中的媒体")
 }
 
-/// Whether a text (raw JSON) begins like something we say in the user's place: what follows came
+/// Whether a text (raw JSON) starts with a foxwedge heading in a user message: what follows came
 /// from a tool, not from the user.
 pub(crate) fn is_tool_note(raw: &str) -> bool {
     const HEADINGS: [&str; 5] = [
@@ -361,44 +360,43 @@ pub(crate) fn is_tool_note(raw: &str) -> bool {
         "[foxwedge] 工具调用",
         "[foxwedge] 某个工具调用",
     ];
-    let told = strip_to_own_text(raw);
-    HEADINGS.iter().any(|heading| told.starts_with(heading))
+    let text = strip_to_own_text(raw);
+    HEADINGS.iter().any(|heading| text.starts_with(heading))
 }
 
-/// Whether a text (raw JSON) begins like what agents put into the user's messages by themselves.
+/// Whether a text (raw JSON) starts like the notes that agents add to user messages.
 pub(crate) fn is_agent_reminder(raw: &str) -> bool {
     const NOTES: [&str; 2] = ["<system-reminder>", "[Request interrupted by user"];
     NOTES.iter().any(|note| !strip_to_words(raw, note).is_empty())
 }
 
-/// The text in a string, or in a small object around one, if our own words begin it.
+/// The text of a string, or of a small object around one, if it starts with the foxwedge marker.
 fn strip_to_own_text(raw: &str) -> &str {
     strip_to_words(raw, "[foxwedge] ")
 }
 
-/// The text in a string, or in a small object around one, from some words on; empty if others
-/// stand before them.
-fn strip_to_words<'r>(raw: &'r str, words: &str) -> &'r str {
-    let Some(at) = find_near_start(raw, words) else { return "" };
-    let (before, told) = raw.split_at(at);
+/// The text of a string, or of a small object around one, if it starts with `prefix`; else empty.
+fn strip_to_words<'r>(raw: &'r str, prefix: &str) -> &'r str {
+    let Some(at) = find_near_start(raw, prefix) else { return "" };
+    let (before, text) = raw.split_at(at);
     let string = before == "\"";
     let field = before.starts_with('{') && before.ends_with('"') && before.contains("text");
     let alone = field && before.trim_end_matches('"').trim_end().ends_with(':');
-    if string || alone { told } else { "" }
+    if string || alone { text } else { "" }
 }
 
-/// Where words begin, if that is near.
-fn find_near_start(raw: &str, words: &str) -> Option<usize> {
-    const NEAR: usize = 64;
-    let mut end = raw.len().min(NEAR);
+/// The position of `prefix`, if it is near the start.
+fn find_near_start(raw: &str, prefix: &str) -> Option<usize> {
+    const MAX_DISTANCE: usize = 64;
+    let mut end = raw.len().min(MAX_DISTANCE);
     while !raw.is_char_boundary(end) {
         end -= 1;
     }
-    raw.get(..end)?.find(words)
+    raw.get(..end)?.find(prefix)
 }
 
-/// A summary that stands for so many messages. Its end is marked, since formats that join what a
-/// user says would hide where the user goes on.
+/// The text of a summary that replaces `count` messages. Its end is marked, because formats that
+/// join user messages would hide where the user continues.
 pub fn summary_text(text: &str, count: usize, language: PlaceholderLanguage) -> String {
     let text = text.trim();
     match language {
@@ -414,15 +412,15 @@ pub fn summary_text(text: &str, count: usize, language: PlaceholderLanguage) -> 
 const SUMMARY_END: &str = "[foxwedge] End of summary.";
 const SUMMARY_END_CHINESE: &str = "[foxwedge] 摘要结束。";
 
-/// Whether a text (raw JSON) is a [`summary`] and nothing else.
+/// Whether a text (raw JSON) is a [`summary_text`] and nothing else.
 pub(crate) fn is_summary(raw: &str) -> bool {
-    let told = strip_to_own_text(raw);
+    let text = strip_to_own_text(raw);
     let end = raw.trim_end_matches(|c: char| c.is_ascii_whitespace() || matches!(c, '"' | '}'));
-    (told.starts_with("[foxwedge] Summary of ") || told.starts_with("[foxwedge] 此前 "))
+    (text.starts_with("[foxwedge] Summary of ") || text.starts_with("[foxwedge] 此前 "))
         && (end.ends_with(SUMMARY_END) || end.ends_with(SUMMARY_END_CHINESE))
 }
 
-/// Left in an answer whose media was moved out.
+/// Text left in an answer whose media was moved out.
 pub(crate) fn media_pointer_text(language: PlaceholderLanguage) -> &'static str {
     match language {
         PlaceholderLanguage::English => "(see the following user message)",
@@ -457,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn mentioning_a_placeholder_is_not_being_one() {
+    fn a_text_that_mentions_a_placeholder_is_not_one() {
         let table = [
             (r#""[foxwedge] Interrupted: no answer was recorded.""#, true),
             (r#"[{"type":"text","text":"[Tool execution was interrupted]"}]"#, true),

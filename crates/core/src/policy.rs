@@ -2,30 +2,30 @@
 
 use crate::placeholder::PlaceholderLanguage;
 
-/// What a repair may do where it has a choice.
+/// What a repair does where it has a choice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Policy {
-    /// What happens to calls that nobody answered.
+    /// What happens to calls without an answer.
     pub unanswered: UnansweredPolicy,
     /// What happens to answers without a call.
     pub orphans: OrphanPolicy,
-    /// Whether open calls at the end are dead or still running.
+    /// Whether open calls at the end are abandoned or still running.
     pub tail: TailPolicy,
-    /// Whether a repair may speak for the user: asking the model to go on (FW403).
+    /// Whether a repair may write a user message that asks the model to continue (FW403).
     pub allow_unsafe: bool,
-    /// The language of invented text.
+    /// The language of generated text.
     pub language: PlaceholderLanguage,
 }
 
-/// What happens to calls that nobody answered.
+/// What happens to calls without an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum UnansweredPolicy {
-    /// A placeholder answers them; nothing is lost.
+    /// They get a placeholder answer; nothing is lost.
     #[default]
     Answer,
-    /// The whole assistant message goes, and with it every answer it had.
+    /// Remove the whole assistant message and all its answers.
     DropTurn,
-    /// The call goes; text and answered calls stay.
+    /// Remove the call; keep text and answered calls.
     DropCall,
 }
 
@@ -43,19 +43,19 @@ impl UnansweredPolicy {
 /// What happens to answers without a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OrphanPolicy {
-    /// They are quoted as user text.
+    /// Quote them as user text.
     #[default]
     Quote,
-    /// They go.
+    /// Remove them.
     Drop,
 }
 
-/// Whether open calls at the end are dead or still running.
+/// Whether open calls at the end are abandoned or still running.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum TailPolicy {
-    /// Nobody will answer them any more.
+    /// They will never get an answer.
     #[default]
     Dead,
-    /// They are running: not a finding, never repaired.
+    /// They are still running: not a finding, never repaired.
     Pending,
 }

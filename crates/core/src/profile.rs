@@ -1,4 +1,4 @@
-//! The rules of one provider's API, as data.
+//! Profiles: the rules of provider APIs.
 
 use crate::draft::{Draft, Format};
 
@@ -23,21 +23,21 @@ pub enum Profile {
     Strict,
 }
 
-/// How we know that a provider refuses something.
+/// The evidence that a provider refuses something.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RuleEvidence {
-    /// Documented, measured, or its error text was seen.
+    /// Documented, measured, or seen in an error message.
     Documented,
     /// Inferred from a compatible provider.
     Inferred,
 }
 
-/// Which call ids a provider takes.
+/// Which call ids a provider accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IdRule {
-    /// Fewest characters.
+    /// Minimum number of characters.
     pub min_length: usize,
-    /// Most characters.
+    /// Maximum number of characters.
     pub max_length: usize,
     /// Characters allowed beside letters and digits; `None` allows every character.
     pub extra_chars: Option<&'static str>,
@@ -57,7 +57,7 @@ const ALPHANUMERIC: u128 = {
 };
 
 impl IdRule {
-    /// What is allowed, in words.
+    /// Describes what is allowed.
     pub(crate) fn describe(&self) -> String {
         let characters = match self.extra_chars {
             None => "characters".to_owned(),
@@ -73,12 +73,12 @@ impl IdRule {
 
     /// Whether an id obeys the rule.
     pub fn allows(&self, id: &str) -> bool {
-        // Characters count; as many bytes or fewer are never more characters.
-        let fits = |id: &str| {
+        // Limits count characters; a string never has more characters than bytes.
+        let fits_in_chars = |id: &str| {
             id.chars().take(self.max_length.saturating_add(1)).count() <= self.max_length
         };
         let long_enough = id.len() >= self.min_length;
-        let short_enough = id.len() <= self.max_length || !id.is_ascii() && fits(id);
+        let short_enough = id.len() <= self.max_length || !id.is_ascii() && fits_in_chars(id);
         long_enough
             && short_enough
             && self.extra_chars.is_none_or(|extra| {
@@ -121,9 +121,9 @@ impl Profile {
         Profile::ALL.into_iter().find(|profile| profile.name() == name)
     }
 
-    /// The provider that owns a wire format.
-    pub fn for_format(wire: Format) -> Profile {
-        match wire {
+    /// The profile of the provider that defines a format.
+    pub fn for_format(format: Format) -> Profile {
+        match format {
             Format::OpenaiChat => Profile::OpenaiChat,
             Format::OpenaiResponses => Profile::OpenaiResponses,
             Format::Anthropic => Profile::Anthropic,
@@ -132,7 +132,7 @@ impl Profile {
         }
     }
 
-    /// Which call ids it takes.
+    /// Which call ids it accepts.
     pub fn id_rule(self) -> IdRule {
         let free = IdRule { min_length: 1, max_length: usize::MAX, extra_chars: None };
         match self {
@@ -147,7 +147,7 @@ impl Profile {
         }
     }
 
-    /// Which tool names it takes.
+    /// Which tool names it accepts.
     pub fn name_rule(self) -> IdRule {
         match self {
             Profile::Anthropic | Profile::OpenaiResponses => {
@@ -162,7 +162,7 @@ impl Profile {
         }
     }
 
-    /// Whether a tool name is taken.
+    /// Whether it accepts a tool name.
     pub fn accepts_name(self, name: &str) -> bool {
         let first = name.chars().next();
         self.name_rule().allows(name)
@@ -170,14 +170,14 @@ impl Profile {
                 || first.is_some_and(|c| c.is_ascii_alphabetic() || c == '_'))
     }
 
-    /// Whether the profile looks inside argument strings.
+    /// Whether the profile parses argument strings.
     pub fn parses_arguments(self) -> bool {
         self == Profile::Strict
     }
 }
 
-/// Whether answers have to stand alone in their message: under the union of all rules, and at
-/// Bedrock for models other than Claude. A request that names no model is not accused.
+/// Whether a message with answers may hold nothing else: in the strict profile, and on Bedrock for
+/// models other than Claude. A request that names no model gets no finding.
 pub(crate) fn requires_answers_alone(profile: Profile, draft: &Draft<'_>) -> bool {
     let other_model = || {
         let model = draft.body.model.as_deref();
@@ -190,29 +190,31 @@ pub(crate) fn requires_answers_alone(profile: Profile, draft: &Draft<'_>) -> boo
     }
 }
 
-/// Whether a model is served by OpenAI itself. Names with a slash are those of routers, and open
-/// models are served by anybody.
+/// Whether OpenAI itself serves a model. Names with a slash belong to routers; open models can be
+/// served by any provider.
 pub(crate) fn is_openai_model(model: Option<&str>) -> bool {
     let Some(model) = model.map(str::to_ascii_lowercase) else { return false };
-    let own = ["gpt-", "chatgpt-", "codex-", "o1", "o3", "o4", "ft:gpt-", "ft:o"];
+    let prefixes = ["gpt-", "chatgpt-", "codex-", "o1", "o3", "o4", "ft:gpt-", "ft:o"];
     !model.contains('/')
         && !model.starts_with("gpt-oss")
-        && own.iter().any(|prefix| model.starts_with(prefix))
+        && prefixes.iter().any(|prefix| model.starts_with(prefix))
 }
 
-/// Whether a profile's limits on ids are those of its namesake alone, and it is not known that the
-/// namesake is asked: many others are shaped like OpenAI and take longer ids.
+/// Whether the provider may accept ids beyond the profile's limits: the limits are OpenAI's own,
+/// and the model is not known to be served by OpenAI. Many OpenAI-compatible providers accept
+/// longer ids.
 pub(crate) fn may_take_any_id(profile: Profile, draft: &Draft<'_>) -> bool {
     matches!(profile, Profile::OpenaiChat | Profile::OpenaiResponses)
         && !is_openai_model(draft.body.model.as_deref())
 }
 
-/// Whether a model name is a Claude that takes no assistant prefill (4.6 and later).
+/// Whether a model name is a Claude that accepts no assistant prefill (4.6 and later).
 pub(crate) fn claude_without_prefill(model: &str) -> bool {
     claude_version(model).is_some_and(|version| version >= (4, 6))
 }
 
-/// Whether thinking blocks of this model may be bound to their exact prefix. Unknown names may.
+/// Whether thinking blocks of this model may be bound to the exact messages before them. True for
+/// unknown names.
 pub fn binds_thinking(model: Option<&str>) -> bool {
     match model.and_then(claude_version) {
         Some(version) => version >= (5, 1),

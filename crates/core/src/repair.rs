@@ -1,18 +1,19 @@
-//! Turns a draft that a provider would refuse into one that it takes.
+//! Turns a draft that a provider would refuse into one that it accepts.
 //!
-//! Recover before you invent, invent before you drop. A repair is data: the new order of
-//! messages ([`Slot`]s), each either kept byte for byte or rewritten from [`Piece`]s, and a list
-//! of [`Edit`]s that says what was done and why. Dialects turn it back into bytes.
+//! Recover before inventing, invent before dropping. A repair is data: the messages in their new
+//! order ([`RepairedMessage`]), each either kept byte for byte or rewritten from [`RepairedPart`]s,
+//! and a list of [`Edit`]s that records what was done and why. The formats crate writes it back as
+//! bytes.
 
 use std::{borrow::Cow, sync::Arc};
 
 use crate::{
+    Span,
     check::{CheckOptions, check, count_findings},
     draft::{ContentShape, Draft, MessageFlags, Part, Role},
     placeholder,
     report::{Finding, FixApplicability, Report, Strategy},
     rules::RuleSet,
-    span::Span,
 };
 
 mod state;
@@ -44,37 +45,39 @@ pub use patch::PartPatch;
 pub use sources::{NewText, PartSource, QuotedAnswer};
 use state::RepairState;
 
-/// A repaired history, as data.
+/// A repaired history.
 #[derive(Clone, Debug)]
 pub struct Repair<'a> {
-    /// The messages in their new order; none if nothing was done.
+    /// The messages in their new order; empty if nothing was done.
     pub messages: Arc<Vec<RepairedMessage<'a>>>,
-    /// What was done, in order.
+    /// The edits, in order.
     pub edits: EditLog,
-    /// What changes around the list of messages.
+    /// Changes to the document around the list of messages.
     pub body: BodyEdits,
-    /// Strings whose half characters are to be replaced, as in [`crate::Body::surrogates`].
+    /// Strings whose lone surrogates are replaced, as in [`crate::DraftBody::surrogates`].
     pub surrogates: Arc<Vec<Span>>,
-    /// What was wrong with the input.
+    /// The findings in the input.
     pub before: Report,
-    /// What is still wrong: findings that have no repair, or none that may be done unasked.
+    /// The remaining findings: those without a fix, or whose fix the policy does not allow.
     pub after: Report,
-    /// What later rounds cost, where a file has to be read again to be repaired to the end.
+    /// Losses of later rounds, where a file has to be read again for a complete repair.
     pub later_losses: RepairLosses,
     changed: bool,
 }
 
 impl<'a> Repair<'a> {
-    /// Gives every message that changes its pieces, also where only its role or another field does.
+    /// Loads the parts of every changed message, also where only its role or another field changes.
     pub fn load_touched_parts(&mut self, draft: &Draft<'a>) {
-        let closed = |slot: &RepairedMessage<'_>| slot.touched && !slot.parts_loaded;
-        if self.messages.iter().any(closed) {
-            let slots = Arc::make_mut(&mut self.messages).iter_mut();
-            slots.filter(|slot| closed(slot)).for_each(|slot| slot.load_parts(draft));
+        let unloaded = |message: &RepairedMessage<'_>| message.touched && !message.parts_loaded;
+        if self.messages.iter().any(unloaded) {
+            let messages = Arc::make_mut(&mut self.messages).iter_mut();
+            messages
+                .filter(|message| unloaded(message))
+                .for_each(|message| message.load_parts(draft));
         }
     }
 
-    /// Whether the input stays as it is, byte for byte.
+    /// Whether the input stays unchanged, byte for byte.
     pub fn is_untouched(&self) -> bool {
         !self.changed
     }
@@ -85,33 +88,33 @@ impl<'a> Repair<'a> {
 pub struct RepairedMessage<'a> {
     /// The message of the input whose other fields it keeps; `None` if it is new.
     pub origin: Option<usize>,
-    /// Who speaks.
+    /// Its role.
     pub role: Role,
-    /// Its parts. Those of a slot that is not touched stay in the input, and so do those of one of
-    /// which only other fields change, until it is opened.
+    /// Its parts. Parts of an untouched message stay in the input; so do those of a message of
+    /// which only other fields change, until they are loaded.
     pub parts: Vec<RepairedPart<'a>>,
     /// What its content field holds.
     pub content: ContentShape,
     /// Rare properties.
     pub flags: MessageFlags,
-    /// It cannot be copied from the input as it is.
+    /// It cannot be copied from the input unchanged.
     pub touched: bool,
-    /// Its role has to be written anew.
+    /// Its role has to be rewritten.
     pub role_changed: bool,
-    /// Its item id has to go.
+    /// Its item id has to be removed.
     pub without_id: bool,
     parts_loaded: bool,
 }
 
 impl<'a> RepairedMessage<'a> {
-    /// The slot with its pieces, whether they were taken over from the input or not.
+    /// The message with its parts loaded.
     pub fn with_parts<'s>(&'s self, draft: &Draft<'a>) -> Cow<'s, RepairedMessage<'a>> {
         if self.parts_loaded {
             return Cow::Borrowed(self);
         }
-        let mut slot = self.clone();
-        slot.load_parts(draft);
-        Cow::Owned(slot)
+        let mut message = self.clone();
+        message.load_parts(draft);
+        Cow::Owned(message)
     }
 }
 
@@ -122,46 +125,46 @@ pub struct RepairedPart<'a> {
     pub part: Part<'a>,
     /// Where its content comes from.
     pub source: PartSource<'a>,
-    /// What changes inside it.
+    /// The changes inside it.
     pub patch: PartPatch,
 }
 
-/// How arguments are spelled anew.
+/// How arguments are rewritten.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ArgumentsFix {
-    /// An object becomes a string.
+    /// Convert an object to a string.
     ToString,
-    /// A string becomes an object: parsed, else closed, else wrapped.
+    /// Convert a string to an object: parse it, else complete it, else wrap it.
     ToObject,
-    /// A string that is no object: closed if it is the beginning of one, else wrapped.
+    /// Fix a string that is not an object: complete it if it is the beginning of one, else wrap it.
     CompleteObject,
-    /// Nothing becomes an empty object.
+    /// Write an empty object where arguments are missing.
     Empty,
-    /// Another value is wrapped into an object.
+    /// Wrap another value in an object.
     Wrap,
-    /// Free text that is not there becomes an empty one.
+    /// Write an empty string where free text is missing.
     EmptyText,
-    /// A value becomes free text that says the same.
+    /// Convert a value to free text with the same content.
     ToText,
 }
 
-/// What changes around the list of messages.
+/// Changes to the document around the list of messages.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct BodyEdits {
-    /// Tools to declare, by name.
+    /// Names of the tools to declare.
     pub declare: Vec<String>,
-    /// Thinking is switched off.
+    /// Turn thinking off.
     pub thinking_off: bool,
-    /// Flaws of the file that are mended (indices into [`crate::Body::flaws`]).
+    /// File defects that are fixed (indices into [`crate::DraftBody::defects`]).
     pub fixed_defects: Vec<usize>,
 }
 
 /// One step of a repair.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Edit {
-    /// The rule that asked for it.
+    /// The rule that caused it.
     pub code: u16,
-    /// What kind of step.
+    /// What it does.
     pub strategy: Strategy,
     /// The message of the input it concerns.
     pub message: usize,
@@ -171,65 +174,65 @@ pub struct Edit {
     pub note: String,
 }
 
-/// More rounds than any history needs; each round repairs what the one before it uncovered.
+/// More rounds than any history needs; each round repairs what the previous one uncovered.
 const MAX_ROUNDS: usize = 48;
 
-/// Repairs a draft under a profile and a policy. What cannot be repaired is in `after`.
-pub fn repair<'a>(draft: &Draft<'a>, question: &CheckOptions) -> Repair<'a> {
-    let before = check(draft, question);
+/// Repairs a draft under a profile and a policy. Findings that cannot be repaired are in `after`.
+pub fn repair<'a>(draft: &Draft<'a>, options: &CheckOptions) -> Repair<'a> {
+    let before = check(draft, options);
     if before.is_clean() {
         return unchanged_repair(before);
     }
-    run_rounds(RepairState::new(draft, question), before)
+    run_rounds(RepairState::new(draft, options), before)
 }
 
-/// Repairs what is wrong with the history so far, until nothing is.
-fn run_rounds<'a>(mut work: RepairState<'_, 'a>, before: Report) -> Repair<'a> {
-    let question = work.options;
-    let mut after = work.changed.then(|| count_findings(&work.draft(), question));
+/// Repairs the history in rounds, until no fixable finding is left.
+fn run_rounds<'a>(mut state: RepairState<'_, 'a>, before: Report) -> Repair<'a> {
+    let options = state.options;
+    let mut after = state.changed.then(|| count_findings(&state.draft(), options));
     for _ in 0..MAX_ROUNDS {
-        let edits = work.edits.len();
-        let found = fixable_rules(after.as_ref().unwrap_or(&before), question);
-        if found == RuleSet::default() {
-            keep_nonempty(&mut work);
-            binding::remove_bound_thinking(&mut work);
+        let edits = state.edits.len();
+        let rules = fixable_rules(after.as_ref().unwrap_or(&before), options);
+        if rules == RuleSet::default() {
+            keep_nonempty(&mut state);
+            binding::remove_bound_thinking(&mut state);
         } else {
-            run_phase(&mut work, found);
+            run_phase(&mut state, rules);
         }
-        if work.edits.len() == edits {
+        if state.edits.len() == edits {
             break;
         }
-        after = Some(count_findings(&work.draft(), question));
+        after = Some(count_findings(&state.draft(), options));
     }
     let after = match after {
         None => before.clone(),
-        Some(after) if after.unlisted() > 0 => check(&work.draft(), question),
+        Some(after) if after.unlisted() > 0 => check(&state.draft(), options),
         Some(after) => after,
     };
     Repair {
-        changed: work.changed || !work.edits.is_empty(),
-        messages: Arc::new(work.messages),
-        edits: work.edits,
-        body: work.body,
-        surrogates: Arc::new(work.surrogates),
+        changed: state.changed || !state.edits.is_empty(),
+        messages: Arc::new(state.messages),
+        edits: state.edits,
+        body: state.body,
+        surrogates: Arc::new(state.surrogates),
         before,
         after,
         later_losses: RepairLosses::default(),
     }
 }
 
-/// A history that said something does not become an empty one, which nobody takes and no reader
-/// recognises: a short user message stands for what is gone.
-fn keep_nonempty(work: &mut RepairState<'_, '_>) {
-    if work.messages.is_empty() && !work.input.messages.is_empty() {
-        let words = placeholder::opening_text(work.policy().language);
-        work.messages.push(RepairedMessage::with_text(Role::User, words));
+/// Keeps a history from becoming empty, which no provider accepts and no parser recognizes: a short
+/// user message replaces the removed content.
+fn keep_nonempty(state: &mut RepairState<'_, '_>) {
+    if state.messages.is_empty() && !state.input.messages.is_empty() {
+        let text = placeholder::opening_text(state.policy().language);
+        state.messages.push(RepairedMessage::with_text(Role::User, text));
         let note = "nothing else is left: a short user message says so".to_owned();
-        work.note_edit(314, Strategy::Insert, 0, Vec::new(), note);
+        state.note_edit(314, Strategy::Insert, 0, Vec::new(), note);
     }
 }
 
-/// Nothing to do.
+/// A repair that changes nothing.
 fn unchanged_repair<'a>(report: Report) -> Repair<'a> {
     Repair {
         messages: Arc::default(),
@@ -243,28 +246,28 @@ fn unchanged_repair<'a>(report: Report) -> Repair<'a> {
     }
 }
 
-/// The rules that found something we may repair.
-fn fixable_rules(report: &Report, question: &CheckOptions) -> RuleSet {
-    let mut found = RuleSet::default();
-    for kind in report.counts.iter().filter(|kind| kind.is_fixable(question.policy.allow_unsafe)) {
-        found.add(kind.rule.code);
+/// The rules with findings that the policy allows to fix.
+fn fixable_rules(report: &Report, options: &CheckOptions) -> RuleSet {
+    let mut rules = RuleSet::default();
+    for kind in report.counts.iter().filter(|kind| kind.is_fixable(options.policy.allow_unsafe)) {
+        rules.add(kind.rule.code);
     }
-    found
+    rules
 }
 
-/// Whether the policy lets us repair what was found.
-fn is_allowed(question: &CheckOptions, finding: &Finding) -> bool {
+/// Whether the policy allows the fix of a finding.
+fn is_allowed(options: &CheckOptions, finding: &Finding) -> bool {
     match finding.fix.applicability {
         FixApplicability::Safe => true,
-        FixApplicability::Unsafe => question.policy.allow_unsafe,
+        FixApplicability::Unsafe => options.policy.allow_unsafe,
         FixApplicability::None => false,
     }
 }
 
 type RepairPhase = fn(&mut RepairState<'_, '_>, RuleSet);
 
-/// What is repaired when. A phase builds on the ones before it being done: who speaks, what is
-/// not there at all, what belongs together, what it is called and says, where it stands.
+/// The order of repairs. Each phase relies on the ones before it: roles first, then what has to be
+/// removed, pairing, ids and content, and finally order.
 const PHASES: [(&[u16], RepairPhase); 10] = [
     (&[701, 702, 703, 704, 801, 802, 803, 804], defects::fix_defects),
     (&[407], roles::fix_roles),
@@ -278,15 +281,15 @@ const PHASES: [(&[u16], RepairPhase); 10] = [
     (&[501, 502], reasoning::fix_reasoning),
 ];
 
-/// Runs the first phase that has something to do; what that uncovers is found by the next check.
-fn run_phase(work: &mut RepairState<'_, '_>, found: RuleSet) {
+/// Runs the first phase that changes something; the next check finds what that uncovers.
+fn run_phase(state: &mut RepairState<'_, '_>, rules: RuleSet) {
     for (codes, phase) in PHASES {
-        let edits = work.edits.len();
-        if codes.iter().any(|&code| found.has(code)) {
-            phase(work, found);
-            work.update_content_shapes();
+        let edits = state.edits.len();
+        if codes.iter().any(|&code| rules.has(code)) {
+            phase(state, rules);
+            state.update_content_shapes();
         }
-        if work.edits.len() > edits {
+        if state.edits.len() > edits {
             return;
         }
     }

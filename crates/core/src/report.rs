@@ -1,23 +1,24 @@
-//! What is wrong with a draft, as data.
+//! The findings of a check.
 
 use crate::{
+    Span,
     profile::{Profile, RuleEvidence},
     rules::Rule,
-    span::Span,
 };
 
 mod counts;
 
+pub use counts::MAX_LISTED;
 pub use counts::{EditCount, EditCounts, FindingCount, FindingCounts};
-pub(crate) use counts::{ListBudget, MAX_LISTED, id_bytes, truncate_entry};
+pub(crate) use counts::{ListBudget, id_bytes, truncate_entry};
 
-/// Everything found in one draft: the first findings of each rule in full, in the order of the
-/// document, and exact counts of all of them. What a report holds does not grow with what is wrong.
+/// All findings of one draft: the first findings of each rule in full, in document order, and exact
+/// counts of all of them. The size of a report is bounded, however many findings there are.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// The first findings of each rule; never empty if anything was found.
+    /// The first findings of each rule; never empty if there are findings.
     pub findings: Vec<Finding>,
-    /// How many findings there are, listed or not.
+    /// The number of findings, listed or not.
     pub counts: FindingCounts,
     budget: ListBudget,
 }
@@ -28,32 +29,33 @@ impl Report {
         Report { budget: ListBudget::FIRST, ..Report::default() }
     }
 
-    /// Whether nothing was found.
+    /// Whether there are no findings.
     pub fn is_clean(&self) -> bool {
         self.counts.total() == 0
     }
 
-    /// How many findings there are, listed or not.
+    /// The number of findings, listed or not.
     pub fn total(&self) -> usize {
         self.counts.total()
     }
 
-    /// How many findings are counted, but not listed.
+    /// The number of findings that are counted but not listed.
     pub fn unlisted(&self) -> usize {
         self.counts.total().saturating_sub(self.findings.len())
     }
 
-    /// Fixes of the chosen kinds are done only when unsafe fixes are asked for.
-    pub(crate) fn require_unsafe(&mut self, chosen: impl Fn(&Rule, Severity, Fix) -> bool) {
+    /// Marks the fixes that `matches` selects as unsafe: they are applied only if the policy allows
+    /// unsafe fixes.
+    pub(crate) fn require_unsafe(&mut self, matches: impl Fn(&Rule, Severity, Fix) -> bool) {
         for finding in &mut self.findings {
-            if chosen(finding.rule, finding.severity, finding.fix) {
+            if matches(finding.rule, finding.severity, finding.fix) {
                 finding.fix.applicability = FixApplicability::Unsafe;
             }
         }
         let mut counts = FindingCounts::default();
         for kind in self.counts.iter() {
             let mut fix = kind.fix;
-            if chosen(kind.rule, kind.severity, fix) {
+            if matches(kind.rule, kind.severity, fix) {
                 fix.applicability = FixApplicability::Unsafe;
             }
             counts.add(kind.rule, kind.severity, fix, kind.count);
@@ -61,7 +63,7 @@ impl Report {
         self.counts = counts;
     }
 
-    /// Counts a finding, and lists it if it is one of the first of its rule.
+    /// Counts a finding, and lists it if it is among the first of its rule.
     pub(crate) fn push(&mut self, mut finding: Finding) {
         let before = self.counts.of(finding.rule.code);
         self.counts.add(finding.rule, finding.severity, finding.fix, 1);
@@ -79,35 +81,35 @@ impl Report {
     }
 }
 
-/// Rule, place and fix.
+/// One violation of a rule: where it is and how it can be fixed.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The rule that is broken.
+    /// The violated rule.
     pub rule: &'static Rule,
-    /// Whether the provider surely refuses it.
+    /// Whether the provider certainly refuses it.
     pub severity: Severity,
-    /// One sentence about this very place.
+    /// One sentence about this occurrence.
     pub message: String,
-    /// Where.
+    /// Its position.
     pub location: FindingLocation,
-    /// The other half of the pair, where there is one.
+    /// The other half of the pair, if there is one.
     pub partner: Option<FindingLocation>,
     /// The call ids concerned.
     pub ids: Vec<String>,
     /// The tool concerned.
     pub tool: Option<String>,
-    /// The profile that was asked.
+    /// The profile it was checked against.
     pub profile: Profile,
-    /// How it can be repaired.
+    /// How it can be fixed.
     pub fix: Fix,
 }
 
-/// How sure the refusal is.
+/// How certain the refusal is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Severity {
     /// The provider refuses it.
     Error,
-    /// The provider probably refuses it: inferred from a compatible one.
+    /// The provider probably refuses it: inferred from a compatible provider.
     Warning,
 }
 
@@ -120,48 +122,48 @@ impl From<RuleEvidence> for Severity {
     }
 }
 
-/// A place in a draft.
+/// A position in a draft.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FindingLocation {
     /// Index of the message.
     pub message: usize,
-    /// Where it lies in the input.
+    /// Byte range in the input.
     pub span: Span,
 }
 
-/// How a finding can be repaired.
+/// How a finding can be fixed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fix {
-    /// Whether it is done without asking.
+    /// Whether it is applied by default.
     pub applicability: FixApplicability,
-    /// What would be done.
+    /// What it does.
     pub strategy: Strategy,
 }
 
 impl Fix {
-    /// A fix that loses nothing.
+    /// A fix that is applied by default.
     pub const fn safe(strategy: Strategy) -> Fix {
         Fix { applicability: FixApplicability::Safe, strategy }
     }
 
-    /// A fix that speaks for the user.
+    /// A fix that is applied only if the policy allows unsafe fixes.
     pub const fn requires_unsafe(strategy: Strategy) -> Fix {
         Fix { applicability: FixApplicability::Unsafe, strategy }
     }
 
-    /// Nothing can be done.
+    /// No fix.
     pub const NONE: Fix =
         Fix { applicability: FixApplicability::None, strategy: Strategy::Nothing };
 }
 
-/// Whether a fix is done without asking.
+/// Whether a fix is applied by default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FixApplicability {
-    /// Done by `fix`.
+    /// Applied by `fix`.
     Safe,
-    /// Done only when unsafe fixes are asked for.
+    /// Applied only if unsafe fixes are allowed.
     Unsafe,
-    /// There is none.
+    /// There is no fix.
     None,
 }
 
@@ -179,29 +181,29 @@ impl FixApplicability {
 /// What a fix does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Strategy {
-    /// A real answer is put where it belongs.
+    /// Move a real answer to its place.
     Recover,
-    /// A placeholder is written.
+    /// Write a placeholder.
     Synthesize,
-    /// Parts change their order.
+    /// Change the order of parts.
     Reorder,
-    /// Messages are joined.
+    /// Join messages.
     Merge,
-    /// A message is cut in two.
+    /// Split a message in two.
     Split,
-    /// Ids or names are rewritten on both halves.
+    /// Rewrite ids or names on both halves of a pair.
     Rename,
-    /// Something goes.
+    /// Remove something.
     Drop,
-    /// Signed thinking goes, because of an edit before it.
+    /// Remove signed thinking, because of an edit before it.
     DropThinking,
-    /// An answer becomes user text.
+    /// Turn an answer into user text.
     Quote,
-    /// The same thing is spelled as the provider wants it.
+    /// Write the same content in the form that the provider accepts.
     Recode,
-    /// A short message or declaration is put in.
+    /// Insert a short message or declaration.
     Insert,
-    /// There is nothing to do.
+    /// No change.
     Nothing,
 }
 

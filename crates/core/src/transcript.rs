@@ -1,4 +1,4 @@
-//! A draft proven sound.
+//! A draft proven valid.
 
 use crate::{
     check::{CheckOptions, check},
@@ -7,8 +7,8 @@ use crate::{
     report::Report,
 };
 
-/// What a provider will accept. Only [`Draft::seal`] builds one, so a function that takes a
-/// `Transcript` need not check again.
+/// A history proven valid for a profile. Only [`Draft::validate`] builds one, so a function that
+/// takes a `Transcript` need not check again.
 #[derive(Clone, Debug)]
 pub struct Transcript<'a> {
     draft: Draft<'a>,
@@ -16,7 +16,7 @@ pub struct Transcript<'a> {
 }
 
 impl<'a> Transcript<'a> {
-    /// The outline it was proven on.
+    /// The validated draft.
     pub fn draft(&self) -> &Draft<'a> {
         &self.draft
     }
@@ -28,12 +28,12 @@ impl<'a> Transcript<'a> {
 }
 
 impl<'a> Draft<'a> {
-    /// Proves the draft sound for a profile, or says what is wrong with it.
+    /// Proves the draft valid for a profile, or reports what is wrong with it.
     ///
     /// # Errors
     /// The report, if there is any finding.
-    pub fn validate(self, question: &CheckOptions) -> Result<Transcript<'a>, Report> {
-        let report = check(&self, question);
+    pub fn validate(self, options: &CheckOptions) -> Result<Transcript<'a>, Report> {
+        let report = check(&self, options);
         if !report.is_clean() {
             return Err(report);
         }

@@ -1,8 +1,8 @@
-//! Live agents: processes that think, call the client's tools, wait for the answers over one HTTP
-//! request after the other, and go on.
+//! Live agents: processes that call the client's tools and get the tool results in later HTTP
+//! requests.
 //!
-//! The shell around `foxwedge_agent`: it starts processes, carries lines, looks at the time and
-//! counts. What a line means, when a reply ends and what an answer belongs to is decided there.
+//! This is the I/O around `foxwedge_agent`: it starts processes, transports lines, applies timeouts
+//! and counts. `foxwedge_agent` interprets the lines, ends replies and matches tool results.
 
 mod lines;
 mod cleanup;
@@ -20,9 +20,9 @@ pub(crate) use handle::{AgentHandle, AgentPresence, AgentRequest};
 pub use pool::AgentCounts;
 pub(crate) use pool::{AgentPool, AgentSlot, AgentSlotOwner, AgentStartRequest};
 
-/// A fault of a conversation with an agent, as every other.
-pub(crate) fn to_api_error(fault: foxwedge_agent::BridgeError) -> ApiError {
-    let kind = match fault.status {
+/// Converts an agent error to an API error.
+pub(crate) fn to_api_error(error: foxwedge_agent::BridgeError) -> ApiError {
+    let kind = match error.status {
         401 => ApiErrorKind::Credentials,
         403 => ApiErrorKind::Permission,
         404 => ApiErrorKind::NotFound,
@@ -34,6 +34,6 @@ pub(crate) fn to_api_error(fault: foxwedge_agent::BridgeError) -> ApiError {
         504 => ApiErrorKind::UpstreamTimeout,
         _ => ApiErrorKind::Upstream,
     };
-    let status = StatusCode::from_u16(fault.status).ok().filter(|it| it.as_u16() >= 400);
-    ApiError { status, ..ApiError::new(kind, fault.code, fault.message) }
+    let status = StatusCode::from_u16(error.status).ok().filter(|it| it.as_u16() >= 400);
+    ApiError { status, ..ApiError::new(kind, error.code, error.message) }
 }

@@ -1,66 +1,66 @@
-//! What goes wrong on our side, in the form in which the client expects its provider's errors.
+//! Errors of the gateway, in the format that the client expects from its provider.
 
 use bytes::Bytes;
 use foxwedge_core::Format;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-/// A request that gets an error instead of a reply.
+/// An error that is returned instead of a reply.
 #[derive(Clone, Debug)]
 pub struct ApiError {
-    /// What kind of trouble.
+    /// The kind of error.
     pub kind: ApiErrorKind,
-    /// The status, if it is another than that of its kind.
+    /// The HTTP status, if it differs from that of the kind.
     pub status: Option<StatusCode>,
-    /// In words, without content.
+    /// A message for people, without content of the conversation.
     pub message: String,
-    /// In a word: stable, for programs.
+    /// A stable code for programs.
     pub code: &'static str,
-    /// The place in the request, such as `messages[3]`.
+    /// The location in the request, such as `messages[3]`.
     pub location: Option<String>,
-    /// More, for programs: fields of the error object.
+    /// Further fields of the error object, for programs.
     pub details: Map<String, Value>,
-    /// When to come back, in seconds.
+    /// When the client should retry, in seconds.
     pub retry_after: Option<u64>,
-    /// It was tried as often as it is good for: the client need not do so.
+    /// The gateway has retried as often as is useful: the client should not retry.
     pub retries_exhausted: bool,
 }
 
-/// What kind of trouble.
+/// The kind of an error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ApiErrorKind {
-    /// The request is wrong.
+    /// The request is invalid.
     InvalidRequest,
-    /// No or a wrong token.
+    /// The token is missing or wrong.
     Credentials,
-    /// Not allowed.
+    /// The caller lacks permission.
     Permission,
-    /// No such thing.
+    /// Not found.
     NotFound,
-    /// Not in this way.
+    /// The HTTP method is not supported.
     MethodNotAllowed,
-    /// The client took too long.
+    /// The client took too long to send its request.
     RequestTimeout,
-    /// Something else is at work on the same thing.
+    /// A conflict with another operation on the same session or run.
     Conflict,
-    /// Too large.
+    /// The request is too large.
     TooLarge,
-    /// Not in this form.
+    /// The media type or encoding is not supported.
     Unsupported,
     /// Too many requests.
     RateLimit,
-    /// Something on our side.
+    /// An internal error.
     Server,
-    /// The upstream cannot be reached, or makes no sense.
+    /// The upstream cannot be reached, or its reply cannot be read.
     Upstream,
-    /// We are about to stop, or have too much to do.
+    /// The gateway is shutting down or overloaded.
     Unavailable,
     /// The upstream took too long.
     UpstreamTimeout,
 }
 
 impl ApiErrorKind {
-    /// Its status.
+    /// The HTTP status.
     pub fn status(self) -> StatusCode {
         match self {
             ApiErrorKind::InvalidRequest => StatusCode::BAD_REQUEST,
@@ -80,7 +80,7 @@ impl ApiErrorKind {
         }
     }
 
-    /// OpenAI's name for it.
+    /// The `type` in OpenAI's format.
     fn openai_type(self) -> &'static str {
         match self {
             ApiErrorKind::Credentials => "authentication_error",
@@ -100,7 +100,7 @@ impl ApiErrorKind {
         }
     }
 
-    /// Anthropic's name for it.
+    /// The `type` in Anthropic's format.
     fn anthropic_type(self) -> &'static str {
         match self {
             ApiErrorKind::Credentials => "authentication_error",
@@ -121,43 +121,43 @@ impl ApiErrorKind {
 }
 
 impl ApiError {
-    /// A fault, in a word and in words.
+    /// Creates an error with a stable code and a message.
     pub fn new(kind: ApiErrorKind, code: &'static str, message: impl Into<String>) -> ApiError {
-        let (place, details) = (None, Map::new());
+        let (location, details) = (None, Map::new());
         ApiError {
             kind,
             status: None,
             message: message.into(),
             code,
-            location: place,
+            location,
             details,
             retry_after: None,
             retries_exhausted: false,
         }
     }
 
-    /// The status of its reply.
+    /// The HTTP status of the response.
     pub fn status(&self) -> StatusCode {
         self.status.unwrap_or(self.kind.status())
     }
 
-    /// At a place of the request.
+    /// Adds the location in the request.
     #[must_use]
-    pub fn at(mut self, place: impl Into<String>) -> ApiError {
-        self.location = Some(place.into());
+    pub fn at(mut self, location: impl Into<String>) -> ApiError {
+        self.location = Some(location.into());
         self
     }
 
-    /// With a field more.
+    /// Adds a field to the details.
     #[must_use]
     pub fn with(mut self, name: &str, value: Value) -> ApiError {
         self.details.insert(name.to_owned(), value);
         self
     }
 
-    /// The body, in the form of a provider.
-    pub fn body(&self, wire: Format, request: &str) -> Bytes {
-        let body = match wire {
+    /// The response body, in the format of a provider.
+    pub fn body(&self, format: Format, request: &str) -> Bytes {
+        let body = match format {
             Format::OpenaiChat | Format::OpenaiResponses => {
                 let mut error = Map::new();
                 error.insert("message".to_owned(), json!(self.message));
@@ -173,8 +173,8 @@ impl ApiError {
                 error.insert("message".to_owned(), json!(self.message));
                 let mut details = self.details.clone();
                 details.entry("code").or_insert_with(|| json!(self.code));
-                if let Some(place) = &self.location {
-                    details.insert("place".to_owned(), json!(place));
+                if let Some(location) = &self.location {
+                    details.insert("place".to_owned(), json!(location));
                 }
                 error.insert("details".to_owned(), Value::Object(details));
                 json!({ "type": "error", "error": error, "request_id": request })
@@ -189,17 +189,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_looks_like_an_error_of_the_clients_provider() {
-        let fault =
+    fn an_error_has_the_format_of_the_clients_provider() {
+        let error =
             ApiError::new(ApiErrorKind::TooLarge, "too_many_messages", "more than 3 messages")
                 .at("messages[3]")
                 .with("limit", json!(3));
         assert_eq!(
-            fault.body(Format::OpenaiChat, "r1"),
+            error.body(Format::OpenaiChat, "r1"),
             r#"{"error":{"code":"too_many_messages","limit":3,"message":"more than 3 messages","param":"messages[3]","type":"invalid_request_error"}}"#
         );
         assert_eq!(
-            fault.body(Format::Anthropic, "r1"),
+            error.body(Format::Anthropic, "r1"),
             r#"{"error":{"details":{"code":"too_many_messages","limit":3,"place":"messages[3]"},"message":"more than 3 messages","type":"request_too_large"},"request_id":"r1","type":"error"}"#
         );
     }

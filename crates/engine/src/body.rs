@@ -1,5 +1,5 @@
-//! The body of a reply: whole, or as it comes from an upstream. Whoever drops it before its end
-//! ends the upstream's work, too.
+//! The body of a response: complete, or streamed from an upstream. Dropping it before its end also
+//! cancels the upstream request.
 
 use std::{
     pin::Pin,
@@ -9,13 +9,13 @@ use std::{
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
-/// A reply that is still coming. Dropped before its end: the client is gone.
+/// A reply that is still streaming. If it is dropped before its end, the client has disconnected.
 pub(crate) trait BodyStream: Send {
     /// The next bytes; `None` at the end.
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>>;
 }
 
-/// The body of a reply.
+/// The body of a response.
 pub struct GatewayBody(GatewayBodyKind);
 
 enum GatewayBodyKind {
@@ -23,20 +23,21 @@ enum GatewayBodyKind {
     Streaming(Box<dyn BodyStream>),
 }
 
-/// A reply cannot go on. The connection is closed, so that the client knows that it is not whole.
+/// A reply that cannot continue. The connection is closed, so that the client knows that the reply
+/// is incomplete.
 #[derive(Debug, thiserror::Error)]
 #[error("the reply broke off: {0}")]
 pub struct BodyError(pub String);
 
 impl GatewayBody {
-    /// All of it.
+    /// A complete body.
     pub fn full(bytes: impl Into<Bytes>) -> GatewayBody {
         let bytes = bytes.into();
         GatewayBody(GatewayBodyKind::Full((!bytes.is_empty()).then_some(bytes)))
     }
 
-    pub(crate) fn streaming(coming: impl BodyStream + 'static) -> GatewayBody {
-        GatewayBody(GatewayBodyKind::Streaming(Box::new(coming)))
+    pub(crate) fn streaming(stream: impl BodyStream + 'static) -> GatewayBody {
+        GatewayBody(GatewayBodyKind::Streaming(Box::new(stream)))
     }
 }
 
@@ -61,8 +62,8 @@ impl http_body::Body for GatewayBody {
             GatewayBodyKind::Full(bytes) => {
                 Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes))))
             }
-            GatewayBodyKind::Streaming(coming) => {
-                coming.poll_next(context).map(|next| next.map(|bytes| bytes.map(Frame::data)))
+            GatewayBodyKind::Streaming(stream) => {
+                stream.poll_next(context).map(|next| next.map(|bytes| bytes.map(Frame::data)))
             }
         }
     }

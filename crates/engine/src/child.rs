@@ -1,5 +1,4 @@
-//! What every process that we start has in common: its group, its last words, what it is told, what
-//! it sees of our environment.
+//! Shared by all child processes: process group, stderr tail, input, visible environment.
 
 mod group;
 mod stderr;
@@ -13,7 +12,7 @@ pub(crate) use input::{ChildInput, ChildInputError};
 pub(crate) use stderr::STDERR_TAIL_BYTES;
 pub(crate) use stderr::StderrTail;
 
-/// Variables that every program may see: what it needs to run at all.
+/// Variables that every program may see: it needs them to run.
 const VISIBLE_VARIABLES: [&str; 15] = [
     "PATH",
     "HOME",
@@ -33,7 +32,8 @@ const VISIBLE_VARIABLES: [&str; 15] = [
 ];
 const VISIBLE_PREFIXES: [&str; 2] = ["LC_", "SSL_"];
 
-/// What a process sees of our environment, beside what `more` lets through: keys stay here.
+/// The environment variables that a child process gets, plus those that `more` allows. Keys are
+/// withheld.
 pub(crate) fn visible_environment(
     all: impl Iterator<Item = (OsString, OsString)>,
     more: impl Fn(&str) -> bool,
@@ -41,7 +41,7 @@ pub(crate) fn visible_environment(
     all.filter(move |(name, _)| {
         let Some(name) = name.to_str() else { return false };
         VISIBLE_VARIABLES.contains(&name)
-            || VISIBLE_PREFIXES.iter().any(|beginning| name.starts_with(beginning))
+            || VISIBLE_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
             || more(name)
     })
 }

@@ -1,7 +1,8 @@
-//! What an operator sets: a file, the environment, flags. Every value knows which of them set it.
+//! The gateway configuration: a file, environment variables and flags. Every value knows its
+//! origin.
 //!
-//! [`read`] makes a [`Config`] of them, or says everything that is wrong with them at once. Nothing
-//! here looks at the environment or the disk itself: a [`World`] is given in.
+//! [`read`] builds a [`LoadedConfig`] from them, or reports everything that is wrong at once.
+//! Nothing here reads the environment or the disk itself: a [`ConfigEnvironment`] is passed in.
 
 mod origin;
 mod environment;
@@ -30,7 +31,6 @@ pub use environment::{
     ConfigEnvironment, ConfigFile, ConfigFlags, FileExposure, TokenRequirement,
     file as config_file, token_file,
 };
-pub use nearest::distance;
 pub use origin::{ConfigError, ConfigIssue, ConfigIssueSeverity, SettingOrigin};
 pub use read::{LoadedConfig, TokenState, read};
 pub(crate) use single::{builtin_upstream, single_upstream};
@@ -44,88 +44,89 @@ use http::{HeaderName, HeaderValue};
 
 use crate::SecretText;
 
-/// Everything that is set, checked.
+/// The checked configuration.
 #[derive(Clone, Debug)]
 pub struct GatewayConfig {
-    /// Where to listen.
+    /// The address to listen on.
     pub listen: SocketAddr,
-    /// Who may come in.
+    /// Access control.
     pub access: AccessConfig,
-    /// Where runs are kept.
+    /// Where runs are stored.
     pub store: StoreUrl,
-    /// How much of everything.
+    /// Size limits.
     pub limits: GatewayLimits,
-    /// How long.
+    /// Timeouts.
     pub times: GatewayTimeouts,
-    /// What happens to histories, unless a route says otherwise.
+    /// The guard settings, unless a route overrides them.
     pub guard: GuardConfig,
-    /// How conversations are found again.
+    /// Session matching.
     pub sessions: SessionConfig,
-    /// What is kept.
+    /// Recording of runs.
     pub record: RecordConfig,
-    /// What is told to operators.
+    /// Logs and traces.
     pub telemetry: TelemetryConfig,
-    /// What the console may look at.
+    /// What the console may show.
     pub console: ConsoleConfig,
-    /// Who is asked.
+    /// The upstreams.
     pub upstreams: Vec<Arc<UpstreamConfig>>,
-    /// Which model goes where; the first that fits.
+    /// The model routes; the first match wins.
     pub routes: Vec<Arc<ModelRoute>>,
 }
 
-/// Who may come in.
+/// Access control.
 #[derive(Clone, Debug)]
 pub struct AccessConfig {
-    /// Tokens that open the door; none only on a loopback address and by an explicit wish.
+    /// The accepted tokens. The list may be empty only on a loopback address and on explicit
+    /// request.
     pub tokens: Vec<AccessToken>,
-    /// What the `Host` header may say, beside loopback names and the address itself.
+    /// Allowed `Host` headers, beside loopback names and the listen address.
     pub hosts: Vec<String>,
-    /// Which web pages may ask: exact origins.
+    /// Web origins that may send requests, exactly as written.
     pub origins: Vec<String>,
 }
 
-/// A token, and what it opens.
+/// A token and its scope.
 #[derive(Clone, Debug)]
 pub struct AccessToken {
-    /// Whose it is: the owner of what is asked with it.
+    /// The owner of everything that is requested with it.
     pub owner: Arc<str>,
     /// The token.
     pub secret: SecretText,
-    /// Whether it may see what belongs to others, and end it.
+    /// Whether it may also see and stop what belongs to other owners.
     pub scope: TokenScope,
 }
 
-/// What a token opens.
+/// The scope of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TokenScope {
-    /// Requests, and one's own sessions and runs.
+    /// Requests, and the owner's sessions and runs.
     User,
     /// Everything.
     Admin,
 }
 
-/// How much of everything.
+/// Size limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GatewayLimits {
-    /// Bytes of a request's head.
+    /// Bytes of a request head.
     pub head: usize,
-    /// Bytes of a body as it comes.
+    /// Bytes of a request body as received.
     pub body: usize,
-    /// Bytes of a body unpacked.
+    /// Bytes of a request body after decompression.
     pub unpacked: usize,
-    /// Messages of a history, and parts of them.
+    /// Messages of a history, and parts of a message.
     pub messages: usize,
-    /// How deep JSON may nest.
+    /// Nesting depth of JSON.
     pub depth: usize,
-    /// Connections in all.
+    /// Total connections.
     pub connections: usize,
-    /// Connections from one address; loopback is not counted.
+    /// Connections from one address; loopback is exempt.
     pub per_address: usize,
-    /// Requests of one owner at a time.
+    /// Concurrent requests of one owner.
     pub per_owner: usize,
-    /// Bytes of one event of a stream.
+    /// Bytes of one stream event.
     pub event: usize,
-    /// Bytes of a reply that has to be read whole.
+    /// Bytes of a reply that is read completely.
     pub reply: usize,
 }
 
@@ -146,24 +147,24 @@ impl Default for GatewayLimits {
     }
 }
 
-/// How long.
+/// Timeouts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GatewayTimeouts {
-    /// A head has to be there.
+    /// To receive a request head.
     pub head: Duration,
-    /// A body has to go on coming.
+    /// Between parts of a request body.
     pub body: Duration,
-    /// A connection may rest between requests.
+    /// For an idle client connection.
     pub keep_alive: Duration,
-    /// A client that does not read is let go.
+    /// To write to a client that does not read.
     pub write: Duration,
-    /// An upstream has to take a connection.
+    /// To connect to an upstream.
     pub connect: Duration,
-    /// An upstream has to begin its reply.
+    /// Until the first byte of an upstream's reply.
     pub first_byte: Duration,
-    /// A stream has to go on.
+    /// Between parts of a stream.
     pub idle: Duration,
-    /// Streams may finish after the wish to stop.
+    /// For running streams at shutdown.
     pub drain: Duration,
 }
 
@@ -183,18 +184,18 @@ impl Default for GatewayTimeouts {
     }
 }
 
-/// What happens to histories.
+/// The guard settings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GuardConfig {
-    /// What is done about a finding.
+    /// How findings are handled.
     pub mode: GuardMode,
-    /// What a repair does with calls that nobody answered.
+    /// How a repair handles calls without a result.
     pub unanswered: UnansweredPolicy,
-    /// The language of what a repair invents.
+    /// The language of placeholder text.
     pub language: PlaceholderLanguage,
-    /// What happens to a history that is too long for its model.
+    /// How a history that is too long for its model is handled.
     pub overflow: OverflowPolicy,
-    /// Whether a refusal for the shape of a history is repaired and sent once more.
+    /// Whether a request is repaired and sent again after the provider refused its history.
     pub heal: RepairRetry,
 }
 
@@ -210,21 +211,21 @@ impl Default for GuardConfig {
     }
 }
 
-/// What is done about a finding.
+/// How findings are handled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum GuardMode {
-    /// Nobody looks.
+    /// Requests are not checked.
     Off,
-    /// It is told, and nothing changes.
+    /// Findings are reported, and nothing is changed.
     Observe,
-    /// It is repaired.
+    /// The history is repaired.
     Fix,
     /// The request is refused.
     Strict,
 }
 
 impl GuardMode {
-    /// The word in files and headers.
+    /// The name in files and headers.
     pub fn name(self) -> &'static str {
         match self {
             GuardMode::Off => "off",
@@ -235,18 +236,18 @@ impl GuardMode {
     }
 }
 
-/// What happens to a history that is too long for its model.
+/// How a history that is too long for its model is handled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OverflowPolicy {
-    /// It is made shorter: old answers shrink, then the oldest units go.
+    /// It is compacted: old tool results are shortened, then the oldest units are dropped.
     Compact,
-    /// The model itself is asked for a summary of what is old.
+    /// The model itself summarizes the old part.
     Summarize,
-    /// It goes as it is; the provider will say so.
+    /// It is sent as it is; the provider returns an error.
     Pass,
 }
 
-/// Whether a refusal for the shape of a history is repaired and sent once more.
+/// Whether a request is repaired and sent again after the provider refused its history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RepairRetry {
     /// Once.
@@ -255,22 +256,22 @@ pub enum RepairRetry {
     Never,
 }
 
-/// How conversations are found again. `call` ≤ `snapshot` ≤ `session`.
+/// Session matching. `call` ≤ `snapshot` ≤ `session`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SessionConfig {
-    /// How long calls may stay unanswered before their run is closed.
+    /// How long calls may wait for their results before their run is closed.
     pub call: Duration,
-    /// How long a reply is kept for a client that asks the same again.
+    /// How long a reply is cached for retries.
     pub snapshot: Duration,
     /// How long a conversation can be found again.
     pub session: Duration,
-    /// How many places in conversations are remembered.
+    /// How many conversation prefixes are indexed.
     pub nodes: usize,
-    /// Bytes of replies that are kept for clients that ask again.
+    /// Bytes of replies that are cached for retries.
     pub replies: usize,
-    /// What counts as asking again.
+    /// Which requests count as retries.
     pub again: ReplayPolicy,
-    /// A second request on a session that is at work.
+    /// How a second request on a busy session is handled.
     pub busy: BusyPolicy,
 }
 
@@ -289,7 +290,8 @@ impl Default for SessionConfig {
     }
 }
 
-/// What counts as asking the same again. Whoever samples a model asks the same on purpose.
+/// Which requests count as retries. A client that samples a model sends identical requests on
+/// purpose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReplayPolicy {
     /// The same body with the same `idempotency-key`, with a retry count above zero, or with the
@@ -301,25 +303,25 @@ pub enum ReplayPolicy {
     Never,
 }
 
-/// A second request on a session that is at work.
+/// How a second request on a busy session is handled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BusyPolicy {
-    /// Waits, so long, and is then refused.
+    /// It waits for at most this time, and is then rejected.
     Wait(Duration),
-    /// Is refused at once.
+    /// It is rejected at once.
     Refuse,
 }
 
-/// What is kept.
+/// Recording of runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RecordConfig {
     /// Which requests become runs in the store.
     pub runs: RunRecording,
-    /// Whether what was said is kept with them.
+    /// Whether message content is stored with them.
     pub content: ContentRecording,
     /// How many repairs are kept for the console.
     pub repairs: usize,
-    /// Bytes of them.
+    /// Bytes of the kept repairs.
     pub repair_bytes: usize,
 }
 
@@ -343,7 +345,7 @@ pub enum RunRecording {
     None,
 }
 
-/// Whether what was said is kept.
+/// Whether message content is stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ContentRecording {
     /// Names, ids, sizes and statuses only.
@@ -352,71 +354,71 @@ pub enum ContentRecording {
     Stored,
 }
 
-/// What is told to operators.
+/// Logs and traces.
 #[derive(Clone, Debug)]
 pub struct TelemetryConfig {
-    /// How lines of the log look.
+    /// The log format.
     pub log: GatewayLogFormat,
-    /// Where spans go, an address of an OpenTelemetry collector (`http://host:4318`).
+    /// The OpenTelemetry collector for spans (`http://host:4318`).
     pub otlp: Option<NetworkTarget>,
     /// Headers for the collector.
     pub otlp_headers: Vec<(HeaderName, SecretText)>,
 }
 
-/// What the console may look at.
+/// What the console may show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ConsoleConfig {
     /// The session files of agents on this machine.
     pub files: SessionFileAccess,
 }
 
-/// Whether session files of agents are shown, and repaired.
+/// Whether session files of agents are shown and can be repaired.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SessionFileAccess {
-    /// To administrators on this machine.
+    /// For administrators on this machine.
     #[default]
     Shown,
-    /// To nobody.
+    /// Never.
     Hidden,
 }
 
-/// How lines of the log look.
+/// The log format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GatewayLogFormat {
-    /// For people, coloured on a terminal.
+    /// For people, colored on a terminal.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
-    /// None.
+    /// No log.
     Off,
 }
 
-/// Who is asked.
+/// An upstream.
 #[derive(Clone, Debug)]
 pub struct UpstreamConfig {
     /// Its name.
     pub name: Arc<str>,
     /// How it is reached.
     pub transport: UpstreamTransport,
-    /// What stands between the address and `/chat/completions` or `/messages`: `/v1` for most, and
-    /// nothing where the address says all of it. For Gemini `/v1beta`.
+    /// The path between the address and `/chat/completions` or `/messages`: `/v1` for most, empty
+    /// where the address is complete, `/v1beta` for Gemini.
     pub version: Box<str>,
-    /// The formats it speaks, the preferred one first.
+    /// The supported formats, the preferred one first.
     pub speaks: Vec<Format>,
-    /// Whose rules its histories have to obey; that of the format's owner if not told.
+    /// The profile that its histories must satisfy; by default that of the format.
     pub profile: Option<Profile>,
-    /// In whose name it is asked.
+    /// The key for requests.
     pub key: UpstreamKey,
-    /// Headers that every request carries.
+    /// Headers that are added to every request.
     pub headers: Vec<(HeaderName, HeaderValue)>,
-    /// How often a request is tried in all, before anything was streamed.
+    /// How often a request is tried in total, before anything is streamed.
     pub tries: u32,
 }
 
 impl UpstreamConfig {
-    /// Whose rules a history in that format has to obey.
-    pub fn profile(&self, wire: Format) -> Profile {
-        self.profile.unwrap_or(Profile::for_format(wire))
+    /// The profile that a history in this format must satisfy.
+    pub fn profile(&self, format: Format) -> Profile {
+        self.profile.unwrap_or(Profile::for_format(format))
     }
 }
 
@@ -425,59 +427,59 @@ impl UpstreamConfig {
 pub enum UpstreamTransport {
     /// Over the network.
     Network(NetworkTarget),
-    /// It is the built-in model.
+    /// The built-in model.
     Scripted,
-    /// It is a process of an agent that lives as long as its conversation.
+    /// An agent process that lives as long as its conversation.
     Agent(Arc<AgentConfig>),
 }
 
-/// An address on the network. Only a configuration names one, never a request.
+/// A network address. Only the configuration sets one, never a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NetworkTarget {
-    /// Encrypted.
+    /// Whether the connection is encrypted.
     pub tls: bool,
-    /// The host in small letters: a name or an address; IPv6 without brackets.
+    /// The host in lower case: a name or an address; IPv6 without brackets.
     pub host: Box<str>,
     /// The port.
     pub port: u16,
-    /// The path before the version (`/v1`), without a slash at its end; mostly empty.
+    /// The path before the version (`/v1`), without a trailing slash; mostly empty.
     pub prefix: Box<str>,
-    /// Which addresses the name may lead to.
+    /// Which addresses the host name may resolve to.
     pub addresses: AddressPolicy,
 }
 
-/// Which addresses a name may lead to.
+/// Which addresses a host name may resolve to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AddressPolicy {
-    /// Those of the open network only.
+    /// Public addresses only.
     Public,
-    /// Loopback and private ones, too: the configuration says so, or names such an address itself.
-    /// Link-local and metadata addresses never.
+    /// Loopback and private addresses, too: the configuration allows that, or contains such an
+    /// address. Link-local and metadata addresses are never allowed.
     Private,
 }
 
-/// In whose name an upstream is asked.
+/// The key for requests to an upstream.
 #[derive(Clone, Debug)]
 pub enum UpstreamKey {
-    /// With a key of the configuration.
+    /// A key from the configuration.
     Configured(SecretText),
-    /// With the key that the client sent.
+    /// The key that the client sent.
     FromCaller,
-    /// With none.
+    /// No key.
     None,
 }
 
-/// Which model goes where.
+/// A model route.
 #[derive(Clone, Debug)]
 pub struct ModelRoute {
-    /// The model that a client asks for: a name, or a beginning with `*`.
+    /// The requested model: a name, or a prefix that ends with `*`.
     pub model: Box<str>,
     /// The upstream.
     pub upstream: Arc<UpstreamConfig>,
-    /// The name that the upstream knows it by; the same if not told.
+    /// The upstream's name of the model; the same if `None`.
     pub rename: Option<Box<str>>,
-    /// What happens to its histories.
+    /// The guard settings.
     pub guard: GuardConfig,
-    /// The model's window in tokens, if it is not the known one.
+    /// The context window in tokens, if it differs from the built-in one.
     pub window: Option<u64>,
 }

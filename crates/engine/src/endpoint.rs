@@ -1,8 +1,8 @@
-//! The endpoints that a client may speak to.
+//! The endpoints that clients can call.
 
 use foxwedge_core::Format;
 
-/// An endpoint in the form of a provider.
+/// An endpoint in the format of a provider.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum GatewayEndpoint {
     /// `POST /v1/chat/completions`.
@@ -16,7 +16,7 @@ pub enum GatewayEndpoint {
 }
 
 impl GatewayEndpoint {
-    /// Every face.
+    /// Every endpoint.
     pub const ALL: [GatewayEndpoint; 4] = [
         GatewayEndpoint::Chat,
         GatewayEndpoint::Responses,
@@ -24,7 +24,7 @@ impl GatewayEndpoint {
         GatewayEndpoint::CountTokens,
     ];
 
-    /// Its path.
+    /// The URL path.
     pub fn path(self) -> &'static str {
         match self {
             GatewayEndpoint::Chat => "/v1/chat/completions",
@@ -34,7 +34,7 @@ impl GatewayEndpoint {
         }
     }
 
-    /// Its name in logs and metrics.
+    /// The name in logs and metrics.
     pub fn name(self) -> &'static str {
         match self {
             GatewayEndpoint::Chat => "chat",

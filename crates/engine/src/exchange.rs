@@ -1,4 +1,4 @@
-//! One request, from its body to its reply.
+//! Handles one request, from its body to its reply.
 
 mod identity;
 mod prepare;
@@ -44,7 +44,7 @@ use response_items::ResponseItemCache;
 use send::UpstreamResponse;
 use summary::SummaryCache;
 
-/// The driver. A copy is the same.
+/// The gateway engine. Cheap to clone; clones share state.
 #[derive(Clone)]
 pub struct GatewayEngine {
     inner: Arc<EngineShared>,
@@ -54,18 +54,18 @@ pub(crate) struct EngineShared {
     pub(crate) config: Arc<GatewayConfig>,
     pub(crate) client: HttpClient,
     pub(crate) token_counters: Arc<TokenCounters>,
-    /// Summaries that models wrote.
+    /// Summaries written by models.
     summaries: Arc<Mutex<SummaryCache>>,
-    /// What clients name instead of repeating it.
+    /// Earlier response items that clients may refer to by id.
     response_items: ResponseItemCache,
     pub(crate) sessions: SessionIndex,
     pub(crate) agents: AgentPool,
     pub(crate) recorder: GatewayRecorder,
-    /// How many retries each upstream gets.
+    /// The retry budget of each upstream.
     retry_budgets: HashMap<Arc<str>, RetryBudget>,
     pub(crate) metrics: Metrics,
     pub(crate) tracer: ChatTracer,
-    /// How runs that are at work are stopped.
+    /// Stops runs in progress, by run id.
     stop_senders: Mutex<HashMap<Arc<str>, oneshot::Sender<()>>>,
     sweeper: Mutex<Option<JoinHandle<()>>>,
 }
@@ -79,12 +79,12 @@ pub enum EngineError {
     Store(#[from] foxwedge_store::StoreError),
 }
 
-/// How often what nobody uses is looked for, at least and at most.
+/// How often expired state is removed: the shortest and the longest interval.
 const SWEEP_INTERVAL_RANGE: (Duration, Duration) =
     (Duration::from_secs(1), Duration::from_secs(30));
 
 impl GatewayEngine {
-    /// Starts: finds the conversations of before, closes runs that were left open.
+    /// Opens the engine: restores known conversations and closes runs that were left open.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -92,16 +92,17 @@ impl GatewayEngine {
         config: Arc<GatewayConfig>,
         store: Arc<AnyStore>,
     ) -> Result<GatewayEngine, EngineError> {
-        let me = format!("gateway-{:016x}", getrandom::u64().unwrap_or_default());
-        GatewayEngine::open_as(me, config, store).await
+        let node_id = format!("gateway-{:016x}", getrandom::u64().unwrap_or_default());
+        GatewayEngine::open_as(node_id, config, store).await
     }
 
-    /// The same, under a name by which others can tell whether this process is gone.
+    /// Like [`GatewayEngine::open`], with a node id by which other processes can detect that this
+    /// one is gone.
     ///
     /// # Errors
     /// If the store cannot be read.
     pub async fn open_as(
-        me: String,
+        node_id: String,
         config: Arc<GatewayConfig>,
         store: Arc<AnyStore>,
     ) -> Result<GatewayEngine, EngineError> {
@@ -112,13 +113,18 @@ impl GatewayEngine {
             idle: times.idle,
             ..HttpSettings::default()
         });
-        let meter = Metrics::new();
+        let metrics = Metrics::new();
         let sessions = SessionIndex::new(config.sessions);
-        let (recorder, tips) =
-            GatewayRecorder::start_as(me, store, config.record, config.sessions, meter.clone())
-                .await?;
-        sessions.load(tips);
-        let tracer = ChatTracer::start(&config.telemetry, client.clone(), meter.clone());
+        let (recorder, heads) = GatewayRecorder::start_as(
+            node_id,
+            store,
+            config.record,
+            config.sessions,
+            metrics.clone(),
+        )
+        .await?;
+        sessions.load(heads);
+        let tracer = ChatTracer::start(&config.telemetry, client.clone(), metrics.clone());
         let agents = AgentPool::new(config.sessions.call);
         if config
             .upstreams
@@ -127,20 +133,20 @@ impl GatewayEngine {
         {
             agents.sweep().await;
         }
-        let recall = ResponseItemCache::new(config.sessions.replies);
+        let response_items = ResponseItemCache::new(config.sessions.replies);
         let upstreams = config.upstreams.iter();
-        let budgets = upstreams.map(|it| (it.name.clone(), RetryBudget::new())).collect();
+        let retry_budgets = upstreams.map(|it| (it.name.clone(), RetryBudget::new())).collect();
         let inner = Arc::new(EngineShared {
             config,
             client,
             token_counters: Arc::default(),
             summaries: Arc::default(),
-            response_items: recall,
+            response_items,
             sessions,
             agents,
             recorder,
-            retry_budgets: budgets,
-            metrics: meter,
+            retry_budgets,
+            metrics,
             tracer,
             stop_senders: Mutex::default(),
             sweeper: Mutex::default(),
@@ -150,76 +156,76 @@ impl GatewayEngine {
         Ok(GatewayEngine { inner })
     }
 
-    /// Answers a request. Whatever goes wrong is a reply in the client's own form.
-    pub async fn handle(&self, asked: GatewayRequest) -> GatewayResponse {
+    /// Handles a request. Errors become a response in the client's format.
+    pub async fn handle(&self, request: GatewayRequest) -> GatewayResponse {
         let inner = &self.inner;
-        let mut told = RequestSummary::default();
-        let (face, id) = (asked.endpoint, asked.id.clone());
-        let answered = match face {
-            // On the heap: whoever waits for it is moved around, and should be small.
+        let mut summary = RequestSummary::default();
+        let (endpoint, id) = (request.endpoint, request.id.clone());
+        let response = match endpoint {
+            // Boxed, so that the future of the caller stays small.
             GatewayEndpoint::CountTokens => {
-                Box::pin(count::count_tokens(inner, &asked, &mut told)).await
+                Box::pin(count::count_tokens(inner, &request, &mut summary)).await
             }
             GatewayEndpoint::Chat | GatewayEndpoint::Responses | GatewayEndpoint::Messages => {
-                Box::pin(handle_chat(inner, &asked, &mut told)).await
+                Box::pin(handle_chat(inner, &request, &mut summary)).await
             }
         };
-        let answered =
-            answered.unwrap_or_else(|fault| reply::error_response(&fault, face, &id, told));
-        let action = answered.summary.action.unwrap_or(GuardAction::None);
-        inner.metrics.count_findings(&answered.summary.findings, action);
-        answered
+        let response =
+            response.unwrap_or_else(|error| reply::error_response(&error, endpoint, &id, summary));
+        let action = response.summary.action.unwrap_or(GuardAction::None);
+        inner.metrics.count_findings(&response.summary.findings, action);
+        response
     }
 
-    /// Stops a run that is at work here; whether there was one.
+    /// Stops a run in progress. Returns whether there was one.
     pub fn stop_run(&self, run: &str) -> bool {
         let stop = lock(&self.inner.stop_senders).remove(run);
         stop.is_some_and(|stop| stop.send(()).is_ok())
     }
 
-    /// A run has ended, and nobody goes on with it: an agent that worked on it is ended.
+    /// Ends the agent of a run that has ended and will not continue.
     pub fn release_run(&self, run: &str) {
         self.inner.agents.stop_run(run);
     }
 
-    /// What an agent that works on a run asks people; `None` if none does.
+    /// The open questions of the agent that works on a run; `None` if there is no agent.
     pub fn questions(&self, run: &str) -> Option<Vec<AgentQuestion>> {
         self.inner.agents.questions(run)
     }
 
-    /// A person decides about a question of a run; whether there was such a question.
+    /// Answers a question of a run. Returns whether there was such a question.
     pub async fn decide(&self, run: &str, ticket: String, decision: PermissionDecision) -> bool {
         self.inner.agents.decide(run, ticket, decision).await
     }
 
-    /// How many live agents there are, and what they wait for.
+    /// The number of live agents, by state.
     pub fn agent_counts(&self) -> AgentCounts {
         self.inner.agents.counts()
     }
 
-    /// What operators are told.
+    /// The metrics, with current gauges.
     pub fn metrics(&self) -> &Metrics {
         self.inner.metrics.set_agents(self.agent_counts());
         self.inner.metrics.set_sessions(self.inner.sessions.stats());
         &self.inner.metrics
     }
 
-    /// What is kept.
+    /// The recorder.
     pub fn recorder(&self) -> &GatewayRecorder {
         &self.inner.recorder
     }
 
-    /// What conversations are found by.
+    /// The session index.
     pub fn sessions(&self) -> &SessionIndex {
         &self.inner.sessions
     }
 
-    /// What is set.
+    /// The configuration.
     pub fn config(&self) -> &Arc<GatewayConfig> {
         &self.inner.config
     }
 
-    /// Everything that was handed in is written; nothing may be asked any more.
+    /// Waits until everything queued is written. No request may follow.
     pub async fn drain(&self) {
         let sweeper = self.inner.sweeper.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(sweeper) = sweeper {
@@ -231,13 +237,13 @@ impl GatewayEngine {
     }
 }
 
-/// Forgets what nobody uses, for as long as there is an engine.
+/// Removes expired state, for as long as the engine exists.
 async fn sweep(inner: std::sync::Weak<EngineShared>) {
     let Some(config) = inner.upgrade().map(|inner| inner.config.sessions) else { return };
-    let often = (config.session.min(config.snapshot) / 4)
+    let interval = (config.session.min(config.snapshot) / 4)
         .clamp(SWEEP_INTERVAL_RANGE.0, SWEEP_INTERVAL_RANGE.1);
     loop {
-        tokio::time::sleep(often).await;
+        tokio::time::sleep(interval).await;
         let Some(inner) = inner.upgrade() else { return };
         inner.sessions.sweep();
         inner.recorder.sweep();
@@ -247,77 +253,81 @@ async fn sweep(inner: std::sync::Weak<EngineShared>) {
 
 async fn handle_chat(
     engine: &Arc<EngineShared>,
-    asked: &GatewayRequest,
-    told: &mut RequestSummary,
+    request: &GatewayRequest,
+    summary: &mut RequestSummary,
 ) -> Result<GatewayResponse, ApiError> {
     let began = Instant::now();
     let mut prepared =
-        prepare(engine, asked).inspect_err(|fault| fill_refusal_summary(fault, told))?;
-    fill_summary(&prepared, told);
-    let held = match claim_session(engine, asked, &prepared).await {
-        SessionMatch::Acquired(held) => held,
-        SessionMatch::Replay(stored) => return Ok(reply::replayed_response(&stored, told)),
+        prepare(engine, request).inspect_err(|error| fill_refusal_summary(error, summary))?;
+    fill_summary(&prepared, summary);
+    let session_guard = match claim_session(engine, request, &prepared).await {
+        SessionMatch::Acquired(session_guard) => session_guard,
+        SessionMatch::Replay(cached) => return Ok(reply::replayed_response(&cached, summary)),
         SessionMatch::Busy => return Err(session_busy_error()),
     };
-    engine.metrics.count_match(held.match_kind().name());
-    told.session = Some(held.session().clone());
-    told.match_kind = Some(held.match_kind().name());
-    // Whoever is refused here has changed nothing: a run that waits in the session waits on.
+    engine.metrics.count_match(session_guard.match_kind().name());
+    summary.session = Some(session_guard.session().clone());
+    summary.match_kind = Some(session_guard.match_kind().name());
+    // A refused request must not change anything: a run that waits in the session keeps waiting.
     let planned = match &prepared.route.upstream.transport {
         UpstreamTransport::Network(_) | UpstreamTransport::Scripted => None,
-        UpstreamTransport::Agent(of) => {
-            let of = of.clone();
-            let planned = agent::plan_request(engine, asked, &mut prepared, &of, &held).await;
-            let planned = planned.inspect_err(|fault| {
-                fill_refusal_summary(fault, told);
-                if held.match_kind() == SessionMatchKind::New {
-                    (told.session, told.match_kind) = (None, None);
+        UpstreamTransport::Agent(agent_config) => {
+            let agent_config = agent_config.clone();
+            let planned =
+                agent::plan_request(engine, request, &mut prepared, &agent_config, &session_guard)
+                    .await;
+            let planned = planned.inspect_err(|error| {
+                fill_refusal_summary(error, summary);
+                if session_guard.match_kind() == SessionMatchKind::New {
+                    (summary.session, summary.match_kind) = (None, None);
                 }
             })?;
-            told.set_ignored_results(&planned.ignored);
-            Some((of, planned))
+            summary.set_ignored_results(&planned.ignored);
+            Some((agent_config, planned))
         }
     };
-    let mut recording = engine.recorder.start_request(recording_start(asked, &prepared, &held));
+    let mut recording =
+        engine.recorder.start_request(recording_start(request, &prepared, &session_guard));
     let upstream = &prepared.route.upstream.name;
-    let mut span = engine.tracer.start_span(&asked.headers, upstream, &prepared.model);
-    span.set_run(held.session(), recording.run());
-    told.run = Some(recording.run().clone());
-    let mut running = StopGuard::new(engine, recording.run().clone());
+    let mut span = engine.tracer.start_span(&request.headers, upstream, &prepared.model);
+    span.set_run(session_guard.session(), recording.run());
+    summary.run = Some(recording.run().clone());
+    let mut stop_guard = StopGuard::new(engine, recording.run().clone());
     engine.metrics.observe_overhead(began.elapsed());
 
-    let (mut agent, mut places) = (None, Vec::new());
-    let said = match planned {
+    let (mut agent, mut resume_points) = (None, Vec::new());
+    let response = match planned {
         None => {
-            summary::fit_with_summary(engine, asked, &mut prepared).await;
+            summary::fit_with_summary(engine, request, &mut prepared).await;
             let trace = span.traceparent();
-            match summary::context_overflow_error(engine, asked.endpoint, &prepared) {
-                Some(fault) => Err(fault),
+            match summary::context_overflow_error(engine, request.endpoint, &prepared) {
+                Some(error) => Err(error),
                 None => {
                     send::send_upstream(
                         engine,
-                        asked,
+                        request,
                         &mut prepared,
                         trace.as_deref(),
-                        &mut running.stop,
+                        &mut stop_guard.stop,
                     )
                     .await
                 }
             }
         }
-        Some((of, planned)) => {
-            let side = recording.side_channel();
-            let with = agent::AgentRequestContext {
-                agent: &of,
+        Some((agent_config, planned)) => {
+            let side_channel = recording.side_channel();
+            let context = agent::AgentRequestContext {
+                agent: &agent_config,
                 planned,
-                session_guard: &held,
+                session_guard: &session_guard,
                 run: recording.run(),
-                side_channel: side,
+                side_channel,
             };
             let reply =
-                agent::ask_agent(engine, asked, &mut prepared, with, &mut running.stop).await;
+                agent::ask_agent(engine, request, &mut prepared, context, &mut stop_guard.stop)
+                    .await;
             reply.map(|reply| {
-                (agent, places) = (reply.agent, reply.resume_points);
+                (agent, resume_points) = (reply.agent, reply.resume_points);
                 reply.reply
             })
         }
@@ -325,23 +335,16 @@ async fn handle_chat(
     if let Some(agent) = &agent {
         recording.set_agent(agent.presence());
     }
-    fill_summary(&prepared, told);
+    fill_summary(&prepared, summary);
     recording.record_changes(&prepared.guarded);
     if prepared.guarded.action == GuardAction::Fixed {
         span.add_repairs(&prepared.guarded.findings);
     }
-    let reply =
-        ResponseBuilder { engine, request: asked, routed_request: &prepared, summary: told };
-    match said {
+    let reply = ResponseBuilder { engine, request, routed_request: &prepared, summary };
+    match response {
         Ok(UpstreamResponse::Reply { status, headers, body }) => {
-            let work = ReplyInFlight {
-                session_guard: held,
-                recording,
-                span,
-                stop_guard: running,
-                agent,
-                resume_points: places,
-            };
+            let work =
+                ReplyInFlight { session_guard, recording, span, stop_guard, agent, resume_points };
             reply.build(status, &headers, body, work).await
         }
         Ok(UpstreamResponse::Error { status, headers, body, tries }) => {
@@ -349,16 +352,16 @@ async fn handle_chat(
             span.set_failure(status.as_u16());
             Ok(reply.build_error(status, &headers, &body, tries))
         }
-        Err(fault) => {
-            recording.fail_with_code(fault.code);
-            span.set_failure(fault.status().as_u16());
-            Err(fault)
+        Err(error) => {
+            recording.fail_with_code(error.code);
+            span.set_failure(error.status().as_u16());
+            Err(error)
         }
     }
 }
 
-/// What belongs to a reply that is on its way. Dropped before the reply has ended, it says that the
-/// client is gone.
+/// The state of a reply in flight. Dropping it before the reply has ended means that the client has
+/// disconnected.
 pub(crate) struct ReplyInFlight {
     pub(crate) session_guard: SessionGuard,
     pub(crate) recording: RequestRecording,
@@ -366,24 +369,24 @@ pub(crate) struct ReplyInFlight {
     pub(crate) stop_guard: StopGuard,
     /// The agent that replies.
     pub(crate) agent: Option<Arc<AgentHandle>>,
-    /// Values behind which the conversation may go on, too.
+    /// Earlier digests from which the conversation may also continue.
     resume_points: Vec<u128>,
 }
 
 impl ReplyInFlight {
-    /// The reply is whole; behind it the conversation has this value. Returns the value by which the
-    /// conversation is found after a restart: a reply that only lists open calls once more may be
-    /// missing from what the client repeats.
+    /// Commits a complete reply; `tip` is the digest of the conversation after it. Returns the
+    /// digest by which the conversation is found after a restart: clients may leave out a reply
+    /// that only lists open calls again.
     pub(crate) fn commit_reply(
         &mut self,
         tip: u128,
         id: Option<&str>,
-        stored: Option<CachedReply>,
+        cached: Option<CachedReply>,
     ) -> u128 {
         if let Some(agent) = &self.agent {
             self.resume_points = agent.record_reply(tip);
         }
-        self.session_guard.commit_reply(tip, &self.resume_points, id, stored);
+        self.session_guard.commit_reply(tip, &self.resume_points, id, cached);
         self.resume_points.first().copied().unwrap_or(tip)
     }
 }
@@ -411,37 +414,36 @@ impl Drop for StopGuard {
 
 async fn claim_session(
     engine: &EngineShared,
-    asked: &GatewayRequest,
+    request: &GatewayRequest,
     prepared: &RoutedRequest,
 ) -> SessionMatch {
     loop {
-        let waits = match &prepared.route.upstream.transport {
-            UpstreamTransport::Agent(_) => agent::find_waiting_agent(engine, asked, prepared),
+        let waiting_agent = match &prepared.route.upstream.transport {
+            UpstreamTransport::Agent(_) => agent::find_waiting_agent(engine, request, prepared),
             UpstreamTransport::Network(_) | UpstreamTransport::Scripted => None,
         };
-        let RequestIdentity { hint: naming, scope, fingerprint, retry_mark: repeated, origin } =
-            &prepared.identity;
-        let named = match (&waits, naming) {
+        let RequestIdentity { hint, scope, fingerprint, retry_mark, origin } = &prepared.identity;
+        let selector = match (&waiting_agent, hint) {
             (Some(agent), _) => SessionSelector::SessionId(&agent.session),
             (None, SessionHint::Name(name)) => SessionSelector::Name(name),
             (None, SessionHint::CacheKey(name)) => SessionSelector::CacheKey(name),
             (None, SessionHint::PreviousReply(id)) => SessionSelector::Reply(id),
             (None, SessionHint::None) => SessionSelector::None,
         };
-        let wanted = SessionQuery {
-            owner: &asked.caller.owner,
-            selector: named,
+        let query = SessionQuery {
+            owner: &request.caller.owner,
+            selector,
             chain: &prepared.chain,
             scope: *scope,
             fingerprint: *fingerprint,
-            retry_mark: *repeated,
+            retry_mark: *retry_mark,
             origin: *origin,
         };
-        let claimed = engine.sessions.claim(wanted).await;
-        // Whoever had it before may have answered otherwise: then it is the agent of another
-        // conversation, and is not found a second time.
-        if let (Some(agent), SessionMatch::Acquired(_)) = (&waits, &claimed)
-            && !agent::is_agent_of(agent, asked, prepared)
+        let claimed = engine.sessions.claim(query).await;
+        // The request that had the session before may have sent other results. Then the agent
+        // belongs to another conversation, and is not found a second time.
+        if let (Some(agent), SessionMatch::Acquired(_)) = (&waiting_agent, &claimed)
+            && !agent::is_agent_of(agent, request, prepared)
         {
             continue;
         }
@@ -450,45 +452,45 @@ async fn claim_session(
 }
 
 fn recording_start<'a>(
-    asked: &'a GatewayRequest,
+    request: &'a GatewayRequest,
     prepared: &'a RoutedRequest,
-    held: &'a SessionGuard,
+    session_guard: &'a SessionGuard,
 ) -> RecordingStart<'a> {
     RecordingStart {
-        session: held.session(),
-        forked: held.forked_from(),
-        owner: &asked.caller.owner,
-        request: &asked.id,
+        session: session_guard.session(),
+        forked: session_guard.forked_from(),
+        owner: &request.caller.owner,
+        request: &request.id,
         model: &prepared.requested_model,
-        agent: asked.headers.get(http::header::USER_AGENT).and_then(|name| name.to_str().ok()),
+        agent: request.headers.get(http::header::USER_AGENT).and_then(|name| name.to_str().ok()),
         answered_calls: &prepared.answered_calls,
         failed_calls: &prepared.failed_calls,
-        original_body: &asked.body,
+        original_body: &request.body,
         guarded: &prepared.guarded,
         mode: prepared.route.guard.mode,
-        wire: asked.endpoint.wire(),
+        wire: request.endpoint.wire(),
     }
 }
 
-fn fill_summary(prepared: &RoutedRequest, told: &mut RequestSummary) {
-    told.model = Some(prepared.requested_model.clone());
-    told.upstream = Some(prepared.route.upstream.name.clone());
-    told.action = Some(prepared.guarded.action);
-    told.findings.clone_from(&prepared.guarded.findings);
+fn fill_summary(prepared: &RoutedRequest, summary: &mut RequestSummary) {
+    summary.model = Some(prepared.requested_model.clone());
+    summary.upstream = Some(prepared.route.upstream.name.clone());
+    summary.action = Some(prepared.guarded.action);
+    summary.findings.clone_from(&prepared.guarded.findings);
 }
 
-fn fill_refusal_summary(fault: &ApiError, told: &mut RequestSummary) {
-    if fault.code == "invalid_history" {
-        told.action = Some(GuardAction::Rejected);
-        told.findings = reply::rejected_findings(fault);
+fn fill_refusal_summary(error: &ApiError, summary: &mut RequestSummary) {
+    if error.code == "invalid_history" {
+        summary.action = Some(GuardAction::Rejected);
+        summary.findings = reply::rejected_findings(error);
     }
 }
 
 fn session_busy_error() -> ApiError {
-    let words = "another request of this session is at work";
-    let mut fault = ApiError::new(ApiErrorKind::Conflict, "session_busy", words);
-    fault.retry_after = Some(1);
-    fault
+    let message = "another request of this session is at work";
+    let mut error = ApiError::new(ApiErrorKind::Conflict, "session_busy", message);
+    error.retry_after = Some(1);
+    error
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -1,4 +1,4 @@
-//! What comes in and what goes out, between the HTTP server and the engine.
+//! Requests and responses, between the HTTP server and the engine.
 
 use std::sync::Arc;
 
@@ -7,28 +7,28 @@ use http::{HeaderMap, StatusCode};
 
 use crate::{FindingTally, GatewayBody, GatewayEndpoint, GuardAction, SecretText};
 
-/// A request of a client, authenticated and within the limits.
+/// A client request, authenticated and within the limits.
 #[derive(Debug)]
 pub struct GatewayRequest {
     /// The endpoint.
     pub endpoint: GatewayEndpoint,
     /// The client's headers.
     pub headers: HeaderMap,
-    /// The body, unpacked.
+    /// The body, decompressed.
     pub body: Bytes,
-    /// Who asks.
+    /// The caller.
     pub caller: RequestCaller,
-    /// The id of the request, as logs and `x-request-id` say it.
+    /// The request id, as in logs and `x-request-id`.
     pub id: Arc<str>,
 }
 
-/// Who asks.
+/// The caller of a request.
 #[derive(Clone, Debug)]
 pub struct RequestCaller {
-    /// Whose sessions and runs these are: `local`, or a hash of a key. Never the key itself.
+    /// The owner of the sessions and runs: `local`, or a hash of a key. Never the key itself.
     pub owner: Arc<str>,
-    /// The client's own key for the provider, if it sent one beside our token: some upstreams are
-    /// asked in the client's name.
+    /// The client's own key for the provider, if it sent one beside our token. Some upstreams are
+    /// called with the client's key.
     pub client_key: Option<ClientKey>,
 }
 
@@ -37,38 +37,39 @@ pub struct RequestCaller {
 pub struct ClientKey {
     /// The key.
     pub secret: SecretText,
-    /// How it came. It goes on the same way: subscriptions use another header than keys.
+    /// How the client sent it. It is forwarded in the same way: subscriptions use another header
+    /// than keys.
     pub scheme: AuthScheme,
 }
 
-/// How a key comes.
+/// How a client sends a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AuthScheme {
     /// `authorization: Bearer …`.
     Bearer,
-    /// In a header for keys.
+    /// In a header for API keys.
     Key,
 }
 
-/// A reply.
+/// The response to a client.
 #[derive(Debug)]
 pub struct GatewayResponse {
     /// The status.
     pub status: StatusCode,
-    /// The headers, ours among them.
+    /// The headers, including the gateway's own.
     pub headers: HeaderMap,
     /// The body.
     pub body: GatewayBody,
-    /// For the log.
+    /// The summary for the log.
     pub summary: RequestSummary,
 }
 
-/// What a log says of a request. No content.
+/// What the log contains about a request. No content.
 #[derive(Clone, Debug, Default)]
 pub struct RequestSummary {
-    /// The model that was asked for.
+    /// The requested model.
     pub model: Option<Arc<str>>,
-    /// The upstream that was asked.
+    /// The upstream that received the request.
     pub upstream: Option<Arc<str>>,
     /// The session.
     pub session: Option<Arc<str>>,
@@ -76,29 +77,29 @@ pub struct RequestSummary {
     pub run: Option<Arc<str>>,
     /// How the session was found.
     pub match_kind: Option<&'static str>,
-    /// What was done about the history.
+    /// What the guard did with the history.
     pub action: Option<GuardAction>,
-    /// What was found in it.
+    /// The findings in the history.
     pub findings: Vec<FindingTally>,
-    /// Tool results that were of no use, as a header says it: `call_1;reason=late`.
+    /// Tool results that were ignored, as in the header: `call_1;reason=late`.
     pub ignored_results: Option<Arc<str>>,
-    /// In a word, what went wrong.
+    /// The error code, if the request failed.
     pub error_code: Option<&'static str>,
 }
 
 impl RequestSummary {
-    /// Tool results of a request were of no use: why, and the ids of their calls. A result that was
-    /// there before is not named: most clients repeat what they sent.
+    /// Sets the ignored tool results: the reason and the call id of each. Duplicates are left out,
+    /// since most clients repeat the results they sent.
     pub(crate) fn set_ignored_results(&mut self, results: &[(&'static str, String)]) {
-        const MOST: usize = 16;
-        const LONGEST: usize = 64;
+        const MAX_LISTED: usize = 16;
+        const MAX_ID_LENGTH: usize = 64;
         let safe = |c: &char| c.is_ascii_alphanumeric() || "-_.:/|".contains(*c);
-        let told = |(why, id): &(&'static str, String)| {
-            let id: String = id.chars().filter(safe).take(LONGEST).collect();
-            format!("{id};reason={why}")
+        let entry = |(reason, id): &(&'static str, String)| {
+            let id: String = id.chars().filter(safe).take(MAX_ID_LENGTH).collect();
+            format!("{id};reason={reason}")
         };
-        let named = results.iter().filter(|(why, _)| *why != "duplicate");
-        let list: Vec<String> = named.take(MOST).map(told).collect();
+        let listed = results.iter().filter(|(reason, _)| *reason != "duplicate");
+        let list: Vec<String> = listed.take(MAX_LISTED).map(entry).collect();
         self.ignored_results = (!list.is_empty()).then(|| list.join(", ").into());
     }
 }

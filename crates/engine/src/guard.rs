@@ -1,7 +1,7 @@
-//! Nothing invalid gets through: says what the provider of a request would refuse, and repairs it.
+//! Checks requests before they are sent: finds what the provider would refuse, and repairs it.
 //!
-//! A sound request in the upstream's own format leaves as the very bytes that came. One that is not
-//! is spliced; one in another format is told anew. Whatever was done is data.
+//! A valid request in the upstream's own format is forwarded byte for byte. An invalid one is
+//! patched in place; one in another format is converted. Every change is reported.
 
 mod counted_list;
 mod conversion;
@@ -14,7 +14,7 @@ use bytes::Bytes;
 use foxwedge_core::{
     CheckOptions, EditLog, Format, Policy, Profile, Repair, Report, RuleSet, check,
 };
-use foxwedge_dialect::{OutlinedDocument, model::IdentifierReplacement};
+use foxwedge_formats::{OutlinedDocument, model::IdentifierReplacement};
 
 use crate::config::{GuardConfig, GuardMode, ModelRoute};
 
@@ -28,18 +28,18 @@ pub(crate) use retry_repair::{
     RejectionClass, RepairedRetry, classify_rejection, repair_for_retry,
 };
 
-/// A request that is to be judged.
+/// A request to check.
 #[derive(Clone, Copy)]
 pub(crate) struct GuardInput<'a> {
-    /// The body, as it came.
+    /// The body, as received.
     pub(crate) body: &'a Bytes,
-    /// The same, read.
+    /// The parsed body.
     pub(crate) reading: &'a OutlinedDocument<'a>,
     /// The client's format.
     pub(crate) from: Format,
-    /// The upstream's.
+    /// The upstream's format.
     pub(crate) to: Format,
-    /// Where it goes, and what may happen to it.
+    /// The route, with its guard settings.
     pub(crate) route: &'a ModelRoute,
     /// The upstream's name of the model.
     pub(crate) model: &'a str,
@@ -50,46 +50,46 @@ pub(crate) struct GuardInput<'a> {
 pub struct GuardedRequest {
     /// The bytes for the upstream.
     pub body: Bytes,
-    /// What was done.
+    /// What the guard did.
     pub action: GuardAction,
-    /// What was found.
+    /// The findings.
     pub findings: Vec<FindingTally>,
-    /// The steps of the repair.
+    /// The changes of the repair.
     pub changes: CountedList<RepairChange>,
-    /// What the upstream's format cannot hold, in sentences without content.
+    /// What the upstream's format cannot express, in sentences without content.
     pub losses: CountedList<String>,
-    /// Names of tools that the upstream knows under another name.
+    /// Tools that have another name in the upstream's request.
     pub names: Vec<IdentifierReplacement>,
-    /// Tokens before and after, if it had to be made shorter.
+    /// Tokens before and after compaction, if the request was compacted.
     pub compacted: Option<(u64, u64)>,
 }
 
 /// Why a request is not sent.
 #[derive(Debug)]
 pub(crate) enum GuardRefusal {
-    /// It is strict here, and something is wrong.
+    /// The route is strict, and the history has findings.
     Findings(Report),
-    /// It cannot be told in the upstream's format.
-    Unreadable(foxwedge_dialect::ReadError),
+    /// It cannot be converted to the upstream's format.
+    Unreadable(foxwedge_formats::ReadError),
 }
 
-/// Judges a request, and repairs it where that is wanted.
+/// Checks a request, and repairs it where the route allows that.
 pub(crate) fn guard_request(
-    judging: GuardInput<'_>,
-    scales: &TokenCounters,
+    input: GuardInput<'_>,
+    counters: &TokenCounters,
 ) -> Result<GuardedRequest, GuardRefusal> {
-    let mut guarded = if judging.from == judging.to {
-        guard_same_format(judging)?
+    let mut guarded = if input.from == input.to {
+        guard_same_format(input)?
     } else {
-        conversion::guard_converted(judging)?
+        conversion::guard_converted(input)?
     };
-    overflow::compact_if_needed(&mut guarded, judging, scales);
+    overflow::compact_if_needed(&mut guarded, input, counters);
     Ok(guarded)
 }
 
-/// What is asked of a history on this route.
-pub(crate) fn route_check_options(route: &ModelRoute, wire: Format) -> CheckOptions {
-    let profile = route.upstream.profile(wire);
+/// The check options of a route.
+pub(crate) fn route_check_options(route: &ModelRoute, format: Format) -> CheckOptions {
+    let profile = route.upstream.profile(format);
     CheckOptions { profile, rules: RuleSet::of(profile), policy: repair_policy(&route.guard) }
 }
 
@@ -97,42 +97,42 @@ pub(crate) fn repair_policy(guard: &GuardConfig) -> Policy {
     Policy { unanswered: guard.unanswered, language: guard.language, ..Policy::default() }
 }
 
-/// What a reader has to look at for a route.
+/// The profile for which a request of a route is parsed.
 pub(crate) fn profile_of(route: &ModelRoute, from: Format, to: Format) -> Profile {
     if from == to { route.upstream.profile(to) } else { Profile::for_format(from) }
 }
 
-/// A request that stays in its format.
-fn guard_same_format(judging: GuardInput<'_>) -> Result<GuardedRequest, GuardRefusal> {
-    let question = route_check_options(judging.route, judging.to);
-    let draft = &judging.reading.draft;
-    let mut guarded = GuardedRequest::untouched(judging.body.clone());
-    match judging.route.guard.mode {
+/// Guards a request that stays in its format.
+fn guard_same_format(input: GuardInput<'_>) -> Result<GuardedRequest, GuardRefusal> {
+    let options = route_check_options(input.route, input.to);
+    let draft = &input.reading.draft;
+    let mut guarded = GuardedRequest::untouched(input.body.clone());
+    match input.route.guard.mode {
         GuardMode::Off => {}
-        GuardMode::Observe => guarded.add_findings(&check(draft, &question)),
+        GuardMode::Observe => guarded.add_findings(&check(draft, &options)),
         GuardMode::Strict => {
-            let report = check(draft, &question);
+            let report = check(draft, &options);
             if !report.is_clean() {
                 return Err(GuardRefusal::Findings(report));
             }
         }
         GuardMode::Fix => {
-            let (patched, repair) = judging.reading.fix(&question);
+            let (patched, repair) = input.reading.fix(&options);
             guarded.add_findings(&repair.before);
             if !repair.is_untouched() {
-                let mut bytes = Vec::with_capacity(judging.body.len());
-                patched.for_each(|piece| bytes.extend_from_slice(piece.as_bytes()));
+                let mut bytes = Vec::with_capacity(input.body.len());
+                patched.for_each(|part| bytes.extend_from_slice(part.as_bytes()));
                 let Repair { edits, .. } = repair;
                 guarded.apply_repair(bytes, edits);
             }
         }
     }
-    rename::rename_model(&mut guarded, judging);
+    rename::rename_model(&mut guarded, input);
     Ok(guarded)
 }
 
 impl GuardedRequest {
-    /// One that nobody looked at.
+    /// A request that was neither checked nor changed.
     pub(crate) fn untouched(body: Bytes) -> GuardedRequest {
         GuardedRequest {
             body,

@@ -1,10 +1,10 @@
-//! Asks an upstream over HTTP/1.1: one request, one reply, whose body comes as the upstream writes
-//! it. The next bytes of a body are everything that one read of the socket gave, without the
-//! framing: no task and no channel stand between the socket and whoever reads.
+//! HTTP/1.1 client for upstreams: one request, one response, whose body is read as the upstream
+//! writes it. The next bytes of a body are all that one read of the socket returned, without the
+//! framing: there is no task and no channel between the socket and the reader.
 //!
-//! A name is resolved once, the address is checked, and that address is connected to. Redirects
-//! are never followed. A reply whose length can be read in two ways is refused. Whoever drops an
-//! [`Incoming`] before its end closes the connection, and so ends the upstream's work.
+//! A name is resolved once, the address is checked, and the client connects to that address.
+//! Redirects are never followed. A response with an ambiguous length is refused. Dropping an
+//! [`IncomingBody`] before its end closes the connection, which cancels the upstream's work.
 
 mod client;
 mod request;
@@ -30,20 +30,20 @@ pub use error::{HttpError, HttpErrorKind, HttpStage, RequestDelivery};
 pub use incoming::IncomingBody;
 pub(crate) use incoming::{BodyChunk, PING};
 
-/// How long, and how much.
+/// Timeouts and limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HttpSettings {
-    /// A connection has to stand: the name, all its addresses and the encryption together.
+    /// Timeout for connecting: name lookup, all addresses and TLS together.
     pub connect: Duration,
-    /// The head of the reply has to be there, from the moment the request begins to be sent.
+    /// Timeout for the response head, from the start of sending the request.
     pub first_byte: Duration,
-    /// The body has to go on. Starts again with every read.
+    /// Timeout between two reads of the body.
     pub idle: Duration,
-    /// A connection may rest between two requests. Shorter than what upstreams allow.
+    /// How long a connection may be idle between two requests. Shorter than upstreams allow.
     pub connection_idle: Duration,
-    /// How many connections may rest, for each target.
+    /// Maximum idle connections per target.
     pub max_idle_connections: usize,
-    /// Bytes of a reply's head.
+    /// Maximum bytes of a response head.
     pub max_head: usize,
 }
 
@@ -62,13 +62,13 @@ impl Default for HttpSettings {
 
 /// A request.
 ///
-/// `host` and what belongs to the connection (`content-length`, `transfer-encoding`, `connection`,
-/// …) are the client's own business: such headers are not sent on.
+/// The client itself sets `host` and the connection headers (`content-length`,
+/// `transfer-encoding`, `connection`, …); such headers are not sent.
 #[derive(Clone, Debug)]
 pub struct HttpRequest<'a> {
     /// The method.
     pub method: Method,
-    /// The whole path: the target's prefix, the path itself, the query. Sent as it is.
+    /// The whole path: the target's prefix, the path itself, the query. Sent unchanged.
     pub path: &'a str,
     /// The headers.
     pub headers: &'a HeaderMap,
@@ -76,10 +76,10 @@ pub struct HttpRequest<'a> {
     pub body: Bytes,
 }
 
-/// A reply whose head is there.
+/// A response whose head was read.
 #[derive(Debug)]
 pub struct HttpResponse {
-    /// The status; never one of the provisional 1xx.
+    /// The status; never an informational 1xx.
     pub status: StatusCode,
     /// The headers.
     pub headers: HeaderMap,

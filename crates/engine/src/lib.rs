@@ -1,8 +1,8 @@
-//! The driver of the gateway: takes a request in any face, guards it, finds its session, sends it
-//! to an upstream and gives back the reply, as bytes and as a run in the store.
+//! The gateway engine. It takes a request on any endpoint, checks and repairs it, finds its
+//! session, sends it to an upstream and returns the reply, as bytes and as a run in the store.
 //!
-//! The shell around the pure crates: it decides nothing about conversations. One request goes one
-//! way: [`Asked`] → guard → session → upstream → [`Answered`].
+//! The I/O around the pure crates: it makes no decisions about conversations. A request takes one
+//! path: [`GatewayRequest`] → guard → session → upstream → [`GatewayResponse`].
 
 pub mod config;
 mod secret;

@@ -1,10 +1,9 @@
 //! MCP servers (Model Context Protocol) as tools of the loop: programs on this machine, or servers
-//! over HTTP. The protocol is spoken by the official SDK; processes, HTTP and everything that has to
-//! have an end are our own.
+//! over HTTP. The official SDK implements the protocol; processes, HTTP and timeouts are our own.
 //!
-//! A server is a stranger. It may print anything, answer anything or nothing, and die: its tools
-//! then fail with what it said last, and nothing here waits for ever or keeps more than it should.
-//! What it prints on stderr never reaches the terminal.
+//! A server is not trusted. It may print anything, respond with anything or nothing, and die: its
+//! tools then fail with its last output. Every wait has a timeout and every buffer a limit. Its
+//! stderr never reaches the terminal.
 
 pub mod config;
 mod server;
@@ -33,8 +32,7 @@ pub use server::{McpEnvironment, McpError, McpServer, McpTransport};
 use reconnect::{McpTool, ServerLink};
 use tool_list::ListedTool;
 
-/// A server that answers. Dropping it kills its process, with everything that it started; its tools
-/// fail from then on.
+/// A connected server. Dropping it kills its process group; its tools fail from then on.
 pub struct McpConnection {
     link: Arc<ServerLink>,
     offered: Mutex<OfferedTools>,
@@ -45,27 +43,27 @@ struct OfferedTools {
     notes: Vec<String>,
 }
 
-/// Starts a server, or reaches it, and reads its tools.
+/// Starts a server or connects to it, and reads its tools.
 ///
 /// # Errors
-/// If it cannot be started or reached, does not get ready in time, or says what cannot be used.
+/// If it cannot be started or reached, is not ready in time, or sends an invalid response.
 pub async fn connect(
     server: &McpServer,
-    around: &McpEnvironment,
+    environment: &McpEnvironment,
 ) -> Result<McpConnection, McpError> {
-    let (session, tools, mut notes) = session::open_with_tools(server, around).await?;
+    let (session, tools, mut notes) = session::open_with_tools(server, environment).await?;
     if let McpTransport::Http { url, .. } = &server.transport
         && address::parse(url).is_ok_and(|address| address.unencrypted)
     {
         notes.push("everybody on the way can read what is said: it is no `https://`".to_owned());
     }
-    let link = Arc::new(ServerLink::new(server.clone(), around.clone(), session));
+    let link = Arc::new(ServerLink::new(server.clone(), environment.clone(), session));
     let offered = Mutex::new(OfferedTools::new(&link, tools, notes));
     Ok(McpConnection { link, offered })
 }
 
 impl McpConnection {
-    /// Its name, as it was given.
+    /// The configured name of the server.
     pub fn name(&self) -> &str {
         &self.link.server.name
     }
@@ -75,12 +73,12 @@ impl McpConnection {
         self.offered.lock().unwrap_or_else(PoisonError::into_inner).tools.clone()
     }
 
-    /// What there is to say about it: tools that are left out, and why.
+    /// Notes for the user: tools that are left out, and why.
     pub fn notes(&self) -> Vec<String> {
         self.offered.lock().unwrap_or_else(PoisonError::into_inner).notes.clone()
     }
 
-    /// Whether its tools may be others than those that were read: it said so, or it began again.
+    /// Whether its tools may have changed: it sent a notification, or it was restarted.
     pub fn has_changed_tools(&self) -> bool {
         self.link.has_changed_tools()
     }
@@ -88,7 +86,7 @@ impl McpConnection {
     /// Reads its tools again.
     ///
     /// # Errors
-    /// If it is gone and cannot be started again, or says what cannot be used.
+    /// If it is gone and cannot be restarted, or sends an invalid response.
     pub async fn refresh(&self) -> Result<(), McpError> {
         let session = self.link.session().await?;
         self.link.clear_changed(&session);
@@ -100,7 +98,7 @@ impl McpConnection {
         Ok(())
     }
 
-    /// Ends it: a wish first, then by force. Takes a few seconds at most.
+    /// Stops the server: gracefully first, then by force. Takes a few seconds at most.
     pub async fn close(self) {
         if let Some(session) = self.link.close() {
             session.stop().await;

@@ -1,8 +1,8 @@
-//! What operators count: how much is asked, found, repaired and lost. Never content, never names
-//! that a client chose.
+//! Metrics for operators: counts of requests, findings, repairs and losses. Never content, never
+//! names that a client chose.
 //!
-//! What every request touches is made beforehand, so that counting is one addition; the rest is
-//! looked up by its labels.
+//! Counters that every request touches are created in advance, so that counting is one addition;
+//! the others are looked up by their labels.
 
 mod labels;
 
@@ -26,7 +26,7 @@ pub use labels::{
     ByteDirection, ConnectionRefusal, DroppedItem, GaugeGuard, MetricAction, MetricRoute,
 };
 
-/// Counters of one process. A copy counts into the same.
+/// The metrics of one process. Cheap to clone; clones share state.
 #[derive(Clone)]
 pub struct Metrics(Arc<MetricsShared>);
 
@@ -52,16 +52,16 @@ struct MetricsShared {
     refused_connections: Vec<Counter>,
     active_requests: Gauge,
     upstream_requests: LabeledCounter<2>,
-    /// The counters of an upstream by class, found by its name. There are few.
+    /// The counters of each upstream by status class. There are few upstreams.
     known_upstreams: RwLock<Vec<(Box<str>, Vec<Counter>)>>,
     retries: LabeledCounter<1>,
     dropped: Vec<Counter>,
 }
 
-/// The ways a session is found.
+/// How sessions are matched.
 const MATCH_KINDS: [&str; 5] = ["session-id", "prefix", "response", "call", "new"];
 
-/// What the gateway itself costs a request, in seconds: from 5 µs to 0.1 s.
+/// The gateway's own latency per request, in seconds: from 5 µs to 0.1 s.
 const OVERHEAD_BUCKETS: [f64; 12] =
     [5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 1e-2, 3e-2, 0.1];
 
@@ -72,10 +72,10 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// All at zero.
+    /// Creates metrics that are all zero.
     pub fn new() -> Metrics {
         let mut registry = Registry::with_prefix("foxwedge");
-        let to = &mut registry;
+        let registry_ref = &mut registry;
         let requests = LabeledCounter::default();
         let replies = LabeledCounter::default();
         let bytes = LabeledCounter::default();
@@ -83,32 +83,34 @@ impl Metrics {
         let runs = LabeledCounter::default();
         let refused = LabeledCounter::default();
         let dropped = LabeledCounter::default();
-        let of = |family: &LabeledCounter<1>, key, value: &'static str| {
+        let counter = |family: &LabeledCounter<1>, key, value: &'static str| {
             family.get_or_create_owned(&[(key, value.into())])
         };
-        let of_two = |family: &LabeledCounter<2>,
-                      one: (&'static str, &'static str),
-                      two: (_, &'static str)| {
-            family.get_or_create_owned(&[(one.0, one.1.into()), (two.0, two.1.into())])
+        let counter_of_two = |family: &LabeledCounter<2>,
+                              first: (&'static str, &'static str),
+                              second: (_, &'static str)| {
+            family.get_or_create_owned(&[(first.0, first.1.into()), (second.0, second.1.into())])
         };
         let inner = MetricsShared {
             requests: MetricRoute::ALL
                 .iter()
                 .flat_map(|route| MetricAction::ALL.map(|tally| (route.name(), tally.name())))
-                .map(|(route, action)| of_two(&requests, ("route", route), ("action", action)))
+                .map(|(route, action)| {
+                    counter_of_two(&requests, ("route", route), ("action", action))
+                })
                 .collect(),
             replies: MetricRoute::ALL
                 .iter()
                 .flat_map(|route| STATUS_CLASSES.map(|class| (route.name(), class)))
-                .map(|(route, class)| of_two(&replies, ("route", route), ("status", class)))
+                .map(|(route, class)| counter_of_two(&replies, ("route", route), ("status", class)))
                 .collect(),
-            bytes: ByteDirection::ALL.map(|way| of(&bytes, "way", way.name())).into(),
-            session_matches: MATCH_KINDS.map(|kind| (kind, of(&matched, "kind", kind))).into(),
-            runs: Outcome::ALL.map(|end| of(&runs, "terminal_reason", end.name())).into(),
+            bytes: ByteDirection::ALL.map(|way| counter(&bytes, "way", way.name())).into(),
+            session_matches: MATCH_KINDS.map(|kind| (kind, counter(&matched, "kind", kind))).into(),
+            runs: Outcome::ALL.map(|end| counter(&runs, "terminal_reason", end.name())).into(),
             refused_connections: ConnectionRefusal::ALL
-                .map(|why| of(&refused, "why", why.name()))
+                .map(|why| counter(&refused, "why", why.name()))
                 .into(),
-            dropped: DroppedItem::ALL.map(|what| of(&dropped, "what", what.name())).into(),
+            dropped: DroppedItem::ALL.map(|what| counter(&dropped, "what", what.name())).into(),
             overhead: Histogram::new(OVERHEAD_BUCKETS),
             findings: Family::default(),
             repairs: Family::default(),
@@ -138,108 +140,128 @@ impl Metrics {
             retries: Family::default(),
             registry: Registry::default(),
         };
-        to.register("requests", "Requests, by endpoint and what was done about them", requests);
-        to.register("replies", "Replies, by endpoint and class of status", replies);
-        to.register("bytes", "Bytes of bodies", bytes);
-        to.register("findings", "Rules broken by histories", inner.findings.clone());
-        to.register("repairs", "Repairs, by rule and what was done", inner.repairs.clone());
-        to.register(
+        registry_ref.register(
+            "requests",
+            "Requests, by endpoint and what was done about them",
+            requests,
+        );
+        registry_ref.register("replies", "Replies, by endpoint and class of status", replies);
+        registry_ref.register("bytes", "Bytes of bodies", bytes);
+        registry_ref.register("findings", "Rules broken by histories", inner.findings.clone());
+        registry_ref.register(
+            "repairs",
+            "Repairs, by rule and what was done",
+            inner.repairs.clone(),
+        );
+        registry_ref.register(
             "upstream_400",
             "Refusals by upstreams for the shape of a request",
             inner.upstream_400.clone(),
         );
-        to.register("runs", "Runs that ended, and how", runs);
-        to.register("tools_open", "Calls without an answer", inner.tools_open.clone());
-        to.register(
+        registry_ref.register("runs", "Runs that ended, and how", runs);
+        registry_ref.register("tools_open", "Calls without an answer", inner.tools_open.clone());
+        registry_ref.register(
             "late_events",
             "Events that came after the end of their run",
             inner.late_events.clone(),
         );
         for (name, help, gauge) in &inner.sessions {
-            to.register(*name, *help, gauge.clone());
+            registry_ref.register(*name, *help, gauge.clone());
         }
-        to.register("match", "How the session of a request was found", matched);
-        to.register(
+        registry_ref.register("match", "How the session of a request was found", matched);
+        registry_ref.register(
             "overhead_seconds",
             "What a request spent in the gateway before it was sent on",
             inner.overhead.clone(),
         );
         for (name, help, gauge) in &inner.agents {
-            to.register(*name, *help, gauge.clone());
+            registry_ref.register(*name, *help, gauge.clone());
         }
-        to.register("connections", "Connections of clients", inner.connections.clone());
-        to.register("connections_refused", "Connections that were closed at once", refused);
-        to.register(
+        registry_ref.register("connections", "Connections of clients", inner.connections.clone());
+        registry_ref.register(
+            "connections_refused",
+            "Connections that were closed at once",
+            refused,
+        );
+        registry_ref.register(
             "requests_at_work",
             "Requests that are not over",
             inner.active_requests.clone(),
         );
-        to.register(
+        registry_ref.register(
             "upstream_requests",
             "Requests to upstreams, by class of status",
             inner.upstream_requests.clone(),
         );
-        to.register("retries", "Requests to upstreams that were sent again", inner.retries.clone());
-        to.register("dropped", "What could not be kept because its queue was full", dropped);
+        registry_ref.register(
+            "retries",
+            "Requests to upstreams that were sent again",
+            inner.retries.clone(),
+        );
+        registry_ref.register(
+            "dropped",
+            "What could not be kept because its queue was full",
+            dropped,
+        );
         Metrics(Arc::new(MetricsShared { registry, ..inner }))
     }
 
-    /// A request came to a decision. `None`: it failed before.
+    /// Counts a request by its guard action. `None`: it failed before the guard.
     pub fn count_request(&self, route: MetricRoute, action: Option<GuardAction>) {
-        let place =
+        let index =
             route as usize * MetricAction::ALL.len() + MetricAction::from_action(action) as usize;
-        add_to_counter(self.0.requests.get(place), 1);
+        add_to_counter(self.0.requests.get(index), 1);
     }
 
-    /// A reply began.
+    /// Counts a reply that has started.
     pub fn count_reply(&self, route: MetricRoute, status: http::StatusCode) {
         let class = usize::from(status.as_u16() / 100).clamp(1, STATUS_CLASSES.len()) - 1;
         add_to_counter(self.0.replies.get(route as usize * STATUS_CLASSES.len() + class), 1);
     }
 
-    /// Bytes of a body.
-    pub fn count_bytes(&self, way: ByteDirection, number: usize) {
-        add_to_counter(self.0.bytes.get(way as usize), number as u64);
+    /// Counts bytes of a body.
+    pub fn count_bytes(&self, direction: ByteDirection, count: usize) {
+        add_to_counter(self.0.bytes.get(direction as usize), count as u64);
     }
 
-    /// What was found in a history, and what was done about it.
-    pub fn count_findings(&self, noted: &[FindingTally], action: GuardAction) {
-        for one in noted {
-            let code: MetricLabel = format!("FW{}", one.code).into();
-            let number = one.count as u64;
-            self.0.findings.get_or_create(&[("code", code.clone())]).inc_by(number);
+    /// Counts findings, and repairs if the history was fixed.
+    pub fn count_findings(&self, findings: &[FindingTally], action: GuardAction) {
+        for finding in findings {
+            let code: MetricLabel = format!("FW{}", finding.code).into();
+            let count = finding.count as u64;
+            self.0.findings.get_or_create(&[("code", code.clone())]).inc_by(count);
             match action {
                 GuardAction::Fixed => {
-                    let labels = [("code", code), ("strategy", one.strategy.into())];
-                    self.0.repairs.get_or_create(&labels).inc_by(number);
+                    let labels = [("code", code), ("strategy", finding.strategy.into())];
+                    self.0.repairs.get_or_create(&labels).inc_by(count);
                 }
                 GuardAction::None | GuardAction::Observed | GuardAction::Rejected => {}
             }
         }
     }
 
-    /// An upstream refused a request for its shape.
+    /// Counts a request that an upstream refused for its shape.
     pub fn count_upstream_400(&self, class: &'static str) {
         self.0.upstream_400.get_or_create(&[("class", class.into())]).inc();
     }
 
-    /// A run ended.
+    /// Counts a run that has ended.
     pub fn count_run(&self, outcome: Outcome) {
-        let place = Outcome::ALL.iter().position(|one| *one == outcome);
-        add_to_counter(place.and_then(|place| self.0.runs.get(place)), 1);
+        let index = Outcome::ALL.iter().position(|other| *other == outcome);
+        add_to_counter(index.and_then(|index| self.0.runs.get(index)), 1);
     }
 
-    /// So many more calls wait for an answer, or fewer.
+    /// Changes the number of calls without a result.
     pub fn change_tools_open(&self, change: i64) {
         self.0.tools_open.inc_by(change);
     }
 
-    /// Events that came after the end of their run.
-    pub fn count_late_events(&self, number: u64) {
-        self.0.late_events.inc_by(number);
+    /// Counts events that came after the end of their run.
+    pub fn count_late_events(&self, count: u64) {
+        self.0.late_events.inc_by(count);
     }
 
-    /// So much is remembered of conversations.
+    /// Sets the session gauges.
     pub fn set_sessions(&self, stats: SessionStats) {
         let SessionStats { nodes, depth, sessions, busy, replies, reply_bytes } = stats;
         let numbers = [nodes, depth, sessions, busy, replies, reply_bytes];
@@ -248,7 +270,7 @@ impl Metrics {
         }
     }
 
-    /// So many live agents there are, and so much they wait for.
+    /// Sets the agent gauges.
     pub fn set_agents(&self, counts: AgentCounts) {
         let numbers = [counts.processes, counts.waiting, counts.calls, counts.questions];
         for ((_, _, gauge), number) in self.0.agents.iter().zip(numbers) {
@@ -256,43 +278,48 @@ impl Metrics {
         }
     }
 
-    /// A session was found, by one of the ways that have a name.
+    /// Counts a session match.
     pub fn count_match(&self, kind: &'static str) {
         add_to_counter(
-            self.0.session_matches.iter().find(|(name, _)| *name == kind).map(|(_, to)| to),
+            self.0
+                .session_matches
+                .iter()
+                .find(|(name, _)| *name == kind)
+                .map(|(_, counter)| counter),
             1,
         );
     }
 
-    /// What a request spent in the gateway before it was sent on.
+    /// Records the time that a request spent in the gateway before it was sent.
     pub fn observe_overhead(&self, time: Duration) {
         self.0.overhead.observe(time.as_secs_f64());
     }
 
-    /// A connection, counted until it is dropped.
+    /// Counts a connection until the guard is dropped.
     #[must_use]
     pub fn track_connection(&self) -> GaugeGuard {
         GaugeGuard::new(self.0.connections.clone())
     }
 
-    /// A request at work, counted until it is dropped.
+    /// Counts a request in progress until the guard is dropped.
     #[must_use]
     pub fn track_request(&self) -> GaugeGuard {
         GaugeGuard::new(self.0.active_requests.clone())
     }
 
-    /// A connection was closed at once.
-    pub fn count_refused(&self, why: ConnectionRefusal) {
-        add_to_counter(self.0.refused_connections.get(why as usize), 1);
+    /// Counts a connection that was closed at once.
+    pub fn count_refused(&self, reason: ConnectionRefusal) {
+        add_to_counter(self.0.refused_connections.get(reason as usize), 1);
     }
 
-    /// An upstream replied, or `None`: could not be reached or broke off.
+    /// Counts an upstream attempt. `None`: the upstream was not reached or cut off its reply.
     pub fn count_upstream(&self, name: &str, status: Option<http::StatusCode>) {
         let class = status.map_or(0, |status| usize::from(status.as_u16() / 100));
         let class = class.min(STATUS_CLASSES.len());
         {
             let known = self.0.known_upstreams.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some((_, counters)) = known.iter().find(|(one, _)| **one == *name) {
+            if let Some((_, counters)) = known.iter().find(|(known_name, _)| **known_name == *name)
+            {
                 return add_to_counter(counters.get(class), 1);
             }
         }
@@ -305,25 +332,25 @@ impl Metrics {
             .collect();
         add_to_counter(counters.get(class), 1);
         let mut known = self.0.known_upstreams.write().unwrap_or_else(PoisonError::into_inner);
-        if !known.iter().any(|(one, _)| **one == *name) {
+        if !known.iter().any(|(known_name, _)| **known_name == *name) {
             known.push((name.into(), counters));
         }
     }
 
-    /// A request to an upstream was sent again.
+    /// Counts a retry.
     pub fn count_retry(&self, name: &str) {
         self.0.retries.get_or_create(&[("upstream", Cow::Owned(name.to_owned()))]).inc();
     }
 
-    /// Something could not be kept because its queue was full.
-    pub fn count_dropped(&self, what: DroppedItem, number: u64) {
-        add_to_counter(self.0.dropped.get(what as usize), number);
+    /// Counts items that were dropped because a queue was full.
+    pub fn count_dropped(&self, item: DroppedItem, count: u64) {
+        add_to_counter(self.0.dropped.get(item as usize), count);
     }
 
-    /// Everything, as OpenMetrics text.
+    /// All metrics, as OpenMetrics text.
     pub fn render(&self) -> String {
         let mut text = String::with_capacity(8 << 10);
-        // Writing into a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = encode(&mut text, &self.0.registry);
         text
     }
@@ -335,12 +362,12 @@ impl fmt::Debug for Metrics {
     }
 }
 
-/// The classes of a status, `1xx` first.
+/// The status classes, `1xx` first.
 const STATUS_CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
-fn add_to_counter(counter: Option<&Counter>, number: u64) {
+fn add_to_counter(counter: Option<&Counter>, count: u64) {
     if let Some(counter) = counter {
-        counter.inc_by(number);
+        counter.inc_by(count);
     }
 }
 
@@ -349,37 +376,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_counted_can_be_read() {
-        let meter = Metrics::new();
-        let noted = [FindingTally { code: 101, strategy: "insert-answer", count: 2 }];
-        meter.count_request(MetricRoute::Chat, Some(GuardAction::Fixed));
-        meter.count_request(MetricRoute::Other, None);
-        meter.count_reply(MetricRoute::Chat, http::StatusCode::OK);
-        meter.count_bytes(ByteDirection::In, 12);
-        meter.count_findings(&noted, GuardAction::Fixed);
-        meter.count_findings(&noted, GuardAction::Observed);
-        meter.count_upstream_400("unanswered-call");
-        meter.count_run(Outcome::Interrupted);
-        meter.change_tools_open(3);
-        meter.change_tools_open(-1);
-        meter.count_late_events(4);
-        meter.set_sessions(SessionStats {
+    fn counted_values_are_rendered() {
+        let metrics = Metrics::new();
+        let findings = [FindingTally { code: 101, strategy: "insert-answer", count: 2 }];
+        metrics.count_request(MetricRoute::Chat, Some(GuardAction::Fixed));
+        metrics.count_request(MetricRoute::Other, None);
+        metrics.count_reply(MetricRoute::Chat, http::StatusCode::OK);
+        metrics.count_bytes(ByteDirection::In, 12);
+        metrics.count_findings(&findings, GuardAction::Fixed);
+        metrics.count_findings(&findings, GuardAction::Observed);
+        metrics.count_upstream_400("unanswered-call");
+        metrics.count_run(Outcome::Interrupted);
+        metrics.change_tools_open(3);
+        metrics.change_tools_open(-1);
+        metrics.count_late_events(4);
+        metrics.set_sessions(SessionStats {
             nodes: 5,
             depth: 3,
             sessions: 2,
             ..SessionStats::default()
         });
-        meter.count_match("prefix");
-        meter.observe_overhead(Duration::from_micros(30));
-        meter.count_refused(ConnectionRefusal::PerAddress);
-        meter.count_upstream("main", Some(http::StatusCode::TOO_MANY_REQUESTS));
-        meter.count_upstream("main", None);
-        meter.count_upstream("main", Some(http::StatusCode::OK));
-        meter.count_upstream("main", Some(http::StatusCode::OK));
-        meter.count_retry("main");
-        meter.count_dropped(DroppedItem::Records, 6);
-        let connection = meter.track_connection();
-        let text = meter.render();
+        metrics.count_match("prefix");
+        metrics.observe_overhead(Duration::from_micros(30));
+        metrics.count_refused(ConnectionRefusal::PerAddress);
+        metrics.count_upstream("main", Some(http::StatusCode::TOO_MANY_REQUESTS));
+        metrics.count_upstream("main", None);
+        metrics.count_upstream("main", Some(http::StatusCode::OK));
+        metrics.count_upstream("main", Some(http::StatusCode::OK));
+        metrics.count_retry("main");
+        metrics.count_dropped(DroppedItem::Records, 6);
+        let connection = metrics.track_connection();
+        let text = metrics.render();
         for line in [
             r#"foxwedge_requests_total{route="chat",action="fixed"} 1"#,
             r#"foxwedge_requests_total{route="other",action="failed"} 1"#,
@@ -407,9 +434,9 @@ mod tests {
             r#"foxwedge_dropped_total{what="records"} 6"#,
             "# EOF",
         ] {
-            assert!(text.lines().any(|one| one == line), "`{line}` is missing in:\n{text}");
+            assert!(text.lines().any(|other| other == line), "`{line}` is missing in:\n{text}");
         }
         drop(connection);
-        assert!(meter.render().lines().any(|line| line == "foxwedge_connections 0"));
+        assert!(metrics.render().lines().any(|line| line == "foxwedge_connections 0"));
     }
 }

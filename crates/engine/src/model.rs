@@ -1,4 +1,4 @@
-//! A model that a tool loop asks: a sealed request goes in, a reply comes out in pieces.
+//! The model of a tool loop: takes a valid request, returns a stream of reply deltas.
 
 mod valid_request;
 mod endpoint;
@@ -17,90 +17,90 @@ use crate::{CountedList, RepairChange};
 pub use endpoint::{ModelEndpoint, ModelEndpointError};
 pub use valid_request::{InvalidRequestError, ValidRequest};
 
-/// Somebody who can be asked.
+/// A model that takes chat requests.
 pub trait ChatModel: Send + Sync + 'static {
-    /// What has to be known to ask it.
+    /// The description of the model.
     fn about(&self) -> &ModelDescription;
 
-    /// Asks. What comes back has not said anything yet: connecting, waiting out passing trouble and
-    /// repairing a refused history are pieces of the reply. Dropping it ends the request.
+    /// Sends a request. Returns at once: connecting, retrying transient errors and repairing a
+    /// refused history happen while the stream is read. Dropping the stream cancels the request.
     fn send(&self, request: ValidRequest) -> Box<dyn ReplyStream>;
 }
 
-/// What has to be known to ask a model.
+/// What is needed to compose requests for a model.
 #[derive(Clone, Debug)]
 pub struct ModelDescription {
     /// Its name, as its provider knows it.
     pub name: Arc<str>,
-    /// The format it is asked in, and speaks.
+    /// The format of its requests and replies.
     pub wire: Format,
-    /// Whose rules its histories have to obey.
+    /// The rules that its histories have to obey.
     pub profile: Profile,
-    /// Its window in tokens, if it is known.
+    /// Its context window in tokens, if known.
     pub window: Option<u64>,
 }
 
-/// A reply on its way.
+/// A reply in progress.
 pub trait ReplyStream: Send {
-    /// The next piece; `None` behind the last one. May be dropped while it waits, and loses nothing.
+    /// The next delta; `None` after the last one. Cancel safe.
     fn next_delta(&mut self) -> ToolFuture<'_, Result<Option<ReplyDelta>, ModelError>>;
 
-    /// What was said so far, as one message of the assistant in the model's own format, with
-    /// everything that its provider wants back: reasoning, signatures, ids. A call that is not whole
-    /// is not in it. `None` if nothing was said. Nothing is asked of it afterwards.
+    /// The reply so far, as one assistant message in the model's own format, with everything that
+    /// the provider wants back: reasoning, signatures, ids. Incomplete calls are left out. `None`
+    /// if there is no content. The stream must not be read afterwards.
     fn take_message(&mut self) -> Option<String>;
 }
 
-/// A piece of a reply.
+/// A delta of a reply.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ReplyDelta {
     /// More text.
     Text(String),
-    /// More of what it thinks.
+    /// More reasoning.
     Reasoning(String),
-    /// A call, whole. Its id and name are those in [`Speech::message`].
+    /// A complete call. Its id and name are those in [`ReplyStream::take_message`].
     Call(ReplyToolCall),
-    /// What it cost so far; later figures replace earlier ones.
+    /// Token usage so far; later figures replace earlier ones.
     Usage(RunUsage),
-    /// It ended so. What it cost may still follow.
+    /// The stop reason. Usage may still follow.
     Stop(ReplyStopReason),
-    /// Passing trouble is waited out.
+    /// The request is retried after a transient error.
     Retrying {
-        /// How long.
+        /// The pause before the next attempt.
         pause: Duration,
-        /// Why.
+        /// The error.
         why: String,
     },
-    /// The provider refused the history's shape; it was repaired and sent again.
+    /// The provider refused the history as invalid; it was repaired and sent again.
     Repaired(CountedList<RepairChange>),
 }
 
-/// A call that a model makes.
+/// A tool call of a reply.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReplyToolCall {
-    /// Its id. Where a format has none it is computed, the same in the call and its answer.
+    /// Its id. Where a format has none it is computed, the same in the call and its result.
     pub id: String,
     /// The tool.
     pub name: String,
-    /// The arguments, as the model wrote them: the text of a JSON object if all is well.
+    /// The arguments as the model wrote them: usually the text of a JSON object.
     pub arguments: String,
 }
 
 /// Why a model stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReplyStopReason {
-    /// It has said what it had to say, or waits for answers.
+    /// It is done, or waits for tool results.
     Done,
-    /// It was not allowed to say more.
+    /// The token limit cut it off.
     Length,
-    /// It would not, or a filter took the answer away.
+    /// It refused, or a filter removed the reply.
     Refused,
-    /// It wants to be asked again.
+    /// It wants to continue in another request.
     Pause,
 }
 
-/// How many tools the provider of a profile takes in one request, where that is known. Of others it
-/// is learned when they refuse some.
+/// How many tools the provider of a profile takes in one request, if known. For other providers the
+/// limit is learned from a refusal.
 pub fn max_tools(profile: Profile) -> Option<usize> {
     match profile {
         Profile::OpenaiChat | Profile::OpenaiResponses | Profile::Deepseek | Profile::Strict => {
@@ -110,14 +110,14 @@ pub fn max_tools(profile: Profile) -> Option<usize> {
     }
 }
 
-/// Why a model does not reply, or not to the end.
+/// Why a reply failed or broke off.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct ModelError {
-    /// In a word, such as `upstream_unreachable`, `overflow`, `too_many_tools`, `refused`, `cut`.
+    /// Error code, such as `upstream_unreachable`, `overflow`, `too_many_tools`, `refused`, `cut`.
     pub code: &'static str,
-    /// In words, without secrets.
+    /// Message for users, without secrets.
     pub message: String,
-    /// Whether it may go better if the same is asked again later.
+    /// Whether the same request may succeed later.
     pub retryable: bool,
 }

@@ -1,9 +1,9 @@
-//! What is kept of requests: a run in the store for each task that a model works on, and a record of
-//! every repair. Written behind the request's back: nothing here makes anybody wait.
+//! Records requests: a run in the store for each task that a model works on, and an entry for every
+//! repair. Recording happens in the background: requests never wait for it.
 //!
-//! A run begins with a request that brings words and ends with a reply without calls. Between them
-//! it waits for the answers to its calls, which come with the next request of the session. Requests
-//! say what happens over a queue with an end; one task writes it down.
+//! A run starts with a request with new user content and ends with a reply without calls. In
+//! between it waits for its tool results, which come with the next request of the session. Requests
+//! send commands over a bounded queue; one task writes them to the store.
 
 mod annotations;
 mod reply_block;
@@ -54,55 +54,55 @@ pub use recording::RequestRecording;
 pub use repairs::{RepairHistory, RepairRecord};
 pub(crate) use side_channel::SideChannel;
 
-/// How long somebody who looks waits for what is about to be written.
+/// How long a reader waits for pending writes.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long the last of it is waited for.
+/// How long shutdown waits for pending writes.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Keeps runs and repairs. A copy is the same.
+/// Records runs and repairs. Cheap to clone; clones share state.
 #[derive(Clone, Debug)]
 pub struct GatewayRecorder(Arc<RecorderShared>);
 
 #[derive(Debug)]
 struct RecorderShared {
     config: config::RecordConfig,
-    /// How long calls may stay unanswered.
+    /// How long calls may wait for their results.
     call_timeout: Duration,
     queue: RecordQueue,
     waiting_runs: Arc<RunsAwaitingTools>,
     repairs: RepairHistory,
     feeds: FeedRegistry<AnyStore>,
-    /// What was said, where it is not stored.
+    /// Recent text of runs whose content is not stored.
     live_text: Option<LiveText>,
     metrics: Metrics,
     run_ids: RunIdSource,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// A request that begins.
+/// The start of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordingStart<'a> {
-    /// Its session.
+    /// The session.
     pub session: &'a Arc<str>,
     /// The session that its session branched off from.
     pub forked: Option<&'a Arc<str>>,
-    /// Whose it is.
+    /// The owner.
     pub owner: &'a Arc<str>,
     /// The id of the request.
     pub request: &'a Arc<str>,
-    /// The model that the client asked for.
+    /// The model in the client's request.
     pub model: &'a Arc<str>,
-    /// What the client calls itself.
+    /// The user agent of the client.
     pub agent: Option<&'a str>,
-    /// The calls that the end of the history answers.
+    /// Ids of the calls whose results end the history.
     pub answered_calls: &'a [Arc<str>],
-    /// Those of them whose answer says that the tool failed.
+    /// Those of them whose result is marked as an error.
     pub failed_calls: &'a [Arc<str>],
-    /// The body as it came.
+    /// The body as received.
     pub original_body: &'a Bytes,
-    /// What was found in it and done about it.
+    /// The guarded request, with its findings and changes.
     pub guarded: &'a GuardedRequest,
-    /// What the route does about findings.
+    /// How the route handles findings.
     pub mode: GuardMode,
     /// The client's format.
     pub wire: Format,
@@ -111,16 +111,17 @@ pub struct RecordingStart<'a> {
 /// How a reply ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReplyCompletion {
-    /// It is whole.
+    /// It is complete.
     Complete,
-    /// The provider failed.
+    /// The provider reported an error.
     Failed,
-    /// The bytes ended before it did.
+    /// It was cut off.
     Cut,
 }
 
 impl GatewayRecorder {
-    /// Starts: closes what an earlier process left open, and finds the newest places of sessions.
+    /// Starts the recorder: closes runs that an earlier process left open, and loads the heads of
+    /// sessions.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -128,138 +129,145 @@ impl GatewayRecorder {
         store: Arc<AnyStore>,
         record: config::RecordConfig,
         sessions: config::SessionConfig,
-        meter: Metrics,
+        metrics: Metrics,
     ) -> Result<(GatewayRecorder, Vec<(SessionHead, Duration)>), StoreError> {
-        let me = format!("gateway-{:016x}", random_seed());
-        GatewayRecorder::start_as(me, store, record, sessions, meter).await
+        let node_id = format!("gateway-{:016x}", random_seed());
+        GatewayRecorder::start_as(node_id, store, record, sessions, metrics).await
     }
 
-    /// The same, under a name by which others can tell whether this process is gone: they need not
-    /// wait then until what it left runs out.
+    /// Like [`GatewayRecorder::start`], with a node id by which other processes can detect that
+    /// this one is gone: they need not wait then until its leases expire.
     ///
     /// # Errors
     /// If the store cannot be read.
     pub async fn start_as(
-        me: String,
+        node_id: String,
         store: Arc<AnyStore>,
         record: config::RecordConfig,
         sessions: config::SessionConfig,
-        meter: Metrics,
+        metrics: Metrics,
     ) -> Result<(GatewayRecorder, Vec<(SessionHead, Duration)>), StoreError> {
         GatewayRecorder::start_with_capacity(
-            me,
+            node_id,
             store,
             record,
             sessions,
-            meter,
+            metrics,
             queue::QUEUE_CAPACITY,
         )
         .await
     }
 
     async fn start_with_capacity(
-        me: String,
+        node_id: String,
         store: Arc<AnyStore>,
         record: config::RecordConfig,
         sessions: config::SessionConfig,
-        meter: Metrics,
-        notes: usize,
+        metrics: Metrics,
+        capacity: usize,
     ) -> Result<(GatewayRecorder, Vec<(SessionHead, Duration)>), StoreError> {
-        foxwedge_store::sweep(&*store, &me, writer::START_SWEEP_LIMIT).await?;
-        let tips = session_heads::load_heads(&store, sessions.session, unix_millis()).await?;
-        let (queue, notes) = queue::open(notes);
-        let waiting =
-            Arc::new(RunsAwaitingTools::new(waiting_runs::MAX_WAITING_RUNS, meter.clone()));
-        let task =
-            writer::RecordWriter::new(store.clone(), me, notes, waiting.clone(), meter.clone());
+        foxwedge_store::sweep(&*store, &node_id, writer::START_SWEEP_LIMIT).await?;
+        let heads = session_heads::load_heads(&store, sessions.session, unix_millis()).await?;
+        let (queue, capacity) = queue::open(capacity);
+        let waiting_runs =
+            Arc::new(RunsAwaitingTools::new(waiting_runs::MAX_WAITING_RUNS, metrics.clone()));
+        let task = writer::RecordWriter::new(
+            store.clone(),
+            node_id,
+            capacity,
+            waiting_runs.clone(),
+            metrics.clone(),
+        );
         let task = tokio::spawn(task.run());
         let inner = RecorderShared {
             config: record,
             call_timeout: sessions.call,
             queue,
-            waiting_runs: waiting,
+            waiting_runs,
             repairs: RepairHistory::new(record.repairs, record.repair_bytes),
             feeds: FeedRegistry::new(store),
             live_text: match record.content {
                 ContentRecording::Omitted => Some(LiveText::new()),
                 ContentRecording::Stored => None,
             },
-            metrics: meter,
+            metrics,
             run_ids: RunIdSource::new(),
             task: Mutex::new(Some(task)),
         };
-        Ok((GatewayRecorder(Arc::new(inner)), tips))
+        Ok((GatewayRecorder(Arc::new(inner)), heads))
     }
 
-    /// A request begins.
-    pub fn start_request(&self, begin: RecordingStart<'_>) -> RequestRecording {
+    /// Starts the recording of a request.
+    pub fn start_request(&self, start: RecordingStart<'_>) -> RequestRecording {
         let inner = &self.0;
-        let (run, turn, open, answered) = match inner.claim_run(&begin) {
-            RunClaim::Continue { run, turn, answered, left } => (run, turn + 1, left, answered),
+        let (run, turn, open_calls, answered_calls) = match inner.claim_run(&start) {
+            RunClaim::Continue { run, turn, answered: answered_calls, left: open_calls } => {
+                (run, turn + 1, open_calls, answered_calls)
+            }
             RunClaim::NewRun => (inner.run_ids.next_id(), 1, Vec::new(), Vec::new()),
         };
-        let line = match inner.config.runs {
+        let sender = match inner.config.runs {
             RunRecording::None => None,
             RunRecording::All => {
-                let line = inner.queue.start_request(begin.session, || {
-                    Box::new(inner.request_start(&begin, &run, turn, answered))
+                let sender = inner.queue.start_request(start.session, || {
+                    Box::new(inner.request_start(&start, &run, turn, answered_calls))
                 });
-                if line.is_none() {
+                if sender.is_none() {
                     inner.metrics.count_dropped(DroppedItem::Records, 1);
                     if turn > 1 {
-                        inner.waiting_runs.mark_lost(begin.session, &run);
+                        inner.waiting_runs.mark_lost(start.session, &run);
                     }
                 }
-                line
+                sender
             }
         };
-        RequestRecording::new(self, &begin, RunPosition { run, turn, open }, line)
+        RequestRecording::new(self, &start, RunPosition { run, turn, open: open_calls }, sender)
     }
 
-    /// What was found and changed.
+    /// The recorded repairs.
     pub fn repairs(&self) -> &RepairHistory {
         &self.0.repairs
     }
 
-    /// Runs as user interfaces follow them.
+    /// The live feeds of runs, for user interfaces.
     pub fn feeds(&self) -> &FeedRegistry<AnyStore> {
         &self.0.feeds
     }
 
-    /// What was said lately and is not stored: for the owner of a run, and nobody else.
+    /// Recent text that is not stored: only for the owner of a run.
     pub fn live_text(&self) -> Option<Arc<dyn EventTextSource>> {
-        let words = self.0.live_text.clone()?;
-        Some(Arc::new(words))
+        let live_text = self.0.live_text.clone()?;
+        Some(Arc::new(live_text))
     }
 
-    /// Forgets what was said too long ago.
+    /// Removes expired live text.
     pub(crate) fn sweep(&self) {
-        if let Some(words) = &self.0.live_text {
-            words.sweep();
+        if let Some(live_text) = &self.0.live_text {
+            live_text.sweep();
         }
     }
 
-    /// Somebody else has ended a run: nobody here goes on with it.
+    /// Forgets a run that another process or the user has ended.
     pub fn forget_run(&self, run: &str) {
         if let Some(session) = self.0.waiting_runs.forget_run(run) {
             self.0.queue.forget_run(&session, run);
         }
     }
 
-    /// Waits until everything that was handed in up to now is written, but not for ever.
+    /// Waits until everything queued so far is written, for a limited time.
     pub async fn flush(&self) {
-        // A store that does not work must not hold up whoever only wants to look.
+        // A reader must not be blocked by a store that fails.
         let _ = timeout(FLUSH_TIMEOUT, self.0.queue.flush()).await;
     }
 
-    /// Waits until everything is written, and closes what waits for answers: nobody will be here
-    /// when they come.
+    /// Waits until everything is written, and closes runs that wait for tool results: this process
+    /// will not see them.
     pub async fn drain(&self) {
         let task = self.0.task.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mut task) = task else { return };
         let written = async {
             self.0.queue.stop().await;
-            // A task that panicked has nothing more to write.
+            // A task that panicked writes nothing more.
             let _ = (&mut task).await;
         };
         if timeout(DRAIN_TIMEOUT, written).await.is_err() {
@@ -269,23 +277,23 @@ impl GatewayRecorder {
 }
 
 impl RecorderShared {
-    fn claim_run(&self, begin: &RecordingStart<'_>) -> RunClaim {
+    fn claim_run(&self, start: &RecordingStart<'_>) -> RunClaim {
         match self.config.runs {
-            RunRecording::All => self.waiting_runs.claim(begin.session, begin.answered_calls),
+            RunRecording::All => self.waiting_runs.claim(start.session, start.answered_calls),
             RunRecording::None => RunClaim::NewRun,
         }
     }
 
     fn request_start(
         &self,
-        begin: &RecordingStart<'_>,
+        start: &RecordingStart<'_>,
         run: &Arc<str>,
         turn: u32,
-        answered: Vec<Arc<str>>,
+        answered_calls: Vec<Arc<str>>,
     ) -> RequestStart {
         let body = match self.config.content {
-            ContentRecording::Stored if !answered.is_empty() => {
-                Some((begin.original_body.clone(), begin.wire))
+            ContentRecording::Stored if !answered_calls.is_empty() => {
+                Some((start.original_body.clone(), start.wire))
             }
             ContentRecording::Stored | ContentRecording::Omitted => None,
         };
@@ -293,15 +301,15 @@ impl RecorderShared {
             run: run.clone(),
             turn,
             at: unix_millis(),
-            owner: begin.owner.clone(),
-            model: begin.model.clone(),
-            agent: begin.agent.map(Arc::from),
-            forked: begin.forked.cloned(),
-            wire: begin.wire,
-            failed_calls: begin.failed_calls.to_vec(),
-            answered_calls: answered,
+            owner: start.owner.clone(),
+            model: start.model.clone(),
+            agent: start.agent.map(Arc::from),
+            forked: start.forked.cloned(),
+            wire: start.wire,
+            failed_calls: start.failed_calls.to_vec(),
+            answered_calls,
             body,
-            annotations: annotations::annotations_for(begin.guarded, turn),
+            annotations: annotations::annotations_for(start.guarded, turn),
         }
     }
 }
@@ -312,7 +320,7 @@ fn unix_millis() -> u64 {
     since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Names of runs that nobody else gives. The system is asked for chance once: that takes its time.
+/// A source of unique run ids. Random bytes are read from the system once, since that is slow.
 #[derive(Debug)]
 struct RunIdSource {
     seeds: [u64; 2],
@@ -331,14 +339,14 @@ impl RunIdSource {
     }
 }
 
-/// Another number for every number.
+/// A bijective hash.
 fn mix_bits(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ (number >> 31)
 }
 
-/// Chance of the system. Without it, what is left is the time.
+/// A random number of the system, or else the time.
 fn random_seed() -> u64 {
     getrandom::u64().unwrap_or_else(|_| unix_millis())
 }

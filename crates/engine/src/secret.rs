@@ -1,32 +1,33 @@
-//! A text that nobody may see: it has no `Display`, and its `Debug` says nothing.
+//! Text that must not be shown: it has no `Display`, and its `Debug` prints a placeholder.
 
 use std::fmt;
 
 use subtle::ConstantTimeEq as _;
 use zeroize::Zeroizing;
 
-/// A key or a token. It is wiped from memory when it is dropped.
+/// A key or a token. It is wiped from memory on drop.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretText(Zeroizing<String>);
 
 impl SecretText {
-    /// Keeps a text.
+    /// Wraps a text.
     pub fn new(text: impl Into<String>) -> SecretText {
         SecretText(Zeroizing::new(text.into()))
     }
 
-    /// The text, for the one place that has to send it.
+    /// The text, for the code that has to send it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Whether it is that text. The time it takes does not depend on where they differ.
+    /// Whether the secret equals `other`. Compares in constant time.
     pub fn equals(&self, other: &str) -> bool {
-        let (one, two) = (blake3::hash(self.0.as_bytes()), blake3::hash(other.as_bytes()));
-        one.as_bytes().ct_eq(two.as_bytes()).into()
+        let (own_hash, other_hash) =
+            (blake3::hash(self.0.as_bytes()), blake3::hash(other.as_bytes()));
+        own_hash.as_bytes().ct_eq(other_hash.as_bytes()).into()
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the text is empty or only whitespace.
     pub fn is_empty(&self) -> bool {
         self.0.trim().is_empty()
     }

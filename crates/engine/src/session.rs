@@ -1,10 +1,10 @@
 //! Finds the session of a request, without the client's help: by a name where there is one, else by
-//! the longest beginning of the conversation that was seen before.
+//! the longest known prefix of the conversation.
 //!
-//! A conversation is a chain of digests, one value after each message. What is remembered is one
-//! value per exchange: the one behind its reply. A request whose history goes on behind the newest
-//! reply of a session continues it; one that goes on behind an older reply, or while the session is
-//! at work, is a branch and gets a session of its own. Nothing here knows a provider or a store.
+//! A conversation is a chain of digests, one after each message. The index stores one digest per
+//! exchange: the one after its reply. A request whose history continues after the newest reply of a
+//! session continues that session. One that continues after an older reply, or while the session is
+//! busy, is a branch and gets a session of its own. Nothing here depends on a provider or a store.
 
 mod session_ids;
 mod keys;
@@ -35,46 +35,46 @@ pub use replay_cache::CachedReply;
 pub(crate) use session_ids::{LONGEST_NAME, is_session_name, named_session_id};
 pub use session_ids::{SessionScope, conversation_scope};
 
-/// What became of a request that looked for its session.
+/// The result of a session lookup.
 #[derive(Debug)]
 pub enum SessionMatch {
-    /// It has its session for itself.
+    /// The request has the session to itself.
     Acquired(SessionGuard),
-    /// It was answered before.
+    /// The request is a retry, and its reply is cached.
     Replay(Arc<CachedReply>),
-    /// Another request of the session is at work, for too long.
+    /// Another request of the session took too long.
     Busy,
 }
 
-/// The newest place of a session: enough to find it again after a restart.
+/// The newest position of a session: enough to find it again after a restart.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SessionHead {
     /// The session.
     pub session: Arc<str>,
-    /// The value behind its newest reply.
+    /// The digest after its newest reply.
     pub value: u128,
-    /// When, in milliseconds since 1970.
+    /// Time of that reply, in milliseconds since 1970.
     pub at: u64,
 }
 
-/// How much is remembered.
+/// The size of the index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SessionStats {
     /// Replies by which a conversation can be found.
     pub nodes: usize,
-    /// Replies of the longest conversation.
+    /// Number of replies in the longest conversation.
     pub depth: usize,
     /// Sessions.
     pub sessions: usize,
-    /// Sessions at work.
+    /// Sessions with a request in progress.
     pub busy: usize,
-    /// Replies that are kept for clients that ask again.
+    /// Replies that are cached for retries.
     pub replies: usize,
-    /// Bytes of them.
+    /// Bytes of the cached replies.
     pub reply_bytes: usize,
 }
 
-/// Everything that is remembered. A copy is the same.
+/// The index of all known sessions. Cheap to clone; clones share state.
 #[derive(Clone, Debug)]
 pub struct SessionIndex(Arc<SessionIndexShared>);
 
@@ -84,7 +84,7 @@ struct SessionIndexShared {
     state: Mutex<SessionTable>,
 }
 
-/// A session that one request has for itself. Dropping it sets the session free.
+/// Exclusive use of a session for one request. Dropping it releases the session.
 #[derive(Debug)]
 pub struct SessionGuard {
     shared: Arc<SessionIndexShared>,
@@ -95,12 +95,12 @@ pub struct SessionGuard {
     scope: u128,
     fingerprint: Option<u128>,
     origin: RequestOrigin,
-    /// The session was made for this request, and there is no reply yet.
+    /// The session was created for this request and has no reply yet.
     is_new: bool,
 }
 
 impl SessionIndex {
-    /// Remembers nothing yet.
+    /// Creates an empty index.
     pub fn new(config: config::SessionConfig) -> SessionIndex {
         let state = SessionTable {
             prefixes: PrefixIndex::new(config.nodes),
@@ -112,36 +112,36 @@ impl SessionIndex {
         SessionIndex(Arc::new(SessionIndexShared { config, state: Mutex::new(state) }))
     }
 
-    /// Sessions of before a restart, with how long ago they were used.
-    pub fn load(&self, tips: impl IntoIterator<Item = (SessionHead, Duration)>) {
+    /// Loads the sessions of a previous process, each with the time since its last use.
+    pub fn load(&self, heads: impl IntoIterator<Item = (SessionHead, Duration)>) {
         let now = Instant::now();
         let mut state = self.0.lock();
-        for (tip, ago) in tips {
-            let Some(at) = now.checked_sub(ago) else { continue };
-            let serial = state.find_or_create(&tip.session, None, at);
+        for (head, age) in heads {
+            let Some(at) = now.checked_sub(age) else { continue };
+            let serial = state.find_or_create(&head.session, None, at);
             if let Some(session) = state.sessions.get_mut(&serial) {
                 session.used = true;
             }
             let number = state.sessions.get(&serial).map_or(0, |session| session.newest);
-            state.prefixes.put(digest_key(tip.value), PrefixNode { session: serial, number });
+            state.prefixes.put(digest_key(head.value), PrefixNode { session: serial, number });
         }
     }
 
-    /// Finds the session of a request, and keeps it for that request.
-    pub async fn claim(&self, wanted: SessionQuery<'_>) -> SessionMatch {
+    /// Finds the session of a request, and reserves it for that request.
+    pub async fn claim(&self, query: SessionQuery<'_>) -> SessionMatch {
         let deadline = match self.0.config.busy {
-            BusyPolicy::Wait(long) => Some(Instant::now() + long),
+            BusyPolicy::Wait(max_wait) => Some(Instant::now() + max_wait),
             BusyPolicy::Refuse => None,
         };
         loop {
-            let waiting = match self.try_claim(&wanted) {
+            let waiting = match self.try_claim(&query) {
                 Ok(claimed) => return claimed,
                 Err(waiting) => waiting,
             };
-            // Whoever is told may find somebody else was faster; then it waits on.
-            let told = waiting.notified();
+            // Another waiting request may have been faster after a notification; then wait again.
+            let notified = waiting.notified();
             let Some(deadline) = deadline else { return SessionMatch::Busy };
-            if timeout_at(deadline.min(Instant::now() + RECHECK_INTERVAL), told).await.is_err()
+            if timeout_at(deadline.min(Instant::now() + RECHECK_INTERVAL), notified).await.is_err()
                 && Instant::now() >= deadline
             {
                 return SessionMatch::Busy;
@@ -149,7 +149,7 @@ impl SessionIndex {
         }
     }
 
-    /// Whether an owner means a session by a name that we gave out: its conversation has no name.
+    /// Whether a name is a session id that we issued to this owner: its conversation is unnamed.
     pub(crate) fn is_issued_name(&self, owner: &str, name: &str) -> bool {
         let state = self.0.lock();
         let serial = state.by_name.get(&*session_ids::named_session_id(owner, name));
@@ -157,7 +157,7 @@ impl SessionIndex {
         session.is_some_and(|it| it.is_issued && it.owner == Some(owner_key(owner)))
     }
 
-    /// How much is remembered.
+    /// The size of the index.
     pub fn stats(&self) -> SessionStats {
         let state = self.0.lock();
         let (replies, reply_bytes) = state.replies.size();
@@ -171,7 +171,7 @@ impl SessionIndex {
         }
     }
 
-    /// Forgets what nobody used for too long.
+    /// Removes sessions and replies that have expired.
     pub fn sweep(&self) {
         let (now, config) = (Instant::now(), self.0.config);
         let mut state = self.0.lock();
@@ -179,45 +179,45 @@ impl SessionIndex {
         state.replies.expire(now, config.snapshot);
     }
 
-    fn try_claim(&self, wanted: &SessionQuery<'_>) -> Result<SessionMatch, Arc<Notify>> {
+    fn try_claim(&self, query: &SessionQuery<'_>) -> Result<SessionMatch, Arc<Notify>> {
         let now = Instant::now();
         let config = &self.0.config;
         let mut state = self.0.lock();
-        if wanted.retry_mark == RetryMark::Retry {
-            match state.replies.find(wanted.fingerprint, now, config.snapshot) {
-                ReplayLookup::Ready(stored) => return Ok(SessionMatch::Replay(stored)),
+        if query.retry_mark == RetryMark::Retry {
+            match state.replies.find(query.fingerprint, now, config.snapshot) {
+                ReplayLookup::Ready(cached) => return Ok(SessionMatch::Replay(cached)),
                 ReplayLookup::Pending(waiting) => return Err(waiting),
                 ReplayLookup::Missing => {}
             }
         }
         let next = state.next;
-        let (serial, matched, forked) = state.resolve(wanted, now, config)?;
-        let unused = state.next != next;
+        let (serial, match_kind, forked_from) = state.resolve(query, now, config)?;
+        let is_new = state.next != next;
         let Some(session) = state.sessions.get_mut(&serial) else { return Ok(SessionMatch::Busy) };
         session.at = now;
         session.busy = Some(Arc::new(Notify::new()));
         let id = session.id.clone();
-        let SessionQuery { scope, origin, .. } = *wanted;
-        let fingerprint = (wanted.retry_mark != RetryMark::Ignored
-            && state.replies.expect_reply(wanted.fingerprint, origin, now, config.snapshot))
-        .then_some(wanted.fingerprint);
+        let SessionQuery { scope, origin, .. } = *query;
+        let fingerprint = (query.retry_mark != RetryMark::Ignored
+            && state.replies.expect_reply(query.fingerprint, origin, now, config.snapshot))
+        .then_some(query.fingerprint);
         let shared = self.0.clone();
-        let held = SessionGuard {
+        let guard = SessionGuard {
             shared,
             serial,
             session: id,
-            match_kind: matched,
-            forked_from: forked,
+            match_kind,
+            forked_from,
             scope,
             fingerprint,
             origin,
-            is_new: unused,
+            is_new,
         };
-        Ok(SessionMatch::Acquired(held))
+        Ok(SessionMatch::Acquired(guard))
     }
 }
 
-/// A waiter that missed its call looks again after so long.
+/// Waiting requests check again after this time, in case they missed a notification.
 const RECHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 impl SessionGuard {
@@ -236,17 +236,17 @@ impl SessionGuard {
         self.forked_from.as_ref()
     }
 
-    /// There is a reply: the conversation is found by it from now on, also by its id where the
-    /// client may name it, and a client that asks again gets the same.
+    /// Records a complete reply. From now on the conversation is found by it, also by its id where
+    /// the client may name it, and a retry gets the cached reply.
     ///
-    /// `also`: values behind earlier replies from which a client may go on as well as from this
-    /// one, since it only repeats what they said.
+    /// `also`: digests after earlier replies from which a client may continue as well, since this
+    /// reply only repeats them.
     pub fn commit_reply(
         &mut self,
         tip: u128,
         also: &[u128],
         reply_id: Option<&str>,
-        stored: Option<CachedReply>,
+        cached: Option<CachedReply>,
     ) {
         self.is_new = false;
         let mut state = self.shared.lock();
@@ -265,8 +265,8 @@ impl SessionGuard {
                 state.prefixes.put(reply_key(id, self.scope), node);
             }
         }
-        if let (Some(fingerprint), Some(stored)) = (self.fingerprint.take(), stored) {
-            state.replies.put(fingerprint, stored, Instant::now());
+        if let (Some(fingerprint), Some(cached)) = (self.fingerprint.take(), cached) {
+            state.replies.put(fingerprint, cached, Instant::now());
         }
     }
 }
@@ -281,7 +281,7 @@ impl Drop for SessionGuard {
         if let Some(waiting) = session.and_then(|session| session.busy.take()) {
             waiting.notify_waiters();
         }
-        // Nobody can find a session without a reply, but by its name, and that makes it again.
+        // A session without a reply can only be found by its name, and that creates it again.
         if self.is_new
             && let Some(session) = state.sessions.remove(&self.serial)
         {

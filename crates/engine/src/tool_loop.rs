@@ -1,10 +1,9 @@
-//! The tool loop: asks a model, runs the tools it calls, tells it the answers, until it is done or
-//! somebody stops it. Whatever happens in between, the history stays valid and nothing finished is
-//! lost.
+//! The tool loop: sends the conversation to a model, runs the tools it calls and sends the results
+//! back, until the model is done or the run is stopped. The history stays valid throughout, and
+//! finished work is never lost.
 //!
-//! Everything is kept before anybody sees it, and everything goes through the run machine. What is
-//! left when a process dies is what the store holds, and the next start reads that: starting and
-//! going on are one path.
+//! Every event goes through the run machine and is stored before an observer sees it. After a crash
+//! the next start reads the store, so starting and resuming share one code path.
 
 mod settings;
 mod observer;
@@ -26,7 +25,7 @@ mod turn_driver;
 use std::sync::Arc;
 
 use foxwedge_core::Format;
-use foxwedge_dialect::convert::ConversionOptions;
+use foxwedge_formats::convert::ConversionOptions;
 use foxwedge_run::{EventPayload, Outcome, RunEnd, RunStart as Start, RunSummary};
 use foxwedge_store::{
     CloseAuthority, ListFilter, ListPage, NewRun, NewSession, RunRow, StartResult, Store,
@@ -55,10 +54,10 @@ use run_recorder::{RunRecorder, now_millis};
 use tool_offer::ToolOffer;
 use turn_driver::{LoopDependencies, TurnDriver};
 
-/// How many runs of a session may be open at once before somebody looks at them.
+/// Maximum number of open runs that are read when a session is locked.
 const MAX_OPEN_RUNS: usize = 100;
 
-/// How long a run of somebody else is ours while it is closed, in milliseconds.
+/// Lease for closing a run of another process, in milliseconds.
 const TAKE_OVER_LEASE: u64 = 5_000;
 
 /// An agent on one session: a model, its tools, and the conversation in a store.
@@ -73,46 +72,46 @@ pub struct ToolLoop<S> {
     offer: ToolOffer,
 }
 
-/// A run that is over.
+/// A finished run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FinishedRun {
-    /// The run.
+    /// The run ID.
     pub run: String,
     /// How it ended.
     pub ended: RunEnd,
-    /// In numbers.
+    /// Totals of the run.
     pub summary: RunSummary,
 }
 
-/// How a conversation is to be made shorter.
+/// Options for [`ToolLoop::compact`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CompactOptions {
-    /// What a person wants to be kept.
+    /// What the summary must preserve, in the user's words.
     pub focus: Option<String>,
 }
 
-/// What became of a wish to make a conversation shorter.
+/// The result of [`ToolLoop::compact`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LoopCompaction {
-    /// It is shorter.
+    /// The conversation is shorter.
     Compacted {
         /// Tokens before.
         before: u64,
         /// Tokens now.
         after: u64,
     },
-    /// It is as short as it can be.
+    /// The conversation cannot get shorter.
     NothingToGain,
-    /// Somebody stopped it: it is as it was.
+    /// The compaction was stopped; the conversation is unchanged.
     Stopped,
 }
 
 impl<S: Store> ToolLoop<S> {
-    /// Opens a session, or makes it. Runs whose process is gone are closed, and what is wrong with
-    /// the conversation is repaired for good.
+    /// Opens a session, or creates it. Closes runs whose process is gone, repairs an invalid
+    /// conversation and stores the repair.
     ///
     /// # Errors
-    /// If the store cannot be used, or somebody else works on the session.
+    /// If the store fails, or another process works on the session.
     pub async fn open(
         store: Arc<S>,
         setup: LoopSetup,
@@ -127,44 +126,35 @@ impl<S: Store> ToolLoop<S> {
             meta: Some(setup.meta.clone().unwrap_or_else(|| json!({ "kind": "chat" }).to_string())),
         };
         store.create_session(new).await?;
-        let shelf = ConversationLog::new(store, &setup.session);
-        let (shortener, handle) = (HistoryCompactor::default(), LoopHandle::default());
+        let log = ConversationLog::new(store, &setup.session);
+        let (compactor, handle) = (HistoryCompactor::default(), LoopHandle::default());
         let offer = ToolOffer::default();
-        let mut this = ToolLoop {
-            setup,
-            model,
-            tools,
-            approver,
-            log: shelf,
-            compactor: shortener,
-            handle,
-            offer,
-        };
+        let mut this = ToolLoop { setup, model, tools, approver, log, compactor, handle, offer };
         this.lock_session(None).await?;
         this.log.load().await?;
         this.repair().await?;
         Ok(this)
     }
 
-    /// Interrupts what is at work, from another task.
+    /// A handle that interrupts the current run from another task.
     pub fn handle(&self) -> LoopHandle {
         self.handle.clone()
     }
 
-    /// Where input waits while a run is at work.
+    /// The queue of prompts that wait for the current run to end.
     pub fn inbox(&self) -> PromptQueue<S> {
         PromptQueue::new(self.log.store.clone(), self.log.session.clone())
     }
 
-    /// Says something to the model: one run, until it is done, a limit is reached, somebody stops it
-    /// or something goes wrong. However it ends, the conversation is valid, and it is kept.
+    /// Sends a prompt to the model: one run, until the model is done, a limit is reached, the run is
+    /// stopped or an error occurs. However it ends, the conversation is valid and stored.
     ///
     /// # Errors
-    /// If the store fails, somebody else works on the session, or there is nothing to say.
+    /// If the store fails, another process works on the session, or the prompt is empty.
     pub async fn prompt(
         &mut self,
         prompt: &str,
-        listener: &mut dyn LoopObserver,
+        observer: &mut dyn LoopObserver,
     ) -> Result<FinishedRun, LoopError> {
         if prompt.trim().is_empty() {
             return Err(LoopError::NothingToSend);
@@ -174,70 +164,74 @@ impl<S: Store> ToolLoop<S> {
             let (bytes, most) = (body.len(), limits::RECORD_BYTES);
             return Err(LoopError::TooLarge { what: "the prompt", bytes, most });
         }
-        self.run(Some(body), listener).await
+        self.run(Some(body), observer).await
     }
 
-    /// Goes on with what is there: after a crash, an error or a stop.
+    /// Continues the conversation without a new prompt: after a crash, an error or a stop.
     ///
     /// # Errors
-    /// As [`ToolLoop::say`]; if the model has had the last word, there is nothing to go on with.
+    /// As [`ToolLoop::prompt`]; also if the last message is the model's final reply.
     pub async fn resume(
         &mut self,
-        listener: &mut dyn LoopObserver,
+        observer: &mut dyn LoopObserver,
     ) -> Result<FinishedRun, LoopError> {
         self.log.refresh().await?;
         if !context::awaits_model(&self.log.messages) {
             return Err(LoopError::NothingToSend);
         }
-        self.run(None, listener).await
+        self.run(None, observer).await
     }
 
-    /// Makes the conversation shorter now. What was there before stays in the store.
+    /// Compacts the conversation now. The old messages stay in the store.
     ///
     /// # Errors
-    /// If the store fails, or the history cannot be made shorter; it then stays as it is.
+    /// If the store fails, or compaction fails; the history is then unchanged.
     pub async fn compact(
         &mut self,
-        wish: CompactOptions,
-        listener: &mut dyn LoopObserver,
+        options: CompactOptions,
+        observer: &mut dyn LoopObserver,
     ) -> Result<LoopCompaction, LoopError> {
         let busy = self.handle.begin();
         self.lock_session(None).await?;
         self.log.refresh().await?;
         let context = self.context();
         let body = context.compose(&self.log.messages)?.body;
-        let (question, limits) = (context.check_options(), &self.setup.limits);
-        let about = self.model.about();
-        let load = self.compactor.needs_compaction(
+        let (check_options, limits) = (context.check_options(), &self.setup.limits);
+        let description = self.model.about();
+        let job = self.compactor.needs_compaction(
             &body,
-            about,
-            question,
+            description,
+            check_options,
             limits,
             CompactionTrigger::Requested,
         );
-        let Some(load) = load else { return Ok(LoopCompaction::NothingToGain) };
-        listener.on_event(LoopEvent::Notice(LoopNotice::Compacting));
-        let shorten =
-            self.compactor.compact_in_background(load, &self.model, wish.focus, busy.stop.clone());
+        let Some(job) = job else { return Ok(LoopCompaction::NothingToGain) };
+        observer.on_event(LoopEvent::Notice(LoopNotice::Compacting));
+        let compaction = self.compactor.compact_in_background(
+            job,
+            &self.model,
+            options.focus,
+            busy.stop.clone(),
+        );
         let mut stop = busy.stop.clone();
-        let shortened = tokio::select! {
+        let result = tokio::select! {
             biased;
             () = stop.wait_for(foxwedge_tools::StopLevel::Graceful) => return Ok(LoopCompaction::Stopped),
-            shortened = shorten => shortened,
+            result = compaction => result,
         };
-        let shorter = match shortened {
-            Ok(Some(shorter)) if shorter.after < shorter.before => shorter,
+        let compacted = match result {
+            Ok(Some(compacted)) if compacted.after < compacted.before => compacted,
             Ok(_) => return Ok(LoopCompaction::NothingToGain),
-            Err(failed) => return Err(LoopError::Compaction(failed.why)),
+            Err(failure) => return Err(LoopError::Compaction(failure.why)),
         };
-        let messages = self.context().messages(&shorter.body)?;
-        let (before, after) = (shorter.before, shorter.after);
+        let messages = self.context().messages(&compacted.body)?;
+        let (before, after) = (compacted.before, compacted.after);
         self.log.rewrite(RewriteReason::Compacted(before, after), messages, "base", None).await?;
-        listener.on_event(LoopEvent::Notice(LoopNotice::Compacted(before, after)));
+        observer.on_event(LoopEvent::Notice(LoopNotice::Compacted(before, after)));
         Ok(LoopCompaction::Compacted { before, after })
     }
 
-    /// Takes the last prompt back, and everything behind it: returns what it said. Nothing is deleted.
+    /// Undoes the last prompt and everything after it. Returns its text. Deletes nothing.
     ///
     /// # Errors
     /// If the store fails.
@@ -246,16 +240,16 @@ impl<S: Store> ToolLoop<S> {
         self.log.refresh().await?;
         let entries = self.log.messages.iter().enumerate().rev();
         let mut prompts =
-            entries.filter_map(|(place, it)| Some((place, context::prompt_text(it)?)));
-        let Some((place, prompt)) = prompts.next() else { return Ok(None) };
-        self.log.rewind(place).await?;
+            entries.filter_map(|(index, message)| Some((index, context::prompt_text(message)?)));
+        let Some((index, prompt)) = prompts.next() else { return Ok(None) };
+        self.log.rewind(index).await?;
         Ok(Some(prompt))
     }
 
     /// Copies the conversation into a new session.
     ///
     /// # Errors
-    /// If the store fails, or there is such a session.
+    /// If the store fails, or the session already has messages.
     pub async fn fork(&self, session: &str) -> Result<(), LoopError> {
         let store = &self.log.store;
         let row = store.session(&self.log.session).await?;
@@ -267,59 +261,59 @@ impl<S: Store> ToolLoop<S> {
         if copy.tip().is_some() {
             return Err(LoopError::Unconvertible(format!("session `{session}` is there already")));
         }
-        let entries = self.log.messages.iter();
-        let messages = entries.map(|entry| (entry.wire, entry.body.to_string())).collect();
+        let history = self.log.messages.iter();
+        let messages = history.map(|message| (message.wire, message.body.to_string())).collect();
         copy.rewrite(RewriteReason::Forked(&self.log.session), messages, "base", None).await
     }
 
     /// The conversation as a request in a format, with instructions and tools.
     ///
     /// # Errors
-    /// If it cannot be told in that format.
-    pub fn to_request(&self, wire: Format) -> Result<String, LoopError> {
-        let options = match wire == self.model.about().wire {
+    /// If it cannot be converted to that format.
+    pub fn to_request(&self, format: Format) -> Result<String, LoopError> {
+        let options = match format == self.model.about().wire {
             true => ConversionOptions {
                 profile: Some(self.model.about().profile),
                 ..ConversionOptions::default()
             },
             false => ConversionOptions::default(),
         };
-        Ok(self.context().compose_in(&self.log.messages, wire, options)?.body)
+        Ok(self.context().compose_in(&self.log.messages, format, options)?.body)
     }
 
-    /// How many tokens the conversation takes, with instructions and tools; `None` if nobody knows.
+    /// Token count of the conversation with instructions and tools; `None` if it is unknown.
     pub fn tokens(&self) -> Option<u64> {
         let body = self.context().compose(&self.log.messages).ok()?.body;
         self.compactor.count_tokens(&body, self.model.about())
     }
 
-    /// The conversation.
+    /// The messages of the conversation.
     pub fn history(&self) -> &[ConversationMessage] {
         &self.log.messages
     }
 
-    /// The session.
+    /// The session ID.
     pub fn session(&self) -> &str {
         &self.log.session
     }
 
-    /// Who is asked.
+    /// The current model.
     pub fn model(&self) -> &Arc<dyn ChatModel> {
         &self.model
     }
 
-    /// Asks another model from now on.
+    /// Uses another model for the next requests.
     pub fn set_model(&mut self, model: Arc<dyn ChatModel>) {
         self.model = model;
         self.offer = ToolOffer::default();
     }
 
-    /// What may be called.
+    /// The tools that the model may call.
     pub fn tools(&self) -> &Toolbox {
         &self.tools
     }
 
-    /// Offers other tools from now on.
+    /// Offers other tools in the next requests.
     pub fn set_tools(&mut self, tools: Toolbox) {
         self.tools = tools;
     }
@@ -327,7 +321,7 @@ impl<S: Store> ToolLoop<S> {
     async fn run(
         &mut self,
         prompt: Option<String>,
-        listener: &mut dyn LoopObserver,
+        observer: &mut dyn LoopObserver,
     ) -> Result<FinishedRun, LoopError> {
         let busy = self.handle.begin();
         self.lock_session(None).await?;
@@ -352,7 +346,7 @@ impl<S: Store> ToolLoop<S> {
             StartResult::New { run, lease } => (run, lease),
             StartResult::Existing(run) => return Err(self.busy_error(&run)),
         };
-        // Two may have started at the same moment: the first one stays.
+        // Two runs may have started at the same moment: the first one wins.
         if let Err(error) = self.lock_session(Some(&row)).await {
             let (store, authority) = (&*self.log.store, CloseAuthority::Holder(lease));
             close_run(store, &row.id, ended_event(Outcome::Replaced), authority).await?;
@@ -368,8 +362,8 @@ impl<S: Store> ToolLoop<S> {
                 }])
                 .await?;
         }
-        let keeper = RunRecorder::new(self.log.store.clone(), &row, lease, start, listener);
-        let gear = LoopDependencies {
+        let recorder = RunRecorder::new(self.log.store.clone(), &row, lease, start, observer);
+        let dependencies = LoopDependencies {
             model: self.model.clone(),
             tools: &self.tools,
             approver: &self.approver,
@@ -379,25 +373,25 @@ impl<S: Store> ToolLoop<S> {
             compactor: &self.compactor,
             offer: &mut self.offer,
         };
-        let finished = TurnDriver::new(keeper, &mut self.log, gear).run().await;
+        let finished = TurnDriver::new(recorder, &mut self.log, dependencies).run().await;
         drop(live);
         finished
     }
 
-    /// Makes sure that nobody else works on the session: closes what dead processes left open. Of
-    /// two runs the older one has the right.
-    async fn lock_session(&self, mine: Option<&RunRow>) -> Result<(), LoopError> {
+    /// Ensures that no other process works on the session. Closes runs that dead processes left
+    /// open. Of two live runs the older one wins.
+    async fn lock_session(&self, own_run: Option<&RunRow>) -> Result<(), LoopError> {
         let session = Some(self.setup.session.clone());
-        let of = ListFilter { session, open: Some(true), ..ListFilter::default() };
+        let filter = ListFilter { session, open: Some(true), ..ListFilter::default() };
         let store = &*self.log.store;
-        for run in store.runs(of, ListPage { after: None, limit: MAX_OPEN_RUNS }).await? {
-            if mine.is_some_and(|mine| run.epoch >= mine.epoch) {
+        for run in store.runs(filter, ListPage { after: None, limit: MAX_OPEN_RUNS }).await? {
+            if own_run.is_some_and(|own_run| run.epoch >= own_run.epoch) {
                 continue;
             }
             let owner = run.lease.as_ref().map_or("", |lease| lease.owner.as_str());
             let dead = process::is_gone(owner);
             if dead {
-                // Whoever was killed could not end what its tools had started.
+                // A killed process could not end the processes that its tools had started.
                 let _ = spawn_blocking(foxwedge_tools::end_orphans).await;
             }
             let authority = match dead || live_runs::is_abandoned_here(owner, &run.id) {
@@ -410,7 +404,7 @@ impl<S: Store> ToolLoop<S> {
                 }
             };
             match close_run(store, &run.id, ended_event(Outcome::Interrupted), authority).await {
-                // Somebody else was faster, or deleted it.
+                // Another process closed or deleted it first.
                 Ok(_) | Err(StoreError::Ended(_) | StoreError::NoRun(_)) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -427,7 +421,7 @@ impl<S: Store> ToolLoop<S> {
         }
     }
 
-    /// Repairs the conversation for good, if a provider would refuse it.
+    /// Repairs a conversation that a provider would refuse, and stores the result.
     async fn repair(&mut self) -> Result<CountedList<RepairChange>, LoopError> {
         if self.log.messages.is_empty() {
             return Ok(CountedList::default());
@@ -456,7 +450,7 @@ fn ended_event(outcome: Outcome) -> EventPayload {
     EventPayload::Ended(RunEnd { outcome: Some(outcome), ..RunEnd::default() })
 }
 
-/// An id that nobody has.
+/// A new unique run ID.
 fn new_run_id() -> String {
     let (one, two) = (getrandom::u64().unwrap_or_default(), getrandom::u64().unwrap_or_default());
     format!("run_{:012x}{one:016x}{:04x}", now_millis(), two & 0xffff)

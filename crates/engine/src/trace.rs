@@ -1,8 +1,8 @@
-//! Spans for OpenTelemetry, with the names of its conventions for generative models. Off unless a
-//! collector is configured; then a request costs a look at one header.
+//! Spans for OpenTelemetry, with the names of its conventions for generative models. Disabled
+//! unless a collector is configured; then a request costs one header lookup.
 //!
-//! A span says who was asked, how long it took, what it cost and what was repaired. It has no
-//! content. A client that goes away is not an error.
+//! A span has the provider, the duration, the token usage and the repairs. It has no content. A
+//! client that disconnects is not an error.
 
 mod export;
 mod parent;
@@ -29,10 +29,10 @@ use parent::TraceParent;
 
 pub use span::ChatSpan;
 
-/// The header by which a trace goes on in another process.
+/// The header that passes a trace on to another process.
 pub const TRACEPARENT: &str = "traceparent";
 
-/// Makes spans and sends them. A copy is the same.
+/// Creates and exports spans. Cheap to clone; clones share state.
 #[derive(Clone)]
 pub struct ChatTracer(Option<Arc<SpanExporter>>);
 
@@ -41,12 +41,12 @@ struct SpanExporter {
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// How long the last spans may take.
+/// How long the export of the last spans may take.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl ChatTracer {
-    /// Starts, if there is a collector. Has to be called inside a runtime then.
-    pub fn start(telemetry: &TelemetryConfig, client: HttpClient, meter: Metrics) -> ChatTracer {
+    /// Starts the exporter if a collector is configured. Must be called inside a runtime then.
+    pub fn start(telemetry: &TelemetryConfig, client: HttpClient, metrics: Metrics) -> ChatTracer {
         let Some(target) = telemetry.otlp.clone() else {
             return ChatTracer::disabled();
         };
@@ -64,40 +64,40 @@ impl ChatTracer {
             target,
             headers,
         });
-        ChatTracer::with_sender(meter, move |body| collector.clone().send(body))
+        ChatTracer::with_sender(metrics, move |body| collector.clone().send(body))
     }
 
-    /// One that does nothing.
+    /// A tracer that does nothing.
     pub fn disabled() -> ChatTracer {
         ChatTracer(None)
     }
 
-    fn with_sender<S, F>(meter: Metrics, send: S) -> ChatTracer
+    fn with_sender<S, F>(metrics: Metrics, send: S) -> ChatTracer
     where
         S: Fn(Bytes) -> F + Send + 'static,
         F: Future<Output = Result<(), ()>> + Send + 'static,
     {
-        let queue = Arc::new(SpanQueue::new(meter));
+        let queue = Arc::new(SpanQueue::new(metrics));
         let task = tokio::spawn(queue.clone().export_spans(send));
         ChatTracer(Some(Arc::new(SpanExporter { queue, task: Mutex::new(Some(task)) })))
     }
 
-    /// A question to a model begins. The headers are the client's: they may name a trace that it
-    /// belongs to.
+    /// Starts the span of a model request. The headers are the client's: they may contain the
+    /// parent trace.
     pub fn start_span(&self, headers: &HeaderMap, provider: &str, model: &str) -> ChatSpan {
-        let told = headers.get(TRACEPARENT).and_then(|value| value.to_str().ok());
-        match (&self.0, told.map(TraceParent::read)) {
-            // Whoever asks wants no spans of this trace.
-            (Some(_), Some(Some(parent))) if !parent.sampled => ChatSpan::disabled(told),
+        let header_value = headers.get(TRACEPARENT).and_then(|value| value.to_str().ok());
+        match (&self.0, header_value.map(TraceParent::read)) {
+            // The client does not sample this trace.
+            (Some(_), Some(Some(parent))) if !parent.sampled => ChatSpan::disabled(header_value),
             (Some(exporter), parent) => {
                 ChatSpan::start(exporter.queue.clone(), parent.flatten(), provider, model)
             }
-            (None, Some(Some(_))) => ChatSpan::disabled(told),
+            (None, Some(Some(_))) => ChatSpan::disabled(header_value),
             (None, Some(None) | None) => ChatSpan::disabled(None),
         }
     }
 
-    /// Sends what is left, and ends. Spans that end later are lost.
+    /// Exports the remaining spans, and stops. Later spans are lost.
     pub async fn drain(&self) {
         let Some(exporter) = &self.0 else {
             return;
@@ -126,7 +126,7 @@ impl fmt::Debug for ChatTracer {
     }
 }
 
-/// Where spans go.
+/// The collector of spans.
 struct OtlpCollector {
     client: HttpClient,
     target: NetworkTarget,
@@ -134,7 +134,7 @@ struct OtlpCollector {
     headers: HeaderMap,
 }
 
-/// More of a collector's reply is not read.
+/// Maximum bytes that are read of a collector's reply.
 const MAX_REPLY_BYTES: usize = 64 << 10;
 
 impl OtlpCollector {
@@ -143,7 +143,7 @@ impl OtlpCollector {
             HttpRequest { method: Method::POST, path: &self.path, headers: &self.headers, body };
         let reply = self.client.send(&self.target, request).await.map_err(drop)?;
         let status = reply.status;
-        // Read, so that the connection can be used again.
+        // Read the body, so that the connection can be reused.
         reply.body.read_all(MAX_REPLY_BYTES).await.map_err(drop)?;
         if status.is_success() { Ok(()) } else { Err(()) }
     }

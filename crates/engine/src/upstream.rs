@@ -1,4 +1,4 @@
-//! Asking an upstream: where, with which headers, in whose name, and how often.
+//! Sends requests to upstreams: address, headers, authorization and retries.
 
 mod address;
 mod budget;
@@ -40,7 +40,7 @@ pub(crate) struct UpstreamRequest<'a> {
     pub(crate) trace: Option<&'a str>,
 }
 
-/// Sends a request once. A reply is a success or an error, never a redirect.
+/// Sends a request once. A response is a success or an error, never a redirect.
 pub(crate) async fn send_once(
     client: &HttpClient,
     sending: UpstreamRequest<'_>,
@@ -71,7 +71,7 @@ pub(crate) async fn send_once(
         }
         UpstreamTransport::Agent(_) => return Err(HttpError::no_network()),
     };
-    // A client that trusts us would follow a redirect, with its token and all that was said.
+    // A client that trusts us would follow a redirect, and send its token and its history there.
     match reply.status.as_u16() {
         200..300 | 400..600 => Ok(reply),
         300..400 => Err(HttpError::redirect()),
@@ -79,18 +79,18 @@ pub(crate) async fn send_once(
     }
 }
 
-fn send_scripted(wire: Format, path: &str, headers: &HeaderMap, body: &[u8]) -> HttpResponse {
-    let told: Vec<(&str, &str)> = headers
+fn send_scripted(format: Format, path: &str, headers: &HeaderMap, body: &[u8]) -> HttpResponse {
+    let header_pairs: Vec<(&str, &str)> = headers
         .iter()
         .filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
         .collect();
-    let play = respond(&ScriptedRequest { format: wire, path, headers: &told, body });
-    let mut headers = HeaderMap::with_capacity(play.headers.len());
-    for (name, value) in &play.headers {
+    let response = respond(&ScriptedRequest { format, path, headers: &header_pairs, body });
+    let mut headers = HeaderMap::with_capacity(response.headers.len());
+    for (name, value) in &response.headers {
         if let Ok(value) = value.parse() {
             headers.append(*name, value);
         }
     }
-    let status = http::StatusCode::from_u16(play.status).unwrap_or_default();
-    HttpResponse { status, headers, body: IncomingBody::from_script(play) }
+    let status = http::StatusCode::from_u16(response.status).unwrap_or_default();
+    HttpResponse { status, headers, body: IncomingBody::from_script(response) }
 }

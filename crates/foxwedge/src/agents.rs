@@ -11,7 +11,7 @@ use std::{
     time::SystemTime,
 };
 
-use foxwedge_dialect::session::SessionAgent;
+use foxwedge_sessions::SessionAgent;
 
 use crate::{cli_output::clean, screen::abbreviate_home};
 

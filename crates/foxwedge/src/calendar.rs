@@ -1,29 +1,21 @@
-//! Seconds to dates.
+//! Dates and times for people and for programs, in UTC.
 
-/// Seconds since 1970 as a date and time, in UTC.
+use jiff::Timestamp;
+
+/// Seconds since 1970 as a date and time for people.
 pub(crate) fn format_date(seconds: u64) -> String {
-    let [year, month, day, hour, minute, second] = date_parts(seconds);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+    from_seconds(seconds).strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
-/// The same as programs write it.
+/// Seconds since 1970 as RFC 3339.
 pub(crate) fn format_timestamp(seconds: u64) -> String {
-    let [year, month, day, hour, minute, second] = date_parts(seconds);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    from_seconds(seconds).to_string()
 }
 
-fn date_parts(seconds: u64) -> [u64; 6] {
-    let (days, rest) = (seconds / 86400, seconds % 86400);
-    // Years begin in March here, so that the leap day comes last.
-    let shifted = days + 719_468;
-    let (era, day) = (shifted / 146_097, shifted % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let of_year = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let of_month = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year + u64::from(month <= 2);
-    [year, month, of_month, rest / 3600, rest / 60 % 60, rest % 60]
+/// A time that no calendar reaches becomes the last one that it does.
+fn from_seconds(seconds: u64) -> Timestamp {
+    let seconds = i64::try_from(seconds).ok();
+    seconds.and_then(|seconds| Timestamp::from_second(seconds).ok()).unwrap_or(Timestamp::MAX)
 }
 
 #[cfg(test)]

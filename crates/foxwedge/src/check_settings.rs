@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::HashSet, path::Path};
 
 use foxwedge_core::{CheckOptions, Finding, Format, Policy, Profile, Rule, RuleSet, rules};
-use foxwedge_dialect::session::{ParsedSession, SessionAgent};
+use foxwedge_sessions::{ParsedSession, SessionAgent};
 
 use crate::{
     cli::{CheckArgs, InputFormat},
@@ -311,7 +311,7 @@ mod tests {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
             parse_rule_codes(&words).map_err(|trouble| trouble.to_string())
         };
-        assert_eq!(of(&["FW101", "orphan-answer"]), Ok(vec![101, 102]));
+        assert_eq!(of(&["FW101", "orphan-result"]), Ok(vec![101, 102]));
         assert_eq!(of(&["fw10"]).map(|codes| codes.iter().all(|code| code / 10 == 10)), Ok(true));
         assert_eq!(of(&["ALL"]).map(|codes| codes.len()), Ok(rules::ALL.len()));
         assert_eq!(of(&["FW999"]), Err("there is no rule `FW999`".to_owned()));

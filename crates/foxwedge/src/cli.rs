@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anstream::ColorChoice;
 use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand, builder::Resettable};
 use foxwedge_core::{PlaceholderLanguage, Profile};
-use foxwedge_dialect::session::SessionAgent;
+use foxwedge_sessions::SessionAgent;
 
 mod values;
 mod repair;

@@ -22,11 +22,11 @@ use std::{
 };
 
 use foxwedge_core::Policy;
-use foxwedge_dialect::session::SessionAgent;
 use foxwedge_gateway::console::{
     CompactionPreviewOptions, CompactionSubject, LocalSessionError, LocalSessions, RecordFilter,
     RowRange, SessionFileList, SessionFileSummary,
 };
+use foxwedge_sessions::SessionAgent;
 use serde_json::{Value, json};
 
 use crate::{

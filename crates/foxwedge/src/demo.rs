@@ -19,7 +19,7 @@ use std::{
 
 use anyhow::Context as _;
 use foxwedge_core::{CheckOptions, Profile, Repair, Rule};
-use foxwedge_dialect::{OutlinedDocument, detect, outline_options, read, text};
+use foxwedge_formats::{OutlinedDocument, detect, outline_options, read, text};
 
 use crate::cli::DemoArgs;
 use demo_screen::{BAD, BOLD, CODE, DIM, DemoScreen, GOOD};

@@ -5,7 +5,7 @@
 use std::{collections::HashSet, env, sync::OnceLock};
 
 use foxwedge_core::{PartKind, Repair, ResultMatch, pair_calls};
-use foxwedge_dialect::session::{OmittedRecords, ParsedSession};
+use foxwedge_sessions::{OmittedRecords, ParsedSession};
 
 use crate::cli_output::{clean, cut, write_stderr};
 

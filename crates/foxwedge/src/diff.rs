@@ -1,7 +1,8 @@
 //! What a repair would change, message by message.
 
 use foxwedge_core::{CheckOptions, Format, Profile};
-use foxwedge_dialect::{OutlinedDocument, outline_options, read, session::ParsedSession};
+use foxwedge_formats::{OutlinedDocument, outline_options, read};
+use foxwedge_sessions::ParsedSession;
 
 use crate::{
     cli_output::{ADDED, BOLD, FRAME, REMOVED, clean, paint},

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, ops::Range};
 
 use foxwedge_core::{Edit, EditLog, Finding, pair_calls};
-use foxwedge_dialect::TextPosition;
+use foxwedge_formats::TextPosition;
 
 use crate::{
     outcome::{FileReport, LocatedFinding, SessionRef},

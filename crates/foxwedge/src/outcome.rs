@@ -5,10 +5,8 @@ use std::{ops::Range, path::PathBuf};
 use foxwedge_core::{
     Edit, Finding, FindingCounts, FixApplicability, Format, Profile, RepairLosses,
 };
-use foxwedge_dialect::{
-    TextPosition,
-    session::{ParsedSession, SessionAgent},
-};
+use foxwedge_formats::TextPosition;
+use foxwedge_sessions::{ParsedSession, SessionAgent};
 
 use crate::{
     check_settings::shell_quote, cli_output::clean, report::excerpt::FindingExcerpt,

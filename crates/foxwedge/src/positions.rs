@@ -1,6 +1,6 @@
 //! Byte offsets to lines and columns: many at once, in one pass over the text.
 
-use foxwedge_dialect::TextPosition;
+use foxwedge_formats::TextPosition;
 
 /// The positions of all offsets, in the order they were given. Linear in the text and in the
 /// number of offsets, however long a line is.
@@ -41,7 +41,7 @@ mod tests {
         let offsets: Vec<usize> =
             text.char_indices().map(|(at, _)| at).rev().chain([text.len(), 999, 0]).collect();
         let expected: Vec<TextPosition> =
-            offsets.iter().map(|&at| foxwedge_dialect::position(text.as_bytes(), at)).collect();
+            offsets.iter().map(|&at| foxwedge_formats::position(text.as_bytes(), at)).collect();
         assert_eq!(positions(text, &offsets), expected);
     }
 }

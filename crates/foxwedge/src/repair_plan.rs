@@ -9,7 +9,8 @@ use std::{
 
 use anyhow::{Context, bail};
 use foxwedge_core::{Edit, EditLog, Repair, RepairLosses};
-use foxwedge_dialect::{OutlinedDocument, session::RewrittenFile};
+use foxwedge_formats::OutlinedDocument;
+use foxwedge_sessions::RewrittenFile;
 
 use crate::{
     check_settings::CheckSettings,

@@ -5,9 +5,7 @@ use std::{borrow::Cow, path::Path};
 
 use anyhow::{Context, bail};
 use foxwedge_core::Policy;
-use foxwedge_dialect::session::{
-    AgentDetection, ParsedSession, SessionAgent, SessionText, detect_agent,
-};
+use foxwedge_sessions::{AgentDetection, ParsedSession, SessionAgent, SessionText, detect_agent};
 
 use crate::{
     agents::LocalSessionEntry,

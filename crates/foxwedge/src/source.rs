@@ -3,11 +3,11 @@
 use std::{path::Path, sync::Arc};
 
 use foxwedge_core::CheckOptions;
-use foxwedge_dialect::{
+use foxwedge_formats::{
     DetectionConfidence, FormatDetection, OutlinedDocument, ReadError, detect, outline_options,
     position, read,
-    session::{ParsedSession, SessionText},
 };
+use foxwedge_sessions::{ParsedSession, SessionText};
 
 use crate::{
     check_settings::CheckSettings,
@@ -89,7 +89,7 @@ pub(crate) fn decode_text(bytes: &[u8]) -> Result<SessionText<'_>, TargetFailure
         return Err(TargetFailure::new("this is an SQLite database, not a conversation")
             .help("agents that keep their sessions in a database are not supported yet"));
     }
-    foxwedge_dialect::session::readable_text(bytes)
+    foxwedge_sessions::readable_text(bytes)
         .map_err(|error| TargetFailure::new(describe_read_error(&error)))
 }
 
@@ -112,7 +112,7 @@ fn parse_conversations<'a>(
     ask: &CheckSettings,
 ) -> Result<ParsedInput<'a>, InputRejection> {
     let text =
-        foxwedge_dialect::text(bytes).map_err(|error| not_text_rejection(bytes, &error, manner))?;
+        foxwedge_formats::text(bytes).map_err(|error| not_text_rejection(bytes, &error, manner))?;
     let lines = is_lines(text, manner.is_json_lines);
     let pieces = if lines { split(text) } else { vec![(0, text)] };
     let detected = detect_formats(&pieces, ask);

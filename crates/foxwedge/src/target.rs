@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use foxwedge_dialect::session::SessionAgent;
+use foxwedge_sessions::SessionAgent;
 
 use crate::{
     agents::{self, LocalSessionEntry, session_lookup},

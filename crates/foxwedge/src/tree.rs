@@ -8,7 +8,7 @@ use foxwedge_core::{
     CallPairing, ContentShape, Draft, Message, MessageLayout, PartKind, ResultMatch, Role,
     SignatureState, pair_calls,
 };
-use foxwedge_dialect::session::RecordNode;
+use foxwedge_sessions::RecordNode;
 
 use crate::{
     cli_output::{BOLD, DIM, FRAME},

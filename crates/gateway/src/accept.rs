@@ -1,7 +1,7 @@
-//! Takes connections and speaks HTTP/1.1 on them, whoever answers: how many there may be, how long
-//! a client may take, and what happens when it is time to stop.
+//! Accepts connections and serves HTTP/1.1 on them: limits how many there are and how long a
+//! client may take, and drains them on shutdown.
 //!
-//! A loop of our own, because every one of these limits has to hold before a request is there.
+//! We run our own accept loop because these limits must apply before a request has arrived.
 
 mod connection;
 mod timers;
@@ -38,27 +38,27 @@ use tokio::{
 use connection::ClientConnection;
 use connection_limit::ConnectionLimit;
 
-/// What a client may take.
+/// Limits of client connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ConnectionRules {
-    /// Connections in all.
+    /// Maximum number of connections.
     pub connections: usize,
-    /// Connections from one address; loopback is not counted.
+    /// Maximum number of connections from one address; loopback is not counted.
     pub per_address: usize,
-    /// Bytes of a head.
+    /// Maximum size of a request head in bytes.
     pub head_bytes: usize,
-    /// A head has to be there.
+    /// Time until the request head must be complete.
     pub head: Duration,
-    /// A connection may rest between requests.
+    /// How long a connection may be idle between requests.
     pub keep_alive: Duration,
-    /// A client that does not read is let go.
+    /// How long a write may stall before the connection is closed.
     pub write: Duration,
-    /// Requests may finish after the wish to stop.
+    /// How long requests in flight may take after the stop signal.
     pub drain: Duration,
 }
 
 impl ConnectionRules {
-    /// Those of a configuration.
+    /// Takes the limits from a configuration.
     pub fn from_config(limits: &GatewayLimits, times: &GatewayTimeouts) -> ConnectionRules {
         ConnectionRules {
             connections: limits.connections,
@@ -75,23 +75,23 @@ impl ConnectionRules {
 /// The two ends of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ConnectionAddresses {
-    /// Where the client is.
+    /// Address of the client.
     pub remote: SocketAddr,
-    /// Where it came to.
+    /// Address on which we accepted it.
     pub local: SocketAddr,
 }
 
-/// What happened to the requests that were at work when it was time to stop.
+/// What happened to the requests in flight at shutdown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DrainReport {
-    /// They came to their end.
+    /// Requests that finished.
     pub finished: usize,
-    /// They took too long and were cut.
+    /// Requests that took too long and were cut off.
     pub cut: usize,
 }
 
-/// Takes connections until `stop`, and lets requests that are at work finish. Everything that was
-/// started here is over when it returns.
+/// Accepts connections until `stop` completes, then lets requests in flight finish. All tasks
+/// that it started have ended when it returns.
 pub async fn accept<F, R, B>(
     listener: TcpListener,
     rules: ConnectionRules,
@@ -105,34 +105,35 @@ where
     B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    let seats = Arc::new(ConnectionLimit::new(rules.connections, rules.per_address));
+    let limit = Arc::new(ConnectionLimit::new(rules.connections, rules.per_address));
     let at_work = Arc::new(AtomicUsize::new(0));
     let (stopping, stopped) = watch::channel(false);
     let mut tasks = JoinSet::new();
     let mut stop = pin!(stop);
-    let mut pause = AcceptBackoff::default();
+    let mut backoff = AcceptBackoff::default();
     loop {
         let socket = tokio::select! {
             biased;
             () = &mut stop => break,
-            // Only so that what is over leaves the set.
+            // Removes finished tasks from the set.
             Some(_) = tasks.join_next() => continue,
-            taken = listener.accept() => taken,
+            accepted = listener.accept() => accepted,
         };
         let (socket, remote) = match socket {
-            Ok(taken) => taken,
+            Ok(accepted) => accepted,
             Err(error) => {
                 meter.count_refused(ConnectionRefusal::Accept);
                 tokio::select! {
                     () = &mut stop => break,
-                    () = pause.wait_after(&error) => continue,
+                    () = backoff.wait_after(&error) => continue,
                 }
             }
         };
-        pause = AcceptBackoff::default();
-        // A connection without a seat is closed by dropping it.
-        let (seat, peer) = match (seats.take(remote.ip()), connection_addresses(&socket, remote)) {
-            (Ok(seat), Ok(peer)) => (seat, peer),
+        backoff = AcceptBackoff::default();
+        // Dropping the socket closes a connection that exceeds the limit.
+        let (permit, peer) = match (limit.take(remote.ip()), connection_addresses(&socket, remote))
+        {
+            (Ok(permit), Ok(peer)) => (permit, peer),
             (Err(refusal), _) => {
                 meter.count_refused(refusal);
                 continue;
@@ -149,10 +150,10 @@ where
         let metered = meter.track_connection();
         tasks.spawn(async move {
             connection.run(socket).await;
-            drop((seat, metered));
+            drop((permit, metered));
         });
     }
-    // Whoever comes now is sent away by the system, and can go elsewhere.
+    // The system refuses new connections from now on, so clients can go elsewhere.
     drop(listener);
     let before = at_work.load(Ordering::Relaxed);
     stopping.send_replace(true);
@@ -164,14 +165,14 @@ where
     DrainReport { finished: before.saturating_sub(cut), cut }
 }
 
-/// Small pieces go out at once; nobody waits for them to be worth a packet.
+/// Sets TCP_NODELAY, so that small chunks are sent at once, and returns both addresses.
 fn connection_addresses(socket: &TcpStream, remote: SocketAddr) -> io::Result<ConnectionAddresses> {
     socket.set_nodelay(true)?;
     Ok(ConnectionAddresses { remote, local: socket.local_addr()? })
 }
 
-/// What to do about a connection that cannot be taken: without file descriptors the next try
-/// fails just as fast.
+/// Delays the next accept after an error: without free file descriptors it would fail again at
+/// once.
 #[derive(Default)]
 struct AcceptBackoff(u32);
 
@@ -196,16 +197,16 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn every_socket_sends_small_pieces_at_once() {
+    async fn every_socket_sends_small_chunks_at_once() {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let client = TcpStream::connect(address).await.expect("somebody listens");
         let (socket, remote) = listener.accept().await.expect("somebody came");
         assert!(!socket.nodelay().expect("an option"));
-        let peer = connection_addresses(&socket, remote).expect("two addresses");
+        let addresses = connection_addresses(&socket, remote).expect("two addresses");
         assert!(socket.nodelay().expect("an option"));
         assert_eq!(
-            peer,
+            addresses,
             ConnectionAddresses { remote: client.local_addr().expect("one"), local: address }
         );
     }

@@ -1,9 +1,9 @@
-//! Who may come in. Asked on every route, before anything else is looked at.
+//! Access control. Every route is checked before anything else happens.
 //!
-//! Any web page that is open on this machine, and anybody who can reach the port, is hostile. A
-//! page can make a browser send requests here: so the name it used (`Host`) and where it comes
-//! from (`Origin`) have to be ours. What a token opens stands in our record of it; nothing a
-//! client says about itself counts.
+//! We treat every web page open on this machine, and every host that can reach the port, as
+//! hostile. A page can make a browser send requests here, so `Host` and `Origin` must be ours.
+//! The configuration of a token decides what it permits; a client's claims about itself do not
+//! count.
 
 mod upstream_headers;
 mod host;
@@ -19,20 +19,20 @@ use crate::{ConnectionAddresses, error};
 
 pub(crate) use upstream_headers::reject_upstream_headers;
 
-/// Somebody who may be here.
+/// An authenticated client.
 #[derive(Clone, Debug)]
 pub(crate) struct Principal {
-    /// Who asks, for the engine.
+    /// The caller, for the engine.
     pub(crate) caller: RequestCaller,
-    /// What the token opens.
+    /// What the token permits.
     pub(crate) scope: TokenScope,
 }
 
-/// Whether the request may be here at all, whoever sends it. Returns the origin of a web page that
-/// has to be told so.
+/// Checks `Host` and `Origin`, independent of the token. Returns the origin if the reply needs
+/// CORS headers for it.
 ///
 /// # Errors
-/// If the name or the origin is not one of ours.
+/// If the host or the origin is not allowed.
 pub(crate) fn check_origin(
     access: &AccessConfig,
     parts: &Parts,
@@ -43,9 +43,9 @@ pub(crate) fn check_origin(
         return Err(error::bad_request("a request has one `Host`"));
     };
     let host = host.to_str().map_err(|_| error::bad_host())?;
-    let named = parts.uri.authority().map(|authority| authority.as_str());
+    let authority = parts.uri.authority().map(|name| name.as_str());
     if !host::is_allowed(access, host, peer)
-        || named.is_some_and(|name| !host::is_allowed(access, name, peer))
+        || authority.is_some_and(|name| !host::is_allowed(access, name, peer))
     {
         return Err(error::bad_host());
     }
@@ -54,7 +54,7 @@ pub(crate) fn check_origin(
         (None, _) => Ok(None),
         (Some(origin), None) => match origin.to_str() {
             Ok(text) if access.origins.iter().any(|one| one == text) => Ok(Some(origin.clone())),
-            // Our own pages: the name is ours, and it is the same.
+            // Our own pages: same origin, and the host was checked above.
             Ok(text) if text.strip_prefix("http://") == Some(host) => Ok(None),
             Ok(_) | Err(_) => Err(error::bad_origin()),
         },
@@ -62,18 +62,18 @@ pub(crate) fn check_origin(
     }
 }
 
-/// Whether a request surely comes from this very machine: over loopback, to a loopback name, and
-/// not passed on by somebody.
+/// Whether a request certainly comes from this machine: over loopback, to a loopback name, and
+/// not through a proxy.
 pub(crate) fn is_local(headers: &HeaderMap, peer: ConnectionAddresses) -> bool {
-    const PASSED_ON: [&str; 5] =
+    const PROXY_HEADERS: [&str; 5] =
         ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     peer.remote.ip().to_canonical().is_loopback()
         && host.is_some_and(host::is_loopback)
-        && !PASSED_ON.iter().any(|name| headers.contains_key(*name))
+        && !PROXY_HEADERS.iter().any(|name| headers.contains_key(*name))
 }
 
-/// Whose request it is. Keys are taken out of the headers, so that they get nowhere by accident.
+/// Finds the principal of a request. Removes all keys from the headers, so that they cannot leak.
 ///
 /// # Errors
 /// If there is no valid token.
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_of_this_server_are_answered() {
+    fn only_host_names_of_this_server_are_allowed() {
         for (host, expected) in [
             ("localhost", Ok(None)),
             ("localhost:4177", Ok(None)),
@@ -144,11 +144,11 @@ mod tests {
     }
 
     #[test]
-    fn only_pages_of_listed_origins_and_our_own_may_ask() {
+    fn only_listed_origins_and_our_own_are_allowed() {
         for (origin, expected) in [
             ("https://app.example", Ok(Some(HeaderValue::from_static("https://app.example")))),
             ("http://localhost:4177", Ok(None)),
-            // Another server on this machine is somebody else.
+            // Another server on this machine is a different origin.
             ("http://localhost:3000", Err(403)),
             ("http://localhost", Err(403)),
             ("https://localhost:4177", Err(403)),

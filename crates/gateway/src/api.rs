@@ -1,5 +1,5 @@
-//! Sessions, runs and repairs over HTTP. Everybody sees his own, and an administrator everything:
-//! what belongs to somebody else is as if it were not there.
+//! Sessions, runs and repairs over HTTP. Users see their own, administrators see all. What belongs
+//! to another owner is reported as not found.
 
 mod lookup;
 pub(crate) mod shape;
@@ -31,17 +31,17 @@ use crate::{
 pub(crate) use lookup::is_id;
 pub(crate) use openapi::openapi;
 
-/// Answers a request for one of our own things; `None` if there is no such thing.
-pub(crate) async fn route(app: &GatewayState, call: ApiRequest<'_>) -> Option<HttpReply> {
-    let place = ApiRoute::find(call.path)?;
-    let reply = match place.check_method(call.method) {
-        Ok(()) => answer(app, &call, place).await,
-        Err(fault) => Err(fault),
+/// Handles a request to the API; `None` if the path does not exist.
+pub(crate) async fn route(app: &GatewayState, request: ApiRequest<'_>) -> Option<HttpReply> {
+    let route = ApiRoute::find(request.path)?;
+    let reply = match route.check_method(request.method) {
+        Ok(()) => answer(app, &request, route).await,
+        Err(error) => Err(error),
     };
-    Some(reply.unwrap_or_else(|fault| error::reply(&fault, Format::OpenaiChat, call.id)))
+    Some(reply.unwrap_or_else(|error| error::reply(&error, Format::OpenaiChat, request.id)))
 }
 
-/// One of our own things.
+/// A route of the API.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ApiRoute<'p> {
     Sessions,
@@ -58,7 +58,7 @@ enum ApiRoute<'p> {
 impl<'p> ApiRoute<'p> {
     fn find(path: &'p str) -> Option<ApiRoute<'p>> {
         let mut parts = path.strip_prefix("/v1/")?.split('/');
-        let place = match (parts.next()?, parts.next(), parts.next()) {
+        let route = match (parts.next()?, parts.next(), parts.next()) {
             ("sessions", None, None) => ApiRoute::Sessions,
             ("sessions", Some(id), None) => ApiRoute::Session(id),
             ("runs", None, None) => ApiRoute::Runs,
@@ -70,7 +70,7 @@ impl<'p> ApiRoute<'p> {
             ("repairs", Some(id), None) => ApiRoute::Repair(id),
             _ => return None,
         };
-        parts.next().is_none().then_some(place)
+        parts.next().is_none().then_some(route)
     }
 
     fn check_method(self, method: &Method) -> Result<(), ApiError> {
@@ -96,22 +96,22 @@ impl<'p> ApiRoute<'p> {
 
 async fn answer(
     app: &GatewayState,
-    call: &ApiRequest<'_>,
-    place: ApiRoute<'_>,
+    request: &ApiRequest<'_>,
+    route: ApiRoute<'_>,
 ) -> Result<HttpReply, ApiError> {
-    match place {
-        ApiRoute::Sessions => lists::sessions(app, call).await,
-        ApiRoute::Session(id) => details::session(app, call, id).await,
-        ApiRoute::Runs => lists::runs(app, call).await,
-        ApiRoute::Run(id) => details::run(app, call, id).await,
-        ApiRoute::Events(id) => events::events(app, call, id).await,
-        ApiRoute::Stop(id) => stop::stop(app, call, id).await,
-        ApiRoute::Answers(id) if call.method == Method::POST => {
-            answers::decide(app, call, id).await
+    match route {
+        ApiRoute::Sessions => lists::sessions(app, request).await,
+        ApiRoute::Session(id) => details::session(app, request, id).await,
+        ApiRoute::Runs => lists::runs(app, request).await,
+        ApiRoute::Run(id) => details::run(app, request, id).await,
+        ApiRoute::Events(id) => events::events(app, request, id).await,
+        ApiRoute::Stop(id) => stop::stop(app, request, id).await,
+        ApiRoute::Answers(id) if request.method == Method::POST => {
+            answers::decide(app, request, id).await
         }
-        ApiRoute::Answers(id) => answers::list(app, call, id).await,
-        ApiRoute::Repairs => repairs::list(app, call),
-        ApiRoute::Repair(id) => repairs::one(app, call, id),
+        ApiRoute::Answers(id) => answers::list(app, request, id).await,
+        ApiRoute::Repairs => repairs::list(app, request),
+        ApiRoute::Repair(id) => repairs::one(app, request, id),
     }
 }
 
@@ -119,29 +119,29 @@ fn json_reply(value: &Value) -> HttpReply {
     ResponseBody::reply(StatusCode::OK, JSON, value.to_string())
 }
 
-/// Not there, or not the caller's: nobody can tell which.
+/// The error for a missing object and for one of another owner: both look the same.
 fn not_found(what: &'static str) -> ApiError {
-    let (code, words) = match what {
+    let (code, message) = match what {
         "session" => ("session_not_found", "no such session"),
         "run" => ("run_not_found", "no such run"),
         _ => ("repair_not_found", "no such repair"),
     };
-    ApiError::new(ApiErrorKind::NotFound, code, words)
+    ApiError::new(ApiErrorKind::NotFound, code, message)
 }
 
-/// What a store could not do. Its words may name ids of others, and stay here.
+/// Converts a store error. Its message may name ids of other owners and is dropped.
 pub(crate) fn store_error(error: StoreError) -> ApiError {
     match error {
         StoreError::NoSession(_) => not_found("session"),
         StoreError::NoRun(_) => not_found("run"),
         StoreError::Unavailable(_) => {
-            let mut fault = ApiError::new(
+            let mut api_error = ApiError::new(
                 ApiErrorKind::Unavailable,
                 "store_unavailable",
                 "the store cannot be reached",
             );
-            fault.retry_after = Some(1);
-            fault
+            api_error.retry_after = Some(1);
+            api_error
         }
         _ => ApiError::new(ApiErrorKind::Server, "store_failed", "the store could not do it"),
     }

@@ -1,18 +1,18 @@
-//! How many requests an owner has at work.
+//! Limits the concurrent requests of each owner.
 
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// The requests at work, by owner.
+/// Requests in flight, by owner.
 #[derive(Debug)]
 pub(crate) struct CallerLimit {
     max_requests: usize,
     at_work: Mutex<HashMap<Arc<str>, usize>>,
 }
 
-/// One request of an owner, until it is dropped.
+/// One request of an owner. Dropping it frees its place.
 #[derive(Debug)]
 pub(crate) struct CallerPermit {
     limit: Arc<CallerLimit>,
@@ -20,16 +20,16 @@ pub(crate) struct CallerPermit {
 }
 
 impl CallerLimit {
-    pub(crate) fn new(most: usize) -> CallerLimit {
-        CallerLimit { max_requests: most, at_work: Mutex::default() }
+    pub(crate) fn new(max_requests: usize) -> CallerLimit {
+        CallerLimit { max_requests, at_work: Mutex::default() }
     }
 
-    /// `None`: the owner has as many as it may have.
+    /// Returns `None` if the owner has reached its limit.
     pub(crate) fn acquire(self: &Arc<CallerLimit>, owner: &Arc<str>) -> Option<CallerPermit> {
         let mut at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
         match at_work.get_mut(owner) {
-            Some(number) if *number >= self.max_requests => return None,
-            Some(number) => *number += 1,
+            Some(count) if *count >= self.max_requests => return None,
+            Some(count) => *count += 1,
             None if self.max_requests == 0 => return None,
             None => {
                 at_work.insert(owner.clone(), 1);
@@ -42,9 +42,9 @@ impl CallerLimit {
 impl Drop for CallerPermit {
     fn drop(&mut self) {
         let mut at_work = self.limit.at_work.lock().unwrap_or_else(PoisonError::into_inner);
-        // Owners come from the configuration: their entries may stay.
-        if let Some(number) = at_work.get_mut(&self.owner) {
-            *number = number.saturating_sub(1);
+        // Owners come from the configuration, so the map stays small and entries may remain.
+        if let Some(count) = at_work.get_mut(&self.owner) {
+            *count = count.saturating_sub(1);
         }
     }
 }
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_owner_has_so_many_turns_and_others_have_theirs() {
+    fn the_request_limit_applies_to_each_owner_separately() {
         let owners = Arc::new(CallerLimit::new(2));
         let (one, two) = (Arc::from("one"), Arc::from("two"));
         let first = owners.acquire(&one);

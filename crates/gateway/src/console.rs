@@ -1,8 +1,8 @@
-//! The console: a page, and what it shows. The page and its files say nothing and are for anybody;
-//! what they ask for is answered here, below `/v1/console`.
+//! The console: a web page and its API below `/v1/console`. The page and its files are public; the
+//! API is not.
 //!
-//! Nothing here reads a session file of an agent: a [`Machine`] does, and is asked in the name of
-//! an administrator who sits at this very machine, or not at all.
+//! Nothing here reads session files directly. [`LocalSessions`] does, and only for an
+//! administrator on this machine.
 
 mod local_sessions;
 mod request;
@@ -42,59 +42,56 @@ pub use local_sessions::{
 pub(crate) use monitor::{FinishedRequest, RequestMonitor};
 pub(crate) use routes::ConsoleRoute;
 
-/// How many may make the machine work at the same time: a session can be large.
+/// Maximum number of concurrent reads of session files, which can be large.
 const MAX_CONCURRENT_READS: usize = 2;
 
-/// What the console shows beside what is stored.
+/// State of the console that is not in the store.
 pub(crate) struct ConsoleState {
-    /// What was asked of this process.
+    /// Recent requests of this process.
     pub(crate) monitor: Arc<RequestMonitor>,
-    /// The machine that we run on, if it may be looked at.
+    /// Session files on this machine, if the console may show them.
     local_sessions: Option<Arc<dyn LocalSessions>>,
     permits: Arc<Semaphore>,
-    /// When this process began to serve, in milliseconds since 1970.
+    /// When this process started to serve, in milliseconds since 1970.
     started: u64,
 }
 
 impl ConsoleState {
-    /// A console over a machine, or over none.
-    pub(crate) fn new(machine: Option<Arc<dyn LocalSessions>>) -> ConsoleState {
+    /// Creates the state; `None` hides session files.
+    pub(crate) fn new(local_sessions: Option<Arc<dyn LocalSessions>>) -> ConsoleState {
         let permits = Arc::new(Semaphore::new(MAX_CONCURRENT_READS));
         let started = monitor::milliseconds(SystemTime::now());
-        ConsoleState {
-            monitor: Arc::new(RequestMonitor::new()),
-            local_sessions: machine,
-            permits,
-            started,
-        }
+        ConsoleState { monitor: Arc::new(RequestMonitor::new()), local_sessions, permits, started }
     }
 }
 
-/// Answers a request of the console; `None` if there is no such thing.
-pub(crate) async fn route(app: &GatewayState, call: ApiRequest<'_>) -> Option<HttpReply> {
-    let place = ConsoleRoute::find(call.path)?;
-    let reply = match place.check_method(call.method) {
-        Ok(()) => answer(app, &call, place).await,
-        Err(fault) => Err(fault),
+/// Handles a request to the console API; `None` if the path does not exist.
+pub(crate) async fn route(app: &GatewayState, request: ApiRequest<'_>) -> Option<HttpReply> {
+    let route = ConsoleRoute::find(request.path)?;
+    let reply = match route.check_method(request.method) {
+        Ok(()) => answer(app, &request, route).await,
+        Err(error) => Err(error),
     };
-    Some(reply.unwrap_or_else(|fault| error::reply(&fault, Format::OpenaiChat, call.id)))
+    Some(reply.unwrap_or_else(|error| error::reply(&error, Format::OpenaiChat, request.id)))
 }
 
 async fn answer(
     app: &GatewayState,
-    call: &ApiRequest<'_>,
-    place: ConsoleRoute<'_>,
+    http_request: &ApiRequest<'_>,
+    route: ConsoleRoute<'_>,
 ) -> Result<HttpReply, ApiError> {
-    match place {
-        ConsoleRoute::About => Ok(about::about(app, call)),
+    match route {
+        ConsoleRoute::About => Ok(about::about(app, http_request)),
         ConsoleRoute::Rule(code) => about::rule(code),
-        ConsoleRoute::Sessions => sessions::list(app, call).await,
-        ConsoleRoute::File(id, what) => files::answer(app, call, id, what).await,
-        ConsoleRoute::Compaction => files::compaction(app, call).await,
-        ConsoleRoute::Feed => feed::list(app, call),
-        ConsoleRoute::Request(id) => feed::one(app, call, id),
-        ConsoleRoute::Stream => stream::follow(app, call),
-        ConsoleRoute::Series => series::answer(app, call),
+        ConsoleRoute::Sessions => sessions::list(app, http_request).await,
+        ConsoleRoute::File(id, file_route) => {
+            files::answer(app, http_request, id, file_route).await
+        }
+        ConsoleRoute::Compaction => files::compaction(app, http_request).await,
+        ConsoleRoute::Feed => feed::list(app, http_request),
+        ConsoleRoute::Request(id) => feed::one(app, http_request, id),
+        ConsoleRoute::Stream => stream::follow(app, http_request),
+        ConsoleRoute::Series => series::answer(app, http_request),
     }
 }
 

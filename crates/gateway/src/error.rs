@@ -1,5 +1,5 @@
-//! Every error of the server, in the one place that decides its status and its body. A [`Fault`]
-//! says what is wrong; the client gets it in the form of its own provider.
+//! The errors of the server: one place decides status and body. An [`ApiError`] holds what is
+//! wrong; the client receives it in the error format of its provider API.
 
 use foxwedge_core::Format;
 use foxwedge_engine::{ApiError, ApiErrorKind};
@@ -7,18 +7,18 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::response_body::{HttpReply, JSON, ResponseBody};
 
-/// A fault, as a client understands it.
-pub(crate) fn reply(fault: &ApiError, wire: Format, id: &str) -> HttpReply {
-    let mut reply = ResponseBody::reply(fault.status(), JSON, fault.body(wire, id));
+/// Encodes an error in the format that the client expects.
+pub(crate) fn reply(error: &ApiError, format: Format, id: &str) -> HttpReply {
+    let mut reply = ResponseBody::reply(error.status(), JSON, error.body(format, id));
     let headers = reply.headers_mut();
-    if let Some(seconds) = fault.retry_after {
+    if let Some(seconds) = error.retry_after {
         headers.insert(header::RETRY_AFTER, seconds.into());
     }
-    // What is left of a body that cannot be read must not be taken for the next request.
-    if fault.status() == StatusCode::NOT_IMPLEMENTED {
+    // The rest of an unreadable body must not be parsed as the next request.
+    if error.status() == StatusCode::NOT_IMPLEMENTED {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    match fault.kind {
+    match error.kind {
         ApiErrorKind::Credentials => {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
@@ -39,7 +39,7 @@ pub(crate) fn reply(fault: &ApiError, wire: Format, id: &str) -> HttpReply {
     reply
 }
 
-/// In whose form a client at that path expects its errors.
+/// The format in which clients of this path expect errors.
 pub(crate) fn wire(path: &str, headers: &HeaderMap) -> Format {
     if path.starts_with("/v1/messages") {
         Format::Anthropic
@@ -101,11 +101,11 @@ pub(crate) fn unsupported(message: &'static str) -> ApiError {
 }
 
 pub(crate) fn transfer_encoding() -> ApiError {
-    let words = "the body has a transfer encoding other than `chunked`, which is not read here";
-    let mut fault =
-        ApiError::new(ApiErrorKind::Unsupported, "unsupported_transfer_encoding", words);
-    fault.status = Some(StatusCode::NOT_IMPLEMENTED);
-    fault
+    let message = "the body has a transfer encoding other than `chunked`, which is not read here";
+    let mut error =
+        ApiError::new(ApiErrorKind::Unsupported, "unsupported_transfer_encoding", message);
+    error.status = Some(StatusCode::NOT_IMPLEMENTED);
+    error
 }
 
 pub(crate) fn body_too_slow() -> ApiError {
@@ -137,13 +137,13 @@ pub(crate) fn model_not_found() -> ApiError {
 }
 
 pub(crate) fn too_many_requests() -> ApiError {
-    let mut fault = ApiError::new(
+    let mut error = ApiError::new(
         ApiErrorKind::RateLimit,
         "too_many_requests",
         "this token has as many requests at work as it may have",
     );
-    fault.retry_after = Some(1);
-    fault
+    error.retry_after = Some(1);
+    error
 }
 
 pub(crate) fn internal_error() -> ApiError {
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_has_the_form_that_its_path_promises() {
+    fn the_path_decides_the_error_format() {
         let anthropic = HeaderMap::from_iter([(
             http::HeaderName::from_static("anthropic-version"),
             HeaderValue::from_static("2023-06-01"),

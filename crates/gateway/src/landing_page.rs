@@ -19,7 +19,7 @@ const PAGE: &str = "\
 </html>
 ";
 
-/// It says nothing that has to be kept from anybody.
+/// The page is public and holds nothing private.
 pub(crate) fn reply() -> HttpReply {
     let mut reply = ResponseBody::reply(StatusCode::OK, "text/html; charset=utf-8", PAGE);
     let headers = reply.headers_mut();

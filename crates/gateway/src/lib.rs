@@ -1,7 +1,7 @@
-//! The gateway as an HTTP server: who may come in, what they may ask, how it is answered, and what
-//! a log says about it. What a request means is decided in the engine.
+//! The gateway as an HTTP server: connections, access control, routing, replies and the request
+//! log. The engine decides what a request means and how it is handled.
 //!
-//! One request goes one way: accept → access → intake → routes → engine → reply.
+//! The path of a request: accept → access → request_body → routes → engine → response_body.
 
 mod accept;
 mod access;

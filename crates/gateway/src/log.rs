@@ -1,9 +1,9 @@
-//! One line for every request, on the standard error stream. A line is a constant sentence with
-//! fields: ids, names, numbers. What was said never gets into it, nor does any header that is not
-//! named here.
+//! The request log: one line per request on the standard error stream. A line is a constant
+//! message with fields: ids, names, numbers. It never holds message content, nor any header that
+//! is not named here.
 //!
-//! Lines are handed to a thread that writes them. If it cannot keep up, lines are lost and
-//! counted; no request waits for a log.
+//! A thread writes the lines. If it cannot keep up, lines are dropped and counted; no request
+//! waits for the log.
 
 mod line;
 
@@ -23,11 +23,11 @@ use foxwedge_engine::{
 use line::LogStyle;
 pub(crate) use line::{DeliveryOutcome, RequestLogLine, mask_path};
 
-/// Where lines go. A copy is the same.
+/// A handle to the log. Cheap to clone; clones share the queue.
 #[derive(Clone)]
 pub(crate) struct RequestLog(Option<Arc<LogQueue>>);
 
-/// The thread that writes; it has written everything when this is closed.
+/// The writer thread. Closing it waits until all lines are written.
 pub(crate) struct LogWriter {
     queue: Option<Arc<LogQueue>>,
     thread: Option<JoinHandle<()>>,
@@ -45,20 +45,20 @@ struct QueuedLines {
     closed: bool,
 }
 
-/// Lines that may wait.
+/// Maximum number of queued lines.
 const MAX_QUEUED_LINES: usize = 8 << 10;
 
-/// Lines are collected so long, so that a busy server does not wake a thread for each.
+/// How long lines are collected, so that a busy server does not wake the thread for each one.
 const BATCH_DELAY: Duration = Duration::from_millis(5);
 
 impl RequestLog {
-    /// Starts the thread. Without a place of their own, lines go to the standard error stream.
+    /// Starts the thread. If `to` is `None`, lines go to the standard error stream.
     pub(crate) fn start(
-        form: config::GatewayLogFormat,
+        format: config::GatewayLogFormat,
         to: Option<Box<dyn Write + Send>>,
         meter: Metrics,
     ) -> io::Result<(RequestLog, LogWriter)> {
-        let look = match form {
+        let style = match format {
             config::GatewayLogFormat::Off => {
                 return Ok((RequestLog(None), LogWriter { queue: None, thread: None }));
             }
@@ -73,7 +73,7 @@ impl RequestLog {
             let queue = queue.clone();
             std::thread::Builder::new()
                 .name("log".into())
-                .spawn(move || queue.write_lines(look, to))?
+                .spawn(move || queue.write_lines(style, to))?
         };
         Ok((
             RequestLog(Some(queue.clone())),
@@ -81,12 +81,12 @@ impl RequestLog {
         ))
     }
 
-    /// Whether anybody reads what is told.
+    /// False if the log is off.
     pub(crate) fn is_enabled(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Tells of a request.
+    /// Queues a line.
     pub(crate) fn write_line(&self, line: RequestLogLine) {
         let Some(queue) = &self.0 else {
             return;
@@ -135,7 +135,7 @@ impl LogQueue {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write_lines(&self, look: LogStyle, mut to: Box<dyn Write + Send>) {
+    fn write_lines(&self, style: LogStyle, mut to: Box<dyn Write + Send>) {
         let mut text = String::new();
         let mut lines = Vec::new();
         loop {
@@ -151,9 +151,9 @@ impl LogQueue {
             let closed = waiting.closed;
             drop(waiting);
             for line in lines.drain(..) {
-                line.write(look, &mut text);
+                line.write(style, &mut text);
             }
-            // A log that cannot be written is no reason to stop serving.
+            // A write error must not stop the server.
             let _ = to.write_all(text.as_bytes()).and_then(|()| to.flush());
             text.clear();
             if closed {

@@ -1,4 +1,4 @@
-//! The models that can be asked for, as lists of either provider.
+//! `/v1/models`: the configured models, in the format of either provider.
 
 use foxwedge_core::Format;
 use foxwedge_engine::{ApiError, config::GatewayConfig};
@@ -10,29 +10,29 @@ use crate::{
     response_body::{HttpReply, JSON, ResponseBody},
 };
 
-/// The list, or one of them: what stands behind `/v1/models/`.
+/// The list, or the one model named behind `/v1/models/`.
 ///
 /// # Errors
-/// If no route leads to that one.
+/// If no route matches the model.
 pub(crate) fn reply(
     config: &GatewayConfig,
     path: &str,
-    wire: Format,
+    format: Format,
 ) -> Result<HttpReply, ApiError> {
     let body = match path.strip_prefix("/v1/models/") {
-        None | Some("") => model_list(&config.models(), wire),
-        // One that a pattern leads to can be asked for, too.
+        None | Some("") => model_list(&config.models(), format),
+        // A model that only matches a pattern is available, too.
         Some(name) => {
             config.route(name).ok_or_else(error::model_not_found)?;
-            model_json(name, wire)
+            model_json(name, format)
         }
     };
     Ok(ResponseBody::reply(StatusCode::OK, JSON, body.to_string()))
 }
 
-fn model_list(names: &[&str], wire: Format) -> Value {
-    let data: Vec<_> = names.iter().map(|name| model_json(name, wire)).collect();
-    match wire {
+fn model_list(names: &[&str], format: Format) -> Value {
+    let data: Vec<_> = names.iter().map(|name| model_json(name, format)).collect();
+    match format {
         Format::Anthropic => json!({
             "data": data,
             "has_more": false,
@@ -45,8 +45,8 @@ fn model_list(names: &[&str], wire: Format) -> Value {
     }
 }
 
-fn model_json(name: &str, wire: Format) -> Value {
-    match wire {
+fn model_json(name: &str, format: Format) -> Value {
+    match format {
         Format::Anthropic => json!({
             "type": "model",
             "id": name,
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn models_are_listed_as_each_provider_lists_them() {
+    fn models_are_listed_in_the_format_of_each_provider() {
         assert_eq!(
             model_list(&["a", "b"], Format::OpenaiChat),
             json!({"object": "list", "data": [

@@ -1,4 +1,4 @@
-//! Reads the body of a request: within its limits, unpacked, and not for ever.
+//! Reads and decompresses the body of a request, within limits of size and time.
 
 mod decompress;
 
@@ -14,16 +14,16 @@ use crate::error;
 
 use decompress::BodyCompression;
 
-/// So many bytes have to come in the time for a body, if there are so many.
+/// A body that has more to send must deliver this many bytes per timeout period.
 const MIN_PROGRESS_BYTES: usize = 4 << 10;
 
-/// What is set aside before it is there.
+/// Upper limit of the memory reserved before the data arrives.
 const INITIAL_CAPACITY: usize = 256 << 10;
 
-/// The whole body.
+/// Reads the whole body.
 ///
 /// # Errors
-/// If it is too large, packed in an unknown way, or does not come.
+/// If it is too large, has an unknown content encoding, or does not arrive in time.
 pub(crate) async fn read_body<B>(
     headers: &HeaderMap,
     body: B,
@@ -34,18 +34,18 @@ where
     B: Body<Data = Bytes> + Unpin,
 {
     reject_form(headers)?;
-    let packed = BodyCompression::from_headers(headers)?;
+    let compression = BodyCompression::from_headers(headers)?;
     let bytes = collect(body, limits.body, time).await?;
-    match packed {
+    match compression {
         None => Ok(bytes),
-        Some(packed) => decompress::decompress(packed, &bytes, limits.unpacked).await,
+        Some(compression) => decompress::decompress(compression, &bytes, limits.unpacked).await,
     }
 }
 
-/// A body in pieces is read; one that is packed on its way, hop by hop, is not.
+/// Accepts chunked bodies, and no other transfer encoding such as hop-by-hop compression.
 ///
 /// # Errors
-/// If its transfer encoding is anything but `chunked`.
+/// If the transfer encoding is anything but `chunked`.
 pub(crate) fn check_transfer_encoding(headers: &HeaderMap) -> Result<(), ApiError> {
     let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
     let chunked = |coding: &http::HeaderValue| {
@@ -58,63 +58,69 @@ pub(crate) fn check_transfer_encoding(headers: &HeaderMap) -> Result<(), ApiErro
     }
 }
 
-/// Clients name many kinds for JSON; a form of a web page is surely none.
+/// Rejects HTML forms. Any other type may be JSON: clients use many content types for it.
 fn reject_form(headers: &HeaderMap) -> Result<(), ApiError> {
-    let kind = headers.get(header::CONTENT_TYPE).map_or(&b""[..], |kind| kind.as_bytes());
-    let begins = |name: &str| {
-        kind.get(..name.len()).is_some_and(|kind| kind.eq_ignore_ascii_case(name.as_bytes()))
+    let content_type = headers.get(header::CONTENT_TYPE).map_or(&b""[..], |value| value.as_bytes());
+    let has_prefix = |name: &str| {
+        content_type
+            .get(..name.len())
+            .is_some_and(|prefix| prefix.eq_ignore_ascii_case(name.as_bytes()))
     };
-    if begins("multipart/") || begins("application/x-www-form-urlencoded") {
+    if has_prefix("multipart/") || has_prefix("application/x-www-form-urlencoded") {
         return Err(error::unsupported("the body has to be JSON, not a form"));
     }
     Ok(())
 }
 
-async fn collect<B>(mut body: B, most: usize, time: Duration) -> Result<Bytes, ApiError>
+async fn collect<B>(mut body: B, limit: usize, time: Duration) -> Result<Bytes, ApiError>
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    let told = body.size_hint();
-    if told.lower() > most as u64 {
-        return Err(error::too_large(most));
+    let length = body.size_hint();
+    if length.lower() > limit as u64 {
+        return Err(error::too_large(limit));
     }
-    let told = told.exact().and_then(|told| usize::try_from(told).ok());
-    let mut pace = BodyTimeout { time, timer: None, mark: 0 };
+    let length = length.exact().and_then(|length| usize::try_from(length).ok());
+    let mut timeout = BodyTimeout { time, timer: None, mark: 0 };
     let mut all = BytesMut::new();
-    while let Some(bytes) = pace.next_chunk(&mut body, all.len()).await? {
-        if all.len() + bytes.len() > most {
-            return Err(error::too_large(most));
+    while let Some(bytes) = timeout.next_chunk(&mut body, all.len()).await? {
+        if all.len() + bytes.len() > limit {
+            return Err(error::too_large(limit));
         }
-        // What came in one piece stays where it is.
-        if all.is_empty() && (told == Some(bytes.len()) || body.is_end_stream()) {
+        // A body that arrives in one chunk is not copied.
+        if all.is_empty() && (length == Some(bytes.len()) || body.is_end_stream()) {
             return Ok(bytes);
         }
         if all.is_empty() {
-            all.reserve(told.unwrap_or(0).clamp(bytes.len(), INITIAL_CAPACITY.max(bytes.len())));
+            all.reserve(length.unwrap_or(0).clamp(bytes.len(), INITIAL_CAPACITY.max(bytes.len())));
         }
         all.extend_from_slice(&bytes);
     }
     Ok(all.freeze())
 }
 
-/// Takes pieces as long as they come fast enough. The timer is made when it is needed.
+/// Reads chunks while they arrive fast enough. The timer is created when it is first needed.
 struct BodyTimeout {
     time: Duration,
     timer: Option<Pin<Box<Sleep>>>,
-    /// How much was there when the timer was set.
+    /// Bytes received when the timer was last set.
     mark: usize,
 }
 
 impl BodyTimeout {
-    async fn next_chunk<B>(&mut self, body: &mut B, had: usize) -> Result<Option<Bytes>, ApiError>
+    async fn next_chunk<B>(
+        &mut self,
+        body: &mut B,
+        received: usize,
+    ) -> Result<Option<Bytes>, ApiError>
     where
         B: Body<Data = Bytes> + Unpin,
     {
-        if had >= self.mark + MIN_PROGRESS_BYTES
+        if received >= self.mark + MIN_PROGRESS_BYTES
             && let Some(timer) = &mut self.timer
         {
             timer.as_mut().reset(Instant::now() + self.time);
-            self.mark = had;
+            self.mark = received;
         }
         poll_fn(|context| {
             loop {
@@ -130,7 +136,7 @@ impl BodyTimeout {
                 }
             }
             let timer = self.timer.get_or_insert_with(|| {
-                self.mark = had;
+                self.mark = received;
                 Box::pin(sleep_until(Instant::now() + self.time))
             });
             timer.as_mut().poll(context).map(|()| Err(error::body_too_slow()))

@@ -1,4 +1,4 @@
-//! A request at work: from its head to the last byte of its reply, and the line that tells of it.
+//! The context of one request, from its head to the last byte of its reply, and its log line.
 
 use std::{
     borrow::Cow,
@@ -25,15 +25,15 @@ use crate::{
     response_body::{ResponseBody, ResponseBodyError},
 };
 
-/// Somebody's work panicked. What it said is not told: it may be anything.
+/// A handler panicked. The panic message is dropped, because it may contain anything.
 #[derive(Debug)]
 pub(crate) struct HandlerPanic;
 
-/// Waits for a future, and lives on if it panics.
+/// Awaits a future and turns a panic into an error.
 pub(crate) async fn catch_panic<F: Future>(future: F) -> Result<F::Output, HandlerPanic> {
     let mut future = pin!(future);
     poll_fn(|context| {
-        // It is not polled again after a panic.
+        // The future is not polled again after a panic.
         match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
             Ok(polled) => polled.map(Ok),
             Err(_) => Poll::Ready(Err(HandlerPanic)),
@@ -42,7 +42,7 @@ pub(crate) async fn catch_panic<F: Future>(future: F) -> Result<F::Output, Handl
     .await
 }
 
-/// What is known of a request. Dropping it is its end.
+/// What is known about a request. Dropping it ends the request and writes the log line.
 pub(crate) struct RequestContext {
     log: RequestLog,
     meter: Metrics,
@@ -51,25 +51,25 @@ pub(crate) struct RequestContext {
     first: Option<Instant>,
     bytes_out: u64,
     ended: DeliveryOutcome,
-    /// The id.
+    /// Request id.
     pub(crate) id: Arc<str>,
-    /// The method.
+    /// HTTP method.
     pub(crate) method: Method,
-    /// The path, fit for a log.
+    /// The path, masked for the log.
     pub(crate) path: Cow<'static, str>,
-    /// Who asks.
+    /// The owner of the token.
     pub(crate) owner: Option<Arc<str>>,
-    /// The client's program.
+    /// The `User-Agent` of the client.
     pub(crate) agent: Option<Box<str>>,
     /// Bytes of the request's body.
     pub(crate) bytes_in: usize,
     /// The status of the reply.
     pub(crate) status: StatusCode,
-    /// What the engine tells.
+    /// The engine's summary of the request.
     pub(crate) summary: RequestSummary,
-    /// A place among the requests of the owner.
+    /// Counts against the request limit of the owner.
     pub(crate) permit: Option<CallerPermit>,
-    /// Who is told of it when it is over, and at which face it asked.
+    /// The monitor that records the finished request, and its endpoint.
     pub(crate) monitor: Option<(Arc<RequestMonitor>, GatewayEndpoint)>,
     _metered: GaugeGuard,
 }
@@ -96,7 +96,7 @@ impl RequestContext {
             owner: None,
             agent: None,
             bytes_in: 0,
-            // What a client that left before it was answered would have got.
+            // The status that is logged if the client leaves before the reply begins.
             status: StatusCode::from_u16(499).unwrap_or(StatusCode::BAD_REQUEST),
             summary: RequestSummary::default(),
             permit: None,
@@ -104,13 +104,13 @@ impl RequestContext {
         }
     }
 
-    /// The program of the client: the one header that a log repeats.
+    /// Keeps `User-Agent`, the only client header that the log repeats.
     pub(crate) fn set_user_agent(&mut self, headers: &HeaderMap) {
         let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
         self.agent = agent.map(Box::from);
     }
 
-    /// The reply begins.
+    /// Notes that the reply begins.
     pub(crate) fn start_reply(&mut self, status: StatusCode, route: metrics::MetricRoute) {
         self.first = Some(Instant::now());
         self.status = status;
@@ -126,7 +126,7 @@ impl Drop for RequestContext {
         );
         let whole = self.started.elapsed();
         let first = self.first.map_or(whole, |first| first - self.started);
-        // Whoever has no token is not worth a place: anybody could fill it.
+        // Requests without a token are not recorded: anyone could fill the ring with them.
         if let (Some((watch, face)), Some(owner)) = (self.monitor.take(), &self.owner) {
             watch.record_request(FinishedRequest {
                 at: self.at,
@@ -164,27 +164,27 @@ impl Drop for RequestContext {
     }
 }
 
-/// A reply's body, with the work that it belongs to.
+/// A reply body together with the context of its request.
 pub(crate) struct TrackedBody {
     body: ResponseBody,
     context: RequestContext,
-    /// How much there is, if that is known.
+    /// Length of the body, if it is known.
     size: Option<u64>,
 }
 
 impl TrackedBody {
     pub(crate) fn new(
         body: ResponseBody,
-        mut work: RequestContext,
+        mut context: RequestContext,
         headers: &HeaderMap,
     ) -> TrackedBody {
-        let told = headers.get(header::CONTENT_LENGTH);
-        let told = told.and_then(|told| told.to_str().ok()?.parse().ok());
-        let size = body.size_hint().exact().or(told);
-        if size == Some(0) || work.method == Method::HEAD {
-            work.ended = DeliveryOutcome::Complete;
+        let content_length = headers.get(header::CONTENT_LENGTH);
+        let content_length = content_length.and_then(|value| value.to_str().ok()?.parse().ok());
+        let size = body.size_hint().exact().or(content_length);
+        if size == Some(0) || context.method == Method::HEAD {
+            context.ended = DeliveryOutcome::Complete;
         }
-        TrackedBody { body, context: work, size }
+        TrackedBody { body, context, size }
     }
 }
 
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_panic_is_the_end_of_one_request_only() {
+    async fn a_panic_ends_only_its_own_request() {
         assert!(catch_panic(async { panic!("canary") }).await.is_err());
         assert_eq!(catch_panic(async { 7 }).await.ok(), Some(7));
     }
@@ -252,12 +252,12 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_in_a_reply_breaks_it_off_without_words() {
+    fn a_panic_in_a_reply_ends_it_with_a_generic_error() {
         let meter = Metrics::new();
         let (log, _writer) =
             RequestLog::start(config::GatewayLogFormat::Off, None, meter.clone()).expect("nothing");
-        let work = RequestContext::new(log, meter, "r1".into(), Method::GET);
-        let mut body = TrackedBody::new(ResponseBody::stream(Mad), work, &HeaderMap::new());
+        let request = RequestContext::new(log, meter, "r1".into(), Method::GET);
+        let mut body = TrackedBody::new(ResponseBody::stream(Mad), request, &HeaderMap::new());
         let polled = Pin::new(&mut body).poll_frame(&mut Context::from_waker(Waker::noop()));
         let Poll::Ready(Some(Err(error))) = polled else { panic!("it goes on") };
         assert_eq!(error.to_string(), "the reply broke off");

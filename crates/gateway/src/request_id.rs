@@ -1,4 +1,4 @@
-//! The id of a request: the client's own if it is a plain word, else one that sorts by time.
+//! Request ids: the client's own id if it is plain, else a new one that sorts by time.
 
 use std::{
     fmt::Write as _,
@@ -11,12 +11,12 @@ use std::{
 
 use http::HeaderMap;
 
-/// The header.
+/// Name of the header.
 pub(crate) const NAME: &str = "x-request-id";
 
 const LONGEST: usize = 128;
 
-/// The id of a request.
+/// The id for a request with these headers.
 pub(crate) fn of(headers: &HeaderMap) -> Arc<str> {
     headers
         .get(NAME)
@@ -30,7 +30,7 @@ fn is_plain(id: &str) -> bool {
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 
-/// In the form of a UUID of version 7: milliseconds, then what no other process has.
+/// An id in the form of a UUID version 7: milliseconds, then bits that are unique per process.
 pub(crate) fn new_request_id() -> Arc<str> {
     static SEED: OnceLock<[u64; 2]> = OnceLock::new();
     static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -40,7 +40,7 @@ pub(crate) fn new_request_id() -> Arc<str> {
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64);
     let (high, low) = (mix(one.wrapping_add(number)), mix(two.wrapping_add(number)));
     let mut id = String::with_capacity(36);
-    // Writing into a text cannot fail.
+    // Writing into a `String` cannot fail.
     let _ = write!(
         id,
         "{:08x}-{:04x}-7{:03x}-{:04x}-{:012x}",
@@ -53,7 +53,7 @@ pub(crate) fn new_request_id() -> Arc<str> {
     id.into()
 }
 
-/// Different numbers give different numbers: no id comes twice from one process.
+/// A bijection, so one process never creates the same id twice.
 fn mix(number: u64) -> u64 {
     let mut mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -61,7 +61,7 @@ fn mix(number: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// Without randomness the clock has to do: ids are no secrets.
+/// Falls back to the clock without a random source: ids are not secrets.
 fn random() -> u64 {
     getrandom::u64().unwrap_or_else(|_| {
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64)

@@ -1,4 +1,4 @@
-//! The body of a reply, whoever makes it.
+//! The body of a reply.
 
 use std::{
     error::Error,
@@ -11,10 +11,10 @@ use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body::{Body, Frame, SizeHint};
 
-/// A reply.
+/// A reply of the gateway.
 pub type HttpReply = Response<ResponseBody>;
 
-/// Why a body cannot go on.
+/// Why a body broke off.
 pub(crate) type ResponseBodyError = Box<dyn Error + Send + Sync>;
 
 /// The body of a reply.
@@ -27,33 +27,33 @@ enum ResponseBodyKind {
 }
 
 impl ResponseBody {
-    /// All of it.
+    /// A body of known length.
     pub fn full(bytes: impl Into<Bytes>) -> ResponseBody {
         let bytes = bytes.into();
         ResponseBody(ResponseBodyKind::Full((!bytes.is_empty()).then_some(bytes)))
     }
 
-    /// As it comes.
+    /// A body that is streamed.
     pub fn stream(
         body: impl Body<Data = Bytes, Error = Box<dyn Error + Send + Sync>> + Send + 'static,
     ) -> ResponseBody {
         ResponseBody(ResponseBodyKind::Stream(Box::pin(body)))
     }
 
-    /// A reply of that kind, all of it.
+    /// A complete reply with this content type.
     pub(crate) fn reply(
         status: StatusCode,
-        kind: &'static str,
+        content_type: &'static str,
         bytes: impl Into<Bytes>,
     ) -> HttpReply {
         let mut reply = Response::new(ResponseBody::full(bytes));
         *reply.status_mut() = status;
-        reply.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+        reply.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
         reply
     }
 }
 
-/// The kind of a JSON reply.
+/// Content type of a JSON reply.
 pub(crate) const JSON: &str = "application/json";
 
 impl From<foxwedge_engine::GatewayBody> for ResponseBody {

@@ -1,4 +1,4 @@
-//! Every route, and nothing else.
+//! The routes of the gateway.
 
 use bytes::Bytes;
 use foxwedge_engine::{ApiError, GatewayEndpoint, metrics::MetricRoute};
@@ -6,78 +6,78 @@ use http::{HeaderMap, Method};
 
 use crate::{ConnectionAddresses, access::Principal, console, error};
 
-/// What a request wants.
+/// The route of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum GatewayRoute {
-    /// An endpoint in the form of a provider.
+    /// A provider-compatible endpoint.
     Endpoint(GatewayEndpoint),
     /// `GET /v1/models` and `/v1/models/{name}`.
     Models,
     /// Sessions, runs, repairs.
     Api,
-    /// What the console shows.
+    /// The API of the console.
     Console,
-    /// `GET /health`: whether somebody is there.
+    /// `GET /health` and its variants.
     Health(HealthProbe),
     /// `GET /metrics`.
     Metrics,
     /// `GET /openapi.json`.
     OpenApi,
-    /// `GET /`, `/ui`, and the files of the page.
+    /// `GET /`, `/ui`, and the files of the console page.
     Page,
-    /// `OPTIONS`: a browser asks whether a page may ask.
+    /// `OPTIONS`: a CORS preflight request.
     Preflight,
 }
 
-/// What a probe wants to know.
+/// What a health probe checks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum HealthProbe {
-    /// Whether the process is there.
+    /// Whether the process runs.
     Live,
-    /// Whether requests may be sent here.
+    /// Whether the server accepts requests.
     Ready,
 }
 
-/// Who may ask.
+/// Whether a route requires a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AuthRequirement {
-    /// Whoever has a token.
+    /// A valid token is required.
     Token,
-    /// Anybody: it says nothing.
+    /// No token is required: the reply holds nothing private.
     Public,
 }
 
-/// A request for one of our own things.
+/// A request to the API or the console.
 #[derive(Debug)]
 pub(crate) struct ApiRequest<'a> {
-    /// How.
+    /// HTTP method.
     pub(crate) method: &'a Method,
-    /// Which.
+    /// Path of the URL.
     pub(crate) path: &'a str,
-    /// What stands behind the `?`.
+    /// Query string, without the `?`.
     pub(crate) query: Option<&'a str>,
-    /// The headers, without keys.
+    /// Headers; credentials are already removed.
     pub(crate) headers: &'a HeaderMap,
-    /// Who asks.
+    /// The authenticated client.
     pub(crate) principal: &'a Principal,
-    /// The body.
+    /// Request body, decompressed.
     pub(crate) body: Bytes,
-    /// The id of the request.
+    /// Request id.
     pub(crate) id: &'a str,
-    /// From where it comes.
+    /// Addresses of the connection.
     pub(crate) peer: ConnectionAddresses,
 }
 
 impl GatewayRoute {
-    /// Finds it.
+    /// Finds the route for a method and a path.
     ///
     /// # Errors
-    /// If there is no such path, or it is asked in another way.
+    /// If the path does not exist or does not allow the method.
     pub(crate) fn find(method: &Method, path: &str) -> Result<GatewayRoute, ApiError> {
         if method == Method::OPTIONS {
             return Ok(GatewayRoute::Preflight);
         }
-        let place = match path {
+        let route = match path {
             "/v1/chat/completions" => GatewayRoute::Endpoint(GatewayEndpoint::Chat),
             "/v1/responses" => GatewayRoute::Endpoint(GatewayEndpoint::Responses),
             "/v1/messages" => GatewayRoute::Endpoint(GatewayEndpoint::Messages),
@@ -97,15 +97,15 @@ impl GatewayRoute {
             }
             _ => return Err(error::not_found()),
         };
-        match (place, method) {
-            (GatewayRoute::Endpoint(_), &Method::POST) => Ok(place),
+        match (route, method) {
+            (GatewayRoute::Endpoint(_), &Method::POST) => Ok(route),
             (GatewayRoute::Endpoint(_), _) => Err(error::method_not_allowed("POST")),
-            (_, &Method::GET | &Method::HEAD) => Ok(place),
+            (_, &Method::GET | &Method::HEAD) => Ok(route),
             (_, _) => Err(error::method_not_allowed("GET")),
         }
     }
 
-    /// Who may ask. The name of the server and the origin of a page are looked at in any case.
+    /// Whether a token is required. `Host` and `Origin` are checked in any case.
     pub(crate) fn auth_requirement(self) -> AuthRequirement {
         match self {
             GatewayRoute::Endpoint(_)
@@ -120,10 +120,10 @@ impl GatewayRoute {
         }
     }
 
-    /// Its name in metrics.
+    /// The label in metrics.
     pub(crate) fn metrics_route(self) -> MetricRoute {
         match self {
-            GatewayRoute::Endpoint(face) => face.into(),
+            GatewayRoute::Endpoint(endpoint) => endpoint.into(),
             GatewayRoute::Models => MetricRoute::Models,
             GatewayRoute::Api | GatewayRoute::Console => MetricRoute::Api,
             GatewayRoute::Health(_)
@@ -135,7 +135,7 @@ impl GatewayRoute {
     }
 }
 
-/// Where our own things are.
+/// Path prefixes of the API.
 const API: [&str; 3] = ["/v1/sessions", "/v1/runs", "/v1/repairs"];
 
 fn is_under(path: &str, prefix: &str) -> bool {
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_path_leads_to_one_place() {
+    fn every_path_has_one_route() {
         for (method, path, expected) in [
             (
                 Method::POST,
@@ -193,7 +193,7 @@ mod tests {
             (Method::GET, "/../etc/passwd", Err(404)),
         ] {
             let found =
-                GatewayRoute::find(&method, path).map_err(|fault| fault.kind.status().as_u16());
+                GatewayRoute::find(&method, path).map_err(|error| error.kind.status().as_u16());
             assert_eq!(found, expected, "{method} {path}");
         }
     }

@@ -1,7 +1,7 @@
-//! The built-in model as a server of its own: a provider at a loopback address, without a key.
+//! The scripted model as a separate server: a provider on a loopback address, without a key.
 //!
-//! It performs what `foxwedge_scripted` wrote: sends the head, waits, sends a piece, and breaks off or
-//! falls silent where the script says so. Nothing is guarded, nothing is recorded.
+//! It plays a response of `foxwedge_scripted`: sends the head and the chunks with their delays, and
+//! cuts or hangs where the script requires it. Nothing is checked and nothing is recorded.
 
 use std::{
     collections::VecDeque,
@@ -30,11 +30,11 @@ use crate::{
     response_body::{JSON, ResponseBody, ResponseBodyError},
 };
 
-/// The largest body, as at the strictest of the providers.
+/// Maximum body size, as of the strictest provider.
 const MAX_BODY_BYTES: usize = 32 << 20;
-/// A body has to be there.
+/// Time until the body must be complete.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
-/// What a client may take.
+/// Limits of client connections.
 const CONNECTION_RULES: ConnectionRules = ConnectionRules {
     connections: 4096,
     per_address: 1024,
@@ -45,7 +45,7 @@ const CONNECTION_RULES: ConnectionRules = ConnectionRules {
     drain: Duration::from_secs(2),
 };
 
-/// Serves the scripted model until `stop`, in the form of every provider it knows.
+/// Serves the scripted model until `stop` completes, in all formats it supports.
 pub async fn serve_scripted(listener: TcpListener, stop: impl Future<Output = ()>) -> DrainReport {
     accept(listener, CONNECTION_RULES, Metrics::new(), |request, _| answer(request), stop).await
 }
@@ -53,12 +53,12 @@ pub async fn serve_scripted(listener: TcpListener, stop: impl Future<Output = ()
 async fn answer(request: Request<Incoming>) -> HttpReply {
     let (parts, body) = request.into_parts();
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-    let Some(wire) = ScriptedRequest::format_of_path(path) else {
+    let Some(format) = ScriptedRequest::format_of_path(path) else {
         return error_reply(StatusCode::NOT_FOUND, "nothing is served under this path");
     };
-    let lists =
+    let is_model_list =
         path.split('?').next().unwrap_or_default().trim_end_matches('/').ends_with("/models");
-    if parts.method != if lists { Method::GET } else { Method::POST } {
+    if parts.method != if is_model_list { Method::GET } else { Method::POST } {
         return error_reply(
             StatusCode::METHOD_NOT_ALLOWED,
             "this method is not served under this path",
@@ -66,30 +66,30 @@ async fn answer(request: Request<Incoming>) -> HttpReply {
     }
     let body = match timeout(BODY_TIMEOUT, read_body(body)).await {
         Ok(Ok(body)) => body,
-        Ok(Err(refused)) => return refused,
+        Ok(Err(reply)) => return reply,
         Err(_) => return error_reply(StatusCode::REQUEST_TIMEOUT, "the body did not come"),
     };
     let headers = text_headers(&parts.headers);
-    let ask = ScriptedRequest {
-        format: list_wire(wire, lists, &parts.headers),
+    let scripted_request = ScriptedRequest {
+        format: list_wire(format, is_model_list, &parts.headers),
         path,
         headers: &headers,
         body: &body,
     };
-    play_reply(respond(&ask)).await
+    play_reply(respond(&scripted_request)).await
 }
 
-/// Two providers list their models under one path: the header tells who asks.
+/// Two providers list models under the same path; a header distinguishes them.
 fn list_wire(
-    wire: foxwedge_core::Format,
-    lists: bool,
+    format: foxwedge_core::Format,
+    is_model_list: bool,
     headers: &HeaderMap,
 ) -> foxwedge_core::Format {
-    let anthropic = lists && headers.contains_key("anthropic-version");
-    if anthropic { foxwedge_core::Format::Anthropic } else { wire }
+    let anthropic = is_model_list && headers.contains_key("anthropic-version");
+    if anthropic { foxwedge_core::Format::Anthropic } else { format }
 }
 
-/// The headers that are text.
+/// The headers with text values.
 fn text_headers(headers: &HeaderMap) -> Vec<(&str, &str)> {
     let texts =
         headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
@@ -117,19 +117,19 @@ fn error_reply(status: StatusCode, what: &str) -> HttpReply {
     ResponseBody::reply(status, JSON, body)
 }
 
-async fn play_reply(play: ScriptedResponse) -> HttpReply {
-    let ScriptedResponse { status, headers, chunks: pieces, end } = play;
-    let mut pieces = VecDeque::from(pieces);
-    // The head is the first byte that a client sees, so it waits, too.
-    if let Some(first) = pieces.front_mut() {
+async fn play_reply(response: ScriptedResponse) -> HttpReply {
+    let ScriptedResponse { status, headers, chunks, end } = response;
+    let mut chunks = VecDeque::from(chunks);
+    // The first delay comes before the head, which is the first byte a client sees.
+    if let Some(first) = chunks.front_mut() {
         sleep(std::mem::take(&mut first.delay)).await;
     }
-    let body = match (pieces.len(), end) {
+    let body = match (chunks.len(), end) {
         (0 | 1, ResponseEnding::Complete) => {
-            ResponseBody::full(pieces.pop_front().map(|it| it.bytes).unwrap_or_default())
+            ResponseBody::full(chunks.pop_front().map(|it| it.bytes).unwrap_or_default())
         }
         (_, ResponseEnding::Complete | ResponseEnding::Cut | ResponseEnding::Hang) => {
-            ResponseBody::stream(ScriptedBody { pieces, end, timer: None, sent: false })
+            ResponseBody::stream(ScriptedBody { pieces: chunks, end, timer: None, sent: false })
         }
     };
     let mut reply = Response::new(body);
@@ -142,13 +142,13 @@ async fn play_reply(play: ScriptedResponse) -> HttpReply {
     reply
 }
 
-/// A body that is still being played.
+/// A body that is sent in timed chunks.
 struct ScriptedBody {
     pieces: VecDeque<ScriptedChunk>,
     end: ResponseEnding,
-    /// Rings when the next piece is due.
+    /// Fires when the next chunk is due.
     timer: Option<Pin<Box<Sleep>>>,
-    /// Whether everything went out before the cut.
+    /// Whether all chunks were flushed before the cut.
     sent: bool,
 }
 
@@ -160,11 +160,11 @@ impl Body for ScriptedBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, ResponseBodyError>>> {
-        let Some(next) = self.pieces.front().map(|piece| piece.delay) else {
+        let Some(delay) = self.pieces.front().map(|chunk| chunk.delay) else {
             return match self.end {
                 ResponseEnding::Complete => Poll::Ready(None),
-                // What was said before has to go out first: the writer sends it while nothing more
-                // is there.
+                // Earlier chunks must go out first: hyper flushes them while this body is
+                // pending.
                 ResponseEnding::Cut if !self.sent => {
                     self.sent = true;
                     context.waker().wake_by_ref();
@@ -173,19 +173,19 @@ impl Body for ScriptedBody {
                 ResponseEnding::Cut => {
                     Poll::Ready(Some(Err(Box::new(io::Error::other("cut on demand")))))
                 }
-                // Whoever gave up waiting closes the connection, and this body with it.
+                // The client gives up and closes the connection, which drops this body.
                 ResponseEnding::Hang => Poll::Pending,
             };
         };
-        if !next.is_zero() {
-            let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(next)));
+        if !delay.is_zero() {
+            let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(delay)));
             if timer.as_mut().poll(context).is_pending() {
                 return Poll::Pending;
             }
             self.timer = None;
         }
-        let piece = self.pieces.pop_front();
-        Poll::Ready(piece.map(|piece| Ok(Frame::data(Bytes::from(piece.bytes)))))
+        let chunk = self.pieces.pop_front();
+        Poll::Ready(chunk.map(|chunk| Ok(Frame::data(Bytes::from(chunk.bytes)))))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The gateway: the loop, the engine, and what every request goes through between them.
+//! The gateway server: connects the accept loop, the engine and the steps between them.
 
 use std::{
     future::Future,
@@ -35,16 +35,16 @@ use crate::{
     routes::{ApiRequest, AuthRequirement, GatewayRoute, HealthProbe},
 };
 
-/// Why a gateway cannot serve.
+/// Why a gateway cannot start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// The log cannot be written.
+    /// The log thread cannot be started.
     #[error("the log cannot be started")]
     Log(#[source] io::Error),
 }
 
-/// A gateway that is not serving yet.
+/// A configured gateway, before it serves.
 pub struct GatewayServer {
     config: Arc<GatewayConfig>,
     engine: GatewayEngine,
@@ -53,7 +53,7 @@ pub struct GatewayServer {
     local_sessions: Option<Arc<dyn LocalSessions>>,
 }
 
-/// What every request needs.
+/// State that all requests share.
 pub(crate) struct GatewayState {
     pub(crate) config: Arc<GatewayConfig>,
     pub(crate) engine: GatewayEngine,
@@ -63,14 +63,14 @@ pub(crate) struct GatewayState {
     meter: Metrics,
     owners: Arc<CallerLimit>,
     log: RequestLog,
-    /// True once nobody new may come in. Whoever follows a run without an end waits for it.
+    /// True once shutdown has begun. Event streams without an end watch it.
     pub(crate) draining: watch::Receiver<bool>,
 }
 
-/// Serves until `stop`; requests that are at work may finish then.
+/// Serves until `stop` completes, then lets requests in flight finish.
 ///
 /// # Errors
-/// If it cannot begin.
+/// If the server cannot start.
 pub async fn serve(
     config: Arc<GatewayConfig>,
     engine: GatewayEngine,
@@ -82,7 +82,7 @@ pub async fn serve(
 }
 
 impl GatewayServer {
-    /// A gateway over an engine.
+    /// Creates a gateway over an engine.
     pub fn new(
         config: Arc<GatewayConfig>,
         engine: GatewayEngine,
@@ -91,25 +91,25 @@ impl GatewayServer {
         GatewayServer { config, engine, store, log: None, local_sessions: None }
     }
 
-    /// What the console may look at on this machine.
+    /// Gives the console access to session files on this machine.
     #[must_use]
-    pub fn local_sessions(mut self, machine: Arc<dyn LocalSessions>) -> GatewayServer {
-        self.local_sessions = Some(machine);
+    pub fn local_sessions(mut self, sessions: Arc<dyn LocalSessions>) -> GatewayServer {
+        self.local_sessions = Some(sessions);
         self
     }
 
-    /// Lines of the log go there instead of the standard error stream.
+    /// Writes log lines to `to` instead of the standard error stream.
     #[must_use]
     pub fn log_to(mut self, to: impl Write + Send + 'static) -> GatewayServer {
         self.log = Some(Box::new(to));
         self
     }
 
-    /// Serves until `stop`; requests that are at work may finish then. When it returns, everything
-    /// that was recorded is written.
+    /// Serves until `stop` completes, then lets requests in flight finish. All recorded events are
+    /// written when it returns.
     ///
     /// # Errors
-    /// If it cannot begin.
+    /// If the server cannot start.
     pub async fn serve(
         self,
         listener: TcpListener,
@@ -146,13 +146,13 @@ impl GatewayServer {
         };
         let served = accept(listener, rules, app.meter.clone(), answer, stop).await;
         app.engine.drain().await;
-        // Nobody writes a line any more; the thread has to be waited for somewhere else.
+        // All requests are done. Joining the log thread blocks, so it runs on a blocking thread.
         let _ = tokio::task::spawn_blocking(move || writer.close()).await;
         Ok(served)
     }
 }
 
-/// Answers a request, whatever happens.
+/// Handles a request. Errors and panics become replies.
 async fn answer(
     app: Arc<GatewayState>,
     request: Request<Incoming>,
@@ -161,101 +161,101 @@ async fn answer(
     let (mut parts, body) = request.into_parts();
     let id = request_id::of(&parts.headers);
     let meter = app.meter.clone();
-    let mut work =
+    let mut context =
         RequestContext::new(app.log.clone(), meter.clone(), id.clone(), parts.method.clone());
-    work.set_user_agent(&parts.headers);
-    let wire = error::wire(parts.uri.path(), &parts.headers);
-    let place = GatewayRoute::find(&parts.method, parts.uri.path());
-    work.path = match &place {
-        Ok(GatewayRoute::Endpoint(face)) => face.path().into(),
+    context.set_user_agent(&parts.headers);
+    let format = error::wire(parts.uri.path(), &parts.headers);
+    let route = GatewayRoute::find(&parts.method, parts.uri.path());
+    context.path = match &route {
+        Ok(GatewayRoute::Endpoint(endpoint)) => endpoint.path().into(),
         Ok(_) | Err(_) => log::mask_path(parts.uri.path()).into(),
     };
-    if let Ok(GatewayRoute::Endpoint(face)) = place {
-        work.monitor = Some((app.console.monitor.clone(), face));
+    if let Ok(GatewayRoute::Endpoint(endpoint)) = route {
+        context.monitor = Some((app.console.monitor.clone(), endpoint));
     }
-    let route = place.as_ref().map_or(MetricRoute::Other, |place| place.metrics_route());
-    let need = place.as_ref().map_or(AuthRequirement::Token, |place| place.auth_requirement());
-    let door = access::check_origin(&app.config.access, &parts, peer);
-    let page = door.as_ref().ok().and_then(Clone::clone);
-    let handled = match door {
-        // On the heap: the server moves what it waits for, and that should be small.
+    let metric_route = route.as_ref().map_or(MetricRoute::Other, |route| route.metrics_route());
+    let auth = route.as_ref().map_or(AuthRequirement::Token, |route| route.auth_requirement());
+    let origin_check = access::check_origin(&app.config.access, &parts, peer);
+    let allowed_origin = origin_check.as_ref().ok().and_then(Clone::clone);
+    let handled = match origin_check {
+        // Boxed, because hyper moves this future and it should be small.
         Ok(_) => {
-            catch_panic(Box::pin(handle(&app, place, &mut parts, body, peer, &mut work))).await
+            catch_panic(Box::pin(handle(&app, route, &mut parts, body, peer, &mut context))).await
         }
-        Err(fault) => Ok(Err(fault)),
+        Err(error) => Ok(Err(error)),
     };
     let mut reply = match handled {
         Ok(Ok(reply)) => reply,
-        Ok(Err(fault)) => {
-            work.summary.error_code = work.summary.error_code.or(Some(fault.code));
-            error::reply(&fault, wire, &id)
+        Ok(Err(error)) => {
+            context.summary.error_code = context.summary.error_code.or(Some(error.code));
+            error::reply(&error, format, &id)
         }
         Err(_) => {
-            let fault = error::internal_error();
-            work.summary.error_code = Some(fault.code);
-            error::reply(&fault, wire, &id)
+            let error = error::internal_error();
+            context.summary.error_code = Some(error.code);
+            error::reply(&error, format, &id)
         }
     };
-    add_headers(reply.headers_mut(), &id, page, need);
-    work.start_reply(reply.status(), route);
-    meter.count_request(route, work.summary.action);
-    meter.count_bytes(metrics::ByteDirection::In, work.bytes_in);
+    add_headers(reply.headers_mut(), &id, allowed_origin, auth);
+    context.start_reply(reply.status(), metric_route);
+    meter.count_request(metric_route, context.summary.action);
+    meter.count_bytes(metrics::ByteDirection::In, context.bytes_in);
     let (parts, body) = reply.into_parts();
-    let body = TrackedBody::new(body, work, &parts.headers);
+    let body = TrackedBody::new(body, context, &parts.headers);
     Response::from_parts(parts, body)
 }
 
 async fn handle(
     app: &GatewayState,
-    place: Result<GatewayRoute, ApiError>,
+    route: Result<GatewayRoute, ApiError>,
     parts: &mut Parts,
     body: Incoming,
     peer: ConnectionAddresses,
-    work: &mut RequestContext,
+    context: &mut RequestContext,
 ) -> Result<HttpReply, ApiError> {
     request_body::check_transfer_encoding(&parts.headers)?;
-    // Whoever has no token does not learn which paths there are.
-    let need = place.as_ref().map_or(AuthRequirement::Token, |place| place.auth_requirement());
-    let visitor = match need {
+    // A client without a token must not learn which paths exist.
+    let auth = route.as_ref().map_or(AuthRequirement::Token, |route| route.auth_requirement());
+    let principal = match auth {
         AuthRequirement::Public => None,
         AuthRequirement::Token => {
             Some(access::authenticate(&app.config.access, &mut parts.headers)?)
         }
     };
     access::reject_upstream_headers(&parts.headers)?;
-    let place = place?;
-    let wire = error::wire(parts.uri.path(), &parts.headers);
-    if let Some(visitor) = &visitor {
-        let owner = &visitor.caller.owner;
-        work.owner = Some(owner.clone());
-        work.permit = Some(app.owners.acquire(owner).ok_or_else(error::too_many_requests)?);
+    let route = route?;
+    let format = error::wire(parts.uri.path(), &parts.headers);
+    if let Some(principal) = &principal {
+        let owner = &principal.caller.owner;
+        context.owner = Some(owner.clone());
+        context.permit = Some(app.owners.acquire(owner).ok_or_else(error::too_many_requests)?);
     }
-    match (place, visitor) {
-        (GatewayRoute::Endpoint(face), Some(visitor)) => {
-            let body = read_body(app, &parts.headers, body, work).await?;
-            Ok(forward_to_engine(app, face, &mut parts.headers, body, visitor, work).await)
+    match (route, principal) {
+        (GatewayRoute::Endpoint(endpoint), Some(principal)) => {
+            let body = read_body(app, &parts.headers, body, context).await?;
+            Ok(forward_to_engine(app, endpoint, &mut parts.headers, body, principal, context).await)
         }
-        (GatewayRoute::Models, Some(_)) => models::reply(&app.config, parts.uri.path(), wire),
-        (GatewayRoute::Api | GatewayRoute::Console, Some(visitor)) => {
-            let body = read_body(app, &parts.headers, body, work).await?;
-            let call = ApiRequest {
+        (GatewayRoute::Models, Some(_)) => models::reply(&app.config, parts.uri.path(), format),
+        (GatewayRoute::Api | GatewayRoute::Console, Some(principal)) => {
+            let body = read_body(app, &parts.headers, body, context).await?;
+            let request = ApiRequest {
                 method: &parts.method,
                 path: parts.uri.path(),
                 query: parts.uri.query(),
                 headers: &parts.headers,
-                principal: &visitor,
+                principal: &principal,
                 body,
-                id: &work.id,
+                id: &context.id,
                 peer,
             };
-            let reply = match place {
-                GatewayRoute::Console => console::route(app, call).await,
-                _ => api::route(app, call).await,
+            let reply = match route {
+                GatewayRoute::Console => console::route(app, request).await,
+                _ => api::route(app, request).await,
             };
             reply.ok_or_else(error::not_found)
         }
         (GatewayRoute::Metrics, Some(_)) => Ok(metrics(app)),
-        (GatewayRoute::Health(health), _) => Ok(probe(app, health)),
+        (GatewayRoute::Health(probe_kind), _) => Ok(probe(app, probe_kind)),
         (GatewayRoute::OpenApi, _) => Ok(ResponseBody::reply(StatusCode::OK, JSON, api::openapi())),
         (GatewayRoute::Page, _) => Ok(console::asset_reply(parts.uri.path(), &parts.headers)
             .unwrap_or_else(landing_page::reply)),
@@ -275,45 +275,45 @@ async fn read_body(
     app: &GatewayState,
     headers: &HeaderMap,
     body: Incoming,
-    work: &mut RequestContext,
+    context: &mut RequestContext,
 ) -> Result<Bytes, ApiError> {
     let body =
         request_body::read_body(headers, body, &app.config.limits, app.config.times.body).await?;
-    work.bytes_in = body.len();
+    context.bytes_in = body.len();
     Ok(body)
 }
 
 async fn forward_to_engine(
     app: &GatewayState,
-    face: GatewayEndpoint,
+    endpoint: GatewayEndpoint,
     headers: &mut HeaderMap,
     body: Bytes,
-    visitor: Principal,
-    work: &mut RequestContext,
+    principal: Principal,
+    context: &mut RequestContext,
 ) -> HttpReply {
     let headers = std::mem::take(headers);
-    let asked = GatewayRequest {
-        endpoint: face,
+    let request = GatewayRequest {
+        endpoint,
         headers,
         body,
-        caller: visitor.caller,
-        id: work.id.clone(),
+        caller: principal.caller,
+        id: context.id.clone(),
     };
-    let answered = app.engine.handle(asked).await;
-    work.summary = answered.summary;
-    let mut reply = Response::new(ResponseBody::from(answered.body));
-    *reply.status_mut() = answered.status;
-    *reply.headers_mut() = answered.headers;
+    let response = app.engine.handle(request).await;
+    context.summary = response.summary;
+    let mut reply = Response::new(ResponseBody::from(response.body));
+    *reply.status_mut() = response.status;
+    *reply.headers_mut() = response.headers;
     reply
 }
 
 fn metrics(app: &GatewayState) -> HttpReply {
-    const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ResponseBody::reply(StatusCode::OK, KIND, app.engine.metrics().render())
+    const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ResponseBody::reply(StatusCode::OK, CONTENT_TYPE, app.engine.metrics().render())
 }
 
-fn probe(app: &GatewayState, health: HealthProbe) -> HttpReply {
-    match (health, *app.draining.borrow()) {
+fn probe(app: &GatewayState, probe: HealthProbe) -> HttpReply {
+    match (probe, *app.draining.borrow()) {
         (HealthProbe::Live, _) | (HealthProbe::Ready, false) => {
             ResponseBody::reply(StatusCode::OK, JSON, health_json(app))
         }
@@ -323,11 +323,11 @@ fn probe(app: &GatewayState, health: HealthProbe) -> HttpReply {
     }
 }
 
-/// That all is well; and how many agents live here, where there may be any.
+/// The status; with agent counts if an agent upstream is configured.
 fn health_json(app: &GatewayState) -> String {
-    let lives =
+    let is_agent =
         |upstream: &Arc<UpstreamConfig>| matches!(upstream.transport, UpstreamTransport::Agent(_));
-    if !app.config.upstreams.iter().any(lives) {
+    if !app.config.upstreams.iter().any(is_agent) {
         return r#"{"status":"ok"}"#.to_owned();
     }
     let counts = app.engine.agent_counts();
@@ -340,7 +340,7 @@ fn health_json(app: &GatewayState) -> String {
     json!({ "status": "ok", "agents": agents }).to_string()
 }
 
-/// A page of a listed origin may ask in every way that there is. Pages of others do not get here.
+/// Allows every method and header. Requests from other origins are rejected before this.
 fn preflight(headers: &HeaderMap) -> HttpReply {
     let mut reply = Response::new(ResponseBody::full(""));
     *reply.status_mut() = StatusCode::NO_CONTENT;
@@ -350,19 +350,19 @@ fn preflight(headers: &HeaderMap) -> HttpReply {
     if headers.contains_key(header::ORIGIN) {
         out.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
         out.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
-        if let Some(wanted) = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
-            out.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
+        if let Some(requested) = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
+            out.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, requested.clone());
         }
     }
     reply
 }
 
-/// What every reply carries.
+/// Adds the headers that every reply has.
 fn add_headers(
     headers: &mut HeaderMap,
     id: &str,
-    page: Option<HeaderValue>,
-    need: AuthRequirement,
+    allowed_origin: Option<HeaderValue>,
+    auth: AuthRequirement,
 ) {
     const EXPOSED: &str = "x-request-id, x-foxwedge-findings, x-foxwedge-action, \
                            x-foxwedge-session, x-foxwedge-match, x-should-retry, retry-after";
@@ -370,15 +370,15 @@ fn add_headers(
         headers.insert(HeaderName::from_static(request_id::NAME), id);
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    match need {
-        // What a token opened is for its owner, and stays in nobody's cache.
+    match auth {
+        // A reply to an authenticated request must not be cached.
         AuthRequirement::Token => {
-            let kept = headers.entry(header::CACHE_CONTROL);
-            kept.or_insert(HeaderValue::from_static("no-store"));
+            let cache_control = headers.entry(header::CACHE_CONTROL);
+            cache_control.or_insert(HeaderValue::from_static("no-store"));
         }
         AuthRequirement::Public => {}
     }
-    if let Some(origin) = page {
+    if let Some(origin) = allowed_origin {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
         headers.insert(header::VARY, HeaderValue::from_static("origin"));

@@ -1,4 +1,4 @@
-//! What has to be done about an event, and what a person gets to see of it.
+//! The effects of an event: what the caller must do, and what a user interface shows.
 
 use crate::{
     ActivityCard, ApprovalRequest, ApprovalVerdict, RawJson, RunEnd, RunEvent, RunProblem,
@@ -6,79 +6,79 @@ use crate::{
     ToolsAvailable,
 };
 
-/// What has to be done. In this order, and by whoever called `step`.
+/// An effect for the caller of `step` to carry out, in the order returned.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RunEffect {
-    /// The event belongs to its run's log, in this place. Store it, then show it.
+    /// Appends the event to the log of its run, at its sequence number. Store it, then show it.
     Emit(RunEvent),
-    /// What a user interface shows changes.
+    /// A change in what a user interface shows.
     Show {
         /// The run.
         run: SharedId,
-        /// What changes.
+        /// The change.
         change: UiChange,
     },
-    /// Whoever waits for a person gets this.
+    /// Resolves a request that a tool call waits for.
     Resolve {
         /// The run.
         run: SharedId,
-        /// The call that asked.
+        /// The call that made the request.
         tool: ToolRef,
-        /// The request, as whoever asked named it.
+        /// The id of the request, as the source named it.
         id: SharedId,
-        /// What it gets.
+        /// The resolution to pass on.
         resolution: ApprovalResolution,
     },
-    /// This call should stop working.
+    /// Asks the caller to stop this call.
     CancelTool {
         /// The run.
         run: SharedId,
         /// The call.
         tool: ToolRef,
     },
-    /// The run is over. Once for every run; the store decides who may say so.
+    /// The run ended. Emitted once per run; the store decides which process may announce it.
     Announce {
         /// The run.
         run: SharedId,
-        /// How it ended: outcome, text, problem and usage are all decided.
+        /// The end: outcome, text, error and usage are final.
         ended: RunEnd,
-        /// In numbers.
+        /// Counts of its calls by status.
         summary: RunSummary,
     },
-    /// Read on what the run's source still says, and throw it away, but not for ever.
+    /// Keep reading from the run's source and discard what arrives, until a time limit.
     Drain {
         /// The run.
         run: SharedId,
-        /// When to give up, on the machine's clock.
+        /// When to stop reading, on the caller's clock.
         until: u64,
     },
-    /// Something an operator may want to know.
+    /// A warning for the operator.
     Warn(RunWarning),
 }
 
-/// A call, by the id it has in this run and by its turn.
+/// A call, identified by its id in this run and its turn.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ToolRef {
-    /// Its id; `local-<run>-<n>` if its source gave none.
+    /// Its id; `local-<run>-<n>` if the source gave none.
     pub call: SharedId,
     /// Its turn; 0 before the first.
     pub turn: u32,
 }
 
-/// What a person decided, or that nobody will.
+/// A person's decision, or the fact that none will come.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ApprovalResolution {
-    /// Somebody decided.
+    /// A person decided.
     Replied(ApprovalVerdict, Option<RawJson>),
-    /// The run or the call ended first.
+    /// The run or the call ended before a decision.
     Cancelled,
 }
 
-/// What a user interface shows. Well formed whatever came in: a part is opened once, before
-/// anything is said about it, and everything is closed before the end.
+/// A change in what a user interface shows. Always well formed, whatever events arrive: a part is
+/// opened once, before any change to it, and everything is closed before the end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum UiChange {
-    /// The run began.
+    /// The run started.
     RunStarted {
         /// Its number in the session.
         epoch: u64,
@@ -87,188 +87,189 @@ pub enum UiChange {
         /// What is known about it.
         started: RunStart,
     },
-    /// A step began: the model speaks anew. One is open at a time.
+    /// A step started: the model begins a new message. One step is open at a time.
     StepStarted {
         /// Its number.
         turn: u32,
     },
-    /// The step is over.
+    /// The step ended.
     StepEnded {
         /// Its number.
         turn: u32,
     },
-    /// A text begins. One text or thought of the run itself is open at a time.
+    /// A text starts. Only one text or thought of the run itself is open at a time.
     TextOpened(UiPart),
-    /// The text goes on.
+    /// A delta of the text.
     TextDelta(UiPart, String),
-    /// The text is over.
+    /// The text is complete.
     TextClosed(UiPart),
-    /// A thought begins.
+    /// A thought starts.
     ThoughtOpened(UiPart),
-    /// The thought goes on.
+    /// A delta of the thought.
     ThoughtDelta(UiPart, String),
-    /// The thought is over.
+    /// The thought is complete.
     ThoughtClosed(UiPart),
-    /// A call begins.
+    /// A call starts.
     ToolOpened {
-        /// Which.
+        /// The call.
         tool: ToolRef,
-        /// Its name; `unknown` if an answer came and never the call.
+        /// The name of the tool; `unknown` if a tool result came but never the call.
         name: SharedId,
-        /// The call whose sub-agent makes it.
+        /// The call whose sub-agent made it.
         parent: Option<SharedId>,
-        /// What a person may read about it.
+        /// A title to show to a person.
         title: Option<String>,
     },
-    /// A piece of its arguments.
+    /// A delta of its arguments.
     ToolArguments {
-        /// Which.
+        /// The call.
         tool: ToolRef,
         /// JSON text that continues what came before.
         delta: String,
     },
-    /// Its arguments are complete. Once, and before it is settled, unless it was cut off.
+    /// Its arguments are complete. Sent once, before `ToolSettled`, unless the call was cut off.
     ToolReady {
-        /// Which.
+        /// The call.
         tool: ToolRef,
-        /// All of them.
+        /// The complete arguments.
         input: RawJson,
     },
-    /// Its status changed, and is not final yet.
+    /// Its status changed to one that is not final.
     ToolStatus {
-        /// Which.
+        /// The call.
         tool: ToolRef,
-        /// The new one.
+        /// The new status.
         status: ToolStatus,
     },
-    /// What it shows while it works.
+    /// Output of a running call.
     ToolProgress {
-        /// Which.
+        /// The call.
         tool: ToolRef,
-        /// What it shows.
+        /// The output.
         content: RawJson,
     },
-    /// A person is asked.
+    /// A person must decide something.
     ApprovalRequested {
-        /// Which.
+        /// The call.
         tool: ToolRef,
-        /// What.
+        /// The request.
         request: ApprovalRequest,
     },
-    /// The question is settled, by a person or by the end.
+    /// The request is closed, by a person or by the end of the run.
     ApprovalClosed {
-        /// Which.
+        /// The call.
         tool: ToolRef,
-        /// The request's id.
+        /// The id of the request.
         id: SharedId,
-        /// How.
+        /// The decision.
         verdict: ApprovalVerdict,
     },
-    /// It came to its end. Once for every call that was opened.
+    /// The call ended. Sent once for every call that was opened.
     ToolSettled {
-        /// Which.
+        /// The call.
         tool: ToolRef,
-        /// How.
+        /// The final status.
         status: ToolStatus,
-        /// Why, where the status does not say it.
+        /// The reason, where the status alone does not give it.
         reason: Option<ToolStatusReason>,
-        /// What it said, or the words that stand for it.
+        /// The content of its result, or a placeholder.
         content: RawJson,
     },
-    /// It turned out to have ended otherwise: it was denied, or handed over to a person. Only
-    /// behind its `ToolSettled`, and only from `Failed` or `Interrupted` to `Denied` to `HandedOver`.
+    /// The call turned out to have ended with another status: it was denied, or handed over to a
+    /// person. Sent only after its `ToolSettled`, and only from `Failed` or `Interrupted` to
+    /// `Denied` to `HandedOver`.
     ToolCorrected {
-        /// Which.
+        /// The call.
         tool: ToolRef,
-        /// How it ended.
+        /// The corrected status.
         status: ToolStatus,
-        /// Why, where the status does not say it.
+        /// The reason, where the status alone does not give it.
         reason: Option<ToolStatusReason>,
-        /// What it said, or the words that stand for it.
+        /// The content of its result, or a placeholder.
         content: RawJson,
     },
     /// The tools that the agent has.
     ToolsAvailable(ToolsAvailable),
-    /// The tasks, all of them.
+    /// The complete task list.
     Tasks(Vec<TaskItem>),
-    /// What it cost so far.
+    /// Token usage so far.
     Usage(RunUsage),
     /// A card.
     Activity(ActivityCard),
-    /// Something went wrong, and the run goes on.
+    /// An error that does not end the run.
     Problem(RunProblem),
-    /// The run is over. The last change of every run.
+    /// The run ended. The last change of every run.
     RunEnded {
-        /// How.
+        /// How it ended.
         ended: RunEnd,
-        /// In numbers.
+        /// Counts of its calls by status.
         summary: RunSummary,
         /// When.
         at: Option<u64>,
     },
 }
 
-/// A text or a thought: the id it is shown under, and whose it is.
+/// A text or a thought: its id in the user interface, and the call it belongs to.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct UiPart {
     /// Unique in the run.
     pub id: SharedId,
-    /// The call whose sub-agent says it.
+    /// The call whose sub-agent wrote it.
     pub parent: Option<SharedId>,
 }
 
-/// Something an operator may want to know. The run it happened in, and what.
+/// A warning for the operator.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RunWarning {
-    /// Events whose run never began were dropped; told once for a run.
+    /// Events were dropped because their run never started. Sent once per run.
     NeverStarted {
         /// The run.
         run: SharedId,
-        /// How many.
+        /// The number of events.
         events: usize,
     },
-    /// A run was refused.
+    /// A run was rejected.
     Refused {
         /// The run.
         run: SharedId,
         /// Why.
         refusal: RunRefusal,
     },
-    /// Places in a run's log that nobody sent in time; the run goes on without them.
+    /// Sequence numbers of a run's log did not arrive in time; the run continues without them.
     Missing {
         /// The run.
         run: SharedId,
-        /// The first.
+        /// The first missing number.
         from: u64,
-        /// The last.
+        /// The last missing number.
         to: u64,
     },
-    /// A word for a status or an outcome, or a kind of event, that we do not know.
+    /// A status, an outcome or a type of event that we do not know.
     UnknownWord {
         /// The run.
         run: SharedId,
-        /// The word.
+        /// The unknown value.
         word: String,
     },
-    /// An answer whose call never came, at the end of the run.
+    /// The run ended with a tool result whose call never came.
     NeverCalled {
         /// The run.
         run: SharedId,
         /// The call.
         tool: ToolRef,
     },
-    /// More waits than may: the oldest events are dropped.
+    /// Too many events are waiting; the oldest are dropped.
     TooManyWaiting {
         /// The run.
         run: SharedId,
     },
 }
 
-/// Why a run does not begin.
+/// Why a run was not started.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RunRefusal {
-    /// A newer one has begun.
+    /// A newer run has started.
     OlderEpoch,
-    /// Another run has its number.
+    /// Another run has the same number.
     EpochTaken,
 }

@@ -1,12 +1,12 @@
-//! Runs in the words of user interfaces.
+//! Encodes runs in the formats of user interfaces.
 //!
-//! An [`Encoder`] turns the effects of one run into frames: AG-UI events, chunks of the AI SDK,
-//! JSON-RPC messages of ACP, or our own events as JSON. Official clients must take every one of
-//! them, whatever was pushed: what is open is closed before the end, in the order that the standard
-//! needs, and nothing comes after the end. `docs/runs/formats.md` says what becomes what.
+//! A [`RunEncoder`] turns the effects of one run into frames: AG-UI events, chunks of the AI SDK,
+//! JSON-RPC messages of ACP, or our own events as JSON. Official clients must accept every frame,
+//! whatever changes arrive: open items are closed before the end, in the order that the format
+//! requires, and nothing follows the end. `docs/runs/formats.md` lists how changes map to frames.
 //!
-//! Frames are computed from the effects alone. Whoever lost the connection names the last
-//! [`FrameId`] it saw, and gets the frames behind it by encoding the run's log again.
+//! Frames depend on the effects alone. A client that lost its connection sends the last [`FrameId`]
+//! it received. Encoding the run's log again gives the frames after it.
 
 mod json;
 mod unique_names;
@@ -25,7 +25,7 @@ pub use frame::{FrameId, FrameIdError, UiFrame};
 
 use tracker::{ChangeTracker, OpenRequestPolicy};
 
-/// A standard that user interfaces speak.
+/// A format for user interfaces.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum UiFormat {
     /// AG-UI events.
@@ -34,7 +34,7 @@ pub enum UiFormat {
     AiSdk,
     /// Session updates of the Agent Client Protocol.
     Acp,
-    /// Our own events, one in a line.
+    /// Our own events, one per line.
     Jsonl,
 }
 
@@ -43,7 +43,7 @@ impl UiFormat {
     pub const ALL: [UiFormat; 4] =
         [UiFormat::AgUi, UiFormat::AiSdk, UiFormat::Acp, UiFormat::Jsonl];
 
-    /// The word that users say.
+    /// The name that users write.
     pub fn name(self) -> &'static str {
         match self {
             UiFormat::AgUi => "agui",
@@ -53,7 +53,7 @@ impl UiFormat {
         }
     }
 
-    /// The format of a word.
+    /// Parses a format name.
     pub fn from_name(name: &str) -> Option<UiFormat> {
         Some(match name {
             "agui" | "ag-ui" => UiFormat::AgUi,
@@ -65,50 +65,50 @@ impl UiFormat {
     }
 }
 
-/// Which AG-UI.
+/// The revision of AG-UI.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum AgUiRevision {
-    /// What clients of 0.0.x read, and newer ones as well.
+    /// Clients of 0.0.x and newer can read it.
     #[default]
     V0,
-    /// What only clients of 1.0 read: cancelled runs and sub-agents have words of their own.
+    /// Only clients of 1.0 can read it. It has events for cancelled runs and for sub-agents.
     V1,
 }
 
-/// Which Agent Client Protocol.
+/// The revision of the Agent Client Protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum AcpRevision {
-    /// Version 1: the answer to the prompt is the end of the run.
+    /// Version 1: the response to the prompt ends the run.
     #[default]
     V1,
-    /// The draft of version 2: the end is an update like any other.
+    /// The draft of version 2: a session update ends the run.
     V2,
 }
 
-/// What an encoder has to know beside the effects.
+/// What an encoder needs besides the effects.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct EncoderOptions {
-    /// The session, as clients know it.
+    /// The session id that clients use.
     pub session: SharedId,
-    /// The run; if none is named, the first one that comes.
+    /// The run to encode. `None`: the first run that appears.
     pub run: Option<SharedId>,
-    /// Which AG-UI.
+    /// The revision of AG-UI.
     pub agui: AgUiRevision,
-    /// Which Agent Client Protocol.
+    /// The revision of the Agent Client Protocol.
     pub acp: AcpRevision,
-    /// The id of the `session/prompt` that the run answers: a JSON string or a whole number. If
-    /// none is given, the id of the run.
+    /// The id of the `session/prompt` request that the run responds to: a JSON string or an
+    /// integer. `None`: the id of the run.
     pub prompt: Option<RawJson>,
 }
 
 impl EncoderOptions {
-    /// For a session, with the defaults of everything else.
+    /// Creates options for a session, with defaults for everything else.
     pub fn new(session: &SharedId) -> EncoderOptions {
         EncoderOptions { session: session.clone(), ..EncoderOptions::default() }
     }
 }
 
-/// How a response in a format is labelled.
+/// The content type of a response in a format.
 pub fn content_type(format: UiFormat) -> &'static str {
     match format {
         UiFormat::AgUi | UiFormat::AiSdk | UiFormat::Acp => "text/event-stream",
@@ -116,7 +116,7 @@ pub fn content_type(format: UiFormat) -> &'static str {
     }
 }
 
-/// The headers of a response in a format, the content type among them.
+/// The headers of a response in a format, including the content type.
 pub fn headers(format: UiFormat) -> &'static [(&'static str, &'static str)] {
     match format {
         UiFormat::AgUi | UiFormat::Acp => &[
@@ -139,17 +139,17 @@ pub fn headers(format: UiFormat) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// Turns the effects of one run into frames.
+/// Encodes the effects of one run as frames.
 pub struct RunEncoder {
     format: UiFormat,
     options: EncoderOptions,
-    /// Known since the first effect.
+    /// Set by the first effect.
     state: Option<EncoderState>,
     id: FrameId,
     is_done: bool,
 }
 
-/// What speaks for one run.
+/// The encoder of one run and what it tracks.
 struct EncoderState {
     run: SharedId,
     tracker: ChangeTracker,
@@ -164,46 +164,46 @@ enum UiEncoder {
 }
 
 impl RunEncoder {
-    /// An encoder that has seen nothing yet.
+    /// Creates an encoder.
     pub fn new(format: UiFormat, options: EncoderOptions) -> RunEncoder {
         let id = FrameId { seq: 0, part: 0 };
         RunEncoder { format, options, state: None, id, is_done: false }
     }
 
-    /// Takes an effect, and adds the frames it comes to. Those of other runs are not ours.
+    /// Encodes an effect and appends its frames. Effects of other runs are ignored.
     pub fn push(&mut self, effect: &RunEffect, out: &mut Vec<UiFrame>) {
         match effect {
             RunEffect::Emit(event) => {
                 let (format, id) = (self.format, &mut self.id);
-                let speaker = encoder_state(&mut self.state, format, &self.options, &event.run);
-                if speaker.run != event.run {
+                let state = encoder_state(&mut self.state, format, &self.options, &event.run);
+                if state.run != event.run {
                     return;
                 }
                 if let Some(seq) = event.seq {
                     *id = FrameId { seq, part: 0 };
                 }
-                match &speaker.encoder {
+                match &state.encoder {
                     UiEncoder::Jsonl => FrameSink { id, out }.push_frame(wire::write(event)),
                     UiEncoder::AgUi(_) | UiEncoder::AiSdk(_) | UiEncoder::Acp(_) => {}
                 }
             }
             RunEffect::Show { run, change } => {
                 let (format, id) = (self.format, &mut self.id);
-                let speaker = encoder_state(&mut self.state, format, &self.options, run);
-                if speaker.run != *run {
+                let state = encoder_state(&mut self.state, format, &self.options, run);
+                if state.run != *run {
                     return;
                 }
                 let sink = &mut FrameSink { id, out };
-                let EncoderState { tracker, encoder: voice, .. } = speaker;
-                match voice {
-                    UiEncoder::AgUi(voice) => {
-                        tracker.apply(change, &mut |told| voice.encode(told, sink))
+                let EncoderState { tracker, encoder, .. } = state;
+                match encoder {
+                    UiEncoder::AgUi(encoder) => {
+                        tracker.apply(change, &mut |tracked| encoder.encode(tracked, sink))
                     }
-                    UiEncoder::AiSdk(voice) => {
-                        tracker.apply(change, &mut |told| voice.encode(told, sink))
+                    UiEncoder::AiSdk(encoder) => {
+                        tracker.apply(change, &mut |tracked| encoder.encode(tracked, sink))
                     }
-                    UiEncoder::Acp(voice) => {
-                        tracker.apply(change, &mut |told| voice.encode(told, sink))
+                    UiEncoder::Acp(encoder) => {
+                        tracker.apply(change, &mut |tracked| encoder.encode(tracked, sink))
                     }
                     UiEncoder::Jsonl => {}
                 }
@@ -216,9 +216,9 @@ impl RunEncoder {
         }
     }
 
-    /// Adds what a stream ends with after the end of its run. A run that is not over adds nothing.
+    /// Appends the frames that follow the end of the run. Does nothing while the run is open.
     pub fn finish(&mut self, out: &mut Vec<UiFrame>) {
-        let is_over = self.state.as_ref().is_some_and(|speaker| speaker.tracker.is_over());
+        let is_over = self.state.as_ref().is_some_and(|state| state.tracker.is_over());
         if is_over && self.format == UiFormat::AiSdk && !self.is_done {
             self.is_done = true;
             FrameSink { id: &mut self.id, out }.push_frame("[DONE]".to_owned());
@@ -227,14 +227,14 @@ impl RunEncoder {
 }
 
 fn encoder_state<'a>(
-    place: &'a mut Option<EncoderState>,
+    state: &'a mut Option<EncoderState>,
     format: UiFormat,
     options: &EncoderOptions,
-    seen: &SharedId,
+    first_run: &SharedId,
 ) -> &'a mut EncoderState {
-    place.get_or_insert_with(|| {
-        let run = options.run.as_ref().unwrap_or(seen);
-        let (voice, waiting) = match format {
+    state.get_or_insert_with(|| {
+        let run = options.run.as_ref().unwrap_or(first_run);
+        let (encoder, open_requests) = match format {
             UiFormat::AgUi => {
                 (UiEncoder::AgUi(agui::AgUiEncoder::new(run, options)), OpenRequestPolicy::KeepOpen)
             }
@@ -247,11 +247,11 @@ fn encoder_state<'a>(
             }
             UiFormat::Jsonl => (UiEncoder::Jsonl, OpenRequestPolicy::Close),
         };
-        EncoderState { run: run.clone(), tracker: ChangeTracker::new(run, waiting), encoder: voice }
+        EncoderState { run: run.clone(), tracker: ChangeTracker::new(run, open_requests), encoder }
     })
 }
 
-/// Numbers frames.
+/// Appends frames and numbers them.
 struct FrameSink<'a> {
     id: &'a mut FrameId,
     out: &'a mut Vec<UiFrame>,

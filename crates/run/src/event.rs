@@ -1,97 +1,97 @@
-//! What happens in a run, in the words of no agent in particular.
+//! Run events, independent of any agent.
 //!
-//! `wire` spells events as JSON and reads them; `follow` makes them out of the streams of agents.
+//! `wire` encodes events as JSON and parses them. `follow` creates events from agent streams.
 
 use crate::{Outcome, RawJson, SharedId, ToolStatus, ToolStatusReason};
 
-/// Something that happened in a run.
+/// One event of a run.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct RunEvent {
     /// The run it belongs to.
     pub run: SharedId,
-    /// The run's number in its session: a later run has a higher one. Whoever does not know it
-    /// leaves it out.
+    /// The number of the run in its session; a later run has a higher one. `None` if the source
+    /// does not know it.
     pub epoch: Option<u64>,
-    /// Its place in the run, from 1 on (the start has 1). With it the order in which events
-    /// arrive means nothing; without it the order of arrival is the truth.
+    /// The sequence number in the run, from 1 (the start event has 1). Events with sequence numbers
+    /// may arrive in any order. Without them the order of arrival counts.
     pub seq: Option<u64>,
-    /// When it happened, in milliseconds since 1970, if its source says so.
+    /// When it happened, in milliseconds since 1970, if the source provides a time.
     pub at: Option<u64>,
-    /// A word in it that its reader did not know, for the operator.
+    /// A value in the event that the parser did not recognize, for the operator.
     pub unknown_word: Option<SharedId>,
     /// What happened.
     pub body: EventPayload,
 }
 
 impl RunEvent {
-    /// An event as a source tells it: no place yet, no time.
+    /// Creates an event without sequence number and time, as sources emit it.
     pub fn new(run: &SharedId, body: EventPayload) -> RunEvent {
         RunEvent { run: run.clone(), epoch: None, seq: None, at: None, unknown_word: None, body }
     }
 }
 
-/// What happened.
+/// The content of an event.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum EventPayload {
-    /// The run began: `run-started`.
+    /// The run started: `run-started`.
     Started(RunStart),
-    /// Which tools the agent has: `tools-available`.
+    /// The tools that the agent has: `tools-available`.
     ToolsAvailable(ToolsAvailable),
-    /// A new message of the model, which has its own calls: `turn-started`.
+    /// A new assistant message, with its own calls, started: `turn-started`.
     TurnStarted(TurnStart),
-    /// The model said something: `text`.
+    /// Text of the model: `text`.
     Text(TextUpdate),
-    /// The model thought something: `thought`.
+    /// Reasoning of the model: `thought`.
     Thought(TextUpdate),
-    /// The model calls a tool: `tool-call`. Comes once or more, with what is known by then.
+    /// The model calls a tool: `tool-call`. Sent once or more, with what is known at that point.
     ToolCall(ToolCallUpdate),
-    /// A piece of a call's arguments: `tool-arguments`.
+    /// A delta of the arguments of a call: `tool-arguments`.
     ToolArguments {
         /// The call.
         call: CallRef,
         /// JSON text that continues what came before.
         delta: String,
     },
-    /// What a tool shows while it works: `tool-progress`.
+    /// Output of a tool that is still running: `tool-progress`.
     ToolProgress {
         /// The call.
         call: CallRef,
-        /// What it shows.
+        /// The output.
         content: RawJson,
     },
-    /// What a tool answered: `tool-result`.
+    /// The result of a tool call: `tool-result`.
     ToolResult(ToolResult),
-    /// Somebody called off this one call: `tool-cancelled`.
+    /// One call was cancelled: `tool-cancelled`.
     ToolCancelled {
         /// The call.
         call: CallRef,
     },
-    /// A person has to allow a call or answer a question: `approval-asked`, `question-asked`.
+    /// A person must approve a call or answer a question: `approval-asked`, `question-asked`.
     ApprovalRequested(ApprovalRequest),
-    /// Somebody did: `approval-answered`, `question-answered`.
+    /// A person replied: `approval-answered`, `question-answered`.
     ApprovalReplied(ApprovalReply),
-    /// The list of tasks, whole: `tasks`.
+    /// The complete task list: `tasks`.
     Tasks(Vec<TaskItem>),
-    /// What it cost so far: `usage`.
+    /// Token usage so far: `usage`.
     Usage(RunUsage),
-    /// Something worth a card beside the conversation: `activity`.
+    /// Something to show as a card beside the conversation: `activity`.
     Activity(ActivityCard),
-    /// Something went wrong: `error`. A fatal one ends the run.
+    /// An error: `error`. A fatal error ends the run.
     Problem(RunProblem),
-    /// Somebody wants it to stop: `stop`.
+    /// A request to stop the run: `stop`.
     Stop(StopRequest),
-    /// Nothing came for too long: `timed-out`. With a call, only that call.
+    /// No event arrived for too long: `timed-out`. With a call, only that call timed out.
     TimedOut {
-        /// The call, if it is one.
+        /// The call; `None` if the run timed out.
         call: Option<CallRef>,
     },
-    /// The run came to its end: `run-ended`.
+    /// The run ended: `run-ended`.
     Ended(RunEnd),
-    /// A kind of event that we do not know. It keeps its place and changes nothing.
+    /// An event of an unknown type. It keeps its sequence number and changes nothing.
     Unknown {
-        /// What it calls itself.
+        /// The `type` it has.
         kind: String,
-        /// All of it.
+        /// The whole event.
         raw: RawJson,
     },
 }
@@ -99,7 +99,7 @@ pub enum EventPayload {
 /// The start of a run.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct RunStart {
-    /// The session it belongs to, if the source says so.
+    /// The session it belongs to, if the source provides it.
     pub session: Option<SharedId>,
     /// The run that started it.
     pub parent: Option<SharedId>,
@@ -109,41 +109,41 @@ pub struct RunStart {
     pub model: Option<SharedId>,
 }
 
-/// The tools of an agent. A list with a lower version than the last one is late.
+/// The tools of an agent. A list with a lower version than the last one is outdated.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct ToolsAvailable {
-    /// Which list it is.
+    /// The version of the list.
     pub version: Option<u64>,
-    /// Whether more are to come.
+    /// Whether the list is final. `false` while more tools may follow.
     pub ready: bool,
-    /// Their names.
+    /// The names of the tools.
     pub tools: Vec<SharedId>,
 }
 
-/// A new message of the model.
+/// The start of an assistant message.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct TurnStart {
-    /// Its number in the run, from 1 on.
+    /// The number of the turn in the run, from 1.
     pub turn: Option<u32>,
-    /// The message's id.
+    /// The id of the message.
     pub message: Option<SharedId>,
 }
 
-/// Something the model said or thought: a piece, or all of it.
+/// Text or reasoning of the model: a delta, or the full text.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct TextUpdate {
     /// The message it belongs to.
     pub message: Option<SharedId>,
-    /// The call whose sub-agent says it. Such text is never the run's own.
+    /// The call whose sub-agent wrote it. Such text is never the run's own.
     pub parent: Option<SharedId>,
-    /// A piece that continues what came before.
+    /// A delta that continues the text so far.
     pub delta: Option<String>,
-    /// All of it, which makes it complete.
+    /// The full text, which completes it.
     pub full: Option<String>,
 }
 
-/// Which call: its id, and its turn where ids are used again. A call without id is told by
-/// the order of such calls in its turn.
+/// Identifies a call by its id, and by its turn where ids are reused. A call without an id is
+/// identified by its position among such calls of its turn.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct CallRef {
     /// The id, never empty.
@@ -152,32 +152,32 @@ pub struct CallRef {
     pub turn: Option<u32>,
 }
 
-/// What is known about a call.
+/// What is known about a call so far.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct ToolCallUpdate {
-    /// Which one.
+    /// The call.
     pub call: CallRef,
-    /// The tool.
+    /// The name of the tool.
     pub name: Option<SharedId>,
     /// The call whose sub-agent makes it.
     pub parent: Option<SharedId>,
-    /// The arguments, all of them. A call without them is still being written.
+    /// The complete arguments. `None` while the model is still writing them.
     pub input: Option<RawJson>,
-    /// What a person may read about it.
+    /// A title to show to a person.
     pub title: Option<String>,
-    /// Its status, if the source has one: only `Pending`, `AwaitingApproval` and `Running` say
-    /// something here; a final one comes with its result.
+    /// The status, if the source has one. Only `Pending`, `AwaitingApproval` and `Running` have an
+    /// effect here; a final status comes with the result.
     pub status: Option<ToolStatus>,
 }
 
 /// How a call ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ToolOutcome {
-    /// Well.
+    /// It succeeded.
     Ok,
-    /// In an error.
+    /// It returned an error.
     Error,
-    /// Somebody said no.
+    /// It was denied.
     Denied,
     /// It took too long.
     TimedOut,
@@ -185,14 +185,14 @@ pub enum ToolOutcome {
     Cancelled,
     /// It may have run.
     Interrupted,
-    /// It was left out, since an earlier call ended the turn.
+    /// It was skipped, because an earlier call ended the turn.
     Skipped,
-    /// A question went over to a person.
+    /// The question was handed over to a person.
     HandedOver,
 }
 
 impl ToolOutcome {
-    /// The status of a call that ended so.
+    /// Returns the status of a call with this outcome.
     pub fn status(self) -> ToolStatus {
         match self {
             ToolOutcome::Ok => ToolStatus::Succeeded,
@@ -204,7 +204,7 @@ impl ToolOutcome {
         }
     }
 
-    /// Why, where the status does not say it.
+    /// Returns the reason, where the status alone does not give it.
     pub fn reason(self) -> Option<ToolStatusReason> {
         match self {
             ToolOutcome::TimedOut => Some(ToolStatusReason::TimedOut),
@@ -219,60 +219,60 @@ impl ToolOutcome {
     }
 }
 
-/// What a tool answered.
+/// The result of a tool call.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ToolResult {
-    /// Which call.
+    /// The call.
     pub call: CallRef,
-    /// The tool, if the source says so.
+    /// The name of the tool, if the source provides it.
     pub name: Option<SharedId>,
     /// How it ended.
     pub outcome: ToolOutcome,
-    /// Why, if the machine that closed it said so.
+    /// The reason, if the machine that closed the call gave one.
     pub reason: Option<ToolStatusReason>,
-    /// What it said.
+    /// The content of the result.
     pub content: Option<RawJson>,
 }
 
-/// What is asked.
+/// What a person must decide.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ApprovalKind {
-    /// May this call run?
+    /// Whether this call may run.
     Approval,
-    /// A question with an answer.
+    /// The answer to a question.
     Question,
 }
 
-/// Something that a person has to decide.
+/// A request for a decision by a person.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ApprovalRequest {
     /// The call.
     pub call: CallRef,
-    /// The request's own id; a call asks once under one id.
+    /// The id of the request; unique within the call.
     pub id: Option<SharedId>,
-    /// What is asked.
+    /// Approval or question.
     pub kind: ApprovalKind,
-    /// What a person reads.
+    /// The text to show to the person.
     pub prompt: Option<String>,
     /// The choices, in the agent's own form.
     pub choices: Option<RawJson>,
 }
 
-/// What somebody decided.
+/// The decision of a person.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ApprovalVerdict {
-    /// Go on.
+    /// The call may run.
     Allowed,
-    /// No.
+    /// The call must not run.
     Denied,
-    /// The question has an answer.
+    /// The question was answered.
     Answered,
-    /// Nobody will answer any more.
+    /// The request was cancelled; no reply will come.
     Cancelled,
 }
 
 impl ApprovalVerdict {
-    /// The word that logs, stores and user interfaces see.
+    /// The name in logs, stores and user interfaces.
     pub fn name(self) -> &'static str {
         match self {
             ApprovalVerdict::Allowed => "allowed",
@@ -283,36 +283,36 @@ impl ApprovalVerdict {
     }
 }
 
-/// A decision.
+/// The reply to a request.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ApprovalReply {
     /// The call.
     pub call: CallRef,
-    /// The request's own id.
+    /// The id of the request.
     pub id: Option<SharedId>,
-    /// What was decided.
+    /// The decision.
     pub verdict: ApprovalVerdict,
-    /// What the person said. It goes to whoever asked, and into no error text.
+    /// The person's answer. It is passed to the requesting tool only, never into an error text.
     pub answer: Option<RawJson>,
 }
 
-/// How far a task is.
+/// The status of a task.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum TaskStatus {
-    /// A word we do not know.
+    /// A status we do not know.
     Unknown,
-    /// Not begun.
+    /// Not started.
     Pending,
-    /// Under way.
+    /// In progress.
     InProgress,
-    /// Done.
+    /// Completed.
     Completed,
-    /// Under way when the run ended.
+    /// In progress when the run ended.
     Paused,
 }
 
 impl TaskStatus {
-    /// The word that logs, stores and user interfaces see.
+    /// The name in logs, stores and user interfaces.
     pub fn name(self) -> &'static str {
         match self {
             TaskStatus::Unknown => "unknown",
@@ -324,71 +324,71 @@ impl TaskStatus {
     }
 }
 
-/// One line of a task list.
+/// One item of a task list.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TaskItem {
-    /// Its id, if the agent gives one.
+    /// Its id, if the agent provides one.
     pub id: Option<SharedId>,
-    /// What is to be done.
+    /// What to do.
     pub content: String,
-    /// How far it is.
+    /// Its status.
     pub status: TaskStatus,
-    /// What to show while it is under way.
+    /// The text to show while it is in progress.
     pub active: Option<String>,
 }
 
-/// Tokens, as the provider counts them.
+/// Token counts, as the provider reports them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct RunUsage {
-    /// Read.
+    /// Input tokens.
     pub input: u64,
-    /// Written.
+    /// Output tokens.
     pub output: u64,
-    /// Of those read, from a cache.
+    /// Input tokens that came from a cache.
     pub cached: u64,
-    /// Of those written, thought.
+    /// Output tokens spent on reasoning.
     pub reasoning: u64,
 }
 
-/// A repair, a compaction, or anything else worth a card.
+/// A repair, a compaction, or anything else to show as a card.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ActivityCard {
-    /// What it is, such as `repair` or `compaction`.
+    /// The kind of card, such as `repair` or `compaction`.
     pub kind: SharedId,
-    /// The card's id; the same id again replaces it.
+    /// The id of the card. A card with the same id replaces it.
     pub id: Option<SharedId>,
-    /// What it says.
+    /// The content of the card.
     pub content: RawJson,
 }
 
-/// Something that went wrong.
+/// An error in a run.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct RunProblem {
-    /// In words.
+    /// The error message.
     pub message: String,
-    /// In a word.
+    /// The error code.
     pub code: Option<SharedId>,
-    /// Whether the run ends by it.
+    /// Whether the error ends the run.
     pub fatal: bool,
 }
 
-/// The wish to stop.
+/// A request to stop a run.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct StopRequest {
-    /// How long tools at work may take to finish, in milliseconds. The outcome is decided
-    /// already, whatever comes in the meantime.
+    /// How long running tools may take to finish, in milliseconds. The outcome is already decided
+    /// and does not change in the meantime.
     pub grace: u64,
 }
 
-/// The end of a run, as it was told or as it was decided.
+/// The end of a run, as reported or as decided.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct RunEnd {
-    /// How; nobody said means: by what was said before.
+    /// The outcome. `None` if the source gives none; it then follows from earlier events.
     pub outcome: Option<Outcome>,
-    /// The text of the result.
+    /// The final text.
     pub text: Option<String>,
-    /// What went wrong.
+    /// The error, if there was one.
     pub problem: Option<RunProblem>,
-    /// What it cost.
+    /// Token usage.
     pub usage: Option<RunUsage>,
 }

@@ -1,9 +1,9 @@
-//! Makes run events out of what foreign agents print.
+//! Converts the output of other agents into run events.
 //!
-//! A [`Follower`] takes one line after the other, as they come out of the agent, and beside them
-//! the lines that its host sends in. It keeps no text, waits for nothing and never stops: a line
-//! that is torn, huge or of a kind that nobody knows becomes [`crate::Body::Unknown`], and what
-//! follows is read as if it had not been there. `docs/runs/following.md` says what becomes what.
+//! An [`AgentFollower`] reads the lines that an agent prints, and the lines that its host sends to
+//! it. It keeps no text, never waits and never stops: a truncated, oversized or unknown line
+//! becomes [`crate::EventPayload::Unknown`] and does not affect later lines.
+//! `docs/runs/following.md` describes the conversion.
 
 mod fields;
 mod time;
@@ -23,17 +23,17 @@ use crate::{CallRef, RunEvent, SharedId};
 
 pub use detect::detect_source;
 
-/// Whose lines they are.
+/// The agent that prints the lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StreamSource {
-    /// Claude Code and its Agent SDKs with `--output-format stream-json`, and Qwen Code, whose
-    /// lines have the same form.
+    /// Claude Code and its Agent SDKs with `--output-format stream-json`, and Qwen Code, which uses
+    /// the same line format.
     ClaudeCode,
     /// `codex exec --json`.
     Codex,
     /// Gemini CLI with `--output-format stream-json`.
     GeminiCli,
-    /// Events of ours, as [`crate::wire`] spells them.
+    /// Our own events, in the format of [`crate::wire`].
     Events,
 }
 
@@ -46,7 +46,7 @@ impl StreamSource {
         StreamSource::Events,
     ];
 
-    /// Its name on a command line.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             StreamSource::ClaudeCode => "claude-code",
@@ -56,7 +56,7 @@ impl StreamSource {
         }
     }
 
-    /// The source of a name, or of another agent that prints the same lines.
+    /// The source with this name; also accepts agents that print the same lines.
     pub fn from_name(name: &str) -> Option<StreamSource> {
         Some(match name {
             "claude-code" | "claude" | "claude-agent-sdk" | "qwen-code" | "qwen" => {
@@ -70,31 +70,31 @@ impl StreamSource {
     }
 }
 
-/// How the agent's process came to its end.
+/// How the agent's process ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AgentExit {
-    /// Its stream is over; nobody knows more.
+    /// The stream ended; nothing else is known.
     Eof,
-    /// It left with this code.
+    /// It exited with this code.
     Code(i32),
     /// It was killed by this signal.
     Signal(i32),
 }
 
-/// What the agent is doing, as far as its lines tell.
+/// What the agent is doing, according to its lines.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum AgentState {
-    /// Nothing has begun.
+    /// No run has started.
     Idle,
-    /// The model speaks, or is about to.
+    /// The model is generating or about to.
     Streaming,
-    /// The model has called tools and goes on when they have answered.
+    /// The model has called tools and waits for their results.
     Waiting {
-        /// Those that have not answered yet, in the order of their calls. What a provider runs by
-        /// itself and what sub-agents call is left out, unless a person is asked about it.
+        /// Calls without a result, in call order. Calls that the provider runs and calls of
+        /// sub-agents are omitted, unless a person must approve them.
         calls: Vec<CallRef>,
     },
-    /// It has come to its end.
+    /// The run has ended.
     Complete,
 }
 
@@ -104,8 +104,8 @@ pub struct AgentFollower {
 }
 
 impl AgentFollower {
-    /// Follows an agent from its first line on. The first run has this id; see
-    /// [`Follower::next_run`] for those behind it.
+    /// Follows an agent from its first line. `run` is the id of the first run; see
+    /// [`AgentFollower::next_run`] for later ones.
     pub fn new(source: StreamSource, run: SharedId) -> AgentFollower {
         let reader: Box<dyn AgentStreamReader + Send> = match source {
             StreamSource::ClaudeCode => Box::new(claude::ClaudeCodeReader::new(run)),
@@ -116,37 +116,37 @@ impl AgentFollower {
         AgentFollower { reader }
     }
 
-    /// A line that the agent printed.
+    /// Reads a line that the agent printed.
     pub fn line(&mut self, line: &str) -> Vec<RunEvent> {
         self.reader.line(line);
         self.reader.emitter().take_events()
     }
 
-    /// A line that its host sent: a prompt, an answer to a request, an interrupt. Agents that are
-    /// not spoken to have none.
+    /// Reads a line that its host sent: a prompt, a response to a request, an interrupt. Agents
+    /// without input have none.
     pub fn host_line(&mut self, line: &str) -> Vec<RunEvent> {
         self.reader.host_line(line);
         self.reader.emitter().take_events()
     }
 
-    /// The stream is over. A run that did not come to its own end is told as what it is.
+    /// Ends the stream. An open run gets an outcome that shows how it ended.
     pub fn finish(&mut self, exit: AgentExit) -> Vec<RunEvent> {
         self.reader.emitter().at = None;
         self.reader.finish(exit);
         self.reader.emitter().take_events()
     }
 
-    /// Tells the end that the agent has announced and may still take back, for a host that does
-    /// not want to wait for the next prompt: see [`State::Complete`]. Nothing otherwise.
+    /// Emits an end that the agent has announced and may still revoke, for a host that does not
+    /// wait for the next prompt: see [`AgentState::Complete`]. Otherwise does nothing.
     pub fn settle(&mut self) -> Vec<RunEvent> {
         self.reader.emitter().at = None;
         self.reader.settle();
         self.reader.emitter().take_events()
     }
 
-    /// Names the run that begins next. If the one before has come to its end, that end is told
-    /// now; if it is still at work, the name waits for its end. A run that nobody named has the
-    /// name of the first with a number behind it.
+    /// Sets the id of the next run. If the current run has an announced end, the end is emitted
+    /// now; if it is still running, the id is used after its end. By default, an id is the first id
+    /// with a number appended.
     pub fn next_run(&mut self, run: SharedId) -> Vec<RunEvent> {
         let events = self.settle();
         self.reader.emitter().name_next(run);
@@ -159,23 +159,23 @@ impl AgentFollower {
     }
 }
 
-/// What every kind of stream has a reader for.
+/// A reader of one line format.
 trait AgentStreamReader {
-    /// Reads a line of the agent.
+    /// Reads a line of the agent's output.
     fn line(&mut self, line: &str);
 
-    /// Reads a line of its host.
+    /// Reads a line of the host.
     fn host_line(&mut self, line: &str);
 
-    /// Tells what is left to tell.
+    /// Emits what is left at the end of the stream.
     fn finish(&mut self, exit: AgentExit);
 
-    /// Tells an end that was held back.
+    /// Emits an end that was held back.
     fn settle(&mut self);
 
     /// What the agent is doing.
     fn state(&self) -> AgentState;
 
-    /// Where everything is told.
+    /// The emitter of the run events.
     fn emitter(&mut self) -> &mut emitter::RunEmitter;
 }

@@ -1,7 +1,7 @@
-//! What a run leaves in its session: the conversation, with every call answered.
+//! The conversation that a run leaves in its session, with a result for every tool call.
 //!
-//! The statuses of the tool table and the answers of the history are the same facts. A call that
-//! has no answer of its own gets the words that stand for one, in the spelling that repairs use.
+//! The statuses of the tool table and the tool results of the history state the same facts. A call
+//! without a result of its own gets a placeholder, with the same text that repairs use.
 
 use serde_json::{Map, Value, json};
 
@@ -12,19 +12,19 @@ use crate::{Run, TextItem, TextKind, ToolCallState, ToolStatus};
 pub struct RunMessage {
     /// `assistant` or `user`.
     pub role: &'static str,
-    /// Its blocks.
+    /// Its content blocks.
     pub content: Vec<Value>,
 }
 
 impl RunMessage {
-    /// The message as JSON.
+    /// Returns the message as JSON.
     pub fn value(&self) -> Value {
         json!({ "role": self.role, "content": self.content })
     }
 }
 
-/// The messages of a run, in order. What sub-agents said and did is not part of the conversation,
-/// nor is an answer whose call never came.
+/// Returns the messages of a run, in order. Text and calls of sub-agents are not part of the
+/// conversation; neither are tool results whose call never came.
 pub fn history(run: &Run) -> Vec<RunMessage> {
     let mut messages = Vec::new();
     let mut group = MessageGroup::default();
@@ -38,7 +38,7 @@ pub fn history(run: &Run) -> Vec<RunMessage> {
     messages
 }
 
-/// Something the model said or called, with its turn and its place in the log.
+/// A text or a call, with its turn and its position in the log.
 enum HistoryEntry<'a> {
     Text(&'a TextItem),
     Call(&'a ToolCallState),
@@ -61,33 +61,33 @@ impl HistoryEntry<'_> {
 }
 
 fn entries(run: &Run) -> Vec<HistoryEntry<'_>> {
-    let said = |text: &&TextItem| {
+    let has_text = |text: &&TextItem| {
         text.kind == TextKind::Text && text.parent.is_none() && !text.text.trim().is_empty()
     };
-    let called = |tool: &&ToolCallState| tool.was_called() && tool.parent.is_none();
-    let texts = run.texts().iter().filter(said).map(HistoryEntry::Text);
-    let calls = run.tools().iter().filter(called).map(HistoryEntry::Call);
+    let is_own_call = |tool: &&ToolCallState| tool.was_called() && tool.parent.is_none();
+    let texts = run.texts().iter().filter(has_text).map(HistoryEntry::Text);
+    let calls = run.tools().iter().filter(is_own_call).map(HistoryEntry::Call);
     let mut entries: Vec<HistoryEntry<'_>> = texts.chain(calls).collect();
     entries.sort_by_key(|entry| (entry.turn(), entry.position()));
     entries
 }
 
-/// One message of the model, and the answers to its calls.
+/// One assistant message, and the tool results for its calls.
 #[derive(Default)]
 struct MessageGroup<'a> {
     turn: Option<u32>,
     texts: Vec<&'a TextItem>,
     calls: Vec<&'a ToolCallState>,
-    /// Where the first of its answers stands in the log.
+    /// The log position of its first tool result.
     first_answer: Option<u64>,
 }
 
 impl<'a> MessageGroup<'a> {
-    /// Whether an entry belongs to the next message: it is of another turn, or nobody ever spoke
-    /// of turns and answers came in between.
+    /// Whether an entry belongs to the next message: it has another turn, or the source reports no
+    /// turns and a tool result came in between.
     fn belongs_to_next(&self, entry: &HistoryEntry<'_>) -> bool {
         let Some(turn) = self.turn else { return false };
-        let answered = self.first_answer.is_some_and(|place| place < entry.position());
+        let answered = self.first_answer.is_some_and(|position| position < entry.position());
         turn != entry.turn() || turn == 0 && answered
     }
 
@@ -103,8 +103,8 @@ impl<'a> MessageGroup<'a> {
         }
     }
 
-    /// Providers want the text of a message in front of its calls, and the answers of all its
-    /// calls in the message behind it.
+    /// Providers require the text of a message before its calls, and the results of all its calls
+    /// in the next message.
     fn write_messages(self, messages: &mut Vec<RunMessage>) {
         let texts = self.texts.iter().map(|text| json!({ "type": "text", "text": text.text }));
         let calls = self.calls.iter().map(|tool| call_block(tool));
@@ -137,11 +137,12 @@ fn result_block(tool: &ToolCallState) -> Value {
         }
         other => Value::String(other.to_string()),
     };
-    let mut told = json!({ "type": "tool_result", "tool_use_id": &*tool.call, "content": content });
-    if let (true, Some(object)) = (is_error(tool.status()), told.as_object_mut()) {
+    let mut block =
+        json!({ "type": "tool_result", "tool_use_id": &*tool.call, "content": content });
+    if let (true, Some(object)) = (is_error(tool.status()), block.as_object_mut()) {
         object.insert("is_error".into(), true.into());
     }
-    told
+    block
 }
 
 fn is_block(value: &Value) -> bool {

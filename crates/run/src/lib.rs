@@ -1,8 +1,8 @@
-//! The run machine: one outcome for every run, one truthful status for every tool.
+//! The run state machine: one outcome for every run, one accurate status for every tool call.
 //!
-//! Pure. Whoever runs an agent, follows a foreign one or replays a log gives [`step`] one event
-//! after the other, with the time; it returns the new state and what has to be done about it.
-//! Nothing here waits, reads a clock or talks to anybody.
+//! The crate is pure: it does no I/O, reads no clock and never waits. A caller that runs an agent,
+//! follows a foreign agent or replays a log passes events to [`step`] one at a time, with the time.
+//! [`step`] returns the new state and the effects that the caller must carry out.
 
 mod value;
 mod status;

@@ -1,11 +1,11 @@
-//! The machine of a session: which run is its newest, what belongs to it, and when it is over.
+//! The state machine of a session: its runs, which one is the newest, and when each ends.
 //!
-//! Two kinds of events come in. Events without a place come from whoever runs the agent; the
-//! order in which they arrive is the truth, and the machine gives each its place. Events with a
-//! place come out of a log; they may arrive in any order, and the state is that of the log.
+//! There are two kinds of events. Events without a sequence number come from the process that runs
+//! the agent: their order of arrival counts, and the machine numbers them. Events with a sequence
+//! number come from a log: they may arrive in any order, and the state is that of the log.
 //!
-//! What must never happen here: a second end of a run, a call that is open behind the end, an
-//! event of one run that changes another.
+//! Invariants: a run ends once, no call is open after the end of its run, and an event of one run
+//! never changes another run.
 
 mod clock;
 mod barrier;
@@ -33,7 +33,7 @@ pub use tool::ToolCallState;
 use self::{barrier::EventBarrier, clock::MachineClock, tasks::SessionTasks};
 use crate::{EventPayload, MachineSettings, RunEffect, RunEvent, SharedId, TaskItem};
 
-/// Everything that is known about a session's runs.
+/// The state of all runs of a session.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SessionMachine {
     settings: Arc<MachineSettings>,
@@ -42,38 +42,38 @@ pub struct SessionMachine {
     epoch: u64,
     /// The newest run.
     active: Option<SharedId>,
-    /// Runs that have begun, in that order.
+    /// Runs that have started, oldest first.
     runs: Vec<Run>,
-    /// Apart, since a session moves with every step and this is rarely looked at.
+    /// Boxed, since a session is moved with every step and the barrier is rarely used.
     barrier: Box<EventBarrier>,
     tasks: SessionTasks,
 }
 
-/// What a machine is given.
+/// The input of a step.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum MachineInput {
-    /// Something happened.
+    /// An event.
     Event(RunEvent),
-    /// Nothing happened, but time went by.
+    /// No event; only time has passed.
     Tick,
 }
 
-/// One step. `now` is a clock in milliseconds that need not be right: one that jumps back stands
-/// still for the machine.
+/// Applies one input. `now` is a clock in milliseconds. It need not be correct: when it jumps back,
+/// the machine's own clock stands still.
 #[inline]
 pub fn step(
     mut session: SessionMachine,
     now: u64,
     input: MachineInput,
 ) -> (SessionMachine, Vec<RunEffect>) {
-    // An event is put into the log, and changes a thing or two.
+    // Most events cause the log entry and one or two changes.
     let mut effects = Vec::with_capacity(4);
     session.apply(now, input, &mut effects);
     (session, effects)
 }
 
 impl SessionMachine {
-    /// A session without runs.
+    /// Creates a session without runs.
     pub fn new(settings: MachineSettings) -> SessionMachine {
         SessionMachine {
             settings: Arc::new(settings),
@@ -86,7 +86,7 @@ impl SessionMachine {
         }
     }
 
-    /// [`step`], in place: for whoever takes many.
+    /// Like [`step`], but in place, for callers that apply many inputs.
     pub fn apply(&mut self, now: u64, input: MachineInput, effects: &mut Vec<RunEffect>) {
         self.clock.advance(now);
         self.expire(effects);
@@ -96,7 +96,7 @@ impl SessionMachine {
         }
     }
 
-    /// When time alone will change something, on the caller's clock.
+    /// When the next timeout is due, on the caller's clock.
     pub fn deadline(&self) -> Option<u64> {
         let runs = self.runs.iter().filter_map(Run::deadline);
         let first = runs.chain(self.barrier.deadline()).min()?;
@@ -108,13 +108,13 @@ impl SessionMachine {
         self.run(self.active.as_deref()?)
     }
 
-    /// A run that has begun and is remembered.
+    /// Returns a run that has started and is still kept.
     pub fn run(&self, id: &str) -> Option<&Run> {
-        // The newest is nearly always the one.
+        // Most lookups are for the newest run.
         self.runs.iter().rev().find(|run| &*run.id == id)
     }
 
-    /// The runs that have begun and are remembered, in that order.
+    /// The runs that have started and are still kept, oldest first.
     pub fn runs(&self) -> &[Run] {
         &self.runs
     }
@@ -130,8 +130,8 @@ impl SessionMachine {
     }
 
     fn take_event(&mut self, event: RunEvent, effects: &mut Vec<RunEffect>) {
-        if let Some(place) = self.runs.iter().rposition(|run| run.id == event.run) {
-            self.apply_to_run(place, event, effects);
+        if let Some(index) = self.runs.iter().rposition(|run| run.id == event.run) {
+            self.apply_to_run(index, event, effects);
         } else if matches!(event.body, EventPayload::Started(_)) {
             self.start_run(event, effects);
         } else {
@@ -139,16 +139,16 @@ impl SessionMachine {
         }
     }
 
-    /// Gives an event to a run that has begun.
-    fn apply_to_run(&mut self, place: usize, event: RunEvent, effects: &mut Vec<RunEffect>) {
+    /// Applies an event to a run that has started.
+    fn apply_to_run(&mut self, index: usize, event: RunEvent, effects: &mut Vec<RunEffect>) {
         let SessionMachine { settings, clock, runs, tasks, .. } = self;
-        if let Some(run) = runs.get_mut(place) {
+        if let Some(run) = runs.get_mut(index) {
             run.take_event(event, &mut RunContext { settings, clock, tasks, effects });
         }
     }
 }
 
-/// What a run sees of its surroundings while it works.
+/// What a run needs from its session while it applies an event.
 struct RunContext<'a> {
     settings: &'a MachineSettings,
     clock: &'a MachineClock,

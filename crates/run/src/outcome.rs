@@ -1,25 +1,25 @@
-//! How a run ended, and what it did in numbers.
+//! The outcome of a run, and its calls by status.
 
 use crate::ToolStatus;
 
-/// How a run ended. There is one for every run, and the first one stands.
+/// How a run ended. Every run has exactly one outcome; the first one counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Outcome {
-    /// It came to its end and said something.
+    /// It ended normally and produced text.
     Completed,
-    /// Somebody stopped it.
+    /// It was stopped on request.
     Stopped,
     /// It ended in an error.
     Failed,
-    /// It came to its end and said nothing.
+    /// It ended normally without any text.
     NoText,
-    /// It had no turn left.
+    /// It reached the turn limit.
     MaxTurns,
-    /// The model would not.
+    /// The model refused.
     Refused,
-    /// A newer run of the session took its place.
+    /// A newer run of the session replaced it.
     Replaced,
-    /// Whoever ran it is gone, and nobody knows more.
+    /// The process that ran it is gone; nothing more is known.
     Interrupted,
 }
 
@@ -36,7 +36,7 @@ impl Outcome {
         Outcome::Interrupted,
     ];
 
-    /// The word that logs, stores and user interfaces see.
+    /// The name in logs, stores and user interfaces.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Completed => "completed",
@@ -50,7 +50,7 @@ impl Outcome {
         }
     }
 
-    /// The outcome of a word, in our spelling or in one that agents use.
+    /// Parses an outcome, in our spelling or in one that agents use.
     pub fn from_name(name: &str) -> Option<Outcome> {
         Some(match name {
             "completed" | "complete" | "success" | "end_turn" | "stop" | "idle" => {
@@ -69,28 +69,28 @@ impl Outcome {
     }
 }
 
-/// A run in numbers. The counts of the statuses add up to the calls.
+/// Counts of a run. The counts by status add up to `calls`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct RunSummary {
-    /// Tools that the agent could have called; none if it never said.
+    /// The number of tools the agent had; `None` if it never listed them.
     pub available: Option<usize>,
-    /// Calls it made.
+    /// The number of calls.
     pub calls: usize,
-    /// Calls by status, in the order of [`Status::ALL`].
+    /// Calls by status, in the order of [`ToolStatus::ALL`].
     pub by_status: [usize; ToolStatus::ALL.len()],
 }
 
 impl RunSummary {
-    /// How many calls have a status.
+    /// Returns the number of calls with a status.
     pub fn count(&self, status: ToolStatus) -> usize {
-        let place = ToolStatus::ALL.iter().position(|other| *other == status);
-        place.and_then(|place| self.by_status.get(place)).copied().unwrap_or(0)
+        let index = ToolStatus::ALL.iter().position(|other| *other == status);
+        index.and_then(|index| self.by_status.get(index)).copied().unwrap_or(0)
     }
 
     pub(crate) fn add(&mut self, status: ToolStatus) {
         self.calls += 1;
-        let place = ToolStatus::ALL.iter().position(|other| *other == status);
-        if let Some(count) = place.and_then(|place| self.by_status.get_mut(place)) {
+        let index = ToolStatus::ALL.iter().position(|other| *other == status);
+        if let Some(count) = index.and_then(|index| self.by_status.get_mut(index)) {
             *count += 1;
         }
     }

@@ -1,21 +1,22 @@
-//! What a machine may be told before it starts.
+//! The settings of a session's machine.
 
 use crate::SharedId;
 
-/// How a session's machine behaves.
+/// Configures a session's machine.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct MachineSettings {
-    /// How long events wait for what has to come before them, in milliseconds: for the start of
-    /// their run, for a missing sequence number, for the end of a run that has been replaced.
+    /// How long events wait for something that must come first, in milliseconds: the start of their
+    /// run, a missing sequence number, or the end of a run that has been replaced.
     pub wait: u64,
-    /// Tools that ask a person. A person who takes one over answers elsewhere, so its denial, and
-    /// any error but one of the tool itself, is a hand-over and not a failure.
+    /// Tools that ask a person a question. A person who takes the question over answers elsewhere.
+    /// So a denial, and any error that the tool itself did not report, is a hand-over and not a
+    /// failure.
     pub interactive: Vec<SharedId>,
-    /// How much may wait.
+    /// Memory limits.
     pub limits: MachineLimits,
 }
 
-/// The tools of known agents that ask a person.
+/// The tools of known agents that ask a person a question.
 const INTERACTIVE: [&str; 5] = [
     "AskUserQuestion",
     "ask_user_question",
@@ -24,13 +25,14 @@ const INTERACTIVE: [&str; 5] = [
     "exit_plan_mode",
 ];
 
-/// What is kept in memory for events that cannot be told yet.
+/// Limits on what a machine keeps in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MachineLimits {
-    /// Events that wait at once: in a session for the start of their run, and in a run for a
-    /// missing place.
+    /// The maximum number of waiting events: in a session, for the start of their run; in a run,
+    /// for a missing sequence number.
     pub waiting: usize,
-    /// Runs of a session that are remembered. The oldest goes first, and ends if it has not.
+    /// The maximum number of runs kept per session. The oldest is removed first, and ended if it is
+    /// still open.
     pub runs: usize,
 }
 

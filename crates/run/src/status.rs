@@ -1,32 +1,32 @@
-//! What is known about a tool call, in one word.
+//! The status of a tool call.
 
-/// The status of a call. What is final stays as it is.
+/// The status of a tool call. A final status does not change.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ToolStatus {
-    /// Somebody used a word for it that we do not know; it counts as open.
+    /// The source reported a status we do not know. The call counts as open.
     Unknown,
-    /// Announced: its arguments are coming, or it waits for its turn.
+    /// Announced: its arguments are still arriving, or it waits to be executed.
     Pending,
-    /// Somebody has to say yes, or to answer a question.
+    /// A person must approve it or answer a question.
     AwaitingApproval,
-    /// At work.
+    /// Running.
     Running,
-    /// It did its work.
+    /// It succeeded.
     Succeeded,
     /// It ended in an error.
     Failed,
-    /// Somebody said no; it did not run.
+    /// It was denied and did not run.
     Denied,
     /// It never started, and will not.
     Cancelled,
-    /// It was at work when the work ended: it may have had its effect.
+    /// It was running when the run ended. It may have had its effect.
     Interrupted,
-    /// A question that went over to a person.
+    /// The question was handed over to a person.
     HandedOver,
 }
 
 impl ToolStatus {
-    /// Every status, in the order in which counts are told.
+    /// Every status, in the order of the counts in a summary.
     pub const ALL: [ToolStatus; 10] = [
         ToolStatus::Unknown,
         ToolStatus::Pending,
@@ -40,7 +40,7 @@ impl ToolStatus {
         ToolStatus::HandedOver,
     ];
 
-    /// Whether nothing can change it any more.
+    /// Whether the status is final.
     pub fn is_final(self) -> bool {
         match self {
             ToolStatus::Unknown
@@ -56,7 +56,7 @@ impl ToolStatus {
         }
     }
 
-    /// The word that logs, stores and user interfaces see.
+    /// The name in logs, stores and user interfaces.
     pub fn name(self) -> &'static str {
         match self {
             ToolStatus::Unknown => "unknown",
@@ -72,7 +72,7 @@ impl ToolStatus {
         }
     }
 
-    /// The status of a word, in our spelling or in one that agents use.
+    /// Parses a status, in our spelling or in one that agents use.
     pub fn from_name(name: &str) -> Option<ToolStatus> {
         Some(match name {
             "unknown" => ToolStatus::Unknown,
@@ -97,25 +97,25 @@ impl ToolStatus {
     }
 }
 
-/// Why a call came to its final status, where the status alone does not say it.
+/// The reason for a final status, where the status alone does not give it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ToolStatusReason {
     /// It took too long.
     TimedOut,
     /// An earlier call ended the turn.
     Skipped,
-    /// The call that it worked for was called off.
+    /// The call whose sub-agent made it was cancelled.
     ParentClosed,
-    /// The run ended before it did.
+    /// The run ended before the call did.
     RunEnded,
-    /// Somebody called off this one call.
+    /// This one call was cancelled.
     CallCancelled,
-    /// An answer came, and never the call it belongs to.
+    /// A tool result came, but never its call.
     NeverCalled,
 }
 
 impl ToolStatusReason {
-    /// The word that logs, stores and user interfaces see.
+    /// The name in logs, stores and user interfaces.
     pub fn name(self) -> &'static str {
         match self {
             ToolStatusReason::TimedOut => "timed_out",
@@ -127,7 +127,7 @@ impl ToolStatusReason {
         }
     }
 
-    /// The reason of a word.
+    /// Parses a reason.
     pub fn from_name(name: &str) -> Option<ToolStatusReason> {
         [
             ToolStatusReason::TimedOut,

@@ -1,53 +1,54 @@
-//! The two kinds of text that events are made of: names, and JSON that nobody looks into.
+//! The two kinds of text in events: ids and raw JSON.
 
 use std::{fmt, sync::Arc};
 
 use serde_json::value::RawValue;
 
-/// The name of a run, a call, a message or a tool. Cheap to copy, never shown the inside of.
+/// The id of a run, call or message, or the name of a tool. Cheap to clone; opaque to the machine.
 pub type SharedId = Arc<str>;
 
-/// A JSON value as it was spelled. Only valid JSON gets in.
+/// A JSON value in its original spelling. It is always valid JSON.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct RawJson(Arc<str>);
 
 impl RawJson {
-    /// Takes a text that is JSON; nothing else. It is kept on one line.
+    /// Accepts valid JSON only. Line breaks between tokens become spaces.
     pub fn parse(text: &str) -> Option<RawJson> {
         let raw: &RawValue = serde_json::from_str(text).ok()?;
         Some(RawJson::from_raw(raw))
     }
 
-    /// Takes what a parser found to be JSON.
+    /// Accepts text that a parser has already found to be JSON.
     pub(crate) fn from_raw(raw: &RawValue) -> RawJson {
         let text = raw.get();
         if memchr::memchr2(b'\n', b'\r', text.as_bytes()).is_some() {
-            // Between tokens only: inside a string a line break is always escaped.
+            // Line breaks occur only between tokens: inside a string they are always escaped.
             return RawJson(text.replace(['\n', '\r'], " ").into());
         }
         RawJson(text.into())
     }
 
-    /// A text, as a JSON string.
+    /// Encodes a text as a JSON string.
     pub fn string(text: &str) -> RawJson {
         RawJson::from(&serde_json::Value::String(text.to_owned()))
     }
 
-    /// The value as it was spelled.
+    /// Returns the JSON text in its original spelling.
     pub fn raw(&self) -> &str {
         &self.0
     }
 
-    /// The value, read. Half a character, where somebody cut a text, becomes U+FFFD; what cannot
-    /// be read at all (too deep, a number beyond all numbers) is told as the text it is.
+    /// Returns the parsed value. Lone surrogates, left where a text was cut, become U+FFFD. JSON
+    /// that cannot be parsed (too deep, a number out of range) becomes a string that holds the JSON
+    /// text.
     pub fn value(&self) -> serde_json::Value {
-        let read = serde_json::from_str(&self.0);
-        let whole = || serde_json::from_str(&replace_lone_surrogates(&self.0));
-        read.or_else(|_| whole()).unwrap_or_else(|_| self.0.to_string().into())
+        let parsed = serde_json::from_str(&self.0);
+        let repaired = || serde_json::from_str(&replace_lone_surrogates(&self.0));
+        parsed.or_else(|_| repaired()).unwrap_or_else(|_| self.0.to_string().into())
     }
 
-    /// What a person would read: a string's text, the texts of a list of text blocks, or the
-    /// JSON itself.
+    /// Returns readable text: the text of a string, the joined texts of a list of text blocks, or
+    /// else the JSON itself.
     pub fn plain(&self) -> String {
         match self.value() {
             serde_json::Value::String(text) => text,
@@ -77,8 +78,8 @@ fn text_of(item: &serde_json::Value) -> Option<&str> {
     (item.get("type")?.as_str()? == "text").then(|| item.get("text")?.as_str()).flatten()
 }
 
-/// The same JSON with every half of a character replaced. In valid JSON a backslash stands in a
-/// string, and something stands behind it.
+/// Replaces every lone surrogate escape. In valid JSON a backslash occurs only inside a string, and
+/// another character always follows it.
 fn replace_lone_surrogates(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -94,15 +95,15 @@ fn replace_lone_surrogates(text: &str) -> String {
             (Some(_), _) => 6,
             (None, _) => 2,
         };
-        let (escape, behind) = escape.split_at_checked(length).unwrap_or((escape, ""));
+        let (escape, after) = escape.split_at_checked(length).unwrap_or((escape, ""));
         out.push_str(escape);
-        rest = behind;
+        rest = after;
     }
     out.push_str(rest);
     out
 }
 
-/// The half of a character that an escape at the beginning of a text stands for.
+/// Returns the UTF-16 code unit of a `\u` escape at the start of a text.
 fn code_unit(text: &str) -> Option<u32> {
     u32::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
 }
@@ -112,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_read_is_not_lost() {
+    fn unreadable_json_is_kept_as_text() {
         let deep = format!("{}1{}", "[".repeat(500), "]".repeat(500));
         let table = [
             (r#""a\\ud83d""#, r"a\ud83d"),
@@ -131,7 +132,7 @@ mod tests {
                 "{raw}"
             );
         }
-        let half = RawJson::parse(r#"{"out":"abc\ud83d"}"#).map(|json| json.value());
-        assert_eq!(half, Some(serde_json::json!({ "out": "abc\u{fffd}" })));
+        let cut = RawJson::parse(r#"{"out":"abc\ud83d"}"#).map(|json| json.value());
+        assert_eq!(cut, Some(serde_json::json!({ "out": "abc\u{fffd}" })));
     }
 }

@@ -1,9 +1,8 @@
-//! Events as JSON: one object for each, on one line.
+//! Events as JSON: one object per event, on one line.
 //!
-//! Writing and reading again gives the same event. Reading is lenient: other agents' spellings
-//! are taken, and what is not understood is kept, never dropped. `docs/runs/events.md` lists every
-//! field. What never happens here: a panic, or an error because of something in an event that
-//! nobody knows.
+//! Writing an event and reading it again gives the same event. Reading is lenient: it accepts the
+//! spellings of other agents, and keeps what it does not understand. `docs/runs/events.md` lists
+//! every field. Nothing here panics, and unknown content in an event is never an error.
 
 mod strings;
 mod field_writer;
@@ -18,33 +17,33 @@ use std::fmt;
 
 use crate::RunEvent;
 
-/// An event as one JSON object, without a line break.
+/// Writes an event as one JSON object, without a line break.
 pub fn write(event: &RunEvent) -> String {
     let mut out = String::with_capacity(160);
     write_into(event, &mut out);
     out
 }
 
-/// Adds an event to a text, as one JSON object without a line break.
+/// Appends an event to a text, as one JSON object without a line break.
 pub fn write_into(event: &RunEvent, out: &mut String) {
     write::write_event(event, out);
 }
 
-/// An event out of a JSON object.
+/// Parses an event from a JSON object.
 pub fn read(text: &str) -> Result<RunEvent, EventParseError> {
     read::read_event(text)
 }
 
-/// Why a text is no event.
+/// Why a text is not an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EventParseError {
-    /// It is not JSON: torn, or something else.
+    /// It is not JSON, or it is truncated.
     NotJson,
-    /// It is JSON, and not an object.
+    /// It is JSON, but not an object.
     NotObject,
-    /// It does not say which run it belongs to.
+    /// It has no run id.
     NoRun,
-    /// It does not say what it is.
+    /// It has no type.
     NoType,
 }
 

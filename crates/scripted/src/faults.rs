@@ -1,4 +1,4 @@
-//! Faults on demand: named behind the model's name or in a header.
+//! Faults on request: named after the model name or in a header.
 
 use std::time::Duration;
 
@@ -8,60 +8,59 @@ use crate::ScriptedRequest;
 const HEADER: &str = "x-scripted";
 /// The header that counts attempts, from 1.
 const ATTEMPT: &str = "x-scripted-attempt";
-/// The longest wait.
+/// Maximum delay.
 const MAX_DELAY_MS: u64 = 600_000;
-/// The longest line.
+/// Maximum length of a line.
 const MAX_LINE_BYTES: usize = 64 << 20;
 
-/// What shall go wrong.
+/// The requested faults.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ScriptedFaults {
-    /// Before the first byte.
+    /// Delay before the first byte.
     pub(crate) delay: Duration,
-    /// Between two pieces.
+    /// Delay between two chunks.
     pub(crate) pace: Duration,
-    /// The connection breaks after so many events.
+    /// The connection is closed after this many events.
     pub(crate) cut: Option<usize>,
-    /// Nothing more comes after so many events.
+    /// No more data is sent after this many events.
     pub(crate) hang: Option<usize>,
-    /// This status, whatever is asked.
+    /// Respond with this status, whatever the request is.
     pub(crate) status: Option<u16>,
-    /// Seconds to wait, told with the status.
+    /// Seconds in the `Retry-After` header of that status.
     pub(crate) retry_after: Option<u64>,
-    /// Garbage in the middle.
+    /// Garbage in the middle of the response.
     pub(crate) malformed: bool,
-    /// A page where an answer should be.
+    /// An HTML page instead of a response.
     pub(crate) html: bool,
-    /// Nothing where an answer should be.
+    /// An empty body instead of a response.
     pub(crate) empty: bool,
-    /// A line of so many bytes in the middle.
+    /// A line of this many bytes in the middle.
     pub(crate) long_line: Option<usize>,
     /// The model refuses.
     pub(crate) refuse: bool,
-    /// Nothing is judged.
+    /// The request is not judged.
     pub(crate) lenient: bool,
 }
 
-/// A model's name as it was asked for, and what shall go wrong.
+/// The requested model name and its faults.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ModelScript<'a> {
     /// The name without its faults.
     pub(crate) model: &'a str,
-    /// The faults.
     pub(crate) faults: ScriptedFaults,
 }
 
 impl<'a> ModelScript<'a> {
-    /// Reads the faults of an ask. The header has the last word.
+    /// Reads the faults of a request. The header overrides the model name.
     ///
     /// # Errors
-    /// The name of a fault that is not known, or cannot be read.
+    /// The name of a fault that is unknown or has an invalid value.
     pub(crate) fn read(
         name: &'a str,
-        ask: &ScriptedRequest<'_>,
+        request: &ScriptedRequest<'_>,
     ) -> Result<ModelScript<'a>, String> {
         let (model, query) = name.split_once('?').unwrap_or((name, ""));
-        let header = ask.header(HEADER).unwrap_or_default();
+        let header = request.header(HEADER).unwrap_or_default();
         let mut faults = ScriptedFaults::default();
         let mut fail_first = None;
         for one in query.split('&').chain(header.split(',')) {
@@ -96,9 +95,9 @@ impl<'a> ModelScript<'a> {
                 _ => return Err(format!("the fault `{key}` is not known")),
             }
         }
-        if let Some(most) = fail_first {
-            let attempt = ask.header(ATTEMPT).and_then(|attempt| attempt.trim().parse().ok());
-            let fails = attempt.unwrap_or(1_u64) <= most;
+        if let Some(failures) = fail_first {
+            let attempt = request.header(ATTEMPT).and_then(|attempt| attempt.trim().parse().ok());
+            let fails = attempt.unwrap_or(1_u64) <= failures;
             faults.status = fails.then(|| faults.status.unwrap_or(429));
         }
         Ok(ModelScript { model, faults })
@@ -111,15 +110,15 @@ mod tests {
     use foxwedge_core::Format;
 
     fn read(name: &str, headers: &[(&str, &str)]) -> Result<(String, ScriptedFaults), String> {
-        let ask = ScriptedRequest { format: Format::OpenaiChat, path: "", headers, body: b"" };
-        ModelScript::read(name, &ask).map(|script| (script.model.to_owned(), script.faults))
+        let request = ScriptedRequest { format: Format::OpenaiChat, path: "", headers, body: b"" };
+        ModelScript::read(name, &request).map(|script| (script.model.to_owned(), script.faults))
     }
 
-    /// A name, headers, and what they ask for.
+    /// A model name, headers, and the expected faults.
     type Row = (&'static str, &'static [(&'static str, &'static str)], ScriptedFaults);
 
     #[test]
-    fn faults_stand_behind_the_name_and_in_the_header() {
+    fn faults_are_read_from_the_model_name_and_the_header() {
         let none = ScriptedFaults::default();
         let table: [Row; 7] = [
             ("scripted", &[], none.clone()),
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told() {
+    fn unknown_and_invalid_faults_are_reported() {
         let table = [
             ("scripted?cut", "the fault `cut` cannot be read"),
             ("scripted?cut=-1", "the fault `cut=-1` cannot be read"),
@@ -160,8 +159,8 @@ mod tests {
             ("scripted?explode", "the fault `explode` is not known"),
             ("scripted?strict=maybe", "the fault `strict=maybe` cannot be read"),
         ];
-        for (name, told) in table {
-            assert_eq!(read(name, &[]).err().as_deref(), Some(told), "{name}");
+        for (name, expected) in table {
+            assert_eq!(read(name, &[]).err().as_deref(), Some(expected), "{name}");
         }
     }
 }

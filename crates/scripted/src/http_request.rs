@@ -1,4 +1,4 @@
-//! What is asked of the scripted model: one HTTP request, without its method.
+//! A request to the scripted model: one HTTP request, without its method.
 
 use foxwedge_core::Format;
 
@@ -9,22 +9,22 @@ pub struct ScriptedRequest<'a> {
     pub format: Format,
     /// Its path, with the query if there is one.
     pub path: &'a str,
-    /// Its headers. Names are compared without regard to case.
+    /// Its headers. Names are case-insensitive.
     pub headers: &'a [(&'a str, &'a str)],
     /// Its body.
     pub body: &'a [u8],
 }
 
-/// What a path asks for.
+/// The endpoint of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ScriptedEndpoint {
     /// A reply.
     Reply,
-    /// How many tokens a request has.
+    /// Token counting.
     Count,
     /// The list of models.
     Models,
-    /// Nothing that is served here.
+    /// Not served here.
     Unknown,
 }
 
@@ -35,8 +35,8 @@ impl<'a> ScriptedRequest<'a> {
         headers.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| *value)
     }
 
-    /// What its path asks for. Unknown paths that carry a body are taken for a request for a
-    /// reply: who calls this crate directly need not invent a path.
+    /// The endpoint of its path. An unknown path with a body counts as a request for a reply, so
+    /// that direct callers of this crate need no path.
     pub fn endpoint(&self) -> ScriptedEndpoint {
         let path = self.path.split('?').next().unwrap_or_default().trim_end_matches('/');
         if path.ends_with("/count_tokens")
@@ -59,7 +59,7 @@ impl<'a> ScriptedRequest<'a> {
         ScriptedEndpoint::Unknown
     }
 
-    /// The format of what is served under a path, for a server that has only the path.
+    /// The format of a path, for a server that knows only the path.
     pub fn format_of_path(path: &str) -> Option<Format> {
         let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
         let table = [
@@ -74,10 +74,10 @@ impl<'a> ScriptedRequest<'a> {
             ("/v1beta/models", Format::Gemini),
             ("/models", Format::OpenaiChat),
         ];
-        table.iter().find(|(end, _)| path.ends_with(end)).map(|(_, wire)| *wire)
+        table.iter().find(|(end, _)| path.ends_with(end)).map(|(_, format)| *format)
     }
 
-    /// The model that a path of Google's form names.
+    /// The model in a path of Google's form.
     pub(crate) fn model_in_path(&self) -> Option<&'a str> {
         let path = self.path.split('?').next()?;
         let (_, rest) = path.split_once("/models/")?;
@@ -85,13 +85,13 @@ impl<'a> ScriptedRequest<'a> {
         (!model.is_empty()).then_some(model)
     }
 
-    /// Whether the path alone asks for a stream (Google).
+    /// Whether the path alone requests a stream (Google).
     pub(crate) fn streams_by_path(&self) -> bool {
         let path = self.path.split('?').next().unwrap_or_default();
         path.ends_with(":streamGenerateContent")
     }
 
-    /// Whether a query asks for server-sent events where a list is the rule (Google).
+    /// Whether the query requests server-sent events instead of a list (Google).
     pub(crate) fn wants_events(&self) -> bool {
         let query = self.path.split_once('?').map_or("", |(_, query)| query);
         query.split('&').any(|pair| pair == "alt=sse")

@@ -1,4 +1,4 @@
-//! Small ways to look into a request that was read as a tree.
+//! Access to fields of a parsed request.
 
 use serde_json::Value;
 
@@ -7,17 +7,17 @@ pub(crate) fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
     value.get(key)?.as_str()
 }
 
-/// The elements of the list under a key; none if it is no list.
+/// The elements of the list under a key; empty if it is not a list.
 pub(crate) fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// The value under a key, if there is one and it is not null.
+/// The value under a key, if it is present and not null.
 pub(crate) fn non_null<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
     value.get(key).filter(|value| !value.is_null())
 }
 
-/// The text of a content that is a string or a list of blocks with `text`.
+/// The text of a content, which is a string or a list of blocks with `text`.
 pub(crate) fn content_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -29,7 +29,7 @@ pub(crate) fn content_text(content: &Value) -> String {
     }
 }
 
-/// Whether a name holds only letters, digits and these characters.
+/// Whether a name has only letters, digits and these characters.
 pub(crate) fn has_only(name: &str, extra: &str) -> bool {
     name.chars().all(|letter| letter.is_ascii_alphanumeric() || extra.contains(letter))
 }

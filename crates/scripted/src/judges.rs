@@ -1,8 +1,8 @@
-//! The judges: what each provider refuses, with its own status, envelope and words.
+//! The judges: what each provider refuses, with its status, envelope and message.
 //!
-//! They read a request as a tree and know nothing of the engine. What is not known to be refused is
-//! accepted, and so are fields and types of blocks that nobody here has heard of: providers add them every
-//! month.
+//! They read a request as a JSON tree and share no code with the engine. Anything that is not known
+//! to be refused is accepted, including unknown fields and block types: providers add new ones
+//! every month.
 
 mod envelope;
 mod openai;
@@ -23,7 +23,7 @@ pub(crate) use envelope::fault;
 pub(crate) use gemini::thought_signature;
 pub(crate) use openai_responses::{encrypt_reasoning, id_with_reasoning};
 
-/// Whose rules and whose words.
+/// A provider whose rules and messages are used.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ScriptedProvider {
     /// OpenAI's Chat Completions.
@@ -51,10 +51,10 @@ impl ScriptedProvider {
         ScriptedProvider::Deepseek,
     ];
 
-    /// Whose rules a request in a format is judged by: in the Chat form the model's name decides.
-    /// Bedrock is not played here.
-    pub fn of(wire: Format, model: &str) -> Option<ScriptedProvider> {
-        match wire {
+    /// The provider whose rules apply to a request: in the Chat format the model name decides.
+    /// Bedrock is not supported.
+    pub fn of(format: Format, model: &str) -> Option<ScriptedProvider> {
+        match format {
             Format::OpenaiChat if model.contains("mistral") => Some(ScriptedProvider::Mistral),
             Format::OpenaiChat if model.contains("deepseek") => Some(ScriptedProvider::Deepseek),
             Format::OpenaiChat => Some(ScriptedProvider::OpenaiChat),
@@ -77,7 +77,7 @@ impl ScriptedProvider {
         }
     }
 
-    /// The format it speaks.
+    /// Its request format.
     pub fn request_format(self) -> Format {
         match self {
             ScriptedProvider::OpenaiChat
@@ -90,20 +90,20 @@ impl ScriptedProvider {
     }
 }
 
-/// Why a provider does not take a request.
+/// Why a provider refuses a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProviderRefusal {
     /// The HTTP status.
     pub status: u16,
-    /// The provider's words.
+    /// The provider's error message.
     pub message: String,
-    /// The provider's name for it, if it has one.
+    /// The provider's error code, if it has one.
     pub code: Option<&'static str>,
     /// The body, in the provider's envelope.
     pub body: String,
 }
 
-/// What a request is for. Counting tokens wants less.
+/// The purpose of a request. Counting tokens has fewer requirements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RequestPurpose {
     Reply,
@@ -118,13 +118,13 @@ pub fn check_request(provider: ScriptedProvider, body: &[u8]) -> Option<Provider
     }
 }
 
-/// Reads a body as a tree.
+/// Parses a body as JSON.
 pub(crate) fn parse(provider: ScriptedProvider, body: &[u8]) -> Result<Value, ProviderRefusal> {
     let read = serde_json::from_slice(body);
     read.map_err(|error| build_refusal(provider, parse_objection(provider, &error), body))
 }
 
-/// Judges a request that was read.
+/// Judges a parsed request.
 pub(crate) fn judge(
     provider: ScriptedProvider,
     request: &Value,
@@ -155,18 +155,18 @@ fn build_refusal(
     }
 }
 
-/// What a judge says.
+/// The verdict of a judge.
 type JudgeResult = Result<(), JudgeObjection>;
 
-/// What a judge objects to, before it is put into an envelope.
+/// An objection of a judge, before it is put into an envelope.
 #[derive(Clone, Debug)]
 pub(crate) struct JudgeObjection {
     status: u16,
     message: String,
-    /// The place, where the provider names it beside its words.
+    /// The field, where the provider names it next to the message.
     param: Option<String>,
     code: Option<&'static str>,
-    /// The provider's name for the kind of error, where it is not the usual one.
+    /// The provider's error type, where it is not the default.
     kind: Option<&'static str>,
 }
 
@@ -196,11 +196,11 @@ impl JudgeObjection {
     }
 }
 
-/// A body that is no JSON.
+/// The objection to a body that is not JSON.
 fn parse_objection(provider: ScriptedProvider, error: &serde_json::Error) -> JudgeObjection {
     let (line, column) = (error.line(), error.column());
-    let told = error.to_string();
-    let half = told.contains("surrogate") || told.contains("end of hex escape");
+    let message = error.to_string();
+    let half = message.contains("surrogate") || message.contains("end of hex escape");
     let what = if half { "no low surrogate in string" } else { "invalid character" };
     let place = format!("line {line} column {column} (char {})", column.saturating_sub(1));
     match provider {

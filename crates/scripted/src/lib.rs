@@ -1,9 +1,9 @@
-//! A model that needs no key: it answers by rule, in the form of every provider, and refuses what
-//! the provider refuses, in the provider's words.
+//! A scripted model that needs no API key. It replies by rule in the format of every provider, and
+//! refuses what the provider refuses, with the provider's error messages.
 //!
-//! Pure: no clock, no chance, no files, no network, and no memory. The same request gives the same
-//! bytes. The judges behind [`refusal`] share no code with the engine that checks and repairs: a mistake
-//! made once must not be able to hide itself.
+//! Pure: no clock, no randomness, no files, no network, and no state. The same request gives the
+//! same bytes. The judges behind [`check_request`] share no code with the engine that checks and
+//! repairs, so the same mistake cannot hide in both.
 
 mod http_request;
 mod response;

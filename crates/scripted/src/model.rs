@@ -1,4 +1,4 @@
-//! What the scripted model says: a few rules that a person can learn in a minute.
+//! Decides what the scripted model replies, by a few simple rules.
 
 mod commands;
 mod arguments;
@@ -7,23 +7,20 @@ use serde_json::Value;
 
 use crate::request::{RequestOutline, ScriptedTool, ScriptedToolChoice, ToolInputKind};
 
-/// How much of what it heard the model says again, in characters.
+/// How much of its input the model repeats, in characters.
 const MAX_ECHO_CHARS: usize = 400;
 
-/// What the model says.
+/// A reply of the model.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct ScriptedReply {
-    /// What it thinks first.
+    /// Reasoning before the text.
     pub(crate) reasoning: Option<String>,
-    /// What it says.
     pub(crate) text: String,
-    /// What it calls.
     pub(crate) calls: Vec<ScriptedCall>,
-    /// Why it stops.
     pub(crate) stop: ScriptedStopReason,
 }
 
-/// One call.
+/// One tool call.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct ScriptedCall {
     pub(crate) name: String,
@@ -32,7 +29,7 @@ pub(crate) struct ScriptedCall {
     pub(crate) arguments: Value,
 }
 
-/// Why the model stops.
+/// Stop reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ScriptedStopReason {
     EndTurn,
@@ -41,8 +38,8 @@ pub(crate) enum ScriptedStopReason {
     Refusal,
 }
 
-/// Decides what to say.
-pub(crate) fn decide_reply(seen: &RequestOutline, refuse: bool) -> ScriptedReply {
+/// Decides the reply to a request.
+pub(crate) fn decide_reply(request: &RequestOutline, refuse: bool) -> ScriptedReply {
     if refuse {
         let text = "I cannot help with that.".to_owned();
         return ScriptedReply {
@@ -52,14 +49,14 @@ pub(crate) fn decide_reply(seen: &RequestOutline, refuse: bool) -> ScriptedReply
             stop: ScriptedStopReason::Refusal,
         };
     }
-    let words = &seen.tail.user_text;
-    let thinks = seen.thinking || commands::contains_phrase(words, "think");
-    let thought = thinks.then(|| format!("They want: {}", shorten_echo(words)));
-    let calls = decide_calls(seen);
-    let speech = if calls.is_empty() {
+    let user_text = &request.tail.user_text;
+    let thinks = request.thinking || commands::contains_phrase(user_text, "think");
+    let thought = thinks.then(|| format!("They want: {}", shorten_echo(user_text)));
+    let calls = decide_calls(request);
+    let reply = if calls.is_empty() {
         ScriptedReply {
             reasoning: thought,
-            text: reply_text(seen),
+            text: reply_text(request),
             calls,
             stop: ScriptedStopReason::EndTurn,
         }
@@ -71,44 +68,44 @@ pub(crate) fn decide_reply(seen: &RequestOutline, refuse: bool) -> ScriptedReply
             stop: ScriptedStopReason::ToolCalls,
         }
     };
-    limit_tokens(speech, seen.max_tokens)
+    limit_tokens(reply, request.max_tokens)
 }
 
-/// How many tokens a text has: a quarter of its letters, and one for the rest.
+/// The number of tokens of a text: a quarter of its characters, rounded up.
 pub(crate) fn count_tokens(text: &str) -> u64 {
     (text.chars().count() as u64).div_ceil(4)
 }
 
-/// How many tokens a call has.
+/// The number of tokens of a call.
 pub(crate) fn count_call_tokens(call: &ScriptedCall) -> u64 {
     count_tokens(&call.name) + count_tokens(&call.arguments.to_string()) + 4
 }
 
-fn decide_calls(seen: &RequestOutline) -> Vec<ScriptedCall> {
-    if seen.choice == ScriptedToolChoice::None {
+fn decide_calls(request: &RequestOutline) -> Vec<ScriptedCall> {
+    if request.choice == ScriptedToolChoice::None {
         return Vec::new();
     }
-    let mut calls = commands::parse_calls(&seen.tail.user_text, &seen.tools);
-    match &seen.choice {
+    let mut calls = commands::parse_calls(&request.tail.user_text, &request.tools);
+    match &request.choice {
         ScriptedToolChoice::Any if calls.is_empty() => {
-            calls.extend(seen.tools.first().map(generate_call))
+            calls.extend(request.tools.first().map(generate_call))
         }
         ScriptedToolChoice::Named(name) => {
             calls.retain(|call| call.name == *name);
             if calls.is_empty() {
-                let named = seen.tools.iter().find(|tool| tool.name == *name);
+                let named = request.tools.iter().find(|tool| tool.name == *name);
                 calls.extend(named.map(generate_call));
             }
         }
         ScriptedToolChoice::Auto | ScriptedToolChoice::None | ScriptedToolChoice::Any => {}
     }
-    if !seen.parallel {
+    if !request.parallel {
         calls.truncate(1);
     }
     calls
 }
 
-/// A call with arguments that fit the tool.
+/// A call with arguments that match the schema of the tool.
 fn generate_call(tool: &ScriptedTool) -> ScriptedCall {
     let arguments = match tool.input_kind {
         ToolInputKind::Function => arguments::generate_arguments(&tool.schema),
@@ -117,17 +114,17 @@ fn generate_call(tool: &ScriptedTool) -> ScriptedCall {
     ScriptedCall { name: tool.name.clone(), input_kind: tool.input_kind, arguments }
 }
 
-fn reply_text(seen: &RequestOutline) -> String {
-    let tail = &seen.tail;
+fn reply_text(request: &RequestOutline) -> String {
+    let tail = &request.tail;
     match tail.tool_results.as_slice() {
         [] if tail.user_text.trim().is_empty() => "You said nothing.".to_owned(),
         [] => format!("You said: {}", shorten_echo(&tail.user_text)),
         [one] => format!("The tool said: {}", shorten_echo(one)),
         many => {
             let each = MAX_ECHO_CHARS / many.len().max(1);
-            let told: Vec<String> =
+            let results: Vec<String> =
                 many.iter().map(|one| truncate_chars(one, each.max(20))).collect();
-            format!("The tools said: {}", truncate_chars(&told.join(" | "), 4 * MAX_ECHO_CHARS))
+            format!("The tools said: {}", truncate_chars(&results.join(" | "), 4 * MAX_ECHO_CHARS))
         }
     }
 }
@@ -136,39 +133,39 @@ fn shorten_echo(text: &str) -> String {
     truncate_chars(text, MAX_ECHO_CHARS)
 }
 
-fn truncate_chars(text: &str, most: usize) -> String {
+fn truncate_chars(text: &str, max: usize) -> String {
     let text = text.trim();
-    match text.char_indices().nth(most) {
+    match text.char_indices().nth(max) {
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
         None => text.to_owned(),
     }
 }
 
-/// Cuts what is too long. A call that would be cut is not made.
-fn limit_tokens(mut speech: ScriptedReply, most: Option<u64>) -> ScriptedReply {
-    let Some(most) = most else { return speech };
-    let thought = speech.reasoning.as_deref().map_or(0, count_tokens);
-    let called: u64 = speech.calls.iter().map(count_call_tokens).sum();
-    if thought + called + count_tokens(&speech.text) <= most {
-        return speech;
+/// Truncates a reply that is too long. A call that would be truncated is not made.
+fn limit_tokens(mut reply: ScriptedReply, max: Option<u64>) -> ScriptedReply {
+    let Some(max) = max else { return reply };
+    let thought = reply.reasoning.as_deref().map_or(0, count_tokens);
+    let called: u64 = reply.calls.iter().map(count_call_tokens).sum();
+    if thought + called + count_tokens(&reply.text) <= max {
+        return reply;
     }
-    if let Some(call) = speech.calls.first() {
-        speech.text = format!("I would call {} now, if I were allowed to say more.", call.name);
-        speech.calls.clear();
+    if let Some(call) = reply.calls.first() {
+        reply.text = format!("I would call {} now, if I were allowed to say more.", call.name);
+        reply.calls.clear();
     }
-    // Thinking leaves room for at least one word, as providers do.
-    if thought >= most {
-        speech.reasoning = None;
+    // Thinking leaves at least one token for the text, as providers require.
+    if thought >= max {
+        reply.reasoning = None;
     }
-    let left = most - speech.reasoning.as_deref().map_or(0, count_tokens);
+    let left = max - reply.reasoning.as_deref().map_or(0, count_tokens);
     let letters = usize::try_from(left.saturating_mul(4)).unwrap_or(usize::MAX);
-    if count_tokens(&speech.text) > left {
-        speech.text = speech.text.chars().take(letters).collect::<String>().trim_end().to_owned();
-        speech.stop = ScriptedStopReason::Length;
+    if count_tokens(&reply.text) > left {
+        reply.text = reply.text.chars().take(letters).collect::<String>().trim_end().to_owned();
+        reply.stop = ScriptedStopReason::Length;
     } else {
-        speech.stop = ScriptedStopReason::EndTurn;
+        reply.stop = ScriptedStopReason::EndTurn;
     }
-    speech
+    reply
 }
 
 #[cfg(test)]

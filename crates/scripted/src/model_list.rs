@@ -3,14 +3,14 @@
 use foxwedge_core::Format;
 use serde_json::{Value, json};
 
-/// The models that are listed. Every other name works as well; the name decides whose rules hold
-/// in the Chat form.
+/// The listed models. Every other name works as well; in the Chat format the name decides whose
+/// rules apply.
 pub const MODELS: [&str; 3] = ["scripted", "scripted-mistral", "scripted-deepseek"];
 
-/// The body of a list of models.
-pub fn models(wire: Format) -> String {
-    let list: Vec<Value> = MODELS.iter().map(|name| model(wire, name)).collect();
-    match wire {
+/// The body of the list of models.
+pub fn models(format: Format) -> String {
+    let list: Vec<Value> = MODELS.iter().map(|name| model(format, name)).collect();
+    match format {
         Format::OpenaiChat | Format::OpenaiResponses | Format::Bedrock => {
             json!({"object": "list", "data": list})
         }
@@ -22,8 +22,8 @@ pub fn models(wire: Format) -> String {
     .to_string()
 }
 
-fn model(wire: Format, name: &str) -> Value {
-    match wire {
+fn model(format: Format, name: &str) -> Value {
+    match format {
         Format::OpenaiChat | Format::OpenaiResponses | Format::Bedrock => {
             json!({"id": name, "object": "model", "created": 1_763_164_800, "owned_by": "foxwedge"})
         }

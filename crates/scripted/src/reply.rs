@@ -1,11 +1,11 @@
-//! What the model says, in the form of a provider: whole, or in pieces.
+//! Encodes a reply in the format of a provider, as a body or as a stream.
 
 mod split;
 
 use std::borrow::Cow;
 
 use foxwedge_core::{CallFamily, Format};
-use foxwedge_dialect::{
+use foxwedge_formats::{
     model::{
         ContentPart, JsonText, ModelPart, ModelReply, ModelResponse, PartNotes, ReasoningPart,
         ReasoningSignature as Sealed, StopReason, TokenUsage, ToolCallPart, encode_reply,
@@ -21,99 +21,101 @@ use crate::{
     stable_hasher::StableHasher,
 };
 
-/// When every reply was made: nobody has a clock here.
+/// The creation time of every reply, because there is no clock.
 const CREATED: u64 = 1_763_164_800;
 
-/// A request that gets a reply.
+/// The request that a reply belongs to.
 pub(crate) struct ReplyContext<'a> {
     pub(crate) provider: ScriptedProvider,
-    /// The name to answer under.
+    /// The model name in the reply.
     pub(crate) model: &'a str,
     pub(crate) request: &'a Value,
     pub(crate) body: &'a [u8],
-    /// When the reply is made, if somebody says so.
+    /// The creation time, if it is given.
     pub(crate) created: Option<u64>,
 }
 
-/// The body of a reply in one piece.
-pub(crate) fn encode_whole(asked: &ReplyContext<'_>, speech: &ScriptedReply) -> String {
-    let wire = asked.provider.request_format();
-    let encoded = encode_reply(&build_outcome(asked, speech), wire, "scripted");
-    rename_items(asked, speech, encoded.body)
+/// The body of a reply.
+pub(crate) fn encode_whole(context: &ReplyContext<'_>, reply: &ScriptedReply) -> String {
+    let format = context.provider.request_format();
+    let encoded = encode_reply(&build_outcome(context, reply), format, "scripted");
+    rename_items(context, reply, encoded.body)
 }
 
-/// The frames of a reply that comes in pieces: one for each word.
+/// The frames of a streamed reply: one for each word.
 pub(crate) fn encode_frames(
-    asked: &ReplyContext<'_>,
-    speech: &ScriptedReply,
-    seen: &RequestOutline,
+    context: &ReplyContext<'_>,
+    reply: &ScriptedReply,
+    outline: &RequestOutline,
 ) -> Vec<String> {
-    let wire = asked.provider.request_format();
+    let format = context.provider.request_format();
     let options = StreamOptions {
         seed: "scripted".to_owned(),
-        usage: seen.usage,
+        usage: outline.usage,
         ..StreamOptions::default()
     };
-    let (bytes, _) = write_stream(&build_outcome(asked, speech), wire, options);
-    let text = rename_items(asked, speech, String::from_utf8(bytes).unwrap_or_default());
-    split::split_frames(wire, &text)
+    let (bytes, _) = write_stream(&build_outcome(context, reply), format, options);
+    let text = rename_items(context, reply, String::from_utf8(bytes).unwrap_or_default());
+    split::split_frames(format, &text)
 }
 
-/// How many tokens were asked.
+/// The number of input tokens.
 pub(crate) fn input_tokens(body: &[u8]) -> u64 {
     (body.len() as u64).div_ceil(4)
 }
 
-fn build_outcome(asked: &ReplyContext<'_>, speech: &ScriptedReply) -> ModelResponse<'static> {
-    let wire = asked.provider.request_format();
+fn build_outcome(context: &ReplyContext<'_>, reply: &ScriptedReply) -> ModelResponse<'static> {
+    let format = context.provider.request_format();
     let mut parts = Vec::new();
-    if let Some(thought) = &speech.reasoning {
-        parts.push(ModelPart::new(ContentPart::Reasoning(build_reasoning(asked, thought))));
+    if let Some(thought) = &reply.reasoning {
+        parts.push(ModelPart::new(ContentPart::Reasoning(build_reasoning(context, thought))));
     }
-    if !speech.text.is_empty() || speech.calls.is_empty() {
-        let part = ModelPart::new(ContentPart::Text(JsonText::from(speech.text.clone())));
-        let refusal = speech.stop == ScriptedStopReason::Refusal;
+    if !reply.text.is_empty() || reply.calls.is_empty() {
+        let part = ModelPart::new(ContentPart::Text(JsonText::from(reply.text.clone())));
+        let refusal = reply.stop == ScriptedStopReason::Refusal;
         parts.push(part.with_notes(PartNotes { refusal, ..PartNotes::default() }));
     }
-    for (index, called) in speech.calls.iter().enumerate() {
-        parts.push(ModelPart::new(ContentPart::ToolCall(build_call(asked, speech, index, called))));
+    for (index, called) in reply.calls.iter().enumerate() {
+        parts
+            .push(ModelPart::new(ContentPart::ToolCall(build_call(context, reply, index, called))));
     }
-    let thought = speech.reasoning.as_deref().map_or(0, count_tokens);
-    let said = count_tokens(&speech.text) + speech.calls.iter().map(count_call_tokens).sum::<u64>();
-    let prefix = match asked.provider {
+    let thought = reply.reasoning.as_deref().map_or(0, count_tokens);
+    let text_tokens =
+        count_tokens(&reply.text) + reply.calls.iter().map(count_call_tokens).sum::<u64>();
+    let prefix = match context.provider {
         ScriptedProvider::OpenaiChat | ScriptedProvider::Deepseek => "chatcmpl-",
         ScriptedProvider::OpenaiResponses => "resp_",
         ScriptedProvider::Anthropic => "msg_",
         ScriptedProvider::Gemini | ScriptedProvider::Mistral => "",
     };
-    let id = format!("{prefix}{}", StableHasher::new("reply").with_field(asked.body).letters(24));
+    let id = format!("{prefix}{}", StableHasher::new("reply").with_field(context.body).letters(24));
     ModelResponse::Reply(ModelReply {
-        wire: Some(wire),
+        wire: Some(format),
         id: Some(JsonText::from(id)),
-        model: Some(JsonText::from(asked.model.to_owned())),
-        created: Some(asked.created.unwrap_or(CREATED)),
+        model: Some(JsonText::from(context.model.to_owned())),
+        created: Some(context.created.unwrap_or(CREATED)),
         parts,
-        stop: Some(match speech.stop {
+        stop: Some(match reply.stop {
             ScriptedStopReason::EndTurn => StopReason::End,
             ScriptedStopReason::ToolCalls => StopReason::ToolCalls,
             ScriptedStopReason::Length => StopReason::Length,
             ScriptedStopReason::Refusal => StopReason::Refusal,
         }),
         usage: TokenUsage {
-            input: Some(input_tokens(asked.body)),
-            output: Some((thought + said).max(1)),
+            input: Some(input_tokens(context.body)),
+            output: Some((thought + text_tokens).max(1)),
             cache_read: Some(0),
             cache_written: None,
-            reasoning: speech.reasoning.is_some().then_some(thought),
+            reasoning: reply.reasoning.is_some().then_some(thought),
         },
     })
 }
 
-fn build_reasoning(asked: &ReplyContext<'_>, thought: &str) -> ReasoningPart<'static> {
-    let seal = match asked.provider {
+fn build_reasoning(context: &ReplyContext<'_>, thought: &str) -> ReasoningPart<'static> {
+    let seal = match context.provider {
         ScriptedProvider::Anthropic => {
-            let mut prefix = SignedPrefix::new(asked.request);
-            crate::json_fields::list(asked.request, "messages")
+            let mut prefix = SignedPrefix::new(context.request);
+            crate::json_fields::list(context.request, "messages")
                 .iter()
                 .for_each(|message| prefix.add_message(message));
             Sealed::Signed(JsonText::from(prefix.sign(thought)))
@@ -130,13 +132,13 @@ fn build_reasoning(asked: &ReplyContext<'_>, thought: &str) -> ReasoningPart<'st
 }
 
 fn build_call(
-    asked: &ReplyContext<'_>,
-    speech: &ScriptedReply,
+    context: &ReplyContext<'_>,
+    reply: &ScriptedReply,
     index: usize,
     called: &ScriptedCall,
 ) -> ToolCallPart<'static> {
-    let seal = StableHasher::new("call").with_field(asked.body).with_field(&index.to_le_bytes());
-    let id = match asked.provider {
+    let seal = StableHasher::new("call").with_field(context.body).with_field(&index.to_le_bytes());
+    let id = match context.provider {
         ScriptedProvider::OpenaiChat
         | ScriptedProvider::OpenaiResponses
         | ScriptedProvider::Gemini => {
@@ -147,16 +149,16 @@ fn build_call(
         ScriptedProvider::Mistral => seal.letters(9),
     };
     let (family, arguments) = match (called.input_kind, &called.arguments) {
-        (ToolInputKind::Custom, Value::String(words)) => (CallFamily::Custom, words.clone()),
+        (ToolInputKind::Custom, Value::String(input)) => (CallFamily::Custom, input.clone()),
         (ToolInputKind::Custom | ToolInputKind::Function, arguments) => {
             (CallFamily::Function, arguments.to_string())
         }
     };
     let signed =
-        asked.provider == ScriptedProvider::Gemini && index == 0 && speech.reasoning.is_some();
-    let wanted = asked.provider == ScriptedProvider::Gemini
+        context.provider == ScriptedProvider::Gemini && index == 0 && reply.reasoning.is_some();
+    let wanted = context.provider == ScriptedProvider::Gemini
         && index == 0
-        && asked.model.contains("gemini-3");
+        && context.model.contains("gemini-3");
     let signature = (signed || wanted)
         .then(|| JsonText::from(judges::thought_signature(&called.name, &called.arguments)));
     ToolCallPart {
@@ -168,18 +170,18 @@ fn build_call(
     }
 }
 
-/// Items of a Responses reply that were made together with reasoning say so in their ids.
-fn rename_items(asked: &ReplyContext<'_>, speech: &ScriptedReply, mut text: String) -> String {
-    if asked.provider != ScriptedProvider::OpenaiResponses || speech.reasoning.is_none() {
+/// Items of a Responses reply that were created together with reasoning have ids that name it.
+fn rename_items(context: &ReplyContext<'_>, reply: &ScriptedReply, mut text: String) -> String {
+    if context.provider != ScriptedProvider::OpenaiResponses || reply.reasoning.is_none() {
         return text;
     }
-    let encoded = encode_reply(&build_outcome(asked, speech), Format::OpenaiResponses, "scripted");
+    let encoded = encode_reply(&build_outcome(context, reply), Format::OpenaiResponses, "scripted");
     let Ok(body) = serde_json::from_str::<Value>(&encoded.body) else { return text };
     let items = crate::json_fields::list(&body, "output");
     let ids: Vec<&str> =
         items.iter().filter_map(|item| crate::json_fields::text(item, "id")).collect();
-    let Some((thought, made)) = ids.split_first() else { return text };
-    for id in made {
+    let Some((thought, item_ids)) = ids.split_first() else { return text };
+    for id in item_ids {
         text = text.replace(*id, &judges::id_with_reasoning(id, thought));
     }
     text

@@ -1,4 +1,4 @@
-//! What the scripted model sees of a request: the last words, the answers, the tools.
+//! The parts of a request that decide the reply: the last user text, the tool results, the tools.
 
 mod tail;
 mod tools;
@@ -13,49 +13,53 @@ use crate::{
 pub(crate) use tail::ConversationTail;
 pub(crate) use tools::{ScriptedTool, ScriptedToolChoice, ToolInputKind};
 
-/// A request, as far as it decides the reply.
+/// The parts of a request that decide the reply.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct RequestOutline {
-    /// Whether it comes in pieces.
+    /// Whether the reply is streamed.
     pub(crate) stream: bool,
-    /// Whether the figures are told in a chunk of their own (Chat).
+    /// Whether the usage is sent in a chunk of its own (Chat).
     pub(crate) usage: bool,
-    /// What came since the model last spoke.
+    /// The messages since the last model turn.
     pub(crate) tail: ConversationTail,
-    /// The tools that may be called.
+    /// The available tools.
     pub(crate) tools: Vec<ScriptedTool>,
-    /// Whether they are to be called.
+    /// The tool choice.
     pub(crate) choice: ScriptedToolChoice,
-    /// Whether several may be called at once.
+    /// Whether parallel calls are allowed.
     pub(crate) parallel: bool,
-    /// How many tokens the reply may have.
+    /// Maximum number of tokens of the reply.
     pub(crate) max_tokens: Option<u64>,
-    /// Whether thinking was asked for in the settings.
+    /// Whether thinking is enabled in the settings.
     pub(crate) thinking: bool,
 }
 
 impl RequestOutline {
-    /// Looks at a request.
-    pub(crate) fn new(ask: &ScriptedRequest<'_>, request: &Value) -> RequestOutline {
-        let wire = ask.format;
+    /// Reads a request.
+    pub(crate) fn new(http_request: &ScriptedRequest<'_>, request: &Value) -> RequestOutline {
+        let format = http_request.format;
         let flag = |key: &str| request.get(key) == Some(&Value::Bool(true));
         let mode = request.get("thinking").and_then(|thinking| text(thinking, "type"));
-        let (tools, choice) = tools::read_tools(wire, request);
+        let (tools, choice) = tools::read_tools(format, request);
         RequestOutline {
-            stream: if wire == Format::Gemini { ask.streams_by_path() } else { flag("stream") },
+            stream: if format == Format::Gemini {
+                http_request.streams_by_path()
+            } else {
+                flag("stream")
+            },
             usage: request.pointer("/stream_options/include_usage") == Some(&Value::Bool(true)),
-            tail: tail::read_tail(wire, request),
+            tail: tail::read_tail(format, request),
             tools,
             choice,
-            parallel: parallel(wire, request),
-            max_tokens: max_output_tokens(wire, request),
-            thinking: wire == Format::Anthropic && matches!(mode, Some("enabled" | "adaptive")),
+            parallel: parallel(format, request),
+            max_tokens: max_output_tokens(format, request),
+            thinking: format == Format::Anthropic && matches!(mode, Some("enabled" | "adaptive")),
         }
     }
 }
 
-fn parallel(wire: Format, request: &Value) -> bool {
-    let forbidden = match wire {
+fn parallel(format: Format, request: &Value) -> bool {
+    let forbidden = match format {
         Format::Anthropic => {
             request.pointer("/tool_choice/disable_parallel_tool_use") == Some(&Value::Bool(true))
         }
@@ -67,18 +71,18 @@ fn parallel(wire: Format, request: &Value) -> bool {
     !forbidden
 }
 
-fn max_output_tokens(wire: Format, request: &Value) -> Option<u64> {
+fn max_output_tokens(format: Format, request: &Value) -> Option<u64> {
     let count = |key: &str| non_null(request, key).and_then(Value::as_u64);
-    match wire {
+    match format {
         Format::OpenaiChat => count("max_completion_tokens").or_else(|| count("max_tokens")),
         Format::OpenaiResponses => count("max_output_tokens"),
         Format::Anthropic | Format::Bedrock => count("max_tokens"),
         Format::Gemini => {
             let config =
                 request.get("generationConfig").or_else(|| request.get("generation_config"))?;
-            let most = non_null(config, "maxOutputTokens")
+            let max = non_null(config, "maxOutputTokens")
                 .or_else(|| non_null(config, "max_output_tokens"));
-            most.and_then(Value::as_u64)
+            max.and_then(Value::as_u64)
         }
     }
 }

@@ -1,4 +1,5 @@
-//! What the scripted model plays: a status, headers, and pieces of a body, each with its pause.
+//! The HTTP response of the scripted model: a status, headers, and chunks of a body, each with its
+//! delay.
 
 use std::time::Duration;
 
@@ -17,28 +18,28 @@ use crate::{
     stable_hasher::StableHasher,
 };
 
-/// Bytes of a long line in one piece.
+/// Bytes of a long line in one chunk.
 const LINE_PIECE: usize = 64 << 10;
 const ERROR_PAGE: &str = "<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head>\
                     <body><h1>502 Bad Gateway</h1></body></html>\n";
 
-/// A response, as a score: whoever performs it sends the head, then each piece after its pause.
+/// A response. The server sends the head, then each chunk after its delay.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScriptedResponse {
     /// The HTTP status.
     pub status: u16,
     /// The headers; always a content type.
     pub headers: Vec<(&'static str, String)>,
-    /// The body, piece by piece: one event of a stream each, or all of it.
+    /// The body in chunks: one for each event of a stream, or a single one.
     pub chunks: Vec<ScriptedChunk>,
-    /// How it ends.
+    /// How the response ends.
     pub end: ResponseEnding,
 }
 
-/// Wait, then these bytes.
+/// A chunk of the body with its delay.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScriptedChunk {
-    /// How long to wait before.
+    /// The delay before the chunk.
     pub delay: Duration,
     /// The bytes.
     pub bytes: Vec<u8>,
@@ -47,18 +48,18 @@ pub struct ScriptedChunk {
 /// How a response ends.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ResponseEnding {
-    /// As it should.
+    /// Normally.
     Complete,
-    /// The connection breaks.
+    /// The connection is closed early.
     Cut,
-    /// Nothing more comes, and the connection stays open.
+    /// No more data is sent, and the connection stays open.
     Hang,
 }
 
 impl ScriptedResponse {
-    /// All bytes, one piece behind the other.
+    /// All bytes of the body.
     pub fn body(&self) -> Vec<u8> {
-        self.chunks.iter().flat_map(|piece| piece.bytes.iter().copied()).collect()
+        self.chunks.iter().flat_map(|chunk| chunk.bytes.iter().copied()).collect()
     }
 
     /// The value of a header.
@@ -67,57 +68,59 @@ impl ScriptedResponse {
     }
 }
 
-/// Plays the model. The same ask gives the same play.
-pub fn respond(ask: &ScriptedRequest<'_>) -> ScriptedResponse {
-    match ask.endpoint() {
-        ScriptedEndpoint::Models => json_response(200, models(ask.format)),
-        ScriptedEndpoint::Unknown => json_response(404, fault(first_provider(ask.format), 404)),
-        ScriptedEndpoint::Reply => respond_to(ask, RequestPurpose::Reply),
-        ScriptedEndpoint::Count => respond_to(ask, RequestPurpose::Count),
+/// Responds to a request. The same request gives the same response.
+pub fn respond(http_request: &ScriptedRequest<'_>) -> ScriptedResponse {
+    match http_request.endpoint() {
+        ScriptedEndpoint::Models => json_response(200, models(http_request.format)),
+        ScriptedEndpoint::Unknown => {
+            json_response(404, fault(first_provider(http_request.format), 404))
+        }
+        ScriptedEndpoint::Reply => respond_to(http_request, RequestPurpose::Reply),
+        ScriptedEndpoint::Count => respond_to(http_request, RequestPurpose::Count),
     }
 }
 
-/// The provider of a format, when no model is known.
-fn first_provider(wire: Format) -> ScriptedProvider {
-    ScriptedProvider::of(wire, "").unwrap_or(ScriptedProvider::OpenaiChat)
+/// The provider of a format, if no model is known.
+fn first_provider(format: Format) -> ScriptedProvider {
+    ScriptedProvider::of(format, "").unwrap_or(ScriptedProvider::OpenaiChat)
 }
 
-fn respond_to(ask: &ScriptedRequest<'_>, purpose: RequestPurpose) -> ScriptedResponse {
-    let provider = first_provider(ask.format);
-    if ask.format == Format::Bedrock {
+fn respond_to(http_request: &ScriptedRequest<'_>, purpose: RequestPurpose) -> ScriptedResponse {
+    let provider = first_provider(http_request.format);
+    if http_request.format == Format::Bedrock {
         return json_response(404, fault(provider, 404));
     }
-    let mut request = match parse(provider, ask.body) {
+    let mut request = match parse(provider, http_request.body) {
         Ok(request) => request,
         Err(refusal) => return refusal_response(provider, refusal),
     };
-    if let (Some(model), Some(fields)) = (ask.model_in_path(), request.as_object_mut()) {
+    if let (Some(model), Some(fields)) = (http_request.model_in_path(), request.as_object_mut()) {
         fields.entry("model").or_insert_with(|| json!(decode_name(model)));
     }
     let name = text(&request, "model").unwrap_or_default().to_owned();
-    let script = match ModelScript::read(&name, ask) {
+    let script = match ModelScript::read(&name, http_request) {
         Ok(script) => script,
-        Err(trouble) => return unknown_fault_response(provider, &trouble),
+        Err(fault_name) => return unknown_fault_response(provider, &fault_name),
     };
-    let provider = ScriptedProvider::of(ask.format, script.model).unwrap_or(provider);
-    let mut play = build_response(ask, &request, provider, &script, purpose);
-    if let Some(first) = play.chunks.first_mut() {
+    let provider = ScriptedProvider::of(http_request.format, script.model).unwrap_or(provider);
+    let mut response = build_response(http_request, &request, provider, &script, purpose);
+    if let Some(first) = response.chunks.first_mut() {
         first.delay = script.faults.delay;
     } else if !script.faults.delay.is_zero() {
-        play.chunks.push(ScriptedChunk { delay: script.faults.delay, bytes: Vec::new() });
+        response.chunks.push(ScriptedChunk { delay: script.faults.delay, bytes: Vec::new() });
     }
-    play.headers.push(request_id(provider, ask));
-    play
+    response.headers.push(request_id(provider, http_request));
+    response
 }
 
-/// A name in a path, with its `%3F` and `%3D`.
+/// A percent-decoded name from a path.
 fn decode_name(name: &str) -> String {
     let table = [("%3F", "?"), ("%3f", "?"), ("%3D", "="), ("%3d", "="), ("%26", "&")];
     table.iter().fold(name.to_owned(), |name, (from, to)| name.replace(from, to))
 }
 
 fn build_response(
-    ask: &ScriptedRequest<'_>,
+    http_request: &ScriptedRequest<'_>,
     request: &Value,
     provider: ScriptedProvider,
     script: &ModelScript<'_>,
@@ -125,9 +128,9 @@ fn build_response(
 ) -> ScriptedResponse {
     let faults = &script.faults;
     if let Some(status) = faults.status {
-        let mut play = json_response(status, fault(provider, status));
-        play.headers.extend(faults.retry_after.map(|wait| ("retry-after", wait.to_string())));
-        return play;
+        let mut response = json_response(status, fault(provider, status));
+        response.headers.extend(faults.retry_after.map(|wait| ("retry-after", wait.to_string())));
+        return response;
     }
     if faults.html {
         return whole_response(200, "text/html; charset=utf-8", ERROR_PAGE.to_owned());
@@ -136,12 +139,12 @@ fn build_response(
         return ScriptedResponse { chunks: Vec::new(), ..json_response(200, String::new()) };
     }
     if !faults.lenient
-        && let Some(refusal) = judge(provider, request, ask.body, purpose)
+        && let Some(refusal) = judge(provider, request, http_request.body, purpose)
     {
         return refusal_response(provider, refusal);
     }
     if purpose == RequestPurpose::Count {
-        let count = input_tokens(ask.body);
+        let count = input_tokens(http_request.body);
         return json_response(
             200,
             match provider {
@@ -156,33 +159,35 @@ fn build_response(
             },
         );
     }
-    let seen = RequestOutline::new(ask, request);
-    let speech = decide_reply(&seen, faults.refuse);
-    let created = ask.header("x-scripted-created").and_then(|time| time.trim().parse().ok());
-    let asked = ReplyContext { provider, model: script.model, request, body: ask.body, created };
-    if !seen.stream {
-        return body_with_faults(json_response(200, encode_whole(&asked, &speech)), faults);
+    let outline = RequestOutline::new(http_request, request);
+    let reply = decide_reply(&outline, faults.refuse);
+    let created =
+        http_request.header("x-scripted-created").and_then(|time| time.trim().parse().ok());
+    let context =
+        ReplyContext { provider, model: script.model, request, body: http_request.body, created };
+    if !outline.stream {
+        return body_with_faults(json_response(200, encode_whole(&context, &reply)), faults);
     }
-    let mut pieces = encode_frames(&asked, &speech, &seen);
+    let mut chunks = encode_frames(&context, &reply, &outline);
     let mut kind = "text/event-stream; charset=utf-8";
-    if provider == ScriptedProvider::Gemini && !ask.wants_events() {
+    if provider == ScriptedProvider::Gemini && !http_request.wants_events() {
         kind = "application/json; charset=utf-8";
-        pieces = as_list(&pieces);
+        chunks = as_list(&chunks);
     }
-    stream_with_faults(pieces, kind, faults)
+    stream_with_faults(chunks, kind, faults)
 }
 
 /// Google's other form of a stream: a list, element by element.
 fn as_list(frames: &[String]) -> Vec<String> {
     let datas = frames.iter().filter_map(|frame| frame.split_once("data: "));
-    let mut pieces: Vec<String> = datas
+    let mut chunks: Vec<String> = datas
         .enumerate()
         .map(|(index, (_, data))| {
             format!("{}{}", if index == 0 { "[" } else { ",\n" }, data.trim())
         })
         .collect();
-    pieces.push("]".to_owned());
-    pieces
+    chunks.push("]".to_owned());
+    chunks
 }
 
 fn stream_with_faults(
@@ -190,10 +195,10 @@ fn stream_with_faults(
     kind: &'static str,
     faults: &ScriptedFaults,
 ) -> ScriptedResponse {
-    let mut pieces: Vec<Vec<u8>> = frames.into_iter().map(String::into_bytes).collect();
-    let middle = pieces.len() / 2;
+    let mut chunks: Vec<Vec<u8>> = frames.into_iter().map(String::into_bytes).collect();
+    let middle = chunks.len() / 2;
     if faults.malformed {
-        pieces.insert(middle, b"data: {\"broken\": [1, 2\nnonsense\n\n".to_vec());
+        chunks.insert(middle, b"data: {\"broken\": [1, 2\nnonsense\n\n".to_vec());
     }
     if let Some(length) = faults.long_line {
         let mut line = vec![b"data: ".to_vec()];
@@ -203,64 +208,64 @@ fn stream_with_faults(
             line.push(vec![b'x'; next]);
             left -= next;
         }
-        let rest = pieces.split_off(middle);
-        pieces.extend(line);
-        pieces.extend(rest);
+        let rest = chunks.split_off(middle);
+        chunks.extend(line);
+        chunks.extend(rest);
     }
-    let end = apply_cut(&mut pieces, faults);
+    let end = apply_cut(&mut chunks, faults);
     let paced = |bytes| ScriptedChunk { delay: faults.pace, bytes };
     let headers = vec![("content-type", kind.to_owned()), ("cache-control", "no-cache".to_owned())];
-    ScriptedResponse { status: 200, headers, chunks: pieces.into_iter().map(paced).collect(), end }
+    ScriptedResponse { status: 200, headers, chunks: chunks.into_iter().map(paced).collect(), end }
 }
 
-/// Breaks off after so many pieces.
-fn apply_cut(pieces: &mut Vec<Vec<u8>>, faults: &ScriptedFaults) -> ResponseEnding {
+/// Truncates the response after this many chunks.
+fn apply_cut(chunks: &mut Vec<Vec<u8>>, faults: &ScriptedFaults) -> ResponseEnding {
     match (faults.cut, faults.hang) {
-        (Some(most), _) => {
-            pieces.truncate(most);
+        (Some(limit), _) => {
+            chunks.truncate(limit);
             ResponseEnding::Cut
         }
-        (None, Some(most)) => {
-            pieces.truncate(most);
+        (None, Some(limit)) => {
+            chunks.truncate(limit);
             ResponseEnding::Hang
         }
         (None, None) => ResponseEnding::Complete,
     }
 }
 
-/// A whole body has no events: it breaks off in the middle, or before its first byte.
-fn body_with_faults(play: ScriptedResponse, faults: &ScriptedFaults) -> ScriptedResponse {
-    let mut body = play.body();
+/// A body has no events: it is truncated in the middle, or before its first byte.
+fn body_with_faults(response: ScriptedResponse, faults: &ScriptedFaults) -> ScriptedResponse {
+    let mut body = response.body();
     if faults.malformed {
         body.truncate(body.len() / 2);
         body.extend_from_slice(b"\x00nonsense");
     }
     let end = match (faults.cut, faults.hang) {
-        (Some(most), _) => Some((most, ResponseEnding::Cut)),
-        (None, Some(most)) => Some((most, ResponseEnding::Hang)),
+        (Some(limit), _) => Some((limit, ResponseEnding::Cut)),
+        (None, Some(limit)) => Some((limit, ResponseEnding::Hang)),
         (None, None) => None,
     };
-    let end = end.map_or(ResponseEnding::Complete, |(most, end)| {
-        body.truncate(if most == 0 { 0 } else { body.len() / 2 });
+    let end = end.map_or(ResponseEnding::Complete, |(limit, end)| {
+        body.truncate(if limit == 0 { 0 } else { body.len() / 2 });
         end
     });
-    let pieces = if body.is_empty() {
+    let chunks = if body.is_empty() {
         Vec::new()
     } else {
         vec![ScriptedChunk { delay: Duration::ZERO, bytes: body }]
     };
-    ScriptedResponse { chunks: pieces, end, ..play }
+    ScriptedResponse { chunks, end, ..response }
 }
 
-/// A refusal, and whose rules it was judged by.
+/// A refusal, with the provider whose rules it was judged by.
 fn refusal_response(provider: ScriptedProvider, refusal: ProviderRefusal) -> ScriptedResponse {
-    let mut play = json_response(refusal.status, refusal.body);
-    play.headers.push(("x-scripted-refused", provider.name().to_owned()));
-    play
+    let mut response = json_response(refusal.status, refusal.body);
+    response.headers.push(("x-scripted-refused", provider.name().to_owned()));
+    response
 }
 
-fn unknown_fault_response(provider: ScriptedProvider, trouble: &str) -> ScriptedResponse {
-    let message = json!(format!("scripted: {trouble}"));
+fn unknown_fault_response(provider: ScriptedProvider, fault_name: &str) -> ScriptedResponse {
+    let message = json!(format!("scripted: {fault_name}"));
     let body = match provider {
         ScriptedProvider::Anthropic => {
             json!({"type": "error", "error": {"type": "invalid_request_error", "message": message}})
@@ -278,8 +283,11 @@ fn unknown_fault_response(provider: ScriptedProvider, trouble: &str) -> Scripted
     json_response(400, body.to_string())
 }
 
-fn request_id(provider: ScriptedProvider, ask: &ScriptedRequest<'_>) -> (&'static str, String) {
-    let id = StableHasher::new("request").with_field(ask.body).letters(24);
+fn request_id(
+    provider: ScriptedProvider,
+    http_request: &ScriptedRequest<'_>,
+) -> (&'static str, String) {
+    let id = StableHasher::new("request").with_field(http_request.body).letters(24);
     match provider {
         ScriptedProvider::Anthropic => ("request-id", format!("req_{id}")),
         ScriptedProvider::OpenaiChat
@@ -296,6 +304,6 @@ fn json_response(status: u16, body: String) -> ScriptedResponse {
 
 fn whole_response(status: u16, kind: &'static str, body: String) -> ScriptedResponse {
     let headers = vec![("content-type", kind.to_owned())];
-    let pieces = vec![ScriptedChunk { delay: Duration::ZERO, bytes: body.into_bytes() }];
-    ScriptedResponse { status, headers, chunks: pieces, end: ResponseEnding::Complete }
+    let chunks = vec![ScriptedChunk { delay: Duration::ZERO, bytes: body.into_bytes() }];
+    ScriptedResponse { status, headers, chunks, end: ResponseEnding::Complete }
 }

@@ -1,6 +1,6 @@
-//! Hashes: everything that the model makes up is computed from what it was asked.
+//! Hashes: everything that the model generates is computed from the request.
 
-/// Takes in bytes, gives out digits. Not for secrets: it only has to differ where its input does.
+/// A deterministic hash. Not for secrets: different input only has to give a different result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StableHasher {
     low: u64,
@@ -16,14 +16,14 @@ impl StableHasher {
             .with_field(purpose.as_bytes())
     }
 
-    /// Takes in a field. Where one ends and the next begins counts.
+    /// Adds a field. The boundaries between fields count.
     #[must_use]
     pub(crate) fn with_field(mut self, bytes: &[u8]) -> StableHasher {
-        let mut words = bytes.chunks_exact(8);
-        for word in words.by_ref() {
-            self.mix(word);
+        let mut chunks = bytes.chunks_exact(8);
+        for chunk in chunks.by_ref() {
+            self.mix(chunk);
         }
-        let rest = words.remainder();
+        let rest = chunks.remainder();
         let mut last = [0; 8];
         for (to, from) in last.iter_mut().zip(rest) {
             *to = *from;
@@ -33,7 +33,7 @@ impl StableHasher {
         self
     }
 
-    /// So many letters and digits.
+    /// The hash as this many letters and digits.
     pub(crate) fn letters(self, count: usize) -> String {
         let mut state = self;
         let mut out = String::with_capacity(count);
@@ -52,11 +52,11 @@ impl StableHasher {
         out
     }
 
-    fn mix(&mut self, word: &[u8]) {
-        let word = word.iter().rev().fold(0_u64, |all, byte| all << 8 | u64::from(*byte));
-        let product = u128::from(self.low ^ word) * 0xa076_1d64_78bd_642f_u128;
+    fn mix(&mut self, chunk: &[u8]) {
+        let chunk = chunk.iter().rev().fold(0_u64, |all, byte| all << 8 | u64::from(*byte));
+        let product = u128::from(self.low ^ chunk) * 0xa076_1d64_78bd_642f_u128;
         self.low = (product as u64) ^ self.high.rotate_left(23);
-        self.high = ((product >> 64) as u64 ^ word).wrapping_mul(0xe703_7ed1_a0b4_28db) ^ self.low;
+        self.high = ((product >> 64) as u64 ^ chunk).wrapping_mul(0xe703_7ed1_a0b4_28db) ^ self.low;
     }
 }
 

@@ -1,4 +1,4 @@
-//! A store of either kind, chosen by its address.
+//! A store of either backend, chosen by its URL.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ use crate::{
     StoreWatch, StoredEvent, StoredRecord, WholeRun,
 };
 
-/// A store of either kind.
+/// A store of either backend.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "a process has one of them")]
 pub enum AnyStore {
-    /// A file, or the memory of the process.
+    /// A SQLite file, or an in-memory database.
     Sqlite(SqliteStore),
     /// A PostgreSQL server.
     Postgres(PostgresStore),
 }
 
 impl AnyStore {
-    /// Opens what an address names, and makes it if it is not there.
+    /// Opens the store that a URL names. Creates it if it does not exist.
     pub async fn open(url: &StoreUrl) -> Result<AnyStore> {
         Ok(match url {
             StoreUrl::Sqlite(path) => AnyStore::Sqlite(SqliteStore::open(path).await?),
@@ -32,7 +32,7 @@ impl AnyStore {
     }
 }
 
-/// Hands a call on to the store that is there.
+/// Calls a method on the backend.
 macro_rules! either {
     ($self:ident, $store:ident => $call:expr) => {
         match $self {
@@ -150,8 +150,8 @@ impl ArchiveStore for AnyStore {
         either!(self, store => store.log_head(run))
     }
 
-    async fn restore(&self, piece: RestoreItem) -> Result<u64> {
-        either!(self, store => store.restore(piece))
+    async fn restore(&self, item: RestoreItem) -> Result<u64> {
+        either!(self, store => store.restore(item))
     }
 
     async fn totals(&self) -> Result<StoreTotals> {

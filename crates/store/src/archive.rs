@@ -1,5 +1,5 @@
-//! What a backend gives besides [`Store`], for export, import and verification: events as they
-//! lie there, and a way to put things back as they were.
+//! What a backend offers in addition to [`Store`], for export, import and verification: raw events,
+//! and a way to restore rows unchanged.
 
 use std::future::Future;
 
@@ -10,70 +10,73 @@ use crate::{
     chain::{self, ROOT},
 };
 
-/// How many events are verified at once.
+/// Events verified per page.
 const VERIFY_PAGE: usize = 1_000;
 
-/// Who holds a run while it is imported.
+/// Owner of the lease while a run is imported.
 pub(crate) const IMPORTER: &str = "import";
 
-/// How long an import may take from one piece of a run to the next before the run counts as
-/// abandoned, in milliseconds.
+/// How long an import may take between two items of a run before the run counts as abandoned, in
+/// milliseconds.
 pub(crate) const IMPORT_TTL: u64 = 60_000;
 
 /// The end of a run's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogHead {
-    /// The place of the last event.
+    /// Sequence number of the last event.
     pub last: u64,
-    /// Its link, which is kept with the run.
+    /// Link of the last event, which is stored with the run.
     pub chain: [u8; 16],
 }
 
-/// Something that is put back as it was.
+/// A part of an archive, restored unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RestoreItem {
-    /// A session. One that is there has to have the same owner, title, meta and time; the higher
-    /// epoch and the later touch win. A new one has no records yet, whatever the row says.
+    /// A session. An existing session must have the same owner, title, meta and creation time; the
+    /// higher epoch and the later change win. A new session has no records yet, whatever `records`
+    /// contains.
     Session(SessionRow),
-    /// Records of a session, with the ordinals they had: those that are there have to be the
-    /// same, the others follow them without a gap.
+    /// Records of a session with their ordinals. Existing records must be the same; the others must
+    /// follow them without a gap.
     Records {
         /// The session.
         session: String,
         /// Its records, in order.
         records: Vec<StoredRecord>,
     },
-    /// A run without its events. One that is there has to have the same session, epoch, key,
-    /// time, agent and model. A new one is open, and held by the import for a while.
+    /// A run without its events. An existing run must have the same session, epoch, key, start
+    /// time, agent and model. A new run is open, and the import holds its lease for a while.
     Run(RunRow),
-    /// Events of a run, in order and with links that were verified. Those that are there have to
-    /// be the same; others are added only to a run that the import holds.
+    /// Events of a run, in order and with verified links. Existing events must be the same; new
+    /// events are added only to a run whose lease the import holds.
     Events {
         /// The run.
         run: String,
         /// Its events.
         events: Vec<RawEvent>,
     },
-    /// Nothing more comes for a run, which was open: if the import holds it, its lease runs out.
+    /// The archive has nothing more for a run that was open. If the import holds its lease, the
+    /// lease expires now.
     Left {
         /// The run.
         run: String,
     },
-    /// A run's end, if the import holds it. One that has ended has to have ended the same way.
+    /// The end of a run, if the import holds its lease. A run that has ended must have ended the
+    /// same way.
     End {
         /// The run.
         run: String,
-        /// How it ended.
+        /// The end, with outcome, text and costs.
         ended: RunEnd,
-        /// In numbers.
+        /// Totals of the run.
         summary: RunSummary,
-        /// When.
+        /// When the run ended.
         at: u64,
     },
 }
 
 impl RestoreItem {
-    /// About how much it carries.
+    /// Approximate size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             RestoreItem::Records { records, .. } => {
@@ -88,10 +91,10 @@ impl RestoreItem {
     }
 }
 
-/// A backend whose content can be taken out and put back.
+/// A backend whose content can be exported and restored.
 pub trait ArchiveStore: Store {
-    /// Events behind a place as they lie there, verified by nobody. What cannot be read as text
-    /// is replaced, so that the chain does not fit it.
+    /// Returns stored events after a sequence number, unverified. Bytes that are not text are
+    /// replaced, so the chain detects them.
     fn raw_events(
         &self,
         run: &str,
@@ -99,63 +102,63 @@ pub trait ArchiveStore: Store {
         limit: usize,
     ) -> impl Future<Output = Result<Vec<RawEvent>>> + Send;
 
-    /// The end of a run's log, as the run's row tells it; `None` if there is no such run.
+    /// Returns the end of a run's log as the run's row has it, or `None` if the run does not exist.
     fn log_head(&self, run: &str) -> impl Future<Output = Result<Option<LogHead>>> + Send;
 
-    /// Puts a piece back, in one transaction. Returns how many rows are new: 0 if all of it was
-    /// there. Something else under the same id is a `Conflict`, and nothing is changed.
-    fn restore(&self, piece: RestoreItem) -> impl Future<Output = Result<u64>> + Send;
+    /// Restores an item in one transaction. Returns the number of new rows: 0 if all of it existed.
+    /// Other content under the same id is a `Conflict`, and nothing changes.
+    fn restore(&self, item: RestoreItem) -> impl Future<Output = Result<u64>> + Send;
 
-    /// How much there is.
+    /// Counts the stored rows.
     fn totals(&self) -> impl Future<Output = Result<StoreTotals>> + Send;
 
-    /// Gives the space of what was deleted back, as far as the backend can. Whoever writes
-    /// meanwhile may have to wait.
+    /// Returns the space of deleted rows to the file system, as far as the backend can. Writers may
+    /// have to wait meanwhile.
     fn compact(&self) -> impl Future<Output = Result<()>> + Send;
 
-    /// What the engine itself finds wrong with its data: nothing, if all is well.
+    /// Runs the database engine's own check. Returns the errors it found; empty if there are none.
     fn examine(&self) -> impl Future<Output = Result<Vec<String>>> + Send;
 }
 
-/// How much is stored.
+/// How much a store contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct StoreTotals {
-    /// The version of the schema.
+    /// Schema version.
     pub schema: u32,
-    /// Sessions.
+    /// Number of sessions.
     pub sessions: u64,
-    /// Records.
+    /// Number of records.
     pub records: u64,
-    /// Snapshots.
+    /// Number of snapshots.
     pub snapshots: u64,
-    /// Runs.
+    /// Number of runs.
     pub runs: u64,
-    /// Runs that are open.
+    /// Number of open runs.
     pub open: u64,
-    /// Events.
+    /// Number of events.
     pub events: u64,
-    /// Bytes on disk, if that can be told.
+    /// Bytes on disk, if known.
     pub bytes: Option<u64>,
 }
 
-/// A place in a run's log that is not what it was.
+/// A missing or damaged event in a run's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogDefect {
     /// The run.
     pub run: String,
-    /// The place.
+    /// Sequence number of the event.
     pub place: u64,
-    /// What is wrong with it.
+    /// What is wrong with the event.
     pub why: String,
 }
 
-/// Reads the whole log of a run, and returns every place that is not what it was. A place that
-/// is gone takes the next one with it, which has nothing to hold on to.
+/// Reads the whole log of a run and returns every missing or damaged event. The event after a
+/// missing one is reported too, because its link cannot be checked.
 pub async fn verify_log<A: ArchiveStore>(store: &A, run: &str) -> Result<Vec<LogDefect>> {
     let head = store.log_head(run).await?.ok_or_else(|| StoreError::NoRun(run.to_owned()))?;
-    let mut flaws = Vec::new();
-    let mut flaw = |place, why: &str| {
-        flaws.push(LogDefect { run: run.to_owned(), place, why: why.to_owned() });
+    let mut defects = Vec::new();
+    let mut report = |place, why: &str| {
+        defects.push(LogDefect { run: run.to_owned(), place, why: why.to_owned() });
     };
     let (mut place, mut link) = (0, ROOT);
     while place < head.last {
@@ -164,18 +167,18 @@ pub async fn verify_log<A: ArchiveStore>(store: &A, run: &str) -> Result<Vec<Log
             break;
         }
         for row in rows.into_iter().filter(|row| row.seq <= head.last) {
-            (place + 1..row.seq).for_each(|missing| flaw(missing, "it is missing"));
+            (place + 1..row.seq).for_each(|missing| report(missing, "it is missing"));
             if row.chain != chain::link(&link, row.seq, &row.body) {
-                flaw(row.seq, "it does not fit what came before");
+                report(row.seq, "it does not fit what came before");
             } else if let Err(error) = wire::read(&row.body) {
-                flaw(row.seq, &error.to_string());
+                report(row.seq, &error.to_string());
             }
             (place, link) = (row.seq, row.chain);
         }
     }
-    (place + 1..=head.last).for_each(|missing| flaw(missing, "it is missing"));
+    (place + 1..=head.last).for_each(|missing| report(missing, "it is missing"));
     if place == head.last && link != head.chain {
-        flaw(place, "it is not the one the run ends with");
+        report(place, "it is not the one the run ends with");
     }
-    Ok(flaws)
+    Ok(defects)
 }

@@ -1,4 +1,4 @@
-//! Waiting for a wake-up under the schedules of a test.
+//! Waits for wake-ups under the schedules of a shuttle test.
 
 use std::{
     future::Future,
@@ -9,7 +9,7 @@ use std::{
 
 use shuttle::sync::{Condvar, Mutex};
 
-/// Something to wait for. It may ring before somebody waits, and rings for one wait.
+/// A wake-up flag. It may be set before a thread waits, and ends one wait.
 #[derive(Default)]
 pub(crate) struct Bell {
     rung: Mutex<bool>,
@@ -37,15 +37,15 @@ impl Wake for Bell {
     }
 }
 
-/// Waits for a future, with a new bell for every look. The scheduler's own `block_on` counts whatever
-/// woke the thread before, a lock included, and looks once more: that hides nearly every lost
-/// wake-up.
+/// Runs a future to its end, with a new bell for every poll. The `block_on` of the scheduler counts
+/// every earlier wake-up of the thread, including one by a lock, and polls once more: that hides
+/// nearly every lost wake-up.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     loop {
         let bell = Arc::new(Bell::default());
         match future.as_mut().poll(&mut Context::from_waker(&bell.clone().into())) {
-            Poll::Ready(told) => return told,
+            Poll::Ready(output) => return output,
             Poll::Pending => bell.wait(),
         }
     }

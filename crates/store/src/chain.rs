@@ -1,26 +1,26 @@
-//! The chain over the events of a run: every link is a hash over all that came before, so that a
-//! bit that changed, a line that is gone or one that was put in cannot pass for the truth.
+//! The hash chain over the events of a run. Every link is a hash over all events before it, so a
+//! changed, removed or inserted event is detected.
 
 use crate::{LogHead, Result, StoreError, StoredEvent, codec};
 
 /// One link of the chain.
 pub(crate) type ChainLink = [u8; 16];
 
-/// What stands before the first event.
+/// The link before the first event.
 pub(crate) const ROOT: ChainLink = [0; 16];
 
-/// An event as it lies in a backend.
+/// An event as a backend stores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawEvent {
-    /// Its place.
+    /// Sequence number.
     pub seq: u64,
     /// The event, as JSON.
     pub body: String,
-    /// The link that was stored with it.
+    /// The link stored with the event.
     pub chain: [u8; 16],
 }
 
-/// The link of an event, by the one before.
+/// Computes the link of an event from the link before it.
 pub(crate) fn link(before: &ChainLink, seq: u64, body: &str) -> ChainLink {
     let mut hasher = blake3::Hasher::new();
     hasher.update(before).update(&seq.to_le_bytes()).update(body.as_bytes());
@@ -29,10 +29,10 @@ pub(crate) fn link(before: &ChainLink, seq: u64, body: &str) -> ChainLink {
     link
 }
 
-/// Whether an event is what follows a place.
-pub(crate) fn follows(place: u64, before: &ChainLink, event: &RawEvent) -> Result<(), String> {
-    if event.seq != place + 1 {
-        return Err(format!("place {} is missing", place + 1));
+/// Checks that an event directly follows the event `last`.
+pub(crate) fn follows(last: u64, before: &ChainLink, event: &RawEvent) -> Result<(), String> {
+    if event.seq != last + 1 {
+        return Err(format!("place {} is missing", last + 1));
     }
     if event.chain != link(before, event.seq, &event.body) {
         return Err("it does not fit what came before".to_owned());
@@ -40,29 +40,29 @@ pub(crate) fn follows(place: u64, before: &ChainLink, event: &RawEvent) -> Resul
     Ok(())
 }
 
-/// Which events of a run are read, and what its row says about them.
+/// Which events of a run to read, and what the run's row contains about its log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EventRange<'a> {
     /// The run.
     pub(crate) run: &'a str,
-    /// Its number, for events that do not bear it.
+    /// Epoch of the run, for events without one.
     pub(crate) epoch: u64,
-    /// The end of its log.
+    /// The end of the log.
     pub(crate) head: LogHead,
-    /// Events behind this place.
+    /// Read only events after this sequence number.
     pub(crate) after: u64,
-    /// At most so many.
+    /// Maximum number of events.
     pub(crate) limit: usize,
 }
 
 impl EventRange<'_> {
-    /// The last place that is read.
+    /// The last sequence number to read.
     pub(crate) fn end(&self) -> u64 {
         self.after.saturating_add(u64::try_from(self.limit).unwrap_or(u64::MAX)).min(self.head.last)
     }
 
-    /// The events, read and verified. `before` is the link that was found at the place `after`;
-    /// nothing stands before place 1.
+    /// Parses and verifies the events. `before` is the stored link of event `after`; event 1
+    /// follows [`ROOT`].
     pub(crate) fn read(
         &self,
         before: Option<ChainLink>,
@@ -73,23 +73,23 @@ impl EventRange<'_> {
             (_, Some(link)) => link,
             (after, None) => return Err(damage_error(self.run, after, "it is missing".to_owned())),
         };
-        let mut place = self.after;
+        let mut last = self.after;
         let mut events = Vec::with_capacity(rows.len());
         for row in rows {
-            follows(place, &before, &row).map_err(|why| damage_error(self.run, place + 1, why))?;
-            (place, before) = (row.seq, row.chain);
+            follows(last, &before, &row).map_err(|why| damage_error(self.run, last + 1, why))?;
+            (last, before) = (row.seq, row.chain);
             let mut event = codec::read_event(self.run, row.seq, &row.body)?;
             event.epoch.get_or_insert(self.epoch);
             event.seq.get_or_insert(row.seq);
             events.push(StoredEvent { seq: row.seq, event, chain: row.chain });
         }
-        if place < self.end() {
-            return Err(damage_error(self.run, place + 1, "it is missing".to_owned()));
+        if last < self.end() {
+            return Err(damage_error(self.run, last + 1, "it is missing".to_owned()));
         }
-        if place == self.head.last && place > self.after && before != self.head.chain {
+        if last == self.head.last && last > self.after && before != self.head.chain {
             return Err(damage_error(
                 self.run,
-                place,
+                last,
                 "it is not the one the run ends with".to_owned(),
             ));
         }
@@ -97,13 +97,13 @@ impl EventRange<'_> {
     }
 }
 
-/// Whether an error tells of an event that is not what it was. Trouble with the disk may look like
-/// damage of the database, and pass.
+/// Whether an error reports a damaged event. An error of the disk can look like damage of the
+/// database, but goes away.
 pub(crate) fn is_damage(error: &StoreError) -> bool {
     matches!(error, StoreError::Corrupt { what, .. } if what.starts_with("event "))
 }
 
-/// The error for an event that is not what it was.
-pub(crate) fn damage_error(run: &str, place: u64, why: String) -> StoreError {
-    StoreError::Corrupt { what: format!("event {place} of run `{run}`"), why }
+/// The error for a damaged event.
+pub(crate) fn damage_error(run: &str, seq: u64, why: String) -> StoreError {
+    StoreError::Corrupt { what: format!("event {seq} of run `{run}`"), why }
 }

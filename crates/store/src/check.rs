@@ -1,5 +1,5 @@
-//! What both backends refuse before they touch anything: names nobody may use, texts that are no
-//! JSON, and whatever is larger than [`limits`](crate::limits) allow.
+//! Checks that both backends make before they write: ids that are not allowed, texts that are not
+//! JSON, and values above the [`limits`](crate::limits).
 
 use serde_json::value::RawValue;
 
@@ -8,7 +8,7 @@ use crate::{
     StoreError, limits,
 };
 
-/// Takes an id that is safe anywhere: `[A-Za-z0-9_-]{1,128}`.
+/// Accepts an id of `[A-Za-z0-9_-]{1,128}`, which is safe in paths and URLs.
 pub(crate) fn id(what: &str, id: &str) -> Result<()> {
     let safe = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if id.is_empty() || id.len() > limits::ID_BYTES || !id.bytes().all(safe) {
@@ -19,12 +19,12 @@ pub(crate) fn id(what: &str, id: &str) -> Result<()> {
     Ok(())
 }
 
-/// Takes what somebody is called by: an owner, a key, a kind.
+/// Accepts an owner, a key or a kind.
 pub(crate) fn name(what: &str, name: &str) -> Result<()> {
     text(what, name, limits::NAME_BYTES)
 }
 
-/// Takes a session.
+/// Accepts a session.
 pub(crate) fn session(new: &NewSession) -> Result<()> {
     id("session", &new.id)?;
     name("owner", &new.owner)?;
@@ -32,14 +32,14 @@ pub(crate) fn session(new: &NewSession) -> Result<()> {
     let Some(meta) = &new.meta else { return Ok(()) };
     size("meta", meta.len(), limits::META_BYTES)?;
     json("the meta of a session", meta)?;
-    // The text is JSON, so that its first sign tells its kind.
+    // The text is valid JSON, so its first character determines its type.
     if !meta.trim_start().starts_with('{') {
         return invalid("the meta of a session is a JSON object".to_owned());
     }
     Ok(())
 }
 
-/// Takes a run.
+/// Accepts a run.
 pub(crate) fn run(new: &NewRun) -> Result<()> {
     id("run", &new.id)?;
     name("owner", &new.owner)?;
@@ -47,8 +47,7 @@ pub(crate) fn run(new: &NewRun) -> Result<()> {
     names([("agent", &new.start.agent), ("model", &new.start.model)])
 }
 
-/// Takes records, one by one and as a whole. Whether their parents are there is for the backend
-/// to say.
+/// Accepts records, one by one and in total. The backend checks their parents.
 pub(crate) fn records(records: &[NewRecord]) -> Result<()> {
     if records.len() > limits::APPEND_RECORDS {
         return invalid(format!("more than {} records at once", limits::APPEND_RECORDS));
@@ -58,15 +57,15 @@ pub(crate) fn records(records: &[NewRecord]) -> Result<()> {
     records.iter().try_for_each(record)
 }
 
-/// Takes a snapshot.
+/// Accepts a snapshot.
 pub(crate) fn snapshot(snapshot: &AgentSnapshot) -> Result<()> {
     id("snapshot", &snapshot.name)?;
     size("a snapshot", snapshot.body.len(), limits::SNAPSHOT_BYTES)
 }
 
-/// Takes a piece of an import: what comes out of a file is as good or bad as what a caller says.
-pub(crate) fn piece(piece: &RestoreItem) -> Result<()> {
-    match piece {
+/// Accepts an item of an import. A file is trusted no more than a caller.
+pub(crate) fn restore_item(item: &RestoreItem) -> Result<()> {
+    match item {
         RestoreItem::Session(row) => {
             let SessionRow { id, owner, title, meta, created, touched, epoch, .. } = row.clone();
             numbers([("created", created), ("touched", touched), ("epoch", epoch)])?;
@@ -77,7 +76,7 @@ pub(crate) fn piece(piece: &RestoreItem) -> Result<()> {
             if given.len() > limits::APPEND_RECORDS {
                 return invalid(format!("more than {} records at once", limits::APPEND_RECORDS));
             }
-            size("all records", piece.bytes(), limits::APPEND_BYTES)?;
+            size("all records", item.bytes(), limits::APPEND_BYTES)?;
             given.iter().try_for_each(|given| {
                 numbers([("ordinal", given.ordinal), ("at", given.at)])?;
                 record(&given.record)
@@ -94,7 +93,7 @@ pub(crate) fn piece(piece: &RestoreItem) -> Result<()> {
             if events.len() > limits::APPEND_EVENTS {
                 return invalid(format!("more than {} events at once", limits::APPEND_EVENTS));
             }
-            size("all events", piece.bytes(), limits::APPEND_BYTES)?;
+            size("all events", item.bytes(), limits::APPEND_BYTES)?;
             events.iter().try_for_each(|event| raw_event(run, event))
         }
         RestoreItem::Left { run } => id("run", run),
@@ -102,7 +101,7 @@ pub(crate) fn piece(piece: &RestoreItem) -> Result<()> {
     }
 }
 
-/// Takes a text that is JSON, all of it.
+/// Accepts a text that is JSON as a whole.
 pub(crate) fn json(what: &str, text: &str) -> Result<()> {
     match serde_json::from_str::<&RawValue>(text) {
         Ok(_) => Ok(()),
@@ -110,7 +109,7 @@ pub(crate) fn json(what: &str, text: &str) -> Result<()> {
     }
 }
 
-/// Takes what is not larger than a limit.
+/// Accepts a size up to a limit.
 pub(crate) fn size(what: &str, bytes: usize, limit: usize) -> Result<()> {
     if bytes > limit {
         return invalid(format!("{what}: {bytes} bytes, the limit is {limit}"));
@@ -118,7 +117,7 @@ pub(crate) fn size(what: &str, bytes: usize, limit: usize) -> Result<()> {
     Ok(())
 }
 
-/// Takes one record.
+/// Accepts one record.
 pub(crate) fn record(record: &NewRecord) -> Result<()> {
     id("record", &record.id)?;
     record.parent.as_ref().map_or(Ok(()), |parent| id("record", parent))?;
@@ -128,7 +127,7 @@ pub(crate) fn record(record: &NewRecord) -> Result<()> {
     json("the body of a record", &record.body)
 }
 
-/// Takes an event out of a file.
+/// Accepts an event from a file.
 pub(crate) fn raw_event(run: &str, event: &RawEvent) -> Result<()> {
     if event.seq == 0 || event.seq > limits::RUN_EVENTS {
         return invalid(format!("run `{run}`: {} is no place in a log", event.seq));
@@ -137,7 +136,7 @@ pub(crate) fn raw_event(run: &str, event: &RawEvent) -> Result<()> {
     json("an event", &event.body)
 }
 
-/// One more has to fit behind every number.
+/// Leaves room above every number, because the store counts on from it.
 fn numbers<const N: usize>(given: [(&str, u64); N]) -> Result<()> {
     match given.iter().find(|(_, number)| *number > 1 << 53) {
         Some((what, number)) => invalid(format!("{what}: {number} is too high")),
@@ -154,7 +153,7 @@ fn names<T: AsRef<str>, const N: usize>(given: [(&str, &Option<T>); N]) -> Resul
 
 fn text(what: &str, text: &str, limit: usize) -> Result<()> {
     size(what, text.len(), limit)?;
-    // One of the backends cannot keep it.
+    // PostgreSQL cannot store U+0000 in text.
     if text.contains('\0') {
         return invalid(format!("{what} holds U+0000"));
     }

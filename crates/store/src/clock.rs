@@ -1,4 +1,4 @@
-//! What time it is, for whoever stores something.
+//! The system clock.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,22 +1,22 @@
-//! What stands in the columns that hold JSON: events, and how a run ended.
+//! The JSON columns: events, and how a run ended.
 
 use foxwedge_run::{Outcome, RunEnd, RunEvent, RunProblem, RunSummary, RunUsage, ToolStatus, wire};
 use serde_json::Value;
 
 use crate::{Result, StoreError, chain::damage_error};
 
-/// An event, spelled.
+/// Encodes an event.
 pub(crate) fn write_event(event: &RunEvent) -> String {
     wire::write(event)
 }
 
-/// An event, read.
-pub(crate) fn read_event(run: &str, place: u64, body: &str) -> Result<RunEvent> {
-    wire::read(body).map_err(|error| damage_error(run, place, error.to_string()))
+/// Parses an event.
+pub(crate) fn read_event(run: &str, seq: u64, body: &str) -> Result<RunEvent> {
+    wire::read(body).map_err(|error| damage_error(run, seq, error.to_string()))
 }
 
-/// How a run ended, spelled. Every run has one, so that it is written without a tree of values; the
-/// names stand in the order of the alphabet.
+/// Encodes the end of a run. Every run has one, so it is written without a `Value` tree. The field
+/// names are in alphabetical order.
 pub(crate) fn write_end(ended: &RunEnd) -> String {
     let fields = [
         ("outcome", ended.outcome.map(|outcome| quote(outcome.name()))),
@@ -24,17 +24,17 @@ pub(crate) fn write_end(ended: &RunEnd) -> String {
         ("text", ended.text.as_deref().map(quote)),
         ("usage", ended.usage.as_ref().map(write_usage)),
     ];
-    let mut spelled = String::from("{");
+    let mut json = String::from("{");
     for (name, value) in fields {
         let Some(value) = value else { continue };
-        let comma = if spelled.len() > 1 { "," } else { "" };
-        spelled.extend([comma, "\"", name, "\":", &value]);
+        let comma = if json.len() > 1 { "," } else { "" };
+        json.extend([comma, "\"", name, "\":", &value]);
     }
-    spelled.push('}');
-    spelled
+    json.push('}');
+    json
 }
 
-/// How a run ended, read.
+/// Parses the end of a run.
 pub(crate) fn read_end(run: &str, text: &str) -> Result<RunEnd> {
     let value = read("the end", run, text)?;
     let outcome = match value.get("outcome").and_then(Value::as_str) {
@@ -52,24 +52,24 @@ pub(crate) fn read_end(run: &str, text: &str) -> Result<RunEnd> {
     })
 }
 
-/// A run in numbers, spelled. Statuses that no call has are left out.
+/// Encodes the totals of a run. Leaves out statuses with a count of 0.
 pub(crate) fn write_summary(summary: &RunSummary) -> String {
     let available = summary.available.map_or("null".to_owned(), |number| number.to_string());
-    let mut spelled = format!("{{\"available\":{available},\"by_status\":{{");
-    // In the order of the alphabet, too.
+    let mut json = format!("{{\"available\":{available},\"by_status\":{{");
+    // In alphabetical order, too.
     let counts = ToolStatus::ALL.iter().zip(summary.by_status).filter(|(_, count)| *count > 0);
     let mut counts: Vec<(&str, usize)> =
         counts.map(|(status, count)| (status.name(), count)).collect();
     counts.sort_unstable();
-    for (place, (name, count)) in counts.into_iter().enumerate() {
-        let comma = if place > 0 { "," } else { "" };
-        spelled.extend([comma, "\"", name, "\":", &count.to_string()]);
+    for (index, (name, count)) in counts.into_iter().enumerate() {
+        let comma = if index > 0 { "," } else { "" };
+        json.extend([comma, "\"", name, "\":", &count.to_string()]);
     }
-    spelled.extend(["},\"calls\":", &summary.calls.to_string(), "}"]);
-    spelled
+    json.extend(["},\"calls\":", &summary.calls.to_string(), "}"]);
+    json
 }
 
-/// A run in numbers, read.
+/// Parses the totals of a run.
 pub(crate) fn read_summary(run: &str, text: &str) -> Result<RunSummary> {
     let value = read("the summary", run, text)?;
     let mut summary = RunSummary {
@@ -105,7 +105,7 @@ fn write_usage(usage: &RunUsage) -> String {
     )
 }
 
-/// A text as JSON. No text is too much for that.
+/// Encodes a text as JSON. This cannot fail.
 fn quote(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_else(|_| "null".to_owned())
 }
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ends_are_read_as_they_were_spelled() {
+    fn ends_survive_a_round_trip() {
         let problem = |code: Option<&str>| RunProblem {
             message: "\"broken\"\n".to_owned(),
             code: code.map(Into::into),
@@ -160,56 +160,56 @@ mod tests {
         table.extend(
             Outcome::ALL.map(|outcome| RunEnd { outcome: Some(outcome), ..RunEnd::default() }),
         );
-        for told in table {
-            assert_eq!(read_end("r", &write_end(&told)).expect("read"), told);
+        for end in table {
+            assert_eq!(read_end("r", &write_end(&end)).expect("read"), end);
         }
     }
 
     #[test]
-    fn summaries_are_read_as_they_were_spelled() {
+    fn summaries_survive_a_round_trip() {
         let mut by_status = [0; ToolStatus::ALL.len()];
-        for (place, count) in by_status.iter_mut().enumerate() {
-            *count = place * 3;
+        for (index, count) in by_status.iter_mut().enumerate() {
+            *count = index * 3;
         }
-        for told in [
+        for summary in [
             RunSummary::default(),
             RunSummary { available: Some(0), calls: 7, ..RunSummary::default() },
             RunSummary { available: None, calls: 99, by_status },
         ] {
-            assert_eq!(read_summary("r", &write_summary(&told)).expect("read"), told);
+            assert_eq!(read_summary("r", &write_summary(&summary)).expect("read"), summary);
         }
     }
 
-    /// Two stores that hold the same have the same bytes, whoever wrote them.
+    /// Two stores with the same content have the same bytes, whichever backend wrote them.
     #[test]
-    fn the_same_is_spelled_the_same() {
-        let told = RunEnd {
+    fn equal_values_have_equal_json() {
+        let end = RunEnd {
             outcome: Some(Outcome::Failed),
             text: Some("\"a\"\n".to_owned()),
             problem: Some(RunProblem { message: "m".to_owned(), code: None, fatal: true }),
             usage: Some(RunUsage { input: 1, output: 2, cached: 3, reasoning: 4 }),
         };
-        let spelled = write_end(&told);
-        let value: Value = serde_json::from_str(&spelled).expect("JSON");
-        assert_eq!(spelled, value.to_string());
+        let json = write_end(&end);
+        let value: Value = serde_json::from_str(&json).expect("JSON");
+        assert_eq!(json, value.to_string());
         assert_eq!(
             (write_end(&RunEnd::default()), value.as_object().map(|all| all.len())),
             ("{}".to_owned(), Some(4))
         );
         let mut by_status = [0; ToolStatus::ALL.len()];
         by_status.iter_mut().zip(1..).for_each(|(count, number)| *count = number);
-        for told in [
+        for summary in [
             RunSummary { available: Some(0), calls: 7, by_status },
             RunSummary { available: None, ..RunSummary::default() },
         ] {
-            let spelled = write_summary(&told);
-            let value: Value = serde_json::from_str(&spelled).expect("JSON");
-            assert_eq!(spelled, value.to_string());
+            let json = write_summary(&summary);
+            let value: Value = serde_json::from_str(&json).expect("JSON");
+            assert_eq!(json, value.to_string());
         }
     }
 
     #[test]
-    fn what_cannot_be_read_is_named() {
+    fn parse_errors_name_what_is_damaged() {
         let broken = read_end("r", "{").expect_err("a refusal").to_string();
         assert!(broken.starts_with("the end of run `r` is damaged: "), "{broken}");
         let odd = read_end("r", "{\"outcome\":\"odd\"}").expect_err("a refusal").to_string();

@@ -1,63 +1,63 @@
-//! What can go wrong, one variant for each decision that a caller can take.
+//! Store errors: one variant for each decision that a caller can take.
 
 use crate::model::RunRow;
 
-/// Why the store did not do it.
+/// Why a store operation failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// There is no such session.
+    /// The session does not exist.
     #[error("session `{0}` does not exist")]
     NoSession(String),
-    /// There is no such run.
+    /// The run does not exist.
     #[error("run `{0}` does not exist")]
     NoRun(String),
-    /// The run has ended; nothing is added to it any more.
+    /// The run has ended. It accepts no more events.
     #[error("run `{}` has ended", .0.id)]
     Ended(Box<RunRow>),
-    /// Somebody else holds the run now.
+    /// Another process holds the lease of the run.
     #[error("run `{run}` is held by somebody else: lease {held}, yours is {yours}")]
     Fenced {
         /// The run.
         run: String,
-        /// The fence of the holder.
+        /// Fence of the current holder.
         held: u64,
-        /// The fence that was shown.
+        /// Fence of the caller.
         yours: u64,
     },
-    /// The log went on without the caller: read it and try again.
+    /// The log has other events than the caller expected. Read it and try again.
     #[error("run `{run}` moved on: its next place is {expected}, not {found}")]
     Stale {
         /// The run.
         run: String,
-        /// The next place.
+        /// The next sequence number.
         expected: u64,
-        /// The place that was asked for.
+        /// The sequence number that the caller sent.
         found: u64,
     },
-    /// Something else is there under that id.
+    /// The id exists with other content.
     #[error("`{0}` is there already, and is something else")]
     Conflict(String),
-    /// A run of the session is at work.
+    /// The session has an open run.
     #[error("session `{session}` has a run at work: `{run}`")]
     Busy {
         /// The session.
         session: String,
-        /// The run.
+        /// The open run.
         run: String,
     },
-    /// An id that nobody may use, a text that is no JSON, or something larger than a limit.
+    /// An id that is not allowed, a text that is not JSON, or a value above a limit.
     #[error("{0}")]
     Invalid(String),
-    /// What is stored cannot be read.
+    /// Stored data cannot be read.
     #[error("{what} is damaged: {why}")]
     Corrupt {
-        /// What, with its place.
+        /// What is damaged, with its position.
         what: String,
-        /// In which way.
+        /// Why it cannot be read.
         why: String,
     },
-    /// The store cannot be reached, or the disk is full: nothing was acknowledged.
+    /// The store cannot be reached, or the disk is full. Nothing was acknowledged.
     #[error("the store cannot be reached")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

@@ -1,19 +1,19 @@
-//! Events on their way into a log: spelled, in their places, and compared with what is there.
+//! Events before they are stored: encoded, numbered, and compared with stored events.
 
 use foxwedge_run::{EventPayload, RunEvent};
 
 use crate::{Result, StoreError, check, codec, limits};
 
-/// An event that is to be stored.
+/// An event to store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct EventDraft {
-    /// Its place.
+    /// Sequence number.
     pub(crate) seq: u64,
-    /// The number of its run, if the caller said so.
+    /// Epoch of its run, if the caller set it.
     pub(crate) epoch: Option<u64>,
     /// The event, as JSON.
     pub(crate) body: String,
-    /// Whose time it bears.
+    /// Whether the caller or the store set its time.
     time: EventTime,
 }
 
@@ -23,7 +23,7 @@ enum EventTime {
     FilledIn,
 }
 
-/// Makes drafts of events that a run goes on with. Their places have to follow each other.
+/// Makes drafts of events to append. Their sequence numbers must be consecutive.
 pub(crate) fn prepare_events(
     run: &str,
     events: Vec<RunEvent>,
@@ -35,7 +35,7 @@ pub(crate) fn prepare_events(
     drafts(run, events, now)
 }
 
-/// Makes drafts of the events that a run ends with: the end is the last one.
+/// Makes drafts of the last events of a run. The final one is the end.
 pub(crate) fn prepare_closing(
     run: &str,
     events: Vec<RunEvent>,
@@ -48,7 +48,7 @@ pub(crate) fn prepare_closing(
     drafts(run, events, now)
 }
 
-/// How many of the drafts are told again, since their places are taken. The rest is new.
+/// Counts the drafts whose sequence number is taken: they are a retry. The rest is new.
 pub(crate) fn count_repeated(run: &str, last: u64, drafts: &[EventDraft]) -> Result<usize> {
     let expected = last + 1;
     match drafts.first() {
@@ -59,16 +59,16 @@ pub(crate) fn count_repeated(run: &str, last: u64, drafts: &[EventDraft]) -> Res
     }
 }
 
-/// Refuses drafts that bear the number of another run.
+/// Refuses drafts with the epoch of another run.
 pub(crate) fn check_epochs(run: &str, epoch: u64, drafts: &[EventDraft]) -> Result<()> {
-    match drafts.iter().find(|draft| draft.epoch.is_some_and(|told| told != epoch)) {
+    match drafts.iter().find(|draft| draft.epoch.is_some_and(|given| given != epoch)) {
         Some(draft) => invalid(run, Some(draft.seq), "it bears the epoch of another run"),
         None => Ok(()),
     }
 }
 
 impl EventDraft {
-    /// Refuses a draft whose place holds something else.
+    /// Refuses a draft that differs from the stored event with its sequence number.
     pub(crate) fn compare(&self, run: &str, stored: &str) -> Result<()> {
         if self.body == stored
             || (self.time == EventTime::FilledIn && equals_without_time(&self.body, stored))
@@ -116,16 +116,16 @@ fn is_end(event: &RunEvent) -> bool {
     matches!(event.body, EventPayload::Ended(_))
 }
 
-/// A retry after a lost acknowledgement comes with a later time.
+/// A retry after a lost acknowledgement has a later time.
 fn equals_without_time(left: &str, right: &str) -> bool {
-    let timeless = |body| {
+    let without_time = |body| {
         let event = foxwedge_run::wire::read(body).ok()?;
         Some(RunEvent { at: None, ..event })
     };
-    timeless(left).is_some_and(|left| Some(left) == timeless(right))
+    without_time(left).is_some_and(|left| Some(left) == without_time(right))
 }
 
 fn invalid<T>(run: &str, seq: Option<u64>, why: &str) -> Result<T> {
-    let place = seq.map_or(String::new(), |seq| format!("event {seq} of "));
-    Err(StoreError::Invalid(format!("{place}run `{run}`: {why}")))
+    let prefix = seq.map_or(String::new(), |seq| format!("event {seq} of "));
+    Err(StoreError::Invalid(format!("{prefix}run `{run}`: {why}")))
 }

@@ -1,8 +1,8 @@
-//! What user interfaces follow: a run's log, told in a format of theirs, live and from any place.
+//! Live feeds for user interfaces: a run's log, encoded in a UI format, from any frame on.
 //!
-//! A run is read, told to the machine and encoded once for everybody who follows it in the same
-//! format; what each of them costs is a look into a ring of the newest frames. Whoever comes late
-//! or was cut off names the last frame it has, and gets what is behind it out of the log.
+//! Each run is read and encoded once per format for all its followers. A follower costs one lookup
+//! in a ring of the newest frames. A follower that starts late or reconnects names the last frame
+//! it has and gets the following frames from the log.
 
 mod sync {
     pub(super) use std::sync::{Mutex, MutexGuard};
@@ -35,44 +35,45 @@ use self::{
 };
 use crate::{Result, Store, StoreError, StoreWake, StoreWatch};
 
-/// How long to wait for a store that cannot be reached.
+/// Pause before the next try if the store cannot be reached.
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
 
-/// What is kept in memory of every run that somebody follows.
+/// What is kept in memory for every followed run.
 const RING_LIMITS: RingLimits = RingLimits { frames: 1_024, bytes: 4 << 20 };
 
-/// Whoever is so many events behind reads the log, so that nobody else has to wait.
+/// A follower that is more events behind than this reads the log, so that it does not delay the
+/// others.
 const MAX_RING_LAG: u64 = 256;
 
-/// A frame, as it goes out.
+/// An encoded frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SseFrame {
-    /// Its name, which a client gives back as `Last-Event-ID`.
+    /// Frame id, which a client sends back as `Last-Event-ID`.
     pub id: FrameId,
     /// The frame as a server-sent event.
     pub sse: Box<str>,
 }
 
-/// What a follower hears.
+/// What a follower receives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FeedItem {
     /// The next frame.
     Frame(Arc<SseFrame>),
-    /// It was too slow, and what it missed is gone from memory. It may follow anew from here, or go
-    /// on: then the log tells it what it missed.
+    /// The follower was too slow, and the frames it missed are no longer in memory. It can follow
+    /// again from this frame, or continue: then the missed frames come from the log.
     Lagged(FrameId),
-    /// The run is over, and everything was told.
+    /// The run has ended, and all frames were delivered.
     Ended,
 }
 
-/// Puts words back into events that were stored without them. It changes no more than texts, so that
-/// the same events make the same frames with it and without it.
+/// Adds texts to events that were stored without them. It changes nothing but texts, so the same
+/// events make the same frames with it and without it.
 pub trait EventTextSource: std::fmt::Debug + Send + Sync {
-    /// Puts back what is known of the words of an event.
+    /// Fills in the known texts of an event.
     fn restore(&self, event: &mut RunEvent);
 }
 
-/// Everything that is followed in a store. A copy is the same.
+/// All feeds of a store. Clones share state.
 #[derive(Debug)]
 pub struct FeedRegistry<S> {
     inner: Arc<FeedRegistryInner<S>>,
@@ -88,14 +89,14 @@ impl<S> Clone for FeedRegistry<S> {
 struct FeedRegistryInner<S> {
     store: Arc<S>,
     feeds: sync::Mutex<HashMap<FeedKey, Weak<RunFeed>>>,
-    /// Wakes the feeds of a run when it goes on.
+    /// Wakes the feeds of a run that has new events.
     waker: OnceLock<TaskGuard>,
 }
 
-/// A run in a format. Frames depend on nothing else.
+/// Run, format and encoder options. Frames depend on nothing else.
 type FeedKey = (SharedId, UiFormat, Box<str>);
 
-/// One run in one format, for all who follow it.
+/// One run in one format, shared by all its followers.
 #[derive(Debug)]
 struct RunFeed {
     ring: FrameRing,
@@ -103,7 +104,7 @@ struct RunFeed {
     pump: OnceLock<TaskGuard>,
 }
 
-/// A task that ends with its owner.
+/// Aborts a task when its owner is dropped.
 #[derive(Debug)]
 struct TaskGuard(AbortHandle);
 
@@ -120,13 +121,13 @@ impl Drop for TaskGuard {
 }
 
 impl<S: Store> FeedRegistry<S> {
-    /// Nothing is followed yet.
+    /// A registry without feeds.
     pub fn new(store: Arc<S>) -> FeedRegistry<S> {
         let feeds = sync::Mutex::new(HashMap::new());
         FeedRegistry { inner: Arc::new(FeedRegistryInner { store, feeds, waker: OnceLock::new() }) }
     }
 
-    /// Follows a run from behind a frame, or from its beginning.
+    /// Follows a run after a frame, or from its start.
     pub async fn follow(
         &self,
         run: &str,
@@ -137,23 +138,23 @@ impl<S: Store> FeedRegistry<S> {
         self.follow_with(run, format, options, after, None).await
     }
 
-    /// The same, with words that are not stored.
+    /// The same, with texts that are not stored.
     pub async fn follow_with(
         &self,
         run: &str,
         format: UiFormat,
         options: EncoderOptions,
         after: Option<FrameId>,
-        words: Option<Arc<dyn EventTextSource>>,
+        texts: Option<Arc<dyn EventTextSource>>,
     ) -> Result<FeedFollower<S>> {
         let store = &self.inner.store;
         let row = store.run(run).await?.ok_or_else(|| StoreError::NoRun(run.to_owned()))?;
         let options = EncoderOptions { session: row.session.as_str().into(), ..options };
         self.start_waker().await?;
-        let feed = self.feed(run, format, &options, words.clone());
+        let feed = self.feed(run, format, &options, texts.clone());
         let last = after.unwrap_or(FrameId { seq: 0, part: 0 });
         let near = row.last.saturating_sub(last.seq) <= MAX_RING_LAG;
-        let log = StoreLog::new(store.clone(), run, format, options, words);
+        let log = StoreLog::new(store.clone(), run, format, options, texts);
         let reader = match near {
             true => FeedReader::in_ring(&feed.ring, last, log),
             false => FeedReader::in_log(&feed.ring, last, log),
@@ -161,17 +162,17 @@ impl<S: Store> FeedRegistry<S> {
         Ok(FeedFollower { feed, reader })
     }
 
-    /// The feed of a run in a format; it lives for as long as somebody follows it.
+    /// Returns the feed of a run in a format. It lives as long as it has a follower.
     fn feed(
         &self,
         run: &str,
         format: UiFormat,
         options: &EncoderOptions,
-        words: Option<Arc<dyn EventTextSource>>,
+        texts: Option<Arc<dyn EventTextSource>>,
     ) -> Arc<RunFeed> {
         let EncoderOptions { agui, acp, prompt, .. } = options;
-        let spelling = format!("{agui:?} {acp:?} {prompt:?} {}", words.is_some());
-        let key = (SharedId::from(run), format, spelling.into());
+        let options_key = format!("{agui:?} {acp:?} {prompt:?} {}", texts.is_some());
+        let key = (SharedId::from(run), format, options_key.into());
         let mut feeds = lock(&self.inner.feeds);
         if let Some(feed) = feeds.get(&key).and_then(Weak::upgrade) {
             return feed;
@@ -179,15 +180,15 @@ impl<S: Store> FeedRegistry<S> {
         feeds.retain(|_, feed| feed.strong_count() > 0);
         let (ring, news) = (FrameRing::new(RING_LIMITS), Arc::new(Notify::new()));
         let feed = Arc::new(RunFeed { ring, news: news.clone(), pump: OnceLock::new() });
-        let teller = LogEncoder::new(run, format, options.clone(), words);
-        let task = fill_ring(self.inner.store.clone(), Arc::downgrade(&feed), news, teller);
+        let encoder = LogEncoder::new(run, format, options.clone(), texts);
+        let task = fill_ring(self.inner.store.clone(), Arc::downgrade(&feed), news, encoder);
         let task = tokio::spawn(task);
         feed.pump.get_or_init(|| TaskGuard::new(&task));
         feeds.insert(key, Arc::downgrade(&feed));
         feed
     }
 
-    /// Begins to listen to the store, once.
+    /// Starts to watch the store, once.
     async fn start_waker(&self) -> Result<()> {
         if self.inner.waker.get().is_none() {
             let watch = self.inner.store.watch().await?;
@@ -198,46 +199,46 @@ impl<S: Store> FeedRegistry<S> {
     }
 }
 
-/// Hands wake-ups of the store on to those who follow that run.
+/// Forwards wake-ups of the store to the feeds of that run.
 async fn run_waker<S: Store>(inner: Weak<FeedRegistryInner<S>>, mut watch: StoreWatch) {
     while let Some(wake) = watch.next().await {
         let Some(inner) = inner.upgrade() else { return };
         let feeds = lock(&inner.feeds);
         for ((run, ..), feed) in feeds.iter() {
-            let meant = match &wake {
-                StoreWake::Run { run: meant, .. } => meant == run,
+            let is_match = match &wake {
+                StoreWake::Run { run: changed, .. } => changed == run,
                 StoreWake::All => true,
             };
-            if let (true, Some(feed)) = (meant, feed.upgrade()) {
+            if let (true, Some(feed)) = (is_match, feed.upgrade()) {
                 feed.news.notify_one();
             }
         }
     }
 }
 
-/// Reads a run's log into the ring until the run is over or nobody follows it. While it waits, the
-/// feed is not its own, so that the last follower takes the feed along.
+/// Reads a run's log into the ring until the run ends or has no follower. It holds no strong
+/// reference while it waits, so the last follower drops the feed.
 async fn fill_ring<S: Store>(
     store: Arc<S>,
     feed: Weak<RunFeed>,
     news: Arc<Notify>,
-    mut teller: LogEncoder,
+    mut encoder: LogEncoder,
 ) {
     loop {
-        let before = teller.place();
-        let frames = teller.read(&*store).await;
+        let before = encoder.place();
+        let frames = encoder.read(&*store).await;
         match (frames, feed.upgrade()) {
             (_, None) => return,
             (Ok(frames), Some(feed)) => {
                 // A page without a frame is not the end of the log.
-                let nothing = teller.place() == before;
+                let is_caught_up = encoder.place() == before;
                 feed.ring.push(frames);
-                if teller.is_over() {
+                if encoder.is_over() {
                     feed.ring.close(FeedEnd::Ended);
                     return;
                 }
                 drop(feed);
-                if nothing {
+                if is_caught_up {
                     news.notified().await;
                 }
             }
@@ -253,7 +254,7 @@ async fn fill_ring<S: Store>(
     }
 }
 
-/// One who follows a run.
+/// Follows a run.
 #[derive(Debug)]
 pub struct FeedFollower<S> {
     feed: Arc<RunFeed>,
@@ -261,7 +262,7 @@ pub struct FeedFollower<S> {
 }
 
 impl<S: Store> FeedFollower<S> {
-    /// The next frame. May be dropped halfway: nothing is lost.
+    /// Returns the next frame. Cancel-safe: nothing is lost.
     pub async fn next(&mut self) -> Result<FeedItem> {
         self.reader.next(&self.feed.ring).await
     }

@@ -1,8 +1,7 @@
-//! Wake-ups within a process: whoever stores an event tells the hub, and the hub tells everybody
-//! who watches.
+//! Wake-ups within a process: the hub notifies every watcher when an event is stored.
 //!
-//! A wake-up says that there is something to read, never what. What waits for a slow watcher is
-//! one number for each run, and a fixed number of runs; beyond that it is told to look everywhere.
+//! A wake-up means that there is something to read; it carries no events. A slow watcher keeps one
+//! number per run, for a fixed number of runs. With more runs it receives [`StoreWake::All`].
 
 mod sync {
     pub(super) use std::sync::{Mutex, MutexGuard};
@@ -24,21 +23,21 @@ use std::{
 use foxwedge_run::SharedId;
 use mailbox::{WatchMailbox, lock};
 
-/// Something to read.
+/// A wake-up: there is something to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreWake {
-    /// A run went on.
+    /// A run has new events.
     Run {
         /// The run.
         run: SharedId,
-        /// The highest place that was told of since the last wake-up.
+        /// The highest sequence number published since the last wake-up.
         last: u64,
     },
-    /// Any run may have gone on.
+    /// Any run may have new events.
     All,
 }
 
-/// A watcher's end. Begin to watch, then read, then wait: so nothing is missed.
+/// Receives wake-ups. To miss nothing, subscribe first, then read, then wait.
 #[derive(Debug)]
 pub struct StoreWatch {
     mailbox: Arc<WatchMailbox>,
@@ -46,8 +45,8 @@ pub struct StoreWatch {
 }
 
 impl StoreWatch {
-    /// Waits until there is something to read. `None` once the store is gone. May be dropped
-    /// halfway: a wake-up that was not returned is still there.
+    /// Waits for the next wake-up. Returns `None` once the store is closed. Cancel-safe: a wake-up
+    /// that was not returned stays queued.
     pub async fn next(&mut self) -> Option<StoreWake> {
         poll_fn(|context| self.mailbox.poll(context)).await
     }
@@ -60,7 +59,7 @@ impl Drop for StoreWatch {
     }
 }
 
-/// Everybody who watches a store. A copy is the same hub.
+/// All watchers of a store. Clones share state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WakeHub {
     shared: Arc<HubState>,
@@ -73,7 +72,7 @@ struct HubState {
 }
 
 impl WakeHub {
-    /// A new watcher.
+    /// Adds a watcher.
     pub(crate) fn watch(&self) -> StoreWatch {
         let mailbox = Arc::new(WatchMailbox::default());
         lock(&self.shared.watchers).push(mailbox.clone());
@@ -81,12 +80,12 @@ impl WakeHub {
         StoreWatch { mailbox, hub: self.clone() }
     }
 
-    /// How many watch.
+    /// Number of watchers.
     pub(crate) fn watchers(&self) -> usize {
         self.shared.count.load(Ordering::Relaxed)
     }
 
-    /// A run went on to a place.
+    /// Announces new events of a run.
     pub(crate) fn publish(&self, run: &str, last: u64) {
         if self.watchers() == 0 {
             return;
@@ -95,12 +94,12 @@ impl WakeHub {
         lock(&self.shared.watchers).iter().for_each(|mailbox| mailbox.post(&run, last));
     }
 
-    /// Any run may have gone on.
+    /// Announces that any run may have new events.
     pub(crate) fn wake_all(&self) {
         lock(&self.shared.watchers).iter().for_each(|mailbox| mailbox.post_all());
     }
 
-    /// The store is gone: whoever watches hears the rest, and then the end.
+    /// Closes the hub. Watchers receive the queued wake-ups, then `None`.
     pub(crate) fn close(&self) {
         lock(&self.shared.watchers).iter().for_each(|mailbox| mailbox.close());
     }

@@ -1,7 +1,7 @@
-//! Where sessions, runs and their events are kept: one small trait, two backends.
+//! Stores sessions, runs and run events: one small trait, two backends (SQLite and PostgreSQL).
 //!
-//! What is acknowledged is durable. Exactly one end is recorded for a run, by whoever comes first
-//! ([`Store::finalize`]); a run whose process is gone is closed by one node ([`sweep`]).
+//! An acknowledged write is durable. A run ends exactly once: the first caller of
+//! [`Store::finalize`] wins. If the process of a run is gone, one node closes the run ([`sweep`]).
 
 pub mod limits;
 mod error;
@@ -47,35 +47,35 @@ pub use sweep::{ClosedRun, SweepSchedule, close_dead_runs, close_run, sweep, swe
 pub use transfer::{ExportReport, FileDamage, ImportReport, export, import};
 pub use url::{PostgresUrl, StoreUrl};
 
-/// The result of everything here.
+/// The result type of this crate.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
-/// A place for sessions, runs and events. Every method is one transaction: it happened whole and
-/// is on disk when it returns, or it did not happen.
+/// Storage for sessions, runs and events. Every method is one transaction: when it returns, all of
+/// it is on disk; if it fails, none of it is.
 pub trait Store: Send + Sync + 'static {
-    /// Makes a session, or finds the one that is there: the same id again changes nothing.
+    /// Creates a session. If the id exists, returns that session and changes nothing.
     fn create_session(&self, new: NewSession) -> impl Future<Output = Result<SessionRow>> + Send;
 
-    /// A session; `None` if there is none.
+    /// Returns a session, or `None` if it does not exist.
     fn session(&self, id: &str) -> impl Future<Output = Result<Option<SessionRow>>> + Send;
 
-    /// Sessions, the newest first.
+    /// Lists sessions, newest first.
     fn sessions(
         &self,
         filter: ListFilter,
         page: ListPage,
     ) -> impl Future<Output = Result<Vec<SessionRow>>> + Send;
 
-    /// Adds records to a session's tree. Every parent has to be there or to come before its
-    /// child. A record id that is there with the same content is passed over; with other content
-    /// it is a conflict. Returns the ordinal of each, which the store gives out.
+    /// Adds records to a session's tree. Every parent must be stored already or come before its
+    /// child. A record id that is stored with the same content is skipped; with other content it is
+    /// a conflict. Returns the ordinals that the store assigned.
     fn append_records(
         &self,
         session: &str,
         records: Vec<NewRecord>,
     ) -> impl Future<Output = Result<Vec<u64>>> + Send;
 
-    /// Records of a session behind an ordinal, in order.
+    /// Returns records of a session with an ordinal above `after`, in order.
     fn records(
         &self,
         session: &str,
@@ -83,23 +83,24 @@ pub trait Store: Send + Sync + 'static {
         limit: usize,
     ) -> impl Future<Output = Result<Vec<StoredRecord>>> + Send;
 
-    /// Starts a run, gives it its epoch and its owner a lease. The same run id and key again
-    /// (a retry) finds the run that is there.
+    /// Starts a run, assigns its epoch and gives its owner a lease. A retry with the same run id
+    /// and key returns the existing run.
     fn start_run(&self, new: NewRun) -> impl Future<Output = Result<StartResult>> + Send;
 
-    /// A run; `None` if there is none.
+    /// Returns a run, or `None` if it does not exist.
     fn run(&self, id: &str) -> impl Future<Output = Result<Option<RunRow>>> + Send;
 
-    /// Runs, the newest first.
+    /// Lists runs, newest first.
     fn runs(
         &self,
         filter: ListFilter,
         page: ListPage,
     ) -> impl Future<Output = Result<Vec<RunRow>>> + Send;
 
-    /// Adds events to a run. Every event has its place (`seq`); the first has to be the next one
-    /// of the log. Events that are there already, told again after a lost acknowledgement, are
-    /// passed over. Returns the last place. Refused: a stale lease, a run that has ended.
+    /// Appends events to a run. Every event has a sequence number (`seq`); the first must be the
+    /// next one of the log. Events that are stored already (a retry after a lost acknowledgement)
+    /// are skipped. Returns the last sequence number. Fails if the lease is stale or the run has
+    /// ended.
     fn append(
         &self,
         run: &str,
@@ -107,8 +108,8 @@ pub trait Store: Send + Sync + 'static {
         events: Vec<foxwedge_run::RunEvent>,
     ) -> impl Future<Output = Result<u64>> + Send;
 
-    /// Ends a run: its last events, its outcome and the records it leaves in the session, in one
-    /// step, if nobody has ended it before.
+    /// Ends a run unless it has ended: stores its last events, its outcome and the records it
+    /// leaves in the session, in one step.
     fn finalize(
         &self,
         run: &str,
@@ -116,20 +117,20 @@ pub trait Store: Send + Sync + 'static {
         closing: RunClosing,
     ) -> impl Future<Output = Result<FinalizeResult>> + Send;
 
-    /// Keeps runs that are told from their beginning to their end at once. What is there behind it
-    /// is what [`create_session`](Store::create_session), [`start_run`](Store::start_run) and
-    /// [`finalize`](Store::finalize) leave one after the other, but nobody has seen the run at work.
-    /// Refused: a session of another owner, and whatever those refuse. A run that is there already
-    /// is [`Finalized::Lost`].
+    /// Stores complete runs, each with its session, start and end. The result is the same as that
+    /// of [`create_session`](Store::create_session), [`start_run`](Store::start_run) and
+    /// [`finalize`](Store::finalize) in sequence, but no reader sees the run open. Fails if the
+    /// session has another owner, and for every reason for which those methods fail. If the run
+    /// exists, returns [`FinalizeResult::AlreadyEnded`].
     ///
-    /// Each run is kept whole or not at all, and one that is refused does not keep the others from
-    /// it. Returns what became of each; runs of the same session go in one after the other.
+    /// Each run is stored completely or not at all; a run that fails does not affect the others.
+    /// Returns one result per run. Runs of the same session are stored in order.
     fn put_whole_runs(
         &self,
         runs: Vec<Arc<WholeRun>>,
     ) -> impl Future<Output = Vec<Result<FinalizeResult>>> + Send;
 
-    /// Events of a run behind a place, in order, without a gap.
+    /// Returns events of a run with a sequence number above `after`, in order and without gaps.
     fn events(
         &self,
         run: &str,
@@ -137,11 +138,11 @@ pub trait Store: Send + Sync + 'static {
         limit: usize,
     ) -> impl Future<Output = Result<Vec<StoredEvent>>> + Send;
 
-    /// Keeps a lease for that much longer, in milliseconds from now.
+    /// Extends a lease to `ttl` milliseconds from now.
     fn renew(&self, run: &str, lease: &Lease, ttl: u64) -> impl Future<Output = Result<()>> + Send;
 
-    /// Takes a run over whose lease has run out. Whoever had it before is refused from now on.
-    /// `None` if it is still held, or has ended.
+    /// Takes over a run whose lease has expired. Writes of the previous holder fail from then on.
+    /// Returns `None` if the lease is still valid or the run has ended.
     fn take_over(
         &self,
         run: &str,
@@ -149,42 +150,43 @@ pub trait Store: Send + Sync + 'static {
         ttl: u64,
     ) -> impl Future<Output = Result<Option<Lease>>> + Send;
 
-    /// How long the lease that runs out first still lasts, in milliseconds by the store's own clock;
-    /// 0 if it has run out. `None` if no run is open.
+    /// Milliseconds until the first lease expires, by the store's own clock; 0 if one has expired.
+    /// `None` if no run is open.
     fn earliest_lease(&self) -> impl Future<Output = Result<Option<u64>>> + Send;
 
-    /// Runs whose lease has run out.
+    /// Lists runs whose lease has expired.
     fn abandoned_runs(&self, limit: usize) -> impl Future<Output = Result<Vec<RunRow>>> + Send;
 
-    /// Keeps the state of a live agent under a name, instead of what was there.
+    /// Stores the state of a live agent under a name and replaces any earlier state.
     fn put_snapshot(
         &self,
         session: &str,
         snapshot: AgentSnapshot,
     ) -> impl Future<Output = Result<()>> + Send;
 
-    /// The state kept under a name, unless it has expired.
+    /// Returns the state stored under a name, unless it has expired.
     fn snapshot(
         &self,
         session: &str,
         name: &str,
     ) -> impl Future<Output = Result<Option<AgentSnapshot>>> + Send;
 
-    /// Forgets the state kept under a name.
+    /// Deletes the state stored under a name.
     fn drop_snapshot(&self, session: &str, name: &str)
     -> impl Future<Output = Result<bool>> + Send;
 
-    /// Deletes a session with everything in it. Refused while a run of it is at work.
+    /// Deletes a session with everything in it. Fails while the session has an open run.
     fn delete_session(&self, id: &str) -> impl Future<Output = Result<bool>> + Send;
 
-    /// Deletes a run that has ended, with its events.
+    /// Deletes an ended run with its events.
     fn delete_run(&self, id: &str) -> impl Future<Output = Result<bool>> + Send;
 
-    /// Deletes sessions that nobody touched since a time (milliseconds since 1970) and that have
-    /// no run at work, and snapshots that have expired. At most so many sessions at once.
+    /// Deletes sessions without an open run that were last changed before `before` (milliseconds
+    /// since 1970), at most `limit` of them, and all expired snapshots.
     fn prune(&self, before: u64, limit: usize) -> impl Future<Output = Result<PruneReport>> + Send;
 
-    /// Wakes whoever waits for events. A wake-up says that there is something to read, never what;
-    /// whoever is woken reads the log behind the last place it knows, so none can be missed.
+    /// Subscribes to wake-ups. A wake-up means that there is something to read; it carries no
+    /// events. A woken reader reads the log after the last sequence number it knows, so it misses
+    /// nothing.
     fn watch(&self) -> impl Future<Output = Result<StoreWatch>> + Send;
 }

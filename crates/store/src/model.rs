@@ -1,128 +1,131 @@
-//! What is kept.
+//! The rows of the store.
 
 use foxwedge_run::{Outcome, RunEnd, RunEvent, RunSummary};
 
-/// A session that is to be made.
+/// A session to create.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct NewSession {
-    /// Its id: `[A-Za-z0-9_-]{1,128}`.
+    /// Session id: `[A-Za-z0-9_-]{1,128}`.
     pub id: String,
-    /// Whose it is; whoever asks for it on behalf of somebody else does not find it.
+    /// Owner of the session. Requests of other owners do not find it.
     pub owner: String,
-    /// What a person reads.
+    /// Title for people.
     pub title: String,
-    /// Anything else, a JSON object.
+    /// Any other data, a JSON object.
     pub meta: Option<String>,
 }
 
-/// A session.
+/// A stored session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionRow {
-    /// Its id.
+    /// Session id.
     pub id: String,
-    /// Whose it is.
+    /// Owner of the session.
     pub owner: String,
-    /// What a person reads.
+    /// Title for people.
     pub title: String,
-    /// Anything else, a JSON object.
+    /// Any other data, a JSON object.
     pub meta: Option<String>,
-    /// When it was made, in milliseconds since 1970.
+    /// When the session was created, in milliseconds since 1970.
     pub created: u64,
-    /// When something was added last. The events of a run count when it begins and when it ends.
+    /// When the session last changed. A run changes it when it starts and when it ends, not with
+    /// every event.
     pub touched: u64,
-    /// The number of its newest run; 0 if there was none.
+    /// The epoch of its newest run; 0 if it has none.
     pub epoch: u64,
-    /// How many records it has.
+    /// Number of records.
     pub records: u64,
 }
 
-/// A record that is to be added to a session's tree.
+/// A record to add to a session's tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewRecord {
-    /// Its id, unique in the session.
+    /// Record id, unique in the session.
     pub id: String,
-    /// The record it follows; none for a root.
+    /// Parent record; `None` for a root.
     pub parent: Option<String>,
-    /// The run it comes from.
+    /// The run that wrote the record.
     pub run: Option<String>,
-    /// What it is, such as `message`.
+    /// Kind of the record, such as `message`.
     pub kind: String,
-    /// What it says, JSON.
+    /// Content, as JSON.
     pub body: String,
 }
 
-/// A record of a session.
+/// A stored record of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredRecord {
-    /// Its place in the session, from 1 on.
+    /// Position in the session, from 1 on.
     pub ordinal: u64,
-    /// When it was added.
+    /// When the record was added, in milliseconds since 1970.
     pub at: u64,
     /// The record.
     pub record: NewRecord,
 }
 
-/// A run that is to begin.
+/// A run to start.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct NewRun {
-    /// Its id: `[A-Za-z0-9_-]{1,128}`.
+    /// Run id: `[A-Za-z0-9_-]{1,128}`.
     pub id: String,
-    /// Its session, which has to be there.
+    /// Session of the run. It must exist.
     pub session: String,
-    /// The caller's own key: the same key in the same session is the same run.
+    /// Idempotency key of the caller: the same key in the same session is the same run.
     pub key: Option<String>,
-    /// Who runs it: a process on a machine.
+    /// Owner of the lease: a process on a machine.
     pub owner: String,
-    /// How long the lease holds without being renewed, in milliseconds.
+    /// How long the lease is valid without a renewal, in milliseconds.
     pub ttl: u64,
-    /// Its first event: the start (a `Body::Started`), whose `epoch` and `seq` the store fills in.
+    /// Content of the first event (`EventPayload::Started`). The store fills in its `epoch` and
+    /// `seq`.
     pub start: foxwedge_run::RunStart,
-    /// When it began, if the caller knows.
+    /// When the run started, if the caller knows.
     pub at: Option<u64>,
 }
 
-/// The right to write to a run. A later holder has a higher fence, and a lower one is refused.
+/// The right to write to a run. Every new holder gets a higher fence; writes with a lower fence
+/// fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// Who.
+    /// Owner of the lease.
     pub owner: String,
-    /// Which holder it is, from 1 on.
+    /// Number of the holder, from 1 on.
     pub fence: u64,
 }
 
-/// What became of a start.
+/// Result of starting a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StartResult {
-    /// The run has begun: its place 1 holds the start.
+    /// The run was started. Its event 1 is the start.
     New {
-        /// The run.
+        /// The new run.
         run: RunRow,
         /// The right to write to it.
         lease: Lease,
     },
-    /// It had begun before, by the same id or the same key.
+    /// The run existed: it has the same id or the same key.
     Existing(RunRow),
 }
 
-/// Whether a run is at work.
+/// Whether a run is open or has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "nearly every run that is kept has ended")]
 pub enum RunState {
-    /// It is, or whoever ran it is gone and nobody has noticed yet.
+    /// The run is active, or its process is gone and no node has closed it yet.
     Open,
-    /// It ended.
+    /// The run has ended.
     Ended {
-        /// How, with its text and its costs.
+        /// The end, with its text and its costs.
         ended: RunEnd,
-        /// In numbers.
+        /// Totals of the run.
         summary: RunSummary,
-        /// When.
+        /// When the run ended, in milliseconds since 1970.
         at: u64,
     },
 }
 
 impl RunState {
-    /// How it ended; `None` while it is at work.
+    /// The outcome; `None` while the run is open.
     pub fn outcome(&self) -> Option<Outcome> {
         match self {
             RunState::Open => None,
@@ -131,114 +134,114 @@ impl RunState {
     }
 }
 
-/// A run.
+/// A stored run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunRow {
-    /// Its id.
+    /// Run id.
     pub id: String,
-    /// Its session.
+    /// Session of the run.
     pub session: String,
-    /// Its number in the session.
+    /// Number of the run in its session.
     pub epoch: u64,
-    /// The caller's own key.
+    /// Idempotency key of the caller.
     pub key: Option<String>,
-    /// When it began.
+    /// When the run started, in milliseconds since 1970.
     pub started: u64,
-    /// The place of its last event.
+    /// Sequence number of its last event.
     pub last: u64,
-    /// Whether it is at work.
+    /// Whether the run is open or has ended.
     pub state: RunState,
-    /// Who holds it, while it is open.
+    /// The current lease, while the run is open.
     pub lease: Option<Lease>,
-    /// Until when, in milliseconds since 1970.
+    /// When the lease expires, in milliseconds since 1970.
     pub lease_until: Option<u64>,
-    /// The agent.
+    /// Name of the agent.
     pub agent: Option<String>,
-    /// The model.
+    /// Name of the model.
     pub model: Option<String>,
 }
 
-/// An event of a run.
+/// A stored event of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredEvent {
-    /// Its place.
+    /// Sequence number.
     pub seq: u64,
-    /// The event, with epoch, place and time filled in.
+    /// The event, with epoch, sequence number and time filled in.
     pub event: RunEvent,
-    /// The link of the chain: a hash over everything up to here.
+    /// Chain link: a hash over all events up to this one.
     pub chain: [u8; 16],
 }
 
-/// In whose name a run is ended.
+/// The authority under which a run is ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CloseAuthority {
-    /// Whoever runs it; a stale lease is refused.
+    /// The holder of the lease. A stale lease is refused.
     Holder(Lease),
-    /// Somebody who may stop it from outside.
+    /// An operator, who may stop a run without its lease.
     Operator,
 }
 
 /// The end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunClosing {
-    /// Its last events, in their places; the end (`Body::Ended`) is the last.
+    /// Last events with their sequence numbers. The final one is `EventPayload::Ended`.
     pub events: Vec<RunEvent>,
-    /// How it ended.
+    /// The end, with outcome, text and costs.
     pub ended: RunEnd,
-    /// In numbers.
+    /// Totals of the run.
     pub summary: RunSummary,
-    /// What it leaves in the session.
+    /// Records that the run leaves in the session.
     pub records: Vec<NewRecord>,
 }
 
-/// A run that is told from its beginning to its end at once.
+/// A complete run, from its start to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WholeRun {
-    /// Its session, which is made if it is not there.
+    /// Session of the run. It is created if it does not exist.
     pub session: NewSession,
-    /// Its beginning, in that session.
+    /// Start of the run, in that session.
     pub run: NewRun,
-    /// Its end, with all events behind the start. The store fills in their `epoch`.
+    /// End of the run, with all events after the start. The store fills in their `epoch`.
     pub closing: RunClosing,
 }
 
-/// What became of an end.
+/// Result of ending a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FinalizeResult {
-    /// It is recorded.
+    /// This call ended the run.
     Recorded(RunRow),
-    /// Somebody else had ended it.
+    /// The run had ended before.
     AlreadyEnded(RunRow),
 }
 
 /// The state of a live agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentSnapshot {
-    /// Its name in the session.
+    /// Name, unique in the session.
     pub name: String,
-    /// What it holds.
+    /// Content.
     pub body: Vec<u8>,
-    /// When it is of no use any more, in milliseconds since 1970.
+    /// When the snapshot expires, in milliseconds since 1970.
     pub expires: Option<u64>,
 }
 
-/// Which sessions or runs.
+/// Selects sessions or runs.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ListFilter {
-    /// Of one owner.
+    /// Only those of this owner.
     pub owner: Option<String>,
-    /// Of one session.
+    /// Only those of this session.
     pub session: Option<String>,
-    /// Only runs at work, or only those that ended.
+    /// `true`: only open runs. `false`: only ended runs.
     pub open: Option<bool>,
 }
 
-/// How many, and behind which: lists are paged by the last id that was seen.
+/// One page of a list. Pages are addressed by the last id of the page before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListPage {
-    /// The last one of the page before.
+    /// The last id of the page before.
     pub after: Option<String>,
-    /// At most so many.
+    /// Maximum number of rows.
     pub limit: usize,
 }
 
@@ -248,13 +251,13 @@ impl Default for ListPage {
     }
 }
 
-/// What a clean-up took away.
+/// What [`Store::prune`](crate::Store::prune) deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct PruneReport {
-    /// Sessions.
+    /// Number of sessions.
     pub sessions: u64,
-    /// Runs.
+    /// Number of runs.
     pub runs: u64,
-    /// Snapshots.
+    /// Number of snapshots.
     pub snapshots: u64,
 }

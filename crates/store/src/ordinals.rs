@@ -1,43 +1,43 @@
-//! The places of records that are to be added: what is there keeps its own, the rest follows.
+//! Assigns ordinals to records: existing records keep theirs, new ones follow.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::{NewRecord, Result, StoreError, StoredRecord};
 
-/// What is there of records and of those they follow.
+/// What the store has of the given records and their parents.
 #[derive(Debug, Default)]
 pub(crate) struct ExistingRecords {
-    /// Records that are told again, by their ids.
+    /// Existing records, by id.
     pub(crate) records: HashMap<String, StoredRecord>,
-    /// Parents.
+    /// Ids of existing parents.
     pub(crate) parents: HashSet<String>,
 }
 
-/// Gives every record its ordinal behind the last one of the session: the one it has, or the next.
+/// Assigns an ordinal to every record: the existing one, or the next after `last`.
 pub(crate) fn assign_ordinals(
     last: u64,
-    there: &ExistingRecords,
+    existing: &ExistingRecords,
     records: &[NewRecord],
 ) -> Result<Vec<u64>> {
     let mut next = last;
-    let mut fresh: HashMap<&str, (u64, &NewRecord)> = HashMap::new();
+    let mut added: HashMap<&str, (u64, &NewRecord)> = HashMap::new();
     let mut ordinals = Vec::with_capacity(records.len());
     for record in records {
-        let known = there.records.get(&record.id).map(|known| (known.ordinal, &known.record));
-        let ordinal = match known.or_else(|| fresh.get(record.id.as_str()).copied()) {
-            Some((ordinal, same)) if same == record => ordinal,
+        let known = existing.records.get(&record.id).map(|known| (known.ordinal, &known.record));
+        let ordinal = match known.or_else(|| added.get(record.id.as_str()).copied()) {
+            Some((ordinal, other)) if other == record => ordinal,
             Some(_) => return Err(StoreError::Conflict(record.id.clone())),
             None => {
                 if let Some(parent) = &record.parent
-                    && !there.parents.contains(parent)
-                    && !fresh.contains_key(parent.as_str())
+                    && !existing.parents.contains(parent)
+                    && !added.contains_key(parent.as_str())
                 {
                     let id = &record.id;
                     let why = format!("record `{id}` follows `{parent}`, which is not there");
                     return Err(StoreError::Invalid(why));
                 }
                 next += 1;
-                fresh.insert(&record.id, (next, record));
+                added.insert(&record.id, (next, record));
                 next
             }
         };
@@ -46,8 +46,8 @@ pub(crate) fn assign_ordinals(
     Ok(ordinals)
 }
 
-/// Those of the records that are new, in their places. One that is told again, here or in an
-/// earlier call, has a place that is taken.
+/// The records that are new, with their ordinals. A repeated record, in this call or an earlier
+/// one, has an ordinal that is taken.
 pub(crate) fn new_records<'a>(
     last: u64,
     ordinals: &'a [u64],

@@ -1,9 +1,9 @@
-//! The backend for many machines: a PostgreSQL database, in a schema of its own.
+//! The backend for several machines: a PostgreSQL database, in a schema of its own.
 //!
-//! Every decision is made by the server, in one statement or under the lock of a row, and by the
-//! server's clock; what a process remembers is never more than a guess. Whoever needs both holds
-//! the row of the session before that of the run, so that nobody waits in a circle. No password
-//! ever stands in an error or in what is printed.
+//! The server makes every decision, in one statement or under a row lock, and by the server's
+//! clock. A process never relies on cached state. A transaction that needs both locks the session's
+//! row before the run's row, so there are no deadlocks. Passwords never appear in errors or in
+//! printed settings.
 
 mod settings;
 mod tls;
@@ -50,36 +50,35 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects to the database at `postgres://user:password@host:port/database`, and makes the
-    /// tables if they are not there.
+    /// Connects to the database at `postgres://user:password@host:port/database`. Creates the
+    /// tables if they do not exist.
     ///
-    /// The address may have parameters: `pool` (so many connections, 8), `schema` (`foxwedge`),
+    /// The URL may have parameters: `pool` (number of connections, 8), `schema` (`foxwedge`),
     /// `statement_timeout` (in milliseconds, 30000), `connect_timeout` (in seconds, 10), `sslmode`
-    /// (`disable`, `prefer`, or `require`, which checks the server's certificate), `sslrootcert`
-    /// (a file of authorities, instead of the public ones), and those that libpq has for
+    /// (`disable`, `prefer`, or `require`, which checks the server's certificate), `sslrootcert` (a
+    /// file of certificate authorities, instead of the public ones), and libpq's parameters for
     /// keep-alives and for several hosts.
     pub async fn open(url: &str) -> Result<PostgresStore> {
-        let gate = PostgresPool::open(PostgresSettings::parse(url)?).await?;
-        let fanout = FanOut::new(gate.clone(), WakeHub::default());
-        Ok(PostgresStore { pool: gate, heads: LogHeadCache::default(), fanout })
+        let pool = PostgresPool::open(PostgresSettings::parse(url)?).await?;
+        let fanout = FanOut::new(pool.clone(), WakeHub::default());
+        Ok(PostgresStore { pool, heads: LogHeadCache::default(), fanout })
     }
 
-    /// Tells other processes what they have not been told yet, and ends the connections. A store
-    /// that is dropped instead has lost nothing; others only hear of its last events a little
-    /// later.
+    /// Sends pending wake-ups to other processes and closes the connections. A store that is
+    /// dropped instead loses no data; other processes only see its last events a little later.
     pub async fn close(self) {
         self.fanout.flush().await;
         self.pool.close();
     }
 }
 
-/// Tries until there is an answer, or it makes no sense any more.
+/// Retries an attempt until it succeeds, is refused, or the retries are used up.
 macro_rules! retry {
     ($attempt:expr) => {{
         let mut backoff = AttemptBackoff::new();
         loop {
             match $attempt.await {
-                Ok(done) => break done,
+                Ok(value) => break value,
                 Err(failure) => backoff.wait_or_fail(failure).await?,
             }
         }
@@ -112,11 +111,11 @@ impl Store for PostgresStore {
     async fn start_run(&self, new: NewRun) -> Result<StartResult> {
         check::run(&new)?;
         let token = AttemptToken::random();
-        let started = retry!(self.try_start(&new, token));
-        if let StartResult::New { run, .. } = &started {
+        let result = retry!(self.try_start(&new, token));
+        if let StartResult::New { run, .. } = &result {
             self.fanout.publish(&run.id, run.last);
         }
-        Ok(started)
+        Ok(result)
     }
 
     async fn run(&self, id: &str) -> Result<Option<RunRow>> {
@@ -142,20 +141,20 @@ impl Store for PostgresStore {
     ) -> Result<FinalizeResult> {
         let RunClosing { events, ended, summary, records } = closing;
         check::records(&records)?;
-        let closed = closing::PostgresClosing {
+        let closing = closing::PostgresClosing {
             at: events.last().and_then(|event| event.at),
             drafts: event_draft::prepare_closing(run, events, clock::now())?,
             ended: codec::write_end(&ended),
             summary: codec::write_summary(&summary),
             records,
         };
-        check::size("the end of a run", closed.ended.len(), limits::EVENT_BYTES)?;
+        check::size("the end of a run", closing.ended.len(), limits::EVENT_BYTES)?;
         let token = AttemptToken::random();
-        let finalized = retry!(self.try_finalize(run, &authority, &closed, token));
-        if let FinalizeResult::Recorded(row) = &finalized {
+        let result = retry!(self.try_finalize(run, &authority, &closing, token));
+        if let FinalizeResult::Recorded(row) = &result {
             self.fanout.publish(run, row.last);
         }
-        Ok(finalized)
+        Ok(result)
     }
 
     async fn put_whole_runs(&self, runs: Vec<Arc<WholeRun>>) -> Vec<Result<FinalizeResult>> {
@@ -226,13 +225,13 @@ impl ArchiveStore for PostgresStore {
         Ok(found.map(|run| LogHead { last: run.row.last, chain: run.chain }))
     }
 
-    async fn restore(&self, piece: RestoreItem) -> Result<u64> {
-        check::piece(&piece)?;
-        let restored = retry!(self.try_restore(&piece));
-        if let Some((run, last)) = &restored.run {
+    async fn restore(&self, item: RestoreItem) -> Result<u64> {
+        check::restore_item(&item)?;
+        let result = retry!(self.try_restore(&item));
+        if let Some((run, last)) = &result.run {
             self.fanout.publish(run, *last);
         }
-        Ok(restored.rows)
+        Ok(result.rows)
     }
     async fn totals(&self) -> Result<StoreTotals> {
         Ok(retry!(self.try_totals()))

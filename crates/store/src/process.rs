@@ -1,5 +1,5 @@
-//! Who runs a run: a process on a machine, so spelled that another process of the same machine can
-//! tell whether it is gone.
+//! The owner of a run: a process on a machine, in a form that lets another process of the same
+//! machine check whether it is gone.
 
 mod alive;
 
@@ -7,36 +7,35 @@ use std::fs;
 
 pub use alive::{is_alive, process_name, start_time};
 
-/// This process. A number of a process means something only on the same machine, since the same
-/// start of it, and among the processes that can see each other.
+/// The owner string of this process. A process id is meaningful only on one machine, until it
+/// reboots, and within one process namespace.
 pub fn current_owner() -> String {
     let id = std::process::id();
     match (start_time(id), machine_id()) {
-        (Some(began), Some(machine)) => format!("foxwedge {id} {began} {machine}"),
+        (Some(started), Some(machine)) => format!("foxwedge {id} {started} {machine}"),
         (_, _) => format!("foxwedge {id}"),
     }
 }
 
-/// Whether a process is gone for certain. One that cannot be seen from here may be at work.
+/// Whether a process is certainly gone. A process that cannot be seen from here may be running.
 pub fn is_gone(owner: &str) -> bool {
     machine_id().is_some_and(|machine| is_gone_from(owner, &machine))
 }
 
 fn is_gone_from(owner: &str, machine: &str) -> bool {
     let parts: Vec<&str> = owner.splitn(4, ' ').collect();
-    let ["foxwedge", id, start, there] = parts.as_slice() else { return false };
+    let ["foxwedge", id, start, owner_machine] = parts.as_slice() else { return false };
     let Ok(id) = id.parse() else { return false };
-    // The same number with another start is another process.
-    *there == machine
-        && (is_alive(id) == Some(false) || start_time(id).is_some_and(|it| it != *start))
+    // The same id with another start time is another process.
+    *owner_machine == machine
+        && (is_alive(id) == Some(false) || start_time(id).is_some_and(|current| current != *start))
 }
 
-/// This machine since it was started, and the space in which its processes are numbered; `None`
-/// where that cannot be told.
+/// This machine since its last boot, and the process namespace; `None` where they are unknown.
 pub fn machine_id() -> Option<String> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    let space = fs::read_link("/proc/self/ns/pid").ok()?;
-    Some(format!("{} {}", boot.trim(), space.to_str()?))
+    let namespace = fs::read_link("/proc/self/ns/pid").ok()?;
+    Some(format!("{} {}", boot.trim(), namespace.to_str()?))
 }
 
 #[cfg(test)]
@@ -48,10 +47,10 @@ mod tests {
         if machine_id().is_none() {
             return;
         }
-        let me = current_owner();
-        let dead = me.replacen(&std::process::id().to_string(), "4294967295", 1);
+        let own = current_owner();
+        let dead = own.replacen(&std::process::id().to_string(), "4294967295", 1);
         let table = [
-            (me.clone(), false),
+            (own.clone(), false),
             (dead.clone(), true),
             (format!("{dead}0"), false),
             ("foxwedge 4294967295".to_owned(), false),
@@ -61,8 +60,8 @@ mod tests {
         for (owner, expected) in table {
             assert_eq!(is_gone(&owner), expected, "{owner}");
         }
-        let (began, machine) = (start_time(std::process::id()).unwrap_or_default(), "m 1");
-        let other = format!("foxwedge {} {began}9 {machine}", std::process::id());
+        let (started, machine) = (start_time(std::process::id()).unwrap_or_default(), "m 1");
+        let other = format!("foxwedge {} {started}9 {machine}", std::process::id());
         assert!(is_gone_from(&other, machine) && !is_gone_from(&other, "m 2"));
     }
 }

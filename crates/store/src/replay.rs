@@ -1,4 +1,4 @@
-//! A run's log, told to the run machine once more: how it ends, and what it leaves behind.
+//! Replays a run's log through the run machine, to end the run and to get its messages.
 
 use foxwedge_run::{
     EventPayload, MachineInput, MachineSettings, Run, RunEffect, RunEnd, RunEvent, RunSummary,
@@ -7,19 +7,19 @@ use foxwedge_run::{
 
 use crate::{Lease, NewRecord, Result, RunClosing, RunRow, Store, StoreError, chain, clock};
 
-/// How many events are read at once.
+/// Events read per page.
 const PAGE: usize = 1_000;
 
-/// How often a log is read that the engine cannot read.
+/// How often to retry a log that the database engine cannot read.
 const READ_ATTEMPTS: usize = 3;
 
-/// What a run leaves in its session: its messages, one record behind the other. `parent` is the
-/// record they follow.
+/// The records that a run leaves in its session: its messages, each the parent of the next.
+/// `parent` is the record before the first.
 pub fn run_records(run: &Run, parent: Option<&str>) -> Vec<NewRecord> {
     let mut parent = parent.map(str::to_owned);
     let mut records = Vec::new();
-    for (place, message) in history(run).iter().enumerate() {
-        let id = format!("{}-{}", run.epoch(), place + 1);
+    for (index, message) in history(run).iter().enumerate() {
+        let id = format!("{}-{}", run.epoch(), index + 1);
         records.push(NewRecord {
             id: id.clone(),
             parent: parent.replace(id),
@@ -31,27 +31,27 @@ pub fn run_records(run: &Run, parent: Option<&str>) -> Vec<NewRecord> {
     records
 }
 
-/// A run's log, told to a machine.
+/// A run's log, applied to a machine.
 #[derive(Clone)]
 pub(crate) struct RunReplay {
     run: SharedId,
     session: SessionMachine,
-    /// The last place that was read.
+    /// Sequence number of the last event that was read.
     last: u64,
     now: u64,
     end: Option<(RunEnd, RunSummary)>,
 }
 
 impl RunReplay {
-    /// A machine that knows nothing yet.
+    /// A replay that has read nothing yet.
     pub(crate) fn new(run: &RunRow) -> RunReplay {
         let session = SessionMachine::new(MachineSettings::default());
         let (run, now) = (run.id.as_str().into(), clock::now());
         RunReplay { run, session, last: 0, now, end: None }
     }
 
-    /// Reads on in the log, up to its end, or to where it is damaged: what is returned says how.
-    /// Whoever holds the run keeps it meanwhile.
+    /// Reads the rest of the log, up to its end or to damage. Returns a description of the damage,
+    /// if any. Renews the lease meanwhile if `holder` is given.
     pub(crate) async fn read<S: Store>(
         &mut self,
         store: &S,
@@ -71,10 +71,10 @@ impl RunReplay {
                         store.renew(&self.run, lease, ttl).await?;
                     }
                 }
-                // One by one up to the very place.
+                // Read one by one, to find the damaged event.
                 Err(error) if chain::is_damage(&error) && limit > 1 => limit = 1,
                 Err(error) if chain::is_damage(&error) => return Ok(Some(error.to_string())),
-                // What looks like damage may be trouble with the disk, and pass.
+                // What looks like damage may be a temporary error of the disk.
                 Err(error @ StoreError::Corrupt { .. }) => {
                     failures += 1;
                     if failures == READ_ATTEMPTS {
@@ -86,11 +86,11 @@ impl RunReplay {
         }
     }
 
-    /// Tells the end behind the log. `None` if the machine never saw the run begin.
+    /// Applies the end after the log. Returns `None` if the log has no start of the run.
     pub(crate) fn end_run(&mut self, end: EventPayload) -> Option<RunClosing> {
         let end = RunEvent { at: Some(self.now), ..RunEvent::new(&self.run, end) };
         let mut events = self.apply_input(MachineInput::Event(end));
-        // A wish to stop may leave tools some time; whoever could use it is gone.
+        // A request to stop may give tools some time; here no tool runs any more.
         while self.end.is_none() {
             let Some(deadline) = self.session.deadline().filter(|moment| *moment > self.now) else {
                 break;
@@ -103,18 +103,19 @@ impl RunReplay {
         Some(RunClosing { events, ended, summary, records: Vec::new() })
     }
 
-    /// What the run leaves in its session, behind a record, but for the first so many messages.
-    pub(crate) fn records(&self, parent: Option<&str>, there: usize) -> Vec<NewRecord> {
+    /// The records that the run leaves in its session after `parent`, without the first `existing`
+    /// messages.
+    pub(crate) fn records(&self, parent: Option<&str>, existing: usize) -> Vec<NewRecord> {
         let run = self.session.run(&self.run);
         let mut records = run.map(|run| run_records(run, parent)).unwrap_or_default();
-        records.drain(..there.min(records.len()));
+        records.drain(..existing.min(records.len()));
         if let Some(first) = records.first_mut() {
             first.parent = parent.map(str::to_owned);
         }
         records
     }
 
-    /// Tells the machine something, and returns what belongs into the log.
+    /// Applies an input and returns the events for the log.
     fn apply_input(&mut self, input: MachineInput) -> Vec<RunEvent> {
         let mut effects = Vec::new();
         self.session.apply(self.now, input, &mut effects);
@@ -134,7 +135,7 @@ impl RunReplay {
     }
 }
 
-/// An end without anything before it.
+/// An end without other events.
 pub(crate) fn bare_closing(run: &RunRow, ended: RunEnd, summary: RunSummary) -> RunClosing {
     let event = RunEvent {
         epoch: Some(run.epoch),

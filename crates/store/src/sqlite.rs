@@ -1,7 +1,7 @@
-//! The embedded backend: one SQLite file, or the memory of the process.
+//! The embedded backend: one SQLite file, or an in-memory database.
 //!
-//! One thread writes and commits in groups, a few others read. Several processes may have the
-//! same file open; whatever has to be decided is decided in SQL, within the write transaction.
+//! One thread writes and commits in groups; a few others read. Several processes may open the same
+//! file. Every decision is made in SQL, within the write transaction.
 
 mod error;
 mod file;
@@ -41,29 +41,29 @@ use crate::{
 #[derive(Debug)]
 pub struct SqliteStore {
     hub: WakeHub,
-    /// None in memory, where only the connection that writes sees anything.
+    /// `None` in memory, where only the writing connection sees the data.
     readers: Option<ReaderPool>,
-    // Closed after the readers, so that the last one to close tidies up.
+    // Dropped after the readers, because the last connection to close cleans up the log.
     writer: SqliteWriter,
 }
 
 impl SqliteStore {
-    /// Opens a file, and makes it and its folder if they are not there. Nobody but the owner may
-    /// read it afterwards.
+    /// Opens a file. Creates it and its folder if they do not exist. Afterwards only the owner may
+    /// read it.
     pub async fn open(path: impl AsRef<Path>) -> Result<SqliteStore> {
         SqliteStore::open_location(SqliteLocation::File(path.as_ref().into())).await
     }
 
-    /// A store that is gone with this value.
+    /// Opens an in-memory store. Its data ends with this value.
     pub async fn memory() -> Result<SqliteStore> {
         SqliteStore::open_location(SqliteLocation::Memory).await
     }
 
-    async fn open_location(place: SqliteLocation) -> Result<SqliteStore> {
+    async fn open_location(location: SqliteLocation) -> Result<SqliteStore> {
         let hub = WakeHub::default();
-        let writer = SqliteWriter::open(place.clone(), hub.clone()).await?;
-        let readers = match &place {
-            SqliteLocation::File(_) => Some(ReaderPool::start(&place)?),
+        let writer = SqliteWriter::open(location.clone(), hub.clone()).await?;
+        let readers = match &location {
+            SqliteLocation::File(_) => Some(ReaderPool::start(&location)?),
             SqliteLocation::Memory => None,
         };
         Ok(SqliteStore { hub, readers, writer })
@@ -75,7 +75,7 @@ impl SqliteStore {
     ) -> Result<T> {
         match &self.readers {
             Some(readers) => readers.read(job).await,
-            None => self.writer.write(0, move |work| job(work.connection)).await,
+            None => self.writer.write(0, move |context| job(context.connection)).await,
         }
     }
 }
@@ -90,8 +90,8 @@ impl Store for SqliteStore {
     async fn create_session(&self, new: NewSession) -> Result<SessionRow> {
         check::session(&new)?;
         let bytes = new.meta.as_ref().map_or(0, String::len);
-        let job = move |work: &mut writer_thread::WriteContext<'_>| {
-            sessions::create(work.connection, &new, clock::now())
+        let job = move |context: &mut writer_thread::WriteContext<'_>| {
+            sessions::create(context.connection, &new, clock::now())
         };
         self.writer.write(bytes, job).await
     }
@@ -109,9 +109,9 @@ impl Store for SqliteStore {
         check::records(&records)?;
         let session = session.to_owned();
         let bytes = records_bytes(&records);
-        let job = move |work: &mut writer_thread::WriteContext<'_>| {
-            let session = sessions::serial(work.connection, &session)?;
-            sessions::add_records(work.connection, session, &records, clock::now())
+        let job = move |context: &mut writer_thread::WriteContext<'_>| {
+            let session = sessions::serial(context.connection, &session)?;
+            sessions::add_records(context.connection, session, &records, clock::now())
         };
         self.writer.write(bytes, job).await
     }
@@ -127,7 +127,7 @@ impl Store for SqliteStore {
 
     async fn start_run(&self, new: NewRun) -> Result<StartResult> {
         check::run(&new)?;
-        self.writer.write(0, move |work| runs::start(work, &new, clock::now())).await
+        self.writer.write(0, move |context| runs::start(context, &new, clock::now())).await
     }
 
     async fn run(&self, id: &str) -> Result<Option<RunRow>> {
@@ -143,7 +143,7 @@ impl Store for SqliteStore {
         let drafts = event_draft::prepare_events(run, events, clock::now())?;
         let (run, lease) = (run.to_owned(), lease.clone());
         let bytes = drafts_bytes(&drafts);
-        self.writer.write(bytes, move |work| runs::append(work, &run, &lease, &drafts)).await
+        self.writer.write(bytes, move |context| runs::append(context, &run, &lease, &drafts)).await
     }
 
     async fn finalize(
@@ -154,44 +154,45 @@ impl Store for SqliteStore {
     ) -> Result<FinalizeResult> {
         let RunClosing { events, ended, summary, records } = closing;
         check::records(&records)?;
-        let closed = SqliteClosing {
+        let closing = SqliteClosing {
             at: events.last().and_then(|event| event.at),
             drafts: event_draft::prepare_closing(run, events, clock::now())?,
             ended: codec::write_end(&ended),
             summary: codec::write_summary(&summary),
             records,
         };
-        check::size("the end of a run", closed.ended.len(), limits::EVENT_BYTES)?;
+        check::size("the end of a run", closing.ended.len(), limits::EVENT_BYTES)?;
         let run = run.to_owned();
-        let bytes = drafts_bytes(&closed.drafts) + records_bytes(&closed.records);
-        let job = move |work: &mut writer_thread::WriteContext<'_>| {
-            runs::finalize(work, &run, &authority, &closed, clock::now())
+        let bytes = drafts_bytes(&closing.drafts) + records_bytes(&closing.records);
+        let job = move |context: &mut writer_thread::WriteContext<'_>| {
+            runs::finalize(context, &run, &authority, &closing, clock::now())
         };
         self.writer.write(bytes, job).await
     }
 
     async fn put_whole_runs(&self, runs: Vec<Arc<WholeRun>>) -> Vec<Result<FinalizeResult>> {
-        let mut ready = Vec::with_capacity(runs.len());
+        let mut encoded_runs = Vec::with_capacity(runs.len());
         let checked: Vec<Result<()>> = runs
             .into_iter()
-            .map(|run| crate::whole_run::EncodedRun::new(run).map(|run| ready.push(run)))
+            .map(|run| crate::whole_run::EncodedRun::new(run).map(|run| encoded_runs.push(run)))
             .collect();
-        let bytes = ready.iter().map(crate::whole_run::EncodedRun::bytes).sum();
-        let number = ready.len();
-        let job = move |work: &mut writer_thread::WriteContext<'_>| {
-            whole_run::write_runs(work, &ready, clock::now())
+        let bytes = encoded_runs.iter().map(crate::whole_run::EncodedRun::bytes).sum();
+        let count = encoded_runs.len();
+        let job = move |context: &mut writer_thread::WriteContext<'_>| {
+            whole_run::write_runs(context, &encoded_runs, clock::now())
         };
-        let kept = match self.writer.write(bytes, job).await {
-            Ok(kept) => kept,
+        let results = match self.writer.write(bytes, job).await {
+            Ok(results) => results,
             Err(error) => {
                 let why = error.to_string();
-                let lost = || Err(error::unavailable(why.as_str()));
-                iter::repeat_with(lost).take(number).collect()
+                let failure = || Err(error::unavailable(why.as_str()));
+                iter::repeat_with(failure).take(count).collect()
             }
         };
-        let mut kept = kept.into_iter();
-        let gone = || Err(error::unavailable("nobody knows what became of it"));
-        let next = |checked: Result<()>| checked.and_then(|()| kept.next().unwrap_or_else(gone));
+        let mut results = results.into_iter();
+        let missing = || Err(error::unavailable("nobody knows what became of it"));
+        let next =
+            |checked: Result<()>| checked.and_then(|()| results.next().unwrap_or_else(missing));
         checked.into_iter().map(next).collect()
     }
 
@@ -202,8 +203,8 @@ impl Store for SqliteStore {
 
     async fn renew(&self, run: &str, lease: &Lease, ttl: u64) -> Result<()> {
         let (run, lease) = (run.to_owned(), lease.clone());
-        let job = move |work: &mut writer_thread::WriteContext<'_>| {
-            leases::renew(work.connection, &run, &lease, ttl, clock::now())
+        let job = move |context: &mut writer_thread::WriteContext<'_>| {
+            leases::renew(context.connection, &run, &lease, ttl, clock::now())
         };
         self.writer.write(0, job).await
     }
@@ -211,8 +212,8 @@ impl Store for SqliteStore {
     async fn take_over(&self, run: &str, owner: &str, ttl: u64) -> Result<Option<Lease>> {
         check::name("owner", owner)?;
         let (run, owner) = (run.to_owned(), owner.to_owned());
-        let job = move |work: &mut writer_thread::WriteContext<'_>| {
-            leases::take_over(work.connection, &run, &owner, ttl, clock::now())
+        let job = move |context: &mut writer_thread::WriteContext<'_>| {
+            leases::take_over(context.connection, &run, &owner, ttl, clock::now())
         };
         self.writer.write(0, job).await
     }
@@ -229,10 +230,10 @@ impl Store for SqliteStore {
         check::snapshot(&snapshot)?;
         let session = session.to_owned();
         let bytes = snapshot.body.len();
-        let job = move |work: &mut writer_thread::WriteContext<'_>| {
-            let session = sessions::serial(work.connection, &session)?;
-            sessions::put_snapshot(work.connection, session, &snapshot)?;
-            sessions::touch(work.connection, session, clock::now())
+        let job = move |context: &mut writer_thread::WriteContext<'_>| {
+            let session = sessions::serial(context.connection, &session)?;
+            sessions::put_snapshot(context.connection, session, &snapshot)?;
+            sessions::touch(context.connection, session, clock::now())
         };
         self.writer.write(bytes, job).await
     }
@@ -248,26 +249,26 @@ impl Store for SqliteStore {
 
     async fn drop_snapshot(&self, session: &str, name: &str) -> Result<bool> {
         let (session, name) = (session.to_owned(), name.to_owned());
-        let job = move |work: &mut writer_thread::WriteContext<'_>| {
-            let session = sessions::serial(work.connection, &session)?;
-            sessions::drop_snapshot(work.connection, session, &name)
+        let job = move |context: &mut writer_thread::WriteContext<'_>| {
+            let session = sessions::serial(context.connection, &session)?;
+            sessions::drop_snapshot(context.connection, session, &name)
         };
         self.writer.write(0, job).await
     }
 
     async fn delete_session(&self, id: &str) -> Result<bool> {
         let id = id.to_owned();
-        self.writer.write(0, move |work| delete::delete_session(work.connection, &id)).await
+        self.writer.write(0, move |context| delete::delete_session(context.connection, &id)).await
     }
 
     async fn delete_run(&self, id: &str) -> Result<bool> {
         let id = id.to_owned();
-        self.writer.write(0, move |work| delete::delete_run(work.connection, &id)).await
+        self.writer.write(0, move |context| delete::delete_run(context.connection, &id)).await
     }
 
     async fn prune(&self, before: u64, limit: usize) -> Result<PruneReport> {
-        let job = move |work: &mut writer_thread::WriteContext<'_>| {
-            delete::prune(work.connection, before, limit, clock::now())
+        let job = move |context: &mut writer_thread::WriteContext<'_>| {
+            delete::prune(context.connection, before, limit, clock::now())
         };
         self.writer.write(0, job).await
     }
@@ -283,8 +284,8 @@ impl ArchiveStore for SqliteStore {
     async fn raw_events(&self, run: &str, after: u64, limit: usize) -> Result<Vec<RawEvent>> {
         let run = run.to_owned();
         let job = move |connection: &Connection| {
-            let standing = runs::read_write_state(connection, &run)?;
-            runs::raw_events(connection, standing.serial, after, u64::MAX, limit)
+            let write_state = runs::read_write_state(connection, &run)?;
+            runs::raw_events(connection, write_state.serial, after, u64::MAX, limit)
         };
         self.read(job).await
     }
@@ -292,17 +293,19 @@ impl ArchiveStore for SqliteStore {
     async fn log_head(&self, run: &str) -> Result<Option<LogHead>> {
         let run = run.to_owned();
         let job = move |connection: &Connection| match runs::read_write_state(connection, &run) {
-            Ok(standing) => Ok(Some(standing.head)),
+            Ok(write_state) => Ok(Some(write_state.head)),
             Err(error::SqliteError::Refused(StoreError::NoRun(_))) => Ok(None),
-            Err(fault) => Err(fault),
+            Err(error) => Err(error),
         };
         self.read(job).await
     }
 
-    async fn restore(&self, piece: RestoreItem) -> Result<u64> {
-        check::piece(&piece)?;
-        let bytes = piece.bytes();
-        self.writer.write(bytes, move |work| restore::restore(work, &piece, clock::now())).await
+    async fn restore(&self, item: RestoreItem) -> Result<u64> {
+        check::restore_item(&item)?;
+        let bytes = item.bytes();
+        self.writer
+            .write(bytes, move |context| restore::restore(context, &item, clock::now()))
+            .await
     }
 
     async fn totals(&self) -> Result<StoreTotals> {

@@ -1,5 +1,5 @@
-//! Closes runs: those whose process is gone, once and by one node, and those that somebody stops
-//! from outside. Whatever was open is told before the end.
+//! Closes runs whose process is gone (once, by one node) and runs that are stopped from outside.
+//! Open calls and messages are closed before the end.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -14,63 +14,63 @@ use crate::{
     replay::{self, RunReplay},
 };
 
-/// How long whoever closes a run keeps it without a sign of life, in milliseconds: one that dies
-/// over it must not keep others waiting.
+/// How long the node that closes a run holds its lease without a renewal, in milliseconds. Short,
+/// so that a node that dies meanwhile does not delay the others.
 const CLOSE_TTL: u64 = 5_000;
 
-/// How often the end of a run is tried that goes on meanwhile.
+/// How often to retry the end of a run that receives events meanwhile.
 const CLOSE_ATTEMPTS: usize = 100;
 
 /// A run that was closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClosedRun {
-    /// The run, as it is now.
+    /// The run after it was closed.
     pub run: RunRow,
-    /// What was wrong with its log, if anything: what stands behind that place was not read.
+    /// Damage in its log, if any. Events after the damage were not read.
     pub damage: Option<String>,
 }
 
-/// Closes runs whose lease has run out, at most so many, and leaves what they said in their
-/// sessions. `owner` is who does it. Returns those that this call closed; what another node
-/// closed meanwhile is not among them. If one cannot be closed, the others are all the same, and
-/// the error says why.
+/// Closes runs whose lease has expired, at most `limit`, and adds their messages to their sessions.
+/// `owner` is the node that closes them. Returns the runs that this call closed, without those that
+/// another node closed meanwhile. If a run cannot be closed, the others are closed all the same,
+/// and the first error is returned.
 pub async fn sweep<S: Store>(store: &S, owner: &str, limit: usize) -> Result<Vec<ClosedRun>> {
-    let mut swept = Vec::new();
-    let mut failed = None;
+    let mut closed_runs = Vec::new();
+    let mut first_error = None;
     for run in store.abandoned_runs(limit).await? {
         match close_abandoned(store, owner, &run).await {
-            Ok(closed) => swept.extend(closed),
-            // Somebody else was faster, or deleted it.
+            Ok(closed) => closed_runs.extend(closed),
+            // Another process closed or deleted it first.
             Err(StoreError::Ended(_) | StoreError::Fenced { .. } | StoreError::NoRun(_)) => {}
             Err(error @ StoreError::Unavailable(_)) => return Err(error),
-            // One run that cannot be closed does not keep the others open.
+            // A run that cannot be closed must not block the others.
             Err(error) => {
-                failed.get_or_insert(error);
+                first_error.get_or_insert(error);
             }
         }
     }
-    match failed {
+    match first_error {
         Some(error) => Err(error),
-        None => Ok(swept),
+        None => Ok(closed_runs),
     }
 }
 
-/// When to look for abandoned runs next: right behind the lease that runs out first, so that a run
-/// whose process died is closed within a second of that.
+/// When to look for abandoned runs next: just after the first lease expires. A run whose process
+/// died is closed within a second of that.
 #[derive(Clone, Debug)]
 pub struct SweepSchedule {
-    /// Differs from node to node, so that they do not all look at the same moment.
+    /// Differs between nodes, so that they do not all look at the same moment.
     random: u64,
 }
 
-/// How long after the end of a lease is looked at most, in milliseconds: nodes spread over it.
+/// Maximum delay after the end of a lease, in milliseconds. Nodes spread over it.
 const MAX_JITTER: u64 = 200;
 
-/// How long nobody looks at most, in milliseconds. Shorter than any lease that somebody takes, so
-/// that one which was taken a moment after a look is known before it runs out.
+/// Maximum wait, in milliseconds. It is shorter than any lease, so a lease taken just after a look
+/// is known before it expires.
 const MAX_WAIT: u64 = 4_000;
 
-/// How long is waited at least, in milliseconds: closing runs must not be all that a node does.
+/// Minimum wait, in milliseconds. It keeps a node from doing nothing but closing runs.
 const MIN_WAIT: u64 = 50;
 
 impl SweepSchedule {
@@ -81,8 +81,7 @@ impl SweepSchedule {
         SweepSchedule { random: hasher.finish() | 1 }
     }
 
-    /// How long to wait, by how long the lease that runs out first lasts: see
-    /// [`Store::earliest_lease`].
+    /// How long to wait, given how long the first lease lasts (see [`Store::earliest_lease`]).
     pub fn wait(&mut self, earliest: Option<u64>) -> Duration {
         // A few steps of a shift register are random enough to keep nodes apart.
         self.random ^= self.random << 13;
@@ -94,30 +93,29 @@ impl SweepSchedule {
     }
 }
 
-/// [`sweep`], and when to do it next. What cannot be closed or asked now is tried again then.
+/// Calls [`sweep`] and returns when to call it next. Whatever fails is tried again then.
 pub async fn sweep_and_schedule<S: Store>(
     store: &S,
     owner: &str,
     limit: usize,
     schedule: &mut SweepSchedule,
 ) -> (Result<Vec<ClosedRun>>, Duration) {
-    let swept = sweep(store, owner, limit).await;
+    let result = sweep(store, owner, limit).await;
     let earliest = store.earliest_lease().await.ok().flatten();
-    // A run that cannot be closed must not be tried all the time.
-    let earliest = if swept.is_ok() { earliest } else { None };
-    (swept, schedule.wait(earliest))
+    // Do not retry a run that cannot be closed without a pause.
+    let earliest = if result.is_ok() { earliest } else { None };
+    (result, schedule.wait(earliest))
 }
 
-/// Closes runs of this machine whose process is gone, at most so many, whether their lease has run
-/// out or not. Which, the filter says; only open ones are looked at. Returns those that this call
-/// closed.
+/// Closes open runs of this machine whose process is gone, at most `limit`, even if their lease is
+/// still valid. `filter` selects the runs. Returns the runs that this call closed.
 pub async fn close_dead_runs<S: Store>(
     store: &S,
-    of: ListFilter,
+    filter: ListFilter,
     limit: usize,
 ) -> Result<Vec<ClosedRun>> {
-    let mut swept = Vec::new();
-    let open = ListFilter { open: Some(true), ..of };
+    let mut closed_runs = Vec::new();
+    let open = ListFilter { open: Some(true), ..filter };
     for run in store.runs(open, ListPage { after: None, limit }).await? {
         let owner = run.lease.as_ref().map(|lease| lease.owner.as_str());
         if !owner.is_some_and(process::is_gone) {
@@ -125,18 +123,18 @@ pub async fn close_dead_runs<S: Store>(
         }
         let end = EventPayload::Ended(interrupted_end(None));
         match close_run(store, &run.id, end, CloseAuthority::Operator).await {
-            Ok(FinalizeResult::Recorded(run)) => swept.push(ClosedRun { run, damage: None }),
-            // Somebody else was faster, or deleted it.
+            Ok(FinalizeResult::Recorded(run)) => closed_runs.push(ClosedRun { run, damage: None }),
+            // Another process closed or deleted it first.
             Ok(FinalizeResult::AlreadyEnded(_))
             | Err(StoreError::Ended(_) | StoreError::NoRun(_)) => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(swept)
+    Ok(closed_runs)
 }
 
-/// Ends a run in somebody's name: its log is read, `end` is told behind it, and what follows from
-/// that is stored. `end` is the end, or a wish to stop.
+/// Ends a run under an authority. Reads its log, applies `end` after it and stores the resulting
+/// events. `end` is the end of the run or a request to stop.
 pub async fn close_run<S: Store>(
     store: &S,
     run: &str,
@@ -153,7 +151,7 @@ pub async fn close_run<S: Store>(
             None => return Err(StoreError::NoRun(run.to_owned())),
         };
         match finalize_replay(store, &run, replay.clone(), end.clone(), damage, &authority).await {
-            // Whoever runs it went on meanwhile; only what is new is read again.
+            // The run received events meanwhile; only the new ones are read again.
             Err(StoreError::Stale { .. } | StoreError::Conflict(_)) if tries < CLOSE_ATTEMPTS => {
                 tries += 1
             }
@@ -168,7 +166,7 @@ async fn close_abandoned<S: Store>(
     run: &RunRow,
 ) -> Result<Option<ClosedRun>> {
     let Some(lease) = store.take_over(&run.id, owner, CLOSE_TTL).await? else { return Ok(None) };
-    // Whoever had it may have written until a moment ago; from now on nobody can.
+    // The previous holder may have written until now. From here on it cannot.
     let Some(run) = store.run(&run.id).await? else { return Ok(None) };
     let mut replay = RunReplay::new(&run);
     let damage = read_all(store, &mut replay, &lease).await?;
@@ -180,7 +178,7 @@ async fn close_abandoned<S: Store>(
     }
 }
 
-/// A log that cannot be read for good is damaged, too: its run does not stay open for that.
+/// Reads the log and treats permanent read errors as damage, so that the run does not stay open.
 async fn read_all<S: Store>(
     store: &S,
     replay: &mut RunReplay,
@@ -192,7 +190,7 @@ async fn read_all<S: Store>(
     }
 }
 
-/// Ends a run behind what was read of it.
+/// Ends a run after the events that `replay` has read.
 async fn finalize_replay<S: Store>(
     store: &S,
     run: &RunRow,
@@ -205,7 +203,7 @@ async fn finalize_replay<S: Store>(
         Some(why) => EventPayload::Ended(interrupted_end(Some(why))),
         None => end,
     };
-    // Places behind the damage are taken, so that only the end is told.
+    // The sequence numbers after the damage are taken, so only the end is written.
     let closing = match (replay.end_run(end), &damage) {
         (Some(closing), None) => closing,
         (Some(RunClosing { ended, summary, .. }), Some(_)) => {
@@ -216,11 +214,11 @@ async fn finalize_replay<S: Store>(
         }
     };
     let newest = newest_record(store, run).await?;
-    let there = newest.as_ref().map_or(0, |newest| count_left_messages(run, newest));
-    let records = replay.records(newest.map(|newest| newest.record.id).as_deref(), there);
+    let existing = newest.as_ref().map_or(0, |newest| count_left_messages(run, newest));
+    let records = replay.records(newest.map(|newest| newest.record.id).as_deref(), existing);
     let full = RunClosing { records, ..closing.clone() };
     match store.finalize(&run.id, authority.clone(), full).await {
-        // What it leaves does not fit, or is too much; the run is closed all the same.
+        // The records or events do not fit. Close the run without them.
         Err(StoreError::Conflict(_) | StoreError::Invalid(_)) => {
             store.finalize(&run.id, authority.clone(), fit_limits(run, closing)).await
         }
@@ -228,8 +226,8 @@ async fn finalize_replay<S: Store>(
     }
 }
 
-/// More than can be stored at once is left out, but for the end; and so is a text of the end that
-/// is too long, which stands in the log all the same.
+/// Drops all events but the end if they exceed the limit of one append. Also drops the text of the
+/// end if it is too long; the log contains it anyway.
 fn fit_limits(run: &RunRow, closing: RunClosing) -> RunClosing {
     let RunClosing { events, mut ended, summary, .. } = closing;
     let long = ended.text.as_ref().is_some_and(|text| text.len() > limits::EVENT_BYTES / 8);
@@ -246,14 +244,14 @@ async fn newest_record<S: Store>(store: &S, run: &RunRow) -> Result<Option<Store
     let Some(session) = store.session(&run.session).await? else { return Ok(None) };
     match store.records(&run.session, session.records.saturating_sub(1), 1).await {
         Ok(newest) => Ok(newest.into_iter().next()),
-        // What the run leaves then follows nothing.
+        // The records of the run then have no parent.
         Err(StoreError::Corrupt { .. }) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// How many of its messages a run has left in its session while it was at work: the number in the
-/// newest record's id, up to a `_` behind which whoever copied the history counts its own.
+/// How many of its messages an open run has already left in its session: the number in the newest
+/// record's id. A `_` may follow it, with the counter of a caller that copied the history.
 fn count_left_messages(run: &RunRow, newest: &StoredRecord) -> usize {
     if newest.record.run.as_deref() != Some(run.id.as_str()) {
         return 0;
@@ -276,11 +274,11 @@ fn interrupted_end(damage: Option<&str>) -> RunEnd {
 mod tests {
     use super::*;
 
-    /// Nodes, the leases they may have seen, and the moments at which they look.
-    fn latest_look(node: &str, leases: &[(u64, u64)]) -> Vec<u64> {
+    /// Simulates one node and returns how late it looks at each lease.
+    fn look_delays(node: &str, leases: &[(u64, u64)]) -> Vec<u64> {
         let (mut schedule, mut now) = (SweepSchedule::new(node), 0);
         let mut open: Vec<(u64, u64)> = leases.to_vec();
-        let mut late = Vec::new();
+        let mut delays = Vec::new();
         while !open.is_empty() {
             let known = open.iter().filter(|(from, _)| *from <= now);
             let earliest = known.map(|(_, until)| until.saturating_sub(now)).min();
@@ -288,25 +286,25 @@ mod tests {
             open.retain(|(from, until)| {
                 let closed = *from <= now && *until <= now;
                 if closed {
-                    late.push(now - until);
+                    delays.push(now - until);
                 }
                 !closed
             });
         }
-        late
+        delays
     }
 
     #[test]
     fn every_lease_that_runs_out_is_looked_at_within_a_second() {
         for node in ["a", "b", "gateway-00ff", "gateway-17c2"] {
             for first in (0..9_000).step_by(337) {
-                // Whoever closes a run holds it for the shortest time of all.
+                // Closing a run takes the shortest lease of all.
                 for length in [CLOSE_TTL, CLOSE_TTL + 1, 15_000, 30_000, 60_000] {
                     let leases = [(first, first + length), (first + 700, first + 700 + CLOSE_TTL)];
-                    let late = latest_look(node, &leases);
+                    let delays = look_delays(node, &leases);
                     assert!(
-                        late.iter().all(|late| *late < 500),
-                        "{node} {first} {length} {late:?}"
+                        delays.iter().all(|delays| *delays < 500),
+                        "{node} {first} {length} {delays:?}"
                     );
                 }
             }
@@ -314,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_has_nothing_to_close_looks_rarely() {
+    fn node_with_nothing_to_close_looks_rarely() {
         let mut schedule = SweepSchedule::new("a");
         for earliest in [None, Some(MAX_WAIT), Some(60_000), Some(u64::MAX)] {
             assert!(schedule.wait(earliest) >= Duration::from_millis(MAX_WAIT), "{earliest:?}");

@@ -1,8 +1,8 @@
-//! Sessions as JSON lines, out and in.
+//! Exports sessions as JSON lines and imports them.
 //!
-//! Every line ends with a link over all lines before it, so that a file that was cut off, or in
-//! which something changed, is good up to that line and not a word further. A file holds sessions,
-//! their records, their runs and the events of each; snapshots of live agents are not in it.
+//! Every line ends with a hash link over all lines before it. A file that was cut off or changed is
+//! valid up to that line and not beyond. A file contains sessions, their records, their runs and
+//! the events of each run. It does not contain snapshots of live agents.
 //!
 //! ```text
 //! {"foxwedge":1,"link":"…"}
@@ -22,48 +22,48 @@ mod import;
 pub use export::export;
 pub use import::import;
 
-/// What was written.
+/// What an export wrote.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ExportReport {
-    /// Sessions.
+    /// Number of sessions.
     pub sessions: u64,
-    /// Records.
+    /// Number of records.
     pub records: u64,
-    /// Runs.
+    /// Number of runs.
     pub runs: u64,
-    /// Events.
+    /// Number of events.
     pub events: u64,
-    /// Runs whose log is damaged, and where: only what stands before that was written.
+    /// Runs with a damaged log, and where the damage is. Only events before it were written.
     pub damage: Vec<String>,
 }
 
-/// What was read, without what was there already.
+/// What an import added, without what existed already.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ImportReport {
-    /// Sessions.
+    /// Number of sessions.
     pub sessions: u64,
-    /// Records.
+    /// Number of records.
     pub records: u64,
-    /// Runs.
+    /// Number of runs.
     pub runs: u64,
-    /// Events.
+    /// Number of events.
     pub events: u64,
-    /// Ids under which something else is there: it stays, and what the file says is left out. The
-    /// first hundred; the number of all of them is beside it.
+    /// Ids that exist with other content. The stored content stays, and that of the file is
+    /// skipped. At most 100 ids; `conflicting` counts all of them.
     pub conflicts: Vec<String>,
-    /// How many conflicts there were.
+    /// Number of conflicts.
     pub conflicting: u64,
     /// Why the file was not read to its end.
     pub damage: Option<FileDamage>,
 }
 
-/// Where a file stops being good. Everything before is read, nothing from there on.
+/// Where a file is damaged. Everything before this line is imported, nothing from there on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileDamage {
-    /// The line, from 1 on.
+    /// Line number, from 1 on.
     pub line: u64,
-    /// The byte at which the line begins, from 0 on.
+    /// Byte offset of the line, from 0 on.
     pub offset: u64,
-    /// What is wrong with it.
+    /// What is wrong with the line.
     pub what: String,
 }

@@ -1,26 +1,26 @@
-//! Where a store is, in one line: a file, the memory of the process, or a PostgreSQL server.
+//! The URL of a store: a file, an in-memory database, or a PostgreSQL server.
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
 use crate::StoreError;
 
-/// Where a store is. What is printed of it holds no password.
+/// The URL of a store. `Display` and `Debug` hide passwords.
 #[derive(Clone, PartialEq, Eq)]
 pub enum StoreUrl {
     /// `sqlite:path`, or a path alone.
     Sqlite(PathBuf),
-    /// `memory:` or `sqlite::memory:`: gone with the process.
+    /// `memory:` or `sqlite::memory:`. The data ends with the process.
     Memory,
     /// `postgres://…` or `postgresql://…`.
     Postgres(PostgresUrl),
 }
 
-/// The address of a PostgreSQL server, which may hold a password.
+/// The URL of a PostgreSQL server. It may contain a password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PostgresUrl(String);
 
 impl PostgresUrl {
-    /// The address with its password: for the connection only.
+    /// The URL with its password, for the connection only.
     pub fn secret(&self) -> &str {
         &self.0
     }
@@ -39,7 +39,7 @@ impl FromStr for StoreUrl {
         let path = match text.strip_prefix("sqlite:") {
             Some(path) => path.strip_prefix("//").unwrap_or(path),
             None => match text.split_once("://") {
-                // The rest of the text may hold a password, and is not repeated.
+                // The rest of the text may contain a password, so the message does not repeat it.
                 Some((scheme, _)) => {
                     return invalid(format!(
                         "`{scheme}://` is no store: use `sqlite:` or `postgres://`"
@@ -88,8 +88,8 @@ impl fmt::Debug for PostgresUrl {
     }
 }
 
-/// Everything between the user's name and the last `@` is taken for the password: a password
-/// that nobody escaped may hold any sign, and hiding too much does no harm.
+/// Treats everything between the user name and the last `@` as the password. An unescaped password
+/// may contain any character, and hiding too much does no harm.
 fn hide_password(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let (secret, shown) = rest.rsplit_once('@')?;
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_told_by_its_beginning() {
+    fn store_kind_is_chosen_by_url_prefix() {
         let table = [
             ("runs.db", "sqlite:runs.db"),
             ("./a/runs.db", "sqlite:./a/runs.db"),
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn no_password_is_printed() {
+    fn passwords_are_not_printed() {
         let table = [
             ("postgres://me:secret@host/db", "postgres://me:***@host/db"),
             ("postgres://me:sec/r?e@t@host/db", "postgres://me:***@host/db"),

@@ -1,5 +1,5 @@
-//! A run that is told from its beginning to its end at once: what is checked and spelled before a
-//! backend writes it. It comes out as if it had been begun and ended one after the other.
+//! A complete run: checks and encodes it before a backend writes it. The result equals that of a
+//! start and a separate end.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::{
     check, codec, event_draft, limits,
 };
 
-/// A run that may be written, as far as that can be said without looking.
+/// A run that passed all checks that do not need the database.
 pub(crate) struct EncodedRun {
     pub(crate) whole: Arc<WholeRun>,
-    /// How it ended, spelled.
+    /// The end, as JSON.
     pub(crate) ended: String,
-    /// In numbers, spelled.
+    /// The summary, as JSON.
     pub(crate) summary: String,
 }
 
@@ -36,7 +36,7 @@ impl EncodedRun {
         Ok(EncodedRun { whole, ended, summary })
     }
 
-    /// Its whole log, once its number is known.
+    /// Builds the whole log, given the run's epoch.
     pub(crate) fn log(&self, epoch: u64, now: u64) -> Result<Vec<RawEvent>> {
         let WholeRun { run, closing, .. } = &*self.whole;
         let body = codec::write_event(&RunEvent {
@@ -48,18 +48,18 @@ impl EncodedRun {
             body: EventPayload::Started(run.start.clone()),
         });
         check::size("an event", body.len(), limits::EVENT_BYTES)?;
-        let numbered =
+        let with_epoch =
             |event: &RunEvent| RunEvent { epoch: event.epoch.or(Some(epoch)), ..event.clone() };
-        let events = closing.events.iter().map(numbered).collect();
+        let events = closing.events.iter().map(with_epoch).collect();
         let drafts = event_draft::prepare_closing(&run.id, events, now)?;
         event_draft::check_epochs(&run.id, epoch, &drafts)?;
-        let again = event_draft::count_repeated(&run.id, 1, &drafts)?;
+        let repeated = event_draft::count_repeated(&run.id, 1, &drafts)?;
         let mut before = chain::link(&ROOT, 1, &body);
         let mut log = Vec::with_capacity(drafts.len() + 1);
         log.push(RawEvent { seq: 1, body, chain: before });
-        for (place, draft) in drafts.into_iter().enumerate() {
-            if place < again {
-                // Only the start can have been told before.
+        for (index, draft) in drafts.into_iter().enumerate() {
+            if index < repeated {
+                // Only the start can repeat a stored event.
                 log.first().map_or(Ok(()), |start| draft.compare(&run.id, &start.body))?;
                 continue;
             }
@@ -69,20 +69,20 @@ impl EncodedRun {
         Ok(log)
     }
 
-    /// When it ended, if its end says so.
+    /// When the run ended, if its last event has a time.
     pub(crate) fn ended_at(&self) -> Option<u64> {
         self.whole.closing.events.last().and_then(|event| event.at)
     }
 
-    /// About how many bytes it has.
+    /// Approximate size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let closing = &self.whole.closing;
         let records: usize = closing.records.iter().map(|record| record.body.len()).sum();
-        // Events are spelled later; what is large in them is mostly text.
+        // Events are encoded later; most of their size is text.
         self.ended.len() + records + 256 * closing.events.len()
     }
 
-    /// Its row, as it stands there now.
+    /// The row of the run as it is stored.
     pub(crate) fn row(&self, epoch: u64, last: u64, now: u64) -> RunRow {
         let WholeRun { run, closing, .. } = &*self.whole;
         RunRow {
@@ -105,7 +105,7 @@ impl EncodedRun {
     }
 }
 
-/// Refuses a session that is somebody else's.
+/// Refuses a session of another owner.
 pub(crate) fn check_owner(whole: &WholeRun, owner: &str) -> Result<()> {
     let session = &whole.session;
     if session.owner == owner {

@@ -1,23 +1,23 @@
-//! A counter of tokens that needs no vocabulary.
+//! A token counter without a vocabulary.
 
 use foxwedge_core::compact::TokenCounter;
 
-/// Counts a token for every four bytes of text, and the same for every picture.
+/// Counts one token for every four bytes of text, and a fixed number for every image.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Bytes;
+pub struct ByteTokenCounter;
 
-impl Bytes {
-    /// Tokens of an image, whatever it shows.
+impl ByteTokenCounter {
+    /// Tokens of an image.
     pub const MEDIA: u32 = 700;
 }
 
-impl TokenCounter for Bytes {
+impl TokenCounter for ByteTokenCounter {
     fn count_text(&mut self, text: &str) -> u32 {
         u32::try_from(text.len().div_ceil(4)).unwrap_or(u32::MAX)
     }
 
     fn count_media(&mut self, _: &str) -> u32 {
-        Bytes::MEDIA
+        ByteTokenCounter::MEDIA
     }
 
     fn is_exact(&self) -> bool {

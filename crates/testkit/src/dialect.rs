@@ -1,12 +1,12 @@
-//! The names of the five wire formats, as every module of this crate takes them.
+//! The names of the five formats.
 
-/// The wire formats that shapes, generators and the oracle know.
+/// The formats that shapes, generators and the oracle support.
 pub const DIALECTS: [&str; 5] =
     ["openai-chat", "openai-responses", "anthropic", "gemini", "bedrock"];
 
-/// A wire format.
+/// A format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dialect {
+pub(crate) enum TestFormat {
     Chat,
     Responses,
     Anthropic,
@@ -14,8 +14,8 @@ pub(crate) enum Dialect {
     Bedrock,
 }
 
-impl Dialect {
-    /// Reads a name of [`DIALECTS`].
+impl TestFormat {
+    /// Parses a name of [`DIALECTS`].
     pub(crate) fn named(name: &str) -> Option<Self> {
         match name {
             "openai-chat" => Some(Self::Chat),
@@ -27,7 +27,7 @@ impl Dialect {
         }
     }
 
-    /// The key under which a request carries its history.
+    /// The key of the history in a request.
     pub(crate) fn list_key(self) -> &'static str {
         match self {
             Self::Chat | Self::Anthropic | Self::Bedrock => "messages",

@@ -1,18 +1,16 @@
-//! Documents and session files that were made to hurt: many of one thing, as small as it can be.
+//! Hostile documents and session files: many repetitions of one small element.
 //!
-//! What they cost has to grow with their bytes, in time and in memory, whatever is wrong with them.
-//! `cargo xtask growth` measures the time, `crates/testkit/tests/memory.rs` the memory.
+//! Time and memory must grow linearly with their bytes, whatever is wrong with them. `cargo xtask
+//! growth` measures the time, `crates/testkit/tests/memory.rs` the memory.
 
 use foxwedge_core::{CheckOptions, Draft, Format, Profile, check};
-use foxwedge_dialect::{
-    outline_options, read,
-    session::{self, SessionAgent},
-};
+use foxwedge_formats::{outline_options, read};
+use foxwedge_sessions::{self, SessionAgent};
 
 mod requests;
 mod sessions;
 
-/// What a hostile document is read as.
+/// The format of a hostile document.
 #[derive(Clone, Copy, Debug)]
 pub enum HostileFormat {
     /// A request, or a list of messages.
@@ -21,14 +19,14 @@ pub enum HostileFormat {
     Session(SessionAgent),
 }
 
-/// One way to hurt: `make` yields a document of about so many times one thing.
+/// One kind of hostile document: `make` builds one with about this many repetitions.
 #[derive(Clone, Copy, Debug)]
 pub struct HostileShape {
-    /// What there are many of.
+    /// What is repeated.
     pub name: &'static str,
-    /// What it is read as.
+    /// The format that it is read as.
     pub format: HostileFormat,
-    /// The document.
+    /// Builds the document.
     pub make: fn(usize) -> Vec<u8>,
 }
 
@@ -39,7 +37,7 @@ pub fn shapes() -> Vec<HostileShape> {
     shapes
 }
 
-/// What is found in a document, and how large its repair is.
+/// Findings of a document, and the size of its repair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct HostileOutcome {
     /// Findings.
@@ -48,7 +46,7 @@ pub struct HostileOutcome {
     pub edits: usize,
     /// Bytes of the repaired document.
     pub written: usize,
-    /// Findings that a repair should have removed, and did not.
+    /// Fixable findings that remain after the repair.
     pub left: usize,
 }
 
@@ -57,26 +55,26 @@ impl HostileFormat {
         match self {
             HostileFormat::Request(_, profile) => CheckOptions::for_profile(profile),
             HostileFormat::Session(agent) => {
-                let mut question = CheckOptions::for_profile(agent.profile());
-                agent.restrict_rules(&mut question);
-                question
+                let mut options = CheckOptions::for_profile(agent.profile());
+                agent.restrict_rules(&mut options);
+                options
             }
         }
     }
 
     /// Checks a document; `None` if it cannot be read.
     pub fn check(self, bytes: &[u8]) -> Option<HostileOutcome> {
-        let question = self.question();
+        let options = self.question();
         let report = match self {
-            HostileFormat::Request(wire, profile) => {
+            HostileFormat::Request(format, profile) => {
                 let source = std::str::from_utf8(bytes).ok()?;
-                check(&read(source, wire, outline_options(profile)).ok()?.draft, &question)
+                check(&read(source, format, outline_options(profile)).ok()?.draft, &options)
             }
             HostileFormat::Session(agent) => {
-                let text = session::readable_text(bytes).ok()?;
+                let text = foxwedge_sessions::readable_text(bytes).ok()?;
                 let session =
-                    session::read(&text, agent, outline_options(question.profile)).ok()?;
-                check(session.draft(), &question)
+                    foxwedge_sessions::read(&text, agent, outline_options(options.profile)).ok()?;
+                check(session.draft(), &options)
             }
         };
         let (findings, left) = (report.total(), report.counts.fixable(false));
@@ -90,28 +88,28 @@ impl HostileFormat {
         Some(written)
     }
 
-    /// Repairs a document, and writes the result to nowhere; `None` if it cannot be read.
+    /// Repairs a document and discards the result; `None` if it cannot be read.
     pub fn fix(self, bytes: &[u8]) -> Option<HostileOutcome> {
-        let mut sink = Sink(0);
+        let mut sink = WrittenByteCount(0);
         let repair = self.write_fixed(bytes, &mut sink)?;
         Some(HostileOutcome { written: sink.0, ..repair })
     }
 
     fn write_fixed(self, bytes: &[u8], out: &mut impl std::io::Write) -> Option<HostileOutcome> {
-        let question = self.question();
+        let options = self.question();
         Some(match self {
-            HostileFormat::Request(wire, profile) => {
+            HostileFormat::Request(format, profile) => {
                 let source = std::str::from_utf8(bytes).ok()?;
-                let reading = read(source, wire, outline_options(profile)).ok()?;
-                let (patched, repair) = reading.fix(&question);
+                let reading = read(source, format, outline_options(profile)).ok()?;
+                let (patched, repair) = reading.fix(&options);
                 patched.write_to(out).ok()?;
                 told(&repair)
             }
             HostileFormat::Session(agent) => {
-                let text = session::readable_text(bytes).ok()?;
+                let text = foxwedge_sessions::readable_text(bytes).ok()?;
                 let session =
-                    session::read(&text, agent, outline_options(question.profile)).ok()?;
-                let (rewritten, repair) = session.fix(&question);
+                    foxwedge_sessions::read(&text, agent, outline_options(options.profile)).ok()?;
+                let (rewritten, repair) = session.fix(&options);
                 rewritten.write_to(out).ok()?;
                 told(&repair)
             }
@@ -128,10 +126,10 @@ fn told(repair: &foxwedge_core::Repair<'_>) -> HostileOutcome {
     }
 }
 
-/// Counts bytes.
-struct Sink(usize);
+/// A writer that only counts bytes.
+struct WrittenByteCount(usize);
 
-impl std::io::Write for Sink {
+impl std::io::Write for WrittenByteCount {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0 += bytes.len();
         Ok(bytes.len())
@@ -142,43 +140,43 @@ impl std::io::Write for Sink {
     }
 }
 
-/// A document whose messages are those of another, again and again, until it has so many bytes. A
-/// kilobyte of text for each message stands behind each repetition, as in real conversations.
-pub fn multiplied(document: &str, wire: Format, bytes: usize) -> Option<String> {
-    let words = |messages: usize| {
-        let words = "word ".repeat(200 * messages);
-        let words = words.trim_end();
-        match wire {
+/// A document that repeats the messages of another until it has this many bytes. Each repetition is
+/// followed by a kilobyte of text per message, as in real conversations.
+pub fn multiplied(document: &str, format: Format, bytes: usize) -> Option<String> {
+    let filler = |messages: usize| {
+        let filler = "word ".repeat(200 * messages);
+        let filler = filler.trim_end();
+        match format {
             Format::OpenaiChat | Format::Anthropic => {
-                format!("{{\"role\":\"user\",\"content\":\"{words}\"}},")
+                format!("{{\"role\":\"user\",\"content\":\"{filler}\"}},")
             }
             Format::OpenaiResponses => {
-                format!("{{\"type\":\"message\",\"role\":\"user\",\"content\":\"{words}\"}},")
+                format!("{{\"type\":\"message\",\"role\":\"user\",\"content\":\"{filler}\"}},")
             }
             Format::Gemini => {
-                format!("{{\"role\":\"user\",\"parts\":[{{\"text\":\"{words}\"}}]}},")
+                format!("{{\"role\":\"user\",\"parts\":[{{\"text\":\"{filler}\"}}]}},")
             }
             Format::Bedrock => {
-                format!("{{\"role\":\"user\",\"content\":[{{\"text\":\"{words}\"}}]}},")
+                format!("{{\"role\":\"user\",\"content\":[{{\"text\":\"{filler}\"}}]}},")
             }
         }
     };
-    repeated(document, wire, bytes, words).map(|(text, _)| text)
+    repeated(document, format, bytes, filler).map(|(text, _)| text)
 }
 
-/// The same with nothing in between: messages as small as they are, all of them broken. Tells how
-/// many messages there are.
-pub fn multiplied_bare(document: &str, wire: Format, bytes: usize) -> Option<(String, usize)> {
-    repeated(document, wire, bytes, |_| String::new())
+/// The same without text in between: only small and invalid messages. Also returns the number of
+/// messages.
+pub fn multiplied_bare(document: &str, format: Format, bytes: usize) -> Option<(String, usize)> {
+    repeated(document, format, bytes, |_| String::new())
 }
 
 fn repeated(
     document: &str,
-    wire: Format,
+    format: Format,
     bytes: usize,
     filler: impl Fn(usize) -> String,
 ) -> Option<(String, usize)> {
-    let reading = read(document, wire, outline_options(Profile::for_format(wire))).ok()?;
+    let reading = read(document, format, outline_options(Profile::for_format(format))).ok()?;
     let list = reading.frame.list?;
     let inside = document.get(list.start as usize + 1..list.end as usize - 1)?.trim();
     let (before, behind) =
@@ -205,16 +203,16 @@ fn repeated(
     Some((text, many))
 }
 
-/// Messages whose ids are others in each repetition: what is wrong with them stays the same, and no
-/// id is used again.
+/// Messages with different ids in each repetition, so that each has the same defects and no id is
+/// used again.
 struct NumberedIds<'d> {
     ids: Vec<&'d str>,
-    /// Text, and the index of the id behind it.
-    pieces: Vec<(&'d str, Option<usize>)>,
+    /// Text, and the index of the id after it.
+    segments: Vec<(&'d str, Option<usize>)>,
 }
 
 impl<'d> NumberedIds<'d> {
-    /// Digits that count the repetitions.
+    /// Number of digits that count the repetitions.
     const DIGITS: usize = 6;
 
     fn of(draft: &Draft<'_>, inside: &'d str) -> NumberedIds<'d> {
@@ -226,7 +224,7 @@ impl<'d> NumberedIds<'d> {
         let mut ids: Vec<&'d str> = known.filter_map(spelled).collect();
         ids.sort_unstable();
         ids.dedup();
-        let mut pieces = Vec::new();
+        let mut segments = Vec::new();
         let mut rest = inside;
         loop {
             let next = ids.iter().enumerate().filter_map(|(index, id)| {
@@ -234,29 +232,29 @@ impl<'d> NumberedIds<'d> {
             });
             let Some((at, index)) = next.min() else { break };
             let (text, behind) = rest.split_at(at);
-            pieces.push((text, Some(index)));
+            segments.push((text, Some(index)));
             rest = behind.get(ids[index].len()..).unwrap_or_default();
         }
-        pieces.push((rest, None));
-        NumberedIds { ids, pieces }
+        segments.push((rest, None));
+        NumberedIds { ids, segments }
     }
 
     fn write(&self, text: &mut String, repetition: usize) {
-        for &(piece, id) in &self.pieces {
-            text.push_str(piece);
+        for &(segment, id) in &self.segments {
+            text.push_str(segment);
             let Some(index) = id else { continue };
             let id = self.ids[index];
             let number = repetition * self.ids.len() + index;
-            // The number takes the place of the last characters: some ids may not be longer.
-            let most = id.len().saturating_sub(Self::DIGITS);
-            let kept = (0..=most).rev().find(|&at| id.is_char_boundary(at)).unwrap_or(0);
-            text.push_str(&id[..kept]);
+            // The number replaces the last characters, because some ids must not become longer.
+            let max = id.len().saturating_sub(Self::DIGITS);
+            let end = (0..=max).rev().find(|&at| id.is_char_boundary(at)).unwrap_or(0);
+            text.push_str(&id[..end]);
             text.push_str(&format!("{number:0width$}", width = Self::DIGITS.min(id.len())));
         }
     }
 }
 
-/// A list of things that are made one by one, between two texts.
+/// A list of generated elements between two texts.
 fn joined(before: &str, many: usize, one: impl Fn(usize) -> String, behind: &str) -> Vec<u8> {
     let mut text = before.to_owned();
     for index in 0..many {
@@ -269,7 +267,7 @@ fn joined(before: &str, many: usize, one: impl Fn(usize) -> String, behind: &str
     text.into_bytes()
 }
 
-/// Lines that are made one by one.
+/// Generated lines.
 fn lines(many: usize, one: impl Fn(usize) -> String) -> Vec<u8> {
     let mut text = String::new();
     for index in 0..many {

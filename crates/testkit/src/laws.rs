@@ -1,7 +1,7 @@
 //! The laws of repair, judged on generated histories.
 //!
-//! One case is one seed: it decides the history and its spelling. The engine repairs, the naive
-//! oracle judges; a violation names the law, the seed, and the document.
+//! One case is one seed. The seed decides the history and its JSON notation. The engine repairs;
+//! the naive oracle judges. A violation names the law, the seed and the document.
 
 use std::collections::BTreeMap;
 
@@ -24,18 +24,18 @@ pub mod conversion;
 pub mod session;
 pub mod streams;
 
-pub use foxwedge_dialect::session::SessionAgent;
+pub use foxwedge_sessions::SessionAgent;
 pub use judge::judge;
 
-/// An escape of half a character.
+/// The escape of a lone surrogate.
 pub(crate) const LONE: &str = "\\ud83d";
 
-/// Which cases to run.
+/// Which cases a campaign runs.
 #[derive(Clone, Debug)]
-pub struct Options {
-    /// How many.
+pub struct LawOptions {
+    /// Number of cases.
     pub cases: u64,
-    /// Where to start.
+    /// First seed.
     pub seed: u64,
     /// Only this format.
     pub wire: Option<Format>,
@@ -43,80 +43,80 @@ pub struct Options {
     pub profile: Option<Profile>,
     /// Only session files of this agent.
     pub agent: Option<SessionAgent>,
-    /// Most messages of a history.
+    /// Maximum number of messages in a history.
     pub size: usize,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options { cases: 1000, seed: 1, wire: None, profile: None, agent: None, size: 14 }
+impl Default for LawOptions {
+    fn default() -> LawOptions {
+        LawOptions { cases: 1000, seed: 1, wire: None, profile: None, agent: None, size: 14 }
     }
 }
 
-/// What a campaign saw.
+/// Result of a campaign.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
+pub struct LawTally {
     /// Cases run.
     pub cases: u64,
-    /// Documents that were sound as generated.
+    /// Documents that were valid as generated.
     pub sound: u64,
-    /// Documents that no reader takes (wrong types).
+    /// Documents that the reader rejects (wrong types).
     pub unreadable: u64,
     /// Findings by rule.
     pub findings: BTreeMap<u16, u64>,
     /// Edits by kind.
     pub repairs: BTreeMap<&'static str, u64>,
-    /// What went wrong.
-    pub violations: Vec<Breach>,
+    /// Laws that were broken.
+    pub violations: Vec<LawBreach>,
 }
 
 /// A law that did not hold.
 #[derive(Clone, Debug)]
-pub struct Breach {
-    /// Which law.
+pub struct LawBreach {
+    /// Name of the law.
     pub law: &'static str,
-    /// The case.
-    pub case: Case,
-    /// What was seen.
+    /// The case that broke it.
+    pub case: LawCase,
+    /// What was observed.
     pub what: String,
-    /// The document, made as small as it gets while the law stays broken.
+    /// The smallest document found that still breaks the law.
     pub document: String,
 }
 
-/// One case.
+/// One test case.
 #[derive(Clone, Copy, Debug)]
-pub struct Case {
+pub struct LawCase {
     /// Decides the history.
     pub seed: u64,
-    /// Whose session file it stands in; a document of its own if nobody's.
+    /// The agent, if the document is a session file.
     pub agent: Option<SessionAgent>,
-    /// Its format.
+    /// Format of the document.
     pub wire: Format,
-    /// Whose rules.
+    /// Profile whose rules apply.
     pub profile: Profile,
-    /// What repair may do.
+    /// Policy of the repair.
     pub policy: Policy,
-    /// Most messages.
+    /// Maximum number of messages.
     pub size: usize,
 }
 
-impl Case {
-    /// What is asked of the history.
+impl LawCase {
+    /// The options that the history is checked with.
     pub fn question(&self) -> CheckOptions {
         let rules = RuleSet::of(self.profile);
-        let mut question = CheckOptions { profile: self.profile, rules, policy: self.policy };
+        let mut options = CheckOptions { profile: self.profile, rules, policy: self.policy };
         if let Some(agent) = self.agent {
-            agent.restrict_rules(&mut question);
+            agent.restrict_rules(&mut options);
         }
-        question
+        options
     }
 
-    /// The document of this case.
+    /// Generates the document of this case.
     pub fn document(&self) -> String {
         let mut random = Random::new(self.seed);
         let value: Value = damaged_history(&mut random, self.wire.name(), self.size);
         let text = spelled(&mut random, &value);
-        // Half a character, as a cut in the middle of an emoji leaves it.
+        // A lone surrogate, as left by a cut in the middle of an emoji.
         if random.chance(4) {
             text.replacen("question", &format!("{LONE}question"), 1)
         } else {
@@ -124,15 +124,16 @@ impl Case {
         }
     }
 
-    /// The case of a seed: everything that is not given is drawn. A third of the cases are
-    /// session files, unless a format or a profile is asked for.
-    pub fn draw(seed: u64, options: &Options) -> Case {
+    /// Draws the case of a seed; options that are set are not drawn. A third of the cases are
+    /// session files, unless a format or a profile is set.
+    pub fn draw(seed: u64, options: &LawOptions) -> LawCase {
         let mut random = Random::new(seed ^ 0x5eed_0fca_5e00_0000);
-        let wire = options.wire.unwrap_or(*random.pick(&Format::ALL));
-        // Half of the cases under the format's own provider, the rest under any.
+        let format = options.wire.unwrap_or(*random.pick(&Format::ALL));
+        // Half of the cases use the format's own provider, the rest use any.
         let own = random.chance(50);
         let any = *random.pick(&Profile::ALL);
-        let profile = options.profile.unwrap_or(if own { Profile::for_format(wire) } else { any });
+        let profile =
+            options.profile.unwrap_or(if own { Profile::for_format(format) } else { any });
         let unanswered = *random.pick(&[
             UnansweredPolicy::Answer,
             UnansweredPolicy::Answer,
@@ -154,23 +155,25 @@ impl Case {
         let agent = *random.pick(&session::AGENTS);
         match options.agent.or(any.then_some(agent)) {
             Some(agent) => session::case(seed, agent, policy, options.size),
-            None => Case { seed, agent: None, wire, profile, policy, size: options.size },
+            None => {
+                LawCase { seed, agent: None, wire: format, profile, policy, size: options.size }
+            }
         }
     }
 }
 
-/// Runs the cases one after another.
-pub fn campaign(options: &Options) -> Tally {
-    let mut tally = Tally::default();
+/// Runs all cases in sequence.
+pub fn campaign(options: &LawOptions) -> LawTally {
+    let mut tally = LawTally::default();
     for seed in options.seed..options.seed + options.cases {
-        let case = Case::draw(seed, options);
+        let case = LawCase::draw(seed, options);
         run(&case, &mut tally);
     }
     tally
 }
 
-/// Runs one case; a broken law is shrunk before it is reported.
-pub fn run(case: &Case, tally: &mut Tally) {
+/// Runs one case. If it breaks a law, the document is shrunk before it is reported.
+pub fn run(case: &LawCase, tally: &mut LawTally) {
     tally.cases += 1;
     if let Some(agent) = case.agent {
         return session::run(case, agent, tally);
@@ -178,19 +181,19 @@ pub fn run(case: &Case, tally: &mut Tally) {
     let document = case.document();
     if let Err((law, what)) = judge(case, &document, tally) {
         let breaks = |document: &str| {
-            let seen = judge(case, document, &mut Tally::default()).err();
+            let seen = judge(case, document, &mut LawTally::default()).err();
             seen.is_some_and(|(other, _)| other == law)
         };
         let document = shrink::smallest(case.wire, document, &breaks);
         let what =
-            judge(case, &document, &mut Tally::default()).err().map_or(what, |(_, what)| what);
-        tally.violations.push(Breach { law, case: *case, what, document });
+            judge(case, &document, &mut LawTally::default()).err().map_or(what, |(_, what)| what);
+        tally.violations.push(LawBreach { law, case: *case, what, document });
     }
 }
 
-impl Tally {
-    /// Adds what another campaign saw.
-    pub fn add(&mut self, other: Tally) {
+impl LawTally {
+    /// Adds the result of another campaign.
+    pub fn add(&mut self, other: LawTally) {
         self.cases += other.cases;
         self.sound += other.sound;
         self.unreadable += other.unreadable;

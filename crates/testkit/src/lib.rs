@@ -1,8 +1,8 @@
-//! What the tests of this workspace share: transcripts written as shapes, random histories, and
-//! a naive second opinion on what providers accept.
+//! Shared test support of this workspace: transcripts written as shapes, random histories, and a
+//! naive oracle that decides what providers accept.
 //!
-//! The oracle and the generators share no code with the engine: a mistake made once must not be
-//! able to hide itself.
+//! The oracle and the generators share no code with the engine, so the same mistake cannot hide in
+//! both.
 
 #![forbid(unsafe_code)]
 
@@ -18,7 +18,7 @@ mod mutate_sessions;
 pub mod laws;
 pub mod runs;
 
-pub use counter::Bytes;
+pub use counter::ByteTokenCounter;
 pub use dialect::DIALECTS;
 pub use generate::{
     PLACEHOLDERS, SessionFile, accepted_history, answer, damaged_history, history, long,
@@ -28,10 +28,11 @@ pub use mutate::mutate;
 pub use mutate_sessions::mutated_session;
 pub use oracle::answers;
 pub use oracle::{
-    Beat, Became, Call, Facet, Gist, Inventory, Media, PROFILES, Shorter, Side, Stays, View,
-    Violation, all_text, became, calls_before_assistant, common, count, declared, difference, gist,
-    has_user, inventory, loose_calls, lost, missing, owed, parted, plain_walk, session_view, stays,
-    told, unsaid, violations,
+    Beat, DocumentGist, GistCall, GistFacet, GistMedia, GistSide, MessageSurvival, PROFILES,
+    RequiredMessages, RuleViolation, SessionConversation, ShorterHistory, TextInventory, all_text,
+    became, calls_before_assistant, common, count, declared, difference, gist, has_user, inventory,
+    loose_calls, lost, missing, owed, parted, plain_walk, session_view, stays, told, unsaid,
+    violations,
 };
 pub use random::Random;
 pub use shape::{body, messages};

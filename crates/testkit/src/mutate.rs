@@ -1,8 +1,7 @@
-//! Damage for documents: bytes in, bytes out, one seed.
+//! Damages documents: bytes in, bytes out, one seed.
 //!
-//! Nothing here knows a format. A mutation works on bytes, on lines, or on JSON values, which are
-//! found by a scanner that takes whatever it is given, so that a document can be damaged again and
-//! again.
+//! It knows no format. A mutation works on bytes, on lines, or on JSON values. The scanner that
+//! finds values accepts any input, so that a document can be damaged repeatedly.
 
 use std::ops::Range;
 
@@ -10,7 +9,7 @@ use crate::random::Random;
 
 mod values;
 
-use values::{Spot, spots};
+use values::{ValueLocation, spots};
 
 /// Damages a document one to four times. The same bytes and seed give the same result.
 pub fn mutate(bytes: &[u8], seed: u64) -> Vec<u8> {
@@ -23,11 +22,12 @@ pub fn mutate(bytes: &[u8], seed: u64) -> Vec<u8> {
 }
 
 /// One kind of damage.
-type Mutation = fn(&mut Random, &mut Vec<u8>);
+type ByteMutation = fn(&mut Random, &mut Vec<u8>);
 
-/// Values are damaged more often than bytes: most damaged bytes cannot be read at all.
+/// Values are damaged more often than bytes, because most documents with damaged bytes cannot be
+/// read.
 fn once(random: &mut Random, bytes: &mut Vec<u8>) {
-    let kinds: &[Mutation] = match random.below(10) {
+    let kinds: &[ByteMutation] = match random.below(10) {
         0..6 => VALUES,
         6..8 => LINES,
         _ => BYTES,
@@ -35,7 +35,7 @@ fn once(random: &mut Random, bytes: &mut Vec<u8>) {
     random.pick(kinds)(random, bytes);
 }
 
-const BYTES: &[Mutation] = &[
+const BYTES: &[ByteMutation] = &[
     flip_bit,
     set_byte,
     cut_end,
@@ -51,9 +51,9 @@ const BYTES: &[Mutation] = &[
     windows_lines,
 ];
 
-const LINES: &[Mutation] = &[remove_line, repeat_line, swap_lines, tear_line, empty_line];
+const LINES: &[ByteMutation] = &[remove_line, repeat_line, swap_lines, tear_line, empty_line];
 
-const VALUES: &[Mutation] = &[
+const VALUES: &[ByteMutation] = &[
     replace_value,
     replace_value,
     replace_value,
@@ -67,9 +67,9 @@ const VALUES: &[Mutation] = &[
     rename_key,
 ];
 
-fn range(random: &mut Random, length: usize, most: usize) -> Range<usize> {
+fn range(random: &mut Random, length: usize, max: usize) -> Range<usize> {
     let start = random.below(length);
-    let size = 1 + random.below(most);
+    let size = 1 + random.below(max);
     start..length.min(start + size)
 }
 
@@ -101,8 +101,8 @@ fn cut_start(random: &mut Random, bytes: &mut Vec<u8>) {
 }
 
 fn remove_range(random: &mut Random, bytes: &mut Vec<u8>) {
-    let gone = range(random, bytes.len(), 48);
-    bytes.drain(gone);
+    let removed = range(random, bytes.len(), 48);
+    bytes.drain(removed);
 }
 
 fn repeat_range(random: &mut Random, bytes: &mut Vec<u8>) {
@@ -138,7 +138,7 @@ fn not_text(random: &mut Random, bytes: &mut Vec<u8>) {
     insert(random, bytes, odd);
 }
 
-/// Half a character, inside a string where there is one.
+/// Inserts a lone surrogate, into a string if there is one.
 fn lone_surrogate(random: &mut Random, bytes: &mut Vec<u8>) {
     let escape: &[u8] = random.pick::<&[u8]>(&[b"\\ud83d", b"\\ude00", b"\\ud83d\\ud83d"]);
     let strings: Vec<Range<usize>> = spots(bytes)
@@ -170,7 +170,7 @@ fn windows_lines(_: &mut Random, bytes: &mut Vec<u8>) {
     *bytes = text;
 }
 
-/// Where the lines lie, each with its end of line.
+/// The ranges of the lines, including their line ends.
 fn lines(bytes: &[u8]) -> Vec<Range<usize>> {
     let mut start = 0;
     let mut found = Vec::new();
@@ -187,10 +187,10 @@ fn line(random: &mut Random, bytes: &[u8]) -> Range<usize> {
 }
 
 fn remove_line(random: &mut Random, bytes: &mut Vec<u8>) {
-    let gone = line(random, bytes);
-    // A document of one line would only be empty.
-    if gone.len() < bytes.len() {
-        bytes.drain(gone);
+    let removed = line(random, bytes);
+    // A document of one line would become empty.
+    if removed.len() < bytes.len() {
+        bytes.drain(removed);
     }
 }
 
@@ -218,7 +218,7 @@ fn empty_line(random: &mut Random, bytes: &mut Vec<u8>) {
     bytes.insert(at, b'\n');
 }
 
-/// Exchanges two ranges, unless they overlap.
+/// Swaps two ranges, unless they overlap.
 fn swap(bytes: &mut Vec<u8>, one: Range<usize>, other: Range<usize>) {
     let (first, second) = if one.start <= other.start { (one, other) } else { (other, one) };
     if first.end > second.start {
@@ -232,21 +232,25 @@ fn swap(bytes: &mut Vec<u8>, one: Range<usize>, other: Range<usize>) {
     *bytes = new;
 }
 
-fn spot(random: &mut Random, bytes: &[u8], wanted: fn(&Spot) -> bool) -> Option<Spot> {
+fn spot(
+    random: &mut Random,
+    bytes: &[u8],
+    wanted: fn(&ValueLocation) -> bool,
+) -> Option<ValueLocation> {
     let mut all = spots(bytes);
     all.retain(wanted);
-    // The whole document is one of the values; taking it is rarely of interest.
+    // The whole document is one of the values; to choose it is rarely of interest.
     if all.len() > 1 && random.chance(95) {
         all.remove(0);
     }
     (!all.is_empty()).then(|| random.pick(&all).clone())
 }
 
-fn any(_: &Spot) -> bool {
+fn any(_: &ValueLocation) -> bool {
     true
 }
 
-/// A value of another type, or of the same and without meaning.
+/// Replaces a value by one of another type, or by a meaningless one of the same type.
 fn replace_value(random: &mut Random, bytes: &mut Vec<u8>) {
     let Some(spot) = spot(random, bytes, any) else { return };
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
@@ -275,17 +279,17 @@ fn replace_value(random: &mut Random, bytes: &mut Vec<u8>) {
     bytes.splice(spot.value, new.bytes());
 }
 
-/// A member of an object or an element of a list goes, with its comma.
+/// Removes a member of an object or an element of a list, with its comma.
 fn remove_member(random: &mut Random, bytes: &mut Vec<u8>) {
     let Some(spot) = spot(random, bytes, |spot| spot.inside) else { return };
-    let mut gone = spot.whole();
+    let mut removed = spot.whole();
     let comma = |at: Option<usize>| at.and_then(|at| bytes.get(at)) == Some(&b',');
-    if comma(Some(gone.end)) {
-        gone.end += 1;
-    } else if comma(gone.start.checked_sub(1)) {
-        gone.start -= 1;
+    if comma(Some(removed.end)) {
+        removed.end += 1;
+    } else if comma(removed.start.checked_sub(1)) {
+        removed.start -= 1;
     }
-    bytes.drain(gone);
+    bytes.drain(removed);
 }
 
 fn repeat_member(random: &mut Random, bytes: &mut Vec<u8>) {
@@ -296,7 +300,7 @@ fn repeat_member(random: &mut Random, bytes: &mut Vec<u8>) {
     bytes.splice(whole.end..whole.end, copy);
 }
 
-/// A key stands twice, with another value.
+/// Repeats a key with another value.
 fn duplicate_key(random: &mut Random, bytes: &mut Vec<u8>) {
     let Some(spot) = spot(random, bytes, |spot| spot.key.is_some()) else { return };
     let Some(key) = spot.key.clone() else { return };

@@ -1,12 +1,12 @@
-//! Session files as accidents leave them, line by line: torn, swapped, doubled, glued, with zeros,
-//! half characters, byte order marks, values of another type, and lines of other files.
+//! Damages session files line by line: truncated, swapped, repeated and joined lines, zeros, lone
+//! surrogates, byte order marks, values of another type, and lines of other files.
 
 mod records;
 
 use crate::random::Random;
 
-/// A copy of a session file with a few accidents: to its records, to its lines, or to both.
-/// `stranger` is a file of somebody else, some of whose lines may get into it.
+/// A copy of a session file with some damage to its records, its lines, or both. `stranger` is
+/// another file, some of whose lines may be inserted.
 pub fn mutated_session(random: &mut Random, bytes: &[u8], stranger: &[u8]) -> Vec<u8> {
     match random.below(3) {
         0 => damaged(random, bytes, stranger),
@@ -18,7 +18,7 @@ pub fn mutated_session(random: &mut Random, bytes: &[u8], stranger: &[u8]) -> Ve
     }
 }
 
-/// A copy with one to four accidents to its lines.
+/// A copy with one to four kinds of damage to its lines.
 fn damaged(random: &mut Random, bytes: &[u8], stranger: &[u8]) -> Vec<u8> {
     let mut lines: Vec<Vec<u8>> =
         bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
@@ -66,7 +66,7 @@ fn damaged(random: &mut Random, bytes: &[u8], stranger: &[u8]) -> Vec<u8> {
             }
             15 => lines.truncate(at + 1),
             16 => {
-                // Of another session, or of another agent.
+                // A line of another session or agent.
                 let others: Vec<&[u8]> = stranger.split_inclusive(|byte| *byte == b'\n').collect();
                 let from = random.below(others.len());
                 let some = others.into_iter().skip(from).take(1 + random.below(3));
@@ -84,7 +84,7 @@ fn damaged(random: &mut Random, bytes: &[u8], stranger: &[u8]) -> Vec<u8> {
             18 => lines[at].iter_mut().for_each(|byte| *byte = b' '),
             19 => half_anywhere(random, &mut lines[at]),
             20 => {
-                // The end of a longer file that was there before.
+                // The end of a longer file that was overwritten.
                 let tail = lines[at].clone();
                 let from = random.below(tail.len() + 1);
                 lines.push(tail.get(from..).unwrap_or(&[]).to_vec());
@@ -106,13 +106,13 @@ fn damaged(random: &mut Random, bytes: &[u8], stranger: &[u8]) -> Vec<u8> {
     lines.concat()
 }
 
-/// Puts half a character anywhere into a line, also behind a backslash or between two records.
+/// Inserts a lone surrogate anywhere into a line, also after a backslash or between two records.
 fn half_anywhere(random: &mut Random, line: &mut Vec<u8>) {
     let at = random.below(line.len() + 1);
     line.splice(at..at, **random.pick(&[b"\\ud83d", b"\\uDE00", b"\\udfff"]));
 }
 
-/// Cuts a line off; its end stays or goes.
+/// Truncates a line, with or without its line end.
 fn torn(random: &mut Random, line: &mut Vec<u8>) {
     let ended = line.ends_with(b"\n") && random.chance(60);
     line.truncate(random.below(line.len() + 1));
@@ -121,7 +121,7 @@ fn torn(random: &mut Random, line: &mut Vec<u8>) {
     }
 }
 
-/// Puts a value of another type where one stands.
+/// Replaces a value by one of another type.
 fn swap_type(random: &mut Random, line: &mut Vec<u8>) {
     let text = String::from_utf8_lossy(line).into_owned();
     let places: Vec<usize> = text.match_indices("\":").map(|(at, _)| at + 2).collect();
@@ -135,7 +135,7 @@ fn swap_type(random: &mut Random, line: &mut Vec<u8>) {
     *line = format!("{}{value}{}", &text[..at], &rest[end..]).into_bytes();
 }
 
-/// Puts half a character into a string or a key.
+/// Inserts a lone surrogate into a string or a key.
 fn half_character(random: &mut Random, line: &mut Vec<u8>) {
     let quotes: Vec<usize> =
         (0..line.len()).filter(|at| line[*at] == b'"').map(|at| at + 1).collect();
@@ -145,7 +145,7 @@ fn half_character(random: &mut Random, line: &mut Vec<u8>) {
     }
 }
 
-/// Spells a key otherwise.
+/// Renames a key.
 fn rename_key(random: &mut Random, line: &mut Vec<u8>) {
     let keys = ["uuid", "parentUuid", "type", "message", "payload", "content", "id", "role", "ts"];
     let key = format!("\"{}\":", random.pick(&keys));

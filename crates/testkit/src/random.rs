@@ -1,7 +1,7 @@
-//! A tiny deterministic source of chance.
+//! A small deterministic random number generator.
 //!
-//! Splitmix64: one word of state, no dependency, and the same numbers on every machine, so
-//! that a failing seed can be written down and replayed.
+//! Splitmix64: 64 bits of state, no dependency, and the same numbers on every machine, so that a
+//! failing seed can be replayed.
 
 /// A seeded stream of pseudo-random numbers.
 #[derive(Clone, Debug)]
@@ -10,7 +10,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// Starts the stream that belongs to `seed`.
+    /// Starts the stream of `seed`.
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
@@ -24,7 +24,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from `0` to `limit - 1`; `0` when `limit` is `0`.
+    /// A number from `0` to `limit - 1`; `0` if `limit` is `0`.
     pub fn below(&mut self, limit: usize) -> usize {
         match limit {
             0 => 0,
@@ -43,7 +43,7 @@ impl Random {
         choices.get(at).expect("there is something to pick from")
     }
 
-    /// Brings `things` into a random order.
+    /// Shuffles a slice.
     pub fn shuffle<T>(&mut self, things: &mut [T]) {
         for end in (1..things.len()).rev() {
             things.swap(end, self.below(end + 1));
@@ -68,11 +68,11 @@ mod tests {
     #[test]
     fn every_choice_is_reached_and_none_is_outside() {
         let mut random = Random::new(7);
-        let mut seen = [0; 5];
+        let mut counts = [0; 5];
         for _ in 0..500 {
-            seen[random.below(5)] += 1;
+            counts[random.below(5)] += 1;
         }
-        assert!(seen.iter().all(|count| *count > 50), "{seen:?}");
+        assert!(counts.iter().all(|count| *count > 50), "{counts:?}");
         assert_eq!(random.below(0), 0);
     }
 }

@@ -1,10 +1,10 @@
-//! Random sessions of runs: how they happen, and how badly they can be told.
+//! Random sessions of runs, and the ways in which their logs can be damaged.
 //!
-//! [`story`] is what happens: events in their true order, without places. [`recorded`] is the log
-//! that the machine makes of it: every event has its place. [`damaged`] is either of them as it
-//! may arrive: shuffled, repeated, cut off, late, without its start. [`log`] is all of this for
-//! one seed, as lines with a clock, in the spellings of several agents and with some rubbish: what
-//! two implementations of the machine have to agree on.
+//! [`story`] generates the events in their true order, without positions. [`recorded`] is the log
+//! that the machine writes for them: every event has its position. [`damaged`] is either of them as
+//! it may arrive: shuffled, repeated, truncated, late, without its start. [`log`] combines all of
+//! this for one seed, as lines with a clock, in the notations of several agents and with some
+//! garbage. Two implementations of the machine must agree on it.
 
 mod generate;
 mod calls;
@@ -19,42 +19,42 @@ use foxwedge_run::{
 
 use crate::Random;
 
-pub use damage::{Damage, damaged};
+pub use damage::{LogDamage, damaged};
 pub use generate::story;
 pub use respell::respelled;
 
-/// What one machine is given, from its start to its end.
+/// The complete input of one machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Log {
-    /// The seed it was made of.
+    /// The seed that it was generated from.
     pub seed: u64,
-    /// What the machine is told before it starts.
+    /// The settings of the machine.
     pub settings: MachineSettings,
-    /// What it is given.
+    /// The inputs, in order.
     pub steps: Vec<Step>,
 }
 
-/// What a machine is given, and when.
+/// One input of a machine, with its time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
     /// The caller's clock, in milliseconds. It may jump, also backwards.
     pub now: u64,
-    /// What it is given.
+    /// The input.
     pub given: Given,
 }
 
-/// What a machine is given.
+/// An input of a machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Given {
-    /// A line that should hold an event.
+    /// A line that should be an event.
     Line(String),
-    /// Nothing but the time.
+    /// Only the time.
     Tick,
-    /// An answer, to be routed and then delivered.
+    /// A user answer, to be routed and then delivered.
     Answer(UserAnswer),
 }
 
-/// The log of a seed.
+/// Generates the log of a seed.
 pub fn log(seed: u64) -> Log {
     let mut random = Random::new(seed);
     let mut settings = MachineSettings::default();
@@ -65,14 +65,14 @@ pub fn log(seed: u64) -> Log {
     if random.chance(20) {
         settings.wait = *random.pick(&[0, 50, 500]);
     }
-    let told = story(&mut random);
-    let told = if random.chance(45) { recorded(&told, &settings) } else { told };
-    let damage = Damage::draw(&mut random);
-    let told = damaged(&mut random, &told, damage);
+    let events = story(&mut random);
+    let events = if random.chance(45) { recorded(&events, &settings) } else { events };
+    let damage = LogDamage::draw(&mut random);
+    let events = damaged(&mut random, &events, damage);
     let foreign = random.chance(50);
     let mut now = *random.pick(&[0, 1_000, 1_763_000_000_000]);
     let mut steps = Vec::new();
-    for event in told {
+    for event in events {
         now = later(&mut random, now);
         if random.chance(4) {
             steps.push(Step { now, given: Given::Tick });
@@ -92,8 +92,8 @@ pub fn log(seed: u64) -> Log {
     Log { seed, settings, steps }
 }
 
-/// The log that a machine makes of events in their true order: they have their places, and
-/// everything is closed in front of every end.
+/// The log that a machine writes for events in their true order: they have positions, and
+/// everything is closed before every end.
 pub fn recorded(events: &[RunEvent], settings: &MachineSettings) -> Vec<RunEvent> {
     let mut session = SessionMachine::new(settings.clone());
     let mut effects = Vec::new();
@@ -112,7 +112,7 @@ pub fn recorded(events: &[RunEvent], settings: &MachineSettings) -> Vec<RunEvent
     emitted.collect()
 }
 
-/// Time goes by: mostly a little, sometimes a lot, sometimes backwards.
+/// Advances the clock: mostly a little, sometimes a lot, sometimes backwards.
 fn later(random: &mut Random, now: u64) -> u64 {
     match random.below(40) {
         0 => now.saturating_add(2_000 + random.below(4_000) as u64),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_event_is_told() {
+    fn every_kind_of_event_is_generated() {
         let mut kinds = BTreeSet::new();
         for seed in 0..200 {
             for event in story(&mut Random::new(seed)) {
@@ -176,11 +176,11 @@ mod tests {
     #[test]
     fn a_recorded_log_has_all_places_of_every_run() {
         for seed in 0..100 {
-            let told = recorded(&story(&mut Random::new(seed)), &MachineSettings::default());
-            let runs: BTreeSet<_> = told.iter().map(|event| event.run.clone()).collect();
+            let events = recorded(&story(&mut Random::new(seed)), &MachineSettings::default());
+            let runs: BTreeSet<_> = events.iter().map(|event| event.run.clone()).collect();
             for run in runs {
                 let places: Vec<_> =
-                    told.iter().filter(|event| event.run == run).map(|event| event.seq).collect();
+                    events.iter().filter(|event| event.run == run).map(|event| event.seq).collect();
                 let expected: Vec<_> = (1..=places.len() as u64).map(Some).collect();
                 assert_eq!(places, expected, "seed {seed}, run {run}");
             }

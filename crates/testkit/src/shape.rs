@@ -7,38 +7,40 @@
 //! | `a` | an assistant message with text |
 //! | `a[x y]` | an assistant message that calls `x` and `y` |
 //! | `a"t"[x]` | the same with the text `t` before the call |
-//! | `r[x y]` | the answers of `x` and `y`, in one message where the dialect can |
+//! | `r[x y]` | the results of `x` and `y`, in one message if the format allows it |
 //!
 //! Tokens are separated by spaces. Texts are numbered by the place of their token, so that no
 //! two agree.
 
 use serde_json::{Value, json};
 
-use crate::dialect::Dialect;
-use crate::generate::draft::{Answer, Call, Draft, Part, Speaker, Turn};
+use crate::dialect::TestFormat;
+use crate::generate::draft::{
+    GeneratedCall, GeneratedDraft, GeneratedPart, GeneratedResult, GeneratedTurn, TurnSpeaker,
+};
 use crate::generate::render;
 
-/// The bare message list of `shape` as JSON text of `dialect`.
+/// The bare message list of `shape`, as JSON text.
 ///
 /// # Panics
 ///
-/// On a dialect or a token it does not know: both are mistakes of the test that asks.
-pub fn body(dialect: &str, shape: &str) -> String {
-    Value::Array(messages(dialect, shape)).to_string()
+/// On an unknown format or token, which is a mistake in the test.
+pub fn body(format: &str, shape: &str) -> String {
+    Value::Array(messages(format, shape)).to_string()
 }
 
-/// The messages of `shape` as values, for tests that go on to change them.
+/// The messages of `shape` as values that a test can change.
 ///
 /// # Panics
 ///
 /// As [`body`].
-pub fn messages(dialect: &str, shape: &str) -> Vec<Value> {
-    let dialect = Dialect::named(dialect).expect("the test names a known dialect");
-    let mut draft = Draft::new();
+pub fn messages(format: &str, shape: &str) -> Vec<Value> {
+    let format = TestFormat::named(format).expect("the test names a known dialect");
+    let mut draft = GeneratedDraft::new();
     for (at, token) in tokens(shape).iter().enumerate() {
         draft.turns.push(turn(token, at + 1));
     }
-    render::list(dialect, &draft)
+    render::list(format, &draft)
 }
 
 fn tokens(shape: &str) -> Vec<String> {
@@ -61,36 +63,36 @@ fn tokens(shape: &str) -> Vec<String> {
     tokens
 }
 
-fn turn(token: &str, number: usize) -> Turn {
+fn turn(token: &str, number: usize) -> GeneratedTurn {
     let (head, ids) = match token.strip_suffix(']').and_then(|token| token.rsplit_once('[')) {
         Some((head, ids)) => (head, ids.split_whitespace().collect()),
         None => (token, Vec::new()),
     };
     let text = head.split('"').nth(1);
     match (head.chars().next(), ids.is_empty()) {
-        (Some('u'), true) => say(Speaker::User, text, "user text", number),
-        (Some('s'), true) => say(Speaker::System, text, "system text", number),
-        (Some('a'), true) => say(Speaker::Assistant, text, "assistant text", number),
+        (Some('u'), true) => say(TurnSpeaker::User, text, "user text", number),
+        (Some('s'), true) => say(TurnSpeaker::System, text, "system text", number),
+        (Some('a'), true) => say(TurnSpeaker::Assistant, text, "assistant text", number),
         (Some('a'), false) => {
-            let text = text.map(|text| Part::Text(text.to_owned()));
+            let text = text.map(|text| GeneratedPart::Text(text.to_owned()));
             let parts = text.into_iter().chain(ids.into_iter().map(call)).collect();
-            Turn::new(Speaker::Assistant, parts)
+            GeneratedTurn::new(TurnSpeaker::Assistant, parts)
         }
         (Some('r'), false) => {
             let parts = ids.into_iter().map(|id| answer(id, number)).collect();
-            Turn::new(Speaker::User, parts)
+            GeneratedTurn::new(TurnSpeaker::User, parts)
         }
         _ => panic!("the shape holds an unknown token: `{token}`"),
     }
 }
 
-fn say(speaker: Speaker, text: Option<&str>, what: &str, number: usize) -> Turn {
+fn say(speaker: TurnSpeaker, text: Option<&str>, what: &str, number: usize) -> GeneratedTurn {
     let text = text.map_or_else(|| format!("{what} {number}"), str::to_owned);
-    Turn::new(speaker, vec![Part::Text(text)])
+    GeneratedTurn::new(speaker, vec![GeneratedPart::Text(text)])
 }
 
-fn call(id: &str) -> Part {
-    Part::Call(Call {
+fn call(id: &str) -> GeneratedPart {
+    GeneratedPart::Call(GeneratedCall {
         id: Some(json!(id)),
         name: "look".to_owned(),
         arguments: json!({"at": id}),
@@ -100,8 +102,8 @@ fn call(id: &str) -> Part {
     })
 }
 
-fn answer(id: &str, number: usize) -> Part {
-    Part::Answer(Answer {
+fn answer(id: &str, number: usize) -> GeneratedPart {
+    GeneratedPart::Answer(GeneratedResult {
         id: Some(json!(id)),
         name: "look".to_owned(),
         text: format!("result of {id} #{number}"),
@@ -114,14 +116,14 @@ fn answer(id: &str, number: usize) -> Part {
 mod tests {
     use super::*;
 
-    fn parsed(dialect: &str, shape: &str) -> Value {
-        serde_json::from_str(&body(dialect, shape)).expect("a shape renders as JSON")
+    fn parsed(format: &str, shape: &str) -> Value {
+        serde_json::from_str(&body(format, shape)).expect("a shape renders as JSON")
     }
 
     #[test]
-    fn answers_share_a_message_where_the_dialect_has_one() {
+    fn results_share_a_message_where_the_format_allows_it() {
         let counts = |shape: &str| {
-            crate::DIALECTS.map(|dialect| parsed(dialect, shape).as_array().map_or(0, Vec::len))
+            crate::DIALECTS.map(|format| parsed(format, shape).as_array().map_or(0, Vec::len))
         };
         assert_eq!(counts("u a[x y] r[x y]"), [4, 5, 3, 3, 3]);
         assert_eq!(counts("u a[x y] r[x] r[y]"), [4, 5, 4, 4, 4]);

@@ -15,7 +15,7 @@ use std::{
 };
 
 use foxwedge_core::{Format, Profile, Severity, rules};
-use foxwedge_dialect::{DetectionConfidence, detect};
+use foxwedge_formats::{DetectionConfidence, detect};
 use support::{Fixed, bold, codes, complaints, fixed, judged, report, touched};
 
 /// One file.

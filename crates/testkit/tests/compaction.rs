@@ -27,7 +27,7 @@ use foxwedge_core::{
     CheckOptions, Format, Profile,
     compact::{HistoryFraction, TokenLimits},
 };
-use foxwedge_dialect::{
+use foxwedge_formats::{
     compact::{
         CompactError, CompactedText, CompactionSettings, CompactionStage, DigestSummarizer,
         compact, weigh,
@@ -35,10 +35,10 @@ use foxwedge_dialect::{
     outline_options, read,
 };
 use foxwedge_testkit::{
-    Bytes,
+    ByteTokenCounter,
     laws::{
-        Tally,
-        compaction::{Voice, judge_sound},
+        LawTally,
+        compaction::{SummarizerKind, judge_sound},
     },
 };
 use support::{bold, fixed};
@@ -83,7 +83,7 @@ fn left<'a>(
     document: &'a str,
     settings: &CompactionSettings,
 ) -> Result<CompactedText<'a>, CompactError> {
-    compact(document, wire, settings, &mut Bytes, &mut DigestSummarizer)
+    compact(document, wire, settings, &mut ByteTokenCounter, &mut DigestSummarizer)
 }
 
 /// What is left of a document, and that no law is broken; the document is repaired first.
@@ -93,7 +93,8 @@ fn shorter(
     settings: &CompactionSettings,
 ) -> Result<String, CompactError> {
     let sound = fixed(wire, &settings.question, document).text;
-    let verdict = judge_sound(wire, &sound, settings, Voice::Digest, &mut Tally::default());
+    let verdict =
+        judge_sound(wire, &sound, settings, SummarizerKind::Digest, &mut LawTally::default());
     match verdict {
         Err((law, what)) => {
             let name = wire.name();
@@ -114,5 +115,5 @@ fn kept(compacted: &CompactedText<'_>) -> Vec<usize> {
 fn tokens(wire: Format, profile: Profile, document: &str) -> u64 {
     let reading =
         read(document, wire, outline_options(profile)).expect("a test document can be read");
-    weigh(&reading.draft, reading.frame, &mut Bytes).total()
+    weigh(&reading.draft, reading.frame, &mut ByteTokenCounter).total()
 }

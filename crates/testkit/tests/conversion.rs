@@ -18,12 +18,12 @@ mod recorded;
 mod digests;
 
 use foxwedge_core::{Format, Policy, Profile};
-use foxwedge_dialect::{
+use foxwedge_formats::{
     convert::{ConversionOptions, ConvertedRequest, request},
     model::LossKind,
 };
 use foxwedge_testkit::laws::{
-    Case, Tally,
+    LawCase, LawTally,
     conversion::{judge, target},
 };
 use serde_json::Value;
@@ -52,8 +52,8 @@ fn under(from: Format, profile: Profile, policy: Policy, document: &str) -> Conv
 
 /// Asserts that the laws hold for a document.
 fn lawful(from: Format, profile: Profile, policy: Policy, document: &str) {
-    let case = Case { seed: 0, agent: None, wire: from, profile, policy, size: 0 };
-    if let Err((law, what)) = judge(&case, document, &mut Tally::default()) {
+    let case = LawCase { seed: 0, agent: None, wire: from, profile, policy, size: 0 };
+    if let Err((law, what)) = judge(&case, document, &mut LawTally::default()) {
         let (from, to) = (from.name(), profile.name());
         panic!("{law} is broken from {from} to {to}\n{document}\n{what}");
     }

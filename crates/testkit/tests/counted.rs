@@ -1,11 +1,11 @@
 //! More findings than anybody reads: the first are listed, all are counted, and all are repaired.
 
 use foxwedge_core::{CheckOptions, Format, Profile, Strategy, check};
-use foxwedge_dialect::{
+use foxwedge_formats::{
     convert::{self, ConversionOptions},
     outline_options, read,
-    session::{self, SessionAgent},
 };
+use foxwedge_sessions::{self, SessionAgent};
 use foxwedge_testkit::hostile::shapes;
 
 /// Findings of one rule that are listed.
@@ -90,11 +90,14 @@ fn what_is_listed_of_a_flawed_file_says_something() {
         ["parents that are not there", "torn lines", "records of one uuid that say the same"];
     for shape in shapes().into_iter().filter(|shape| wanted.contains(&shape.name)) {
         let bytes = (shape.make)(22_000);
-        let text = session::readable_text(&bytes).expect("small enough");
+        let text = foxwedge_sessions::readable_text(&bytes).expect("small enough");
         let mut question = CheckOptions::for_profile(SessionAgent::ClaudeCode.profile());
         SessionAgent::ClaudeCode.restrict_rules(&mut question);
-        let session =
-            session::read(&text, SessionAgent::ClaudeCode, outline_options(question.profile));
+        let session = foxwedge_sessions::read(
+            &text,
+            SessionAgent::ClaudeCode,
+            outline_options(question.profile),
+        );
         let session = session.expect("readable");
         let report = check(session.draft(), &question);
         let flaws = || report.findings.iter().filter(|finding| finding.rule.code >= 700);
@@ -121,7 +124,7 @@ fn a_conversion_names_every_id_it_replaced() {
     let converted = convert::request(&source, Format::OpenaiChat, Format::OpenaiChat, &options);
     let converted = converted.expect("readable");
     assert_eq!(converted.renamed.len(), 21_000);
-    let right = |(at, renamed): (usize, &foxwedge_dialect::model::IdentifierReplacement)| {
+    let right = |(at, renamed): (usize, &foxwedge_formats::model::IdentifierReplacement)| {
         renamed.old == format!("call-{at}") && renamed.new.len() == 9
     };
     assert!(converted.renamed.iter().enumerate().all(right));

@@ -1,7 +1,7 @@
 //! Which format a document is in, and how sure that is.
 
 use foxwedge_core::Format;
-use foxwedge_dialect::{DetectionConfidence, detect};
+use foxwedge_formats::{DetectionConfidence, detect};
 use foxwedge_testkit::{body, messages};
 use serde_json::{Value, json};
 

@@ -8,7 +8,7 @@ mod support;
 use std::{fs, path::Path};
 
 use foxwedge_core::{Format, Profile};
-use foxwedge_dialect::detect;
+use foxwedge_formats::detect;
 use foxwedge_testkit::{Random, accepted_history, body, sound_history, spelled};
 use serde_json::Value;
 use support::{bold, list, passes, touched};

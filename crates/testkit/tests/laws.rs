@@ -3,13 +3,13 @@
 use foxwedge_core::{
     Format, OrphanPolicy, PlaceholderLanguage, Policy, Profile, TailPolicy, UnansweredPolicy,
 };
-use foxwedge_testkit::laws::{Case, Options, Tally, mutations, run};
+use foxwedge_testkit::laws::{LawCase, LawOptions, LawTally, mutations, run};
 
 /// Cases for each format, profile and policy.
 const CASES: u64 = 256;
 
 fn hold(wire: Format) {
-    let mut tally = Tally::default();
+    let mut tally = LawTally::default();
     for (index, profile) in Profile::ALL.into_iter().enumerate() {
         for unanswered in
             [UnansweredPolicy::Answer, UnansweredPolicy::DropTurn, UnansweredPolicy::DropCall]
@@ -23,7 +23,7 @@ fn hold(wire: Format) {
                     allow_unsafe: true,
                     language: PlaceholderLanguage::English,
                 };
-                let case = Case { seed, agent: None, wire, profile, policy, size: 12 };
+                let case = LawCase { seed, agent: None, wire, profile, policy, size: 12 };
                 run(&case, &mut tally);
             }
         }
@@ -48,7 +48,7 @@ fn hold(wire: Format) {
 
 #[test]
 fn fix_does_what_check_promises_whatever_was_done_to_a_document() {
-    let options = Options { cases: 2_000, size: 6, ..Options::default() };
+    let options = LawOptions { cases: 2_000, size: 6, ..LawOptions::default() };
     let tally = mutations::campaign(&options);
     let broken: Vec<String> = tally
         .violations

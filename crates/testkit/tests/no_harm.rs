@@ -2,7 +2,7 @@
 //! repaired with the least.
 
 use foxwedge_core::{CheckOptions, FixApplicability, Format, Profile, Report, Severity, check};
-use foxwedge_dialect::{detect, outline_options, read, text};
+use foxwedge_formats::{detect, outline_options, read, text};
 use foxwedge_testkit::body;
 use serde_json::Value;
 

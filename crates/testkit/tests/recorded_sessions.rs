@@ -6,10 +6,10 @@ mod support;
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use foxwedge_core::{CheckOptions, Policy, UnansweredPolicy};
-use foxwedge_dialect::session::{AgentDetection, SessionAgent, detect_agent, readable_text};
+use foxwedge_sessions::{AgentDetection, SessionAgent, detect_agent, readable_text};
 use foxwedge_testkit::laws::{
-    Case, Tally,
-    session::{Seen, case, every_cut, judge, see},
+    LawCase, LawTally,
+    session::{RepairedSession, case, every_cut, judge, see},
 };
 use serde_json::Value;
 use support::{WAYS, shape};
@@ -92,7 +92,7 @@ fn agent_of(name: &str, bytes: &[u8]) -> SessionAgent {
     }
 }
 
-fn asked(agent: SessionAgent, unanswered: UnansweredPolicy) -> Case {
+fn asked(agent: SessionAgent, unanswered: UnansweredPolicy) -> LawCase {
     case(1, agent, Policy { unanswered, allow_unsafe: true, ..Policy::default() }, 0)
 }
 
@@ -100,11 +100,11 @@ fn question(agent: SessionAgent) -> CheckOptions {
     asked(agent, UnansweredPolicy::Answer).question()
 }
 
-fn seen(name: &str, agent: SessionAgent, bytes: &[u8]) -> Seen {
+fn seen(name: &str, agent: SessionAgent, bytes: &[u8]) -> RepairedSession {
     see(agent, &question(agent), bytes).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-fn codes(seen: &Seen) -> Vec<u16> {
+fn codes(seen: &RepairedSession) -> Vec<u16> {
     seen.report.findings.iter().map(|finding| finding.rule.code).collect()
 }
 
@@ -112,13 +112,13 @@ fn codes(seen: &Seen) -> Vec<u16> {
 /// nothing else touched.
 fn lawful(name: &str, agent: SessionAgent, bytes: &[u8]) {
     for unanswered in WAYS {
-        let verdict = judge(&asked(agent, unanswered), agent, bytes, &mut Tally::default());
+        let verdict = judge(&asked(agent, unanswered), agent, bytes, &mut LawTally::default());
         assert_eq!(verdict, Ok(()), "{name} under {}", unanswered.name());
     }
 }
 
 /// Calls that are reported open although the file holds an answer for each call of that id.
-fn open_but_answered(seen: &Seen, bytes: &[u8]) -> Vec<String> {
+fn open_but_answered(seen: &RepairedSession, bytes: &[u8]) -> Vec<String> {
     let mut calls: BTreeMap<String, i64> = BTreeMap::new();
     for line in bytes.split(|byte| *byte == b'\n') {
         let Ok(record) = serde_json::from_slice::<Value>(line) else { continue };

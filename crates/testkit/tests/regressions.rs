@@ -3,7 +3,7 @@
 mod support;
 
 use foxwedge_core::{Format, Policy, Profile, TailPolicy, UnansweredPolicy};
-use foxwedge_dialect::session::SessionAgent;
+use foxwedge_sessions::SessionAgent;
 use foxwedge_testkit::laws::session::{case, see};
 use serde_json::{Value, json};
 use support::{asked, bold, fixed, mended, report};
@@ -173,10 +173,10 @@ fn signed_thinking_was_lost_because_text_stood_between_its_calls() {
 #[test]
 fn a_field_of_a_request_that_stands_there_twice_was_read_one_way_and_repaired_another() {
     let document = r#"{"toolConfig":{"tools":[]},"messages":[],"toolConfig":null}"#;
-    let error = foxwedge_dialect::read(
+    let error = foxwedge_formats::read(
         document,
         Format::Bedrock,
-        foxwedge_dialect::OutlineOptions::default(),
+        foxwedge_formats::OutlineOptions::default(),
     );
     let error = error.expect_err("which one counts would depend on the reader");
     assert_eq!(error.to_string(), "the field `toolConfig` stands there twice");
@@ -297,7 +297,7 @@ fn half_a_character_stayed_in_arguments_that_were_wrapped() {
 fn a_block_whose_type_is_spelled_with_escapes_was_not_recognised() {
     let document = r#"[{"role":"user","content":"go"},{"role":"assistant","content":[
         {"type":"tool_u\u0073e","id":"t","name":"f","input":{}}]}]"#;
-    let found = foxwedge_dialect::detect(document).map(|found| found.wire);
+    let found = foxwedge_formats::detect(document).map(|found| found.wire);
     assert_eq!(found, Some(Format::Anthropic));
 }
 
@@ -408,4 +408,21 @@ fn a_result_beside_a_circle_of_parents_keeps_its_call() {
     assert_eq!(left, Vec::<u16>::new(), "{fixed}");
     assert!(!fixed.contains("Answer to tool call a"), "{fixed}");
     assert_eq!(fixed.matches(r#""tool_use_id":"a""#).count(), 1, "{fixed}");
+}
+
+#[test]
+fn a_placeholder_after_a_reply_that_ends_in_an_empty_record_is_on_the_path() {
+    let piece = |id: &str, parent: Option<&str>, content: Value| {
+        let mut record = record(id, parent, "assistant", content);
+        record["message"]["id"] = json!("msg_1");
+        record
+    };
+    let (fixed, left) = repaired_session(&[
+        record("r1", None, "user", json!("go")),
+        piece("r2", Some("r1"), json!([{"type": "tool_use", "id": "a", "name": "f", "input": {}}])),
+        piece("r3", Some("r2"), json!([{"type": "text", "text": ""}])),
+    ]);
+    assert_eq!(left, Vec::<u16>::new(), "{fixed}");
+    let last = fixed.lines().last().unwrap_or_default();
+    assert!(last.contains("tool_result"), "the agent begins to read here: {fixed}");
 }

@@ -7,11 +7,10 @@ mod sessions;
 #[path = "session_behaviours/defects.rs"]
 mod defects;
 
-use foxwedge_core::{UnansweredPolicy, chain::ChainStatus};
-use foxwedge_dialect::{
-    outline_options,
-    session::{SessionAgent, read, readable_text},
-};
+use foxwedge_core::UnansweredPolicy;
+use foxwedge_formats::outline_options;
+use foxwedge_sessions::ChainStatus;
+use foxwedge_sessions::{SessionAgent, read, readable_text};
 use foxwedge_testkit::{plain_walk, session_view};
 use sessions::{CANCELLED, LINKED, broken, file, line, mended, seen, under};
 use support::{WAYS, shape};

@@ -11,10 +11,8 @@ use std::{
 };
 
 use foxwedge_core::{CheckOptions, Report, Rule, Severity, check, rules};
-use foxwedge_dialect::{
-    outline_options,
-    session::{self, AgentDetection, SessionAgent},
-};
+use foxwedge_formats::outline_options;
+use foxwedge_sessions::{self, AgentDetection, SessionAgent};
 
 struct Case {
     path: PathBuf,
@@ -82,18 +80,19 @@ fn question(agent: SessionAgent) -> CheckOptions {
 }
 
 fn report(agent: SessionAgent, bytes: &[u8]) -> Report {
-    let text = session::readable_text(bytes).expect("small enough");
+    let text = foxwedge_sessions::readable_text(bytes).expect("small enough");
     let question = question(agent);
-    let session = session::read(&text, agent, outline_options(question.profile)).expect("readable");
+    let session =
+        foxwedge_sessions::read(&text, agent, outline_options(question.profile)).expect("readable");
     check(session.draft(), &question)
 }
 
 /// The findings, the edits, and the repaired file.
 fn fixed(case: &Case) -> (String, Vec<u8>) {
-    let text = session::readable_text(&case.bytes).expect("small enough");
+    let text = foxwedge_sessions::readable_text(&case.bytes).expect("small enough");
     let question = question(case.agent);
-    let session =
-        session::read(&text, case.agent, outline_options(question.profile)).expect("readable");
+    let session = foxwedge_sessions::read(&text, case.agent, outline_options(question.profile))
+        .expect("readable");
     let (rewritten, repair) = session.fix(&question);
     let mut told = "findings\n".to_owned();
     for finding in &repair.before.findings {
@@ -127,8 +126,9 @@ fn every_rule_about_files_has_sound_and_broken_cases() {
 #[test]
 fn sound_files_are_not_touched() {
     for case in cases().iter().filter(|case| case.name.starts_with("sound_")) {
-        let recognised =
-            session::detect_agent(session::readable_text(&case.bytes).expect("small").as_str());
+        let recognised = foxwedge_sessions::detect_agent(
+            foxwedge_sessions::readable_text(&case.bytes).expect("small").as_str(),
+        );
         assert_eq!(recognised, AgentDetection::Known(case.agent), "{}", case.path.display());
         let report = report(case.agent, &case.bytes);
         assert!(report.is_clean(), "{}: {:?}", case.path.display(), report.findings);

@@ -14,7 +14,7 @@ mod spelling;
 
 use std::{fs, path::PathBuf};
 
-use foxwedge_dialect::session::{AgentDetection, SessionAgent, detect_agent, readable_text};
+use foxwedge_sessions::{AgentDetection, SessionAgent, detect_agent, readable_text};
 use foxwedge_testkit::{Random, session_file};
 use laws::{Tally, judge};
 use workshop::{GENTLE, WAYS};

@@ -2,12 +2,9 @@
 //! to; whose file it is, is told by the agent's own marks.
 
 use foxwedge_core::{CheckOptions, check};
-use foxwedge_dialect::{
-    outline_options,
-    session::{
-        AgentDetection, FindingEffect, ParsedSession, SessionAgent, detect_agent, read,
-        readable_text,
-    },
+use foxwedge_formats::outline_options;
+use foxwedge_sessions::{
+    AgentDetection, FindingEffect, ParsedSession, SessionAgent, detect_agent, read, readable_text,
 };
 use foxwedge_testkit::Random;
 use serde_json::{Value, json};
@@ -348,7 +345,7 @@ fn findings_beyond_those_that_are_listed_are_counted() {
             records.user("and?");
         }
         let bytes = records.bytes();
-        let text = foxwedge_dialect::session::readable_text(&bytes).expect("text");
+        let text = foxwedge_sessions::readable_text(&bytes).expect("text");
         let session = read(&text, SessionAgent::ClaudeCode, outline_options(question.profile))
             .expect("a session");
         let counts = session.rate_findings(&question).counts;

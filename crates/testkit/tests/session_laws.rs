@@ -4,12 +4,10 @@ use foxwedge_core::{
     CheckOptions, FixApplicability, OrphanPolicy, PlaceholderLanguage, Policy, TailPolicy,
     UnansweredPolicy, check,
 };
-use foxwedge_dialect::{
-    outline_options,
-    session::{read, readable_text},
-};
+use foxwedge_formats::outline_options;
+use foxwedge_sessions::{read, readable_text};
 use foxwedge_testkit::laws::{
-    SessionAgent, Tally, run,
+    LawTally, SessionAgent, run,
     session::{case, mutated},
 };
 use serde_json::{Value, json};
@@ -19,7 +17,7 @@ const CASES: u64 = 128;
 
 /// Runs the cases of an agent; `flaws` are the rules about files that they have to meet.
 fn hold(agent: SessionAgent, flaws: &[u16]) {
-    let mut tally = Tally::default();
+    let mut tally = LawTally::default();
     let ways = [UnansweredPolicy::Answer, UnansweredPolicy::DropTurn, UnansweredPolicy::DropCall];
     for (index, unanswered) in (0..).zip(ways) {
         for number in 0..CASES {
@@ -82,7 +80,7 @@ const DAMAGED: u64 = 160;
 
 /// Whatever `check` calls fixable is repaired, once and for all, and nothing is lost uncounted.
 fn hold_for_damaged_files(agent: SessionAgent) {
-    let mut tally = Tally::default();
+    let mut tally = LawTally::default();
     for seed in 1..=DAMAGED {
         mutated::run(seed, agent, 10, &mut tally);
     }

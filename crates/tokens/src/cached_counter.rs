@@ -1,22 +1,22 @@
-//! Counts a text once.
+//! Caches the token counts of texts.
 //!
-//! A conversation grows at its end, and each request repeats what came before. Texts are remembered
-//! by 128 bits of their hash, in two generations: when the younger one is full, the older one is
-//! forgotten and the younger takes its place. What is asked for again moves to the younger one.
+//! A conversation grows at its end, and each request repeats what came before. Texts are cached by
+//! a 128-bit hash in two generations: when the younger one is full, it replaces the older one. A
+//! text that is counted again moves to the younger one.
 
 use std::{collections::HashMap, mem};
 
 use foxwedge_core::compact::TokenCounter;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Shorter texts are counted faster than they are remembered.
+/// Counting shorter texts is faster than caching them.
 const MIN_CACHED_BYTES: usize = 32;
 
-/// A counter that asks another one only for texts it has not seen.
+/// A counter that calls another one only for texts that are not cached.
 #[derive(Clone, Debug)]
 pub struct CachedCounter<C> {
     counter: C,
-    /// Texts of one generation.
+    /// The maximum number of texts of one generation.
     capacity: usize,
     young: HashMap<u128, u32>,
     old: HashMap<u128, u32>,
@@ -25,34 +25,41 @@ pub struct CachedCounter<C> {
 }
 
 impl<C: TokenCounter> CachedCounter<C> {
-    /// Remembers at most `capacity` texts, and at least two.
+    /// Caches at most `capacity` texts, and at least two.
     pub fn new(counter: C, capacity: usize) -> CachedCounter<C> {
-        let most = (capacity / 2).max(1);
+        let generation_capacity = (capacity / 2).max(1);
         let (young, old) = (HashMap::new(), HashMap::new());
-        CachedCounter { counter, capacity: most, young, old, counted_bytes: 0, cached_bytes: 0 }
+        CachedCounter {
+            counter,
+            capacity: generation_capacity,
+            young,
+            old,
+            counted_bytes: 0,
+            cached_bytes: 0,
+        }
     }
 
-    /// Bytes of text that were really counted.
+    /// Bytes of text that were counted by the inner counter.
     pub fn counted_bytes(&self) -> u64 {
         self.counted_bytes
     }
 
-    /// Bytes of text whose count was remembered.
+    /// Bytes of text whose count was cached.
     pub fn cached_bytes(&self) -> u64 {
         self.cached_bytes
     }
 
-    /// How many texts it remembers.
+    /// The number of cached texts.
     pub fn len(&self) -> usize {
         self.young.len() + self.old.len()
     }
 
-    /// Whether it remembers nothing.
+    /// Whether the cache is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The counter behind it.
+    /// The inner counter.
     pub fn into_inner(self) -> C {
         self.counter
     }
@@ -91,7 +98,7 @@ impl<C: TokenCounter> TokenCounter for CachedCounter<C> {
         tokens
     }
 
-    /// Media go by their first bytes: that is faster than hashing all of them.
+    /// Media are counted by their first bytes: that is faster than hashing all of them.
     fn count_media(&mut self, data: &str) -> u32 {
         self.counter.count_media(data)
     }
@@ -105,15 +112,15 @@ impl<C: TokenCounter> TokenCounter for CachedCounter<C> {
 mod tests {
     use super::*;
 
-    /// Counts bytes, and how often it was asked.
+    /// Counts bytes, and its own calls.
     #[derive(Default)]
     struct Bytes {
-        asked: usize,
+        calls: usize,
     }
 
     impl TokenCounter for Bytes {
         fn count_text(&mut self, text: &str) -> u32 {
-            self.asked += 1;
+            self.calls += 1;
             u32::try_from(text.len()).unwrap_or(u32::MAX)
         }
 
@@ -142,11 +149,11 @@ mod tests {
         assert_eq!(counter.counted_bytes(), 100 * bytes);
         assert_eq!(counter.cached_bytes(), (5050 - 100) * bytes);
         assert_eq!(counter.len(), 100);
-        assert_eq!(counter.into_inner().asked, 100);
+        assert_eq!(counter.into_inner().calls, 100);
     }
 
     #[test]
-    fn the_number_of_remembered_texts_is_bounded() {
+    fn the_number_of_cached_texts_is_bounded() {
         for capacity in [0, 1, 2, 3, 10] {
             let mut counter = CachedCounter::new(Bytes::default(), capacity);
             for number in 0..100 {
@@ -157,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_again_outlives_what_is_not() {
+    fn a_text_that_is_counted_again_stays_cached() {
         let mut counter = CachedCounter::new(Bytes::default(), 8);
         counter.count_text(&message(0));
         for number in 1..50 {
@@ -170,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn short_texts_and_media_pass_through() {
+    fn short_texts_and_media_are_not_cached() {
         let mut counter = CachedCounter::new(Bytes::default(), 8);
         assert!(counter.is_empty() && counter.is_exact());
         assert_eq!(
@@ -178,6 +185,6 @@ mod tests {
             (5, 5, 7)
         );
         assert_eq!((counter.counted_bytes(), counter.cached_bytes(), counter.len()), (10, 0, 0));
-        assert_eq!(counter.into_inner().asked, 2);
+        assert_eq!(counter.into_inner().calls, 2);
     }
 }

@@ -1,8 +1,8 @@
-//! How a model's tokens are counted: exactly, or by an estimate.
+//! How the tokens of a model are counted: exactly, or by an estimate.
 
 use crate::{estimate::TokenizerFamily, vocabulary::TokenVocabulary};
 
-/// A way of counting.
+/// A method of counting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 pub enum CountingMethod {
     /// With the model's own vocabulary.
@@ -12,7 +12,7 @@ pub enum CountingMethod {
 }
 
 impl CountingMethod {
-    /// Every way of counting.
+    /// Every method.
     pub fn all() -> impl Iterator<Item = CountingMethod> {
         let exact = TokenVocabulary::ALL.into_iter().map(CountingMethod::Exact);
         exact.chain(TokenizerFamily::ALL.into_iter().map(CountingMethod::Estimate))
@@ -29,13 +29,13 @@ impl CountingMethod {
         }
     }
 
-    /// The way of counting of that name.
+    /// The method of that name.
     pub fn parse(name: &str) -> Option<CountingMethod> {
         let exact = TokenVocabulary::parse(name).map(CountingMethod::Exact);
-        exact.or_else(|| CountingMethod::all().find(|counting| counting.name() == name))
+        exact.or_else(|| CountingMethod::all().find(|method| method.name() == name))
     }
 
-    /// Whether it is more than an estimate.
+    /// Whether it is exact, not an estimate.
     pub fn is_exact(self) -> bool {
         match self {
             CountingMethod::Exact(_) => true,
@@ -49,9 +49,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_ways_of_counting_belong_together() {
-        for counting in CountingMethod::all() {
-            assert_eq!(CountingMethod::parse(counting.name()), Some(counting));
+    fn counting_methods_parse_from_their_names() {
+        for method in CountingMethod::all() {
+            assert_eq!(CountingMethod::parse(method.name()), Some(method));
         }
         for family in TokenizerFamily::ALL {
             assert_eq!(TokenizerFamily::parse(family.name()), Some(family));

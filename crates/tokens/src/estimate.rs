@@ -1,33 +1,33 @@
-//! An estimate for models whose vocabulary is not public.
+//! Estimates tokens for models whose vocabulary is not public.
 //!
-//! One pass over the bytes. The text falls into runs (words, digits, signs, blanks, line ends,
+//! One pass over the bytes. The text is split into runs (words, digits, signs, blanks, line ends,
 //! characters beyond ASCII), and each run has a price in thousandths of a token, close to how byte
 //! pairs merge in it. The prices were fitted to `o200k` and then raised, so that the estimate is
-//! rather too high than too low. Estimate against `o200k`, over texts of 0.2 to 20 KB:
+//! too high rather than too low. Estimate against `o200k`, over texts of 0.2 to 20 KB:
 //!
 //! | texts | number | median | 5 % are below | 5 % are above | 95 % are off by less than |
 //! |---|---|---|---|---|---|
 //! | those of the fit: conversations, Rust, Python, JSON, Markdown, 20 languages, hex, base64 | 2017 | +5 % | −7 % | +16 % | 16 % |
 //! | others: Rust, Python, C, Vim script, TOML, English; only the price of capitals was settled on them | 1067 | +6 % | −8 % | +22 % | 23 % |
 //!
-//! Recorded conversations alone: median +4 %, 5 % are below 0 %, 5 % are above +11 %. It is at its
-//! worst for Vietnamese (up to +90 %) and for languages that are written in Latin letters without
-//! many marks (down to −27 %).
+//! Recorded conversations alone: median +4 %, 5 % are below 0 %, 5 % are above +11 %. It is worst
+//! for Vietnamese (up to +90 %) and for languages that are written in Latin letters without many
+//! marks (down to −27 %).
 //!
-//! A family scales that number. The factors are not measured here: see [`Family`].
+//! A family scales that number. The factors are not measured here: see [`TokenizerFamily`].
 
 /// A family of models without a public vocabulary, and how its counts relate to `o200k`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 pub enum TokenizerFamily {
-    /// Nothing is known: as `o200k`.
+    /// Unknown: as `o200k`.
     Neutral,
-    /// Claude since Opus 4.7, and every Claude 5. Its documentation says about 30 % more tokens
-    /// than earlier models need; with their surplus that is 60 % more than `o200k`. An estimate.
+    /// Claude since Opus 4.7, and every Claude 5. Its documentation states about 30 % more tokens
+    /// than earlier models; with their surplus that is 60 % more than `o200k`. An estimate.
     Claude,
-    /// Claude 3 to 4.6: published comparisons see 15 to 30 % more tokens than `o200k`, most for
-    /// code. Taken as 25 %; an estimate.
+    /// Claude 3 to 4.6: published comparisons found 15 to 30 % more tokens than `o200k`, most for
+    /// code. Assumed as 25 %; an estimate.
     EarlyClaude,
-    /// Gemini: near `o200k`; taken as 5 % more.
+    /// Gemini: near `o200k`; assumed as 5 % more.
     Gemini,
 }
 
@@ -69,7 +69,7 @@ impl TokenizerFamily {
 /// Estimates tokens from the shape of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TokenEstimator {
-    /// Whose tokens.
+    /// The family of models.
     pub family: TokenizerFamily,
 }
 
@@ -81,7 +81,7 @@ impl TokenEstimator {
     }
 }
 
-/// What a byte begins.
+/// The class of a byte.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ByteClass {
     Upper,
@@ -93,21 +93,21 @@ enum ByteClass {
     Wide,
 }
 
-/// The kind of every byte: one look instead of a row of comparisons.
-static KINDS: [ByteClass; 256] = {
-    let mut kinds = [ByteClass::Sign; 256];
+/// The class of every byte: one lookup instead of several comparisons.
+static CLASSES: [ByteClass; 256] = {
+    let mut classes = [ByteClass::Sign; 256];
     let mut byte = 0;
     while byte < 256 {
-        kinds[byte] = ByteClass::classify(byte as u8);
+        classes[byte] = ByteClass::classify(byte as u8);
         byte += 1;
     }
-    kinds
+    classes
 };
 
 impl ByteClass {
     #[inline]
     fn of(byte: u8) -> ByteClass {
-        KINDS[usize::from(byte)]
+        CLASSES[usize::from(byte)]
     }
 
     const fn classify(byte: u8) -> ByteClass {
@@ -133,8 +133,8 @@ fn price(text: &str) -> u64 {
     let mut before = ByteClass::Line;
     let mut sum = 0_u64;
     while let Some(&first) = rest.first() {
-        let kind = ByteClass::of(first);
-        let (length, price) = match kind {
+        let class = ByteClass::of(first);
+        let (length, price) = match class {
             ByteClass::Upper | ByteClass::Lower => price_word(rest, before),
             ByteClass::Digit => price_digits(rest),
             ByteClass::Blank => price_blanks(rest),
@@ -143,25 +143,25 @@ fn price(text: &str) -> u64 {
             ByteClass::Wide => price_wide(rest),
         };
         sum = sum.saturating_add(price);
-        before = kind;
+        before = class;
         rest = rest.get(length..).unwrap_or_default();
     }
     sum
 }
 
-/// How many bytes of one kind stand at the front.
+/// The number of leading bytes of one class.
 #[inline]
-fn run_length(bytes: &[u8], kind: ByteClass) -> usize {
-    bytes.iter().position(|byte| ByteClass::of(*byte) != kind).unwrap_or(bytes.len())
+fn run_length(bytes: &[u8], class: ByteClass) -> usize {
+    bytes.iter().position(|byte| ByteClass::of(*byte) != class).unwrap_or(bytes.len())
 }
 
-/// Capitals and the small letters behind them: a word, or a part of `camelCase`.
+/// Upper-case letters and the lower-case letters after them: a word, or a part of `camelCase`.
 fn price_word(bytes: &[u8], before: ByteClass) -> (usize, u64) {
     let upper = run_length(bytes, ByteClass::Upper);
     let lower = run_length(bytes.get(upper..).unwrap_or_default(), ByteClass::Lower);
     let length = upper + lower;
     let letters = length as u64;
-    // Without a blank or a sign in front: `camelCase`, or hexadecimal and base64.
+    // Without a blank or a sign before it: `camelCase`, or hexadecimal and base64.
     let glued = before.is_letter() || before == ByteClass::Digit;
     let base = match (upper, lower) {
         (2.., 0) if glued => 55 + 508 * letters,
@@ -183,13 +183,13 @@ fn price_word(bytes: &[u8], before: ByteClass) -> (usize, u64) {
     (length, base)
 }
 
-/// Digits go by threes.
+/// Three digits are one token.
 fn price_digits(bytes: &[u8]) -> (usize, u64) {
     let length = run_length(bytes, ByteClass::Digit);
     (length, 1082 * (length as u64).div_ceil(3))
 }
 
-/// A single space belongs to the word behind it; an indentation is a token.
+/// A single space belongs to the word after it; an indentation is a token.
 fn price_blanks(bytes: &[u8]) -> (usize, u64) {
     let length = run_length(bytes, ByteClass::Blank);
     let next = bytes.get(length).map(|byte| ByteClass::of(*byte));
@@ -201,22 +201,22 @@ fn price_blanks(bytes: &[u8]) -> (usize, u64) {
     (length, price)
 }
 
-/// A line end behind a sign belongs to it.
+/// A line end after a sign belongs to it.
 fn price_lines(bytes: &[u8], before: ByteClass) -> (usize, u64) {
     let length = run_length(bytes, ByteClass::Line);
     let price = if before == ByteClass::Sign { 0 } else { 1155 };
     (length, price + 1130 * (length as u64 / 16))
 }
 
-/// Signs: common pairs are one token, and so is a long row of the same sign.
+/// Signs: common pairs are one token, and so is a long run of the same sign.
 fn price_signs(bytes: &[u8]) -> (usize, u64) {
     let length = run_length(bytes, ByteClass::Sign);
     if length == 1 {
         let joined = bytes.get(1).is_some_and(|byte| ByteClass::of(*byte).is_letter());
         return (1, if joined { 508 } else { 987 });
     }
-    let row = bytes.get(1..length).unwrap_or_default();
-    let changes = row.iter().zip(row.iter().skip(1)).filter(|(one, next)| one != next).count();
+    let run = bytes.get(1..length).unwrap_or_default();
+    let changes = run.iter().zip(run.iter().skip(1)).filter(|(one, next)| one != next).count();
     (length, 1242 + 184 * changes as u64 + 270 * (length as u64 / 16))
 }
 
@@ -232,7 +232,7 @@ fn price_wide(bytes: &[u8]) -> (usize, u64) {
     let price = match scalar {
         // § ° « »
         ..0xc0 => 1000,
-        // Latin with marks: the words around them cost more than English ones, too
+        // Latin with marks: the words around them also cost more than English ones
         0xc0..0x250 => 1800,
         // Vietnamese
         0x1e00..0x1f00 => 700,
@@ -320,7 +320,7 @@ pub(crate) fn header(bytes: &[u8]) -> Option<Header> {
             let percent = i64::from(estimate) * 100 / i64::from(exact) - 100;
             assert!((-10..=30).contains(&percent), "{name}: {estimate} for {exact}, {percent} %");
         }
-        // Blanks are cheap, and may be taken to be dearer than they are.
+        // Blanks are cheap; a high estimate does no harm.
         let exact = TokenVocabulary::O200k.count(&blanks);
         let estimate = TokenEstimator { family: TokenizerFamily::Neutral }.estimate_tokens(&blanks);
         assert!((exact..=4 * exact).contains(&estimate), "{estimate} for {exact}");
@@ -350,8 +350,8 @@ pub(crate) fn header(bytes: &[u8]) -> Option<Header> {
             let mut buffer = [0; 4];
             let text = scalar.encode_utf8(&mut buffer);
             let one = price(text);
-            let framed = price(&format!("a{text}a"));
-            assert!(one < 3000 && framed > 0 && framed < 8000, "{scalar:?}");
+            let surrounded = price(&format!("a{text}a"));
+            assert!(one < 3000 && surrounded > 0 && surrounded < 8000, "{scalar:?}");
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Counts tokens: with a model's own vocabulary where it is public, with a calibrated estimate
 //! where it is not.
 //!
-//! Which one serves a model, how large its window is and how it looks at pictures is data
+//! Which one applies to a model, the size of its window and its rule for images is data
 //! ([`models`]). Pure: no clock, no files, no network; the vocabularies are part of the program and
-//! are unpacked when they are first used.
+//! are unpacked on first use.
 
 mod vocabulary;
 mod estimate;

@@ -1,10 +1,10 @@
-//! What pictures, documents and sounds cost.
+//! Counts the tokens of images, documents, audio and video.
 //!
-//! A picture goes by its width and height, which stand in its first bytes; nothing else of it is
-//! decoded. Each provider scales pictures down before it looks, and then counts tiles or patches: a
-//! [`Vision`] is that rule, as data. A picture whose size cannot be told (an address, an id, a format
-//! we do not read) counts as one of 1600 × 1200 pixels. What is no picture goes by its bytes, and
-//! nothing counts more than 100 000 tokens. Whatever the bytes say, there is a number.
+//! An image is counted by its width and height, which are in its first bytes; nothing else of it is
+//! decoded. Each provider scales images down, and then counts tiles or patches: an
+//! [`ImageTokenRule`] describes that. An image of unknown size (a URL, an id, an unsupported
+//! format) counts as one of 1600 × 1200 pixels. Other media are counted by their bytes. Nothing
+//! counts more than 100 000 tokens, and every input has a count.
 
 mod base64;
 mod header;
@@ -13,62 +13,62 @@ use header::MediaHeader;
 
 use crate::{counting::CountingMethod, estimate::TokenizerFamily, vocabulary::TokenVocabulary};
 
-/// A picture whose size cannot be told counts as one of this size.
+/// The assumed size of an image of unknown size.
 const DEFAULT_SIZE: (u64, u64) = (1600, 1200);
 
-/// No side is taken to be longer; keeps every product far from overflow.
+/// The maximum length of a side; keeps every product far from overflow.
 const MAX_SIDE: u64 = 1 << 20;
 
-/// Nothing counts more.
+/// The maximum count.
 const MAX_TOKENS: u64 = 100_000;
 
-/// Bytes that tell the size of a picture; JPEG hides it behind previews and colour profiles.
+/// Bytes that contain the size of an image; in JPEG it comes after previews and color profiles.
 const HEADER_BYTES: usize = 64;
 const JPEG_HEADER_BYTES: usize = 64 * 1024;
 
-/// How a model looks at pictures.
+/// How a model counts images.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum ImageTokenRule {
-    /// Fitted into 2048 × 2048, the shorter side brought down to 768, cut into tiles of 512.
+    /// Scaled to fit 2048 × 2048, then to a shorter side of 768, then split into tiles of 512.
     Tiles {
-        /// Tokens of every picture.
+        /// Tokens of every image.
         base: u32,
         /// Tokens of each tile.
         tile: u32,
     },
     /// Scaled down until its longer side and its number of patches fit.
     Patches {
-        /// Pixels of a patch's side.
+        /// Side of a patch in pixels.
         side: u32,
-        /// Pixels of the longer side, at most.
+        /// Maximum length of the longer side in pixels.
         edge: u32,
-        /// Patches, at most.
+        /// Maximum number of patches.
         max_patches: u32,
-        /// Tokens for a hundred patches.
+        /// Tokens per hundred patches.
         percent: u32,
     },
-    /// Gemini 2: small pictures are one tile, others are cut along their shorter side.
+    /// Gemini 2: small images are one tile, others are split along their shorter side.
     Crops {
         /// Tokens of each tile.
         tile: u32,
     },
-    /// The same for every picture.
+    /// The same for every image.
     Flat(u32),
 }
 
 impl ImageTokenRule {
     /// GPT-4o, GPT-4.1 and GPT-4 Turbo.
     pub const GPT_4O: ImageTokenRule = ImageTokenRule::Tiles { base: 85, tile: 170 };
-    /// GPT-4o mini, whose pictures cost as much money as those of GPT-4o.
+    /// GPT-4o mini, whose images cost as much money as those of GPT-4o.
     pub const GPT_4O_MINI: ImageTokenRule = ImageTokenRule::Tiles { base: 2833, tile: 5667 };
     /// The o-series.
     pub const O_SERIES: ImageTokenRule = ImageTokenRule::Tiles { base: 75, tile: 150 };
     /// GPT-5 to 5.2.
     pub const GPT_5: ImageTokenRule = ImageTokenRule::Tiles { base: 70, tile: 140 };
-    /// The small models of GPT-4.1 and GPT-5, and o4-mini; the most expensive of their factors.
+    /// The small models of GPT-4.1 and GPT-5, and o4-mini; with the highest of their factors.
     pub const SMALL_GPT: ImageTokenRule =
         ImageTokenRule::Patches { side: 32, edge: 2048, max_patches: 1536, percent: 246 };
-    /// GPT-5.4 and later, where a picture is read in its own size.
+    /// GPT-5.4 and later, which read an image at its own size.
     pub const GPT_5_4: ImageTokenRule =
         ImageTokenRule::Patches { side: 32, edge: 6000, max_patches: 10_000, percent: 120 };
     /// Claude up to 4.6.
@@ -82,7 +82,7 @@ impl ImageTokenRule {
     /// Gemini 3, with its default resolution.
     pub const GEMINI_3: ImageTokenRule = ImageTokenRule::Flat(1120);
 
-    /// How models that are counted this way mostly look at pictures.
+    /// The rule that models with this counting method mostly use.
     pub fn of(counting: CountingMethod) -> ImageTokenRule {
         match counting {
             CountingMethod::Exact(
@@ -100,8 +100,7 @@ impl ImageTokenRule {
         }
     }
 
-    /// Tokens of what `data` stands for: base64 (with or without `data:…,` in front), an address,
-    /// or an id.
+    /// Tokens of the media in `data`: base64 (with or without a `data:…,` prefix), a URL, or an id.
     pub fn media_tokens(self, data: &str) -> u32 {
         let data = match data.strip_prefix("data:") {
             Some(rest) => rest.split_once(',').map_or("", |(_, data)| data),
@@ -118,7 +117,7 @@ impl ImageTokenRule {
         u32::try_from(tokens.min(MAX_TOKENS)).unwrap_or(u32::MAX)
     }
 
-    /// Tokens of a picture of that many pixels.
+    /// Tokens of an image of that size in pixels.
     fn image_tokens(self, width: u64, height: u64) -> u64 {
         let (width, height) = (width.clamp(1, MAX_SIDE), height.clamp(1, MAX_SIDE));
         match self {
@@ -128,11 +127,11 @@ impl ImageTokenRule {
                 let tiles = width.div_ceil(512) * height.div_ceil(512);
                 u64::from(base) + u64::from(tile) * tiles
             }
-            ImageTokenRule::Patches { side, edge, max_patches: most, percent } => {
+            ImageTokenRule::Patches { side, edge, max_patches, percent } => {
                 let (width, height) = scale_down(width, height, width.max(height), edge.into());
                 let side = u64::from(side.max(1));
                 let patches = width.div_ceil(side) * height.div_ceil(side);
-                (patches.min(most.into()) * u64::from(percent)).div_ceil(100)
+                (patches.min(max_patches.into()) * u64::from(percent)).div_ceil(100)
             }
             ImageTokenRule::Crops { tile } if width.max(height) <= 384 => tile.into(),
             ImageTokenRule::Crops { tile } => {
@@ -144,12 +143,12 @@ impl ImageTokenRule {
     }
 }
 
-/// Both sides scaled down so that one of them, `side`, is at most `most`.
-fn scale_down(width: u64, height: u64, side: u64, most: u64) -> (u64, u64) {
-    if side <= most {
+/// Scales both sides down so that one of them, `side`, is at most `max`.
+fn scale_down(width: u64, height: u64, side: u64, max: u64) -> (u64, u64) {
+    if side <= max {
         return (width, height);
     }
-    ((width * most / side).max(1), (height * most / side).max(1))
+    ((width * max / side).max(1), (height * max / side).max(1))
 }
 
 fn read_media_header(data: &str) -> MediaHeader {
@@ -172,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_are_scaled_and_cut_as_documented() {
+    fn images_are_scaled_and_split_as_documented() {
         let table = [
             (ImageTokenRule::GPT_4O, 1024, 1024, 765),
             (ImageTokenRule::GPT_4O, 2048, 4096, 1105),
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_size_is_counted_as_a_usual_picture() {
+    fn media_of_unknown_size_count_as_a_default_image() {
         let addresses = ["https://example.org/cat.png", "file-abc123", "", "data:", "data:x,%"];
         for data in addresses {
             assert_eq!(ImageTokenRule::GPT_4O.media_tokens(data), 765, "{data}");
@@ -215,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_picture_goes_by_its_bytes() {
+    fn other_media_are_counted_by_their_bytes() {
         let data = |start: &[u8], length: usize| {
             let mut bytes = start.to_vec();
             bytes.resize(length, 7);

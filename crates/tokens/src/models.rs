@@ -1,48 +1,48 @@
-//! What is known about models: their windows, their longest replies, how they count.
+//! Data about models: their context windows, their longest replies, how they count.
 //!
-//! A name is cut into parts at everything that is neither letter nor digit, and compared part by
-//! part with the beginning of names in a table; the longest match wins. So `gpt-4o-mini` is never a
-//! `gpt-4`, `claude-opus-4.6` and `claude-opus-4-6` are one, and what gateways put in front
-//! (`us.anthropic.`, `openai/`, `models/`) does not matter. What the table does not hold is unknown:
-//! nothing is guessed.
+//! A name is split into parts at everything that is neither letter nor digit, and compared part by
+//! part with the name prefixes in a table; the longest match wins. So `gpt-4o-mini` never matches
+//! `gpt-4`, `claude-opus-4.6` and `claude-opus-4-6` are the same, and prefixes of gateways
+//! (`us.anthropic.`, `openai/`, `models/`) do not matter. A name that is not in the table is
+//! unknown: nothing is guessed.
 
 mod table;
 
 use crate::{counting::CountingMethod, estimate::TokenizerFamily, media::ImageTokenRule};
 
-/// Longer names are nobody's.
+/// Longer names match no model.
 const MAX_NAME_BYTES: usize = 256;
 
-/// What is known about a model.
+/// The data of a model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ModelSpec {
-    /// The beginning of its name in the table.
+    /// The prefix of its name in the table.
     pub name: &'static str,
     /// Tokens that a request and its reply may take together.
     pub window: u64,
-    /// Tokens to keep free for a reply: the longest one, but at most half of the window.
+    /// Tokens to reserve for a reply: the longest one, but at most half of the window.
     pub output: u64,
     /// How its tokens are counted.
     pub counting: CountingMethod,
-    /// How it looks at pictures.
+    /// How it counts images.
     pub vision: ImageTokenRule,
 }
 
-/// What is known about the model of that name.
+/// The data of the model of that name.
 pub fn find_model(name: &str) -> Option<ModelSpec> {
     let name = lowercase_name(name)?;
     let starts = name_starts(&name);
     let length = |model: &ModelSpec| model.name.split('-').count();
     let matching = |model: &&ModelSpec| starts.iter().any(|start| begins_with(start, model.name));
     let mut model = *table::MODELS.iter().filter(matching).max_by_key(|model| length(model))?;
-    // Coding agents mark a Claude whose larger window was asked for.
+    // Coding agents mark a Claude with the larger window.
     if name.ends_with("[1m]") {
         model.window = model.window.max(1_000_000);
     }
     Some(model)
 }
 
-/// How the models of a name's maker are counted, if the maker keeps his vocabulary to himself.
+/// The counting method for the provider in a name, if its vocabulary is not public.
 pub(crate) fn counting_for_maker(name: &str) -> Option<CountingMethod> {
     let name = lowercase_name(name)?;
     let starts = name_starts(&name);
@@ -57,13 +57,13 @@ fn lowercase_name(name: &str) -> Option<String> {
     (name.len() <= MAX_NAME_BYTES).then(|| name.trim().to_ascii_lowercase())
 }
 
-/// Where the model's own name may start: at the front, or behind what a gateway put there.
+/// The positions where the model's own name may start: at the front, or after a gateway prefix.
 fn name_starts(name: &str) -> Vec<&str> {
-    let behind = name.match_indices(['/', '.', ':']).filter_map(|(at, _)| name.get(at + 1..));
-    std::iter::once(name).chain(behind).collect()
+    let suffixes = name.match_indices(['/', '.', ':']).filter_map(|(at, _)| name.get(at + 1..));
+    std::iter::once(name).chain(suffixes).collect()
 }
 
-/// Whether a name begins with the parts of a prefix.
+/// Whether a name starts with the parts of a prefix.
 fn begins_with(name: &str, prefix: &str) -> bool {
     let mut parts = name.split(|c: char| !c.is_ascii_alphanumeric());
     prefix.split('-').all(|part| parts.next() == Some(part))
@@ -123,9 +123,9 @@ mod tests {
             ("x-ai/grok-4.1-fast", "grok-4-1-fast 2000000 estimate"),
         ];
         for (name, expected) in table {
-            let told = find_model(name)
+            let found = find_model(name)
                 .map(|model| format!("{} {} {}", model.name, model.window, model.counting.name()));
-            assert_eq!(told.as_deref(), Some(expected), "{name}");
+            assert_eq!(found.as_deref(), Some(expected), "{name}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! A counter for a draft: text by a vocabulary or an estimate, media by their size.
+//! A counter for drafts: text by a vocabulary or an estimate, media by their size.
 
 use foxwedge_core::compact::TokenCounter;
 
@@ -17,12 +17,13 @@ pub struct ModelTokenizer {
 }
 
 impl ModelTokenizer {
-    /// Counts in a given way; media are counted as its models mostly do.
+    /// Counts by a given method; media by the rule that its models mostly use.
     pub fn of(counting: CountingMethod) -> ModelTokenizer {
         ModelTokenizer { counting, vision: ImageTokenRule::of(counting) }
     }
 
-    /// Counts for a model. Of an unknown one the maker may still be known; else it is an estimate.
+    /// Counts for a model. For an unknown model, the provider in its name decides; otherwise it is
+    /// a neutral estimate.
     pub fn for_model(name: Option<&str>) -> ModelTokenizer {
         let neutral = CountingMethod::Estimate(TokenizerFamily::Neutral);
         let Some(name) = name else { return ModelTokenizer::of(neutral) };
@@ -37,7 +38,7 @@ impl ModelTokenizer {
         self.counting
     }
 
-    /// How it counts pictures.
+    /// How it counts images.
     pub fn vision(&self) -> ImageTokenRule {
         self.vision
     }
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_model_is_counted_its_own_way() {
+    fn each_model_has_its_counting_method() {
         let table = [
             (Some("gpt-4o-mini"), "o200k"),
             (Some("gpt-4"), "cl100k"),

@@ -1,12 +1,12 @@
 //! The public vocabularies.
 //!
-//! Text is text: what looks like a special token (`<|endoftext|>`) is counted as the characters it
-//! is written with, since that is how it reaches a model inside a message.
+//! Text that looks like a special token (`<|endoftext|>`) is counted as plain characters, since
+//! that is how it reaches a model inside a message.
 
 use tiktoken::CoreBpe;
 
-/// A vocabulary that somebody published.
-// All of them: together 5 MB in the program, and each is unpacked only when it is first used.
+/// A published vocabulary.
+// Together they take 5 MB in the program; each is unpacked on first use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 pub enum TokenVocabulary {
     /// OpenAI since GPT-4o.
@@ -17,7 +17,7 @@ pub enum TokenVocabulary {
     P50k,
     /// OpenAI's GPT-2 and GPT-3.
     R50k,
-    /// Meta's Llama 3. Llama 4 has another one, which is not here.
+    /// Meta's Llama 3. Llama 4 has another one, which is not included.
     Llama3,
     /// DeepSeek V3, R1 and V4.
     DeepseekV3,
@@ -70,18 +70,18 @@ impl TokenVocabulary {
         }
     }
 
-    /// The vocabulary of that name; `o200k_base` and its like are understood too.
+    /// The vocabulary of that name, or of its published name such as `o200k_base`.
     pub fn parse(name: &str) -> Option<TokenVocabulary> {
-        let named = |vocabulary: &TokenVocabulary| {
+        let matches = |vocabulary: &TokenVocabulary| {
             vocabulary.name() == name || vocabulary.published_as() == name
         };
-        TokenVocabulary::ALL.into_iter().find(named)
+        TokenVocabulary::ALL.into_iter().find(matches)
     }
 
-    /// How many tokens a text takes. The first text of a vocabulary also pays for unpacking it.
+    /// The number of tokens of a text. The first call for a vocabulary also unpacks it.
     pub fn count(self, text: &str) -> u32 {
-        // A vocabulary that was left out of the build would be estimated, not a panic.
-        let tokens = self.encoder().map_or(text.len().div_ceil(3), |pairs| pairs.count(text));
+        // If a vocabulary is not in the build, estimate instead of panicking.
+        let tokens = self.encoder().map_or(text.len().div_ceil(3), |encoder| encoder.count(text));
         u32::try_from(tokens).unwrap_or(u32::MAX)
     }
 

@@ -1,11 +1,11 @@
-//! Reads the arguments of a call, and says precisely what is wrong with them: everything at once,
-//! so that a model can correct itself in one step.
+//! Reads the arguments of a call and reports all errors at once, so that a model can correct itself
+//! in one step.
 
 use serde_json::{Map, Value};
 
 use crate::{path::display_text, refusal::ToolRefusal};
 
-/// The arguments of a call. Each is asked for once; what nobody asked for is not known.
+/// The arguments of a call. Each known argument is read once; all others are errors.
 #[derive(Debug)]
 pub(crate) struct ArgumentReader<'a> {
     tool: &'static str,
@@ -16,15 +16,15 @@ pub(crate) struct ArgumentReader<'a> {
 
 impl<'a> ArgumentReader<'a> {
     pub(crate) fn new(tool: &'static str, input: &'a Value) -> ArgumentReader<'a> {
-        let mut wrong = Vec::new();
+        let mut errors = Vec::new();
         let given = input.as_object();
         if given.is_none() {
-            wrong.push(format!("they must be an object, not {}", short_value(input)));
+            errors.push(format!("they must be an object, not {}", short_value(input)));
         }
-        ArgumentReader { tool, given, known: Vec::new(), errors: wrong }
+        ArgumentReader { tool, given, known: Vec::new(), errors }
     }
 
-    /// A text that has to be there.
+    /// Reads a required string.
     pub(crate) fn text(&mut self, name: &'static str) -> &'a str {
         match self.optional_text(name) {
             Ok(Some(text)) => text,
@@ -36,9 +36,9 @@ impl<'a> ArgumentReader<'a> {
         }
     }
 
-    /// A text that may be there.
-    pub(crate) fn text_or(&mut self, name: &'static str, otherwise: &'a str) -> &'a str {
-        self.optional_text(name).ok().flatten().unwrap_or(otherwise)
+    /// Reads an optional string.
+    pub(crate) fn text_or(&mut self, name: &'static str, default: &'a str) -> &'a str {
+        self.optional_text(name).ok().flatten().unwrap_or(default)
     }
 
     fn optional_text(&mut self, name: &'static str) -> Result<Option<&'a str>, ()> {
@@ -52,30 +52,24 @@ impl<'a> ArgumentReader<'a> {
         }
     }
 
-    /// A whole number that may be there, from `least` to `most`.
-    pub(crate) fn number(
-        &mut self,
-        name: &'static str,
-        least: u64,
-        most: u64,
-        otherwise: u64,
-    ) -> u64 {
-        let Some(value) = self.take_value(name) else { return otherwise };
-        match whole_number(value).filter(|number| (least..=most).contains(number)) {
+    /// Reads an optional whole number from `min` to `max`.
+    pub(crate) fn number(&mut self, name: &'static str, min: u64, max: u64, default: u64) -> u64 {
+        let Some(value) = self.take_value(name) else { return default };
+        match whole_number(value).filter(|number| (min..=max).contains(number)) {
             Some(number) => number,
             None => {
-                let range = match most {
-                    u64::MAX => format!("from {least}"),
-                    _ => format!("from {least} to {most}"),
+                let range = match max {
+                    u64::MAX => format!("from {min}"),
+                    _ => format!("from {min} to {max}"),
                 };
-                let told = short_value(value);
-                self.errors.push(format!("`{name}` must be a whole number {range}, not {told}"));
-                otherwise
+                let found = short_value(value);
+                self.errors.push(format!("`{name}` must be a whole number {range}, not {found}"));
+                default
             }
         }
     }
 
-    /// Yes or no; no, if it is not there.
+    /// Reads an optional boolean. Default: false.
     pub(crate) fn flag(&mut self, name: &'static str) -> bool {
         match self.take_value(name) {
             None => false,
@@ -88,7 +82,7 @@ impl<'a> ArgumentReader<'a> {
         }
     }
 
-    /// Everything was asked for.
+    /// Reports all errors, after every known argument was read.
     pub(crate) fn finish(mut self) -> Result<(), ToolRefusal> {
         let known: Vec<String> = self.known.iter().map(|name| format!("`{name}`")).collect();
         for name in self.given.iter().flat_map(|given| given.keys()).take(20) {
@@ -108,14 +102,14 @@ impl<'a> ArgumentReader<'a> {
         }
     }
 
-    /// An argument. `null` is as good as nothing.
+    /// Reads an argument. `null` counts as missing.
     fn take_value(&mut self, name: &'static str) -> Option<&'a Value> {
         self.known.push(name);
         self.given?.get(name).filter(|value| !value.is_null())
     }
 }
 
-/// Some write `3.0`.
+/// Some models write `3.0`.
 fn whole_number(value: &Value) -> Option<u64> {
     let number = value.as_number()?;
     number.as_u64().or_else(|| {
@@ -127,12 +121,12 @@ fn whole_number(value: &Value) -> Option<u64> {
 
 /// A value, short enough for a message.
 fn short_value(value: &Value) -> String {
-    const MOST: usize = 60;
+    const MAX_CHARS: usize = 60;
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
         Value::String(text) => {
-            let brief: String = text.chars().take(MOST).collect();
+            let brief: String = text.chars().take(MAX_CHARS).collect();
             let more = if brief.len() < text.len() { "…" } else { "" };
             format!("\"{}{more}\"", display_text(&brief))
         }
@@ -155,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_wrong_is_told_at_once() {
+    fn all_errors_are_reported_at_once() {
         let good = |path: &str, limit, all| Ok((path.to_owned(), limit, all));
         assert_eq!(read(json!({"path": "a"})), good("a", 5, false));
         assert_eq!(read(json!({"path": "", "limit": 9, "all": true})), good("", 9, true));

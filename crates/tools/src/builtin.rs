@@ -1,5 +1,5 @@
-//! The built-in tools. Those for files share how they are started and ended; what each does is in
-//! its own file.
+//! The built-in tools. The file tools share how they start and end; the work of each is in its own
+//! file.
 
 mod list;
 mod read;
@@ -19,10 +19,10 @@ use crate::{
     refusal::ToolRefusal,
 };
 
-/// The names of the built-in tools.
+/// Names of the built-in tools.
 pub const NAMES: [&str; 6] = ["list", "read", "search", "write", "edit", "run"];
 
-/// A name that no built-in tool has.
+/// A name that is not that of a built-in tool.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("there is no built-in tool `{0}`; there are {names}", names = NAMES.join(", "))]
 pub struct UnknownTool(pub String);
@@ -43,7 +43,7 @@ pub(crate) fn by_name(
     commands: &CommandSettings,
 ) -> Result<Arc<dyn Tool>, UnknownTool> {
     let limits = limits.clamp_to_useful();
-    let (about, act): (ToolSpec, FileToolAction) = match name {
+    let (spec, action): (ToolSpec, FileToolAction) = match name {
         "list" => (list::list_spec(&limits), list::list_folder),
         "read" => (read::read_spec(&limits), read::read_file),
         "search" => (search::search_spec(&limits), search::search_files),
@@ -54,20 +54,20 @@ pub(crate) fn by_name(
         }
         _ => return Err(UnknownTool(name.to_owned())),
     };
-    Ok(Arc::new(FileTool { spec: about, action: act, workspace: workspace.clone(), limits }))
+    Ok(Arc::new(FileTool { spec, action, workspace: workspace.clone(), limits }))
 }
 
-/// What a tool for files does; it may block.
+/// The work of a file tool. It may block.
 type FileToolAction = fn(&Value, &FileToolContext<'_>) -> Result<ToolCallResult, ToolRefusal>;
 
-/// Where a tool for files works, and how far it may go.
+/// Workspace, limits and cancel token of a file tool call.
 struct FileToolContext<'a> {
     workspace: &'a ToolWorkspace,
     limits: &'a ToolLimits,
     cancel: &'a CancelToken,
 }
 
-/// A tool for files.
+/// A file tool.
 struct FileTool {
     spec: ToolSpec,
     action: FileToolAction,
@@ -80,18 +80,19 @@ impl Tool for FileTool {
         &self.spec
     }
 
-    fn run<'a>(&'a self, work: ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> {
-        let (act, workspace, limits) = (self.action, self.workspace.clone(), self.limits.clone());
-        let input = work.input.clone();
-        let leash = CancelToken::new(work.stop, self.spec.limit);
-        Box::pin(run_blocking(leash, move |leash| {
-            let site = FileToolContext { workspace: &workspace, limits: &limits, cancel: leash };
-            act(&input, &site).unwrap_or_else(ToolCallResult::from)
+    fn run<'a>(&'a self, invocation: ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> {
+        let (action, workspace, limits) =
+            (self.action, self.workspace.clone(), self.limits.clone());
+        let input = invocation.input.clone();
+        let cancel = CancelToken::new(invocation.stop, self.spec.limit);
+        Box::pin(run_blocking(cancel, move |cancel| {
+            let context = FileToolContext { workspace: &workspace, limits: &limits, cancel };
+            action(&input, &context).unwrap_or_else(ToolCallResult::from)
         }))
     }
 }
 
-/// What has to be known about a tool. Each property is a name, a type and a description.
+/// Builds the description of a tool. Each property is a name, a type and a description.
 fn build_spec(
     name: &'static str,
     description: impl Into<Cow<'static, str>>,
@@ -100,10 +101,10 @@ fn build_spec(
     effect: ToolEffect,
     limit: Duration,
 ) -> ToolSpec {
-    let property = |(name, kind, words): &(&str, &str, String)| {
+    let property = |(name, kind, description): &(&str, &str, String)| {
         let value = match *kind {
-            "integer" => json!({ "type": kind, "minimum": 0, "description": words }),
-            _ => json!({ "type": kind, "description": words }),
+            "integer" => json!({ "type": kind, "minimum": 0, "description": description }),
+            _ => json!({ "type": kind, "description": description }),
         };
         ((*name).to_owned(), value)
     };
@@ -117,5 +118,5 @@ fn build_spec(
     ToolSpec { name: name.into(), description: description.into(), schema, effect, limit }
 }
 
-/// Whether `.gitignore` files count: an argument of more than one tool.
+/// Whether `.gitignore` files count: an argument of several tools.
 const IGNORED_DESCRIPTION: &str = "Also what .gitignore files name. Default: false.";

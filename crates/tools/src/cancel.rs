@@ -1,5 +1,5 @@
-//! Work that blocks, beside the runtime, and how it is ended: whoever waits for it may go away, or
-//! somebody may ask it to stop, or it takes too long. It looks for itself, often.
+//! Blocking work outside the runtime, and how it ends: its caller goes away, a stop is requested,
+//! or it takes too long. The work checks this often.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -10,10 +10,10 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::{StopLevel, StopReceiver, ToolCallResult, refusal::ToolRefusal};
 
-/// What work that blocks looks at.
+/// What blocking work checks.
 #[derive(Debug)]
 pub(crate) struct CancelToken {
-    /// Nobody waits any more.
+    /// The caller is gone.
     abandoned: Mutex<bool>,
     stop: StopReceiver,
     deadline: Instant,
@@ -22,7 +22,7 @@ pub(crate) struct CancelToken {
 /// Why work should end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CancelCause {
-    /// Somebody asked for it, or nobody waits any more.
+    /// A stop was requested, or the caller is gone.
     Stopped,
     /// It takes too long.
     TimedOut,
@@ -31,16 +31,16 @@ pub(crate) enum CancelCause {
 impl CancelToken {
     pub(crate) fn new(stop: StopReceiver, limit: Duration) -> CancelToken {
         let now = Instant::now();
-        // A little earlier than whoever waits gives up, so that something can still be said.
+        // A little before the caller gives up, so that the tool can still return a result.
         let limit = limit - limit / 10;
-        let until = now.checked_add(limit).unwrap_or(now + Duration::from_secs(1 << 30));
-        CancelToken { abandoned: Mutex::new(false), stop, deadline: until }
+        let deadline = now.checked_add(limit).unwrap_or(now + Duration::from_secs(1 << 30));
+        CancelToken { abandoned: Mutex::new(false), stop, deadline }
     }
 
-    /// Whether to end now.
+    /// Whether to end now, and why.
     pub(crate) fn cancel_cause(&self) -> Option<CancelCause> {
-        let cut = *self.abandoned.lock().unwrap_or_else(PoisonError::into_inner);
-        if cut || self.stop.level() >= StopLevel::Graceful {
+        let abandoned = *self.abandoned.lock().unwrap_or_else(PoisonError::into_inner);
+        if abandoned || self.stop.level() >= StopLevel::Graceful {
             Some(CancelCause::Stopped)
         } else if Instant::now() >= self.deadline {
             Some(CancelCause::TimedOut)
@@ -49,13 +49,13 @@ impl CancelToken {
         }
     }
 
-    /// Does something that is seen from outside, unless nobody waits any more. Whoever goes away
-    /// waits for its end: behind that nothing is changed.
-    pub(crate) fn commit<T>(&self, act: impl FnOnce() -> T) -> Result<T, ToolRefusal> {
-        let cut = self.abandoned.lock().unwrap_or_else(PoisonError::into_inner);
-        match *cut {
+    /// Makes a change that is visible outside, unless the caller is gone. A caller that goes away
+    /// waits for its end; after that nothing changes.
+    pub(crate) fn commit<T>(&self, change: impl FnOnce() -> T) -> Result<T, ToolRefusal> {
+        let abandoned = self.abandoned.lock().unwrap_or_else(PoisonError::into_inner);
+        match *abandoned {
             true => Err(ToolRefusal("nobody waits for this any more".to_owned())),
-            false => Ok(act()),
+            false => Ok(change()),
         }
     }
 
@@ -64,16 +64,16 @@ impl CancelToken {
     }
 }
 
-/// Does work that blocks. Dropping this ends it soon, and lets it change nothing any more.
+/// Runs blocking work. Dropping the future ends it soon, and it changes nothing more.
 pub(crate) async fn run_blocking(
-    leash: CancelToken,
+    cancel: CancelToken,
     work: impl FnOnce(&CancelToken) -> ToolCallResult + Send + 'static,
 ) -> ToolCallResult {
-    let leash = Arc::new(leash);
-    let its = Arc::clone(&leash);
-    let mut waiting = BlockingTask { work: spawn_blocking(move || work(&its)), cancel: leash };
-    match (&mut waiting.work).await {
-        Ok(answer) => answer,
+    let cancel = Arc::new(cancel);
+    let task_cancel = Arc::clone(&cancel);
+    let mut task = BlockingTask { work: spawn_blocking(move || work(&task_cancel)), cancel };
+    match (&mut task.work).await {
+        Ok(result) => result,
         Err(_) => ToolCallResult::failed("the tool broke down; this is a fault in it"),
     }
 }
@@ -86,7 +86,7 @@ struct BlockingTask {
 impl Drop for BlockingTask {
     fn drop(&mut self) {
         self.cancel.abandon();
-        // One that has not begun never does.
+        // Work that has not started never does.
         self.work.abort();
     }
 }
@@ -97,22 +97,22 @@ mod tests {
     use crate::StopSender;
 
     #[test]
-    fn work_is_pulled_by_a_wish_by_time_and_by_nobody_waiting() {
-        let interrupt = StopSender::new();
-        let leash = CancelToken::new(interrupt.receiver(), Duration::from_secs(60));
-        assert_eq!(leash.cancel_cause(), None);
-        assert_eq!(leash.commit(|| 1), Ok(1));
-        interrupt.raise(StopLevel::Graceful);
-        assert_eq!(leash.cancel_cause(), Some(CancelCause::Stopped));
-        assert_eq!(leash.commit(|| 2), Ok(2), "what is nearly done may be done");
-        leash.abandon();
-        assert!(leash.commit(|| 3).is_err());
+    fn work_ends_on_stop_timeout_or_abandonment() {
+        let sender = StopSender::new();
+        let cancel = CancelToken::new(sender.receiver(), Duration::from_secs(60));
+        assert_eq!(cancel.cancel_cause(), None);
+        assert_eq!(cancel.commit(|| 1), Ok(1));
+        sender.raise(StopLevel::Graceful);
+        assert_eq!(cancel.cancel_cause(), Some(CancelCause::Stopped));
+        assert_eq!(cancel.commit(|| 2), Ok(2), "what is nearly done may be done");
+        cancel.abandon();
+        assert!(cancel.commit(|| 3).is_err());
 
-        let leash = CancelToken::new(StopReceiver::never(), Duration::ZERO);
-        assert_eq!(leash.cancel_cause(), Some(CancelCause::TimedOut));
-        let leash = CancelToken::new(StopReceiver::never(), Duration::MAX);
-        assert_eq!(leash.cancel_cause(), None);
-        leash.abandon();
-        assert_eq!(leash.cancel_cause(), Some(CancelCause::Stopped));
+        let cancel = CancelToken::new(StopReceiver::never(), Duration::ZERO);
+        assert_eq!(cancel.cancel_cause(), Some(CancelCause::TimedOut));
+        let cancel = CancelToken::new(StopReceiver::never(), Duration::MAX);
+        assert_eq!(cancel.cancel_cause(), None);
+        cancel.abandon();
+        assert_eq!(cancel.cancel_cause(), Some(CancelCause::Stopped));
     }
 }

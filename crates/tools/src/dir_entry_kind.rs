@@ -1,8 +1,8 @@
-//! What lies in a folder.
+//! The kind of a folder entry.
 
 use cap_std::fs::FileType;
 
-/// What lies in a folder.
+/// The kind of a folder entry.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[cfg_attr(not(unix), expect(dead_code, reason = "some things are found on Unix systems only"))]
 pub(crate) enum DirEntryKind {
@@ -16,7 +16,7 @@ pub(crate) enum DirEntryKind {
 }
 
 impl DirEntryKind {
-    /// As the system tells it.
+    /// From the file type of the system.
     pub(crate) fn of(kind: FileType) -> DirEntryKind {
         if kind.is_file() {
             DirEntryKind::File
@@ -29,7 +29,7 @@ impl DirEntryKind {
         }
     }
 
-    /// In words, with an article.
+    /// A description with an article.
     pub(crate) fn description(self) -> &'static str {
         match self {
             DirEntryKind::File => "a file",

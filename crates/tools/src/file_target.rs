@@ -1,5 +1,5 @@
-//! Where a file is written, and how: beside it first, and then in one step into its place, so that
-//! whoever reads it sees the old one or the new one, whole.
+//! Writes files atomically: first to a sibling file, then in one step to the target, so that a
+//! reader sees either the old or the new content as a whole.
 
 use std::{
     ffi::OsString,
@@ -20,20 +20,20 @@ use crate::{
     workspace::open_regular,
 };
 
-/// Links that are followed from one to the next.
+/// Maximum number of links to follow.
 const MAX_LINKS: usize = 16;
 
-/// Where a file lies, or will lie. A link is followed to what it points to, and stays.
+/// An existing file, or one to create. A link is followed to its target, and stays.
 #[derive(Debug)]
 pub(crate) struct FileTarget {
     folder: Dir,
     name: OsString,
-    /// From the root.
+    /// Path from the root.
     path: PathBuf,
     existing: Option<Metadata>,
 }
 
-/// What to do about folders that are not there.
+/// What to do about missing folders.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MissingParents {
     Create,
@@ -41,17 +41,17 @@ pub(crate) enum MissingParents {
 }
 
 impl FileTarget {
-    /// Finds it. What lies there is a regular file that may be written, or nothing.
+    /// Finds the target. It is a writable regular file, or does not exist.
     pub(crate) fn find(
         workspace: &ToolWorkspace,
         path: &Path,
         parents: MissingParents,
-        leash: &CancelToken,
+        cancel: &CancelToken,
     ) -> Result<FileTarget, ToolRefusal> {
         let root = workspace.folder()?;
         let mut path = path.to_owned();
         for _ in 0..MAX_LINKS {
-            let told = |error: io::Error| ToolRefusal::of(&error, &path);
+            let refuse = |error: io::Error| ToolRefusal::of(&error, &path);
             let Some(name) = path.file_name().map(OsString::from) else {
                 return Err(ToolRefusal(format!(
                     "`{}` is a folder; name a file",
@@ -63,18 +63,18 @@ impl FileTarget {
                 Some(_) | None => PathBuf::from("."),
             };
             check_git(&path, &path)?;
-            let folder = open_parent(root, &parent, parents, leash, &path)?;
-            // Links may have led there.
-            let real = root.canonicalize(&parent).map_err(told)?;
-            check_git(&real, &path)?;
-            let before = match folder.symlink_metadata(&name) {
+            let folder = open_parent(root, &parent, parents, cancel, &path)?;
+            // The path may have gone through links.
+            let real_parent = root.canonicalize(&parent).map_err(refuse)?;
+            check_git(&real_parent, &path)?;
+            let existing = match folder.symlink_metadata(&name) {
                 Ok(metadata) => Some(metadata),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-                Err(error) => return Err(told(error)),
+                Err(error) => return Err(refuse(error)),
             };
-            match before.as_ref().map(|metadata| DirEntryKind::of(metadata.file_type())) {
+            match existing.as_ref().map(|metadata| DirEntryKind::of(metadata.file_type())) {
                 Some(DirEntryKind::Link) => {
-                    let target = folder.read_link_contents(&name).map_err(told)?;
+                    let target = folder.read_link_contents(&name).map_err(refuse)?;
                     if target.has_root() {
                         return Err(ToolRefusal(format!(
                             "`{}` is a link to `{}`, which is not a path inside of the workspace",
@@ -85,9 +85,9 @@ impl FileTarget {
                     path = parent.join(target);
                 }
                 None | Some(DirEntryKind::File) => {
-                    check_writable(before.as_ref(), &path)?;
-                    let path = real.strip_prefix(".").unwrap_or(&real).join(&name);
-                    return Ok(FileTarget { folder, name, path, existing: before });
+                    check_writable(existing.as_ref(), &path)?;
+                    let path = real_parent.strip_prefix(".").unwrap_or(&real_parent).join(&name);
+                    return Ok(FileTarget { folder, name, path, existing });
                 }
                 Some(
                     kind @ (DirEntryKind::Folder
@@ -110,17 +110,17 @@ impl FileTarget {
         )))
     }
 
-    /// Whether a file lies there.
+    /// Whether the file exists.
     pub(crate) fn exists(&self) -> bool {
         self.existing.is_some()
     }
 
-    /// From the root, behind all links.
+    /// Path from the root, with all links resolved.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens what lies there.
+    /// Opens the existing file.
     pub(crate) fn open(&self) -> Result<(File, Metadata), ToolRefusal> {
         open_regular(&self.folder, Path::new(&self.name)).map_err(|ToolRefusal(why)| {
             ToolRefusal(
@@ -129,39 +129,39 @@ impl FileTarget {
         })
     }
 
-    /// Puts a file there, whatever is there. If nobody waits any more, nothing is changed.
-    pub(crate) fn write(&self, bytes: &[u8], leash: &CancelToken) -> Result<(), ToolRefusal> {
-        self.write_file(bytes, None, leash)
+    /// Writes the file, whatever its content is. If the caller is gone, nothing changes.
+    pub(crate) fn write(&self, bytes: &[u8], cancel: &CancelToken) -> Result<(), ToolRefusal> {
+        self.write_file(bytes, None, cancel)
     }
 
-    /// Puts a file in the place of one that was read, if that still is what was read.
+    /// Replaces a file that was read, if its content is still the same.
     pub(crate) fn replace(
         &self,
         read: &[u8],
         bytes: &[u8],
-        leash: &CancelToken,
+        cancel: &CancelToken,
     ) -> Result<(), ToolRefusal> {
-        self.write_file(bytes, Some(read), leash)
+        self.write_file(bytes, Some(read), cancel)
     }
 
     fn write_file(
         &self,
         bytes: &[u8],
         read: Option<&[u8]>,
-        leash: &CancelToken,
+        cancel: &CancelToken,
     ) -> Result<(), ToolRefusal> {
-        let told = |error: io::Error| match error.kind() {
+        let refuse = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound => ToolRefusal("the folder of the file is gone".to_owned()),
             _ => ToolRefusal::of(&error, &self.path),
         };
-        let (mut beside, mut file) =
-            SiblingFile::make(&self.folder, self.existing.as_ref(), leash)?;
+        let (mut sibling, mut file) =
+            SiblingFile::make(&self.folder, self.existing.as_ref(), cancel)?;
         for part in bytes.chunks(1 << 20) {
-            leash.commit(|| ())?;
-            file.write_all(part).map_err(told)?;
+            cancel.commit(|| ())?;
+            file.write_all(part).map_err(refuse)?;
         }
         if let Some(before) = &self.existing {
-            keep(&file, before).map_err(|error| {
+            copy_ownership(&file, before).map_err(|error| {
                 ToolRefusal(format!(
                     "`{}`: its owner, group or permissions cannot be kept, so it was left as it \
                      is: {error}",
@@ -169,22 +169,22 @@ impl FileTarget {
                 ))
             })?;
         }
-        file.sync_all().map_err(told)?;
+        file.sync_all().map_err(refuse)?;
         drop(file);
         match read {
             None => {
-                leash
-                    .commit(|| self.folder.rename(&beside.name, &self.folder, &self.name))?
-                    .map_err(told)?;
-                beside.moved = true;
+                cancel
+                    .commit(|| self.folder.rename(&sibling.name, &self.folder, &self.name))?
+                    .map_err(refuse)?;
+                sibling.moved = true;
             }
             Some(read) => {
                 let contents = (read, bytes);
-                let swapped = leash.commit(|| {
-                    swap(&self.folder, &beside.name, &self.name, contents, &mut || ())
+                let swapped = cancel.commit(|| {
+                    swap(&self.folder, &sibling.name, &self.name, contents, &mut || ())
                 })?;
                 let path = display_path(&self.path);
-                match swapped.map_err(told)? {
+                match swapped.map_err(refuse)? {
                     SwapOutcome::Done => {}
                     SwapOutcome::Changed => {
                         return Err(ToolRefusal(format!(
@@ -193,23 +193,23 @@ impl FileTarget {
                         )));
                     }
                     SwapOutcome::BothKept => {
-                        beside.moved = true;
+                        sibling.moved = true;
                         return Err(ToolRefusal(format!(
                             "`{path}` was changed by several others meanwhile; what one of them \
                              wrote is in `{}` beside it; read both",
-                            beside.name
+                            sibling.name
                         )));
                     }
                 }
             }
         }
-        // That the name lasts is for the file system to promise; some cannot.
+        // Whether the name is durable depends on the file system; some cannot sync folders.
         let _ = self.folder.open(".").and_then(|folder| folder.sync_all());
         Ok(())
     }
 }
 
-/// A file beside the one that is written. Goes away unless it is moved.
+/// A file next to the target. It is deleted unless it is moved.
 struct SiblingFile<'a> {
     folder: &'a Dir,
     name: String,
@@ -220,21 +220,21 @@ impl<'a> SiblingFile<'a> {
     fn make(
         folder: &'a Dir,
         before: Option<&Metadata>,
-        leash: &CancelToken,
+        cancel: &CancelToken,
     ) -> Result<(SiblingFile<'a>, File), ToolRefusal> {
         let name = random_digits().map(|digits| format!(".{digits}.part"));
-        let made = name.and_then(|name| {
+        let created = name.and_then(|name| {
             let mut options = OpenOptions::new();
             options.write(true).create_new(true);
             if before.is_some() {
                 private(&mut options);
             }
-            match leash.commit(|| folder.open_with(&name, &options)) {
+            match cancel.commit(|| folder.open_with(&name, &options)) {
                 Ok(file) => Ok((SiblingFile { folder, name, moved: false }, file?)),
                 Err(ToolRefusal(why)) => Err(io::Error::other(why)),
             }
         });
-        made.map_err(|error| {
+        created.map_err(|error| {
             ToolRefusal(format!("nothing can be written into its folder: {error}"))
         })
     }
@@ -252,21 +252,21 @@ fn open_parent(
     root: &Dir,
     parent: &Path,
     parents: MissingParents,
-    leash: &CancelToken,
+    cancel: &CancelToken,
     path: &Path,
 ) -> Result<Dir, ToolRefusal> {
-    let told = |error: io::Error| ToolRefusal::of(&error, path);
+    let refuse = |error: io::Error| ToolRefusal::of(&error, path);
     match (root.open_dir(parent), parents) {
         (Ok(folder), _) => Ok(folder),
         (Err(error), MissingParents::Create) if error.kind() == io::ErrorKind::NotFound => {
-            leash.commit(|| root.create_dir_all(parent))?.map_err(told)?;
-            root.open_dir(parent).map_err(told)
+            cancel.commit(|| root.create_dir_all(parent))?.map_err(refuse)?;
+            root.open_dir(parent).map_err(refuse)
         }
-        (Err(error), MissingParents::Create | MissingParents::Fail) => Err(told(error)),
+        (Err(error), MissingParents::Create | MissingParents::Fail) => Err(refuse(error)),
     }
 }
 
-/// What lies in `.git` is code that runs later, out of sight: it is left to git itself.
+/// Files in `.git` include code that runs later, unseen: only git itself changes them.
 fn check_git(real: &Path, path: &Path) -> Result<(), ToolRefusal> {
     let is_git = |part: Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
     match real.components().any(is_git) {
@@ -278,8 +278,7 @@ fn check_git(real: &Path, path: &Path) -> Result<(), ToolRefusal> {
     }
 }
 
-/// Another file could be put in the place of one that must not be written; that is not what its
-/// owner meant.
+/// A read-only file could be replaced by another one, but its owner did not intend that.
 fn check_writable(before: Option<&Metadata>, path: &Path) -> Result<(), ToolRefusal> {
     match before.is_some_and(|before| before.permissions().readonly()) {
         true => Err(ToolRefusal(format!(
@@ -299,13 +298,12 @@ fn private(options: &mut OpenOptions) {
 #[cfg(not(unix))]
 fn private(_: &mut OpenOptions) {}
 
-/// Owner and permissions as before; rights that a file lends to whoever runs it are not kept, as
-/// it is another file now.
+/// Copies owner and permissions. Does not copy setuid and setgid, because this is another file.
 #[cfg(unix)]
-fn keep(file: &File, before: &Metadata) -> io::Result<()> {
+fn copy_ownership(file: &File, before: &Metadata) -> io::Result<()> {
     use cap_std::fs::{MetadataExt as _, Permissions, PermissionsExt as _};
     let now = file.metadata()?;
-    // The group by itself: whoever may not give a file away may still be in its group.
+    // The group separately: a user who may not give a file away may still be in its group.
     if now.gid() != before.gid() {
         std::os::unix::fs::fchown(file, None, Some(before.gid()))?;
     }
@@ -316,6 +314,6 @@ fn keep(file: &File, before: &Metadata) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn keep(_: &File, _: &Metadata) -> io::Result<()> {
+fn copy_ownership(_: &File, _: &Metadata) -> io::Result<()> {
     Ok(())
 }

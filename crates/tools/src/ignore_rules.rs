@@ -1,4 +1,4 @@
-//! What `.gitignore` files say. Git itself is not asked, nor its own settings.
+//! The rules of `.gitignore` files. Git itself and its settings are not used.
 
 use std::{
     io::Read as _,
@@ -14,30 +14,30 @@ use ignore::{
 
 use crate::workspace::open_regular;
 
-/// Bytes of a `.gitignore` that are read.
+/// Bytes read of a `.gitignore`.
 const MAX_FILE_BYTES: u64 = 256 << 10;
 
-/// What the `.gitignore` files from the root down to a folder say. A folder deeper down has a copy
-/// with its own added.
+/// The rules of the `.gitignore` files from the root down to a folder. A subfolder has a copy with
+/// its own rules added.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IgnoreRules(Vec<Arc<Gitignore>>);
 
 impl IgnoreRules {
-    /// What counts in a folder: the files of the folders above it, and its own.
+    /// The rules for a folder: those of the folders above it, and its own.
     pub(crate) fn for_folder(root: &Dir, path: &Path) -> IgnoreRules {
-        let mut ignored = IgnoreRules::default();
+        let mut rules = IgnoreRules::default();
         let mut at = PathBuf::new();
-        ignored.add(root, &at);
+        rules.add(root, &at);
         for part in path.components() {
             at.push(part);
             if let Ok(folder) = root.open_dir(&at) {
-                ignored.add(&folder, &at);
+                rules.add(&folder, &at);
             }
         }
-        ignored
+        rules
     }
 
-    /// Adds the file of a folder, if there is one.
+    /// Adds the rules of a folder, if it has any.
     pub(crate) fn add(&mut self, folder: &Dir, path: &Path) {
         let Ok((file, _)) = open_regular(folder, Path::new(".gitignore")) else { return };
         let mut text = Vec::new();
@@ -46,15 +46,15 @@ impl IgnoreRules {
         }
         let mut builder = GitignoreBuilder::new(absolute(path));
         for line in String::from_utf8_lossy(&text).lines() {
-            // A line that means nothing to git, either.
+            // Git ignores an invalid line, too.
             let _ = builder.add_line(None, line);
         }
-        if let Ok(found) = builder.build() {
-            self.0.push(Arc::new(found));
+        if let Ok(rules) = builder.build() {
+            self.0.push(Arc::new(rules));
         }
     }
 
-    /// Whether something is left out.
+    /// Whether a path is ignored.
     pub(crate) fn covers(&self, path: &Path, is_folder: bool) -> bool {
         let path = absolute(path);
         for file in self.0.iter().rev() {
@@ -68,7 +68,7 @@ impl IgnoreRules {
     }
 }
 
-/// The matcher wants to know where a pattern is anchored: the root of the workspace is `/` to it.
+/// The matcher needs to know where a pattern is anchored; for it the root of the workspace is `/`.
 pub(crate) fn absolute(path: &Path) -> PathBuf {
     Path::new("/").join(path)
 }

@@ -1,11 +1,11 @@
-//! Tools that a model may call: what a tool is, how it is stopped, and a small set of them.
+//! Tools that a model may call: what a tool is, how it is stopped, and a small built-in set.
 //!
-//! A tool does its work and answers. Whether it may, when it starts, how long it may take and what
-//! its answer means to a conversation is decided by whoever calls it.
+//! A tool does its work and returns a result. The caller decides whether it may run, when it
+//! starts, how long it may take and what its result means to a conversation.
 //!
-//! The built-in tools work in a [`Workspace`]: a folder that those for files cannot leave. A
-//! command that `run` starts can, as it is a program like any other; but nothing of it is left
-//! when its call is over.
+//! The built-in tools work in a [`ToolWorkspace`]: a folder that the file tools cannot leave. A
+//! command that `run` starts can leave it, because it is a program like any other; but none of its
+//! processes outlives its call.
 
 mod tool;
 mod stop;

@@ -1,40 +1,39 @@
-//! How much the built-in tools read, say and wait.
+//! Limits of the built-in tools.
 
 use std::{path::PathBuf, time::Duration};
 
-/// How much the built-in tools read, say and wait. Whatever stands here, a tool that has something
-/// to say says a little of it: numbers that are too small are taken for the smallest useful ones.
+/// Limits of the built-in tools: how much they read and return, and how long they may take. Values
+/// that are too small are raised to the smallest useful ones.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ToolLimits {
-    /// Bytes of an answer of `list`, `read`, `search` and `edit`. What `run` says is kept by the
-    /// [`Output`](crate::Output) of its call.
+    /// Bytes of a result of `list`, `read`, `search` and `edit`. The
+    /// [`OutputCapture`](crate::OutputCapture) of a call limits the output of `run`.
     pub answer: usize,
-    /// Bytes of one line that are shown.
+    /// Bytes shown of one line.
     pub line: usize,
-    /// Bytes of a file that `write` makes, `edit` changes and `search` looks into.
+    /// Maximum bytes of a file that `write` creates, `edit` changes or `search` reads.
     pub file: usize,
-    /// Entries of folders that `list` shows if it is not told how many; it may be told up to ten
-    /// times as many.
+    /// Default number of entries that `list` shows. A call may request up to ten times as many.
     pub entries: usize,
-    /// Lines that `search` shows if it is not told how many; it may be told up to ten times as
-    /// many.
+    /// Default number of lines that `search` shows. A call may request up to ten times as many.
     pub hits: usize,
-    /// How long a tool for files may take.
+    /// Time limit of a file tool.
     pub files: Duration,
-    /// How long `run` may take if it is not told how long.
+    /// Default time limit of `run`.
     pub run: Duration,
-    /// How long `run` may take at most.
+    /// Maximum time limit of `run`.
     pub run_max: Duration,
 }
 
-/// What commands of `run` see, and what starts them.
+/// Which variables commands of `run` see, and what starts them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CommandSettings {
-    /// Names of variables that commands see beside the usual ones.
+    /// Names of variables that commands see in addition to the usual ones.
     pub passed_variables: Vec<String>,
-    /// A program that calls [`launch`](crate::launch) with [`launched_command`](crate::launched_command).
-    /// It becomes the parent of every command, so that a command that looks at its parent finds a
-    /// process with the same variables as its own. Not used on Windows.
+    /// A program that calls [`launch`](crate::launch) with
+    /// [`launched_command`](crate::launched_command). It becomes the parent of every command. A
+    /// command that reads its parent's variables then finds the same as its own. Not used on
+    /// Windows.
     pub launcher: Option<PathBuf>,
 }
 
@@ -54,9 +53,9 @@ impl Default for ToolLimits {
 }
 
 impl ToolLimits {
-    /// The same, with numbers that tools can work with.
+    /// Raises or lowers values to useful ones.
     pub(crate) fn clamp_to_useful(self) -> ToolLimits {
-        let run_most = self.run_max.max(Duration::from_secs(1));
+        let run_max = self.run_max.max(Duration::from_secs(1));
         ToolLimits {
             answer: self.answer.max(256),
             line: self.line.max(16),
@@ -64,8 +63,8 @@ impl ToolLimits {
             entries: self.entries.clamp(1, 10_000),
             hits: self.hits.clamp(1, 10_000),
             files: self.files,
-            run: self.run.clamp(Duration::from_secs(1), run_most),
-            run_max: run_most,
+            run: self.run.clamp(Duration::from_secs(1), run_max),
+            run_max,
         }
     }
 }

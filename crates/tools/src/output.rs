@@ -1,4 +1,4 @@
-//! What a tool says while it works: the beginning and the end of it are kept, however much it is.
+//! Captures the output of a tool: its start and its end, however long it is.
 
 use std::{
     collections::VecDeque,
@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::Notify;
 
-/// Takes what a tool says. A copy is the same.
+/// Receives the output of a tool. Clones share state.
 #[derive(Clone, Debug)]
 pub struct OutputCapture(Arc<SharedCapture>);
 
@@ -21,44 +21,47 @@ struct SharedCapture {
 struct HeadTailBuffer {
     head: Vec<u8>,
     tail: VecDeque<u8>,
-    /// Bytes in all.
+    /// Total bytes.
     total: u64,
     max_bytes: usize,
 }
 
-/// What was kept of what a tool said.
+/// The captured output of a tool.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CapturedOutput {
-    /// The text, with a mark where something is left out.
+    /// The text, with a mark where bytes are omitted.
     pub text: String,
-    /// Bytes in all.
+    /// Total bytes.
     pub total: u64,
-    /// Bytes that are left out.
+    /// Omitted bytes.
     pub omitted: u64,
 }
 
 impl OutputCapture {
-    /// Keeps so many bytes: half of them from the beginning, half from the end.
-    pub fn new(most: usize) -> OutputCapture {
-        let kept =
-            HeadTailBuffer { head: Vec::new(), tail: VecDeque::new(), total: 0, max_bytes: most };
-        OutputCapture(Arc::new(SharedCapture { buffer: Mutex::new(kept), changed: Notify::new() }))
+    /// Keeps `max_bytes` bytes: half of them from the start, half from the end.
+    pub fn new(max_bytes: usize) -> OutputCapture {
+        let buffer =
+            HeadTailBuffer { head: Vec::new(), tail: VecDeque::new(), total: 0, max_bytes };
+        OutputCapture(Arc::new(SharedCapture {
+            buffer: Mutex::new(buffer),
+            changed: Notify::new(),
+        }))
     }
 
-    /// Says more.
+    /// Adds output.
     pub fn push(&self, bytes: &[u8]) {
-        let mut kept = self.0.buffer.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.push(bytes);
-        drop(kept);
+        let mut buffer = self.0.buffer.lock().unwrap_or_else(PoisonError::into_inner);
+        buffer.push(bytes);
+        drop(buffer);
         self.0.changed.notify_one();
     }
 
-    /// Waits until something was said since the last time.
+    /// Waits until there is new output since the last call.
     pub async fn wait_for_output(&self) {
         self.0.changed.notified().await;
     }
 
-    /// What was said so far.
+    /// Returns the output so far.
     pub fn capture(&self) -> CapturedOutput {
         self.0.buffer.lock().unwrap_or_else(PoisonError::into_inner).capture()
     }
@@ -71,31 +74,31 @@ impl HeadTailBuffer {
         let room = half.saturating_sub(self.head.len()).min(bytes.len());
         let (first, rest) = bytes.split_at(room);
         self.head.extend_from_slice(first);
-        // Of much at once only the end can stay.
+        // Of a long chunk only the end can stay.
         let rest = rest.get(rest.len().saturating_sub(half)..).unwrap_or_default();
-        let over = (self.tail.len() + rest.len()).saturating_sub(half);
-        self.tail.drain(..over.min(self.tail.len()));
+        let excess = (self.tail.len() + rest.len()).saturating_sub(half);
+        self.tail.drain(..excess.min(self.tail.len()));
         self.tail.extend(rest);
     }
 
     fn capture(&self) -> CapturedOutput {
-        let kept = (self.head.len() + self.tail.len()) as u64;
-        let left_out = self.total - kept;
+        let kept_bytes = (self.head.len() + self.tail.len()) as u64;
+        let omitted = self.total - kept_bytes;
         let tail: Vec<u8> = self.tail.iter().copied().collect();
-        let text = match left_out {
+        let text = match omitted {
             0 => {
                 let mut all = self.head.clone();
                 all.extend(tail);
                 String::from_utf8_lossy(&all).into_owned()
             }
-            // Half a character at the cut is none.
+            // Drop half a character at the cut.
             _ => format!(
-                "{}\n[… {left_out} bytes left out …]\n{}",
+                "{}\n[… {omitted} bytes left out …]\n{}",
                 String::from_utf8_lossy(&self.head).trim_end_matches('\u{fffd}'),
                 String::from_utf8_lossy(&tail).trim_start_matches('\u{fffd}')
             ),
         };
-        CapturedOutput { text, total: self.total, omitted: left_out }
+        CapturedOutput { text, total: self.total, omitted }
     }
 }
 
@@ -112,10 +115,10 @@ mod tests {
             (&["abcdefghijkl"], 8, "abcd\n[… 4 bytes left out …]\nijkl"),
             (&["aéé", "éé"], 4, "a\n[… 5 bytes left out …]\né"),
         ];
-        for (pieces, most, expected) in table {
-            let output = OutputCapture::new(most);
-            pieces.iter().for_each(|piece| output.push(piece.as_bytes()));
-            assert_eq!(output.capture().text, expected, "{pieces:?}");
+        for (chunks, max_bytes, expected) in table {
+            let output = OutputCapture::new(max_bytes);
+            chunks.iter().for_each(|chunk| output.push(chunk.as_bytes()));
+            assert_eq!(output.capture().text, expected, "{chunks:?}");
         }
     }
 }

@@ -1,6 +1,5 @@
-//! Names of files, as a model gives them: what may be asked for at all, and how they are shown.
-//! That nothing outside is reached is not decided here, but whenever something is opened; here it
-//! is only said more clearly.
+//! File paths as a model gives them: which ones are allowed, and how they are shown. Opening a file
+//! is what keeps it inside the workspace; this check only gives clearer errors.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -10,17 +9,18 @@ use crate::refusal::ToolRefusal;
 const MAX_PATH_BYTES: usize = 4000;
 const MAX_NAME_BYTES: usize = 255;
 
-/// A path below the root, from what was asked for: names and `..`, or `.` for the root itself. A
-/// path that begins with the root is taken for the rest of it.
-pub(crate) fn resolve_inside(asked: &str, roots: &[&Path]) -> Result<PathBuf, ToolRefusal> {
-    check_text(asked)?;
-    let path = Path::new(asked);
+/// Resolves a path below the root: names and `..`, or `.` for the root itself. An absolute path
+/// that begins with the root becomes relative to it.
+pub(crate) fn resolve_inside(requested: &str, roots: &[&Path]) -> Result<PathBuf, ToolRefusal> {
+    check_text(requested)?;
+    let path = Path::new(requested);
     let relative = match path.is_absolute() {
         true => roots.iter().find_map(|root| path.strip_prefix(root).ok()),
         false => Some(path),
     };
-    let outside =
-        || ToolRefusal(format!("`{}` lies outside of the workspace; {HELP}", shorten_path(asked)));
+    let outside = || {
+        ToolRefusal(format!("`{}` lies outside of the workspace; {HELP}", shorten_path(requested)))
+    };
     let mut depth = 0_usize;
     let mut inside = PathBuf::new();
     for part in relative.ok_or_else(outside)?.components() {
@@ -43,31 +43,31 @@ pub(crate) fn resolve_inside(asked: &str, roots: &[&Path]) -> Result<PathBuf, To
 
 const HELP: &str = "use a path that begins at its root, like `src/main.rs`, or `.` for the root";
 
-fn check_text(asked: &str) -> Result<(), ToolRefusal> {
-    if asked.trim().is_empty() {
+fn check_text(requested: &str) -> Result<(), ToolRefusal> {
+    if requested.trim().is_empty() {
         return Err(ToolRefusal(format!("the path is empty; {HELP}")));
     }
-    if asked.contains('\0') {
+    if requested.contains('\0') {
         return Err(ToolRefusal("the path has a NUL character in it".to_owned()));
     }
-    if asked.len() > MAX_PATH_BYTES {
-        let length = asked.len();
+    if requested.len() > MAX_PATH_BYTES {
+        let length = requested.len();
         return Err(ToolRefusal(format!(
             "the path has {length} bytes; it may have {MAX_PATH_BYTES}"
         )));
     }
-    if asked == "~" || asked.starts_with("~/") {
+    if requested == "~" || requested.starts_with("~/") {
         return Err(ToolRefusal(format!("`~` is not known here; {HELP}")));
     }
     Ok(())
 }
 
-/// A path in one line of text: what is no text is marked, and nothing moves a cursor.
+/// A path as one line of text: invalid UTF-8 is marked, and control characters are escaped.
 pub(crate) fn display_path(path: &Path) -> String {
     display_text(&path.to_string_lossy())
 }
 
-/// Text in one line, without characters that do something.
+/// Text on one line, with control characters escaped.
 pub(crate) fn display_text(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for character in text.chars() {
@@ -79,12 +79,12 @@ pub(crate) fn display_text(text: &str) -> String {
     plain
 }
 
-fn shorten_path(asked: &str) -> String {
-    let mut brief: String = display_text(asked).chars().take(200).collect();
-    if brief.len() < asked.len() {
-        brief.push('…');
+fn shorten_path(requested: &str) -> String {
+    let mut short: String = display_text(requested).chars().take(200).collect();
+    if short.len() < requested.len() {
+        short.push('…');
     }
-    brief
+    short
 }
 
 #[cfg(test)]
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_paths_below_the_root_are_taken() {
+    fn only_paths_below_the_root_are_accepted() {
         let long = "x".repeat(256);
         let longer = "x/".repeat(2500);
         let table = [
@@ -129,17 +129,17 @@ mod tests {
             (&long, "256 bytes"),
             (&longer, "5000 bytes"),
         ];
-        for (asked, expected) in table {
+        for (requested, expected) in table {
             let roots = [Path::new("/home/x"), Path::new("/real/x")];
-            match resolve_inside(asked, &roots) {
-                Ok(path) => assert_eq!(path.to_str(), Some(expected), "{asked:?}"),
-                Err(ToolRefusal(why)) => assert!(why.contains(expected), "{asked:?}: {why}"),
+            match resolve_inside(requested, &roots) {
+                Ok(path) => assert_eq!(path.to_str(), Some(expected), "{requested:?}"),
+                Err(ToolRefusal(why)) => assert!(why.contains(expected), "{requested:?}: {why}"),
             }
         }
     }
 
     #[test]
-    fn what_is_shown_is_one_line_of_text() {
+    fn display_text_is_one_line() {
         assert_eq!(display_text("a\nb\x1b[31mé"), "a\\nb\\u{1b}[31mé");
     }
 }

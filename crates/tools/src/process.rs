@@ -1,4 +1,4 @@
-//! A command, from its start to the end of everything that it started.
+//! Runs a command from its start to the end of everything it started.
 
 mod tree;
 mod pipes;
@@ -17,55 +17,54 @@ pub use self::launch::{hide_variables, launch, launched_command};
 use self::{exit::ExitWatcher, pipes::ProcessPipes, tree::ProcessTree};
 use crate::{OutputCapture, StopLevel, StopReceiver, random::random_digits};
 
-/// How long is waited for more output behind the end of a command: something that it left behind
-/// may keep its output open.
+/// How long to wait for more output after the end of a command. A process that it left behind may
+/// keep the output open.
 const OUTPUT_GRACE: Duration = Duration::from_millis(500);
-/// How long is waited for those that are about to end by themselves.
+/// How long to wait for processes that are about to end by themselves.
 const EXIT_GRACE: Duration = Duration::from_millis(100);
-/// How long is waited for one that was killed. A process in the hands of the kernel may take
-/// longer, and is not waited for.
+/// How long to wait for a killed process. A process stuck in the kernel may take longer and is not
+/// waited for.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The variable that marks everything a command starts.
 pub(crate) const MARK: &str = "FOXWEDGE_CALL";
 
-/// A command at work. Dropping it kills it, with everything that it started, before the drop is
-/// over.
+/// A running command. Dropping it kills it with everything it started, before the drop returns.
 #[derive(Debug)]
 pub(crate) struct ShellProcess {
     child: Child,
     pipes: ProcessPipes,
     exit: ExitWatcher,
     tree: ProcessTree,
-    /// Nothing of it is left.
+    /// All its processes have ended.
     finished: bool,
 }
 
-/// Why a command is not waited for any more.
+/// Why waiting for a command ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ProcessEnd {
     /// It ended by itself.
     Exited,
-    /// It ended, and somebody had asked for it.
+    /// It ended after a stop request.
     StoppedGracefully,
-    /// Somebody wants its end at once.
+    /// A kill was requested.
     Killed,
     /// It took too long.
     TimedOut,
 }
 
-/// What became of a command.
+/// The result of a command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct FinishedProcess {
-    /// How it ended; nothing, if nobody knows.
+    /// Exit status; `None` if it is unknown.
     pub(crate) status: Option<ExitStatus>,
-    /// What it had left running, by name.
+    /// Names of processes that it left running.
     pub(crate) left_running: Vec<String>,
 }
 
 impl ShellProcess {
-    /// Starts a command of the shell in a folder. It sees these variables, and no others. A launcher
-    /// stands between us and the command.
+    /// Starts a shell command in a folder. It sees only the given variables. A launcher, if given,
+    /// is started between this process and the command.
     pub(crate) fn start(
         command: &str,
         folder: &Path,
@@ -74,14 +73,14 @@ impl ShellProcess {
     ) -> io::Result<ShellProcess> {
         let mark = format!("{}-{}", tree::maker(), random_digits()?);
         let mut shell = match launcher {
-            // One that was removed meanwhile is done without.
+            // Continue without a launcher that was removed meanwhile.
             Some(launcher) if cfg!(unix) && launcher.is_file() => {
                 launch::launcher_command(launcher, command)
             }
             Some(_) | None => shell(command.as_ref()),
         };
         shell.current_dir(folder).env_clear();
-        // A call within a call bears the marks of both.
+        // A call within a call has the marks of both.
         let outer = variables.iter().find(|(name, _)| name == MARK);
         let outer = outer.and_then(|(_, value)| value.to_str()).unwrap_or_default();
         let outer = outer.get(..outer.len().min(1024)).unwrap_or_default();
@@ -90,16 +89,12 @@ impl ShellProcess {
         #[cfg(unix)]
         shell.process_group(0);
         let (mut child, pipes) = ProcessPipes::spawn(shell)?;
-        let number = child.id().ok_or_else(|| io::Error::other("it has no number"))?;
-        let tree = ProcessTree::new(number, mark);
+        let pid = child.id().ok_or_else(|| io::Error::other("it has no number"))?;
+        let tree = ProcessTree::new(pid, mark);
         match pipes {
-            Ok(pipes) => Ok(ShellProcess {
-                child,
-                pipes,
-                exit: ExitWatcher::of(number),
-                tree,
-                finished: false,
-            }),
+            Ok(pipes) => {
+                Ok(ShellProcess { child, pipes, exit: ExitWatcher::of(pid), tree, finished: false })
+            }
             Err(error) => {
                 tree.kill();
                 let _ = child.start_kill();
@@ -108,61 +103,65 @@ impl ShellProcess {
         }
     }
 
-    /// Waits for its end, and takes what it says.
+    /// Waits for the end of the command and captures its output.
     pub(crate) async fn wait_for_end(
         &mut self,
         output: &OutputCapture,
         stop: &StopReceiver,
         limit: Duration,
     ) -> ProcessEnd {
-        let (mut asked, mut forced) = (stop.clone(), stop.clone());
+        let (mut graceful, mut kill) = (stop.clone(), stop.clone());
         let now = Instant::now();
-        let until = now.checked_add(limit).unwrap_or(now + KILL_TIMEOUT);
-        let (mut end, mut ended, mut closed) = (ProcessEnd::Exited, None, false);
+        let deadline = now.checked_add(limit).unwrap_or(now + KILL_TIMEOUT);
+        let (mut end, mut drain_until, mut output_closed) = (ProcessEnd::Exited, None, false);
         loop {
             let ShellProcess { child, pipes, exit, tree, finished: _ } = self;
-            if ended.is_some() && closed {
+            if drain_until.is_some() && output_closed {
                 return end;
             }
             tokio::select! {
                 biased;
-                () = forced.wait_for(StopLevel::Kill) => return ProcessEnd::Killed,
-                () = exit.ended(child), if ended.is_none() => {
-                    ended = Some(Instant::now() + OUTPUT_GRACE);
+                () = kill.wait_for(StopLevel::Kill) => return ProcessEnd::Killed,
+                () = exit.ended(child), if drain_until.is_none() => {
+                    drain_until = Some(Instant::now() + OUTPUT_GRACE);
                 }
-                () = asked.wait_for(StopLevel::Graceful), if end == ProcessEnd::Exited && ended.is_none() => {
+                () = graceful.wait_for(StopLevel::Graceful),
+                    if end == ProcessEnd::Exited && drain_until.is_none() =>
+                {
                     end = ProcessEnd::StoppedGracefully;
                     tree.ask();
                 }
-                () = sleep_until(until), if ended.is_none() => return ProcessEnd::TimedOut,
-                () = sleep_until(ended.unwrap_or(until)), if ended.is_some() => return end,
-                piece = pipes.read(), if !closed => match piece {
-                    Some(piece) => output.push(piece),
-                    None => closed = true,
+                () = sleep_until(deadline), if drain_until.is_none() => return ProcessEnd::TimedOut,
+                () = sleep_until(drain_until.unwrap_or(deadline)), if drain_until.is_some() => {
+                    return end;
+                }
+                chunk = pipes.read(), if !output_closed => match chunk {
+                    Some(chunk) => output.push(chunk),
+                    None => output_closed = true,
                 },
             }
         }
     }
 
-    /// Ends it and everything that it started, and takes the last of what it said.
+    /// Kills the command and everything it started, and captures the last output.
     pub(crate) async fn finish(
         mut self,
         end: ProcessEnd,
         output: &OutputCapture,
     ) -> FinishedProcess {
-        // While the command is not taken note of as ended, nobody else gets its number.
+        // Its process id is not reused until the command is reaped.
         let tree = self.tree.clone();
         let kill = move || {
             match end {
-                // Who has closed its output may be on its way out.
+                // A process that has closed its output may be about to exit.
                 ProcessEnd::Exited | ProcessEnd::StoppedGracefully => tree.wait(EXIT_GRACE),
                 ProcessEnd::Killed | ProcessEnd::TimedOut => {}
             }
             tree.kill()
         };
-        let left = match spawn_blocking(kill).await {
-            Ok(left) => left,
-            // The runtime is about to end.
+        let left_running = match spawn_blocking(kill).await {
+            Ok(left_running) => left_running,
+            // The runtime is shutting down.
             Err(_) => self.tree.kill(),
         };
         let _ = self.child.start_kill();
@@ -172,12 +171,12 @@ impl ShellProcess {
         };
         self.finished = status.is_some();
         let rest = async {
-            while let Some(piece) = self.pipes.read().await {
-                output.push(piece);
+            while let Some(chunk) = self.pipes.read().await {
+                output.push(chunk);
             }
         };
         let _ = timeout(OUTPUT_GRACE, rest).await;
-        FinishedProcess { status, left_running: left }
+        FinishedProcess { status, left_running }
     }
 }
 
@@ -188,7 +187,7 @@ impl Drop for ShellProcess {
         }
         self.tree.kill();
         let _ = self.child.start_kill();
-        // It is dead, but somebody has to take note of it.
+        // It is dead, but must be reaped.
         for _ in 0..100 {
             match self.child.try_wait() {
                 Ok(None) => std::thread::sleep(Duration::from_millis(1)),
@@ -198,8 +197,8 @@ impl Drop for ShellProcess {
     }
 }
 
-/// Ends what commands of programs that are dead left running: whoever was killed by force could not
-/// do it. Returns their names. Only on Linux; elsewhere nobody can tell whose they are.
+/// Kills processes that commands of dead programs left running: a program killed by force could not
+/// do it. Returns their names. Only on Linux; elsewhere the origin of a process is unknown.
 pub fn end_orphans() -> Vec<String> {
     tree::end_orphans()
 }
@@ -211,7 +210,7 @@ fn shell(command: &std::ffi::OsStr) -> Command {
     shell
 }
 
-/// Its quotes are its own.
+/// `cmd` has its own quoting rules.
 #[cfg(windows)]
 fn shell(command: &std::ffi::OsStr) -> Command {
     let mut shell = Command::new("cmd");

@@ -1,11 +1,12 @@
-//! Names that nobody else has.
+//! Random names.
 
 use std::{fmt::Write as _, io};
 
-/// 32 digits that nobody can guess.
+/// 32 random hexadecimal digits.
 ///
 /// # Errors
-/// If the system has no randomness.
+///
+/// If the system has no random source.
 pub(crate) fn random_digits() -> io::Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;

@@ -1,20 +1,20 @@
-//! Why a tool cannot do what it was asked for, in words that let a model do better.
+//! Why a tool refuses a call, in a text that helps a model do better.
 
 use std::{io, path::Path};
 
 use crate::{ToolCallResult, path::display_path};
 
-/// Why a tool cannot do what it was asked for.
+/// Why a tool refuses a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ToolRefusal(pub(crate) String);
 
 impl ToolRefusal {
-    /// What the system said about a path.
+    /// The refusal for a system error about a path.
     pub(crate) fn of(error: &io::Error, path: &Path) -> ToolRefusal {
         let path = display_path(path);
         ToolRefusal(match error.kind() {
             io::ErrorKind::NotFound => format!("`{path}` does not exist"),
-            // The word of whoever watches the borders, not of the system.
+            // This error comes from the sandbox of `cap-std`, not from the system.
             io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
                 format!("`{path}` leads out of the workspace; use only what lies inside of it")
             }

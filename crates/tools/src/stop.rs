@@ -1,47 +1,47 @@
-//! Stopping: first a wish, then force. Whoever works sees it, whoever presses decides it.
+//! Stopping: first a request, then force. A sender raises the level, receivers see it.
 
 use tokio::sync::watch;
 
-/// How strongly somebody wants an end.
+/// How urgently to stop.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum StopLevel {
-    /// Nobody does.
+    /// No stop was requested.
     None,
-    /// Somebody asked: finish soon, begin nothing.
+    /// Finish soon, start nothing new.
     Graceful,
-    /// At once, by force.
+    /// Stop at once, by force.
     Kill,
 }
 
-/// Whoever may stop something. A copy is the same.
+/// Requests a stop. Clones share state.
 #[derive(Clone, Debug)]
 pub struct StopSender(watch::Sender<StopLevel>);
 
-/// Whoever may be stopped. A copy is the same.
+/// Receives stop requests. Clones share state.
 #[derive(Clone, Debug)]
 pub struct StopReceiver(watch::Receiver<StopLevel>);
 
 impl StopSender {
-    /// Nobody has asked yet.
+    /// A sender without a request.
     pub fn new() -> StopSender {
         StopSender(watch::Sender::new(StopLevel::None))
     }
 
-    /// Wants the end so strongly, or more strongly than that if it was wanted so before.
-    pub fn raise(&self, stage: StopLevel) {
-        self.0.send_if_modified(|now| {
-            let stronger = stage > *now;
-            *now = stage.max(*now);
-            stronger
+    /// Raises the level. A lower level than the current one has no effect.
+    pub fn raise(&self, level: StopLevel) {
+        self.0.send_if_modified(|current| {
+            let raised = level > *current;
+            *current = level.max(*current);
+            raised
         });
     }
 
-    /// How strongly the end is wanted.
+    /// The current level.
     pub fn level(&self) -> StopLevel {
         *self.0.borrow()
     }
 
-    /// For whoever may be stopped.
+    /// Makes a receiver.
     pub fn receiver(&self) -> StopReceiver {
         StopReceiver(self.0.subscribe())
     }
@@ -54,19 +54,19 @@ impl Default for StopSender {
 }
 
 impl StopReceiver {
-    /// One that nobody can press.
+    /// A receiver that never gets a request.
     pub fn never() -> StopReceiver {
         StopSender::new().receiver()
     }
 
-    /// How strongly the end is wanted.
+    /// The current level.
     pub fn level(&self) -> StopLevel {
         *self.0.borrow()
     }
 
-    /// Waits until the end is wanted at least so strongly; for ever, if nobody can want it any more.
-    pub async fn wait_for(&mut self, stage: StopLevel) {
-        if self.0.wait_for(|now| *now >= stage).await.is_err() {
+    /// Waits until the level is at least `level`; for ever if all senders are gone.
+    pub async fn wait_for(&mut self, level: StopLevel) {
+        if self.0.wait_for(|current| *current >= level).await.is_err() {
             std::future::pending::<()>().await;
         }
     }
@@ -77,14 +77,14 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_was_wanted_is_never_taken_back() {
-        let interrupt = StopSender::new();
-        let mut stop = interrupt.receiver();
+    async fn stop_level_never_falls() {
+        let sender = StopSender::new();
+        let mut stop = sender.receiver();
         assert_eq!(stop.level(), StopLevel::None);
-        interrupt.raise(StopLevel::Kill);
-        interrupt.raise(StopLevel::Graceful);
+        sender.raise(StopLevel::Kill);
+        sender.raise(StopLevel::Graceful);
         stop.wait_for(StopLevel::Graceful).await;
         stop.wait_for(StopLevel::Kill).await;
-        assert_eq!((stop.level(), interrupt.level()), (StopLevel::Kill, StopLevel::Kill));
+        assert_eq!((stop.level(), sender.level()), (StopLevel::Kill, StopLevel::Kill));
     }
 }

@@ -1,7 +1,7 @@
-//! Puts a new file in the place of one that was read, if it still is what was read.
+//! Replaces a file that was read, if its content is still the same.
 //!
-//! The two change places, so that whatever was replaced is at hand: if somebody changed or replaced
-//! the file in the meantime, theirs goes back.
+//! The two files are exchanged, so the replaced one is at hand. If another process changed or
+//! replaced the file meanwhile, its version is put back.
 
 use std::{
     ffi::OsStr,
@@ -10,75 +10,77 @@ use std::{
 
 use cap_std::fs::{Dir, Metadata};
 
-/// What became of a file that was to take another's place.
+/// Result of a swap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SwapOutcome {
-    /// It is there, and what it replaced was what had been read.
+    /// The new file is in place, and the replaced content was the one that was read.
     Done,
-    /// Somebody else had changed the file. Theirs is there, and ours lies beside it.
+    /// Another process had changed the file. Its version is in place, ours is the sibling.
     Changed,
-    /// Several changed it at once. The last has the name, and another lies beside it.
+    /// Several processes changed it at once. The last version has the name, another one is the
+    /// sibling.
     BothKept,
 }
 
-/// Tries before we give up: each needs somebody who replaces the file in that very moment.
+/// Maximum number of tries. Each needs another process that replaces the file at that very moment.
 const MAX_TRIES: usize = 16;
 
-/// Lets the file `beside`, which we wrote, take the place of `name`, which was read. Afterwards `beside` is what is to be removed,
-/// except where it was kept.
+/// Puts the file `sibling`, which we wrote, in the place of `name`, which was read. Afterwards the
+/// caller deletes `sibling`, unless both were kept.
 pub(crate) fn swap(
     folder: &Dir,
-    beside: &str,
+    sibling: &str,
     name: &OsStr,
     (read, written): (&[u8], &[u8]),
-    act: &mut dyn FnMut(),
+    before_exchange: &mut dyn FnMut(),
 ) -> io::Result<SwapOutcome> {
-    let ours = folder.symlink_metadata(beside)?;
-    act();
-    match exchange(folder, beside, name) {
-        // One look more, and then in one step: what happens between them is not seen.
+    let ours = folder.symlink_metadata(sibling)?;
+    before_exchange();
+    match exchange(folder, sibling, name) {
+        // Check once more, then rename. A change in between is not detected.
         Err(error) if error.kind() == io::ErrorKind::Unsupported => {
             return match holds(folder, name, read) {
-                true => folder.rename(beside, folder, name).map(|()| SwapOutcome::Done),
+                true => folder.rename(sibling, folder, name).map(|()| SwapOutcome::Done),
                 false => Ok(SwapOutcome::Changed),
             };
         }
-        done => done?,
+        result => result?,
     }
-    if holds(folder, OsStr::new(beside), read) {
+    if holds(folder, OsStr::new(sibling), read) {
         return Ok(SwapOutcome::Done);
     }
-    let (mut placed, mut there) = (ours, folder.symlink_metadata(beside)?);
+    let (mut placed, mut returned) = (ours, folder.symlink_metadata(sibling)?);
     for number in 0..MAX_TRIES {
-        act();
-        if exchange(folder, beside, name).is_err() {
+        before_exchange();
+        if exchange(folder, sibling, name).is_err() {
             return Ok(SwapOutcome::BothKept);
         }
-        let back = folder.symlink_metadata(beside)?;
-        if is_same(&back, &placed) {
-            let ours = number == 0 && holds(folder, OsStr::new(beside), written);
+        let current = folder.symlink_metadata(sibling)?;
+        if is_same(&current, &placed) {
+            let ours = number == 0 && holds(folder, OsStr::new(sibling), written);
             return Ok(if ours { SwapOutcome::Changed } else { SwapOutcome::BothKept });
         }
-        // Somebody replaced what we had put there. That is newer, and gets the name.
-        placed = there;
-        there = back;
+        // Another process replaced the file that we put there. Its version is newer and gets the
+        // name.
+        placed = returned;
+        returned = current;
     }
     Ok(SwapOutcome::BothKept)
 }
 
-/// Whether a regular file holds exactly this.
+/// Whether a regular file has exactly this content.
 fn holds(folder: &Dir, name: &OsStr, content: &[u8]) -> bool {
     let is_file = folder.symlink_metadata(name).is_ok_and(|found| found.is_file());
     is_file
         && folder.open(name).is_ok_and(|file| {
             let mut bytes = Vec::new();
-            let most = content.len() as u64 + 1;
-            file.take(most).read_to_end(&mut bytes).is_ok() && bytes == content
+            let max = content.len() as u64 + 1;
+            file.take(max).read_to_end(&mut bytes).is_ok() && bytes == content
         })
 }
 
-/// Lets two names change their files, in one step. `ErrorKind::Unsupported` where the system or the
-/// file system cannot.
+/// Exchanges two files atomically. Returns `ErrorKind::Unsupported` where the system or the file
+/// system cannot.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 fn exchange(folder: &Dir, one: &str, two: &OsStr) -> io::Result<()> {
     use rustix::{
@@ -116,71 +118,82 @@ mod tests {
 
     use super::*;
 
-    /// What somebody else does.
+    /// What another process does.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-    enum Act {
+    enum OtherAction {
         Nothing,
         Replace,
         Append,
         Remove,
     }
 
-    const ACTS: [Act; 4] = [Act::Nothing, Act::Replace, Act::Append, Act::Remove];
+    const OTHER_ACTIONS: [OtherAction; 4] =
+        [OtherAction::Nothing, OtherAction::Replace, OtherAction::Append, OtherAction::Remove];
 
-    fn act(root: &std::path::Path, act: Act, number: usize) {
+    fn perform(root: &std::path::Path, action: OtherAction, number: usize) {
         let file = root.join("file");
-        match act {
-            Act::Nothing => {}
-            Act::Replace => {
+        match action {
+            OtherAction::Nothing => {}
+            OtherAction::Replace => {
                 fs::write(root.join("theirs"), format!("theirs {number}")).unwrap();
                 fs::rename(root.join("theirs"), &file).unwrap();
             }
-            Act::Append => {
+            OtherAction::Append => {
                 if let Ok(old) = fs::read_to_string(&file) {
                     fs::write(&file, format!("{old} and {number}")).unwrap();
                 }
             }
-            Act::Remove => drop(fs::remove_file(&file)),
+            OtherAction::Remove => drop(fs::remove_file(&file)),
         }
     }
 
     #[test]
     fn a_file_that_changed_since_it_was_read_is_not_overwritten() {
         let root = std::env::temp_dir().join(format!("foxwedge-swap-{}", std::process::id()));
-        for (first, second) in ACTS.iter().flat_map(|one| ACTS.iter().map(move |two| (*one, *two)))
+        for (first, second) in
+            OTHER_ACTIONS.iter().flat_map(|one| OTHER_ACTIONS.iter().map(move |two| (*one, *two)))
         {
             fs::create_dir_all(&root).unwrap();
             fs::write(root.join("file"), "old").unwrap();
             fs::write(root.join("beside"), "new").unwrap();
             let folder = Dir::open_ambient_dir(&root, ambient_authority()).unwrap();
             let mut number = 0;
-            let mut acting = || {
+            let mut interfere = || {
                 number += 1;
-                act(
+                perform(
                     &root,
-                    [first, second].get(number - 1).copied().unwrap_or(Act::Nothing),
+                    [first, second].get(number - 1).copied().unwrap_or(OtherAction::Nothing),
                     number,
                 );
             };
-            let done = swap(&folder, "beside", OsStr::new("file"), (b"old", b"new"), &mut acting);
+            let result =
+                swap(&folder, "beside", OsStr::new("file"), (b"old", b"new"), &mut interfere);
             let read = |name: &str| fs::read_to_string(PathBuf::from(&root).join(name)).ok();
-            let (file, beside) = (read("file"), read("beside"));
-            let what = format!("{first:?}, {second:?}: {done:?}, {file:?}, {beside:?}");
-            match done {
+            let (file, sibling) = (read("file"), read("beside"));
+            let what = format!("{first:?}, {second:?}: {result:?}, {file:?}, {sibling:?}");
+            match result {
                 Ok(SwapOutcome::Done) => {
-                    assert_eq!((first, file.as_deref()), (Act::Nothing, Some("new")), "{what}");
-                    assert_eq!(beside.as_deref(), Some("old"), "{what}");
+                    assert_eq!(
+                        (first, file.as_deref()),
+                        (OtherAction::Nothing, Some("new")),
+                        "{what}"
+                    );
+                    assert_eq!(sibling.as_deref(), Some("old"), "{what}");
                 }
                 Ok(SwapOutcome::Changed) => {
-                    assert_ne!(first, Act::Nothing, "{what}");
+                    assert_ne!(first, OtherAction::Nothing, "{what}");
                     assert!(file.is_some_and(|file| !file.contains("new")), "{what}");
-                    assert_eq!(beside.as_deref(), Some("new"), "{what}");
+                    assert_eq!(sibling.as_deref(), Some("new"), "{what}");
                 }
                 Ok(SwapOutcome::BothKept) => {
-                    assert!(beside.is_some_and(|it| it != "new"), "{what}")
+                    assert!(sibling.is_some_and(|content| content != "new"), "{what}")
                 }
                 Err(_) => {
-                    assert_eq!((first, beside.as_deref()), (Act::Remove, Some("new")), "{what}")
+                    assert_eq!(
+                        (first, sibling.as_deref()),
+                        (OtherAction::Remove, Some("new")),
+                        "{what}"
+                    )
                 }
             }
             fs::remove_dir_all(&root).unwrap();

@@ -1,41 +1,41 @@
-//! Text for models: lines that are not too long, and answers that are not, either.
+//! Text for models: lines and results of limited length.
 
 use std::io::{self, BufRead};
 
-/// How many bytes at the beginning of a file tell whether it is text.
+/// How many bytes at the start of a file decide whether it is text.
 pub(crate) const SAMPLE: usize = 8 << 10;
 
-/// Whether the beginning of a file looks like anything but text.
+/// Whether the start of a file looks binary.
 pub(crate) fn is_binary(start: &[u8]) -> bool {
     start.iter().take(SAMPLE).any(|byte| *byte == 0)
 }
 
-/// The mark at the beginning of some files that says nothing but that they are UTF-8.
+/// The UTF-8 byte order mark.
 pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// A line as it is shown: without its end, what is no text marked, and cut if it is long. `length`
-/// is that of the whole line, of which `start` may be a part.
-pub(crate) fn display_line(start: &[u8], length: u64, most: usize) -> String {
-    let whole = start.len() as u64 == length;
-    let start = match whole {
+/// A line as it is shown: without its line end, with invalid UTF-8 marked, and cut if it is long.
+/// `length` is the length of the whole line; `start` may be only a part of it.
+pub(crate) fn display_line(start: &[u8], length: u64, max: usize) -> String {
+    let complete = start.len() as u64 == length;
+    let start = match complete {
         true => start.strip_suffix(b"\r").unwrap_or(start),
         false => start,
     };
-    if whole && start.len() <= most {
+    if complete && start.len() <= max {
         return String::from_utf8_lossy(start).into_owned();
     }
-    let kept = start.get(..most).unwrap_or(start);
-    // Half a character at the cut is none.
-    let kept = match std::str::from_utf8(kept) {
-        Ok(_) => kept,
-        Err(error) if error.error_len().is_none() => &kept[..error.valid_up_to()],
-        Err(_) => kept,
+    let visible = start.get(..max).unwrap_or(start);
+    // Drop half a character at the cut.
+    let visible = match std::str::from_utf8(visible) {
+        Ok(_) => visible,
+        Err(error) if error.error_len().is_none() => &visible[..error.valid_up_to()],
+        Err(_) => visible,
     };
-    let left_out = length.saturating_sub(kept.len() as u64);
-    format!("{}[… {left_out} bytes left out]", String::from_utf8_lossy(kept))
+    let omitted = length.saturating_sub(visible.len() as u64);
+    format!("{}[… {omitted} bytes left out]", String::from_utf8_lossy(visible))
 }
 
-/// A number of bytes, for people and models.
+/// A number of bytes in a readable unit.
 pub(crate) fn display_size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     let mut size = bytes as f64;
@@ -53,7 +53,7 @@ pub(crate) fn display_size(bytes: u64) -> String {
     }
 }
 
-/// One, or more of something: `1 line`, `2 lines`.
+/// A count with its noun: `1 line`, `2 lines`.
 pub(crate) fn pluralize(number: u64, one: &str) -> String {
     match number {
         1 => format!("1 {one}"),
@@ -61,13 +61,13 @@ pub(crate) fn pluralize(number: u64, one: &str) -> String {
     }
 }
 
-/// How many lines a text has; what stands behind the last line end is one.
+/// Counts the lines of a text. Text after the last line end is a line.
 pub(crate) fn count_lines(text: &[u8]) -> u64 {
     let ends = memchr::memchr_iter(b'\n', text).count() as u64;
     ends + u64::from(text.last().is_some_and(|last| *last != b'\n'))
 }
 
-/// Reads lines of any length, and keeps only the beginning of each.
+/// Reads lines of any length and keeps only the start of each.
 #[derive(Debug)]
 pub(crate) struct LineReader<R> {
     source: R,
@@ -75,25 +75,25 @@ pub(crate) struct LineReader<R> {
     max_bytes: usize,
 }
 
-/// What a step through lines found.
+/// Result of one step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LineStep {
-    /// A part of a line; it goes on.
+    /// A part of a line; the line continues.
     Part,
-    /// The end of a line that has so many bytes, without its end.
+    /// The end of a line, with its length in bytes without the line end.
     Line(u64),
-    /// Nothing more.
+    /// End of the input.
     End,
 }
 
 impl<R: BufRead> LineReader<R> {
-    /// Keeps so many bytes of every line.
-    pub(crate) fn new(source: R, most: usize) -> LineReader<R> {
-        LineReader { source, line_head: Vec::new(), max_bytes: most }
+    /// Keeps up to `max_bytes` bytes of every line.
+    pub(crate) fn new(source: R, max_bytes: usize) -> LineReader<R> {
+        LineReader { source, line_head: Vec::new(), max_bytes }
     }
 
-    /// The next line, a step of bounded work at a time. `length` counts its bytes, and has to be
-    /// zero at the beginning of every line.
+    /// Reads on in the next line, with a limited amount of work per step. `length` counts its bytes
+    /// and must be zero at the start of every line.
     pub(crate) fn step(&mut self, length: &mut u64) -> io::Result<LineStep> {
         if *length == 0 {
             self.line_head.clear();
@@ -113,15 +113,15 @@ impl<R: BufRead> LineReader<R> {
         let room = self.max_bytes.saturating_sub(self.line_head.len()).min(part.len());
         self.line_head.extend_from_slice(part.get(..room).unwrap_or_default());
         *length += part.len() as u64;
-        let used = part.len() + usize::from(end.is_some());
-        self.source.consume(used);
+        let consumed = part.len() + usize::from(end.is_some());
+        self.source.consume(consumed);
         Ok(match end {
             Some(_) => LineStep::Line(*length),
             None => LineStep::Part,
         })
     }
 
-    /// The beginning of the line that was read last.
+    /// The start of the last line that was read.
     pub(crate) fn line_head(&self) -> &[u8] {
         &self.line_head
     }
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_cut_between_characters_and_say_so() {
+    fn lines_are_cut_between_characters_with_a_mark() {
         let table: [(&[u8], &str); 6] = [
             (b"abcd", "abcd"),
             (b"abcd\r", "abcd"),
@@ -155,15 +155,18 @@ mod tests {
             ("\n\nb", vec![("", 0), ("", 0), ("b", 1)]),
             ("abcdefghij\nk\n", vec![("abc", 10), ("k", 1)]),
         ] {
-            // A small buffer, so that lines lie across its end.
+            // A small buffer, so that lines cross its end.
             let source = io::BufReader::with_capacity(4, text.as_bytes());
             let mut lines = LineReader::new(source, 3);
             let (mut found, mut length) = (Vec::new(), 0);
             loop {
                 match lines.step(&mut length)? {
                     LineStep::Part => {}
-                    LineStep::Line(all) => {
-                        found.push((String::from_utf8_lossy(lines.line_head()).into_owned(), all));
+                    LineStep::Line(line_length) => {
+                        found.push((
+                            String::from_utf8_lossy(lines.line_head()).into_owned(),
+                            line_length,
+                        ));
                         length = 0;
                     }
                     LineStep::End => break,
@@ -176,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_told_as_people_tell_them() {
+    fn numbers_are_formatted_for_people() {
         assert_eq!(
             [display_size(0), display_size(1023), display_size(1536)],
             ["0 B", "1023 B", "1.5 KiB"]

@@ -6,88 +6,88 @@ use serde_json::Value;
 
 use crate::{OutputCapture, StopReceiver};
 
-/// What a tool does takes a while.
+/// The future of a tool call.
 pub type ToolFuture<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a>>;
 
-/// Something that a model may call.
+/// A tool that a model may call.
 pub trait Tool: Send + Sync + 'static {
-    /// What a model, a person and whoever calls it have to know.
+    /// Describes the tool for the model, for people and for the caller.
     fn spec(&self) -> &ToolSpec;
 
-    /// Does the work. Dropping the future ends it, with every process that it started; nothing of
-    /// it may go on behind that. A tool that is asked to stop should answer soon, and what it
-    /// answers then counts: it is not asked twice.
-    fn run<'a>(&'a self, work: ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult>;
+    /// Runs the tool. Dropping the future ends the work with every process it started; nothing may
+    /// continue after that. A tool that is asked to stop should return soon. Its result then
+    /// counts, because it is not asked twice.
+    fn run<'a>(&'a self, invocation: ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult>;
 }
 
-/// What has to be known about a tool.
+/// The description of a tool.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ToolSpec {
-    /// Its name: `[A-Za-z0-9_-]{1,64}`.
+    /// Name: `[A-Za-z0-9_-]{1,64}`.
     pub name: Cow<'static, str>,
-    /// What it does, for the model.
+    /// What the tool does, for the model.
     pub description: Cow<'static, str>,
-    /// What it takes: a JSON schema of an object.
+    /// The arguments: a JSON schema of an object.
     pub schema: Value,
-    /// Whether it changes anything.
+    /// Whether the tool changes anything.
     pub effect: ToolEffect,
-    /// How long it may take.
+    /// Time limit of a call.
     pub limit: Duration,
 }
 
 /// Whether a tool changes anything.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ToolEffect {
-    /// It only reads: it may run beside others, and again.
+    /// The tool only reads: calls may run in parallel and may be repeated.
     Reads,
-    /// It may change something: it runs alone, in its turn, and a person may be asked first.
+    /// The tool may change something: a call runs alone, in order, and may need approval.
     Writes,
 }
 
-/// One call, for the tool that is called.
+/// One call of a tool.
 #[derive(Clone, Debug)]
 pub struct ToolInvocation<'a> {
-    /// The id of the call.
+    /// Id of the call.
     pub call_id: &'a str,
-    /// The arguments: always an object, which may be anything but what the schema says.
+    /// The arguments: always an object, which may not match the schema.
     pub input: &'a Value,
-    /// Tells when to stop.
+    /// Receives the request to stop.
     pub stop: StopReceiver,
-    /// Takes what it says while it works. If the work is cut off, this is what is left of it.
+    /// Receives output while the tool runs. If the call is aborted, this is all that is left of it.
     pub output: OutputCapture,
 }
 
-/// What a tool answers.
+/// The result of a tool call.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ToolCallResult {
-    /// How it went.
+    /// How the call ended.
     pub completion: ToolCompletion,
-    /// What it says.
+    /// Content of the result.
     pub content: ToolResultContent,
 }
 
-/// How a call went.
+/// How a call ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ToolCompletion {
-    /// Well.
+    /// It succeeded.
     Done,
-    /// Not well; the model is told why, and may try something else.
+    /// It failed; the model gets the reason and may try something else.
     Failed,
-    /// It was asked to stop, and stopped in the middle of its work.
+    /// It was asked to stop, and stopped before it was finished.
     Stopped,
 }
 
-/// What an answer says.
+/// The content of a tool result.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ToolResultContent {
     /// Text.
     Text(String),
-    /// Blocks in Anthropic's format: texts, images, documents.
+    /// Blocks in Anthropic's format: text, images, documents.
     Blocks(Vec<Value>),
 }
 
 impl ToolCallResult {
-    /// A good answer.
+    /// A successful result.
     pub fn done(text: impl Into<String>) -> ToolCallResult {
         ToolCallResult {
             completion: ToolCompletion::Done,
@@ -95,7 +95,7 @@ impl ToolCallResult {
         }
     }
 
-    /// An answer that says what went wrong.
+    /// A failed result with its reason.
     pub fn failed(text: impl Into<String>) -> ToolCallResult {
         ToolCallResult {
             completion: ToolCompletion::Failed,

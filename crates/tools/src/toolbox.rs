@@ -4,17 +4,17 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::Tool;
 
-/// Tools by name. Also knows in which order they were added.
+/// Tools by name. Keeps the order in which they were added.
 #[derive(Clone, Default)]
 pub struct Toolbox(BTreeMap<String, (usize, Arc<dyn Tool>)>);
 
-/// A name that another tool has.
+/// The name belongs to another tool.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("another tool has the name `{0}`")]
 pub struct ToolNameTaken(pub String);
 
 impl Toolbox {
-    /// No tools.
+    /// A toolbox without tools.
     pub fn new() -> Toolbox {
         Toolbox::default()
     }
@@ -22,7 +22,8 @@ impl Toolbox {
     /// Adds a tool.
     ///
     /// # Errors
-    /// If another has its name.
+    ///
+    /// If another tool has its name.
     pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), ToolNameTaken> {
         let name = tool.spec().name.to_string();
         if self.0.contains_key(&name) {
@@ -32,35 +33,35 @@ impl Toolbox {
         Ok(())
     }
 
-    /// A tool by its name.
+    /// Returns a tool by name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.0.get(name).map(|(_, tool)| tool)
     }
 
-    /// All of them, by name.
+    /// All tools, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.0.values().map(|(_, tool)| tool)
     }
 
-    /// So many of them, those that were added first; by name.
-    pub fn first(&self, most: usize) -> impl Iterator<Item = &Arc<dyn Tool>> {
-        self.0.values().filter(move |(place, _)| *place < most).map(|(_, tool)| tool)
+    /// The first `max` tools that were added, sorted by name.
+    pub fn first(&self, max: usize) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        self.0.values().filter(move |(index, _)| *index < max).map(|(_, tool)| tool)
     }
 
-    /// The others, in the order in which they were added.
-    pub fn left_out(&self, most: usize) -> impl Iterator<Item = &Arc<dyn Tool>> {
+    /// The other tools, in the order in which they were added.
+    pub fn left_out(&self, max: usize) -> impl Iterator<Item = &Arc<dyn Tool>> {
         let mut left: Vec<&(usize, Arc<dyn Tool>)> =
-            self.0.values().filter(|(place, _)| *place >= most).collect();
-        left.sort_by_key(|(place, _)| *place);
+            self.0.values().filter(|(index, _)| *index >= max).collect();
+        left.sort_by_key(|(index, _)| *index);
         left.into_iter().map(|(_, tool)| tool)
     }
 
-    /// How many there are.
+    /// Number of tools.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no tools.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -79,9 +80,9 @@ mod tests {
     use super::*;
     use crate::{ToolCallResult, ToolEffect, ToolFuture, ToolInvocation, ToolSpec};
 
-    struct Named(ToolSpec);
+    struct NamedTool(ToolSpec);
 
-    impl Tool for Named {
+    impl Tool for NamedTool {
         fn spec(&self) -> &ToolSpec {
             &self.0
         }
@@ -92,26 +93,26 @@ mod tests {
     }
 
     #[test]
-    fn what_was_added_first_is_offered_first_and_told_by_name() {
+    fn first_added_tools_are_offered_sorted_by_name() {
         let mut tools = Toolbox::new();
         for name in ["d", "b", "a", "c"] {
-            let about = ToolSpec {
+            let spec = ToolSpec {
                 name: name.into(),
                 description: "".into(),
                 schema: serde_json::Value::Null,
                 effect: ToolEffect::Reads,
                 limit: Duration::from_secs(1),
             };
-            tools.add(Arc::new(Named(about))).expect("a name of its own");
+            tools.add(Arc::new(NamedTool(spec))).expect("a name of its own");
         }
         let names = |tools: Vec<&Arc<dyn Tool>>| -> String {
             tools.into_iter().map(|tool| tool.spec().name.to_string()).collect()
         };
         let table =
             [(0, "", "dbac"), (1, "d", "bac"), (3, "abd", "c"), (4, "abcd", ""), (9, "abcd", "")];
-        for (most, first, left) in table {
-            assert_eq!(names(tools.first(most).collect()), first, "{most}");
-            assert_eq!(names(tools.left_out(most).collect()), left, "{most}");
+        for (max, first, rest) in table {
+            assert_eq!(names(tools.first(max).collect()), first, "{max}");
+            assert_eq!(names(tools.left_out(max).collect()), rest, "{max}");
         }
         assert_eq!(names(tools.iter().collect()), "abcd");
     }

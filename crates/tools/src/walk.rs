@@ -1,4 +1,4 @@
-//! A walk through folders: in order, never through a link, and no deeper than told.
+//! Walks through folders: in order, never through a link, and only to a given depth.
 
 use std::{
     io,
@@ -12,45 +12,45 @@ use crate::{
     ToolWorkspace, dir_entry_kind::DirEntryKind, ignore_rules::IgnoreRules, refusal::ToolRefusal,
 };
 
-/// Entries of one folder that are looked at.
+/// Maximum number of entries read per folder.
 pub(crate) const MAX_FOLDER_ENTRIES: usize = 100_000;
 
-/// A walk through folders. Folders come before what is in them.
+/// A walk through folders. A folder comes before its entries.
 #[derive(Debug)]
 pub(crate) struct FolderWalk {
-    /// The folders on the way to where it is.
+    /// The folders from the start to the current one.
     folders: Vec<WalkFolder>,
     depth: usize,
     filter: WalkFilter,
-    /// What was passed by.
+    /// What was skipped.
     pub(crate) skipped: SkippedEntries,
 }
 
-/// Whether what `.gitignore` files name is passed by.
+/// Whether to skip what `.gitignore` files name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum WalkFilter {
     Ignored,
     Nothing,
 }
 
-/// What was passed by.
+/// What was skipped.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct SkippedEntries {
     /// Entries that `.gitignore` files name.
     pub(crate) ignored: u64,
     /// Folders that cannot be opened.
     pub(crate) unreadable: u64,
-    /// Folders with more entries than are looked at.
+    /// Folders with more entries than the maximum.
     pub(crate) truncated: u64,
 }
 
-/// Something in a folder.
+/// An entry of a folder.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct WalkEntry {
-    /// From the root.
+    /// Path from the root.
     pub(crate) path: PathBuf,
     pub(crate) kind: DirEntryKind,
-    /// How many folders lie between it and where the walk began.
+    /// Number of folders between it and the start of the walk.
     pub(crate) depth: usize,
 }
 
@@ -63,35 +63,31 @@ struct WalkFolder {
 }
 
 impl FolderWalk {
-    /// Begins in a folder. `depth` is how many folders deep it looks: 1 for this one alone.
+    /// Starts in a folder. `depth` is the number of levels: 1 for this folder only.
     pub(crate) fn new(
         workspace: &ToolWorkspace,
         path: &Path,
         depth: usize,
-        hide: WalkFilter,
+        filter: WalkFilter,
     ) -> Result<FolderWalk, ToolRefusal> {
-        let told = |error: io::Error| ToolRefusal::of(&error, path);
+        let refuse = |error: io::Error| ToolRefusal::of(&error, path);
         let root = workspace.folder()?;
-        let dir = root.open_dir(path).map_err(told)?;
-        // Links on the way there do not count for what is ignored, nor for what is shown.
-        let path = root.canonicalize(path).map_err(told)?;
+        let dir = root.open_dir(path).map_err(refuse)?;
+        // Links on the way do not count for ignore rules or for shown paths.
+        let path = root.canonicalize(path).map_err(refuse)?;
         let path = if path == Path::new(".") { PathBuf::new() } else { path };
-        let ignored = match hide {
+        let ignored = match filter {
             WalkFilter::Ignored => IgnoreRules::for_folder(root, &path),
             WalkFilter::Nothing => IgnoreRules::default(),
         };
-        let mut walk = FolderWalk {
-            folders: Vec::new(),
-            depth,
-            filter: hide,
-            skipped: SkippedEntries::default(),
-        };
+        let mut walk =
+            FolderWalk { folders: Vec::new(), depth, filter, skipped: SkippedEntries::default() };
         let rest = walk.entries(&dir).map_err(|error| ToolRefusal::of(&error, &path))?;
         walk.folders.push(WalkFolder { dir, path, rest, ignored });
         Ok(walk)
     }
 
-    /// The next entry, with the folder it is in.
+    /// Returns the next entry with its folder.
     pub(crate) fn next(&mut self) -> Option<(WalkEntry, &Dir)> {
         let entry = loop {
             let folder = self.folders.last_mut()?;

@@ -1,5 +1,5 @@
-//! The folder that tools work in. Everything in it is opened through a handle on it, so that no
-//! name, no link and no race leads out of it.
+//! The folder that tools work in. Every file is opened through a handle on it, so no name, no link
+//! and no race leads out of it.
 
 use std::{
     io,
@@ -20,35 +20,35 @@ use crate::{
     refusal::ToolRefusal,
 };
 
-/// The folder that tools work in. A copy is the same.
+/// The folder that tools work in. Clones share state.
 #[derive(Clone, Debug)]
 pub struct ToolWorkspace(Arc<WorkspaceRoot>);
 
 #[derive(Debug)]
 struct WorkspaceRoot {
     folder: Dir,
-    /// Where it is, without links.
+    /// Path without links.
     real_path: PathBuf,
-    /// Where it is, as it was told.
+    /// Path as the caller gave it.
     given_path: PathBuf,
 }
 
-/// Why a folder cannot be worked in.
+/// Why a folder cannot be used as a workspace.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkspaceError {
-    /// It does not exist.
+    /// The folder does not exist.
     #[error("folder `{}` does not exist", .0.display())]
     Missing(PathBuf),
-    /// It is something else.
+    /// The path is not a folder.
     #[error("`{}` is not a folder", .0.display())]
     NotAFolder(PathBuf),
-    /// The system says no.
+    /// The system refuses access.
     #[error("folder `{}` cannot be opened", path.display())]
     Unavailable {
-        /// Its path.
+        /// Path of the folder.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -57,23 +57,24 @@ impl ToolWorkspace {
     /// Opens a folder.
     ///
     /// # Errors
-    /// If it is none, or cannot be opened.
+    ///
+    /// If it is not a folder or cannot be opened.
     pub fn open(root: &Path) -> Result<ToolWorkspace, WorkspaceError> {
-        let told = root.to_owned();
-        let wrong = |source: io::Error| match source.kind() {
+        let given_path = root.to_owned();
+        let to_error = |source: io::Error| match source.kind() {
             io::ErrorKind::NotFound => WorkspaceError::Missing(root.to_owned()),
             io::ErrorKind::NotADirectory => WorkspaceError::NotAFolder(root.to_owned()),
             _ => WorkspaceError::Unavailable { path: root.to_owned(), source },
         };
-        let real = root.canonicalize().map_err(wrong)?;
-        if !real.is_dir() {
-            return Err(WorkspaceError::NotAFolder(told));
+        let real_path = root.canonicalize().map_err(to_error)?;
+        if !real_path.is_dir() {
+            return Err(WorkspaceError::NotAFolder(given_path));
         }
-        let folder = Dir::open_ambient_dir(&real, ambient_authority()).map_err(wrong)?;
-        Ok(ToolWorkspace(Arc::new(WorkspaceRoot { folder, real_path: real, given_path: told })))
+        let folder = Dir::open_ambient_dir(&real_path, ambient_authority()).map_err(to_error)?;
+        Ok(ToolWorkspace(Arc::new(WorkspaceRoot { folder, real_path, given_path })))
     }
 
-    /// Where it is, without links.
+    /// Path without links.
     pub fn root(&self) -> &Path {
         &self.0.real_path
     }
@@ -83,7 +84,7 @@ impl ToolWorkspace {
         self.tools_with(limits, &CommandSettings::default())
     }
 
-    /// The same, with commands that are started so.
+    /// The same, with settings for commands.
     pub fn tools_with(&self, limits: ToolLimits, commands: &CommandSettings) -> Vec<Arc<dyn Tool>> {
         builtin::all(self, limits, commands)
     }
@@ -91,6 +92,7 @@ impl ToolWorkspace {
     /// Some of the built-in tools.
     ///
     /// # Errors
+    ///
     /// If a name is not that of a built-in tool.
     pub fn tools_named<N: AsRef<str>>(
         &self,
@@ -102,23 +104,23 @@ impl ToolWorkspace {
         names.iter().map(tool).collect()
     }
 
-    /// The handle of the folder, if the folder is still there.
+    /// The handle of the folder, if the folder still exists.
     pub(crate) fn folder(&self) -> Result<&Dir, ToolRefusal> {
-        let gone = || ToolRefusal("the folder of the workspace is gone".to_owned());
-        let metadata = self.0.folder.dir_metadata().map_err(|_| gone())?;
+        let missing = || ToolRefusal("the folder of the workspace is gone".to_owned());
+        let metadata = self.0.folder.dir_metadata().map_err(|_| missing())?;
         match has_name(&metadata) {
             true => Ok(&self.0.folder),
-            false => Err(gone()),
+            false => Err(missing()),
         }
     }
 
-    /// Where the folder is, if it is there and still the same.
+    /// The path of the folder, if it is still the same folder.
     pub(crate) fn current_root(&self) -> Result<&Path, ToolRefusal> {
         let folder = self.folder()?.dir_metadata();
-        let there = Dir::open_ambient_dir(&self.0.real_path, ambient_authority())
-            .and_then(|there| there.dir_metadata());
-        match (folder, there) {
-            (Ok(folder), Ok(there)) if is_same(&folder, &there) => Ok(&self.0.real_path),
+        let current = Dir::open_ambient_dir(&self.0.real_path, ambient_authority())
+            .and_then(|current| current.dir_metadata());
+        match (folder, current) {
+            (Ok(folder), Ok(current)) if is_same(&folder, &current) => Ok(&self.0.real_path),
             (Ok(_) | Err(_), Ok(_) | Err(_)) => {
                 let root = display_path(&self.0.real_path);
                 Err(ToolRefusal(format!("the folder of the workspace is not at `{root}` any more")))
@@ -126,30 +128,29 @@ impl ToolWorkspace {
         }
     }
 
-    /// A path that was asked for, below the root.
-    pub(crate) fn resolve_path(&self, asked: &str) -> Result<PathBuf, ToolRefusal> {
-        resolve_inside(asked, &[&self.0.given_path, &self.0.real_path])
+    /// Resolves a path of a call below the root.
+    pub(crate) fn resolve_path(&self, path: &str) -> Result<PathBuf, ToolRefusal> {
+        resolve_inside(path, &[&self.0.given_path, &self.0.real_path])
     }
 
-    /// Opens a regular file, for reading.
+    /// Opens a regular file for reading.
     pub(crate) fn open_file(&self, path: &Path) -> Result<(File, Metadata), ToolRefusal> {
         let folder = self.folder()?;
-        // Some devices do something when they are opened.
+        // Check before opening, because opening some devices has side effects.
         let metadata = folder.metadata(path).map_err(|error| ToolRefusal::of(&error, path))?;
         check_regular(&metadata, path)?;
         open_regular(folder, path)
     }
 }
 
-/// Opens a regular file, for reading. Never waits for whoever writes a FIFO, should one have
-/// taken the file's place.
+/// Opens a regular file for reading. Never blocks on a FIFO that may have replaced the file.
 pub(crate) fn open_regular(folder: &Dir, path: &Path) -> Result<(File, Metadata), ToolRefusal> {
-    let told = |error: io::Error| ToolRefusal::of(&error, path);
+    let refuse = |error: io::Error| ToolRefusal::of(&error, path);
     let mut options = OpenOptions::new();
     options.read(true);
     without_waiting(&mut options);
-    let file = folder.open_with(path, &options).map_err(told)?;
-    let metadata = file.metadata().map_err(told)?;
+    let file = folder.open_with(path, &options).map_err(refuse)?;
+    let metadata = file.metadata().map_err(refuse)?;
     check_regular(&metadata, path)?;
     Ok((file, metadata))
 }
@@ -181,7 +182,7 @@ fn without_waiting(options: &mut OpenOptions) {
 #[cfg(not(unix))]
 fn without_waiting(_: &mut OpenOptions) {}
 
-/// Whether an open folder can still be found somewhere.
+/// Whether an open folder still has a name.
 #[cfg(unix)]
 fn has_name(metadata: &Metadata) -> bool {
     use cap_std::fs::MetadataExt as _;

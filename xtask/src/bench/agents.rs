@@ -73,8 +73,8 @@ fn measure(world: &World, conversations: u32, rounds: u32, starts: u32) -> Outco
 /// The gateway as it is released.
 fn released() -> Result<PathBuf, String> {
     let here = env::current_exe().map_err(|error| error.to_string())?;
-    let built = here.parent().and_then(|debug| debug.parent()).map(|all| all.join("release"));
+    let built = here.parent().and_then(|debug| debug.parent()).map(|all| all.join("dist"));
     let built = built.ok_or("nobody knows where cargo builds")?;
-    cargo(&["build", "--release", "--package", "foxwedge"])?;
+    cargo(&["build", "--profile", "dist", "--package", "foxwedge"])?;
     Ok(built.join(format!("foxwedge{}", env::consts::EXE_SUFFIX)))
 }

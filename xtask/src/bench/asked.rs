@@ -26,7 +26,10 @@ pub(super) struct Asked {
 impl Asked {
     pub(super) fn read(words: &[&str]) -> Result<Asked, String> {
         let ["gateway", words @ ..] = words else {
-            return Err("only `bench gateway` is known; see `cargo bench` for the rest".to_owned());
+            return Err(
+                "only `bench gateway` is known; see `cargo bench -p foxwedge-testkit` for the rest"
+                    .to_owned(),
+            );
         };
         let mut asked = Asked { scenarios: Vec::new(), seconds: 1.5, rounds: 3, foxwedge: None };
         let mut words = words.iter();
@@ -80,7 +83,10 @@ mod tests {
         assert_eq!((asked.seconds, asked.rounds), (0.5, 3));
         assert!(asked.wants("tiny-16") && !asked.wants("tiny-1") && asked.wants_stage());
         let table: [(&[&str], &str); 4] = [
-            (&["runs"], "only `bench gateway` is known; see `cargo bench` for the rest"),
+            (
+                &["runs"],
+                "only `bench gateway` is known; see `cargo bench -p foxwedge-testkit` for the rest",
+            ),
             (&["gateway", "--rounds"], "`--rounds` needs a value"),
             (&["gateway", "--seconds", "-1"], "`--seconds -1` is not a number"),
             (&["gateway", "--round", "1"], "unknown option `--round`"),

@@ -15,7 +15,7 @@ use super::client::{Client, Language};
 use crate::{sdks::install, workspace};
 
 /// The folder of the scripts and of the pinned lists.
-const SCRIPTS: &str = "gateway-acceptance";
+const SCRIPTS: &str = "acceptance/gateway";
 
 /// A language whose clients are there.
 pub(super) struct Shelf {

@@ -11,7 +11,7 @@ use std::{
 use crate::{sdks::install, workspace};
 
 /// The folder of the pinned lists.
-const PINS: &str = "gateway-acceptance";
+const PINS: &str = "acceptance/gateway";
 
 /// Claude Code, the last version that is plain JavaScript; or what is missing.
 pub(crate) fn claude_code() -> Result<PathBuf, String> {

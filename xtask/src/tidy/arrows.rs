@@ -4,21 +4,33 @@ use super::{Complaint, complaint};
 use crate::workspace::File;
 
 /// The picture in ARCHITECTURE.md, as data. What tests use (`dev-dependencies`) is no arrow.
-const ARROWS: [(&str, &[&str]); 14] = [
-    ("foxwedge-core", &[]),
-    ("foxwedge-dialect", &["foxwedge-core"]),
+const ARROWS: [(&str, &[&str]); 16] = [
+    ("foxwedge-json", &[]),
+    ("foxwedge-core", &["foxwedge-json"]),
+    ("foxwedge-formats", &["foxwedge-core", "foxwedge-json"]),
+    ("foxwedge-sessions", &["foxwedge-core", "foxwedge-json", "foxwedge-formats"]),
     ("foxwedge-tokens", &["foxwedge-core"]),
     ("foxwedge-run", &["foxwedge-core"]),
     ("foxwedge-store", &["foxwedge-core", "foxwedge-run"]),
-    ("foxwedge-testkit", &["foxwedge-core", "foxwedge-dialect", "foxwedge-run", "foxwedge-store"]),
-    ("foxwedge-scripted", &["foxwedge-core", "foxwedge-dialect"]),
-    ("foxwedge-agent", &["foxwedge-core", "foxwedge-dialect"]),
+    (
+        "foxwedge-testkit",
+        &[
+            "foxwedge-core",
+            "foxwedge-formats",
+            "foxwedge-sessions",
+            "foxwedge-run",
+            "foxwedge-store",
+        ],
+    ),
+    ("foxwedge-scripted", &["foxwedge-core", "foxwedge-formats"]),
+    ("foxwedge-agent", &["foxwedge-core", "foxwedge-formats"]),
     ("foxwedge-tools", &[]),
     (
         "foxwedge-engine",
         &[
             "foxwedge-core",
-            "foxwedge-dialect",
+            "foxwedge-formats",
+            "foxwedge-sessions",
             "foxwedge-tokens",
             "foxwedge-run",
             "foxwedge-store",
@@ -31,7 +43,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
         "foxwedge-gateway",
         &[
             "foxwedge-core",
-            "foxwedge-dialect",
+            "foxwedge-formats",
             "foxwedge-run",
             "foxwedge-store",
             "foxwedge-scripted",
@@ -42,7 +54,8 @@ const ARROWS: [(&str, &[&str]); 14] = [
         "foxwedge",
         &[
             "foxwedge-core",
-            "foxwedge-dialect",
+            "foxwedge-formats",
+            "foxwedge-sessions",
             "foxwedge-tokens",
             "foxwedge-run",
             "foxwedge-store",
@@ -144,13 +157,13 @@ mod tests {
     #[test]
     fn a_wrong_arrow_and_missing_lints_are_named() {
         let text =
-            "[package]\nname = \"foxwedge-core\"\n[dependencies]\nfoxwedge-dialect = \"1\"\n";
+            "[package]\nname = \"foxwedge-core\"\n[dependencies]\nfoxwedge-formats = \"1\"\n";
         let file = File { path: "crates/core/Cargo.toml".to_owned(), text: text.to_owned() };
         let found: Vec<String> = check(&[file]).into_iter().map(|found| found.what).collect();
         assert_eq!(
             found,
             [
-                "`foxwedge-core` may not use `foxwedge-dialect`",
+                "`foxwedge-core` may not use `foxwedge-formats`",
                 "does not inherit the lints: `[lints] workspace = true`"
             ]
         );

@@ -6,9 +6,11 @@ use crate::{
     workspace::File,
 };
 
-const PURE: [&str; 5] = [
+const PURE: [&str; 7] = [
+    "crates/json/src/",
     "crates/core/src/",
-    "crates/dialect/src/",
+    "crates/formats/src/",
+    "crates/sessions/src/",
     "crates/tokens/src/",
     "crates/run/src/",
     "crates/agent/src/",

@@ -63,7 +63,7 @@ pub(super) fn all(random: u64) -> Result<Vec<Run>, String> {
 }
 
 fn logs() -> Result<Vec<PathBuf>, String> {
-    let folder = workspace::root().join("ui-acceptance").join("runs");
+    let folder = workspace::root().join("acceptance/ui").join("runs");
     let complain = |error| format!("{}: {error}", folder.display());
     let entries = fs::read_dir(&folder).map_err(complain)?;
     let paths: Result<Vec<PathBuf>, _> = entries.map(|it| it.map(|it| it.path())).collect();

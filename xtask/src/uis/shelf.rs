@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{sdks::install, workspace};
 
 /// The folder of the scripts and of the pinned list.
-const SCRIPTS: &str = "ui-acceptance";
+const SCRIPTS: &str = "acceptance/ui";
 
 /// Clients that are there.
 pub(super) struct Shelf {

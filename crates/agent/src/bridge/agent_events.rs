@@ -1,4 +1,4 @@
-//! What an agent tells.
+//! Applies agent events to the bridge.
 
 use serde_json::Value;
 
@@ -9,16 +9,16 @@ use super::{
 };
 use crate::{AgentEvent, PermissionRequest, TurnFailure};
 
-/// A fault tells so many characters of what an agent said.
+/// Maximum length of an agent's error text in a reply.
 const MAX_ERROR_CHARS: usize = 2000;
 
 impl AgentBridge {
-    pub(super) fn apply_agent_event(&mut self, heard: AgentEvent) {
-        match heard {
+    pub(super) fn apply_agent_event(&mut self, event: AgentEvent) {
+        match event {
             AgentEvent::Ready | AgentEvent::Unreadable => {}
-            AgentEvent::StreamEvent(event) => {
+            AgentEvent::StreamEvent(stream_event) => {
                 self.mark_working();
-                self.read_stream_event(event);
+                self.read_stream_event(stream_event);
             }
             AgentEvent::ToolResultWanted { ticket, call, name, arguments } => {
                 self.mark_working();
@@ -26,13 +26,11 @@ impl AgentBridge {
             }
             AgentEvent::Withdrawn { ticket } => self.withdraw_ticket(&ticket),
             AgentEvent::CallClosed { call, error } => self.close_call(call, error),
-            AgentEvent::PermissionRequested(ask) => {
+            AgentEvent::PermissionRequested(request) => {
                 self.mark_working();
-                self.add_permission_request(ask);
+                self.add_permission_request(request);
             }
-            AgentEvent::TurnEnded { failure: trouble, text, more } => {
-                self.end_turn(trouble, text, more)
-            }
+            AgentEvent::TurnEnded { failure, text, more } => self.end_turn(failure, text, more),
             AgentEvent::Idle => {
                 self.reports_idle = true;
                 if self.has_new_events {
@@ -52,12 +50,12 @@ impl AgentBridge {
         match kind {
             "message_start" => {
                 self.end_message();
-                // A message may come in several parts, if its agent does not say where it ends: it
-                // is one message, and costs what it costs once.
+                // Some agents send one message in several parts. It is still one message, and its
+                // usage counts once.
                 let id = event.get("message").and_then(|message| message.get("id")?.as_str());
-                let part = id.is_some() && self.message_id.as_deref() == id;
+                let is_same_message = id.is_some() && self.message_id.as_deref() == id;
                 self.message_id = id.map(str::to_owned);
-                if !part {
+                if !is_same_message {
                     self.close_abandoned_calls();
                     self.forward_event(event);
                 }
@@ -68,15 +66,15 @@ impl AgentBridge {
                 self.hand_out_calls();
             }
             "content_block_start" | "content_block_delta" | "content_block_stop" => {
-                let piece = self.message.get_or_insert_default().push_event(event);
-                self.apply_assembler_event(piece);
+                let assembler_event = self.message.get_or_insert_default().push_event(event);
+                self.apply_assembler_event(assembler_event);
             }
             _ => self.forward_event(event),
         }
     }
 
-    fn apply_assembler_event(&mut self, piece: AssemblerEvent) {
-        match piece {
+    fn apply_assembler_event(&mut self, assembler_event: AssemblerEvent) {
+        match assembler_event {
             AssemblerEvent::CallPart | AssemblerEvent::Dropped => {}
             AssemblerEvent::Other(event) => self.forward_event(event),
             AssemblerEvent::CallEnded { whose: ToolOwner::Client, call, text } => {
@@ -89,13 +87,13 @@ impl AgentBridge {
         }
     }
 
-    /// Passes on what is no call.
+    /// Forwards an event that is not part of a call.
     fn forward_event(&mut self, event: Value) {
         let block = event.get("content_block").and_then(|block| block.get("type"));
         self.has_text |= block.and_then(Value::as_str) == Some("text");
-        let piece =
+        let is_content =
             block.is_some() || event.get("delta").is_some_and(|it| it.get("type").is_some());
-        if piece && self.client == ClientPresence::Absent && self.buffer.is_full() {
+        if is_content && self.client == ClientPresence::Absent && self.buffer.is_full() {
             return;
         }
         let mut events = Vec::new();
@@ -103,7 +101,7 @@ impl AgentBridge {
         self.send_events(events);
     }
 
-    /// The message that is being said is over, however it ended.
+    /// Ends the current message, complete or not.
     fn end_message(&mut self) {
         self.message = None;
         self.calls.release_held_requests();
@@ -112,7 +110,7 @@ impl AgentBridge {
         self.send_events(events);
     }
 
-    /// The agent goes on, and does not wait for calls that it has no wish for.
+    /// Closes calls whose results the agent has not requested, because it has continued.
     fn close_abandoned_calls(&mut self) -> bool {
         let (late, abandoned) = self.calls.close_unrequested();
         self.note_ignored("late", late);
@@ -120,12 +118,12 @@ impl AgentBridge {
         abandoned
     }
 
-    fn request_tool_result(&mut self, wish: ToolResultRequest) {
-        let Some(wish) = self.calls.match_request(wish) else { return self.send_to_agent() };
+    fn request_tool_result(&mut self, request: ToolResultRequest) {
+        let Some(request) = self.calls.match_request(request) else { return self.send_to_agent() };
         if self.message.is_some() {
-            return self.calls.hold_request(wish);
+            return self.calls.hold_request(request);
         }
-        self.calls.add_requested_call(wish);
+        self.calls.add_requested_call(request);
         self.hand_out_calls();
     }
 
@@ -137,7 +135,9 @@ impl AgentBridge {
     }
 
     fn withdraw_ticket(&mut self, ticket: &str) {
-        if let Some(at) = self.permission_requests.iter().position(|ask| ask.ticket == ticket) {
+        if let Some(at) =
+            self.permission_requests.iter().position(|request| request.ticket == ticket)
+        {
             self.permission_requests.remove(at);
             return self.push_note(BridgeNote::PermissionClosed {
                 ticket: ticket.to_owned(),
@@ -162,20 +162,20 @@ impl AgentBridge {
         self.send_to_agent();
     }
 
-    fn add_permission_request(&mut self, ask: PermissionRequest) {
-        self.permission_requests.retain(|known| known.ticket != ask.ticket);
-        self.permission_requests.push(ask.clone());
-        self.push_note(BridgeNote::PermissionRequested(ask));
+    fn add_permission_request(&mut self, request: PermissionRequest) {
+        self.permission_requests.retain(|known| known.ticket != request.ticket);
+        self.permission_requests.push(request.clone());
+        self.push_note(BridgeNote::PermissionRequested(request));
     }
 
-    /// A turn has ended. An agent that says when it is idle may go on by itself.
-    fn end_turn(&mut self, trouble: Option<TurnFailure>, text: Option<String>, more: bool) {
+    /// Ends a turn. An agent that reports idle may continue by itself.
+    fn end_turn(&mut self, failure: Option<TurnFailure>, text: Option<String>, more: bool) {
         self.has_new_events = true;
-        if let Some(trouble) = trouble.filter(|trouble| !trouble.stopped) {
-            let status = trouble.status.filter(|status| (400..600).contains(status));
-            let message = trouble.message.chars().take(MAX_ERROR_CHARS).collect();
+        if let Some(failure) = failure.filter(|failure| !failure.stopped) {
+            let status = failure.status.filter(|status| (400..600).contains(status));
+            let message = failure.message.chars().take(MAX_ERROR_CHARS).collect();
             self.fail(status.unwrap_or(502), "agent_failed", message);
-            // What it knows now is not what the client knows.
+            // The agent's history now differs from the client's.
             return self.kill_agent();
         }
         self.end_message();
@@ -195,7 +195,7 @@ impl AgentBridge {
         self.hand_out_calls();
     }
 
-    /// The agent has nothing to do.
+    /// The agent is idle.
     fn become_idle(&mut self) {
         self.agent = BridgedAgentState::Idle;
         self.has_new_events = false;
@@ -204,8 +204,8 @@ impl AgentBridge {
         self.abandoned |= self.close_abandoned_calls();
         match (self.agent, self.client) {
             (BridgedAgentState::Idle, ClientPresence::Waiting) => self.end_reply(),
-            // The client will bring answers that nobody waits for: its history can go on, this
-            // agent cannot.
+            // The client will send results that the agent no longer waits for. Its history can
+            // continue, but this agent cannot.
             (BridgedAgentState::Idle, ClientPresence::Absent)
                 if self.abandoned && !self.calls.has_unanswered() =>
             {

@@ -1,13 +1,13 @@
-//! The message that an agent is saying: its calls are put together here, piece by piece.
+//! Assembles the tool calls of the message that an agent is streaming.
 
 use serde_json::Value;
 
 use crate::{ClientToolCall, message_merger::block_index};
 
-/// The arguments of one call, at most.
+/// Maximum size of the arguments of one call.
 const MAX_ARGUMENT_BYTES: usize = 64 << 20;
 
-/// A message that is being said.
+/// The message that is being streamed.
 #[derive(Debug, Default)]
 pub(super) struct CallAssembler {
     blocks: Vec<CallBlock>,
@@ -19,59 +19,59 @@ struct CallBlock {
     owner: ToolOwner,
     id: String,
     name: String,
-    /// What came with the beginning; pieces stand for it.
+    /// The input of the block start; deltas replace it.
     input: Option<Value>,
     pieces: String,
-    /// The agent has answered it already.
+    /// The agent already has its result.
     closed: bool,
 }
 
-/// Whose tool is called.
+/// Owner of the called tool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ToolOwner {
     Client,
     Agent,
 }
 
-/// What an event means for calls.
+/// What an event is for the calls of the message.
 #[derive(Debug)]
 pub(super) enum AssemblerEvent {
-    /// It belongs to a call.
+    /// Part of a call.
     CallPart,
-    /// It ends a call.
+    /// The end of a call.
     CallEnded { whose: ToolOwner, call: ClientToolCall, text: String },
-    /// It ends a call that the agent has answered already.
+    /// The end of a call that already has a result.
     Dropped,
-    /// It is no part of a call.
+    /// Not part of a call.
     Other(Value),
 }
 
 impl CallAssembler {
-    /// An event of a block.
+    /// Adds an event of a block.
     pub(super) fn push_event(&mut self, event: Value) -> AssemblerEvent {
         let Some(at) = block_index(&event) else { return AssemblerEvent::Other(event) };
         match event.get("type").and_then(Value::as_str).unwrap_or("") {
             "content_block_start" => self.start(at, event),
             "content_block_delta" => match self.blocks.iter_mut().find(|block| block.index == at) {
                 Some(block) => {
-                    let piece = event.get("delta").and_then(|delta| delta.get("partial_json"));
-                    let piece = piece.and_then(Value::as_str).unwrap_or("");
-                    if block.pieces.len() + piece.len() <= MAX_ARGUMENT_BYTES {
-                        block.pieces.push_str(piece);
+                    let delta_text = event.get("delta").and_then(|delta| delta.get("partial_json"));
+                    let delta_text = delta_text.and_then(Value::as_str).unwrap_or("");
+                    if block.pieces.len() + delta_text.len() <= MAX_ARGUMENT_BYTES {
+                        block.pieces.push_str(delta_text);
                     }
                     AssemblerEvent::CallPart
                 }
                 None => AssemblerEvent::Other(event),
             },
             "content_block_stop" => match self.blocks.iter().position(|block| block.index == at) {
-                Some(place) => self.blocks.remove(place).into_event(),
+                Some(position) => self.blocks.remove(position).into_event(),
                 None => AssemblerEvent::Other(event),
             },
             _ => AssemblerEvent::Other(event),
         }
     }
 
-    /// The agent has answered a call that is still being said. Whether there is such a call.
+    /// Marks a call that is still streamed as answered. Returns false if there is no such call.
     pub(super) fn close(&mut self, id: &str) -> bool {
         let block = self.blocks.iter_mut().find(|block| block.id == id);
         block.map(|block| block.closed = true).is_some()
@@ -83,7 +83,7 @@ impl CallAssembler {
             return AssemblerEvent::Other(event);
         };
         let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or("").to_owned();
-        let whose = match text("type").as_str() {
+        let owner = match text("type").as_str() {
             "tool_use" => ToolOwner::Client,
             "agent_tool_use" => ToolOwner::Agent,
             _ => return AssemblerEvent::Other(event),
@@ -91,7 +91,7 @@ impl CallAssembler {
         let (id, name) = (text("id"), text("name"));
         let input = block.get_mut("input").map(Value::take);
         let pieces = String::new();
-        self.blocks.push(CallBlock { index, owner: whose, id, name, input, pieces, closed: false });
+        self.blocks.push(CallBlock { index, owner, id, name, input, pieces, closed: false });
         AssemblerEvent::CallPart
     }
 }
@@ -110,10 +110,10 @@ impl CallBlock {
             None if pieces.trim().is_empty() => {
                 (Value::Object(serde_json::Map::new()), "{}".into())
             }
-            // What is no JSON is kept as the model wrote it.
+            // Invalid JSON is kept as the model wrote it.
             Some(_) | None => {
-                let read = serde_json::from_str(&pieces);
-                (read.unwrap_or_else(|_| Value::String(pieces.clone())), pieces)
+                let parsed = serde_json::from_str(&pieces);
+                (parsed.unwrap_or_else(|_| Value::String(pieces.clone())), pieces)
             }
         };
         AssemblerEvent::CallEnded { whose, call: ClientToolCall { id, name, arguments }, text }

@@ -1,4 +1,4 @@
-//! The calls that an agent waits for: who knows of them, who has answered, who wants to hear.
+//! The open calls of an agent: their results, and whether client and agent know of them.
 
 use std::collections::VecDeque;
 
@@ -12,125 +12,137 @@ use super::{
 };
 use crate::{AgentCommand, ClientToolCall, ClientToolResult, RequestTail};
 
-/// Ids of calls that are over are known for a while: so many of them.
+/// Number of finished call ids that are kept.
 const MAX_FINISHED: usize = 1024;
 
-/// All calls that are not over, in call order.
+/// All open calls, in call order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PendingCalls {
     list: Vec<PendingCall>,
-    /// Wishes for calls that are still to be said.
+    /// Result requests for calls that are not streamed yet.
     early_requests: Vec<ToolResultRequest>,
     finished: VecDeque<FinishedCall>,
 }
 
-/// A call that is over.
+/// A finished call.
 #[derive(Clone, Debug)]
 struct FinishedCall {
     id: String,
-    /// What a further answer is called.
+    /// Why a further result is ignored.
     repeat_reason: &'static str,
-    /// The agent is still to say that it has the answer.
+    /// The agent has not confirmed the result yet.
     unconfirmed: bool,
 }
 
-/// Whether the agent is saying a message.
+/// Whether the agent is streaming a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum MessageProgress {
     Open,
     Ended,
 }
 
-/// What became of the answers of a request.
+/// The outcome of the tool results of a request.
 pub(super) struct AcceptedAnswers {
     pub(super) check: RequestCheck,
-    /// The request says something: words, or an answer that somebody waited for.
+    /// The request has content, or a result that was expected.
     pub(super) useful: bool,
 }
 
-/// What became of an answer.
+/// The outcome of one tool result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum AnswerDisposition {
-    /// It is kept.
+    /// Accepted.
     Accepted,
-    /// The client owed it, and the agent does not want it any more.
+    /// Expected of the client, but the agent no longer needs it.
     Late,
-    /// It is of no use: `duplicate` or `late`.
+    /// Ignored: `duplicate` or `late`.
     Ignored(&'static str),
-    /// Nobody knows its call.
+    /// No call has this id.
     Unknown,
 }
 
 impl PendingCalls {
-    /// The model has said a call.
+    /// Adds a call of the model.
     pub(super) fn add_call(&mut self, call: ClientToolCall, text: String) {
-        let fits = |wish: &ToolResultRequest| wish.call.as_ref() == Some(&call.id);
-        let alike = |wish: &ToolResultRequest| wish.call.is_none() && wish.name == call.name;
-        let same = |wish: &ToolResultRequest| alike(wish) && wish.arguments == call.arguments;
-        let place =
-            |fits: &dyn Fn(&ToolResultRequest) -> bool| self.early_requests.iter().position(fits);
-        let early = place(&fits).or_else(|| place(&same)).or_else(|| place(&alike));
+        let same_id = |request: &ToolResultRequest| request.call.as_ref() == Some(&call.id);
+        let same_name =
+            |request: &ToolResultRequest| request.call.is_none() && request.name == call.name;
+        let same_arguments =
+            |request: &ToolResultRequest| same_name(request) && request.arguments == call.arguments;
+        let position = |same_id: &dyn Fn(&ToolResultRequest) -> bool| {
+            self.early_requests.iter().position(same_id)
+        };
+        let early = position(&same_id)
+            .or_else(|| position(&same_arguments))
+            .or_else(|| position(&same_name));
         let tickets = early.map(|at| self.early_requests.remove(at).ticket).into_iter().collect();
         self.list.push(PendingCall::from_model(call, text, tickets));
     }
 
-    /// The agent wants an answer. Gives the wish back if its call is not known.
-    pub(super) fn match_request(&mut self, wish: ToolResultRequest) -> Option<ToolResultRequest> {
-        let known = |held: &PendingCall| held.tickets.contains(&wish.ticket);
-        if self.list.iter().any(known)
-            || self.early_requests.iter().any(|it| it.ticket == wish.ticket)
+    /// Matches a result request with its call. Returns the request if the call is unknown.
+    pub(super) fn match_request(
+        &mut self,
+        request: ToolResultRequest,
+    ) -> Option<ToolResultRequest> {
+        let has_ticket = |pending: &PendingCall| pending.tickets.contains(&request.ticket);
+        if self.list.iter().any(has_ticket)
+            || self.early_requests.iter().any(|it| it.ticket == request.ticket)
         {
             return None;
         }
-        let free = |held: &PendingCall| held.tickets.is_empty();
-        let fits = |held: &PendingCall| Some(&held.call.id) == wish.call.as_ref();
-        let alike =
-            |held: &PendingCall| wish.call.is_none() && free(held) && held.call.name == wish.name;
-        let same = |held: &PendingCall| alike(held) && held.call.arguments == wish.arguments;
-        let place = |fits: &dyn Fn(&PendingCall) -> bool| self.list.iter().position(fits);
-        let found = place(&|held| fits(held) && free(held)).or_else(|| place(&fits));
-        let found = found.or_else(|| place(&same)).or_else(|| place(&alike));
+        let is_free = |pending: &PendingCall| pending.tickets.is_empty();
+        let same_id = |pending: &PendingCall| Some(&pending.call.id) == request.call.as_ref();
+        let same_name = |pending: &PendingCall| {
+            request.call.is_none() && is_free(pending) && pending.call.name == request.name
+        };
+        let same_arguments = |pending: &PendingCall| {
+            same_name(pending) && pending.call.arguments == request.arguments
+        };
+        let position = |same_id: &dyn Fn(&PendingCall) -> bool| self.list.iter().position(same_id);
+        let found = position(&|pending| same_id(pending) && is_free(pending))
+            .or_else(|| position(&same_id));
+        let found = found.or_else(|| position(&same_arguments)).or_else(|| position(&same_name));
         match found.and_then(|at| self.list.get_mut(at)) {
-            Some(held) => {
-                held.tickets.push(wish.ticket);
-                held.closed = false;
-                if matches!(held.stage, PendingCallStage::Unwanted) {
-                    held.stage = PendingCallStage::Known;
+            Some(pending) => {
+                pending.tickets.push(request.ticket);
+                pending.closed = false;
+                if matches!(pending.stage, PendingCallStage::Unwanted) {
+                    pending.stage = PendingCallStage::Known;
                 }
             }
-            None => return Some(wish),
+            None => return Some(request),
         }
         None
     }
 
-    /// A wish whose call is still to be said.
-    pub(super) fn hold_request(&mut self, wish: ToolResultRequest) {
-        self.early_requests.push(wish);
+    /// Holds a request whose call is not streamed yet.
+    pub(super) fn hold_request(&mut self, request: ToolResultRequest) {
+        self.early_requests.push(request);
     }
 
-    /// Nothing more is said: wishes that are left are calls of their own.
+    /// The message has ended: remaining requests become calls.
     pub(super) fn release_held_requests(&mut self) {
-        for wish in std::mem::take(&mut self.early_requests) {
-            self.add_requested_call(wish);
+        for request in std::mem::take(&mut self.early_requests) {
+            self.add_requested_call(request);
         }
     }
 
-    /// A call of which only the wish is known.
-    pub(super) fn add_requested_call(&mut self, wish: ToolResultRequest) {
-        self.list.push(PendingCall::from_request(wish));
+    /// Adds a call that is known only from its result request.
+    pub(super) fn add_requested_call(&mut self, request: ToolResultRequest) {
+        self.list.push(PendingCall::from_request(request));
     }
 
-    /// The client answers. A request that says nothing but answers to unknown calls is refused, and
-    /// changes nothing. `news`: the agent went on without the client, and an answer that comes late
-    /// is a reason to hear of it.
+    /// Takes the tool results of a request. A request that has only results for unknown calls is
+    /// rejected and changes nothing. `news`: the agent continued without the client, so a late
+    /// result is a valid reason to ask for a reply.
     pub(super) fn take_answers(&mut self, tail: &RequestTail, news: bool) -> AcceptedAnswers {
         let mut useful = !tail.user_content.is_empty();
         let (mut ignored, mut unknown, mut known) = (Vec::new(), None, false);
         for answer in &tail.answers {
             let id = &answer.call;
-            let took = self.accept_answer(answer);
-            known |= news && took != AnswerDisposition::Unknown;
-            match took {
+            let disposition = self.accept_answer(answer);
+            known |= news && disposition != AnswerDisposition::Unknown;
+            match disposition {
                 AnswerDisposition::Accepted => useful = true,
                 AnswerDisposition::Late => {
                     useful = true;
@@ -152,12 +164,13 @@ impl PendingCalls {
     }
 
     fn accept_answer(&mut self, answer: &ClientToolResult) -> AnswerDisposition {
-        let told = |held: &PendingCall| held.is_known_unanswered() && held.call.id == answer.call;
-        if let Some(at) = self.list.iter().position(told) {
+        let is_open =
+            |pending: &PendingCall| pending.is_known_unanswered() && pending.call.id == answer.call;
+        if let Some(at) = self.list.iter().position(is_open) {
             if self
                 .list
                 .get(at)
-                .is_some_and(|held| matches!(held.stage, PendingCallStage::Unwanted))
+                .is_some_and(|pending| matches!(pending.stage, PendingCallStage::Unwanted))
             {
                 let id = self.list.remove(at).call.id;
                 self.remember_finished(FinishedCall {
@@ -167,9 +180,9 @@ impl PendingCalls {
                 });
                 return AnswerDisposition::Late;
             }
-            if let Some(held) = self.list.get_mut(at) {
+            if let Some(pending) = self.list.get_mut(at) {
                 let (content, error) = (answer.content.clone(), answer.error);
-                held.stage = PendingCallStage::Answered(CallAnswer {
+                pending.stage = PendingCallStage::Answered(CallAnswer {
                     content,
                     error,
                     source: AnswerSource::Client,
@@ -177,47 +190,49 @@ impl PendingCalls {
             }
             return AnswerDisposition::Accepted;
         }
-        let mut named = self.list.iter().filter(|held| held.call.id == answer.call);
-        let given = named.find_map(PendingCall::repeat_reason);
-        let gone = || self.finished.iter().rev().find(|gone| gone.id == answer.call);
-        match given.or_else(|| gone().map(|gone| gone.repeat_reason)) {
-            Some(another) => AnswerDisposition::Ignored(another),
+        let mut named = self.list.iter().filter(|pending| pending.call.id == answer.call);
+        let pending_reason = named.find_map(PendingCall::repeat_reason);
+        let finished = || self.finished.iter().rev().find(|finished| finished.id == answer.call);
+        match pending_reason.or_else(|| finished().map(|finished| finished.repeat_reason)) {
+            Some(reason) => AnswerDisposition::Ignored(reason),
             None => AnswerDisposition::Unknown,
         }
     }
 
-    /// The client goes on without answering: nobody will. Calls of a message that is still being
-    /// said are left for its end.
+    /// The client continues without answering: all open calls get placeholders. New calls of a
+    /// message that is still streamed are left for its end.
     pub(super) fn cancel(&mut self, message: MessageProgress) {
-        let shut = self.take_matching(|held| matches!(held.stage, PendingCallStage::Unwanted));
-        self.remember_closed(shut);
-        for held in &mut self.list {
-            match (&held.stage, message) {
+        let unwanted =
+            self.take_matching(|pending| matches!(pending.stage, PendingCallStage::Unwanted));
+        self.remember_closed(unwanted);
+        for pending in &mut self.list {
+            match (&pending.stage, message) {
                 (PendingCallStage::New, MessageProgress::Open) => {}
-                _ => held.cancel(),
+                _ => pending.cancel(),
             }
         }
     }
 
-    /// The client did not answer in time: an error stands for each answer that it owes. Tells whose.
+    /// Gives every call that waits for the client an error result. Returns the ids.
     pub(super) fn time_out(&mut self) -> Vec<String> {
-        let shut = self.take_matching(|held| matches!(held.stage, PendingCallStage::Unwanted));
-        let mut calls: Vec<String> = shut.iter().map(|held| held.call.id.clone()).collect();
-        self.remember_closed(shut);
-        for held in
-            self.list.iter_mut().filter(|held| matches!(held.stage, PendingCallStage::Known))
+        let unwanted =
+            self.take_matching(|pending| matches!(pending.stage, PendingCallStage::Unwanted));
+        let mut calls: Vec<String> =
+            unwanted.iter().map(|pending| pending.call.id.clone()).collect();
+        self.remember_closed(unwanted);
+        for pending in
+            self.list.iter_mut().filter(|pending| matches!(pending.stage, PendingCallStage::Known))
         {
-            calls.push(held.call.id.clone());
-            held.close(MissingAnswer::TimedOut);
+            calls.push(pending.call.id.clone());
+            pending.close(MissingAnswer::TimedOut);
         }
         calls
     }
 
-    /// Answers that can go to the agent now, in call order: all of them, once none is missing, as
-    /// far as the agent wants them. They do not wait for calls of a message that is still being
-    /// said.
+    /// Results that can go to the agent now, in call order: once no result is missing, all that the
+    /// agent has requested. They do not wait for calls of a message that is still streamed.
     pub(super) fn deliver(&mut self, message: MessageProgress) -> Vec<AgentCommand> {
-        let missing = self.list.iter().any(|held| match (&held.stage, message) {
+        let missing = self.list.iter().any(|pending| match (&pending.stage, message) {
             (PendingCallStage::Known, _) | (PendingCallStage::New, MessageProgress::Ended) => true,
             (PendingCallStage::New, MessageProgress::Open)
             | (
@@ -228,9 +243,9 @@ impl PendingCalls {
             ) => false,
         });
         if !missing {
-            for held in &mut self.list {
-                held.stage = match std::mem::replace(&mut held.stage, PendingCallStage::New) {
-                    PendingCallStage::Answered(given) => PendingCallStage::Undelivered(given),
+            for pending in &mut self.list {
+                pending.stage = match std::mem::replace(&mut pending.stage, PendingCallStage::New) {
+                    PendingCallStage::Answered(answer) => PendingCallStage::Undelivered(answer),
                     stage @ (PendingCallStage::New
                     | PendingCallStage::Known
                     | PendingCallStage::Unwanted
@@ -238,134 +253,142 @@ impl PendingCalls {
                 };
             }
         }
-        let mut orders = Vec::new();
-        let due = |held: &PendingCall| {
-            matches!(held.stage, PendingCallStage::Undelivered(_)) && !held.tickets.is_empty()
+        let mut commands = Vec::new();
+        let is_due = |pending: &PendingCall| {
+            matches!(pending.stage, PendingCallStage::Undelivered(_)) && !pending.tickets.is_empty()
         };
-        for held in self.take_matching(due) {
-            let PendingCall { call, tickets, stage: PendingCallStage::Undelivered(given), .. } =
-                held
+        for pending in self.take_matching(is_due) {
+            let PendingCall { call, tickets, stage: PendingCallStage::Undelivered(answer), .. } =
+                pending
             else {
                 continue;
             };
-            let CallAnswer { content, error, source: by } = given;
+            let CallAnswer { content, error, source } = answer;
             for ticket in tickets {
-                orders.push(AgentCommand::ToolResult { ticket, content: content.clone(), error });
+                commands.push(AgentCommand::ToolResult { ticket, content: content.clone(), error });
             }
             self.remember_finished(FinishedCall {
                 id: call.id,
-                repeat_reason: by.repeat_reason(),
+                repeat_reason: source.repeat_reason(),
                 unconfirmed: true,
             });
         }
-        orders
+        commands
     }
 
-    /// The agent says that a call has its answer. Tells an answer of the client that is not
-    /// wanted any more.
+    /// The agent reports that a call has its result. Returns client results that are no longer
+    /// needed.
     pub(super) fn close(&mut self, id: &str) -> Vec<String> {
-        let confirmed = self.finished.iter_mut().find(|gone| gone.unconfirmed && gone.id == id);
-        if let Some(gone) = confirmed {
-            gone.unconfirmed = false;
+        let confirmed =
+            self.finished.iter_mut().find(|finished| finished.unconfirmed && finished.id == id);
+        if let Some(finished) = confirmed {
+            finished.unconfirmed = false;
             return Vec::new();
         }
-        self.early_requests.retain(|wish| wish.call.as_deref() != Some(id));
-        let named = |held: &&mut PendingCall| {
-            held.call.id == id && !matches!(held.stage, PendingCallStage::Unwanted)
+        self.early_requests.retain(|request| request.call.as_deref() != Some(id));
+        let is_named = |pending: &&mut PendingCall| {
+            pending.call.id == id && !matches!(pending.stage, PendingCallStage::Unwanted)
         };
-        match self.list.iter_mut().find(named) {
-            Some(held) => held.closed = true,
+        match self.list.iter_mut().find(is_named) {
+            Some(pending) => pending.closed = true,
             None => return Vec::new(),
         }
-        self.close_matching(|held| held.closed).0
+        self.close_matching(|pending| pending.closed).0
     }
 
-    /// The agent does not want an answer any more. A call of which nothing but the wish was known
-    /// is over then.
+    /// The agent withdraws a request. A call that is known only from that request is finished.
     pub(super) fn withdraw(&mut self, ticket: &str) -> Vec<String> {
-        self.early_requests.retain(|wish| wish.ticket != ticket);
-        for held in &mut self.list {
-            held.tickets.retain(|it| it != ticket);
+        self.early_requests.retain(|request| request.ticket != ticket);
+        for pending in &mut self.list {
+            pending.tickets.retain(|it| it != ticket);
         }
-        self.close_matching(|held| {
-            held.tickets.is_empty() && held.origin == CallOrigin::RequestOnly
+        self.close_matching(|pending| {
+            pending.tickets.is_empty() && pending.origin == CallOrigin::RequestOnly
         })
         .0
     }
 
-    /// The agent has gone on: calls that it does not wait for are over. Tells answers that came for
-    /// nothing, and whether the client still believes that one is wanted.
+    /// The agent has continued: closes calls whose results it has not requested. Returns unused
+    /// results, and whether the client still expects to answer one.
     pub(super) fn close_unrequested(&mut self) -> (Vec<String>, bool) {
-        self.close_matching(|held| held.tickets.is_empty())
+        self.close_matching(|pending| pending.tickets.is_empty())
     }
 
-    /// The agent wants no answers to these any more. The client never hears of those that it does
-    /// not know yet.
-    fn close_matching(&mut self, these: impl Fn(&PendingCall) -> bool) -> (Vec<String>, bool) {
+    /// Closes matching calls. The client never sees those that it has not received yet.
+    fn close_matching(
+        &mut self,
+        matches_call: impl Fn(&PendingCall) -> bool,
+    ) -> (Vec<String>, bool) {
         let mut abandoned = false;
-        for held in self.list.iter_mut().filter(|held| these(held)) {
-            held.tickets.clear();
-            if matches!(held.stage, PendingCallStage::Known) {
-                held.stage = PendingCallStage::Unwanted;
+        for pending in self.list.iter_mut().filter(|pending| matches_call(pending)) {
+            pending.tickets.clear();
+            if matches!(pending.stage, PendingCallStage::Known) {
+                pending.stage = PendingCallStage::Unwanted;
                 abandoned = true;
             }
         }
-        let over = self
-            .take_matching(|held| these(held) && !matches!(held.stage, PendingCallStage::Unwanted));
-        (self.remember_closed(over), abandoned)
-    }
-
-    /// Calls that the client was told of before and has not answered: it is told once more.
-    pub(super) fn unanswered_known_calls(&self, most: usize) -> Vec<(ClientToolCall, String)> {
-        let owed = self.list.iter().filter(|held| held.is_known_unanswered()).take(most);
-        owed.map(|held| (held.call.clone(), held.text.clone())).collect()
-    }
-
-    /// The calls that the client does not know yet: it is told now.
-    pub(super) fn hand_out(&mut self, most: usize) -> Vec<(ClientToolCall, String)> {
-        let new = self.list.iter_mut().filter(|held| matches!(held.stage, PendingCallStage::New));
-        let told = new.take(most).map(|held| {
-            held.stage = PendingCallStage::Known;
-            (held.call.clone(), held.text.clone())
+        let finished = self.take_matching(|pending| {
+            matches_call(pending) && !matches!(pending.stage, PendingCallStage::Unwanted)
         });
-        told.collect()
+        (self.remember_closed(finished), abandoned)
     }
 
-    /// Calls that the client knows of and has not answered.
+    /// Calls that the client has received and not answered; they are sent again.
+    pub(super) fn unanswered_known_calls(&self, limit: usize) -> Vec<(ClientToolCall, String)> {
+        let unanswered =
+            self.list.iter().filter(|pending| pending.is_known_unanswered()).take(limit);
+        unanswered.map(|pending| (pending.call.clone(), pending.text.clone())).collect()
+    }
+
+    /// Marks calls that are new for the client as sent, and returns them.
+    pub(super) fn hand_out(&mut self, limit: usize) -> Vec<(ClientToolCall, String)> {
+        let new =
+            self.list.iter_mut().filter(|pending| matches!(pending.stage, PendingCallStage::New));
+        let sent = new.take(limit).map(|pending| {
+            pending.stage = PendingCallStage::Known;
+            (pending.call.clone(), pending.text.clone())
+        });
+        sent.collect()
+    }
+
+    /// Calls that the client has received and not answered.
     pub(super) fn open(&self) -> impl Iterator<Item = &ClientToolCall> {
-        self.list.iter().filter(|held| held.is_known_unanswered()).map(|held| &held.call)
+        self.list
+            .iter()
+            .filter(|pending| pending.is_known_unanswered())
+            .map(|pending| &pending.call)
     }
 
-    /// Whether the agent waits for an answer of the client.
+    /// Whether the agent waits for a result of the client.
     pub(super) fn has_unanswered(&self) -> bool {
         self.list.iter().any(PendingCall::is_unanswered)
     }
 
-    /// Whether an answer waits for the agent's wish.
+    /// Whether a result waits until the agent requests it.
     pub(super) fn has_undelivered(&self) -> bool {
-        self.list.iter().any(|held| matches!(held.stage, PendingCallStage::Undelivered(_)))
+        self.list.iter().any(|pending| matches!(pending.stage, PendingCallStage::Undelivered(_)))
     }
 
-    /// Takes out calls that are over.
-    fn take_matching(&mut self, over: impl Fn(&PendingCall) -> bool) -> Vec<PendingCall> {
-        if !self.list.iter().any(&over) {
+    /// Removes and returns matching calls.
+    fn take_matching(&mut self, matching: impl Fn(&PendingCall) -> bool) -> Vec<PendingCall> {
+        if !self.list.iter().any(&matching) {
             return Vec::new();
         }
-        let (over, list) = std::mem::take(&mut self.list).into_iter().partition(over);
+        let (matching, list) = std::mem::take(&mut self.list).into_iter().partition(matching);
         self.list = list;
-        over
+        matching
     }
 
-    /// Remembers calls that the agent answered itself; tells answers that came for nothing.
-    fn remember_closed(&mut self, held: Vec<PendingCall>) -> Vec<String> {
+    /// Records calls that the agent closed itself. Returns unused results.
+    fn remember_closed(&mut self, pending: Vec<PendingCall>) -> Vec<String> {
         let mut late = Vec::new();
-        for held in held {
-            let id = held.call.id;
-            match held.stage {
+        for pending in pending {
+            let id = pending.call.id;
+            match pending.stage {
                 PendingCallStage::New => continue,
                 PendingCallStage::Known | PendingCallStage::Unwanted => {}
-                PendingCallStage::Answered(given) | PendingCallStage::Undelivered(given) => {
-                    late.extend((given.source == AnswerSource::Client).then(|| id.clone()));
+                PendingCallStage::Answered(answer) | PendingCallStage::Undelivered(answer) => {
+                    late.extend((answer.source == AnswerSource::Client).then(|| id.clone()));
                 }
             }
             self.remember_finished(FinishedCall { id, repeat_reason: "late", unconfirmed: false });
@@ -373,10 +396,10 @@ impl PendingCalls {
         late
     }
 
-    fn remember_finished(&mut self, gone: FinishedCall) {
+    fn remember_finished(&mut self, call: FinishedCall) {
         if self.finished.len() == MAX_FINISHED {
             self.finished.pop_front();
         }
-        self.finished.push_back(gone);
+        self.finished.push_back(call);
     }
 }

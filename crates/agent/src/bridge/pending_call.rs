@@ -1,4 +1,4 @@
-//! One call, and how far it has come.
+//! One open call and its stage.
 
 use foxwedge_core::{
     Format, MissingAnswer, PlaceholderLanguage, Profile, classify_open_call, fresh_id,
@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 
 use crate::ClientToolCall;
 
-/// A call that is not over.
+/// An open call.
 #[derive(Clone, Debug)]
 pub(super) struct PendingCall {
     pub(super) call: ClientToolCall,
     /// The arguments as the model wrote them.
     pub(super) text: String,
     pub(super) origin: CallOrigin,
-    /// The wishes for its answer. One, as a rule.
+    /// Tickets of the result requests; usually one.
     pub(super) tickets: Vec<String>,
-    /// The agent has an answer, whoever gave it.
+    /// The agent has a result, from any source.
     pub(super) closed: bool,
     pub(super) stage: PendingCallStage,
 }
@@ -25,29 +25,29 @@ pub(super) struct PendingCall {
 /// Where a call comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum CallOrigin {
-    /// The model said it.
+    /// The model made it.
     Model,
-    /// Only the wish for its answer is known.
+    /// Only the result request is known.
     RequestOnly,
 }
 
-/// How far a call has come.
+/// The stage of a call.
 #[derive(Clone, Debug)]
 pub(super) enum PendingCallStage {
-    /// The client does not know of it.
+    /// Not sent to the client yet.
     New,
-    /// The client knows of it.
+    /// Sent to the client.
     Known,
-    /// The client knows of it, and the agent does not want the answer any more. The client owes it
-    /// to its own history.
+    /// Sent to the client, but the agent no longer needs the result. The client still needs one
+    /// for its own history.
     Unwanted,
-    /// The client has answered; others are still open.
+    /// The client has answered; other calls are still open.
     Answered(CallAnswer),
-    /// The answer goes to the agent as soon as it wants it.
+    /// The result goes to the agent as soon as it requests it.
     Undelivered(CallAnswer),
 }
 
-/// An answer.
+/// The result of a call.
 #[derive(Clone, Debug)]
 pub(super) struct CallAnswer {
     pub(super) content: Vec<Value>,
@@ -55,15 +55,15 @@ pub(super) struct CallAnswer {
     pub(super) source: AnswerSource,
 }
 
-/// Who gave an answer.
+/// Source of a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum AnswerSource {
     Client,
-    /// Nobody answered, and nobody will.
+    /// A placeholder: no result will come.
     Placeholder,
 }
 
-/// An agent's wish for an answer.
+/// An agent's request for a tool result.
 #[derive(Clone, Debug)]
 pub(super) struct ToolResultRequest {
     pub(super) ticket: String,
@@ -73,7 +73,7 @@ pub(super) struct ToolResultRequest {
 }
 
 impl PendingCall {
-    /// A call that the model has said.
+    /// Creates a call that the model made.
     pub(super) fn from_model(
         call: ClientToolCall,
         text: String,
@@ -89,9 +89,9 @@ impl PendingCall {
         }
     }
 
-    /// A call of which only the wish is known. Without an id it gets one, computed from the wish.
-    pub(super) fn from_request(wish: ToolResultRequest) -> PendingCall {
-        let ToolResultRequest { ticket, call, name, arguments } = wish;
+    /// Creates a call from a result request. Without an id it gets a computed one.
+    pub(super) fn from_request(request: ToolResultRequest) -> PendingCall {
+        let ToolResultRequest { ticket, call, name, arguments } = request;
         let text = arguments.to_string();
         let id = call.filter(|id| !id.is_empty()).unwrap_or_else(|| {
             let seed = format!("{ticket} {name} {text}");
@@ -104,7 +104,7 @@ impl PendingCall {
         }
     }
 
-    /// Whether the agent waits for an answer of the client.
+    /// Whether the agent waits for a result of the client.
     pub(super) fn is_unanswered(&self) -> bool {
         match self.stage {
             PendingCallStage::New | PendingCallStage::Known => true,
@@ -114,7 +114,7 @@ impl PendingCall {
         }
     }
 
-    /// Whether the client knows of it and has not answered.
+    /// Whether the client has received it and not answered.
     pub(super) fn is_known_unanswered(&self) -> bool {
         match self.stage {
             PendingCallStage::Known | PendingCallStage::Unwanted => true,
@@ -124,7 +124,7 @@ impl PendingCall {
         }
     }
 
-    /// Nobody will answer it.
+    /// Gives the call a placeholder, because no result will come.
     pub(super) fn cancel(&mut self) {
         let missing = match self.stage {
             PendingCallStage::New => MissingAnswer::NotStarted,
@@ -136,7 +136,7 @@ impl PendingCall {
         self.close(missing);
     }
 
-    /// An error stands for its answer.
+    /// Sets an error as the result.
     pub(super) fn close(&mut self, missing: MissingAnswer) {
         let content = vec![
             json!({"type": "text", "text": placeholder_text(missing, PlaceholderLanguage::English)}),
@@ -148,11 +148,11 @@ impl PendingCall {
         });
     }
 
-    /// What another answer to it is called, if it has one.
+    /// Why a further result is ignored, if the call has one already.
     pub(super) fn repeat_reason(&self) -> Option<&'static str> {
         match &self.stage {
-            PendingCallStage::Answered(given) | PendingCallStage::Undelivered(given) => {
-                Some(given.source.repeat_reason())
+            PendingCallStage::Answered(answer) | PendingCallStage::Undelivered(answer) => {
+                Some(answer.source.repeat_reason())
             }
             PendingCallStage::New | PendingCallStage::Known | PendingCallStage::Unwanted => None,
         }
@@ -160,7 +160,7 @@ impl PendingCall {
 }
 
 impl AnswerSource {
-    /// What another answer is called.
+    /// Why a further result is ignored.
     pub(super) fn repeat_reason(self) -> &'static str {
         match self {
             AnswerSource::Client => "duplicate",

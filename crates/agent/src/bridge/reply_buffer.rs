@@ -1,12 +1,12 @@
-//! What is kept of replies: what was said while nobody listened, and the last reply, for a client
-//! that asks the same once more.
+//! Buffers of replies: output that arrived while no client was connected, and the last reply, for a
+//! client that repeats its request.
 
 use serde_json::Value;
 
-/// So much is kept, about, in bytes.
+/// Approximate limit in bytes.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Events, up to a limit.
+/// Events up to a size limit.
 #[derive(Debug, Default)]
 pub(super) struct EventBuffer {
     events: Vec<Value>,
@@ -19,7 +19,7 @@ impl EventBuffer {
         self.events.push(event);
     }
 
-    /// Whether nothing more should be said.
+    /// Whether no more content should be added.
     pub(super) fn is_full(&self) -> bool {
         self.bytes > MAX_BYTES
     }
@@ -29,17 +29,17 @@ impl EventBuffer {
     }
 }
 
-/// The last reply, if it answered nothing but answers.
+/// The last reply, if its request had only tool results.
 #[derive(Debug, Default)]
 pub(super) struct LastReply {
-    /// The calls that the request answered, in its order; none if the reply is not kept.
+    /// The calls that the request answered, in order; empty if the reply is not kept.
     calls: Vec<String>,
     reply: EventBuffer,
     complete: bool,
 }
 
 impl LastReply {
-    /// A reply to these answers begins.
+    /// Starts a reply to results of these calls.
     pub(super) fn start(calls: Vec<String>) -> LastReply {
         LastReply { calls, ..LastReply::default() }
     }
@@ -58,14 +58,14 @@ impl LastReply {
         self.complete = true;
     }
 
-    /// The reply, if the same answers come once more.
+    /// The reply, if the same results are sent again.
     pub(super) fn matching_reply(&self, calls: &[String]) -> Option<&[Value]> {
         let same = self.complete && !calls.is_empty() && self.calls == calls;
         same.then_some(&self.reply.events)
     }
 }
 
-/// About how many bytes an event needs.
+/// Approximate size of an event in memory.
 fn estimated_bytes(value: &Value) -> usize {
     const NODE: usize = 32;
     NODE + match value {

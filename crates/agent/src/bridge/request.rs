@@ -1,4 +1,4 @@
-//! What a request brings.
+//! Applies client requests to the bridge.
 
 use super::{
     AgentBridge, BridgeError, BridgeNote, BridgeOutput, BridgedAgentState, ClientPresence,
@@ -10,7 +10,7 @@ use crate::{AgentCommand, ClientToolCall, RequestTail};
 impl AgentBridge {
     pub(super) fn take_request(&mut self, tail: RequestTail) {
         match self.check_available() {
-            Err(fault) => self.out.push(BridgeOutput::Fail(fault)),
+            Err(error) => self.out.push(BridgeOutput::Fail(error)),
             Ok(()) if self.resumed => {
                 self.resumed = false;
                 self.merger.set_seed(tail.seed);
@@ -20,7 +20,7 @@ impl AgentBridge {
         }
     }
 
-    /// Whether somebody can ask at all.
+    /// Whether the bridge can accept a request.
     pub(super) fn check_available(&self) -> Result<(), BridgeError> {
         let (status, code, message) = match (self.agent, self.client) {
             (BridgedAgentState::Gone, _) => (502, "agent_died", "the agent is gone"),
@@ -34,10 +34,10 @@ impl AgentBridge {
         Err(BridgeError { status, code, message: message.to_owned() })
     }
 
-    /// What would become of a request.
+    /// Predicts the outcome of a request.
     pub(super) fn predict_request(&self, tail: &RequestTail) -> RequestCheck {
-        if let Err(fault) = self.check_available() {
-            return RequestCheck { fault: Some(fault), ignored: Vec::new() };
+        if let Err(error) = self.check_available() {
+            return RequestCheck { fault: Some(error), ignored: Vec::new() };
         }
         if self.resumed {
             return RequestCheck::default();
@@ -51,12 +51,15 @@ impl AgentBridge {
         check
     }
 
-    /// Whether there is a reply for somebody who brings nothing new.
+    /// Whether there is a reply for a request without new content.
     fn check_news(&self) -> Result<(), BridgeError> {
-        let silent = self.message.is_none() && self.merger.is_empty() && !self.has_unseen_timeout;
-        let owes = self.calls.has_unanswered() || self.calls.open().next().is_some();
+        let has_no_output =
+            self.message.is_none() && self.merger.is_empty() && !self.has_unseen_timeout;
+        let has_open_calls = self.calls.has_unanswered() || self.calls.open().next().is_some();
         match self.agent {
-            BridgedAgentState::Idle if silent && !owes && !self.calls.has_undelivered() => {
+            BridgedAgentState::Idle
+                if has_no_output && !has_open_calls && !self.calls.has_undelivered() =>
+            {
                 Err(BridgeError {
                     status: 400,
                     code: "nothing_new",
@@ -73,52 +76,52 @@ impl AgentBridge {
         let calls: Vec<String> = tail.answers.iter().map(|answer| answer.call.clone()).collect();
         let AcceptedAnswers { check, useful } =
             self.calls.take_answers(&tail, self.has_unseen_timeout);
-        for (why, id) in check.ignored {
-            self.push_note(BridgeNote::Ignored(why, id));
+        for (reason, id) in check.ignored {
+            self.push_note(BridgeNote::Ignored(reason, id));
         }
-        if let Some(fault) = check.fault {
-            // Nothing was taken: nothing else changes.
-            return self.out.push(BridgeOutput::Fail(fault));
+        if let Some(error) = check.fault {
+            // No result was accepted, so nothing else changes.
+            return self.out.push(BridgeOutput::Fail(error));
         }
-        let RequestTail { answers: _, user_content: words, foreign: _, one_at_a_time, seed } = tail;
+        let RequestTail { answers: _, user_content, foreign: _, one_at_a_time, seed } = tail;
         self.merger.set_seed(seed);
-        // The same answers once more, and nothing else: so is the reply.
+        // The same results again and nothing else: repeat the reply.
         if let (Some(reply), false) = (self.last_reply.matching_reply(&calls), useful) {
             self.out.extend(reply.iter().cloned().map(BridgeOutput::StreamEvent));
             self.out.push(BridgeOutput::End);
             return;
         }
-        if let (Err(fault), false) = (self.check_news(), useful) {
-            return self.out.push(BridgeOutput::Fail(fault));
+        if let (Err(error), false) = (self.check_news(), useful) {
+            return self.out.push(BridgeOutput::Fail(error));
         }
-        if words.is_empty() {
+        if user_content.is_empty() {
             return self.start_reply(one_at_a_time, calls);
         }
         self.calls.cancel(self.message_progress());
-        self.prompt.extend(words);
+        self.prompt.extend(user_content);
         self.start_reply(one_at_a_time, Vec::new());
     }
 
-    /// From now on there is somebody to reply to.
+    /// Starts a reply to the client.
     fn start_reply(&mut self, one_at_a_time: bool, answered: Vec<String>) {
         self.client = ClientPresence::Waiting;
         self.call_limit = if one_at_a_time { 1 } else { usize::MAX };
         self.abandoned = false;
         self.last_reply = LastReply::start(answered);
         self.send_to_agent();
-        let owed = self.calls.unanswered_known_calls(self.call_limit);
-        if !owed.is_empty() {
-            return self.repeat_calls(&owed);
+        let unanswered = self.calls.unanswered_known_calls(self.call_limit);
+        if !unanswered.is_empty() {
+            return self.repeat_calls(&unanswered);
         }
-        let kept = self.buffer.take();
-        self.send_events(kept);
+        let buffered = self.buffer.take();
+        self.send_events(buffered);
         if self.message.is_some() {
             return;
         }
         if self.calls.has_unanswered() {
             self.end_reply();
         } else if self.agent == BridgedAgentState::Idle {
-            // Nothing is to come.
+            // No more output will come.
             if self.merger.is_empty() && !self.has_unseen_timeout {
                 self.fail(400, "nothing_new", "the request says nothing new".to_owned());
             } else {
@@ -127,15 +130,15 @@ impl AgentBridge {
         }
     }
 
-    /// A reply with nothing in it but calls that the client knows of: whatever else there is waits
-    /// until they have answers, so that the client's history stays in order.
+    /// Sends a reply that has only calls the client already knows. Everything else waits for their
+    /// results, so that the client's history stays in order.
     fn repeat_calls(&mut self, calls: &[(ClientToolCall, String)]) {
         let mut events = Vec::new();
-        let mut speech = self.merger.new_sibling();
+        let mut merger = self.merger.new_sibling();
         for (call, text) in calls {
-            speech.push_call(call, text, &mut events);
+            merger.push_call(call, text, &mut events);
         }
-        speech.finish(true, &mut events);
+        merger.finish(true, &mut events);
         self.finish_reply(events);
     }
 
@@ -146,15 +149,15 @@ impl AgentBridge {
         }
     }
 
-    /// Tells the agent what it can be told: answers in call order, then words.
+    /// Sends what the agent can take: tool results in call order, then user content.
     pub(super) fn send_to_agent(&mut self) {
-        for order in self.calls.deliver(self.message_progress()) {
-            self.push_command(order);
+        for command in self.calls.deliver(self.message_progress()) {
+            self.push_command(command);
             self.agent = BridgedAgentState::Working;
         }
         if !self.prompt.is_empty() && !self.calls.has_undelivered() {
-            let words = std::mem::take(&mut self.prompt);
-            self.push_command(AgentCommand::Prompt(words));
+            let prompt = std::mem::take(&mut self.prompt);
+            self.push_command(AgentCommand::Prompt(prompt));
             self.agent = BridgedAgentState::Working;
             self.has_new_events = false;
         }

@@ -1,4 +1,4 @@
-//! Requests of the agent: to the tool server it believes to have, and to people.
+//! Control requests of the agent: to its in-process MCP server, and to people.
 
 use serde_json::{Value, json};
 
@@ -7,11 +7,11 @@ use super::pipe::{ClaudeCodePipe, response_line};
 use super::{PREFIX, QUESTIONS, SERVER};
 use crate::{AgentEvent, PermissionKind, PermissionRequest};
 
-/// Said when the agent does not name a version of the tool servers' language.
+/// MCP version to use if the agent does not name one.
 const VERSION: &str = "2025-06-18";
 
 impl ClaudeCodePipe {
-    /// A control request.
+    /// Reads a control request.
     pub(super) fn read_control_request(&mut self, line: &Value) -> (Vec<AgentEvent>, Vec<String>) {
         let (Some(id), Some(request)) = (text(line, "request_id"), line.get("request")) else {
             return (vec![AgentEvent::Unreadable], Vec::new());
@@ -30,19 +30,19 @@ impl ClaudeCodePipe {
         }
     }
 
-    /// A request that the agent takes back.
+    /// Reads the cancellation of a request.
     pub(super) fn read_cancel_request(&mut self, line: &Value) -> Vec<AgentEvent> {
         let Some(ticket) = text(line, "request_id") else { return vec![AgentEvent::Unreadable] };
-        let wish = self.tool_requests.remove(ticket).is_some();
-        let question = self.questions.remove(ticket);
-        if wish || question {
+        let had_tool_request = self.tool_requests.remove(ticket).is_some();
+        let had_question = self.questions.remove(ticket);
+        if had_tool_request || had_question {
             vec![AgentEvent::Withdrawn { ticket: ticket.to_owned() }]
         } else {
             Vec::new()
         }
     }
 
-    /// A message to the tool server.
+    /// Handles a message to the MCP server.
     fn serve_tool_message(
         &mut self,
         ticket: &str,
@@ -53,56 +53,56 @@ impl ClaudeCodePipe {
         };
         let id = message.get("id").cloned().unwrap_or(Value::Null);
         let parameters = message.get("params").unwrap_or(&Value::Null);
-        let answer = |answer| (Vec::new(), vec![rpc_line(ticket, &id, answer)]);
+        let respond = |respond| (Vec::new(), vec![rpc_line(ticket, &id, respond)]);
         if text(request, "server_name").is_some_and(|server| server != SERVER) {
-            return answer(Err((-32601, "there is no such server")));
+            return respond(Err((-32601, "there is no such server")));
         }
         match text(message, "method") {
             Some("initialize") => {
                 let version = text(parameters, "protocolVersion").unwrap_or(VERSION);
-                answer(Ok(json!({
+                respond(Ok(json!({
                     "protocolVersion": version,
                     "capabilities": {"tools": {}},
                     "serverInfo": {"name": SERVER, "version": env!("CARGO_PKG_VERSION")},
                 })))
             }
-            Some("tools/list") => answer(Ok(json!({"tools": self.tools}))),
+            Some("tools/list") => respond(Ok(json!({"tools": self.tools}))),
             Some("tools/call") => self.read_tool_call(ticket, id, parameters),
-            Some("ping") => answer(Ok(json!({}))),
+            Some("ping") => respond(Ok(json!({}))),
             Some("notifications/cancelled") => {
                 let cancelled = parameters.get("requestId").unwrap_or(&Value::Null);
-                let found = self.tool_requests.iter().find(|(_, wish)| *wish == cancelled);
+                let found = self.tool_requests.iter().find(|(_, rpc_id)| *rpc_id == cancelled);
                 let found = found.map(|(ticket, _)| ticket.clone());
-                let heard = found.into_iter().map(|ticket| {
+                let events = found.into_iter().map(|ticket| {
                     self.tool_requests.remove(&ticket);
                     AgentEvent::Withdrawn { ticket }
                 });
-                (heard.collect(), vec![rpc_line(ticket, &json!(0), Ok(json!({})))])
+                (events.collect(), vec![rpc_line(ticket, &json!(0), Ok(json!({})))])
             }
-            // Nobody waits for the answer to a notification, but somebody waits for that to the
-            // request that carries it.
+            // A notification needs no response, but the control request that carries it does.
             Some(method) if method.starts_with("notifications/") => {
                 (Vec::new(), vec![rpc_line(ticket, &json!(0), Ok(json!({})))])
             }
-            Some(_) => answer(Err((-32601, "there is no such method"))),
-            None => answer(Err((-32600, "there is no method"))),
+            Some(_) => respond(Err((-32601, "there is no such method"))),
+            None => respond(Err((-32600, "there is no method"))),
         }
     }
 
-    /// A call of a client's tool.
+    /// Reads a call of a client tool.
     fn read_tool_call(
         &mut self,
         ticket: &str,
         id: Value,
         parameters: &Value,
     ) -> (Vec<AgentEvent>, Vec<String>) {
-        let name = text(parameters, "name").and_then(|inner| self.names.client_name(inner));
+        let name =
+            text(parameters, "name").and_then(|agent_name| self.names.client_name(agent_name));
         let Some(name) = name.map(str::to_owned) else {
             let refusal = Err((-32602, "there is no such tool"));
             return (Vec::new(), vec![rpc_line(ticket, &id, refusal)]);
         };
         if self.tool_requests.contains_key(ticket) {
-            // The same request once more: it is answered once.
+            // A repeated request gets only one response.
             return (vec![AgentEvent::Unreadable], Vec::new());
         }
         if !self.has_room(ticket) {
@@ -110,18 +110,18 @@ impl ClaudeCodePipe {
             return (Vec::new(), vec![rpc_line(ticket, &id, refusal)]);
         }
         let call = parameters.get("_meta").and_then(|meta| text(meta, "claudecode/toolUseId"));
-        let mut heard = self.reader.mark_called(call);
+        let mut events = self.reader.mark_called(call);
         self.tool_requests.insert(ticket.to_owned(), id);
-        heard.push(AgentEvent::ToolResultWanted {
+        events.push(AgentEvent::ToolResultWanted {
             ticket: ticket.to_owned(),
             call: call.map(str::to_owned),
             name,
             arguments: parameters.get("arguments").cloned().unwrap_or_else(|| json!({})),
         });
-        (heard, Vec::new())
+        (events, Vec::new())
     }
 
-    /// A question to a person. The client's tools run at the client's: nobody here is asked.
+    /// Reads a permission request. Client tools run at the client and are always allowed here.
     fn read_permission_request(
         &mut self,
         ticket: &str,
@@ -129,7 +129,10 @@ impl ClaudeCodePipe {
     ) -> (Vec<AgentEvent>, Vec<String>) {
         let tool = text(request, "tool_name").unwrap_or_default();
         let input = request.get("input").cloned().unwrap_or_else(|| json!({}));
-        if tool.strip_prefix(PREFIX).is_some_and(|inner| self.names.client_name(inner).is_some()) {
+        if tool
+            .strip_prefix(PREFIX)
+            .is_some_and(|agent_name| self.names.client_name(agent_name).is_some())
+        {
             let allow = json!({"behavior": "allow", "updatedInput": input});
             return (Vec::new(), vec![response_line(ticket, &allow)]);
         }
@@ -143,18 +146,18 @@ impl ClaudeCodePipe {
         self.questions.insert(ticket.to_owned());
         let kind =
             if tool == QUESTIONS { PermissionKind::Questions } else { PermissionKind::Permission };
-        let ask = PermissionRequest {
+        let permission_request = PermissionRequest {
             ticket: ticket.to_owned(),
             call: text(request, "tool_use_id").map(str::to_owned),
             tool: tool.to_owned(),
             input,
             kind,
         };
-        (vec![AgentEvent::PermissionRequested(ask)], Vec::new())
+        (vec![AgentEvent::PermissionRequested(permission_request)], Vec::new())
     }
 }
 
-/// The line that carries an answer of the tool server.
+/// The line with a response of the MCP server.
 pub(super) fn rpc_line(ticket: &str, id: &Value, answer: Result<Value, (i32, &str)>) -> String {
     let answer = match answer {
         Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),

@@ -1,4 +1,4 @@
-//! The pipe: one JSON object a line, both ways.
+//! The `stream-json` pipe: one JSON object per line, in both directions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,30 +12,30 @@ use crate::{
     TurnFailure,
 };
 
-/// Wishes and questions that may be open at the same time; more are refused.
+/// Maximum number of open tool requests and questions; more are rejected.
 const MAX_OPEN: usize = 10_000;
 
-/// How Claude Code is spoken to.
+/// The protocol of Claude Code.
 ///
-/// A ticket is the id of the agent's control request. An answer to a ticket that is not open says
-/// nothing, so nothing is answered twice.
+/// A ticket is the id of the agent's control request. A response to a ticket that is not open is
+/// dropped, so no request gets two responses.
 #[derive(Debug)]
 pub struct ClaudeCodePipe {
     pub(super) names: ToolNameTable,
     pub(super) tools: Vec<Value>,
     pub(super) may_ask: bool,
-    /// Wishes that are open, with the id that the tool server was given.
+    /// Open tool requests, with their JSON-RPC ids.
     pub(super) tool_requests: BTreeMap<String, Value>,
-    /// Questions that are open.
+    /// Open questions.
     pub(super) questions: BTreeSet<String>,
     pub(super) reader: StreamJsonReader,
-    /// Its instructions; `None` leaves it its own.
+    /// System prompt; `None` keeps the agent's own.
     system: Option<String>,
-    /// Requests that we have made.
+    /// Number of control requests that we sent.
     requests: u64,
-    /// What went wrong with the provider in this turn, if something did.
+    /// Error status of the provider in this turn, if any.
     status: Option<u16>,
-    /// Whether it tells its state: then a result is not the end, but only `idle` is.
+    /// Whether the agent reports its state. If so, only `idle` is the end, not a result line.
     reports_state: bool,
 }
 
@@ -43,20 +43,20 @@ pub struct ClaudeCodePipe {
 const INITIALIZE_ID: &str = "foxwedge-0";
 
 impl ClaudeCodePipe {
-    /// For the instructions and the tools of a request in Anthropic's format.
-    pub fn new(kind: &ClaudeCode, body: &Value) -> ClaudeCodePipe {
+    /// Creates the protocol for a request in Anthropic's format.
+    pub fn new(config: &ClaudeCode, body: &Value) -> ClaudeCodePipe {
         let tools = tools::read_tools(body);
         let mut system = instructions(body);
         if !tools.overflow.is_empty() {
             system.get_or_insert_default().push_str(&tools.overflow);
         }
-        if kind.bare {
+        if config.bare {
             system.get_or_insert_default();
         }
         ClaudeCodePipe {
             names: tools.names,
             tools: tools.list,
-            may_ask: kind.may_ask,
+            may_ask: config.may_ask,
             tool_requests: BTreeMap::new(),
             questions: BTreeSet::new(),
             reader: StreamJsonReader::default(),
@@ -72,10 +72,10 @@ impl ClaudeCodePipe {
         &self.names
     }
 
-    /// Whether there is room for one more wish or question with this ticket.
+    /// Whether one more request with this ticket is allowed.
     pub(super) fn has_room(&self, ticket: &str) -> bool {
-        let known = self.tool_requests.contains_key(ticket) || self.questions.contains(ticket);
-        !known && self.tool_requests.len() + self.questions.len() < MAX_OPEN
+        let is_open = self.tool_requests.contains_key(ticket) || self.questions.contains(ticket);
+        !is_open && self.tool_requests.len() + self.questions.len() < MAX_OPEN
     }
 
     fn request(&mut self, request: &Value) -> String {
@@ -89,9 +89,9 @@ impl ClaudeCodePipe {
             (Some(INITIALIZE_ID), Some("success")) => vec![AgentEvent::Ready],
             (Some(INITIALIZE_ID), _) => {
                 let message = text(response, "error").unwrap_or("it cannot be initialized");
-                let trouble =
+                let failure =
                     TurnFailure { status: None, message: message.to_owned(), stopped: false };
-                vec![AgentEvent::TurnEnded { failure: Some(trouble), text: None, more: false }]
+                vec![AgentEvent::TurnEnded { failure: Some(failure), text: None, more: false }]
             }
             _ => Vec::new(),
         }
@@ -110,29 +110,30 @@ impl ClaudeCodePipe {
     }
 
     fn read_result_line(&mut self, line: &Value) -> Vec<AgentEvent> {
-        let (told, mut heard) = self.reader.end_turn(text(line, "stop_reason"));
+        let (had_output, mut events) = self.reader.end_turn(text(line, "stop_reason"));
         let failed = match line.get("is_error").and_then(Value::as_bool) {
             Some(failed) => failed,
             None => text(line, "subtype").is_some_and(|subtype| subtype.starts_with("error")),
         };
         let status = read_status(line).or(self.status.take());
         self.status = None;
-        let said = text(line, "result").filter(|said| !said.is_empty());
+        let result_text = text(line, "result").filter(|result_text| !result_text.is_empty());
         let stopped =
             text(line, "terminal_reason").is_some_and(|reason| reason.starts_with("aborted"));
-        let trouble = (failed || stopped).then(|| {
-            let message = match (stopped, said) {
+        let failure = (failed || stopped).then(|| {
+            let message = match (stopped, result_text) {
                 (true, _) => "it was stopped".to_owned(),
-                (false, Some(said)) => said.to_owned(),
+                (false, Some(result_text)) => result_text.to_owned(),
                 (false, None) => error_text(line),
             };
             TurnFailure { status, message, stopped }
         });
-        let said = said.filter(|_| !told && trouble.is_none()).map(str::to_owned);
+        let result_text =
+            result_text.filter(|_| !had_output && failure.is_none()).map(str::to_owned);
         let queued = line.get("queued_turn_count").and_then(Value::as_u64);
         let more = self.reports_state || queued.is_some_and(|turns| turns > 0);
-        heard.push(AgentEvent::TurnEnded { failure: trouble, text: said, more });
-        heard
+        events.push(AgentEvent::TurnEnded { failure, text: result_text, more });
+        events
     }
 
     fn read_system_line(&mut self, line: &Value) -> Vec<AgentEvent> {
@@ -143,21 +144,21 @@ impl ClaudeCodePipe {
         if text(line, "state") != Some("idle") {
             return Vec::new();
         }
-        let mut heard = self.reader.end_message(None);
-        heard.push(AgentEvent::Idle);
-        heard
+        let mut events = self.reader.end_message(None);
+        events.push(AgentEvent::Idle);
+        events
     }
 
-    fn decide(&mut self, ask: PermissionRequest, decision: PermissionDecision) -> Vec<String> {
-        if !self.questions.remove(&ask.ticket) {
+    fn decide(&mut self, request: PermissionRequest, decision: PermissionDecision) -> Vec<String> {
+        if !self.questions.remove(&request.ticket) {
             return Vec::new();
         }
         let response = match decision {
             PermissionDecision::Allow { input } => {
-                json!({"behavior": "allow", "updatedInput": input.unwrap_or(ask.input)})
+                json!({"behavior": "allow", "updatedInput": input.unwrap_or(request.input)})
             }
             PermissionDecision::Answers(answers) => {
-                let mut input = match ask.input {
+                let mut input = match request.input {
                     Value::Object(input) => input,
                     _ => serde_json::Map::new(),
                 };
@@ -166,17 +167,17 @@ impl ClaudeCodePipe {
             }
             PermissionDecision::Deny { message } => json!({"behavior": "deny", "message": message}),
         };
-        vec![response_line(&ask.ticket, &response)]
+        vec![response_line(&request.ticket, &response)]
     }
 }
 
 impl AgentProtocol for ClaudeCodePipe {
     fn begin(&mut self) -> Vec<String> {
-        let mut hello = json!({"subtype": "initialize", "sdkMcpServers": [SERVER]});
-        if let (Some(system), Some(hello)) = (&self.system, hello.as_object_mut()) {
-            hello.insert("systemPrompt".to_owned(), json!([system]));
+        let mut initialize = json!({"subtype": "initialize", "sdkMcpServers": [SERVER]});
+        if let (Some(system), Some(initialize)) = (&self.system, initialize.as_object_mut()) {
+            initialize.insert("systemPrompt".to_owned(), json!([system]));
         }
-        vec![self.request(&hello)]
+        vec![self.request(&initialize)]
     }
 
     fn read_line(&mut self, line: &[u8]) -> (Vec<AgentEvent>, Vec<String>) {
@@ -187,8 +188,8 @@ impl AgentProtocol for ClaudeCodePipe {
         let Ok(mut line) = serde_json::from_slice::<Value>(line) else {
             return (vec![AgentEvent::Unreadable], Vec::new());
         };
-        let main = line.get("parent_tool_use_id").is_none_or(Value::is_null);
-        let heard = match (text(&line, "type"), main) {
+        let is_main = line.get("parent_tool_use_id").is_none_or(Value::is_null);
+        let events = match (text(&line, "type"), is_main) {
             (Some("control_request"), _) => return self.read_control_request(&line),
             (Some("control_cancel_request"), _) => self.read_cancel_request(&line),
             (Some("control_response"), _) => match line.get("response") {
@@ -203,21 +204,21 @@ impl AgentProtocol for ClaudeCodePipe {
             (Some("user"), true) => read_tool_results(&line),
             (Some("result"), _) => self.read_result_line(&line),
             (Some("system"), _) => self.read_system_line(&line),
-            // Other conversations of the agent, and what newer versions tell.
+            // Sub-agent conversations, and lines of newer versions.
             (Some(_), _) => Vec::new(),
             (None, _) => vec![AgentEvent::Unreadable],
         };
-        (heard, Vec::new())
+        (events, Vec::new())
     }
 
-    /// Some versions say nothing when their provider breaks off behind a whole call: the open
-    /// message is ended in good form.
+    /// Some versions print nothing when their provider breaks off after a complete call. This ends
+    /// the open message properly.
     fn on_silence(&mut self) -> Vec<AgentEvent> {
         if self.tool_requests.is_empty() { Vec::new() } else { self.reader.end_message(None) }
     }
 
-    fn encode_command(&mut self, order: AgentCommand) -> Vec<String> {
-        match order {
+    fn encode_command(&mut self, command: AgentCommand) -> Vec<String> {
+        match command {
             AgentCommand::Prompt(blocks) => {
                 let content = prompt_blocks(blocks);
                 if content.is_empty() {
@@ -240,13 +241,13 @@ impl AgentProtocol for ClaudeCodePipe {
                     None => Vec::new(),
                 }
             }
-            AgentCommand::Decide { request: ask, decision } => self.decide(ask, decision),
+            AgentCommand::Decide { request, decision } => self.decide(request, decision),
             AgentCommand::Interrupt => vec![self.request(&json!({"subtype": "interrupt"}))],
         }
     }
 }
 
-/// The line that answers a control request of the agent.
+/// The line with a response to a control request of the agent.
 pub(super) fn response_line(id: &str, response: &Value) -> String {
     json!({
         "type": "control_response",
@@ -255,15 +256,17 @@ pub(super) fn response_line(id: &str, response: &Value) -> String {
     .to_string()
 }
 
-/// The instructions of a request: its own, and those among its messages.
+/// The instructions of a request: `system`, and system messages in the list.
 fn instructions(body: &Value) -> Option<String> {
     let messages = body.get("messages").and_then(Value::as_array);
-    let within = messages.into_iter().flatten().filter(|one| text(one, "role") == Some("system"));
-    let all = body.get("system").into_iter().chain(within.filter_map(|one| one.get("content")));
+    let system_messages =
+        messages.into_iter().flatten().filter(|one| text(one, "role") == Some("system"));
+    let all =
+        body.get("system").into_iter().chain(system_messages.filter_map(|one| one.get("content")));
     let mut texts: Vec<&str> = Vec::new();
     for one in all {
         match one {
-            Value::String(said) => texts.push(said),
+            Value::String(text) => texts.push(text),
             Value::Array(blocks) => texts.extend(blocks.iter().filter_map(|b| text(b, "text"))),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
         }
@@ -272,7 +275,7 @@ fn instructions(body: &Value) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n\n"))
 }
 
-/// The answers that a line of the agent's history holds.
+/// The tool results in a line of the agent's history.
 fn read_tool_results(line: &Value) -> Vec<AgentEvent> {
     let blocks = line.get("message").and_then(|message| message.get("content"));
     let blocks = blocks.and_then(Value::as_array).into_iter().flatten();
@@ -285,13 +288,13 @@ fn read_tool_results(line: &Value) -> Vec<AgentEvent> {
         .collect()
 }
 
-/// The status that the agent's provider answered with.
+/// The error status of the agent's provider.
 fn read_status(line: &Value) -> Option<u16> {
     let status = line.get("api_error_status")?.as_u64()?;
     u16::try_from(status).ok().filter(|status| (400..600).contains(status))
 }
 
-/// What a result says about its errors.
+/// The error text of a result line.
 fn error_text(line: &Value) -> String {
     let errors = line.get("errors").and_then(Value::as_array).into_iter().flatten();
     let errors: Vec<&str> = errors.filter_map(Value::as_str).collect();

@@ -1,10 +1,11 @@
-//! A session file out of a client's history: the agent goes on as if it had been there.
+//! Writes a session file from a client's history, so that the agent continues from there.
 //!
-//! Neither the file nor the switch that makes the agent go on is a promised interface. Everything
-//! that is known about them is in this file.
+//! Neither the file format nor the switch that makes the agent continue is a stable interface. All
+//! knowledge about them is in this file.
 
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -12,7 +13,7 @@ use super::PREFIX;
 use super::content::{prompt_blocks, remove_cache_mark, text};
 use crate::{LaunchSpec, ToolNameTable};
 
-/// The version of the agent whose files these are.
+/// The version of the agent that writes this file format.
 const VERSION: &str = "2.1.112";
 
 /// A message of the session file.
@@ -28,12 +29,12 @@ enum SessionFileRole {
     Assistant,
 }
 
-/// What goes into the file, and what the agent is told over its pipe. No prompt: the agent
-/// goes on by itself with what the file says.
+/// Splits a history into messages for the file and a prompt for the pipe. Without a prompt the
+/// agent continues by itself from the file.
 ///
-/// Words behind answers are a message of their own in the file: the agent takes them for a prompt
-/// that it has not looked at yet, and the model sees them right behind the answers. Told over
-/// the pipe, the agent would put words of its own between them.
+/// User content after tool results is a separate message in the file: the agent treats it as an
+/// unread prompt, and the model sees it directly after the results. Over the pipe, the agent would
+/// insert text of its own between them.
 pub(super) fn split_history(
     body: &Value,
     names: &ToolNameTable,
@@ -42,32 +43,32 @@ pub(super) fn split_history(
     let last = records.iter().rposition(|record| record.role == SessionFileRole::Assistant);
     let tail = records.split_off(last.map_or(0, |last| last + 1));
     let blocks: Vec<Value> = tail.into_iter().flat_map(|record| record.content).collect();
-    let (answers, words): (Vec<Value>, Vec<Value>) =
+    let (results, content): (Vec<Value>, Vec<Value>) =
         blocks.into_iter().partition(|block| text(block, "type") == Some("tool_result"));
-    let words = prompt_blocks(words);
-    if answers.is_empty() || records.is_empty() {
-        return (records, Some(words));
+    let content = prompt_blocks(content);
+    if results.is_empty() || records.is_empty() {
+        return (records, Some(content));
     }
-    records.push(SessionFileMessage { role: SessionFileRole::User, content: answers });
-    if !words.is_empty() {
-        records.push(SessionFileMessage { role: SessionFileRole::User, content: words });
+    records.push(SessionFileMessage { role: SessionFileRole::User, content: results });
+    if !content.is_empty() {
+        records.push(SessionFileMessage { role: SessionFileRole::User, content });
     }
     (records, None)
 }
 
 /// The text of the file.
-pub(super) fn write_session_file(records: &[SessionFileMessage], wish: &LaunchSpec<'_>) -> String {
-    let time = timestamp(wish.now);
-    let model = wish.model.or(text(wish.body, "model")).unwrap_or("unknown");
+pub(super) fn write_session_file(records: &[SessionFileMessage], spec: &LaunchSpec<'_>) -> String {
+    let time = timestamp(spec.now);
+    let model = spec.model.or(text(spec.body, "model")).unwrap_or("unknown");
     let mut parent = Value::Null;
     let mut file = String::new();
     for (index, record) in records.iter().enumerate() {
-        let number = xxh3_128(format!("{}/{index}", wish.session).as_bytes());
+        let number = xxh3_128(format!("{}/{index}", spec.session).as_bytes());
         let uuid = Value::String(uuid(number));
         let (kind, message) = match record.role {
             SessionFileRole::User => ("user", json!({"role": "user", "content": record.content})),
             SessionFileRole::Assistant => {
-                let called =
+                let has_calls =
                     record.content.iter().any(|block| text(block, "type") == Some("tool_use"));
                 let message = json!({
                     "id": format!("msg_{number:032x}"),
@@ -75,7 +76,7 @@ pub(super) fn write_session_file(records: &[SessionFileMessage], wish: &LaunchSp
                     "role": "assistant",
                     "model": model,
                     "content": record.content,
-                    "stop_reason": if called { "tool_use" } else { "end_turn" },
+                    "stop_reason": if has_calls { "tool_use" } else { "end_turn" },
                     "stop_sequence": null,
                     "usage": {"input_tokens": 0, "output_tokens": 0},
                 });
@@ -86,8 +87,8 @@ pub(super) fn write_session_file(records: &[SessionFileMessage], wish: &LaunchSp
             "parentUuid": parent,
             "isSidechain": false,
             "userType": "external",
-            "cwd": wish.folder,
-            "sessionId": wish.session,
+            "cwd": spec.folder,
+            "sessionId": spec.session,
             "version": VERSION,
             "gitBranch": "",
             "type": kind,
@@ -102,12 +103,12 @@ pub(super) fn write_session_file(records: &[SessionFileMessage], wish: &LaunchSp
     file
 }
 
-/// Where the agent looks for the file of a session in a folder.
+/// Where the agent expects the session file.
 pub(super) fn session_path(state: &Path, folder: &str, session: &str) -> PathBuf {
     state.join("projects").join(folder_slug(folder)).join(format!("{session}.jsonl"))
 }
 
-/// The messages of a request, cleaned; those of the model in a row are one.
+/// The cleaned messages of a request; consecutive assistant messages are merged.
 fn read_history(body: &Value, names: &ToolNameTable) -> Vec<SessionFileMessage> {
     let messages = body.get("messages").and_then(Value::as_array).into_iter().flatten();
     let mut records: Vec<SessionFileMessage> = Vec::new();
@@ -115,11 +116,13 @@ fn read_history(body: &Value, names: &ToolNameTable) -> Vec<SessionFileMessage> 
         let role = match text(message, "role") {
             Some("user") => SessionFileRole::User,
             Some("assistant") => SessionFileRole::Assistant,
-            // Instructions go over the pipe.
+            // Instructions are sent over the pipe.
             Some(_) | None => continue,
         };
         let blocks = match message.get("content") {
-            Some(Value::String(said)) => vec![json!({"type": "text", "text": said})],
+            Some(Value::String(content_text)) => {
+                vec![json!({"type": "text", "text": content_text})]
+            }
             Some(Value::Array(blocks)) => blocks.clone(),
             Some(_) | None => Vec::new(),
         };
@@ -136,7 +139,7 @@ fn read_history(body: &Value, names: &ToolNameTable) -> Vec<SessionFileMessage> 
     records
 }
 
-/// A block as the agent keeps it. Thinking is only worth something with its signature.
+/// A block in the form that the agent stores. Thinking without a signature is dropped.
 fn clean_block(mut block: Value, names: &ToolNameTable) -> Option<Value> {
     match text(&block, "type")? {
         "thinking" => {
@@ -149,14 +152,14 @@ fn clean_block(mut block: Value, names: &ToolNameTable) -> Option<Value> {
         _ => {}
     }
     remove_cache_mark(&mut block);
-    if let Some(Value::Array(within)) = block.get_mut("content") {
-        within.iter_mut().for_each(remove_cache_mark);
+    if let Some(Value::Array(inner_blocks)) = block.get_mut("content") {
+        inner_blocks.iter_mut().for_each(remove_cache_mark);
     }
     Some(block)
 }
 
-/// A folder's name among the agent's projects: letters and digits stay, a long name is cut and
-/// gets a number.
+/// The folder name below `projects`: letters and digits are kept, a long name is cut and gets a
+/// hash.
 fn folder_slug(folder: &str) -> String {
     let keep = |unit: u16| match u8::try_from(unit) {
         Ok(byte) if byte.is_ascii_alphanumeric() => char::from(byte),
@@ -184,7 +187,7 @@ fn base36(mut number: u32) -> String {
     }
 }
 
-/// A number in the shape of a UUID.
+/// Formats a number as a UUID.
 fn uuid(number: u128) -> String {
     let number = (number & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
     let hex = format!("{number:032x}");
@@ -193,21 +196,10 @@ fn uuid(number: u128) -> String {
     parts.join("-")
 }
 
-/// Milliseconds since 1970, as JavaScript writes a time.
+/// Formats milliseconds since 1970 as JavaScript does.
 fn timestamp(now: u64) -> String {
-    let (days, within) = (now / 86_400_000, now % 86_400_000);
-    // The calendar repeats every 400 years; years are counted from March.
-    let days = days + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year + u64::from(month <= 2);
-    let (hours, minutes) = (within / 3_600_000, within / 60_000 % 60);
-    let (seconds, rest) = (within / 1_000 % 60, within % 1_000);
-    format!("{year:04}-{month:02}-{day:02}T{hours:02}:{minutes:02}:{seconds:02}.{rest:03}Z")
+    let now = i64::try_from(now).ok().and_then(|now| Timestamp::from_millisecond(now).ok());
+    format!("{:.3}", now.unwrap_or(Timestamp::MAX))
 }
 
 #[cfg(test)]

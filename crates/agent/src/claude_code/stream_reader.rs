@@ -1,9 +1,9 @@
-//! What the model says, message by message, as events of an Anthropic stream.
+//! Reads model output as events of an Anthropic stream.
 //!
-//! The agent tells it twice: as the events of its provider, and as lines of whole blocks. Events
-//! are passed on; lines only if their message was never told by events. Whatever
-//! breaks on the way, every message told here is whole: its blocks are closed, it has a stop reason
-//! and an end. A call that came only half is told as closed: the agent does not make it.
+//! The agent prints it twice: as events of its provider, and as lines with whole blocks. Events are
+//! forwarded; lines only if their message had no events. Every message is complete even if the
+//! stream breaks: blocks are closed, and it has a stop reason and an end. An incomplete call is
+//! reported as closed, because the agent does not make it.
 
 use std::collections::VecDeque;
 
@@ -13,36 +13,36 @@ use super::PREFIX;
 use super::content::text;
 use crate::{AgentEvent, ToolNameTable};
 
-/// So many messages are remembered as told.
+/// Number of message ids that are kept.
 const MAX_REMEMBERED: usize = 64;
 
-/// A message has at most this many blocks; more are noise.
+/// Maximum number of blocks of a message; more are ignored.
 const MAX_BLOCKS: usize = 10_000;
 
-/// What has been told.
+/// The state of the reader.
 #[derive(Debug, Default)]
 pub(super) struct StreamJsonReader {
     open: Option<OpenMessage>,
     streamed: VecDeque<String>,
-    /// A message of lines that ended with a wish. More lines of it may come.
+    /// A message from lines that ended with a tool request. More lines of it may follow.
     called_message: Option<String>,
     has_output: bool,
 }
 
-/// A message that has not ended.
+/// An open message.
 #[derive(Debug)]
 struct OpenMessage {
     id: String,
     source: MessageSource,
     blocks: u64,
-    /// Blocks that are open.
+    /// Indexes of open blocks.
     open: Vec<u64>,
     calls: Vec<MessageCall>,
-    /// Of the events, or of the lines.
+    /// Stop reason, from events or lines.
     reason: Option<String>,
 }
 
-/// Where a message comes from.
+/// Source of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum MessageSource {
     Events,
@@ -53,12 +53,12 @@ enum MessageSource {
 #[derive(Debug)]
 struct MessageCall {
     id: String,
-    /// Whether the agent has shown that it has the whole of it.
+    /// Whether the agent has all of the call.
     complete: bool,
 }
 
 impl StreamJsonReader {
-    /// An event of the agent's provider.
+    /// Reads an event of the agent's provider.
     pub(super) fn read_event(
         &mut self,
         mut event: Value,
@@ -71,11 +71,11 @@ impl StreamJsonReader {
                     return vec![AgentEvent::Unreadable];
                 };
                 let id = id.to_owned();
-                let mut heard = self.end_message(None);
+                let mut events = self.end_message(None);
                 self.remember(id.clone());
                 self.start_message(id, MessageSource::Events);
-                heard.push(AgentEvent::StreamEvent(event));
-                heard
+                events.push(AgentEvent::StreamEvent(event));
+                events
             }
             (Some("content_block_start"), Some(index)) => self.start_block(index, event, names),
             (Some("content_block_delta"), Some(index)) => match self.event_message() {
@@ -101,13 +101,13 @@ impl StreamJsonReader {
                 if message.reason.is_some() {
                     return vec![AgentEvent::Unreadable];
                 }
-                let mut heard = message.close_blocks(&reason);
+                let mut events = message.close_blocks(&reason);
                 message.reason = Some(reason);
                 if let Some(event) = event.as_object_mut() {
                     event.entry("usage").or_insert_with(|| json!({}));
                 }
-                heard.push(AgentEvent::StreamEvent(event));
-                heard
+                events.push(AgentEvent::StreamEvent(event));
+                events
             }
             (Some("message_stop"), _) => match self.event_message() {
                 Some(_) => self.end_message(None),
@@ -118,7 +118,7 @@ impl StreamJsonReader {
         }
     }
 
-    /// A line with whole blocks of a message.
+    /// Reads a line with whole blocks of a message.
     pub(super) fn read_line(&mut self, message: Value, names: &ToolNameTable) -> Vec<AgentEvent> {
         let Some(id) = text(&message, "id") else { return vec![AgentEvent::Unreadable] };
         let Some(Value::Array(blocks)) = message.get("content") else {
@@ -133,42 +133,43 @@ impl StreamJsonReader {
             return Vec::new();
         }
         let id = id.to_owned();
-        let mut heard = Vec::new();
+        let mut events = Vec::new();
         let goes_on = self
             .open
             .as_ref()
             .is_some_and(|open| open.source == MessageSource::Lines && open.id == id);
         if !goes_on {
-            heard = self.end_message(None);
+            events = self.end_message(None);
             let mut start = message.clone();
             if let Some(start) = start.as_object_mut() {
                 start.insert("content".to_owned(), json!([]));
                 start.insert("stop_reason".to_owned(), Value::Null);
                 start.insert("stop_sequence".to_owned(), Value::Null);
             }
-            heard.push(AgentEvent::StreamEvent(json!({"type": "message_start", "message": start})));
+            events
+                .push(AgentEvent::StreamEvent(json!({"type": "message_start", "message": start})));
             self.start_message(id, MessageSource::Lines);
         }
-        let Some(open) = &mut self.open else { return heard };
-        // Old versions say the reason on some of the lines.
+        let Some(open) = &mut self.open else { return events };
+        // Old versions have the reason on some of the lines.
         if let Some(reason) = text(&message, "stop_reason") {
             open.reason = Some(reason.to_owned());
         }
         for block in blocks {
-            open.write_block(block, names, &mut heard);
+            open.write_block(block, names, &mut events);
         }
-        // Its next wish may come only behind the answer to the first: nothing else would end it.
+        // The next tool request may come only after the first result, so end the message here.
         if self.called_message.as_deref() == Some(&*open.id) {
-            heard.extend(self.end_message(None));
+            events.extend(self.end_message(None));
         }
-        heard
+        events
     }
 
-    /// The agent works on a call: it has the whole of it. A message of lines ends here, since
-    /// nothing else says when it does.
-    pub(super) fn mark_called(&mut self, call: Option<&str>) -> Vec<AgentEvent> {
-        if let Some(call) = call {
-            self.mark_complete(call);
+    /// The agent runs a call, so the call is complete. This also ends a message from lines, which
+    /// has no other end mark.
+    pub(super) fn mark_called(&mut self, call_id: Option<&str>) -> Vec<AgentEvent> {
+        if let Some(call_id) = call_id {
+            self.mark_complete(call_id);
         }
         match &self.open {
             Some(open) if open.source == MessageSource::Lines => {
@@ -179,37 +180,37 @@ impl StreamJsonReader {
         }
     }
 
-    /// The turn has ended: whether anything was told in it, and what ends the last message.
+    /// Ends the turn. Returns whether it had output, and the events that end the last message.
     pub(super) fn end_turn(&mut self, reason: Option<&str>) -> (bool, Vec<AgentEvent>) {
-        let heard = self.end_message(reason);
-        (std::mem::take(&mut self.has_output), heard)
+        let events = self.end_message(reason);
+        (std::mem::take(&mut self.has_output), events)
     }
 
-    /// Ends the message that is open, in good form.
+    /// Ends the open message properly.
     pub(super) fn end_message(&mut self, reason: Option<&str>) -> Vec<AgentEvent> {
         let Some(mut message) = self.open.take() else { return Vec::new() };
-        let mut heard = Vec::new();
+        let mut events = Vec::new();
         if message.source == MessageSource::Lines || message.reason.is_none() {
-            let called = message.calls.iter().any(|call| call.complete);
-            let said = message.reason.take();
-            let reason = match (called, said.as_deref(), reason) {
+            let has_calls = message.calls.iter().any(|call| call.complete);
+            let own_reason = message.reason.take();
+            let reason = match (has_calls, own_reason.as_deref(), reason) {
                 (true, _, _) => "tool_use",
                 (false, Some("tool_use") | None, Some("tool_use") | None) => "end_turn",
                 (false, Some("tool_use") | None, Some(reason)) => reason,
-                (false, Some(said), _) => said,
+                (false, Some(own_reason), _) => own_reason,
             };
-            heard = message.close_blocks("");
-            heard.push(AgentEvent::StreamEvent(json!({
+            events = message.close_blocks("");
+            events.push(AgentEvent::StreamEvent(json!({
                 "type": "message_delta",
                 "delta": {"stop_reason": reason, "stop_sequence": null},
                 "usage": {"output_tokens": 0},
             })));
         }
-        heard.push(AgentEvent::StreamEvent(json!({"type": "message_stop"})));
-        heard
+        events.push(AgentEvent::StreamEvent(json!({"type": "message_stop"})));
+        events
     }
 
-    /// A block begins.
+    /// Starts a block.
     fn start_block(
         &mut self,
         index: u64,
@@ -234,7 +235,7 @@ impl StreamJsonReader {
         vec![AgentEvent::StreamEvent(event)]
     }
 
-    /// The open message, if it is one of events.
+    /// The open message, if it comes from events.
     fn event_message(&mut self) -> Option<&mut OpenMessage> {
         self.open.as_mut().filter(|message| message.source == MessageSource::Events)
     }
@@ -248,7 +249,7 @@ impl StreamJsonReader {
 
     fn mark_complete(&mut self, call: &str) {
         let calls = self.open.iter_mut().flat_map(|message| &mut message.calls);
-        calls.filter(|said| said.id == call).for_each(|said| said.complete = true);
+        calls.filter(|known| known.id == call).for_each(|known| known.complete = true);
     }
 
     fn remember(&mut self, id: String) {
@@ -260,24 +261,25 @@ impl StreamJsonReader {
 }
 
 impl OpenMessage {
-    /// Closes what is open before the message gets its reason. Calls that nobody has seen whole
-    /// are not made, unless the provider itself says that it waits for them.
+    /// Closes open blocks before the stop reason. Incomplete calls are reported as closed, unless
+    /// the provider's reason is `tool_use`.
     fn close_blocks(&mut self, reason: &str) -> Vec<AgentEvent> {
         let stop = |index: u64| {
             AgentEvent::StreamEvent(json!({"type": "content_block_stop", "index": index}))
         };
-        let mut heard: Vec<AgentEvent> = self.open.drain(..).map(stop).collect();
+        let mut events: Vec<AgentEvent> = self.open.drain(..).map(stop).collect();
         if reason != "tool_use" {
-            let half = self.calls.iter().filter(|call| !call.complete);
-            heard.extend(
-                half.map(|call| AgentEvent::CallClosed { call: call.id.clone(), error: true }),
+            let incomplete = self.calls.iter().filter(|call| !call.complete);
+            events.extend(
+                incomplete
+                    .map(|call| AgentEvent::CallClosed { call: call.id.clone(), error: true }),
             );
         }
-        heard
+        events
     }
 
-    /// A whole block, as the events that would have told it.
-    fn write_block(&mut self, block: &Value, names: &ToolNameTable, heard: &mut Vec<AgentEvent>) {
+    /// Writes a whole block as stream events.
+    fn write_block(&mut self, block: &Value, names: &ToolNameTable, events: &mut Vec<AgentEvent>) {
         let mut start = block.clone();
         let (Some(kind), Some(fields)) = (text(block, "type"), start.as_object_mut()) else {
             return;
@@ -307,25 +309,25 @@ impl OpenMessage {
         rename_tool(&mut start, names);
         let index = self.blocks;
         self.blocks += 1;
-        let said = |event| AgentEvent::StreamEvent(event);
-        heard.push(said(
+        let stream_event = |event| AgentEvent::StreamEvent(event);
+        events.push(stream_event(
             json!({"type": "content_block_start", "index": index, "content_block": start}),
         ));
-        heard.extend(deltas.into_iter().map(|delta| {
-            said(json!({"type": "content_block_delta", "index": index, "delta": delta}))
+        events.extend(deltas.into_iter().map(|delta| {
+            stream_event(json!({"type": "content_block_delta", "index": index, "delta": delta}))
         }));
-        heard.push(said(json!({"type": "content_block_stop", "index": index})));
+        events.push(stream_event(json!({"type": "content_block_stop", "index": index})));
     }
 }
 
-/// Gives a call of a client's tool the client's name, and marks one of the agent's own.
+/// Restores the client's name of a client tool call, and marks a call of the agent's own tools.
 fn rename_tool(block: &mut Value, names: &ToolNameTable) {
     if text(block, "type") != Some("tool_use") {
         return;
     }
-    let inner = text(block, "name").and_then(|name| name.strip_prefix(PREFIX));
-    let (field, value) = match inner.and_then(|inner| names.client_name(inner)) {
-        Some(outer) => ("name", outer.to_owned()),
+    let agent_name = text(block, "name").and_then(|name| name.strip_prefix(PREFIX));
+    let (field, value) = match agent_name.and_then(|agent_name| names.client_name(agent_name)) {
+        Some(client_name) => ("name", client_name.to_owned()),
         None => ("type", "agent_tool_use".to_owned()),
     };
     if let Some(block) = block.as_object_mut() {

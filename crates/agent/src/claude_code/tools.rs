@@ -1,8 +1,7 @@
-//! The client's tools, as the agent lists them.
+//! The client's tools in the form for the agent.
 //!
-//! The agent drops every tool of a server if the schema of one is not to its taste, and cuts
-//! descriptions. So schemas are mended, and the rest of a long description goes into the
-//! instructions.
+//! The agent drops all tools of a server if it rejects one schema, and it cuts long descriptions.
+//! So schemas are normalized, and the rest of a long description goes into the instructions.
 
 use std::collections::HashSet;
 
@@ -12,10 +11,10 @@ use super::PREFIX;
 use super::content::text;
 use crate::ToolNameTable;
 
-/// A description has at most this many characters, as JavaScript counts them; versions differ.
+/// Maximum length of a description in UTF-16 units; versions of the agent differ.
 const MAX_DESCRIPTION: usize = 2_000;
 
-/// An answer is told whole up to this many characters. The agent allows no more.
+/// Maximum length of a tool result in characters; the agent allows no more.
 const MAX_RESULT: u64 = 500_000;
 
 /// The tools of a request: their names, the list for the agent, and what did not fit into it.
@@ -25,8 +24,8 @@ pub(super) struct AgentToolList {
     pub overflow: String,
 }
 
-/// Reads the tools of a request. Those that the provider runs are left out: no agent can pass
-/// them on.
+/// Reads the tools of a request. Tools that the provider runs are skipped: an agent cannot
+/// forward them.
 pub(super) fn read_tools(body: &Value) -> AgentToolList {
     let tools = body.get("tools").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let clients: Vec<(&str, &Value)> = tools
@@ -39,18 +38,21 @@ pub(super) fn read_tools(body: &Value) -> AgentToolList {
     let mut list: Vec<Value> = Vec::new();
     let mut seen = HashSet::new();
     for (name, tool) in clients {
-        // A name that is declared twice is one tool: the first.
+        // The first declaration of a name counts.
         if !seen.insert(name) {
             continue;
         }
-        let inner = names.agent_name(name);
-        let description =
-            shorten_description(inner, text(tool, "description").unwrap_or_default(), &mut rest);
+        let agent_name = names.agent_name(name);
+        let description = shorten_description(
+            agent_name,
+            text(tool, "description").unwrap_or_default(),
+            &mut rest,
+        );
         list.push(json!({
-            "name": inner,
+            "name": agent_name,
             "description": description,
             "inputSchema": normalize_schema(tool.get("input_schema")),
-            // Only tools that change nothing are called side by side.
+            // The agent runs only read-only tools in parallel.
             "annotations": {"readOnlyHint": true},
             "_meta": {"anthropic/alwaysLoad": true, "anthropic/maxResultSizeChars": MAX_RESULT},
         }));
@@ -58,7 +60,7 @@ pub(super) fn read_tools(body: &Value) -> AgentToolList {
     AgentToolList { names, list, overflow: rest }
 }
 
-/// The description as far as it fits; what does not fit goes to the instructions.
+/// Cuts the description; the rest goes to the instructions.
 fn shorten_description(name: &str, description: &str, rest: &mut String) -> String {
     let mut units = 0;
     let end = description.char_indices().find_map(|(at, letter)| {
@@ -73,17 +75,17 @@ fn shorten_description(name: &str, description: &str, rest: &mut String) -> Stri
     format!("{head} (The system prompt says how this goes on.)")
 }
 
-/// A schema that the agent takes: an object, whose properties are objects, without alternatives at
-/// the top. Alternatives give their properties to it.
-fn normalize_schema(given: Option<&Value>) -> Value {
-    let mut schema = given.and_then(Value::as_object).cloned().unwrap_or_default();
+/// A schema that the agent accepts: an object, whose properties are objects, without alternatives
+/// at the top level. Properties of alternatives are merged into it.
+fn normalize_schema(source: Option<&Value>) -> Value {
+    let mut schema = source.and_then(Value::as_object).cloned().unwrap_or_default();
     schema.insert("type".to_owned(), Value::String("object".to_owned()));
     let mut properties = match schema.remove("properties") {
         Some(Value::Object(properties)) => properties,
         _ => Map::new(),
     };
-    for several in ["anyOf", "oneOf", "allOf"] {
-        if let Some(Value::Array(alternatives)) = schema.remove(several) {
+    for keyword in ["anyOf", "oneOf", "allOf"] {
+        if let Some(Value::Array(alternatives)) = schema.remove(keyword) {
             for alternative in alternatives {
                 if let Some(Value::Object(more)) = alternative.get("properties") {
                     for (name, property) in more {
@@ -99,10 +101,10 @@ fn normalize_schema(given: Option<&Value>) -> Value {
         }
     }
     schema.insert("properties".to_owned(), Value::Object(properties));
-    let fine = schema.get("required").is_none_or(|required| {
+    let is_valid = schema.get("required").is_none_or(|required| {
         required.as_array().is_some_and(|names| names.iter().all(Value::is_string))
     });
-    if !fine {
+    if !is_valid {
         schema.remove("required");
     }
     Value::Object(schema)

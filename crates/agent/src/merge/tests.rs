@@ -139,7 +139,7 @@ const TABLE: [(&str, &str, &str); 22] = [
     ("U A(a) T(a) A(b) T(b) A(c) T(c)", "", ""),
     ("U A(a) T(a) A(a) T(a)", "", ""),
     ("U A(a b) T(a b) A(b) T(b)", "", ""),
-    // Somebody spoke in between, or the turn says more.
+    // Another message is in between, or the turn has more content.
     ("U A(a b) T(a) U A(b) T(b)", "", ""),
     ("U A(a b) T(a) S A(b) T(b)", "", ""),
     ("U A(a b) T(a) A:and(b) T(b)", "", ""),
@@ -225,7 +225,7 @@ fn ids_that_repeat_in_one_turn_are_counted() {
 }
 
 #[test]
-fn arguments_are_told_as_they_are() {
+fn arguments_are_passed_on_unchanged() {
     let source = r#"[{"role":"assistant","tool_calls":[
         {"id":"a","type":"function","function":{"name":"f","arguments":"{\"n\":1}"}},
         {"id":"b","type":"function","function":{"name":"f","arguments":"{\"n\":"}},

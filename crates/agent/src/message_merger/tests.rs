@@ -115,7 +115,7 @@ fn a_blank_line_stands_between_the_texts_of_two_messages() {
     for (messages, expected) in table {
         assert_eq!(words(&events(&messages.concat())), expected);
     }
-    // A text that comes in one piece behind the others is one of its own.
+    // A whole text after the others is a block of its own.
     let (mut speech, mut out) = (MessageMerger::default(), Vec::new());
     said(&["one"]).into_iter().for_each(|event| speech.push_event(event, &mut out));
     speech.push_text("two", &mut out);

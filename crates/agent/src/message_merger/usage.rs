@@ -1,31 +1,31 @@
-//! What several messages cost together.
+//! Sums the usage of several messages.
 
 use serde_json::{Map, Value, json};
 
-/// A sum over messages.
+/// The usage of several messages.
 #[derive(Debug, Default)]
 pub(super) struct UsageSum {
-    /// Messages that are over.
+    /// Usage of finished messages.
     finished: Map<String, Value>,
-    /// The one that is not. Later figures of a message stand for earlier ones.
+    /// Usage of the current message. Later figures replace earlier ones.
     current: Map<String, Value>,
 }
 
 impl UsageSum {
-    /// A message tells figures of itself.
+    /// Updates the figures of the current message.
     pub(super) fn update(&mut self, usage: &Value) {
         let Some(usage) = usage.as_object() else { return };
         let figures = usage.iter().filter(|(_, value)| value.is_u64() || value.is_object());
         self.current.extend(figures.map(|(key, value)| (key.clone(), value.clone())));
     }
 
-    /// The message is over.
+    /// Ends the current message.
     pub(super) fn finish_message(&mut self) {
         let now = std::mem::take(&mut self.current);
         add(&mut self.finished, now);
     }
 
-    /// All figures.
+    /// The total.
     pub(super) fn into_total(mut self) -> Value {
         self.finish_message();
         self.finished.entry("output_tokens").or_insert(json!(0));
@@ -33,7 +33,7 @@ impl UsageSum {
     }
 }
 
-/// Adds figures, and figures inside of others.
+/// Adds figures, including nested ones.
 fn add(to: &mut Map<String, Value>, more: Map<String, Value>) {
     for (key, value) in more {
         match (to.get_mut(&key), value) {

@@ -62,7 +62,7 @@ const GEMINI: &str = r#"{"systemInstruction":{"parts":[{"text":"be brief"}]},"co
 {"role":"user","parts":[{"text":"go on"}]}]}"#;
 
 #[test]
-fn answers_and_words_are_told_as_anthropic_spells_them() {
+fn tool_results_and_user_content_use_the_anthropic_format() {
     let (chat, items) = (Format::OpenaiChat, Format::OpenaiResponses);
     let table = [
         (CHAT, chat, 3, "b=two, a=one+1, says look+<image>+and go on, serial"),
@@ -93,7 +93,7 @@ fn answers_and_words_are_told_as_anthropic_spells_them() {
 }
 
 #[test]
-fn what_anthropic_cannot_show_is_told_in_words() {
+fn parts_without_an_anthropic_equivalent_become_text_notes() {
     let source = r#"[{"role":"tool","tool_call_id":"a","content":[
         {"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}}]}]"#;
     let tail = RequestTail::read(source, Format::OpenaiChat, 0).unwrap();

@@ -15,7 +15,7 @@ use foxwedge_agent::{
     TurnFailure,
 };
 use foxwedge_core::Format;
-use foxwedge_dialect::{
+use foxwedge_formats::{
     model::ContentPart,
     stream::{CollectedEnding, collect},
 };

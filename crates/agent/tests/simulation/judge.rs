@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use foxwedge_agent::merge_history;
 use foxwedge_core::{CheckOptions, Format, Profile, check};
-use foxwedge_dialect::{
+use foxwedge_formats::{
     OutlineOptions,
     model::ContentPart,
     read,

@@ -1,7 +1,7 @@
-//! A stored history of which compactions hide a part. Nothing is ever removed by one: rewinding,
-//! or taking a compaction back, makes visible again what it hid.
+//! A stored history in which compactions hide messages. They never remove any: a rewind, or undoing
+//! a compaction, makes its hidden messages visible again.
 
-/// A stored history. `M` is whatever a message is to its owner.
+/// A stored history. `M` is the caller's message type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CompactionArchive<M> {
     entries: Vec<ArchiveEntry<M>>,
@@ -10,9 +10,9 @@ pub struct CompactionArchive<M> {
 /// One entry of a stored history.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ArchiveEntry<M> {
-    /// The message; `None` for a mark that only says that something was hidden.
+    /// The message; `None` for a marker that only records that messages were hidden.
     pub message: Option<M>,
-    /// The compaction that hid it. It counts only while that compaction has an entry of its own.
+    /// The compaction that hid it. It has an effect only while that compaction has an entry.
     pub hidden_by: Option<u64>,
     /// The compaction that wrote it.
     pub written_by: Option<ArchivedCompaction>,
@@ -21,18 +21,18 @@ pub struct ArchiveEntry<M> {
 /// A compaction of a stored history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArchivedCompaction {
-    /// Under which it can be taken back.
+    /// Identifies it for undoing.
     pub id: u64,
-    /// How many messages of the conversation's own there were when it was made.
+    /// How many messages of the conversation itself existed when it was made.
     pub own_messages: usize,
 }
 
-/// What a compaction makes of what was visible.
+/// One entry of the result of a compaction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CompactedEntry<M> {
-    /// The visible message of this index stays as it is.
+    /// The visible message of this index stays unchanged.
     Kept(usize),
-    /// A message of its own: a summary, or a message with shrunken answers in the place of another.
+    /// A new message: a summary, or a replacement with shrunk answers.
     New(M),
 }
 
@@ -48,8 +48,8 @@ impl<M> CompactionArchive<M> {
         &self.entries
     }
 
-    /// Takes entries up from where they were stored. Marks that point to nothing are ignored when
-    /// it is read, not here: they may be all that is left after a rewind.
+    /// Restores stored entries. Markers of unknown compactions are ignored when reading, not here:
+    /// they may be all that is left after a rewind.
     pub fn from_entries(entries: Vec<ArchiveEntry<M>>) -> CompactionArchive<M> {
         CompactionArchive { entries }
     }
@@ -65,45 +65,45 @@ impl<M> CompactionArchive<M> {
 
     /// The visible messages with the index of their entry.
     pub fn visible(&self) -> Vec<(usize, &M)> {
-        let known = self.compactions();
-        let there = |entry: &&ArchiveEntry<M>| {
-            entry.hidden_by.is_none_or(|id| known.binary_search(&id).is_err())
+        let active = self.compactions();
+        let is_visible = |entry: &&ArchiveEntry<M>| {
+            entry.hidden_by.is_none_or(|id| active.binary_search(&id).is_err())
         };
-        let shown = self.entries.iter().enumerate().filter(|(_, entry)| there(entry));
-        shown.filter_map(|(at, entry)| Some((at, entry.message.as_ref()?))).collect()
+        let visible = self.entries.iter().enumerate().filter(|(_, entry)| is_visible(entry));
+        visible.filter_map(|(at, entry)| Some((at, entry.message.as_ref()?))).collect()
     }
 
-    /// The compactions that are in force, oldest first.
+    /// The active compactions, oldest first.
     pub fn compactions(&self) -> Vec<u64> {
-        let made = self.entries.iter().filter_map(|entry| entry.written_by);
-        let mut ids: Vec<u64> = made.map(|compaction| compaction.id).collect();
+        let compactions = self.entries.iter().filter_map(|entry| entry.written_by);
+        let mut ids: Vec<u64> = compactions.map(|compaction| compaction.id).collect();
         ids.sort_unstable();
         ids.dedup();
         ids
     }
 
-    /// Hides what a compaction of the visible messages did not keep, and adds what it wrote; the
-    /// id under which it can be taken back. A compaction that keeps everything leaves no trace.
-    /// Kept messages stay in their order, whatever order they are given in.
+    /// Hides the visible messages that a compaction did not keep, and adds the ones it wrote.
+    /// Returns the id for undoing it; `None` if it changes nothing. Kept messages stay in their
+    /// order, whatever order they are given in.
     pub fn compact(&mut self, outcome: Vec<CompactedEntry<M>>) -> Option<u64> {
         let visible: Vec<usize> = self.visible().into_iter().map(|(at, _)| at).collect();
         let mut hidden: Vec<bool> = vec![false; self.entries.len()];
         for &at in &visible {
             hidden[at] = true;
         }
-        // What is written stands in front of the next message that is kept.
+        // A new message is inserted before the next kept one.
         let mut written: Vec<(usize, M)> = Vec::new();
-        let mut waiting: Vec<M> = Vec::new();
+        let mut pending: Vec<M> = Vec::new();
         let mut new = false;
         for step in outcome {
             match step {
                 CompactedEntry::Kept(index) => {
                     let Some(&at) = visible.get(index) else { continue };
                     hidden[at] = false;
-                    written.extend(waiting.drain(..).map(|message| (at, message)));
+                    written.extend(pending.drain(..).map(|message| (at, message)));
                 }
                 CompactedEntry::New(message) => {
-                    waiting.push(message);
+                    pending.push(message);
                     new = true;
                 }
             }
@@ -114,63 +114,64 @@ impl<M> CompactionArchive<M> {
         let id = self.compactions().last().map_or(1, |last| last.saturating_add(1));
         let first = hidden.iter().position(|&hidden| hidden);
         let end = self.entries.len();
-        written.extend(waiting.drain(..).map(|message| (end, message)));
+        written.extend(pending.drain(..).map(|message| (end, message)));
         written.sort_by_key(|(at, _)| *at);
         let mut written = written.into_iter().peekable();
         let old = std::mem::take(&mut self.entries);
-        let made_by = Some(ArchivedCompaction {
+        let written_by = Some(ArchivedCompaction {
             id,
             own_messages: old.iter().filter(|entry| entry.is_own()).count(),
         });
-        let made =
-            |message: Option<M>| ArchiveEntry { message, hidden_by: None, written_by: made_by };
+        let new_entry = |message: Option<M>| ArchiveEntry { message, hidden_by: None, written_by };
         for (at, mut entry) in old.into_iter().enumerate() {
-            while let Some((_, message)) = written.next_if(|(place, _)| *place <= at) {
-                self.entries.push(made(Some(message)));
+            while let Some((_, message)) = written.next_if(|(position, _)| *position <= at) {
+                self.entries.push(new_entry(Some(message)));
             }
             if hidden[at] {
                 entry.hidden_by = Some(id);
             }
             self.entries.push(entry);
             if !new && first == Some(at) {
-                self.entries.push(made(None));
+                self.entries.push(new_entry(None));
             }
         }
-        self.entries.extend(written.map(|(_, message)| made(Some(message))));
+        self.entries.extend(written.map(|(_, message)| new_entry(Some(message))));
         Some(id)
     }
 
-    /// Takes a compaction back: what it wrote goes, what it hid is visible again. Messages that
-    /// came later stay. Says whether there was such a compaction.
+    /// Undoes a compaction: removes what it wrote, shows what it hid. Later messages stay. Returns
+    /// whether there was such a compaction.
     pub fn undo_compaction(&mut self, id: u64) -> bool {
         let before = self.entries.len();
-        self.entries.retain(|entry| entry.written_by.is_none_or(|made| made.id != id));
+        self.entries.retain(|entry| entry.written_by.is_none_or(|compaction| compaction.id != id));
         for entry in self.entries.iter_mut().filter(|entry| entry.hidden_by == Some(id)) {
             entry.hidden_by = None;
         }
         self.entries.len() < before
     }
 
-    /// Goes back to the time when there were so many messages of the conversation's own: later ones
-    /// go, and compactions that were made later are taken back.
+    /// Goes back to the time when the conversation had `own` messages: removes later ones and
+    /// undoes later compactions.
     pub fn rewind(&mut self, own: usize) {
         let later = self.entries.iter().filter_map(|entry| entry.written_by);
-        let later: Vec<u64> =
-            later.filter(|made| made.own_messages > own).map(|made| made.id).collect();
+        let later: Vec<u64> = later
+            .filter(|compaction| compaction.own_messages > own)
+            .map(|compaction| compaction.id)
+            .collect();
         for id in later {
             self.undo_compaction(id);
         }
-        let mut left = own;
+        let mut remaining = own;
         self.entries.retain(|entry| {
-            let stays = !entry.is_own() || left > 0;
-            left = left.saturating_sub(usize::from(entry.is_own()));
-            stays
+            let keep = !entry.is_own() || remaining > 0;
+            remaining = remaining.saturating_sub(usize::from(entry.is_own()));
+            keep
         });
     }
 }
 
 impl<M> ArchiveEntry<M> {
-    /// Whether it is a message of the conversation, and no compaction's.
+    /// Whether it is a message of the conversation itself, not of a compaction.
     fn is_own(&self) -> bool {
         self.written_by.is_none() && self.message.is_some()
     }
@@ -184,14 +185,14 @@ mod tests {
         archive.visible().into_iter().map(|(_, message)| *message).collect::<Vec<_>>().join(" ")
     }
 
-    fn stored(words: &str) -> CompactionArchive<&str> {
+    fn stored(text: &str) -> CompactionArchive<&str> {
         let mut archive = CompactionArchive::default();
-        words.split(' ').for_each(|word| archive.push(word));
+        text.split(' ').for_each(|word| archive.push(word));
         archive
     }
 
     #[test]
-    fn what_is_hidden_comes_back() {
+    fn undoing_a_compaction_shows_its_hidden_messages() {
         let mut archive = stored("a b c d");
         let first = archive.compact(vec![Kept(0), New("bc"), Kept(3)]).expect("hides");
         assert_eq!(shown(&archive), "a bc d");
@@ -244,14 +245,14 @@ mod tests {
     }
 
     #[test]
-    fn marks_that_point_to_nothing_are_ignored() {
+    fn markers_of_unknown_compactions_are_ignored() {
         let hidden = ArchiveEntry { message: Some("a"), hidden_by: Some(7), written_by: None };
         let archive = CompactionArchive::from_entries(vec![hidden]);
         assert_eq!(shown(&archive), "a");
     }
 
     #[test]
-    fn keeping_everything_leaves_no_trace() {
+    fn a_compaction_that_keeps_everything_changes_nothing() {
         let mut archive = stored("a b");
         assert_eq!(archive.compact(vec![Kept(0), Kept(1)]), None);
         assert_eq!(archive, stored("a b"));

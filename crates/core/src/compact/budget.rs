@@ -1,4 +1,4 @@
-//! Keeps the newest units that fit, and what is pinned.
+//! Keeps the newest units that fit, and pinned ones.
 
 use super::{
     elide,
@@ -9,50 +9,49 @@ use super::{
     units::{Unit, UnitHold},
 };
 
-/// Plans to drop the oldest units until the rest fits. What has to stay and is too large by itself
-/// is shrunk inside.
+/// Plans to drop the oldest units until the rest fits. Shrinks answers in units that have to stay
+/// and are too large.
 ///
 /// # Errors
-/// If what has to stay does not fit, shrunk as far as it goes.
+/// If what has to stay does not fit, even fully shrunk.
 pub fn plan_budget(
-    scene: &mut CompactionInput<'_, '_>,
+    input: &mut CompactionInput<'_, '_>,
     limits: TokenLimits,
 ) -> Result<CompactionPlan, ShrinkError> {
-    let mut plan = CompactionPlan::unchanged(scene);
+    let mut plan = CompactionPlan::unchanged(input);
     if plan.expected <= limits.max_tokens() {
         return Ok(plan);
     }
     if limits.pace() == CompactionPace::Incremental {
-        let mut steady = IncrementalBudget::new(scene, limits);
-        steady.grow();
-        plan = steady.plan;
-        plan.cut = budget_cut(scene, &plan, limits.goal());
-        scene.hold_ends(true);
-        return shrink_to_fit(scene, plan, limits);
+        let mut incremental = IncrementalBudget::new(input, limits);
+        incremental.grow();
+        plan = incremental.plan;
+        plan.cut = budget_cut(input, &plan, limits.goal());
+        input.hold_ends(true);
+        return shrink_to_fit(input, plan, limits);
     }
-    scene.hold_ends(true);
-    for unit in scene.units.iter().filter(|unit| unit.hold == UnitHold::Free) {
+    input.hold_ends(true);
+    for unit in input.units.iter().filter(|unit| unit.hold == UnitHold::Free) {
         if plan.expected <= limits.goal() {
             break;
         }
-        plan.drop_unit(scene, unit, DropReason::Oldest);
+        plan.drop_unit(input, unit, DropReason::Oldest);
     }
-    plan.cut = budget_cut(scene, &plan, limits.goal());
-    shrink_to_fit(scene, plan, limits)
+    plan.cut = budget_cut(input, &plan, limits.goal());
+    shrink_to_fit(input, plan, limits)
 }
 
-/// Where a cut from message to message would have fallen, and where it was made: behind the last
-/// unit that goes.
+/// Where a cut between messages would have been, and the actual one: after the last dropped unit.
 fn budget_cut(
-    scene: &CompactionInput<'_, '_>,
+    input: &CompactionInput<'_, '_>,
     plan: &CompactionPlan,
     goal: u64,
 ) -> Option<HistoryCut> {
     let last = plan.dropped.last()?.messages.clone();
-    let mut left = goal.saturating_sub(plan.expected);
-    let fits = |&message: &usize| match left.checked_sub(scene.weights.of_message(message)) {
+    let mut remaining = goal.saturating_sub(plan.expected);
+    let fits = |&message: &usize| match remaining.checked_sub(input.weights.of_message(message)) {
         Some(rest) => {
-            left = rest;
+            remaining = rest;
             true
         }
         None => false,
@@ -61,28 +60,28 @@ fn budget_cut(
     Some(HistoryCut { requested: last.end - spared, actual: last.end })
 }
 
-/// A history that grows from nothing, shortened whenever it is too long.
+/// Replays the growth of a history and compacts it whenever it is too long.
 struct IncrementalBudget<'p, 's, 'a> {
     input: &'p CompactionInput<'s, 'a>,
     limits: TokenLimits,
     plan: CompactionPlan,
-    /// The oldest unit that nobody has decided about.
+    /// The oldest undecided unit.
     next: usize,
-    /// What the user said last, when it was the oldest that could go.
+    /// The unit of the last user request, kept when it was the oldest that could be dropped.
     spared_unit: Option<usize>,
-    /// What the user said first and last so far.
+    /// The units of the first user input and the last user request so far.
     first: Option<usize>,
     last: Option<usize>,
 }
 
 impl<'p, 's, 'a> IncrementalBudget<'p, 's, 'a> {
     fn new(
-        scene: &'p CompactionInput<'s, 'a>,
+        input: &'p CompactionInput<'s, 'a>,
         limits: TokenLimits,
     ) -> IncrementalBudget<'p, 's, 'a> {
-        let plan = CompactionPlan { expected: scene.weights.overhead, ..CompactionPlan::default() };
+        let plan = CompactionPlan { expected: input.weights.overhead, ..CompactionPlan::default() };
         IncrementalBudget {
-            input: scene,
+            input,
             limits,
             plan,
             next: 0,
@@ -105,10 +104,10 @@ impl<'p, 's, 'a> IncrementalBudget<'p, 's, 'a> {
                 self.shorten(at);
             }
         }
-        self.plan.dropped.sort_by_key(|gone| gone.messages.start);
+        self.plan.dropped.sort_by_key(|dropped| dropped.messages.start);
     }
 
-    /// Drops the oldest until the goal is reached; the newest unit stays.
+    /// Drops the oldest units until the goal is reached; the newest unit stays.
     fn shorten(&mut self, newest: usize) {
         if self.spared_unit.is_some() && self.spared_unit != self.last {
             let spared = self.spared_unit.take();
@@ -135,55 +134,48 @@ impl<'p, 's, 'a> IncrementalBudget<'p, 's, 'a> {
 
 /// Shrinks answers inside the units that stay, until a plan fits.
 pub(super) fn shrink_to_fit(
-    scene: &CompactionInput<'_, '_>,
+    input: &CompactionInput<'_, '_>,
     mut plan: CompactionPlan,
     limits: TokenLimits,
 ) -> Result<CompactionPlan, ShrinkError> {
-    // The goal is a wish, the limit is not.
+    // The goal is optional, the limit is not.
     if plan.expected > limits.max_tokens() {
-        elide::shrink_remaining(scene, &mut plan, limits.goal());
+        elide::shrink_remaining(input, &mut plan, limits.goal());
     }
     if plan.expected <= limits.max_tokens() {
         Ok(plan)
     } else {
-        Err(build_shrink_error(scene, plan, limits))
+        Err(build_shrink_error(input, plan, limits))
     }
 }
 
-/// Names the heaviest unit that stays.
+/// An error that names the largest unit that stays.
 pub(super) fn build_shrink_error(
-    scene: &CompactionInput<'_, '_>,
+    input: &CompactionInput<'_, '_>,
     plan: CompactionPlan,
     limits: TokenLimits,
 ) -> ShrinkError {
-    let mut gone = plan.dropped.iter().map(|gone| gone.messages.start).peekable();
+    let mut dropped = plan.dropped.iter().map(|dropped| dropped.messages.start).peekable();
     let mut shrunk = plan.shrunk.iter().peekable();
-    let mut heaviest: Option<(u64, &Unit)> = None;
-    for unit in &scene.units {
-        if gone.next_if_eq(&unit.messages.start).is_some() {
+    let mut largest: Option<(u64, &Unit)> = None;
+    for unit in &input.units {
+        if dropped.next_if_eq(&unit.messages.start).is_some() {
             continue;
         }
-        let mut needs = scene.tokens(unit);
-        while let Some(less) = shrunk.next_if(|shrunk| shrunk.message < unit.messages.end) {
-            needs = needs.saturating_sub(elide::saved_tokens(scene, less));
+        let mut needed = input.tokens(unit);
+        while let Some(smaller) = shrunk.next_if(|shrunk| shrunk.message < unit.messages.end) {
+            needed = needed.saturating_sub(elide::saved_tokens(input, smaller));
         }
-        if heaviest.is_none_or(|(most, _)| needs > most) {
-            heaviest = Some((needs, unit));
+        if largest.is_none_or(|(max, _)| needed > max) {
+            largest = Some((needed, unit));
         }
     }
-    let (needs, messages, hold) = match heaviest {
-        Some((needs, unit)) if needs >= scene.weights.overhead => {
-            (needs, unit.messages.clone(), unit.hold)
+    let (needed, messages, hold) = match largest {
+        Some((needed, unit)) if needed >= input.weights.overhead => {
+            (needed, unit.messages.clone(), unit.hold)
         }
-        _ => (scene.weights.overhead, 0..0, UnitHold::Free),
+        _ => (input.weights.overhead, 0..0, UnitHold::Free),
     };
-    let (least, best) = (plan.expected, Box::new(plan));
-    ShrinkError {
-        messages,
-        hold,
-        needed: needs,
-        total_needed: least,
-        budget: limits.max_tokens(),
-        best_plan: best,
-    }
+    let (total_needed, best_plan) = (plan.expected, Box::new(plan));
+    ShrinkError { messages, hold, needed, total_needed, budget: limits.max_tokens(), best_plan }
 }

@@ -1,12 +1,11 @@
-//! What calls were about, as far as a reader of JSON could tell. Only the strategy that weighs
-//! importance looks at it.
+//! What is known about calls from their JSON. Only the importance strategy uses it.
 
 /// What is known about calls and messages.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct HistoryClues {
     /// For each call of the pairing, in order.
     pub calls: Vec<CallClue>,
-    /// Messages of the user that say what must or must not be, in order.
+    /// User messages with constraints (what must or must not be), in order.
     pub constraints: Vec<usize>,
 }
 
@@ -17,16 +16,16 @@ pub struct CallClue {
     pub call_digest: u64,
     /// A digest of the file it is about. Zero if it is about none.
     pub file_digest: u64,
-    /// What it does to it.
+    /// Its effect on the file.
     pub effect: CallEffect,
-    /// Its answer says that it failed.
+    /// Its answer reports a failure.
     pub failed: bool,
 }
 
 /// What a call does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CallEffect {
-    /// Nobody knows.
+    /// Unknown.
     #[default]
     Unknown,
     /// It only reads.

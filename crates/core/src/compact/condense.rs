@@ -1,7 +1,7 @@
-//! Puts a summary in the place of what was said.
+//! Replaces old units by a summary.
 //!
-//! Who writes the summary is not known here. First it is decided what it shall be about, then it
-//! is judged: a summary that says nothing, or more than what it stands for, is refused.
+//! The caller writes the summary. This module decides what it covers, and then checks it: a summary
+//! that is empty, or longer than what it replaces, is rejected.
 
 use super::{
     budget,
@@ -9,48 +9,48 @@ use super::{
     units::UnitHold,
 };
 
-/// Plans to condense everything but what has to stay and the newest units that fit into `recent`
-/// tokens. An empty plan means that there is nothing to condense.
+/// Plans to condense everything but the units that have to stay and the newest ones that fit into
+/// `recent` tokens. An empty plan means that there is nothing to condense.
 ///
 /// # Errors
-/// If what has to stay leaves no room for a summary, shrunk as far as it goes.
+/// If what has to stay leaves no room for a summary, even fully shrunk.
 pub fn plan_summary(
-    scene: &mut CompactionInput<'_, '_>,
+    input: &mut CompactionInput<'_, '_>,
     recent: u64,
     limits: Option<TokenLimits>,
 ) -> Result<CompactionPlan, ShrinkError> {
-    let mut plan = CompactionPlan::unchanged(scene);
+    let mut plan = CompactionPlan::unchanged(input);
     if limits.is_some_and(|limits| plan.expected <= limits.max_tokens()) {
         return Ok(plan);
     }
-    scene.hold_ends(false);
-    let newest = scene.newest(recent);
+    input.hold_ends(false);
+    let newest = input.newest(recent);
     // Room for a summary.
     let room = limits.map(|limits| limits.reduce_by((limits.goal() / 16).min(1_000)));
     let too_much = |plan: &CompactionPlan| room.is_some_and(|room| plan.expected > room.goal());
-    for (at, unit) in scene.units.iter().enumerate().filter(|(_, unit)| unit.hold == UnitHold::Free)
+    for (at, unit) in input.units.iter().enumerate().filter(|(_, unit)| unit.hold == UnitHold::Free)
     {
         if at < newest || too_much(&plan) {
-            plan.drop_unit(scene, unit, DropReason::Condensed);
+            plan.drop_unit(input, unit, DropReason::Condensed);
         }
     }
     plan.condense = !plan.dropped.is_empty();
     match room {
-        Some(room) if too_much(&plan) => budget::shrink_to_fit(scene, plan, room),
+        Some(room) if too_much(&plan) => budget::shrink_to_fit(input, plan, room),
         _ => Ok(plan),
     }
 }
 
-/// Why a summary is not taken.
+/// Why a summary is rejected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SummaryRejection {
-    /// It says nothing.
+    /// It is empty.
     Empty,
-    /// It is no shorter than what it stands for.
+    /// It is not shorter than what it replaces.
     Longer {
         /// Its tokens.
         summary: u64,
-        /// The tokens of what it stands for.
+        /// The tokens of what it replaces.
         condensed: u64,
     },
 }
@@ -69,16 +69,16 @@ impl std::fmt::Display for SummaryRejection {
 
 impl std::error::Error for SummaryRejection {}
 
-/// Judges a summary of so many tokens.
+/// Checks a summary of `tokens` tokens.
 ///
 /// # Errors
-/// If it is empty, or longer than what it stands for.
+/// If it is empty, or not shorter than what it replaces.
 pub fn check_summary(
     plan: &CompactionPlan,
     summary: &str,
     tokens: u64,
 ) -> Result<(), SummaryRejection> {
-    let condensed = plan.dropped.iter().map(|gone| gone.tokens).sum();
+    let condensed = plan.dropped.iter().map(|dropped| dropped.tokens).sum();
     if summary.trim().is_empty() {
         return Err(SummaryRejection::Empty);
     }

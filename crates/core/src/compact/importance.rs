@@ -1,7 +1,7 @@
-//! Keeps what matters: what the user wants, decisions, failures, files that are being worked on.
+//! Keeps the most important units: user requests, decisions, failures, files in use.
 //!
-//! Every unit gets points; what was read or done again later has none. Units go by their points,
-//! and among equals the oldest first.
+//! Every unit gets points; calls that were repeated or superseded later have none. Units with the
+//! fewest points are dropped first, the oldest first among equals.
 
 use std::{
     collections::HashSet,
@@ -17,46 +17,46 @@ use super::{
 };
 use crate::draft::PartKind;
 
-/// Plans to drop what matters least until the rest fits.
+/// Plans to drop the least important units until the rest fits.
 ///
 /// # Errors
-/// If what has to stay does not fit, shrunk as far as it goes.
+/// If what has to stay does not fit, even fully shrunk.
 pub fn plan_importance(
-    scene: &mut CompactionInput<'_, '_>,
+    input: &mut CompactionInput<'_, '_>,
     limits: TokenLimits,
 ) -> Result<CompactionPlan, ShrinkError> {
-    let mut plan = CompactionPlan::unchanged(scene);
+    let mut plan = CompactionPlan::unchanged(input);
     if plan.expected <= limits.max_tokens() {
         return Ok(plan);
     }
-    scene.hold_ends(true);
-    let scores = score_units(scene, scene.newest(limits.goal() / 4));
-    let mut gone = Vec::new();
+    input.hold_ends(true);
+    let scores = score_units(input, input.newest(limits.goal() / 4));
+    let mut dropped = Vec::new();
     for at in by_points(&scores) {
         if plan.expected <= limits.goal() {
             break;
         }
-        if let Some(unit) = scene.units.get(at).filter(|unit| unit.hold == UnitHold::Free) {
-            plan.expected = plan.expected.saturating_sub(scene.tokens(unit));
-            gone.push(at);
+        if let Some(unit) = input.units.get(at).filter(|unit| unit.hold == UnitHold::Free) {
+            plan.expected = plan.expected.saturating_sub(input.tokens(unit));
+            dropped.push(at);
         }
     }
-    // The last to go may have been large: what fits beside the rest stays after all.
-    for at in gone.into_iter().rev() {
-        let (Some(unit), Some(&score)) = (scene.units.get(at), scores.get(at)) else { continue };
-        if plan.expected + scene.tokens(unit) <= limits.goal() {
-            plan.expected += scene.tokens(unit);
+    // The last dropped unit may have been large: keep units that fit after all.
+    for at in dropped.into_iter().rev() {
+        let (Some(unit), Some(&score)) = (input.units.get(at), scores.get(at)) else { continue };
+        if plan.expected + input.tokens(unit) <= limits.goal() {
+            plan.expected += input.tokens(unit);
         } else {
-            let tokens = scene.tokens(unit);
-            let why = DropReason::Unimportant(score);
-            plan.dropped.push(DroppedUnit { messages: unit.messages.clone(), tokens, reason: why });
+            let tokens = input.tokens(unit);
+            let reason = DropReason::Unimportant(score);
+            plan.dropped.push(DroppedUnit { messages: unit.messages.clone(), tokens, reason });
         }
     }
-    plan.dropped.sort_by_key(|gone| gone.messages.start);
-    budget::shrink_to_fit(scene, plan, limits)
+    plan.dropped.sort_by_key(|dropped| dropped.messages.start);
+    budget::shrink_to_fit(input, plan, limits)
 }
 
-/// Units by their points, the least first; equals in their order. A table of points keeps it linear.
+/// Units by points, the fewest first; equals in their order. A bucket sort keeps it linear.
 fn by_points(scores: &[UnitScore]) -> impl Iterator<Item = usize> {
     let mut table: Vec<Vec<usize>> = vec![Vec::new(); UnitScore::POINTS_LIMIT];
     for (at, score) in scores.iter().enumerate() {
@@ -66,21 +66,21 @@ fn by_points(scores: &[UnitScore]) -> impl Iterator<Item = usize> {
     table.into_iter().flatten()
 }
 
-/// How much each unit matters; from `newest` on they are the newest.
-pub fn score_units(scene: &CompactionInput<'_, '_>, newest: usize) -> Vec<UnitScore> {
-    let draft = scene.transcript.draft();
-    let count = scene.units.len().max(1);
-    let mut scores = Vec::with_capacity(scene.units.len());
-    let mut constraints = scene.clues.constraints.iter().copied().peekable();
-    for (at, unit) in scene.units.iter().enumerate() {
+/// The score of each unit; units from index `newest` on count as the newest.
+pub fn score_units(input: &CompactionInput<'_, '_>, newest: usize) -> Vec<UnitScore> {
+    let draft = input.transcript.draft();
+    let count = input.units.len().max(1);
+    let mut scores = Vec::with_capacity(input.units.len());
+    let mut constraints = input.clues.constraints.iter().copied().peekable();
+    for (at, unit) in input.units.iter().enumerate() {
         let recency = (at + 1) * usize::from(UnitScore::NEWEST) / count;
         let mut score = UnitScore::default();
         score.recency = u8::try_from(recency).unwrap_or(0);
         if at >= newest {
             score.add(ScoreReason::Newest);
         }
-        let mut calls = false;
-        let mut words = false;
+        let mut has_calls = false;
+        let mut has_text = false;
         for message in unit.messages.clone() {
             while constraints.next_if(|&other| other < message).is_some() {}
             if constraints.next_if_eq(&message).is_some() {
@@ -88,42 +88,42 @@ pub fn score_units(scene: &CompactionInput<'_, '_>, newest: usize) -> Vec<UnitSc
             }
             let Some(header) = draft.messages.get(message) else { continue };
             if header.role.is_user() {
-                if scene.is_user_input(message) {
+                if input.is_user_input(message) {
                     score.add(ScoreReason::User);
                 }
             } else if header.role.is_assistant() {
                 for part in draft.parts_of(header) {
-                    calls |= matches!(part.kind, PartKind::Call(_));
-                    words |= matches!(part.kind, PartKind::Text(_));
+                    has_calls |= matches!(part.kind, PartKind::Call(_));
+                    has_text |= matches!(part.kind, PartKind::Text(_));
                 }
             }
         }
-        if words && !calls {
+        if has_text && !has_calls {
             score.add(ScoreReason::Decision);
         }
         scores.push(score);
     }
-    score_calls(scene, &mut scores);
+    score_calls(input, &mut scores);
     scores
 }
 
-/// So many of the newest units say which files are being worked on.
+/// The number of newest units whose files count as recent.
 const RECENT_UNITS: usize = 8;
 
-/// Goes through the calls from the newest to the oldest: only then it is known what came later.
-fn score_calls(scene: &CompactionInput<'_, '_>, scores: &mut [UnitScore]) {
-    let pairing = scene.transcript.pairing();
+/// Visits the calls from the newest to the oldest, so that later calls are known.
+fn score_calls(input: &CompactionInput<'_, '_>, scores: &mut [UnitScore]) {
+    let pairing = input.transcript.pairing();
     let mut later = LaterCalls::default();
-    let recent = scene.units.len().saturating_sub(RECENT_UNITS);
+    let recent = input.units.len().saturating_sub(RECENT_UNITS);
     let mut next = pairing.calls.len();
-    for (at, unit) in scene.units.iter().enumerate().rev() {
+    for (at, unit) in input.units.iter().enumerate().rev() {
         let end = next;
         while next > 0
             && pairing.calls.get(next - 1).is_some_and(|c| c.message() >= unit.messages.start)
         {
             next -= 1;
         }
-        let clues = scene.clues.calls.get(next..end).unwrap_or(&[]);
+        let clues = input.clues.calls.get(next..end).unwrap_or(&[]);
         if clues.is_empty() {
             continue;
         }
@@ -140,7 +140,8 @@ fn score_calls(scene: &CompactionInput<'_, '_>, scores: &mut [UnitScore]) {
         if clues.iter().any(|clue| later.recent_files.contains(&clue.file_digest)) {
             score.add(ScoreReason::RecentFile);
         }
-        // A turn is stale only if all of it is, and a change is never undone by a later one.
+        // A turn is stale only if all its calls are, and a later call never makes a change
+        // obsolete.
         if clues.iter().all(|clue| clue.effect != CallEffect::Writes && later.repeats(clue)) {
             score.add(ScoreReason::Repeated);
         } else if clues
@@ -155,7 +156,7 @@ fn score_calls(scene: &CompactionInput<'_, '_>, scores: &mut [UnitScore]) {
     }
 }
 
-/// Clues are digests: they need no hashing any more.
+/// Digests need no further hashing.
 type DigestSet = HashSet<u64, BuildHasherDefault<CallDigestHasher>>;
 
 #[derive(Default)]
@@ -177,16 +178,16 @@ impl Hasher for CallDigestHasher {
     }
 }
 
-/// What happened later.
+/// The calls after the current one.
 #[derive(Default)]
 struct LaterCalls {
     /// Calls that were made.
     calls: DigestSet,
-    /// Calls that worked.
+    /// Calls that succeeded.
     successful_calls: DigestSet,
     /// Files that were read or changed.
     files: DigestSet,
-    /// Files that were touched just now.
+    /// Recently touched files.
     recent_files: DigestSet,
 }
 

@@ -1,4 +1,4 @@
-//! What a strategy decided, and what it looked at.
+//! The input and the result of a compaction strategy.
 
 use std::ops::Range;
 
@@ -13,25 +13,25 @@ use super::{
 };
 use crate::transcript::Transcript;
 
-/// What a strategy is given: a sound history, cut into units and weighed.
+/// The input of a strategy: a valid history, split into units, with token weights.
 #[derive(Debug)]
 pub struct CompactionInput<'s, 'a> {
     /// The history.
     pub transcript: &'s Transcript<'a>,
-    /// What belongs together, and what has to stay.
+    /// Its units, and which of them have to stay.
     pub units: Vec<Unit>,
-    /// Tokens.
+    /// Token weights.
     pub weights: &'s TokenWeights,
-    /// What calls were about; may be empty, and then nothing is known.
+    /// What is known about the calls; may be empty.
     pub clues: &'s HistoryClues,
-    /// What may happen to answers.
+    /// How answers may shrink.
     pub elision: &'s ElisionPolicy,
-    /// Units that somebody asked for, whatever else holds them, in order.
+    /// Units that the caller pinned, whatever else holds them, in order.
     pinned: Vec<usize>,
 }
 
 impl<'s, 'a> CompactionInput<'s, 'a> {
-    /// Cuts a history into units. The messages `pins` stay, whatever happens.
+    /// Splits a history into units. The messages `pins` always stay.
     pub fn new(
         transcript: &'s Transcript<'a>,
         weights: &'s TokenWeights,
@@ -51,7 +51,7 @@ impl<'s, 'a> CompactionInput<'s, 'a> {
         CompactionInput { transcript, units, weights, clues, elision, pinned }
     }
 
-    /// The messages that somebody asked for, in order.
+    /// The messages of pinned units, in order.
     pub(super) fn pinned(&self) -> impl Iterator<Item = Range<usize>> {
         let units = self.pinned.iter().filter_map(|&at| self.units.get(at));
         units.map(|unit| unit.messages.clone())
@@ -62,13 +62,15 @@ impl<'s, 'a> CompactionInput<'s, 'a> {
         self.weights.of(unit.messages.clone())
     }
 
-    /// Holds the newest unit, and what the user said first and last.
+    /// Holds the newest unit, the last user request and, if `first`, the first user input.
     pub(super) fn hold_ends(&mut self, first: bool) {
-        let wishes = |unit: &Unit| unit.messages.clone().any(|message| self.is_user_input(message));
-        // A summary stands for what was said first, and for nothing that was said last.
-        let asks = |unit: &Unit| unit.messages.clone().any(|message| self.is_user_request(message));
-        let last = self.units.iter().rposition(asks);
-        let first = self.units.iter().position(wishes).filter(|_| first);
+        let has_input =
+            |unit: &Unit| unit.messages.clone().any(|message| self.is_user_input(message));
+        // A summary counts as the first user input, but not as the last user request.
+        let has_request =
+            |unit: &Unit| unit.messages.clone().any(|message| self.is_user_request(message));
+        let last = self.units.iter().rposition(has_request);
+        let first = self.units.iter().position(has_input).filter(|_| first);
         let end = self.units.len().checked_sub(1);
         let holds = [(first, UnitHold::First), (last, UnitHold::Last), (end, UnitHold::End)];
         for (unit, hold) in holds {
@@ -80,12 +82,12 @@ impl<'s, 'a> CompactionInput<'s, 'a> {
         }
     }
 
-    /// The first of the newest units that fit into so many tokens.
+    /// The index of the first of the newest units that fit into `tokens`.
     pub(super) fn newest(&self, tokens: u64) -> usize {
-        let mut left = tokens;
-        let fits = |unit: &&Unit| match left.checked_sub(self.tokens(unit)) {
+        let mut remaining = tokens;
+        let fits = |unit: &&Unit| match remaining.checked_sub(self.tokens(unit)) {
             Some(rest) => {
-                left = rest;
+                remaining = rest;
                 true
             }
             None => false,
@@ -93,18 +95,18 @@ impl<'s, 'a> CompactionInput<'s, 'a> {
         self.units.len() - self.units.iter().rev().take_while(fits).count()
     }
 
-    /// Whether a user says something in a message.
+    /// Whether a message has user input.
     pub(super) fn is_user_input(&self, message: usize) -> bool {
         user_part(self.transcript.draft(), message).is_some()
     }
 
-    /// Whether a user asks for something: a wish that is no summary.
+    /// Whether a message has user input that is not a summary.
     pub(super) fn is_user_request(&self, message: usize) -> bool {
         user_request(self.transcript.draft(), message).is_some()
     }
 }
 
-/// How many tokens a history may take.
+/// The token limits of a history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TokenLimits {
     max_tokens: u64,
@@ -112,35 +114,35 @@ pub struct TokenLimits {
     pace: CompactionPace,
 }
 
-/// Whether a history is shortened once, or over and over as it grows.
+/// Whether a history is compacted once, or repeatedly as it grows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CompactionPace {
-    /// What goes is decided by the whole history.
+    /// The whole history decides what to drop.
     #[default]
     WholeHistory,
-    /// What goes is decided as if the history had been shortened whenever it grew too long. Whoever
-    /// gets the whole history each time (a gateway) then sends the same beginning each time, until
-    /// it grows too long once more. Known to `budget` and `elide`; the others decide once.
+    /// Decides as if the history had been compacted whenever it grew too long. A caller that gets
+    /// the whole history each time (a gateway) then sends the same prefix each time, until the
+    /// history is too long again. Used by `budget` and `elide`; the other strategies decide once.
     Incremental,
 }
 
 impl TokenLimits {
-    /// Above `most` tokens something has to happen, and then it shrinks to `goal`: a lower mark
-    /// makes compactions, and with them lost prompt caches, rarer. The goal is never above `most`.
-    pub fn new(most: u64, goal: u64) -> TokenLimits {
-        TokenLimits { max_tokens: most, goal: goal.min(most), pace: CompactionPace::WholeHistory }
+    /// Above `max_tokens` a history is compacted to `goal` tokens: a lower goal makes compactions,
+    /// and with them lost prompt caches, rarer. The goal is never above `max_tokens`.
+    pub fn new(max_tokens: u64, goal: u64) -> TokenLimits {
+        TokenLimits { max_tokens, goal: goal.min(max_tokens), pace: CompactionPace::WholeHistory }
     }
 
-    /// The same mark for both.
+    /// The same value for maximum and goal.
     pub fn exactly(tokens: u64) -> TokenLimits {
         TokenLimits::new(tokens, tokens)
     }
 
-    /// The limits of a model: above `threshold` of what its window leaves beside a reply something
-    /// has to happen, and then two thirds of that are the goal.
+    /// The limits of a model: the maximum is `threshold` of its window minus the reserve for a
+    /// reply; the goal is two thirds of the maximum.
     pub fn of_window(window: u64, reserve: u64, threshold: HistoryFraction) -> TokenLimits {
-        let most = threshold.of(window.saturating_sub(reserve));
-        TokenLimits::new(most, most / 3 * 2)
+        let max_tokens = threshold.of(window.saturating_sub(reserve));
+        TokenLimits::new(max_tokens, max_tokens / 3 * 2)
     }
 
     /// The same limits at another pace.
@@ -149,98 +151,98 @@ impl TokenLimits {
         TokenLimits { pace, ..self }
     }
 
-    /// Above this something has to happen.
+    /// Above this number of tokens, a history is compacted.
     pub fn max_tokens(self) -> u64 {
         self.max_tokens
     }
 
-    /// It shrinks to this.
+    /// The number of tokens after a compaction.
     pub fn goal(self) -> u64 {
         self.goal
     }
 
-    /// Once, or as it grows.
+    /// Whether to compact once, or as the history grows.
     pub fn pace(self) -> CompactionPace {
         self.pace
     }
 
-    /// Both marks lower by so much.
+    /// Both limits reduced by `by` tokens.
     #[must_use]
     pub fn reduce_by(self, by: u64) -> TokenLimits {
-        let (most, goal) = (self.max_tokens.saturating_sub(by), self.goal.saturating_sub(by));
-        TokenLimits { max_tokens: most, goal, ..self }
+        let (max_tokens, goal) = (self.max_tokens.saturating_sub(by), self.goal.saturating_sub(by));
+        TokenLimits { max_tokens, goal, ..self }
     }
 }
 
-/// What shall go, what shall shrink. Nothing else changes.
+/// What to drop and what to shrink. Nothing else changes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CompactionPlan {
-    /// The units that go, in order.
+    /// The units to drop, in order.
     pub dropped: Vec<DroppedUnit>,
-    /// The answers that shrink, in order.
+    /// The answers to shrink, in order.
     pub shrunk: Vec<ShrunkAnswer>,
-    /// A summary takes the place of the first unit that goes.
+    /// A summary replaces the first dropped unit.
     pub condense: bool,
-    /// Where a cut was asked for and where it was made.
+    /// The requested and the actual cut.
     pub cut: Option<HistoryCut>,
-    /// Tokens that are expected to be left.
+    /// The expected number of remaining tokens.
     pub expected: u64,
 }
 
 impl CompactionPlan {
-    /// Whether nothing shall happen.
+    /// Whether the plan changes nothing.
     pub fn is_empty(&self) -> bool {
         self.dropped.is_empty() && self.shrunk.is_empty()
     }
 
-    /// Nothing shall happen.
-    pub(super) fn unchanged(scene: &CompactionInput<'_, '_>) -> CompactionPlan {
-        CompactionPlan { expected: scene.weights.total(), ..CompactionPlan::default() }
+    /// A plan that changes nothing.
+    pub(super) fn unchanged(input: &CompactionInput<'_, '_>) -> CompactionPlan {
+        CompactionPlan { expected: input.weights.total(), ..CompactionPlan::default() }
     }
 
-    /// A unit goes.
+    /// Drops a unit.
     pub(super) fn drop_unit(
         &mut self,
-        scene: &CompactionInput<'_, '_>,
+        input: &CompactionInput<'_, '_>,
         unit: &Unit,
-        why: DropReason,
+        reason: DropReason,
     ) {
-        let tokens = scene.tokens(unit);
+        let tokens = input.tokens(unit);
         self.expected = self.expected.saturating_sub(tokens);
-        self.dropped.push(DroppedUnit { messages: unit.messages.clone(), tokens, reason: why });
+        self.dropped.push(DroppedUnit { messages: unit.messages.clone(), tokens, reason });
     }
 
-    /// The first message that changes or goes: from there on a prompt cache is lost.
+    /// The first message that changes or is dropped: a prompt cache is lost from there on.
     pub fn first_change(&self) -> Option<usize> {
-        let gone = self.dropped.first().map(|gone| gone.messages.start);
+        let dropped = self.dropped.first().map(|dropped| dropped.messages.start);
         let shrunk = self.shrunk.first().map(|shrunk| shrunk.message);
-        gone.into_iter().chain(shrunk).min()
+        dropped.into_iter().chain(shrunk).min()
     }
 }
 
-/// A unit that goes.
+/// A unit to drop.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DroppedUnit {
     /// Its messages.
     pub messages: Range<usize>,
     /// Its tokens.
     pub tokens: u64,
-    /// Why this one.
+    /// Why it is dropped.
     pub reason: DropReason,
 }
 
-/// Why a unit goes.
+/// Why a unit is dropped.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DropReason {
-    /// It was the oldest that could go.
+    /// It was the oldest that could be dropped.
     Oldest,
-    /// A summary stands for it.
+    /// A summary replaces it.
     Condensed,
-    /// It mattered least.
+    /// It has the lowest score.
     Unimportant(UnitScore),
 }
 
-/// An answer that shrinks.
+/// An answer to shrink.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ShrunkAnswer {
     /// Index of its message.
@@ -249,44 +251,44 @@ pub struct ShrunkAnswer {
     pub part: usize,
     /// Its tokens.
     pub tokens: u64,
-    /// What is left of it.
+    /// What remains of it.
     pub keep: AnswerRemainder,
 }
 
-/// What is left of an answer.
+/// What remains of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AnswerRemainder {
     /// All its text, without its images and files.
     Text,
-    /// About so many tokens of its beginning and end.
+    /// About this many tokens of its beginning and end.
     Ends(u32),
-    /// Nothing but a note.
+    /// Only a note.
     Note,
 }
 
-/// A cut that was asked for, and the one that was made.
+/// A requested cut and the actual one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HistoryCut {
-    /// Asked for: everything before this message should go.
+    /// Everything before this message should be dropped.
     pub requested: usize,
-    /// Made: at the edge of a unit.
+    /// The actual cut, at the boundary of a unit.
     pub actual: usize,
 }
 
-/// Why a history cannot become as short as it should.
+/// A history cannot become as short as required.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ShrinkError {
-    /// The heaviest thing that has to stay.
+    /// The largest unit that has to stay.
     pub messages: Range<usize>,
-    /// Why it has to.
+    /// Why it has to stay.
     pub hold: UnitHold,
-    /// What it needs, shrunk as far as it goes.
+    /// The tokens it needs, fully shrunk.
     pub needed: u64,
-    /// What everything that has to stay needs.
+    /// The tokens that everything that has to stay needs.
     pub total_needed: u64,
-    /// What was allowed.
+    /// The allowed tokens.
     pub budget: u64,
-    /// What could be done all the same.
+    /// The best plan that was possible.
     pub best_plan: Box<CompactionPlan>,
 }
 

@@ -1,33 +1,33 @@
-//! How much a unit matters, and why: points that a person can add up.
+//! Scores the importance of units: points with reasons that a person can add up.
 
-/// Points and what they are for.
+/// Points and their reasons.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct UnitScore {
     reasons: u16,
-    /// Points for being recent, 0 to [`Score::NEWEST`].
+    /// Points for being recent, 0 to [`UnitScore::NEWEST`].
     pub recency: u8,
 }
 
-/// Something that speaks for a unit, or against it.
+/// A reason to keep a unit, or to drop it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ScoreReason {
-    /// The user said what must or must not be.
+    /// The user stated a constraint.
     Constraint,
-    /// The user said something.
+    /// It has user input.
     User,
-    /// The model said something without calling: a decision, a result.
+    /// The model wrote text without calls: a decision, a result.
     Decision,
-    /// A call failed, and nothing like it worked later.
+    /// A call failed, and no equal call succeeded later.
     Failure,
     /// A call changed something.
     Change,
-    /// It is about a file that was touched just now.
+    /// It is about a recently touched file.
     RecentFile,
     /// It is among the newest.
     Newest,
     /// The same call was made again later.
     Repeated,
-    /// What was read has been read or changed again since.
+    /// The data it read was read or changed again later.
     Superseded,
 }
 
@@ -45,7 +45,7 @@ impl ScoreReason {
         ScoreReason::Superseded,
     ];
 
-    /// What it counts.
+    /// Its points.
     pub fn points(self) -> u32 {
         match self {
             ScoreReason::Constraint => 50,
@@ -59,7 +59,7 @@ impl ScoreReason {
         }
     }
 
-    /// In words.
+    /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
             ScoreReason::Constraint => "user constraint",
@@ -82,7 +82,7 @@ impl ScoreReason {
 impl UnitScore {
     /// Points of the newest unit.
     pub const NEWEST: u8 = 30;
-    /// More points than any unit can have.
+    /// An upper limit above the points of any unit.
     pub(super) const POINTS_LIMIT: usize = 512;
 
     /// Adds a reason.
@@ -90,7 +90,7 @@ impl UnitScore {
         self.reasons |= reason.bit();
     }
 
-    /// Whether a reason counts.
+    /// Whether it has a reason.
     pub fn has(self, reason: ScoreReason) -> bool {
         self.reasons & reason.bit() != 0
     }
@@ -100,13 +100,13 @@ impl UnitScore {
         ScoreReason::ALL.into_iter().filter(move |&reason| self.has(reason))
     }
 
-    /// What was done again is worth nothing, unless the user spoke in it.
+    /// Repeated or superseded calls have no value, unless the unit has user input.
     pub fn is_stale(self) -> bool {
         let again = self.has(ScoreReason::Repeated) || self.has(ScoreReason::Superseded);
         again && !self.has(ScoreReason::User) && !self.has(ScoreReason::Constraint)
     }
 
-    /// All points together.
+    /// The total number of points.
     pub fn points(self) -> u32 {
         if self.is_stale() {
             return 0;

@@ -1,4 +1,4 @@
-//! Cuts a history into what belongs together: nothing may be cut through a unit.
+//! Splits a history into units; no cut may go through a unit.
 
 use std::ops::Range;
 
@@ -9,36 +9,36 @@ use crate::{
     placeholder,
 };
 
-/// A turn with all its answers, the reasoning it carries, what is attached to it and whatever lies
-/// between; or a single message that belongs to no turn.
+/// A turn with all its answers, its reasoning, attached messages and everything in between; or a
+/// single message that belongs to no turn.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unit {
     /// Its messages.
     pub messages: Range<usize>,
-    /// Why it has to stay, whatever a strategy says.
+    /// Why it has to stay, whatever the strategy.
     pub hold: UnitHold,
 }
 
-/// Whether a unit may go.
+/// Why a unit has to stay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UnitHold {
-    /// It may.
+    /// It may be dropped.
     Free,
     /// Instructions at the beginning.
     Instructions,
-    /// It has a call that nobody has answered yet.
+    /// It has a call without an answer.
     Open,
-    /// It answers a call that lies on the server.
+    /// It answers a call that is stored on the server.
     Remote,
-    /// Somebody asked for it.
+    /// The caller pinned it.
     Pinned,
-    /// The first thing the user said.
+    /// The first user input.
     First,
-    /// The last thing the user said.
+    /// The last user request.
     Last,
     /// The end of the history.
     End,
-    /// A summary: one that was just written, or the last one that a provider made.
+    /// A summary: a new one, or the last one that a provider made.
     Summary,
 }
 
@@ -59,12 +59,12 @@ impl UnitHold {
     }
 }
 
-/// Cuts a paired history into units. They cover it, in order and without gaps.
+/// Splits a paired history into units. They cover it, in order and without gaps.
 pub fn split_units(draft: &Draft<'_>, pairing: &CallPairing) -> Vec<Unit> {
-    let inside = boundary_depths(draft, pairing);
+    let depths = boundary_depths(draft, pairing);
     let mut units: Vec<Unit> = Vec::with_capacity(draft.messages.len());
     let mut depth = 0;
-    for (at, change) in inside.iter().enumerate().take(draft.messages.len()) {
+    for (at, change) in depths.iter().enumerate().take(draft.messages.len()) {
         depth += change;
         match units.last_mut().filter(|_| depth > 0) {
             Some(unit) => unit.messages.end = at + 1,
@@ -88,18 +88,18 @@ pub fn unit_at(units: &[Unit], message: usize) -> Option<usize> {
     units.get(at).filter(|unit| unit.messages.contains(&message)).map(|_| at)
 }
 
-/// For each message the change of depth in front of it: where the sum is above zero, something
-/// reaches across the boundary before the message.
+/// The change of depth before each message: where the sum is above zero, a connection crosses the
+/// boundary before the message.
 fn boundary_depths(draft: &Draft<'_>, pairing: &CallPairing) -> Vec<i32> {
-    let mut inside = vec![0; draft.messages.len() + 1];
+    let mut depths = vec![0; draft.messages.len() + 1];
     let mut join = |one: usize, two: usize| {
         let (first, last) = (one.min(two), one.max(two));
         if first < last && last < draft.messages.len() {
-            inside[first + 1] += 1;
-            inside[last + 1] -= 1;
+            depths[first + 1] += 1;
+            depths[last + 1] -= 1;
         }
     };
-    // What the model said in one go, its reasoning included.
+    // A run of assistant messages, including reasoning.
     for run in assistant_runs(draft) {
         join(run.start, run.end - 1);
     }
@@ -118,7 +118,7 @@ fn boundary_depths(draft: &Draft<'_>, pairing: &CallPairing) -> Vec<i32> {
             ResultMatch::Orphan => {}
         }
     }
-    // Outputs that are paired with nothing are the provider's own.
+    // Unpaired outputs belong to the provider's own calls.
     if draft.layout() == MessageLayout::Items && draft.features.intersects(DraftFeatures::SERVER) {
         let mut paired = pairing.answers.iter().map(|answer| answer.message()).peekable();
         for (at, message) in draft.messages.iter().enumerate() {
@@ -128,17 +128,17 @@ fn boundary_depths(draft: &Draft<'_>, pairing: &CallPairing) -> Vec<i32> {
         }
     }
     let leading = draft.messages.iter().take_while(|message| message.role.is_system()).count();
-    // Nothing hangs on leading instructions: they stay for themselves.
+    // Nothing is attached to leading instructions; each is a unit by itself.
     for at in leading + 1..draft.messages.len() {
         if is_attached(draft, at) {
             join(at - 1, at);
         }
     }
-    inside
+    depths
 }
 
-/// Whether a message only makes sense behind the one before it: answers of an older kind, media
-/// that was carried out of answers, instructions that are no leading ones.
+/// Whether a message only makes sense after the previous one: legacy answers, media moved out of
+/// answers, instructions in the middle.
 fn is_attached(draft: &Draft<'_>, at: usize) -> bool {
     let message = &draft.messages[at];
     match message.role {
@@ -147,22 +147,24 @@ fn is_attached(draft: &Draft<'_>, at: usize) -> bool {
             let first = draft.parts_of(message).first();
             first.is_some_and(|first| placeholder::is_media_heading(first.span.of(draft.source)))
         }
-        // In formats of blocks, instructions in the middle belong to what they stand behind.
+        // In block formats, instructions in the middle belong to the message before them.
         Role::System | Role::Developer => draft.layout() == MessageLayout::Blocks,
         Role::Assistant | Role::Answer | Role::Unknown => false,
     }
 }
 
-/// Whether an item only names something that lies on the server.
+/// Whether an item only references something stored on the server.
 fn is_reference(draft: &Draft<'_>, at: usize) -> bool {
     draft.messages.get(at).is_some_and(|message| message.flags.has(MessageFlags::REFERENCE))
 }
 
-/// Holds what somebody still waits for: open calls, answers whose call is out of sight, references
-/// to what lies on the server, and the provider's own summary of what came before.
+/// Holds units that are still needed: open calls, answers whose call is not visible, references to
+/// the server, and the provider's own summary of earlier messages.
 fn hold_open_units(draft: &Draft<'_>, pairing: &CallPairing, units: &mut [Unit]) {
-    let made = |message: &Message| message.flags.has(MessageFlags::COMPACTION);
-    if let Some(unit) = draft.messages.iter().rposition(made).and_then(|at| unit_at(units, at)) {
+    let is_compaction = |message: &Message| message.flags.has(MessageFlags::COMPACTION);
+    if let Some(unit) =
+        draft.messages.iter().rposition(is_compaction).and_then(|at| unit_at(units, at))
+    {
         units[unit].hold = UnitHold::Summary;
     }
     for unit in units.iter_mut() {

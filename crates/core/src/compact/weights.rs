@@ -1,34 +1,34 @@
-//! How many tokens each message of a draft takes, as data.
+//! Token counts of the messages of a draft.
 //!
-//! Counting needs vocabularies and a reader of JSON; both live elsewhere. Here are the two ends of
-//! the wire: what a counter has to answer, and what strategies are given.
+//! Counting needs vocabularies and a JSON parser; both are in other crates. This module has the
+//! interface of a counter, and the counts that strategies use.
 
 use std::ops::Range;
 
-/// Counts tokens. Whoever counts a draft asks it text by text.
+/// Counts the tokens of a draft, text by text.
 pub trait TokenCounter {
     /// Tokens of a text, as the model would read it (no JSON escapes).
     fn count_text(&mut self, text: &str) -> u32;
 
-    /// Tokens of an image, a file or a sound; `data` is what stands for it: base64, or an address.
+    /// Tokens of an image, a file or audio; `data` is its base64 data or its URL.
     fn count_media(&mut self, data: &str) -> u32;
 
-    /// Whether it counts with the model's own vocabulary, or estimates.
+    /// Whether it counts with the model's own vocabulary; otherwise it estimates.
     fn is_exact(&self) -> bool;
 }
 
 /// Tokens by message and by part.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TokenWeights {
-    /// Tokens of each message, its frame included.
+    /// Tokens of each message, including its overhead.
     messages: Vec<u32>,
     /// Tokens of each part.
     parts: Vec<u32>,
     /// Tokens of media in each part; at most those of the part.
     media: Vec<u32>,
-    /// Tokens in front of each message, and of all messages at the end.
+    /// Tokens before each message, and of all messages at the end.
     cumulative: Vec<u64>,
-    /// Tokens of what stands around the list: instructions, tools.
+    /// Tokens outside the list: instructions, tools.
     pub overhead: u64,
     /// Whether they were counted with the model's own vocabulary.
     pub exact: bool,
@@ -36,17 +36,17 @@ pub struct TokenWeights {
 
 impl TokenWeights {
     /// Starts without any message.
-    pub fn new(around: u64, exact: bool) -> TokenWeights {
-        TokenWeights { cumulative: vec![0], overhead: around, exact, ..TokenWeights::default() }
+    pub fn new(overhead: u64, exact: bool) -> TokenWeights {
+        TokenWeights { cumulative: vec![0], overhead, exact, ..TokenWeights::default() }
     }
 
-    /// Adds a part of the message that is being counted.
+    /// Adds a part of the current message.
     pub fn push_part(&mut self, tokens: u32, media: u32) {
         self.parts.push(tokens);
         self.media.push(media.min(tokens));
     }
 
-    /// Ends a message: the tokens of its parts and its frame.
+    /// Completes a message with the tokens of its parts and its overhead.
     pub fn push_message(&mut self, tokens: u32) {
         self.messages.push(tokens);
         let before = self.cumulative.last().copied().unwrap_or(0);
@@ -81,7 +81,7 @@ impl TokenWeights {
         self.overhead + self.cumulative.last().copied().unwrap_or(0)
     }
 
-    /// How many messages were counted.
+    /// The number of counted messages.
     pub fn len(&self) -> usize {
         self.messages.len()
     }

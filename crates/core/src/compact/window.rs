@@ -1,9 +1,9 @@
-//! Keeps the first message and removes a fraction of what follows it. Where instructions come first,
-//! what the user said last stays as well: no history is left without the user.
+//! Keeps the first message and drops a fraction of the rest. Where instructions come first, the
+//! last user message stays as well: every history keeps one.
 //!
-//! The count is rounded down to an even number, as it always was where user and assistant take
-//! turns; then the cut moves to the nearest edge of a unit. If that edge would leave everything in
-//! place although there is too much, the next one is taken.
+//! The count is rounded down to an even number, because user and assistant alternate; then the cut
+//! moves to the nearest boundary of a unit. If that would drop nothing although the history is too
+//! long, the next boundary is used.
 
 use super::{
     budget,
@@ -12,39 +12,39 @@ use super::{
 };
 use crate::draft::{Message, Part, PartKind};
 
-/// Plans a cut. With limits, cuts until they hold; without, once.
+/// Plans a cut. With limits, cuts until they hold; otherwise once.
 ///
 /// # Errors
 /// If limits are given and what has to stay does not fit.
 pub fn plan_window(
-    scene: &mut CompactionInput<'_, '_>,
+    input: &mut CompactionInput<'_, '_>,
     fraction: HistoryFraction,
     limits: Option<TokenLimits>,
 ) -> Result<CompactionPlan, ShrinkError> {
-    let total = scene.weights.total();
+    let total = input.weights.total();
     if limits.is_some_and(|limits| total <= limits.max_tokens()) {
-        return Ok(CompactionPlan::unchanged(scene));
+        return Ok(CompactionPlan::unchanged(input));
     }
-    hold_ends(scene);
-    let mut plan = CompactionPlan::unchanged(scene);
-    let mut cutter = WindowCutter::new(scene, fraction, limits.is_some());
+    hold_ends(input);
+    let mut plan = CompactionPlan::unchanged(input);
+    let mut cutter = WindowCutter::new(input, fraction, limits.is_some());
     while let Some(cut) = cutter.next_cut() {
         for unit in cutter.units_to_drop(cut.actual) {
-            plan.drop_unit(scene, unit, DropReason::Oldest);
+            plan.drop_unit(input, unit, DropReason::Oldest);
         }
-        let asked = plan.cut.map_or(cut.requested, |first| first.requested);
-        plan.cut = Some(HistoryCut { requested: asked, actual: cut.actual });
+        let requested = plan.cut.map_or(cut.requested, |first| first.requested);
+        plan.cut = Some(HistoryCut { requested, actual: cut.actual });
         if limits.is_none_or(|limits| plan.expected <= limits.goal()) {
             return Ok(plan);
         }
     }
     match limits {
-        Some(limits) => budget::shrink_to_fit(scene, plan, limits),
+        Some(limits) => budget::shrink_to_fit(input, plan, limits),
         None => Ok(plan),
     }
 }
 
-/// A share of a history between 0 and 1.
+/// A fraction of a history between 0 and 1.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct HistoryFraction(f64);
 
@@ -52,12 +52,12 @@ impl HistoryFraction {
     /// Half.
     pub const HALF: HistoryFraction = HistoryFraction(0.5);
 
-    /// A share, if it is one.
-    pub fn new(share: f64) -> Option<HistoryFraction> {
-        (0.0..=1.0).contains(&share).then_some(HistoryFraction(share))
+    /// A fraction, if the value is between 0 and 1.
+    pub fn new(fraction: f64) -> Option<HistoryFraction> {
+        (0.0..=1.0).contains(&fraction).then_some(HistoryFraction(fraction))
     }
 
-    /// So much of a count, rounded down.
+    /// This fraction of a count, rounded down.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -68,94 +68,91 @@ impl HistoryFraction {
         ((count as f64 * self.0).floor() as u64).min(count)
     }
 
-    /// So many of so many messages, rounded down.
+    /// This fraction of a number of messages, rounded down.
     fn of_messages(self, count: usize) -> usize {
         usize::try_from(self.of(count as u64)).unwrap_or(count)
     }
 }
 
-/// Cuts again and again, each time what is left of the history.
+/// Cuts repeatedly, each time a fraction of the remaining history.
 struct WindowCutter<'c> {
     units: &'c [Unit],
     count: usize,
     fraction: HistoryFraction,
-    /// Something has to go, even if the fraction rounds to nothing.
+    /// Something has to be dropped, even if the fraction rounds to zero.
     must_drop: bool,
-    /// The first message that is still there behind message 0.
+    /// The first remaining message after message 0.
     from: usize,
-    /// The first unit that has not been passed.
+    /// The first unit that has not been visited.
     unit: usize,
-    /// The end of the last unit that can go.
+    /// The end of the last unit that can be dropped.
     end: usize,
 }
 
 impl<'c> WindowCutter<'c> {
     fn new(
-        scene: &'c CompactionInput<'_, '_>,
+        input: &'c CompactionInput<'_, '_>,
         fraction: HistoryFraction,
-        must: bool,
+        must_drop: bool,
     ) -> WindowCutter<'c> {
-        let count = scene.transcript.draft().messages.len();
-        let last = scene.units.iter().rev().find(|unit| unit.hold == UnitHold::Free);
+        let count = input.transcript.draft().messages.len();
+        let last = input.units.iter().rev().find(|unit| unit.hold == UnitHold::Free);
         let end = last.map_or(0, |unit| unit.messages.end);
-        WindowCutter {
-            units: &scene.units,
-            count,
-            fraction,
-            must_drop: must,
-            from: 1,
-            unit: 0,
-            end,
-        }
+        WindowCutter { units: &input.units, count, fraction, must_drop, from: 1, unit: 0, end }
     }
 
-    /// Where the next cut falls; `None` if nothing can go.
+    /// The next cut; `None` if nothing can be dropped.
     fn next_cut(&mut self) -> Option<HistoryCut> {
-        let left = self.units.get(self.unit..).unwrap_or(&[]);
-        let kept = |unit: &&Unit| unit.hold != UnitHold::Free || unit.messages.start < self.from;
-        self.unit += left.iter().take_while(kept).count();
-        // The first unit that can go: a cut in front of its end gains nothing.
+        let rest = self.units.get(self.unit..).unwrap_or(&[]);
+        let stays = |unit: &&Unit| unit.hold != UnitHold::Free || unit.messages.start < self.from;
+        self.unit += rest.iter().take_while(stays).count();
+        // The first unit that can be dropped: a cut before its end gains nothing.
         let first = self.units.get(self.unit)?.messages.end;
         let raw = self.fraction.of_messages(self.count.checked_sub(self.from)?);
-        let asked = self.from + raw - raw % 2;
-        if asked == self.from && !self.must_drop {
+        let requested = self.from + raw - raw % 2;
+        if requested == self.from && !self.must_drop {
             return None;
         }
-        let edges = match unit_at(self.units, asked) {
+        let boundaries = match unit_at(self.units, requested) {
             Some(at) => self.units.get(at).map(|unit| unit.messages.clone())?,
             None => self.count..self.count,
         };
-        let nearest =
-            if asked - edges.start <= edges.end - asked { edges.start } else { edges.end };
-        Some(HistoryCut { requested: asked, actual: nearest.max(first).min(self.end) })
+        let nearest = if requested - boundaries.start <= boundaries.end - requested {
+            boundaries.start
+        } else {
+            boundaries.end
+        };
+        Some(HistoryCut { requested, actual: nearest.max(first).min(self.end) })
     }
 
-    /// Passes the units in front of a cut and yields those that go.
-    fn units_to_drop(&mut self, made: usize) -> impl Iterator<Item = &'c Unit> + use<'c> {
-        let left = self.units.get(self.unit..).unwrap_or(&[]);
-        let passed = left.partition_point(|unit| unit.messages.end <= made);
-        self.unit += passed;
-        self.from = made;
-        left.iter().take(passed).filter(|unit| unit.hold == UnitHold::Free)
+    /// Skips the units before a cut and yields those to drop.
+    fn units_to_drop(&mut self, cut: usize) -> impl Iterator<Item = &'c Unit> + use<'c> {
+        let rest = self.units.get(self.unit..).unwrap_or(&[]);
+        let count = rest.partition_point(|unit| unit.messages.end <= cut);
+        self.unit += count;
+        self.from = cut;
+        rest.iter().take(count).filter(|unit| unit.hold == UnitHold::Free)
     }
 }
 
-/// The first message, the newest unit and one message of the user stay.
-fn hold_ends(scene: &mut CompactionInput<'_, '_>) {
-    let last = scene.units.len().saturating_sub(1);
-    let draft = scene.transcript.draft();
-    let asks = |message: &Message| {
-        let words = |part: &Part<'_>| !matches!(part.kind, PartKind::Answer(_));
-        message.role.is_user() && draft.parts_of(message).iter().any(words)
+/// Holds the first message, the newest unit and one user message.
+fn hold_ends(input: &mut CompactionInput<'_, '_>) {
+    let last = input.units.len().saturating_sub(1);
+    let draft = input.transcript.draft();
+    let has_user_input = |message: &Message| {
+        let not_answer = |part: &Part<'_>| !matches!(part.kind, PartKind::Answer(_));
+        message.role.is_user() && draft.parts_of(message).iter().any(not_answer)
     };
-    let asked = match draft.messages.first() {
-        Some(first) if asks(first) => None,
-        _ => draft.messages.iter().rposition(asks).and_then(|at| unit_at(&scene.units, at)),
+    let user_unit = match draft.messages.first() {
+        Some(first) if has_user_input(first) => None,
+        _ => {
+            draft.messages.iter().rposition(has_user_input).and_then(|at| unit_at(&input.units, at))
+        }
     };
     for (at, hold) in
-        [(0, UnitHold::First), (last, UnitHold::End), (asked.unwrap_or(0), UnitHold::Last)]
+        [(0, UnitHold::First), (last, UnitHold::End), (user_unit.unwrap_or(0), UnitHold::Last)]
     {
-        if let Some(unit) = scene.units.get_mut(at)
+        if let Some(unit) = input.units.get_mut(at)
             && unit.hold == UnitHold::Free
         {
             unit.hold = hold;

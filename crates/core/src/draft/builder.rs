@@ -1,12 +1,13 @@
-//! Builds a draft message by message and notes on the way what occurs.
+//! Builds a draft message by message and records which features occur.
 
 use super::{
     AnswerShape, ArgumentsShape, ContentShape, Draft, DraftBody, DraftFeatures, Format, Message,
     MessageFlags, MessageLayout, Part, PartKind, Role, TextShape,
 };
-use crate::span::Span;
+use foxwedge_json::Span;
 
-/// The one way to a [`Draft`], for dialects reading bytes and for repair looking at its own work.
+/// The only way to build a [`Draft`]: for parsers of formats, and for repairs that check their own
+/// result.
 #[derive(Debug)]
 pub struct DraftBuilder<'a> {
     draft: Draft<'a>,
@@ -18,28 +19,28 @@ pub struct DraftBuilder<'a> {
     has_text: bool,
 }
 
-/// Most calls OpenAI takes in one message.
+/// The maximum number of calls OpenAI accepts in one message.
 const MAX_CALLS: u32 = 128;
 
 impl<'a> DraftBuilder<'a> {
     /// Starts an empty draft.
-    pub fn new(source: &'a str, wire: Format) -> DraftBuilder<'a> {
-        // A tool-heavy message is about a kilobyte. Asking for more than that at once beats
-        // growing ten times, and memory that is never touched costs nothing.
-        DraftBuilder::with_capacity(source, wire, source.len() / 400 + 8, source.len() / 300 + 8)
+    pub fn new(source: &'a str, format: Format) -> DraftBuilder<'a> {
+        // A tool-heavy message is about a kilobyte. Reserving more than that at once is faster than
+        // growing ten times, and untouched memory costs nothing.
+        DraftBuilder::with_capacity(source, format, source.len() / 400 + 8, source.len() / 300 + 8)
     }
 
     /// Starts a draft of a known size.
-    pub(crate) fn with_capacity(
+    pub fn with_capacity(
         source: &'a str,
-        wire: Format,
+        format: Format,
         messages: usize,
         parts: usize,
     ) -> DraftBuilder<'a> {
         DraftBuilder {
             draft: Draft {
                 source,
-                format: wire,
+                format,
                 body: DraftBody::default(),
                 messages: Vec::with_capacity(messages),
                 parts: Vec::with_capacity(parts),
@@ -54,24 +55,24 @@ impl<'a> DraftBuilder<'a> {
         }
     }
 
-    /// What stands around the list; may be filled in at any time.
+    /// The document around the list; may be filled in at any time.
     pub fn body_mut(&mut self) -> &mut DraftBody<'a> {
         &mut self.draft.body
     }
 
-    /// Adds a part to the message that is being read.
+    /// Adds a part to the current message.
     pub fn push_part(&mut self, span: Span, kind: PartKind<'a>) {
-        let facts = &mut self.draft.features;
+        let features = &mut self.draft.features;
         match &kind {
             PartKind::Text(text) => {
                 match text {
                     TextShape::Empty | TextShape::Blank | TextShape::Missing => {
-                        facts.insert(DraftFeatures::EMPTY_TEXT)
+                        features.insert(DraftFeatures::EMPTY_TEXT)
                     }
                     TextShape::Full | TextShape::Trailing | TextShape::Signature => {}
                 }
                 if self.has_call {
-                    facts.insert(DraftFeatures::TEXT_AFTER_CALL);
+                    features.insert(DraftFeatures::TEXT_AFTER_CALL);
                 }
                 self.has_other_parts = true;
             }
@@ -79,40 +80,40 @@ impl<'a> DraftBuilder<'a> {
                 self.call_count += 1;
                 self.has_call = true;
                 if call.arguments != ArgumentsShape::Valid {
-                    facts.insert(DraftFeatures::MALFORMED_ARGUMENTS);
+                    features.insert(DraftFeatures::MALFORMED_ARGUMENTS);
                 }
                 if call.signed {
-                    facts.insert(DraftFeatures::SIGNED_CALL);
+                    features.insert(DraftFeatures::SIGNED_CALL);
                 }
                 if !call.typed {
-                    facts.insert(DraftFeatures::UNTYPED_CALL);
+                    features.insert(DraftFeatures::UNTYPED_CALL);
                 }
             }
             PartKind::Answer(answer) => {
                 if self.has_other_parts {
-                    facts.insert(DraftFeatures::ANSWER_AFTER_TEXT);
+                    features.insert(DraftFeatures::ANSWER_AFTER_TEXT);
                 }
                 self.has_answers = true;
                 match answer.output {
                     AnswerShape::Full => {}
-                    AnswerShape::Malformed => facts.insert(DraftFeatures::MALFORMED_ANSWER),
+                    AnswerShape::Malformed => features.insert(DraftFeatures::MALFORMED_ANSWER),
                     AnswerShape::Empty
                     | AnswerShape::EmptyError
                     | AnswerShape::Null
                     | AnswerShape::Missing => {
-                        facts.insert(DraftFeatures::EMPTY_ANSWER);
+                        features.insert(DraftFeatures::EMPTY_ANSWER);
                     }
                 }
                 if answer.media {
-                    facts.insert(DraftFeatures::MEDIA_ANSWER);
+                    features.insert(DraftFeatures::MEDIA_ANSWER);
                 }
             }
             PartKind::Reasoning(_) => {
-                facts.insert(DraftFeatures::REASONING);
+                features.insert(DraftFeatures::REASONING);
                 self.has_other_parts = true;
             }
             PartKind::ServerCall(_) | PartKind::ServerAnswer(_) => {
-                facts.insert(DraftFeatures::SERVER);
+                features.insert(DraftFeatures::SERVER);
                 self.has_other_parts = true;
             }
             PartKind::Media | PartKind::Other => self.has_other_parts = true,
@@ -124,16 +125,16 @@ impl<'a> DraftBuilder<'a> {
         self.draft.parts.push(Part { span, kind });
     }
 
-    /// Ends the message that is being read.
+    /// Completes the current message.
     pub fn push_message(
         &mut self,
         role: Role,
         span: Span,
         content: ContentShape,
-        marks: MessageFlags,
+        flags: MessageFlags,
     ) {
         let last = u32::try_from(self.draft.parts.len()).unwrap_or(u32::MAX);
-        let message = Message { role, span, first: self.first, last, content, flags: marks };
+        let message = Message { role, span, first: self.first, last, content, flags };
         self.note_features(&message);
         self.draft.messages.push(message);
         self.first = last;
@@ -148,7 +149,8 @@ impl<'a> DraftBuilder<'a> {
         self.has_text = false;
     }
 
-    /// Forgets everything behind so many messages: what was being read turned out to be none.
+    /// Drops everything after the first `messages` messages, when what followed turned out not to
+    /// be messages.
     pub fn truncate(&mut self, messages: usize) {
         self.draft.messages.truncate(messages);
         self.first = self.draft.messages.last().map_or(0, |message| message.last);
@@ -156,12 +158,12 @@ impl<'a> DraftBuilder<'a> {
         self.reset_message();
     }
 
-    /// The parts of the message that is being read.
+    /// The parts of the current message.
     pub fn open_parts(&self) -> &[Part<'a>] {
         self.draft.parts.get(self.first as usize..).unwrap_or(&[])
     }
 
-    /// How many messages there are so far.
+    /// The number of completed messages.
     pub fn message_count(&self) -> usize {
         self.draft.messages.len()
     }
@@ -181,24 +183,24 @@ impl<'a> DraftBuilder<'a> {
         let layout = self.draft.format.layout();
         let (calls, answers) = (self.call_count > 0, self.has_answers);
         let previous = self.draft.messages.last();
-        let mut facts = DraftFeatures::default();
+        let mut features = DraftFeatures::default();
         match message.role {
-            Role::Unknown => facts.insert(DraftFeatures::UNKNOWN_ROLE),
-            Role::System | Role::Developer => facts.insert(DraftFeatures::SYSTEM),
-            // Only some know the legacy role of an answer.
+            Role::Unknown => features.insert(DraftFeatures::UNKNOWN_ROLE),
+            Role::System | Role::Developer => features.insert(DraftFeatures::SYSTEM),
+            // Only some providers accept the legacy role of an answer.
             Role::Neutral if layout == MessageLayout::Chat => {
-                facts.insert(DraftFeatures::UNKNOWN_ROLE)
+                features.insert(DraftFeatures::UNKNOWN_ROLE)
             }
             Role::User | Role::Assistant | Role::Answer | Role::Neutral => {}
         }
         if layout == MessageLayout::Chat && calls && message.content != ContentShape::Text {
-            facts.insert(DraftFeatures::NULL_BESIDE_CALLS);
+            features.insert(DraftFeatures::NULL_BESIDE_CALLS);
         }
         if layout == MessageLayout::Items && message.first == message.last {
-            facts.insert(DraftFeatures::EMPTY_CONTENT);
+            features.insert(DraftFeatures::EMPTY_CONTENT);
         }
         if layout != MessageLayout::Items && message.role != Role::Answer {
-            // In a chat message reasoning is a field beside the content.
+            // In a chat message, reasoning is a field beside the content.
             let empty = if layout == MessageLayout::Chat {
                 !self.has_text
             } else {
@@ -207,41 +209,41 @@ impl<'a> DraftBuilder<'a> {
             if empty
                 || !calls && !matches!(message.content, ContentShape::Text | ContentShape::List)
             {
-                facts.insert(DraftFeatures::EMPTY_CONTENT);
+                features.insert(DraftFeatures::EMPTY_CONTENT);
             }
         }
         if message.flags.has(MessageFlags::EMPTY_CALLS) {
-            facts.insert(DraftFeatures::EMPTY_CALLS);
+            features.insert(DraftFeatures::EMPTY_CALLS);
         }
         if message.flags.has(MessageFlags::BAD_ITEM_ID) || message.flags.has(MessageFlags::UNSTORED)
         {
-            facts.insert(DraftFeatures::ITEM_ID);
+            features.insert(DraftFeatures::ITEM_ID);
         }
         if message.flags.has(MessageFlags::STRAY_CALLS) {
-            facts.insert(DraftFeatures::MISPLACED);
+            features.insert(DraftFeatures::MISPLACED);
         }
         if layout != MessageLayout::Items && calls && !message.role.is_assistant()
             || layout == MessageLayout::Blocks && answers && !message.role.is_user()
             || layout == MessageLayout::Blocks && message.role.is_user() && self.has_other_parts
         {
-            // The last case is common (user text); the rule itself looks closer.
+            // The last case is common (user text); the rule itself checks more closely.
             if calls || answers && !message.role.is_user() || self.has_reasoning() {
-                facts.insert(DraftFeatures::MISPLACED);
+                features.insert(DraftFeatures::MISPLACED);
             }
         }
         if self.call_count > MAX_CALLS {
-            facts.insert(DraftFeatures::MANY_CALLS);
+            features.insert(DraftFeatures::MANY_CALLS);
         }
         if let Some(previous) = previous {
             let both_users = previous.role.is_user() && message.role.is_user();
             if both_users || previous.role.is_assistant() && message.role.is_assistant() {
-                facts.insert(DraftFeatures::SAME_SIDE_NEIGHBORS);
+                features.insert(DraftFeatures::SAME_SIDE_NEIGHBORS);
             }
             if message.role.is_user() && (previous.role == Role::Answer || both_users) {
-                facts.insert(DraftFeatures::USER_AFTER_ANSWER);
+                features.insert(DraftFeatures::USER_AFTER_ANSWER);
             }
         }
-        self.draft.features.insert(facts);
+        self.draft.features.insert(features);
     }
 
     fn has_reasoning(&self) -> bool {

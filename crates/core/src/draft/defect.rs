@@ -1,44 +1,44 @@
-//! What is wrong with a session file around its conversation.
+//! Defects of a session file around its conversation.
 
 use crate::{
+    Span,
     report::{Fix, MAX_LISTED, Severity},
-    span::Span,
 };
 
-/// A broken link between records, or a line that cannot be read. Whoever reads the file finds it;
-/// its rule reports it.
+/// A broken link between records, or an unreadable line. The parser of the file finds it; its rule
+/// reports it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileDefect {
     /// The rule it breaks.
     pub code: u16,
     /// Whether the agent refuses the file, or only loses some of it.
     pub severity: Severity,
-    /// What the agent makes of it.
+    /// What the agent loses by it.
     pub harm: DefectHarm,
     /// The message at or before it.
     pub message: u32,
-    /// Where it lies.
+    /// Its position in the input.
     pub span: Span,
-    /// What is said about it; only the first flaws of a rule have any.
+    /// Description; only the first defects of a rule have one.
     pub text: Option<Box<DefectText>>,
-    /// How it can be repaired.
+    /// How it can be fixed.
     pub fix: Fix,
 }
 
-/// What is said about a flaw.
+/// Description of a defect.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DefectText {
     /// The records or calls concerned.
     pub ids: Vec<String>,
-    /// One sentence about this very place.
+    /// One sentence about this occurrence.
     pub problem: String,
-    /// One sentence about what a repair does.
+    /// One sentence about what the repair does.
     pub repair: String,
 }
 
 impl FileDefect {
-    /// A flaw with what is said about it, where `earlier` flaws of its rule were noted before it.
-    /// A file can be flawed in every line: those that no report lists say nothing.
+    /// A defect with its description, where `earlier` counts the defects of its rule before it.
+    /// Every line of a file can have a defect: those that no report lists get no description.
     pub fn new(
         code: u16,
         severity: Severity,
@@ -53,13 +53,13 @@ impl FileDefect {
     }
 }
 
-/// What an agent loses by a flaw that it does not stop at.
+/// What an agent loses by a defect that does not stop it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DefectHarm {
-    /// Nothing that could be read.
+    /// No readable record.
     Nothing,
-    /// Records that are there, and that it does not see.
+    /// Records that exist, but that it does not load.
     HidesHistory,
-    /// The record that it writes next: the last line has no end, and is not a whole record.
+    /// The record that it writes next: the last line is not a complete record and has no line end.
     SwallowsNext,
 }

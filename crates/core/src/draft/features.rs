@@ -1,12 +1,12 @@
-//! What occurs in a draft at all.
+//! Which features occur in a draft.
 
-/// A set of things that occur. A rule names the facts it looks for, and is skipped where none of
-/// them occurs: sound input pays for the rules of pairing and ids only.
+/// A set of features. A rule names the features it looks for and is skipped where none of them
+/// occurs: valid input pays only for the rules of pairing and ids.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DraftFeatures(pub u32);
 
 impl DraftFeatures {
-    /// Always there: for rules that cannot be skipped.
+    /// Always set: for rules that cannot be skipped.
     pub const ALWAYS: DraftFeatures = DraftFeatures(1);
     /// An empty or blank text part.
     pub const EMPTY_TEXT: DraftFeatures = DraftFeatures(1 << 1);
@@ -20,55 +20,55 @@ impl DraftFeatures {
     pub const SYSTEM: DraftFeatures = DraftFeatures(1 << 5);
     /// A block in a message of the wrong role.
     pub const MISPLACED: DraftFeatures = DraftFeatures(1 << 6);
-    /// An answer that holds more than text.
+    /// An answer with content other than text.
     pub const MEDIA_ANSWER: DraftFeatures = DraftFeatures(1 << 7);
     /// An answer without content.
     pub const EMPTY_ANSWER: DraftFeatures = DraftFeatures(1 << 8);
-    /// Arguments that are not as the format wants them.
+    /// Arguments in a form that the format does not accept.
     pub const MALFORMED_ARGUMENTS: DraftFeatures = DraftFeatures(1 << 9);
     /// Reasoning.
     pub const REASONING: DraftFeatures = DraftFeatures(1 << 10);
-    /// Calls or answers of the provider itself.
+    /// Calls that the provider runs itself, or their answers.
     pub const SERVER: DraftFeatures = DraftFeatures(1 << 11);
-    /// Half a character.
+    /// A lone surrogate.
     pub const SURROGATE: DraftFeatures = DraftFeatures(1 << 12);
-    /// An item id with a wrong prefix, or one only the server's store can resolve.
+    /// An item id with a wrong prefix, or one that only the server's store can resolve.
     pub const ITEM_ID: DraftFeatures = DraftFeatures(1 << 13);
-    /// An answer behind something that is no answer, in one message.
+    /// An answer after a part that is not an answer, in one message.
     pub const ANSWER_AFTER_TEXT: DraftFeatures = DraftFeatures(1 << 14);
-    /// Text behind a call, in one message.
+    /// Text after a call, in one message.
     pub const TEXT_AFTER_CALL: DraftFeatures = DraftFeatures(1 << 15);
-    /// A message that holds answers and something else.
+    /// A message with answers and other parts.
     pub const SHARED_ANSWERS: DraftFeatures = DraftFeatures(1 << 16);
     /// An assistant message with calls whose content is null or absent.
     pub const NULL_BESIDE_CALLS: DraftFeatures = DraftFeatures(1 << 17);
-    /// Two neighbouring messages of one side.
+    /// Two adjacent messages of the user, or of the model.
     pub const SAME_SIDE_NEIGHBORS: DraftFeatures = DraftFeatures(1 << 18);
     /// More than 128 calls in a message.
     pub const MANY_CALLS: DraftFeatures = DraftFeatures(1 << 19);
     /// A call that carries a thought signature.
     pub const SIGNED_CALL: DraftFeatures = DraftFeatures(1 << 20);
-    /// A user message directly behind answers.
+    /// A user message directly after answers.
     pub const USER_AFTER_ANSWER: DraftFeatures = DraftFeatures(1 << 21);
-    /// Something is wrong with the file around the conversation.
+    /// The file around the conversation has a defect.
     pub const FILE_DEFECT: DraftFeatures = DraftFeatures(1 << 22);
-    /// A call that does not say of which type it is.
+    /// A call that does not state its type.
     pub const UNTYPED_CALL: DraftFeatures = DraftFeatures(1 << 23);
-    /// An answer whose content has a form that its format does not take.
+    /// An answer whose content has a form that its format does not accept.
     pub const MALFORMED_ANSWER: DraftFeatures = DraftFeatures(1 << 24);
 
-    /// Whether any fact of `other` occurs.
+    /// Whether any feature of `other` occurs.
     pub fn intersects(self, other: DraftFeatures) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Notes the facts of `other`.
+    /// Adds the features of `other`.
     #[inline]
     pub fn insert(&mut self, other: DraftFeatures) {
         self.0 |= other.0;
     }
 
-    /// Both sets together.
+    /// The union of both sets.
     #[must_use]
     pub const fn union(self, other: DraftFeatures) -> DraftFeatures {
         DraftFeatures(self.0 | other.0)

@@ -1,4 +1,4 @@
-//! What calls and answers have in common, and how they are changed.
+//! Constructors and accessors of part kinds.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl<'a> PartKind<'a> {
         }
     }
 
-    /// The tool's name of a call or an answer.
+    /// The tool name of a call or an answer.
     pub fn tool(&self) -> Option<&str> {
         match self {
             PartKind::Call(call) => call.name.as_deref(),
@@ -34,7 +34,7 @@ impl<'a> PartKind<'a> {
         }
     }
 
-    /// The id of a call or an answer of the provider itself.
+    /// The id of a call that the provider runs itself, or of its answer.
     pub fn server_id(&self) -> Option<&str> {
         match self {
             PartKind::ServerCall(id) | PartKind::ServerAnswer(id) => {
@@ -44,7 +44,7 @@ impl<'a> PartKind<'a> {
         }
     }
 
-    /// The call, to be changed.
+    /// The call, for changes; copies it if it is shared.
     pub fn call_mut(&mut self) -> Option<&mut DraftCall<'a>> {
         match self {
             PartKind::Call(call) => Some(Arc::make_mut(call)),
@@ -52,7 +52,7 @@ impl<'a> PartKind<'a> {
         }
     }
 
-    /// The answer, to be changed.
+    /// The answer, for changes; copies it if it is shared.
     pub fn answer_mut(&mut self) -> Option<&mut DraftAnswer<'a>> {
         match self {
             PartKind::Answer(answer) => Some(Arc::make_mut(answer)),
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn outlines_stay_small() {
-        // A document may consist of nothing but parts of a few bytes each.
+        // A document may consist entirely of parts of a few bytes each.
         assert!(size_of::<Message>() <= 20);
         assert!(size_of::<Part<'_>>() <= 24);
         assert!(size_of::<DraftAnswer<'_>>() <= 40);

@@ -2,13 +2,13 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
-/// A text that may be missing: borrowed from the input or, rarely, a new one. It takes two words
-/// where an optional `Cow` takes three, and there are two in every call.
+/// A text that may be missing: borrowed from the input or, rarely, a new one. It takes two machine
+/// words where an optional `Cow` takes three, and every call has two of them.
 #[derive(Clone)]
 pub enum OptionalText<'a> {
-    /// It lies in the input.
+    /// Borrowed from the input.
     Borrowed(&'a str),
-    /// It is new, and call and answer share it; or it is missing.
+    /// New text, shared by call and answer; or missing.
     Owned(Option<Arc<Box<str>>>),
 }
 
@@ -24,7 +24,7 @@ impl<'a> OptionalText<'a> {
         }
     }
 
-    /// The text itself, if there is one.
+    /// The text as a `Cow`, if there is one.
     pub fn to_cow(&self) -> Option<Cow<'a, str>> {
         match self {
             OptionalText::Borrowed(text) => Some(Cow::Borrowed(text)),

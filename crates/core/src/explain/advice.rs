@@ -1,9 +1,9 @@
-//! What to do, in English and in Chinese. Every advice names the command to run.
+//! Advice in English and in Chinese. Each one names the command to run.
 //!
-//! A plain `foxwedge fix FILE` takes the profile of the file's own format. Where a provider asks for more than the owner
-//! of the format does, the command names a profile.
+//! A plain `foxwedge fix FILE` uses the profile of the file's own format. Where a provider requires
+//! more than that, the command names a profile.
 
-/// One piece of advice in two languages.
+/// One advice in two languages.
 pub(super) struct RuleAdvice {
     pub(super) en: &'static str,
     pub(super) zh: &'static str,
@@ -102,7 +102,7 @@ advice! {
         "某个调用的工具名为空，或含有该服务商不允许的字符。请运行 `foxwedge fix FILE`：名称会被清理。";
 }
 
-// What stands inside messages.
+// Content of messages.
 advice! {
     ARGUMENTS:
         "The arguments of a call are not in the form of this format (a JSON string or an object). Run `foxwedge fix FILE`: \
@@ -165,7 +165,7 @@ advice! {
         "历史记录用到了工具，而请求没有声明任何工具。请一并发送工具声明，或对整个请求运行 `foxwedge fix --profile bedrock FILE`：会补上无害的声明。";
 }
 
-// Whose turn it is.
+// Order of roles.
 advice! {
     FIRST_NOT_USER:
         "The history does not begin with the user. Run `foxwedge fix FILE`: a short user turn is put first.",
@@ -250,7 +250,7 @@ advice! {
         "函数调用之前缺少推理条目，而思考模式要求传回。请保留回复中的推理条目；可用 `foxwedge check --profile deepseek FILE` 查看其他放错位置的内容。";
 }
 
-// Errors that do not say what is wrong.
+// Errors without details.
 advice! {
     GLM:
         "GLM says this about every history it does not like. Run `foxwedge check --profile strict FILE` to see what is wrong, \

@@ -1,11 +1,11 @@
-//! What an error text quotes from the history: ids, and the number of a message.
+//! Extracts what an error text quotes from the history: ids, and the index of a message.
 
 use std::collections::BTreeSet;
 use std::iter::Peekable;
 
 use super::text::{DecodedChars, NormalizedText};
 
-/// Ids that are known by how they begin.
+/// Known prefixes of ids.
 const PREFIXES: &[&str] = &[
     "toolu_",
     "tooluse_",
@@ -20,7 +20,7 @@ const PREFIXES: &[&str] = &[
     "msg_",
 ];
 
-/// Words behind which providers name ids of any form, one or a list of them.
+/// Phrases after which providers quote ids of any form, one or a list of them.
 const MARKERS: &[&str] = &[
     "blocks immediately after",
     "did not have response messages",
@@ -40,7 +40,7 @@ const MARKERS: &[&str] = &[
     "item found with id",
 ];
 
-/// Words that may stand in quotes where an id could stand.
+/// Words that may be quoted where an id is expected.
 const WORDS: &[&str] = &[
     "tool_use",
     "tool_result",
@@ -64,26 +64,26 @@ const WORDS: &[&str] = &[
     "request_id",
 ];
 
-/// The ids that the text names, each once.
-pub(super) fn quoted_ids<'a>(text: &'a str, squeezed: &NormalizedText) -> Vec<&'a str> {
-    let mut found = Vec::new();
+/// The ids in the text, each once.
+pub(super) fn quoted_ids<'a>(text: &'a str, normalized: &NormalizedText) -> Vec<&'a str> {
+    let mut ids = Vec::new();
     for marker in MARKERS {
         let mut read_to = 0;
-        for (_, end) in squeezed.places_of(marker) {
+        for (_, end) in normalized.places_of(marker) {
             if end >= read_to && !begins_inside_word(text, end) {
-                read_to = read_id_list(text, end, &mut found);
+                read_to = read_id_list(text, end, &mut ids);
             }
         }
     }
-    let words = QuotedTokens::new(text, 0, usize::MAX, |char| char != ':' && char != '.');
-    found.extend(words.map(|token| token.text).filter(|token| has_known_prefix(token)));
+    let tokens = QuotedTokens::new(text, 0, usize::MAX, |char| char != ':' && char != '.');
+    ids.extend(tokens.map(|token| token.text).filter(|token| has_known_prefix(token)));
     let mut seen = BTreeSet::new();
-    found.retain(|id| seen.insert(*id));
-    found
+    ids.retain(|id| seen.insert(*id));
+    ids
 }
 
-/// Reads the ids behind a marker and says how far it came.
-fn read_id_list<'a>(text: &'a str, from: usize, found: &mut Vec<&'a str>) -> usize {
+/// Reads the ids after a marker. Returns the end of what it read.
+fn read_id_list<'a>(text: &'a str, from: usize, ids: &mut Vec<&'a str>) -> usize {
     let mut read_to = from;
     let mut expected = true;
     for token in QuotedTokens::new(text, from, 32, |_| true) {
@@ -92,7 +92,7 @@ fn read_id_list<'a>(text: &'a str, from: usize, found: &mut Vec<&'a str>) -> usi
             break;
         }
         expected = false;
-        found.push(token.text);
+        ids.push(token.text);
         if token.ends_sentence {
             break;
         }
@@ -102,9 +102,9 @@ fn read_id_list<'a>(text: &'a str, from: usize, found: &mut Vec<&'a str>) -> usi
 
 fn has_known_prefix(token: &str) -> bool {
     // `call_8Zk` and `call_1` are ids, `call_id` is a word.
-    let random =
+    let looks_random =
         |rest: &str| rest.bytes().any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
-    PREFIXES.iter().any(|prefix| token.strip_prefix(prefix).is_some_and(random))
+    PREFIXES.iter().any(|prefix| token.strip_prefix(prefix).is_some_and(looks_random))
 }
 
 fn begins_inside_word(text: &str, at: usize) -> bool {
@@ -122,33 +122,28 @@ struct QuotedToken<'a> {
 
 impl QuotedToken<'_> {
     fn is_id(&self) -> bool {
-        let mut letters = self.text.chars();
-        letters.next();
+        let mut rest = self.text.chars();
+        rest.next();
         let mixed = self.text.chars().any(|char| char.is_ascii_lowercase())
-            && letters.any(|char| char.is_ascii_uppercase());
+            && rest.any(|char| char.is_ascii_uppercase());
         let digits = self.text.bytes().any(|byte| byte.is_ascii_digit());
         let number = self.text.bytes().all(|byte| byte.is_ascii_digit());
         (mixed || self.quoted || digits && !number) && !WORDS.contains(&self.text)
     }
 }
 
-/// The tokens of a text from a place on.
+/// The tokens of a text from a position on.
 struct QuotedTokens<'a, F> {
     text: &'a str,
     glyphs: Peekable<DecodedChars<'a>>,
-    /// How many characters may stand before the next token.
+    /// The maximum number of characters before the next token.
     max_gap: usize,
     allowed: F,
 }
 
 impl<'a, F: Fn(char) -> bool> QuotedTokens<'a, F> {
-    fn new(text: &'a str, at: usize, patience: usize, allowed: F) -> Self {
-        QuotedTokens {
-            text,
-            glyphs: DecodedChars::new(text, at).peekable(),
-            max_gap: patience,
-            allowed,
-        }
+    fn new(text: &'a str, at: usize, max_gap: usize, allowed: F) -> Self {
+        QuotedTokens { text, glyphs: DecodedChars::new(text, at).peekable(), max_gap, allowed }
     }
 
     fn belongs(&self, char: char, plain: bool) -> bool {
@@ -170,11 +165,11 @@ impl<'a, F: Fn(char) -> bool> Iterator for QuotedTokens<'a, F> {
                 continue;
             }
             let (start, mut end) = (first.start, first.end);
-            while let Some(glyph) = self.glyphs.peek().copied() {
-                if glyph.start != end || !self.belongs(glyph.char, glyph.plain) {
+            while let Some(next) = self.glyphs.peek().copied() {
+                if next.start != end || !self.belongs(next.char, next.plain) {
                     break;
                 }
-                end = glyph.end;
+                end = next.end;
                 self.glyphs.next();
             }
             let run = self.text.get(start..end).unwrap_or_default();
@@ -193,43 +188,43 @@ impl<'a, F: Fn(char) -> bool> Iterator for QuotedTokens<'a, F> {
     }
 }
 
-/// The message that the text points at.
-pub(super) fn message_index(text: &str, squeezed: &NormalizedText) -> Option<usize> {
-    // A path into the request, then a sentence about a message.
+/// The index of the message that the text refers to.
+pub(super) fn message_index(text: &str, normalized: &NormalizedText) -> Option<usize> {
+    // First look for a path into the request, then for a sentence about a message.
     let path = |gap: &str| gap.contains(['.', '[', '/']) || gap.contains(',') && gap.contains('\'');
     let sentence = |gap: &str| !gap.is_empty() && gap.chars().all(char::is_whitespace);
     let paths = ["messages", "input", "contents", "message"];
     let sentences = ["message index", "message at index", "message at position"];
     let number =
-        |words: &&str, fits: &dyn Fn(&str) -> bool| number_behind(text, squeezed, words, fits);
+        |phrase: &&str, fits: &dyn Fn(&str) -> bool| number_behind(text, normalized, phrase, fits);
     paths
         .iter()
-        .find_map(|words| number(words, &path))
-        .or_else(|| sentences.iter().find_map(|words| number(words, &sentence)))
+        .find_map(|phrase| number(phrase, &path))
+        .or_else(|| sentences.iter().find_map(|phrase| number(phrase, &sentence)))
 }
 
 fn number_behind(
     text: &str,
-    squeezed: &NormalizedText,
-    words: &str,
+    normalized: &NormalizedText,
+    phrase: &str,
     fits: &dyn Fn(&str) -> bool,
 ) -> Option<usize> {
-    squeezed.places_of(words).into_iter().find_map(|(start, end)| {
+    normalized.places_of(phrase).into_iter().find_map(|(start, end)| {
         let before = text.get(..start).and_then(|before| before.chars().next_back());
         if before.is_some_and(char::is_alphanumeric) {
             return None;
         }
         let rest = text.get(end..)?;
-        let head = rest.char_indices().take(12).find(|(_, char)| char.is_alphanumeric())?.0;
-        let (gap, number) = rest.split_at_checked(head)?;
+        let digits_start = rest.char_indices().take(12).find(|(_, char)| char.is_alphanumeric())?.0;
+        let (gap, number) = rest.split_at_checked(digits_start)?;
         let allowed = |char| matches!(char, '.' | '[' | '/' | ' ' | '\n' | ',' | '\'' | '"' | '\\');
         if !gap.chars().all(allowed) || !fits(gap) {
             return None;
         }
         let digits = number.bytes().take_while(u8::is_ascii_digit).count();
-        let (digits, behind) = number.split_at_checked(digits)?;
+        let (digits, suffix) = number.split_at_checked(digits)?;
         let index: usize = digits.parse().ok()?;
         // AWS counts from 1 where it writes `messages.2.member.content`.
-        if behind.starts_with(".member") { index.checked_sub(1) } else { Some(index) }
+        if suffix.starts_with(".member") { index.checked_sub(1) } else { Some(index) }
     })
 }

@@ -1,7 +1,7 @@
-//! The wordings we know, in the order they are tried: what is more particular stands first.
+//! The known wordings, in the order they are tried: more specific ones come first.
 //!
-//! A wording is a list of fragments that must all occur, one behind the other. They are written as the provider writes
-//! them; only their letters and digits count, and `#` stands for a number.
+//! A wording is a list of fragments that must all occur, one after the other. They are written as
+//! the provider writes them; only their letters and digits count, and `#` matches a number.
 
 mod reasoning;
 mod pairing;
@@ -11,7 +11,7 @@ mod roles;
 
 use super::advice::{self, RuleAdvice};
 
-/// Wordings that mean the same.
+/// Wordings with the same meaning.
 pub(super) struct WordingGroup {
     pub(super) meaning: WordingMeaning,
     pub(super) wordings: &'static [ProviderWording],
@@ -23,13 +23,13 @@ pub(super) type ProviderWording = (&'static str, &'static [&'static str]);
 /// What a group of wordings means.
 #[derive(Clone, Copy)]
 pub(super) enum WordingMeaning {
-    /// A rule of ours, and other rules that lead to the same text.
+    /// A foxwedge rule, and other rules that cause the same text.
     Rule { code: u16, also: &'static [u16], advice: &'static RuleAdvice },
-    /// Looks like one of ours but is about something else in the request.
+    /// Similar to a known wording, but about another part of the request.
     UnrelatedError,
 }
 
-/// Everything we know.
+/// All groups, in order.
 pub(super) const GROUPS: &[&[WordingGroup]] = &[
     ELSEWHERE,
     reasoning::GROUPS,
@@ -44,9 +44,9 @@ const fn rule(
     code: u16,
     also: &'static [u16],
     advice: &'static RuleAdvice,
-    texts: &'static [ProviderWording],
+    wordings: &'static [ProviderWording],
 ) -> WordingGroup {
-    WordingGroup { meaning: WordingMeaning::Rule { code, also, advice }, wordings: texts }
+    WordingGroup { meaning: WordingMeaning::Rule { code, also, advice }, wordings }
 }
 
 /// Declared tools, not calls; parts of messages.
@@ -60,7 +60,7 @@ const ELSEWHERE: &[WordingGroup] = &[WordingGroup {
     ],
 }];
 
-/// Providers that say only that something is wrong. Tried last.
+/// Errors without details. Tried last.
 const OPAQUE: &[WordingGroup] = &[
     rule(
         401,

@@ -1,8 +1,8 @@
-//! Every wording of the catalogue, in every wrapping it travels in.
+//! Tests every wording of the catalog in every wrapping.
 
 use super::*;
 
-/// The catalogue of wordings: the rule (0: none of ours) and the text.
+/// The catalog of wordings: the rule (0: none) and the text.
 const WORDINGS: &str = include_str!("tests/wordings.txt");
 
 fn wordings() -> impl Iterator<Item = (u16, &'static str)> {
@@ -17,7 +17,7 @@ fn code(text: &str) -> u16 {
     explain(text).map_or(0, |explanation| explanation.code)
 }
 
-/// The ways in which a text reaches its reader.
+/// The wrappings of a text, with their names.
 fn wrappings(text: &str) -> Vec<(&'static str, String)> {
     let json = text.replace('\\', "\\\\").replace('"', "\\\"");
     let twice = json.replace('\\', "\\\\").replace('"', "\\\"");
@@ -207,7 +207,7 @@ fn every_row_of_the_table_can_be_reached() {
 
 #[test]
 fn no_text_panics_however_hostile() {
-    let pieces = [
+    let fragments = [
         "\\",
         "\\u",
         "\\ud83d",
@@ -242,7 +242,7 @@ fn no_text_panics_however_hostile() {
         " ",
         "\n",
     ];
-    // A small generator of our own: every run reads the same texts.
+    // A deterministic generator: every run reads the same texts.
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {
         state ^= state << 13;
@@ -252,14 +252,14 @@ fn no_text_panics_however_hostile() {
     };
     for _ in 0..5_000 {
         let length = next() % 12;
-        let text: String = (0..length).map(|_| pieces[next() % pieces.len()]).collect();
+        let text: String = (0..length).map(|_| fragments[next() % fragments.len()]).collect();
         explain(&text);
     }
     for _ in 0..5_000 {
         let bytes: Vec<u8> = (0..next() % 64).map(|_| (next() % 256) as u8).collect();
         explain(&String::from_utf8_lossy(&bytes));
     }
-    // Texts that make a search look back again and again, if it looks back at all.
+    // Texts that would make a backtracking search slow.
     let tail = "tool_use ids must be unique";
     for piece in [
         "with call_id ",

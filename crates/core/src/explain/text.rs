@@ -1,24 +1,24 @@
-//! Takes the wrapping off an error text: escapes, entities, colours, quotes, line breaks.
+//! Removes the wrapping of an error text: escapes, entities, colors, quotes, line breaks.
 
-/// One character as its author meant it, and where it stands in the text we were given.
+/// One decoded character and its position in the given text.
 #[derive(Clone, Copy)]
 pub(super) struct DecodedChar {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) char: char,
-    /// The character is written as itself, not as an escape.
+    /// The character is literal, not an escape.
     pub(super) plain: bool,
 }
 
-/// The characters of a text, with backslash escapes and HTML entities read (however often they were escaped) and
-/// terminal colours left out.
+/// The characters of a text, with backslash escapes and HTML entities decoded (however often they
+/// were escaped) and terminal colors removed.
 pub(super) struct DecodedChars<'a> {
     text: &'a str,
     at: usize,
 }
 
 impl<'a> DecodedChars<'a> {
-    /// Reads `text` from the byte `at` on; nothing, if that is not the beginning of a character.
+    /// Reads `text` from byte `at` on; yields nothing if that is not a character boundary.
     pub(super) fn new(text: &'a str, at: usize) -> Self {
         DecodedChars { text, at }
     }
@@ -27,15 +27,16 @@ impl<'a> DecodedChars<'a> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    fn skip(&mut self, wanted: &str) -> bool {
-        let found = self.rest().starts_with(wanted);
+    fn skip(&mut self, prefix: &str) -> bool {
+        let found = self.rest().starts_with(prefix);
         if found {
-            self.at += wanted.len();
+            self.at += prefix.len();
         }
         found
     }
 
-    /// Reads what stands behind a backslash; `None` if the backslash only quotes what follows.
+    /// Reads the rest of an escape after its backslash; `None` if the backslash only quotes the
+    /// next character.
     fn read_escape(&mut self) -> Option<char> {
         while self.skip("\\") {}
         if self.skip("n") || self.skip("r") || self.skip("t") {
@@ -51,7 +52,8 @@ impl<'a> DecodedChars<'a> {
         Some(char::from_u32(number).unwrap_or(' '))
     }
 
-    /// Reads what stands behind an ampersand; a plain ampersand if it begins no entity.
+    /// Reads the rest of an entity after its ampersand; returns an ampersand if it is not an
+    /// entity.
     fn read_entity(&mut self) -> char {
         while self.skip("amp;") {}
         let end = self.rest().bytes().take(9).position(|byte| byte == b';');
@@ -73,7 +75,7 @@ impl<'a> DecodedChars<'a> {
         char.unwrap_or('&')
     }
 
-    /// Passes over the rest of a terminal colour, behind its escape character.
+    /// Skips the rest of a terminal color after its escape character.
     fn skip_color(&mut self) {
         if self.skip("[") {
             let parameters =
@@ -116,27 +118,28 @@ fn hexadecimal(digits: &str) -> Option<u32> {
     all.then(|| u32::from_str_radix(digits, 16).ok()).flatten()
 }
 
-/// The letters and digits of a text in lower case, and where each of them stands.
+/// The letters and digits of a text in lower case, with their positions.
 ///
-/// Quotes, white space, underscores and punctuation are gone: they are what log viewers, terminals and Markdown change.
+/// Quotes, white space, underscores and punctuation are removed: log viewers, terminals and
+/// Markdown change them.
 pub(super) struct NormalizedText {
     letters: String,
-    /// For each byte of `letters`: where its character begins and ends in the text.
+    /// The start and end in the text of the character of each byte of `letters`.
     places: Vec<(usize, usize)>,
 }
 
 impl NormalizedText {
     pub(super) fn new(text: &str) -> Self {
-        let mut squeezed =
+        let mut normalized =
             NormalizedText { letters: String::with_capacity(text.len()), places: Vec::new() };
-        for glyph in DecodedChars::new(text, 0) {
-            push_normalized(&mut squeezed.letters, glyph.char);
-            squeezed.places.resize(squeezed.letters.len(), (glyph.start, glyph.end));
+        for decoded in DecodedChars::new(text, 0) {
+            push_normalized(&mut normalized.letters, decoded.char);
+            normalized.places.resize(normalized.letters.len(), (decoded.start, decoded.end));
         }
-        squeezed
+        normalized
     }
 
-    /// Whether all fragments occur, one behind the other; `#` in a fragment stands for a number.
+    /// Whether all fragments occur, one after the other; `#` in a fragment matches a number.
     /// `buffer` is scratch space.
     pub(super) fn contains_all(&self, fragments: &[&str], buffer: &mut String) -> bool {
         let mut rest = self.letters.as_str();
@@ -147,8 +150,8 @@ impl NormalizedText {
                 char => push_normalized(buffer, char),
             });
             match after_fragment(rest, buffer) {
-                Some(behind) => {
-                    rest = behind;
+                Some(after) => {
+                    rest = after;
                     true
                 }
                 None => false,
@@ -156,26 +159,29 @@ impl NormalizedText {
         })
     }
 
-    /// Where `words` begin and end in the text, each time they occur.
-    pub(super) fn places_of(&self, words: &str) -> Vec<(usize, usize)> {
-        let mut wanted = String::new();
-        words.chars().for_each(|char| push_normalized(&mut wanted, char));
-        let place = |at: usize| self.places.get(at).copied().unwrap_or_default();
-        let found = self.letters.match_indices(wanted.as_str());
-        found.map(|(at, _)| (place(at).0, place(at + wanted.len().saturating_sub(1)).1)).collect()
+    /// The start and end of each occurrence of `phrase` in the text.
+    pub(super) fn places_of(&self, phrase: &str) -> Vec<(usize, usize)> {
+        let mut letters = String::new();
+        phrase.chars().for_each(|char| push_normalized(&mut letters, char));
+        let position = |at: usize| self.places.get(at).copied().unwrap_or_default();
+        let found = self.letters.match_indices(letters.as_str());
+        found
+            .map(|(at, _)| (position(at).0, position(at + letters.len().saturating_sub(1)).1))
+            .collect()
     }
 }
 
-/// What stands behind the first place that a fragment fits.
+/// The rest of the text after the first match of a fragment.
 fn after_fragment<'a>(letters: &'a str, fragment: &str) -> Option<&'a str> {
     let Some((head, tail)) = fragment.split_once('#') else {
-        return letters.split_once(fragment).map(|(_, behind)| behind);
+        return letters.split_once(fragment).map(|(_, after)| after);
     };
-    let places = letters.match_indices(head).filter_map(|(at, _)| letters.get(at + head.len()..));
-    places.into_iter().find_map(|rest| after_number(rest, tail))
+    let candidates =
+        letters.match_indices(head).filter_map(|(at, _)| letters.get(at + head.len()..));
+    candidates.into_iter().find_map(|rest| after_number(rest, tail))
 }
 
-/// What stands behind a number and the rest of a fragment.
+/// The rest of the text after a number and the rest of a fragment.
 fn after_number<'a>(letters: &'a str, tail: &str) -> Option<&'a str> {
     let rest = letters.trim_start_matches(|char: char| char.is_ascii_digit());
     if rest.len() == letters.len() {

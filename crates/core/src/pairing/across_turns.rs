@@ -1,4 +1,4 @@
-//! Answers that do not stand behind their call: apart from it, before it, or once too often.
+//! Matches answers that are not directly after their call: further down, before it, or duplicates.
 
 use std::collections::HashMap;
 
@@ -8,17 +8,18 @@ use super::{
 };
 use crate::draft::{Draft, Part, PartKind, Role};
 
-/// Which ids may be asked for: most calls of a long history are not, and need not be remembered.
+/// A Bloom filter of the ids that are looked up. Most calls of a long history never are and need no
+/// table entry.
 struct IdFilter([u64; 16]);
 
 impl IdFilter {
     fn of<'d>(keys: impl Iterator<Item = PairingKey<'d>>) -> IdFilter {
-        let mut hints = IdFilter([0; 16]);
+        let mut filter = IdFilter([0; 16]);
         for key in keys {
             let (word, bit) = IdFilter::bit_position(&key);
-            hints.0[word] |= bit;
+            filter.0[word] |= bit;
         }
-        hints
+        filter
     }
 
     fn may_hold(&self, key: &PairingKey<'_>) -> bool {
@@ -36,25 +37,25 @@ impl IdFilter {
     }
 }
 
-/// Links between calls of one id, by their index: there may be as many ids as calls, and a list for
-/// each would take more than the calls themselves.
+/// Linked lists of the calls of one id, by call index. There may be as many ids as calls, and a
+/// list for each would take more memory than the calls.
 struct SameIdLinks {
     next: Vec<u32>,
     before: Vec<u32>,
 }
 
-/// No call.
+/// Marks the end of a list.
 const NO_CALL: u32 = u32::MAX;
 
-/// The calls of one id in the newest turn that used it, and those of older turns.
+/// The calls of one id: those of the newest turn that used it, and those of older turns.
 #[derive(Clone, Copy)]
 struct NewestCalls {
     turn: u32,
     first: u32,
     last: u32,
-    /// The first one that may be open.
+    /// The first call of the newest turn that may be open.
     first_open: u32,
-    /// The newest one of the older turns that may be open.
+    /// The newest call of the older turns that may be open.
     newest_older: u32,
 }
 
@@ -76,16 +77,16 @@ impl SameIdLinks {
         SameIdLinks { next: none(), before: none() }
     }
 
-    /// Another call of the id, behind all that are known.
-    fn add(&mut self, id: &mut NewestCalls, group: usize, call: usize) {
-        let (group, call) = (to_u32(group), to_u32(call));
-        if id.first == NO_CALL || id.turn != group {
-            // A newer turn uses the id.
+    /// Adds another call of the id, after all known ones.
+    fn add(&mut self, id: &mut NewestCalls, turn: usize, call: usize) {
+        let (turn, call) = (to_u32(turn), to_u32(call));
+        if id.first == NO_CALL || id.turn != turn {
+            // A newer turn reuses the id.
             if id.first != NO_CALL {
                 self.before[id.first as usize] = id.newest_older;
                 id.newest_older = id.last;
             }
-            (id.turn, id.first, id.first_open) = (group, call, call);
+            (id.turn, id.first, id.first_open) = (turn, call, call);
         } else {
             self.next[id.last as usize] = call;
             self.before[call as usize] = id.last;
@@ -121,7 +122,7 @@ impl SameIdLinks {
     }
 }
 
-/// Matches answers that found no open call at home with the newest earlier turn of that id.
+/// Matches answers that found no open call in their turn with the newest earlier turn of that id.
 /// Returns those whose id no earlier call has.
 pub(super) fn match_earlier_calls(
     draft: &Draft<'_>,
@@ -130,7 +131,7 @@ pub(super) fn match_earlier_calls(
 ) -> Vec<usize> {
     let mut newest: HashMap<PairingKey<'_>, NewestCalls> = HashMap::new();
     let mut calls = SameIdLinks::of(pairing);
-    let wanted = IdFilter::of(
+    let answer_ids = IdFilter::of(
         open.iter().filter_map(|&answer| answer_key(draft, pairing.answers[answer].part())),
     );
     let mut seen = 0;
@@ -138,7 +139,7 @@ pub(super) fn match_earlier_calls(
     for answer in open {
         let (message, part) = (pairing.answers[answer].message(), pairing.answers[answer].part());
         while let Some(call) = pairing.calls.get(seen).filter(|call| call.message() < message) {
-            if let Some(key) = call_key(draft, call.part()).filter(|key| wanted.may_hold(key)) {
+            if let Some(key) = call_key(draft, call.part()).filter(|key| answer_ids.may_hold(key)) {
                 calls.add(newest.entry(key).or_default(), call.turn(), seen);
             }
             seen += 1;
@@ -148,14 +149,14 @@ pub(super) fn match_earlier_calls(
             Some(entry) => match calls.open(entry, pairing) {
                 Some(call) => join_answer(draft, pairing, call, answer),
                 None => {
-                    let of = entry.last as usize;
+                    let newer = entry.last as usize;
                     if let Some(older) = calls.older(entry, pairing) {
-                        pass_to_older_call(draft, pairing, [older, of], answer);
+                        pass_to_older_call(draft, pairing, [older, newer], answer);
                         continue;
                     }
-                    pairing.answers[answer].set_result_match(ResultMatch::Duplicate(of));
+                    pairing.answers[answer].set_result_match(ResultMatch::Duplicate(newer));
                     // A second, different answer may belong to the next call of that id.
-                    if !adds_nothing(draft, pairing, part, of) {
+                    if !adds_nothing(draft, pairing, part, newer) {
                         early.push(answer);
                     }
                 }
@@ -166,18 +167,18 @@ pub(super) fn match_earlier_calls(
     early
 }
 
-/// An older call of the same id is open, and the newer one has two answers: the first of them
-/// answers the older call, unless the second one says nothing.
+/// Handles two answers to a call while an older call of the same id is open: the first answers the
+/// older call, unless the second one is empty.
 pub(super) fn pass_to_older_call(
     draft: &Draft<'_>,
     pairing: &mut CallPairing,
     [older, newer]: [usize; 2],
     answer: usize,
 ) {
-    let says = !is_empty_answer(draft, pairing.answers[answer].part());
+    let has_content = !is_empty_answer(draft, pairing.answers[answer].part());
     let first = pairing.calls[newer].answer().filter(|&first| {
-        let behind = pairing.answers[first].message() > pairing.calls[newer].message();
-        says && first < answer && behind
+        let after_call = pairing.answers[first].message() > pairing.calls[newer].message();
+        has_content && first < answer && after_call
     });
     match first {
         Some(first) => {
@@ -188,8 +189,8 @@ pub(super) fn pass_to_older_call(
     }
 }
 
-/// Matches answers that stand before their call with the first such call nobody answered. Where
-/// the user spoke in between, the id was used anew: what stood before is of another call.
+/// Matches answers that are before their call with the first later call that has no answer. If the
+/// user wrote in between, the id was reused and the answer belongs to another call.
 pub(super) fn match_later_calls(draft: &Draft<'_>, pairing: &mut CallPairing, early: Vec<usize>) {
     if early.is_empty() {
         return;
@@ -223,8 +224,7 @@ pub(super) fn match_later_calls(draft: &Draft<'_>, pairing: &mut CallPairing, ea
     }
 }
 
-/// How often someone else had begun to speak, up to each message: user words, or another turn of
-/// the model.
+/// The number of changes of speaker up to each message: user content, or a new turn of the model.
 struct TurnCounts(Vec<u32>);
 
 impl TurnCounts {
@@ -233,19 +233,20 @@ impl TurnCounts {
         let mut before = Role::User;
         let mut counts = Vec::with_capacity(draft.messages.len());
         for message in &draft.messages {
-            let words = |part: &Part<'_>| !matches!(part.kind, PartKind::Answer(_));
-            let said = message.role.is_user() && draft.parts_of(message).iter().any(words);
-            let turn = message.role.is_assistant() && !before.is_assistant();
-            count += u32::from(said) + u32::from(turn);
+            let not_answer = |part: &Part<'_>| !matches!(part.kind, PartKind::Answer(_));
+            let user_content =
+                message.role.is_user() && draft.parts_of(message).iter().any(not_answer);
+            let new_turn = message.role.is_assistant() && !before.is_assistant();
+            count += u32::from(user_content) + u32::from(new_turn);
             before = message.role;
             counts.push(count);
         }
         TurnCounts(counts)
     }
 
-    /// Turns that begin behind one message and before the turn that another belongs to.
+    /// The number of changes after one message and before the turn of another.
     fn between(&self, one: usize, other: usize) -> u32 {
-        let upto = |at: usize| self.0.get(at).copied().unwrap_or(0);
-        upto(other).saturating_sub(upto(one)).saturating_sub(1)
+        let count_at = |at: usize| self.0.get(at).copied().unwrap_or(0);
+        count_at(other).saturating_sub(count_at(one)).saturating_sub(1)
     }
 }

@@ -1,4 +1,4 @@
-//! Matching inside one turn: the answers that stand directly behind the calls they answer.
+//! Matches the answers directly after a turn with its calls.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -8,17 +8,17 @@ use super::{
 };
 use crate::draft::{Draft, Format, PartKind};
 
-/// Above this many calls in a turn a table pays for itself.
+/// Above this many calls in a turn, a hash table pays off.
 const SMALL_TURN: usize = 12;
 
-/// Answers what can be answered at home, in order; returns the answers that found nothing.
+/// Matches answers in the home of each turn, in order. Returns the answers without a match.
 pub(super) fn match_in_turns(draft: &Draft<'_>, pairing: &mut CallPairing) -> Vec<usize> {
     let mut open = Vec::new();
     let mut next = 0;
-    for group in 0..pairing.turns.len() {
+    for turn in 0..pairing.turns.len() {
         let (start, end) = {
-            let group = &pairing.turns[group];
-            (group.home().start, group.spill().end.max(group.home().end))
+            let turn = &pairing.turns[turn];
+            (turn.home().start, turn.spill().end.max(turn.home().end))
         };
         while pairing.answers.get(next).is_some_and(|answer| answer.message() < start) {
             open.push(next);
@@ -29,12 +29,12 @@ pub(super) fn match_in_turns(draft: &Draft<'_>, pairing: &mut CallPairing) -> Ve
             next += 1;
         }
         let before = open.len();
-        match_by_id(draft, pairing, group, first..next, &mut open);
+        match_by_id(draft, pairing, turn, first..next, &mut open);
         if open.len() > before {
-            match_without_id(draft, pairing, group, &mut open, before);
+            match_without_id(draft, pairing, turn, &mut open, before);
         }
-        if pairing.turns[group].messages().len() > 1 {
-            match_last_message(draft, pairing, group);
+        if pairing.turns[turn].messages().len() > 1 {
+            match_last_message(draft, pairing, turn);
         }
     }
     open.extend(next..pairing.answers.len());
@@ -44,11 +44,11 @@ pub(super) fn match_in_turns(draft: &Draft<'_>, pairing: &mut CallPairing) -> Ve
 fn match_by_id(
     draft: &Draft<'_>,
     pairing: &mut CallPairing,
-    group: usize,
+    turn: usize,
     answers: std::ops::Range<usize>,
     open: &mut Vec<usize>,
 ) {
-    let calls = pairing.turns[group].calls();
+    let calls = pairing.turns[turn].calls();
     if calls.len() <= SMALL_TURN {
         for answer in answers {
             let key = answer_key(draft, pairing.answers[answer].part());
@@ -65,12 +65,12 @@ fn match_by_id(
         }
         return;
     }
-    // The first call of each id that waits, and behind each call the next one of its id.
+    // The first open call of each id, and for each call the next one of its id.
     let mut waiting: HashMap<_, Option<u32>> = HashMap::new();
-    let mut behind: Vec<Option<u32>> = vec![None; calls.len()];
+    let mut next_of_id: Vec<Option<u32>> = vec![None; calls.len()];
     for at in (0..calls.len()).rev() {
         if let Some(key) = call_key(draft, pairing.calls[calls.start + at].part()) {
-            behind[at] = waiting.insert(key, u32::try_from(at).ok()).flatten();
+            next_of_id[at] = waiting.insert(key, u32::try_from(at).ok()).flatten();
         }
     }
     for answer in answers {
@@ -78,7 +78,7 @@ fn match_by_id(
         let first = key.and_then(|key| waiting.get_mut(&key));
         let found = first.and_then(|first| {
             let at = first.take()? as usize;
-            *first = behind[at];
+            *first = next_of_id[at];
             Some(calls.start + at)
         });
         match found {
@@ -88,11 +88,11 @@ fn match_by_id(
     }
 }
 
-/// Where messages of a turn use an id again and there are too few answers, those behind the last
-/// message are its own.
-fn match_last_message(draft: &Draft<'_>, pairing: &mut CallPairing, group: usize) {
+/// Where several messages of a turn use one id and there are too few answers, the answers belong to
+/// the last message.
+fn match_last_message(draft: &Draft<'_>, pairing: &mut CallPairing, turn: usize) {
     let mut same: HashMap<_, Vec<usize>> = HashMap::new();
-    for call in pairing.turns[group].calls() {
+    for call in pairing.turns[turn].calls() {
         if let Some(key) = call_key(draft, pairing.calls[call].part()) {
             same.entry(key).or_default().push(call);
         }
@@ -106,49 +106,54 @@ fn match_last_message(draft: &Draft<'_>, pairing: &mut CallPairing, group: usize
         let of_message = |one: &usize, other: &usize| {
             pairing.calls[*one].message() == pairing.calls[*other].message()
         };
-        let mut wanted: Vec<usize> = Vec::new();
-        for own in calls.chunk_by(of_message).rev() {
-            let room = answers.len() - wanted.len();
-            wanted.extend(own.iter().take(room));
+        let mut chosen: Vec<usize> = Vec::new();
+        for in_message in calls.chunk_by(of_message).rev() {
+            let room = answers.len() - chosen.len();
+            chosen.extend(in_message.iter().take(room));
         }
-        wanted.sort_unstable();
-        // Where answers name their tool, the names know better.
+        chosen.sort_unstable();
+        // Where answers name their tool, the names decide.
         let name = |call: usize| call_at(draft, pairing.calls[call].part())?.name.as_deref();
-        let told = |answer: usize| match &draft.parts[pairing.answers[answer].part()].kind {
+        let answer_tool = |answer: usize| match &draft.parts[pairing.answers[answer].part()].kind {
             PartKind::Answer(answer) => answer.tool(),
             _ => None,
         };
-        let has = |call: usize, answer: usize| told(answer).is_some() && told(answer) == name(call);
+        let same_tool = |call: usize, answer: usize| {
+            answer_tool(answer).is_some() && answer_tool(answer) == name(call)
+        };
         let fits = calls
             .iter()
-            .filter(|&&call| pairing.calls[call].answer().is_some_and(|answer| has(call, answer)))
+            .filter(|&&call| {
+                pairing.calls[call].answer().is_some_and(|answer| same_tool(call, answer))
+            })
             .count();
-        let moved = wanted.iter().zip(&answers).filter(|(call, answer)| has(**call, **answer));
+        let moved =
+            chosen.iter().zip(&answers).filter(|(call, answer)| same_tool(**call, **answer));
         if draft.format == Format::Gemini && moved.count() < fits {
             continue;
         }
         for &call in &calls {
             pairing.calls[call].set_answer(None);
         }
-        for (call, answer) in wanted.into_iter().zip(answers) {
+        for (call, answer) in chosen.into_iter().zip(answers) {
             join_answer(draft, pairing, call, answer);
         }
     }
 }
 
-/// Pairs what has no id by order. Gemini's ids are optional: there the name decides first, and an
-/// id on one side only is no contradiction.
+/// Matches answers without an id by order. Gemini's ids are optional: there the name decides first,
+/// and an id on one side only is no contradiction.
 fn match_without_id(
     draft: &Draft<'_>,
     pairing: &mut CallPairing,
-    group: usize,
+    turn: usize,
     open: &mut Vec<usize>,
     from: usize,
 ) {
     let optional = draft.format == Format::Gemini;
-    // An id that a call of this turn has says whose answer it is; nothing else may.
-    let calls = pairing.turns[group].calls();
-    let known: HashSet<String> = if optional {
+    // An answer with the id of a call of this turn belongs to that call only.
+    let calls = pairing.turns[turn].calls();
+    let turn_ids: HashSet<String> = if optional {
         let ids =
             calls.filter_map(|call| call_at(draft, pairing.calls[call].part())?.id.as_deref());
         ids.map(str::to_owned).collect()
@@ -160,7 +165,7 @@ fn match_without_id(
             continue;
         }
         let mut waiting: HashMap<Option<String>, VecDeque<usize>> = HashMap::new();
-        for call in pairing.turns[group].calls() {
+        for call in pairing.turns[turn].calls() {
             if pairing.calls[call].answer().is_some() {
                 continue;
             }
@@ -178,22 +183,22 @@ fn match_without_id(
             };
             let name = outline.tool().map(str::to_owned).filter(|_| by_name);
             let queue = waiting.get_mut(&name);
-            let bound = outline.id.as_deref().is_some_and(|id| known.contains(id));
+            let bound = outline.id.as_deref().is_some_and(|id| turn_ids.contains(id));
             let free = !bound && (optional || outline.id.is_none());
             let found = queue.filter(|_| free).and_then(|queue| {
                 let fits = |&call: &usize| {
                     call_at(draft, pairing.calls[call].part()).is_some_and(|call| {
                         (call.id.is_none() || outline.id.is_none())
                             && call.family == outline.family
-                            // Another name is another tool.
+                            // A different name means a different tool.
                             && (!optional
                                 || by_name
                                 || call.name.is_none()
                                 || outline.name.is_none())
                     })
                 };
-                let place = queue.iter().take(64).position(fits)?;
-                queue.remove(place)
+                let position = queue.iter().take(64).position(fits)?;
+                queue.remove(position)
             });
             match found {
                 Some(call) => join_answer(draft, pairing, call, answer),
@@ -203,64 +208,74 @@ fn match_without_id(
     }
 }
 
-/// One open call and one answer behind it belong together, if one of them has no id and nothing
-/// else claimed either.
+/// Matches one open call with one unmatched answer after it, if one of them has no id and neither
+/// has another candidate.
 pub(super) fn match_single_pairs(draft: &Draft<'_>, pairing: &mut CallPairing) {
-    for group in 0..pairing.turns.len() {
-        let turn = &pairing.turns[group];
+    for index in 0..pairing.turns.len() {
+        let turn = &pairing.turns[index];
         let (home, spill, calls) = (turn.home(), turn.spill(), turn.calls());
         let mut open = calls.filter(|&call| pairing.calls[call].answer().is_none());
         let (Some(call), None) = (open.next(), open.next()) else { continue };
         let first = pairing.answers.partition_point(|answer| answer.message() < home.start);
-        let here = pairing.answers[first..].iter().enumerate();
-        let here = here.take_while(|(_, answer)| answer.message() < spill.end.max(home.end));
-        let mut orphans = here.filter(|(_, answer)| answer.result_match() == ResultMatch::Orphan);
+        let after_turn = pairing.answers[first..].iter().enumerate();
+        let after_turn =
+            after_turn.take_while(|(_, answer)| answer.message() < spill.end.max(home.end));
+        let mut orphans =
+            after_turn.filter(|(_, answer)| answer.result_match() == ResultMatch::Orphan);
         let (Some((at, answer)), None) = (orphans.next(), orphans.next()) else { continue };
         let PartKind::Answer(outline) = &draft.parts[answer.part()].kind else { continue };
-        let Some(asked) = call_at(draft, pairing.calls[call].part()) else { continue };
-        if (asked.id.is_none() || outline.id.is_none()) && asked.family == outline.family {
+        let Some(call_outline) = call_at(draft, pairing.calls[call].part()) else { continue };
+        if (call_outline.id.is_none() || outline.id.is_none())
+            && call_outline.family == outline.family
+        {
             join_answer(draft, pairing, call, first + at);
         }
     }
 }
 
-/// Turns that are looked at for an open call of a name.
+/// The number of turns that are searched for an open call of a name.
 const MAX_TURNS: usize = 64;
 
-/// Where ids are optional, an answer that stands apart is recognised by its name: in the last turn
-/// before it that still waits for one, or the next one behind it.
+/// Where ids are optional, matches an answer elsewhere by its name: with the last turn before it
+/// that has an open call of that name, or with the next one after it.
 pub(super) fn match_by_name(draft: &Draft<'_>, pairing: &mut CallPairing) {
-    // By name: the turns that wait, in order, with their open calls.
+    // By name: the turns with open calls, in order.
     let mut open: HashMap<&str, Vec<(usize, VecDeque<usize>)>> = HashMap::new();
     for (index, call) in pairing.calls.iter().enumerate() {
         let name = call_at(draft, call.part()).and_then(|call| call.name.as_deref());
         let (None, Some(name)) = (call.answer(), name) else { continue };
         let turns = open.entry(name).or_default();
-        match turns.last_mut().filter(|(group, _)| *group == call.turn()) {
+        match turns.last_mut().filter(|(turn, _)| *turn == call.turn()) {
             Some((_, calls)) => calls.push_back(index),
             None => turns.push((call.turn(), VecDeque::from([index]))),
         }
     }
     for answer in 0..pairing.answers.len() {
         let paired = pairing.answers[answer];
-        let (message, part, fate) = (paired.message(), paired.part(), paired.result_match());
+        let (message, part, result_match) =
+            (paired.message(), paired.part(), paired.result_match());
         let PartKind::Answer(outline) = &draft.parts[part].kind else { continue };
-        let Some(name) = outline.tool().filter(|_| fate == ResultMatch::Orphan) else { continue };
+        let Some(name) = outline.tool().filter(|_| result_match == ResultMatch::Orphan) else {
+            continue;
+        };
         let Some(turns) = open.get_mut(name) else { continue };
-        let next = pairing.turns.partition_point(|group| group.messages().start <= message);
-        let behind = turns.partition_point(|(group, _)| *group < next);
-        let waits = |turn: &(usize, VecDeque<usize>)| {
+        let next = pairing.turns.partition_point(|turn| turn.messages().start <= message);
+        let next_turn = turns.partition_point(|(turn, _)| *turn < next);
+        let has_open_call = |turn: &(usize, VecDeque<usize>)| {
             let call = turn.1.front().and_then(|&call| call_at(draft, pairing.calls[call].part()));
             call.is_some_and(|call| call.id.is_none() || outline.id.is_none())
         };
-        let before = (0..behind).rev().take(MAX_TURNS).find(|&at| waits(&turns[at]));
-        let later = turns.get(behind).filter(|turn| turn.0 == next && waits(turn)).map(|_| behind);
+        let before = (0..next_turn).rev().take(MAX_TURNS).find(|&at| has_open_call(&turns[at]));
+        let later = turns
+            .get(next_turn)
+            .filter(|turn| turn.0 == next && has_open_call(turn))
+            .map(|_| next_turn);
         let Some(at) = before.or(later) else { continue };
         let Some(call) = turns.get_mut(at).and_then(|(_, calls)| calls.pop_front()) else {
             continue;
         };
         let newer = next.checked_sub(1).filter(|_| before.is_some());
-        match newer.and_then(|group| answered_call(draft, pairing, group, name)) {
+        match newer.and_then(|turn| answered_call(draft, pairing, turn, name)) {
             Some(newer) if newer > call => {
                 pass_to_older_call(draft, pairing, [call, newer], answer)
             }
@@ -273,14 +288,15 @@ pub(super) fn match_by_name(draft: &Draft<'_>, pairing: &mut CallPairing) {
 fn answered_call(
     draft: &Draft<'_>,
     pairing: &CallPairing,
-    group: usize,
+    turn: usize,
     name: &str,
 ) -> Option<usize> {
-    let mut calls = pairing.turns.get(group)?.calls().clone().rev().take(MAX_TURNS);
+    let mut calls = pairing.turns.get(turn)?.calls().clone().rev().take(MAX_TURNS);
     calls.find(|&call| {
-        let called = call_at(draft, pairing.calls[call].part());
+        let outline = call_at(draft, pairing.calls[call].part());
         pairing.calls[call].answer().is_some()
-            && called
-                .is_some_and(|called| called.id.is_none() && called.name.as_deref() == Some(name))
+            && outline.is_some_and(|outline| {
+                outline.id.is_none() && outline.name.as_deref() == Some(name)
+            })
     })
 }

@@ -1,5 +1,5 @@
-//! Calls, answers and turns by their indices. A history may consist of nothing but small calls, and
-//! there is one of these for each of them: indices have four bytes, as spans do.
+//! Calls, answers and turns by their indices. A history may consist entirely of small calls, with
+//! one of these entries each, so indices have four bytes, as spans do.
 
 use std::ops::Range;
 
@@ -30,17 +30,17 @@ impl Turn {
         to_usize_range(&self.messages)
     }
 
-    /// The messages its answers belong into.
+    /// The messages in which its answers belong.
     pub fn home(&self) -> Range<usize> {
         to_usize_range(&self.home)
     }
 
-    /// User messages behind the home: answers there are split off (blocks layout).
+    /// User messages after the home: answers there are split off (blocks layout).
     pub fn spill(&self) -> Range<usize> {
         to_usize_range(&self.spill)
     }
 
-    /// Its calls (indices into [`super::Pairing::calls`]).
+    /// Its calls (indices into [`super::CallPairing::calls`]).
     pub fn calls(&self) -> Range<usize> {
         to_usize_range(&self.calls)
     }
@@ -75,13 +75,13 @@ impl PairedCall {
         self.turn as usize
     }
 
-    /// Index into [`super::Pairing::answers`].
+    /// Index into [`super::CallPairing::answers`].
     pub fn answer(&self) -> Option<usize> {
         self.answer.map(OptionalIndex::index)
     }
 
-    pub(super) fn set_turn(&mut self, group: usize) {
-        self.turn = to_u32(group);
+    pub(super) fn set_turn(&mut self, turn: usize) {
+        self.turn = to_u32(turn);
     }
 
     pub(super) fn set_answer(&mut self, answer: Option<usize>) {
@@ -89,7 +89,7 @@ impl PairedCall {
     }
 }
 
-/// An answer and what became of it.
+/// An answer and the call it matches.
 #[derive(Clone, Copy, Debug)]
 pub struct PairedAnswer {
     message: u32,
@@ -116,13 +116,13 @@ impl PairedAnswer {
         self.part as usize
     }
 
-    /// Which call it answers, and from where.
+    /// The call it answers, and where it is.
     pub fn result_match(&self) -> ResultMatch {
         self.result_match.map(|call| call as usize)
     }
 
-    pub(super) fn set_result_match(&mut self, fate: ResultMatch) {
-        self.result_match = fate.map(to_u32);
+    pub(super) fn set_result_match(&mut self, result_match: ResultMatch) {
+        self.result_match = result_match.map(to_u32);
     }
 }
 
@@ -140,7 +140,7 @@ impl OptionalIndex {
     }
 }
 
-/// Inputs have at most as many bytes as a span can tell, and so at most as many parts.
+/// Converts an index. An input has at most `u32::MAX` bytes, and so at most as many parts.
 pub(super) fn to_u32(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }

@@ -1,5 +1,5 @@
-//! Items of the Responses format: tools that the provider runs itself, tool searches, and calls
-//! that the model does not wait for.
+//! Items of the Responses format: tools that the provider runs itself, tool searches, and calls for
+//! which the model does not wait.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,22 +8,23 @@ use crate::draft::{
     CallFamily, Draft, DraftAnswer, DraftCall, DraftFeatures, MessageLayout, PartKind,
 };
 
-/// What the provider runs itself: nobody answers it, and its outputs are the provider's own.
+/// Calls that the provider runs itself. The client does not answer them; their outputs are the
+/// provider's own.
 #[derive(Default)]
 pub(super) struct HostedCalls<'d> {
-    /// Ids of calls that say so.
+    /// Ids of calls that are marked as run by the provider.
     hosted_ids: HashSet<&'d str>,
     /// Families and ids of calls that the client answers.
     client_calls: HashSet<(CallFamily, &'d str)>,
-    /// Ids with an output; asked for only where a search does not say who runs it.
+    /// Ids with an output; collected only where the draft may have hosted calls.
     answered_ids: Option<HashSet<&'d str>>,
 }
 
 impl<'d> HostedCalls<'d> {
     pub(super) fn of(draft: &'d Draft<'_>) -> HostedCalls<'d> {
         let mut hosted = HostedCalls::default();
-        let some = DraftFeatures::SERVER.union(DraftFeatures::UNTYPED_CALL);
-        if draft.layout() != MessageLayout::Items || !draft.features.intersects(some) {
+        let relevant = DraftFeatures::SERVER.union(DraftFeatures::UNTYPED_CALL);
+        if draft.layout() != MessageLayout::Items || !draft.features.intersects(relevant) {
             return hosted;
         }
         let mut answered = HashSet::new();
@@ -41,8 +42,8 @@ impl<'d> HostedCalls<'d> {
         hosted
     }
 
-    /// A call without an output that nobody has to answer now: a search that does not say who runs
-    /// it may be the provider's, and the output of an asynchronous call comes when it comes.
+    /// Whether a call needs no output now: a search that does not state who runs it may be the
+    /// provider's, and the output of an asynchronous call may come later.
     pub(super) fn is_hosted_call(&self, call: &DraftCall<'_>) -> bool {
         let Some(answered) = self.answered_ids.as_ref().filter(|_| !call.typed) else {
             return false;
@@ -55,7 +56,7 @@ impl<'d> HostedCalls<'d> {
         }
     }
 
-    /// An output under the id of a call that the provider runs.
+    /// Whether an output belongs to a call that the provider runs.
     pub(super) fn is_hosted_output(&self, answer: &DraftAnswer<'_>) -> bool {
         let Some(id) = answer.id.as_deref().filter(|id| self.hosted_ids.contains(id)) else {
             return false;
@@ -64,7 +65,7 @@ impl<'d> HostedCalls<'d> {
     }
 }
 
-/// A search that the client runs is also answered by the output of a function.
+/// Matches open client searches with function outputs, which also answer a search.
 pub(super) fn match_searches(draft: &Draft<'_>, pairing: &mut CallPairing) {
     let mut open: HashMap<&str, Vec<usize>> = HashMap::new();
     for (index, call) in
@@ -85,7 +86,7 @@ pub(super) fn match_searches(draft: &Draft<'_>, pairing: &mut CallPairing) {
         }
         let Some((CallFamily::Function, id)) = answer_key(draft, paired.part()) else { continue };
         let Some(calls) = open.get_mut(id) else { continue };
-        // The nearest one before it, else the first behind it.
+        // The nearest call before the answer, else the first after it.
         let before =
             calls.iter().rposition(|&call| pairing.calls[call].message() < paired.message());
         let at = before.unwrap_or(0);

@@ -1,41 +1,42 @@
-//! Which of the neighbouring messages that call are one turn.
+//! Decides which adjacent messages with calls form one turn.
 
 use std::ops::Range;
 
 use super::{CallPairing, ResultMatch, Turn};
 use crate::draft::{Draft, MessageLayout};
 
-/// Parts what is not one turn. Neighbouring messages that call are one turn if their answers stand
-/// behind the last of them. The first ones, as long as none of their calls has its answer there, are
-/// turns of their own: what is answered late or never was not called together with the rest.
+/// Splits messages that are not one turn. Adjacent messages with calls are one turn if their
+/// answers are after the last of them. Leading messages without any answer there become separate
+/// turns: calls that are answered late or never were not made together with the rest.
 pub(super) fn split_turns(draft: &Draft<'_>, pairing: &mut CallPairing) {
-    let whole = |group: &Turn| group.messages().len() < 2;
-    if draft.layout() == MessageLayout::Items || pairing.turns.iter().all(whole) {
+    let is_single = |turn: &Turn| turn.messages().len() < 2;
+    if draft.layout() == MessageLayout::Items || pairing.turns.iter().all(is_single) {
         return;
     }
-    let mut groups = Vec::with_capacity(pairing.turns.len());
-    for group in std::mem::take(&mut pairing.turns) {
-        let mut calls = group.calls();
-        let mut first = group.messages().start;
-        while first + 1 < group.messages().end {
-            let own = calls.clone().take_while(|&call| pairing.calls[call].message() == first);
-            let own = calls.start..calls.start + own.count();
-            if own.clone().any(|call| is_answered_in_place(pairing, call)) {
+    let mut turns = Vec::with_capacity(pairing.turns.len());
+    for turn in std::mem::take(&mut pairing.turns) {
+        let mut calls = turn.calls();
+        let mut first = turn.messages().start;
+        while first + 1 < turn.messages().end {
+            let turn_calls =
+                calls.clone().take_while(|&call| pairing.calls[call].message() == first);
+            let turn_calls = calls.start..calls.start + turn_calls.count();
+            if turn_calls.clone().any(|call| is_answered_in_place(pairing, call)) {
                 break;
             }
-            calls.start = own.end;
+            calls.start = turn_calls.end;
             first += 1;
             let home = first..first;
-            groups.push(Turn::new(first - 1..first, home.clone(), home, own));
+            turns.push(Turn::new(first - 1..first, home.clone(), home, turn_calls));
         }
-        groups.push(Turn::new(first..group.messages().end, group.home(), group.spill(), calls));
+        turns.push(Turn::new(first..turn.messages().end, turn.home(), turn.spill(), calls));
     }
-    for (index, group) in groups.iter().enumerate() {
-        for call in &mut pairing.calls[group.calls()] {
+    for (index, turn) in turns.iter().enumerate() {
+        for call in &mut pairing.calls[turn.calls()] {
             call.set_turn(index);
         }
     }
-    pairing.turns = groups;
+    pairing.turns = turns;
 }
 
 fn is_answered_in_place(pairing: &CallPairing, call: usize) -> bool {
@@ -43,8 +44,8 @@ fn is_answered_in_place(pairing: &CallPairing, call: usize) -> bool {
     matches!(answer, Some(ResultMatch::InPlace(_) | ResultMatch::Split(_)))
 }
 
-/// The last messages that call, with nothing between them (indices into [`Pairing::groups`]): the
-/// calls of the last turn, and of those directly before it.
+/// The last adjacent messages with calls (indices into [`CallPairing::turns`]): the last turn, and
+/// those directly before it.
 pub(crate) fn last_turn(pairing: &CallPairing) -> Range<usize> {
     let mut first = pairing.turns.len();
     while let Some(before) = first.checked_sub(1).and_then(|at| pairing.turns.get(at)) {

@@ -1,4 +1,4 @@
-//! Moves answers that are messages of their own (chat messages, Responses items).
+//! Moves answers that are separate messages (chat messages, Responses items).
 
 use super::{
     RepairedMessage, RepairedPart,
@@ -10,31 +10,32 @@ use crate::{
     pairing::{CallPairing, ResultMatch, call_at},
 };
 
-/// Puts every answer where it was decided. Answers keep their bytes; quotes follow the run of
-/// answers they stood in, so that the run stays whole. Where answers are chat messages, a turn that
-/// receives one is told as several: each calling message, directly followed by its own answers.
+/// Moves every answer to its decided place. Answers keep their bytes. Quotes follow the run of
+/// answers in which they were, so that the run stays whole. Where answers are chat messages, a turn
+/// that receives an answer is split: each message with calls is directly followed by its own
+/// answers.
 pub(super) fn move_answers<'a>(
-    work: &mut RepairState<'_, 'a>,
+    state: &mut RepairState<'_, 'a>,
     draft: &Draft<'a>,
     pairing: &CallPairing,
     decisions: &PairingDecisions,
 ) {
     let mut old: Vec<Option<RepairedMessage<'a>>> =
-        std::mem::take(&mut work.messages).into_iter().map(Some).collect();
-    // What calls receive: (call, answer).
-    let mut receives: Vec<(usize, RepairedMessage<'a>)> = Vec::new();
-    // The old slots that are quotes now.
+        std::mem::take(&mut state.messages).into_iter().map(Some).collect();
+    // The answers that calls receive: (call, answer).
+    let mut moved: Vec<(usize, RepairedMessage<'a>)> = Vec::new();
+    // The old messages that are now quotes.
     let mut quotes = vec![false; old.len()];
-    for (answer, &verdict) in pairing.answers.iter().zip(&decisions.actions) {
-        if verdict == AnswerAction::Stay || quotes[answer.message()] {
+    for (answer, &action) in pairing.answers.iter().zip(&decisions.actions) {
+        if action == AnswerAction::Stay || quotes[answer.message()] {
             continue;
         }
-        let Some(slot) = old[answer.message()].take() else { continue };
-        match verdict {
+        let Some(message) = old[answer.message()].take() else { continue };
+        match action {
             AnswerAction::Stay | AnswerAction::Remove => {}
-            AnswerAction::Move(call) => receives.push((call, slot)),
+            AnswerAction::Move(call) => moved.push((call, message)),
             AnswerAction::Quote => {
-                old[answer.message()] = Some(quote_message(work, slot, answer.result_match()));
+                old[answer.message()] = Some(quote_message(state, message, answer.result_match()));
                 quotes[answer.message()] = true;
             }
         }
@@ -42,62 +43,63 @@ pub(super) fn move_answers<'a>(
     for &call in &decisions.placeholders {
         let paired = pairing.calls[call];
         if let Some(outline) = call_at(draft, paired.part()) {
-            let slot = RepairedMessage::new(
+            let message = RepairedMessage::new(
                 Role::Answer,
                 ContentShape::Text,
-                vec![placeholder_part(work, outline)],
+                vec![placeholder_part(state, outline)],
             );
-            receives.push((call, slot));
+            moved.push((call, message));
         }
     }
-    let mut slots = Vec::with_capacity(old.len() + decisions.placeholders.len());
+    let mut messages = Vec::with_capacity(old.len() + decisions.placeholders.len());
     // Calls are numbered in the order of their turns.
-    if !receives.is_sorted_by_key(|(call, _)| *call) {
-        receives.sort_by_key(|(call, _)| *call);
+    if !moved.is_sorted_by_key(|(call, _)| *call) {
+        moved.sort_by_key(|(call, _)| *call);
     }
-    let mut receives = receives.into_iter().peekable();
+    let mut moved = moved.into_iter().peekable();
     let running = decisions.running.map_or(usize::MAX, |at| turn_start(draft, at));
-    let late = old.iter_mut().zip(&quotes).skip(running).filter(|(_, quote)| **quote);
-    let early: Vec<RepairedMessage<'a>> = late.filter_map(|(slot, _)| slot.take()).collect();
-    let mut early = Some(early);
-    let mut waiting = Vec::new();
-    let mut group = 0;
+    let late_quotes = old.iter_mut().zip(&quotes).skip(running).filter(|(_, quote)| **quote);
+    let early_quotes: Vec<RepairedMessage<'a>> =
+        late_quotes.filter_map(|(message, _)| message.take()).collect();
+    let mut early_quotes = Some(early_quotes);
+    let mut waiting_quotes = Vec::new();
+    let mut turn_index = 0;
     let mut at = 0;
     while at < old.len() {
         if quotes[at] {
-            waiting.extend(old[at].take());
+            waiting_quotes.extend(old[at].take());
         }
         if at == running {
-            waiting.extend(early.take().into_iter().flatten());
+            waiting_quotes.extend(early_quotes.take().into_iter().flatten());
         }
-        if let Some(slot) = old[at].take() {
-            if slot.role != Role::Answer {
-                slots.append(&mut waiting);
+        if let Some(message) = old[at].take() {
+            if message.role != Role::Answer {
+                messages.append(&mut waiting_quotes);
             }
-            slots.push(slot);
+            messages.push(message);
         }
         at += 1;
-        // The end of a turn: here its answers belong. Those that are there keep their order.
-        while pairing.turns.get(group).is_some_and(|turn| turn.messages().end == at) {
-            let turn = &pairing.turns[group];
-            group += 1;
+        // The end of a turn: its answers belong here. Answers already here keep their order.
+        while pairing.turns.get(turn_index).is_some_and(|turn| turn.messages().end == at) {
+            let turn = &pairing.turns[turn_index];
+            turn_index += 1;
             let mut received =
-                std::iter::from_fn(|| receives.next_if(|(call, _)| *call < turn.calls().end));
+                std::iter::from_fn(|| moved.next_if(|(call, _)| *call < turn.calls().end));
             let Some(first) = received.next() else { continue };
             let mut home: Vec<(usize, RepairedMessage<'a>)> = Vec::new();
             for index in turn.home() {
                 match old[index].take() {
-                    Some(quote) if quotes[index] => waiting.push(quote),
-                    Some(slot) => home.push((answered_call(pairing, index), slot)),
+                    Some(quote) if quotes[index] => waiting_quotes.push(quote),
+                    Some(message) => home.push((answered_call(pairing, index), message)),
                     None => {}
                 }
             }
-            let mut there = std::mem::take(&mut home).into_iter().peekable();
-            for (call, slot) in std::iter::once(first).chain(received) {
-                home.extend(std::iter::from_fn(|| there.next_if(|(other, _)| *other <= call)));
-                home.push((call, slot));
+            let mut existing = std::mem::take(&mut home).into_iter().peekable();
+            for (call, message) in std::iter::once(first).chain(received) {
+                home.extend(std::iter::from_fn(|| existing.next_if(|(other, _)| *other <= call)));
+                home.push((call, message));
             }
-            home.extend(there);
+            home.extend(existing);
             // Each message of the turn is followed by its own answers.
             if draft.layout() == MessageLayout::Chat {
                 home.sort_by_key(|(call, _)| {
@@ -106,54 +108,56 @@ pub(super) fn move_answers<'a>(
             }
             let mut home = home.into_iter().peekable();
             if draft.layout() == MessageLayout::Chat {
-                let messages = slots.split_off(slots.len().saturating_sub(turn.messages().len()));
-                for (message, slot) in turn.messages().zip(messages) {
-                    slots.push(slot);
-                    let own = |call: usize| pairing.calls.get(call).map(|call| call.message());
+                let calling_messages =
+                    messages.split_off(messages.len().saturating_sub(turn.messages().len()));
+                for (index, calling) in turn.messages().zip(calling_messages) {
+                    messages.push(calling);
+                    let call_message =
+                        |call: usize| pairing.calls.get(call).map(|call| call.message());
                     while let Some((_, answer)) =
-                        home.next_if(|(call, _)| own(*call) == Some(message))
+                        home.next_if(|(call, _)| call_message(*call) == Some(index))
                     {
-                        slots.push(answer);
+                        messages.push(answer);
                     }
                 }
             }
-            slots.extend(home.map(|(_, slot)| slot));
+            messages.extend(home.map(|(_, message)| message));
             at = at.max(turn.home().end);
         }
     }
-    slots.append(&mut waiting);
-    work.messages = slots;
+    messages.append(&mut waiting_quotes);
+    state.messages = messages;
 }
 
-/// The call that the answer in a message answers; none is behind all of them.
+/// The call that the answer in a message answers; `usize::MAX` if there is none.
 fn answered_call(pairing: &CallPairing, message: usize) -> usize {
-    let behind = pairing.answers.partition_point(|answer| answer.message() <= message);
-    let last = behind.checked_sub(1).and_then(|last| pairing.answers.get(last));
-    let own = last.filter(|answer| answer.message() == message);
-    own.and_then(|answer| answer.result_match().call()).unwrap_or(usize::MAX)
+    let after = pairing.answers.partition_point(|answer| answer.message() <= message);
+    let last = after.checked_sub(1).and_then(|last| pairing.answers.get(last));
+    let in_message = last.filter(|answer| answer.message() == message);
+    in_message.and_then(|answer| answer.result_match().call()).unwrap_or(usize::MAX)
 }
 
-/// Where a turn begins: reasoning that is an item of its own belongs to the call behind it.
+/// The first message of a turn: reasoning that is a separate item belongs to the call after it.
 fn turn_start(draft: &Draft<'_>, turn: usize) -> usize {
-    let reasons = |message: &Message| {
+    let is_reasoning = |message: &Message| {
         let parts = draft.parts_of(message);
         !parts.is_empty() && parts.iter().all(|part| matches!(part.kind, PartKind::Reasoning(_)))
     };
     let before = draft.messages.get(..turn).unwrap_or(&[]).iter().rev();
-    turn - before.take_while(|message| reasons(message)).count()
+    turn - before.take_while(|message| is_reasoning(message)).count()
 }
 
 fn quote_message<'a>(
-    work: &RepairState<'_, 'a>,
-    mut slot: RepairedMessage<'a>,
-    fate: ResultMatch,
+    state: &RepairState<'_, 'a>,
+    mut message: RepairedMessage<'a>,
+    result_match: ResultMatch,
 ) -> RepairedMessage<'a> {
-    slot.load_parts(work.input);
-    let pieces: Vec<RepairedPart<'a>> = slot
+    message.load_parts(state.input);
+    let parts: Vec<RepairedPart<'a>> = message
         .parts
         .into_iter()
         .filter(RepairedPart::is_answer)
-        .map(|piece| quoted_part(work, piece, fate))
+        .map(|part| quoted_part(state, part, result_match))
         .collect();
-    RepairedMessage::new(Role::User, ContentShape::List, pieces)
+    RepairedMessage::new(Role::User, ContentShape::List, parts)
 }

@@ -1,4 +1,4 @@
-//! Carries out what a strategy planned, and makes sound again what it leaves.
+//! Applies a compaction plan and makes the result valid again.
 
 use super::{NewText, Repair, RepairedMessage, run_rounds, state::RepairState};
 use crate::{
@@ -8,54 +8,56 @@ use crate::{
     transcript::Transcript,
 };
 
-/// The words of a compaction: a strategy decides where there are some, others what they say.
+/// The texts of a compaction. The plan decides where they go; the caller supplies them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CompactionText {
-    /// What is left of each answer that shrinks, in the order of the plan.
+    /// The new text of each shrunk answer, in the order of the plan.
     pub answers: Vec<String>,
-    /// The summary that stands for what was condensed.
+    /// The summary that replaces the condensed units.
     pub summary: Option<String>,
 }
 
-/// Carries out a plan. Units go, answers get their new words, a summary takes the place of the
-/// first unit that goes; then the engine looks at the result as at any other history, so that roles
-/// alternate where they have to and no reasoning stands on a past that is gone.
+/// Applies a plan: removes units, replaces answers by their shorter text, and puts a summary in the
+/// place of the first removed unit. Then repairs the result like any other history, so that roles
+/// alternate where required and no reasoning depends on a removed prefix.
 pub fn apply_plan<'a>(
     transcript: &Transcript<'a>,
-    question: &CheckOptions,
+    options: &CheckOptions,
     plan: &CompactionPlan,
-    words: CompactionText,
+    texts: CompactionText,
 ) -> Repair<'a> {
     let draft = transcript.draft();
-    let before = check(draft, question);
-    let mut work = RepairState::new(draft, question);
-    for (shrunk, text) in plan.shrunk.iter().zip(words.answers) {
-        shrink_answer(&mut work, shrunk.message, shrunk.part, text);
+    let before = check(draft, options);
+    let mut state = RepairState::new(draft, options);
+    for (shrunk, text) in plan.shrunk.iter().zip(texts.answers) {
+        shrink_answer(&mut state, shrunk.message, shrunk.part, text);
     }
-    let gone: Vec<usize> = plan.dropped.iter().flat_map(|gone| gone.messages.clone()).collect();
-    let summary = words.summary.filter(|_| plan.condense);
-    work.changed = !gone.is_empty() || !plan.shrunk.is_empty();
-    work.remove_messages(&gone);
-    if let (Some(summary), Some(&first)) = (summary, gone.first()) {
-        // As many slots stand before the first that goes as messages did.
-        let at = first.min(work.messages.len());
-        work.messages
+    let removed: Vec<usize> =
+        plan.dropped.iter().flat_map(|removed| removed.messages.clone()).collect();
+    let summary = texts.summary.filter(|_| plan.condense);
+    state.changed = !removed.is_empty() || !plan.shrunk.is_empty();
+    state.remove_messages(&removed);
+    if let (Some(summary), Some(&first)) = (summary, removed.first()) {
+        // The number of messages before the first removed one is unchanged.
+        let at = first.min(state.messages.len());
+        state
+            .messages
             .insert(at, RepairedMessage::with_text(Role::User, NewText::Supplied(summary.into())));
     }
-    work.update_content_shapes();
-    run_rounds(work, before)
+    state.update_content_shapes();
+    run_rounds(state, before)
 }
 
-/// Gives an answer other words.
-fn shrink_answer(work: &mut RepairState<'_, '_>, message: usize, part: usize, text: String) {
-    let Some(header) = work.input.messages.get(message) else { return };
+/// Replaces the text of an answer.
+fn shrink_answer(state: &mut RepairState<'_, '_>, message: usize, part: usize, text: String) {
+    let Some(header) = state.input.messages.get(message) else { return };
     let index = part.wrapping_sub(header.range().start);
-    let slot = work.edit_message(message);
-    let Some(piece) = slot.parts.get_mut(index) else { return };
-    if let Some(answer) = piece.part.kind.answer_mut() {
+    let repaired = state.edit_message(message);
+    let Some(repaired_part) = repaired.parts.get_mut(index) else { return };
+    if let Some(answer) = repaired_part.part.kind.answer_mut() {
         answer.output = AnswerShape::Full;
         answer.media = false;
-        piece.patch.set_output(NewText::Supplied(text.into()));
-        piece.patch.content_only = true;
+        repaired_part.patch.set_output(NewText::Supplied(text.into()));
+        repaired_part.patch.content_only = true;
     }
 }

@@ -1,4 +1,4 @@
-//! What messages say: arguments, names, empty answers, empty texts, empty messages.
+//! Repairs content: arguments, names, empty answers, empty texts, empty messages.
 
 use super::{
     ArgumentsFix, RepairedMessage, RepairedPart, ids::hash, is_allowed, media, state::RepairState,
@@ -7,33 +7,33 @@ use crate::{
     check::{self, CheckOptions, display_id},
     draft::{
         AnswerShape, ArgumentsShape, ContentShape, Draft, MessageFlags, MessageLayout, PartKind,
-        Role, TextShape, lone_surrogates,
+        Role, TextShape,
     },
-    placeholder,
+    lone_surrogates, placeholder,
     profile::Profile,
     report::Strategy,
     rules::{RuleSet, empty_text},
 };
 
-/// Removes what says nothing (FW308, FW301) and what nobody can resolve (FW206).
-pub(super) fn remove_empty(work: &mut RepairState<'_, '_>, found: RuleSet) {
-    // What is brought home or quoted may end up in the message that says nothing, or beside it.
-    let early = [101, 102, 103, 104, 105].iter().any(|&code| found.has(code));
-    if found.has(308) {
-        remove_empty_texts(work, early);
+/// Removes empty content (FW308, FW301) and items that cannot be resolved (FW206).
+pub(super) fn remove_empty(state: &mut RepairState<'_, '_>, rules: RuleSet) {
+    // A moved or quoted answer may end up in the empty message, or beside it.
+    let early = [101, 102, 103, 104, 105].iter().any(|&code| rules.has(code));
+    if rules.has(308) {
+        remove_empty_texts(state, early);
     }
-    if found.has(206) {
-        remove_unstored_items(work);
+    if rules.has(206) {
+        remove_unstored_items(state);
     }
-    if found.has(301) {
-        remove_empty_messages(work, early);
+    if rules.has(301) {
+        remove_empty_messages(state, early);
     }
 }
 
-/// Mends FW302, FW316, FW303, FW315, FW207, FW107, FW205, FW309, FW311, FW312, FW313 and FW307.
-pub(super) fn fix_content(work: &mut RepairState<'_, '_>, found: RuleSet) {
+/// Fixes FW302, FW316, FW303, FW315, FW207, FW107, FW205, FW309, FW311, FW312, FW313 and FW307.
+pub(super) fn fix_content(state: &mut RepairState<'_, '_>, rules: RuleSet) {
     type ContentFix = fn(&mut RepairState<'_, '_>);
-    let mends: [(u16, ContentFix); 12] = [
+    let fixes: [(u16, ContentFix); 12] = [
         (302, fix_arguments),
         (316, fix_call_types),
         (303, fix_empty_answers),
@@ -47,60 +47,60 @@ pub(super) fn fix_content(work: &mut RepairState<'_, '_>, found: RuleSet) {
         (313, replace_surrogates),
         (307, media::move_media),
     ];
-    // White space at the end matters only where the request ends with it.
-    let needed = |code: u16| found.has(code) && !(code == 312 && found.has(403));
-    for (_, mend) in mends.into_iter().filter(|(code, _)| needed(*code)) {
-        mend(work);
+    // Trailing white space matters only where the request ends with it.
+    let needed = |code: u16| rules.has(code) && !(code == 312 && rules.has(403));
+    for (_, fix) in fixes.into_iter().filter(|(code, _)| needed(*code)) {
+        fix(state);
     }
 }
 
-/// The messages in which one rule finds something.
+/// The messages with findings of one rule that the policy allows to fix.
 pub(super) fn messages_with(
-    work: &RepairState<'_, '_>,
+    state: &RepairState<'_, '_>,
     draft: &Draft<'_>,
     code: u16,
 ) -> Vec<usize> {
     let mut rules = RuleSet::default();
     rules.add(code);
-    let question = CheckOptions { rules, ..*work.options };
-    check::finding_messages(draft, &question, |finding| is_allowed(&question, finding))
+    let options = CheckOptions { rules, ..*state.options };
+    check::finding_messages(draft, &options, |finding| is_allowed(&options, finding))
 }
 
-/// The user message that says nothing and has to stay, if this rule finds it and it may be filled.
-fn message_to_fill(work: &RepairState<'_, '_>, draft: &Draft<'_>, code: u16) -> Option<usize> {
+/// The empty user message that has to stay, if this rule finds it and it may be filled.
+fn message_to_fill(state: &RepairState<'_, '_>, draft: &Draft<'_>, code: u16) -> Option<usize> {
     let mut rules = RuleSet::default();
     rules.add(code);
-    let question = CheckOptions { rules, ..*work.options };
-    let places = check::finding_messages(draft, &question, |finding| {
-        is_allowed(&question, finding) && finding.fix.strategy == Strategy::Recode
+    let options = CheckOptions { rules, ..*state.options };
+    let messages = check::finding_messages(draft, &options, |finding| {
+        is_allowed(&options, finding) && finding.fix.strategy == Strategy::Recode
     });
-    places.first().copied()
+    messages.first().copied()
 }
 
-/// Lets a message say that it was empty.
-fn fill_message(work: &mut RepairState<'_, '_>, at: usize, code: u16) {
-    let words = placeholder::empty_message_text(work.policy().language);
-    // An item is not put together from pieces: another takes its place.
-    if work.input.layout() == MessageLayout::Items {
-        work.messages[at] = RepairedMessage::with_text(Role::User, words);
+/// Fills an empty message with a placeholder text.
+fn fill_message(state: &mut RepairState<'_, '_>, at: usize, code: u16) {
+    let words = placeholder::empty_message_text(state.policy().language);
+    // An item is not composed of parts, so another one replaces it.
+    if state.input.layout() == MessageLayout::Items {
+        state.messages[at] = RepairedMessage::with_text(Role::User, words);
     } else {
-        let slot = work.edit_message(at);
-        slot.parts = vec![RepairedPart::from_text(words)];
-        slot.content = ContentShape::List;
+        let message = state.edit_message(at);
+        message.parts = vec![RepairedPart::from_text(words)];
+        message.content = ContentShape::List;
     }
     let note = format!("the empty message says `{words}`");
-    work.note_edit(code, Strategy::Recode, at, Vec::new(), note);
+    state.note_edit(code, Strategy::Recode, at, Vec::new(), note);
 }
 
-fn fix_arguments(work: &mut RepairState<'_, '_>) {
-    let draft = work.draft();
-    let profile = work.options.profile;
+fn fix_arguments(state: &mut RepairState<'_, '_>) {
+    let draft = state.draft();
+    let profile = state.options.profile;
     let strict = profile == Profile::Strict;
     let texts = strict || matches!(profile, Profile::OpenaiChat | Profile::OpenaiResponses);
-    for at in messages_with(work, &draft, 302) {
+    for at in messages_with(state, &draft, 302) {
         let mut ids = Vec::new();
-        for piece in &mut work.edit_message(at).parts {
-            let Some(call) = piece.part.kind.call_mut() else { continue };
+        for part in &mut state.edit_message(at).parts {
+            let Some(call) = part.part.kind.call_mut() else { continue };
             let fix = match call.arguments {
                 ArgumentsShape::Valid => continue,
                 ArgumentsShape::Broken if !strict => continue,
@@ -114,61 +114,61 @@ fn fix_arguments(work: &mut RepairState<'_, '_>) {
                 ArgumentsShape::MalformedInput => ArgumentsFix::ToText,
             };
             call.arguments = ArgumentsShape::Valid;
-            piece.patch.arguments = Some(fix);
+            part.patch.arguments = Some(fix);
             ids.extend(call.id.as_deref().map(str::to_owned));
         }
         let note = "arguments are spelled as the provider wants them".to_owned();
-        work.note_edit(302, Strategy::Recode, at, ids, note);
+        state.note_edit(302, Strategy::Recode, at, ids, note);
     }
 }
 
-fn fix_empty_answers(work: &mut RepairState<'_, '_>) {
-    let draft = work.draft();
-    let words = placeholder::no_output_text(work.policy().language);
-    for at in messages_with(work, &draft, 303) {
+fn fix_empty_answers(state: &mut RepairState<'_, '_>) {
+    let draft = state.draft();
+    let words = placeholder::no_output_text(state.policy().language);
+    for at in messages_with(state, &draft, 303) {
         let mut ids = Vec::new();
-        for piece in &mut work.edit_message(at).parts {
-            let Some(answer) = piece.part.kind.answer_mut() else { continue };
+        for part in &mut state.edit_message(at).parts {
+            let Some(answer) = part.part.kind.answer_mut() else { continue };
             if !matches!(answer.output, AnswerShape::Full | AnswerShape::Malformed) {
                 answer.output = AnswerShape::Full;
-                piece.patch.set_output(words.into());
+                part.patch.set_output(words.into());
                 ids.extend(answer.id.as_deref().map(str::to_owned));
             }
         }
-        work.note_edit(303, Strategy::Recode, at, ids, format!("the empty answer says `{words}`"));
+        state.note_edit(303, Strategy::Recode, at, ids, format!("the empty answer says `{words}`"));
     }
 }
 
-fn fix_malformed_answers(work: &mut RepairState<'_, '_>) {
-    let draft = work.draft();
-    for at in messages_with(work, &draft, 315) {
+fn fix_malformed_answers(state: &mut RepairState<'_, '_>) {
+    let draft = state.draft();
+    for at in messages_with(state, &draft, 315) {
         let mut ids = Vec::new();
-        for piece in &mut work.edit_message(at).parts {
-            let Some(answer) = piece.part.kind.answer_mut() else { continue };
+        for part in &mut state.edit_message(at).parts {
+            let Some(answer) = part.part.kind.answer_mut() else { continue };
             if answer.output == AnswerShape::Malformed {
                 answer.output = AnswerShape::Full;
-                piece.patch.recode_content = true;
+                part.patch.recode_content = true;
                 ids.extend(answer.id.as_deref().map(str::to_owned));
             }
         }
         let note = "the answer says the same in a form that the provider takes".to_owned();
-        work.note_edit(315, Strategy::Recode, at, ids, note);
+        state.note_edit(315, Strategy::Recode, at, ids, note);
     }
 }
 
-fn fix_call_types(work: &mut RepairState<'_, '_>) {
-    let draft = work.draft();
-    for at in messages_with(work, &draft, 316) {
+fn fix_call_types(state: &mut RepairState<'_, '_>) {
+    let draft = state.draft();
+    for at in messages_with(state, &draft, 316) {
         let mut ids = Vec::new();
-        for piece in &mut work.edit_message(at).parts {
-            let Some(call) = piece.part.kind.call_mut() else { continue };
+        for part in &mut state.edit_message(at).parts {
+            let Some(call) = part.part.kind.call_mut() else { continue };
             if !call.typed {
                 call.typed = true;
-                piece.patch.typed = true;
+                part.patch.typed = true;
                 ids.extend(call.id.as_deref().map(str::to_owned));
             }
         }
-        work.note_edit(
+        state.note_edit(
             316,
             Strategy::Recode,
             at,
@@ -178,13 +178,13 @@ fn fix_call_types(work: &mut RepairState<'_, '_>) {
     }
 }
 
-fn fix_tool_names(work: &mut RepairState<'_, '_>) {
-    let profile = work.options.profile;
-    let draft = work.draft();
-    for at in messages_with(work, &draft, 207) {
+fn fix_tool_names(state: &mut RepairState<'_, '_>) {
+    let profile = state.options.profile;
+    let draft = state.draft();
+    for at in messages_with(state, &draft, 207) {
         let mut notes = Vec::new();
-        for piece in &mut work.edit_message(at).parts {
-            let Some(call) = piece.part.kind.call_mut() else { continue };
+        for part in &mut state.edit_message(at).parts {
+            let Some(call) = part.part.kind.call_mut() else { continue };
             let old = call.name.as_deref();
             if old.is_some_and(|old| profile.accepts_name(old)) {
                 continue;
@@ -196,22 +196,22 @@ fn fix_tool_names(work: &mut RepairState<'_, '_>) {
             };
             notes.push((call.id.as_deref().map(str::to_owned), note));
             call.name = new.into();
-            piece.patch.name = true;
+            part.patch.name = true;
         }
         for (id, note) in notes {
-            work.note_edit(207, Strategy::Rename, at, id.into_iter().collect(), note);
+            state.note_edit(207, Strategy::Rename, at, id.into_iter().collect(), note);
         }
     }
 }
 
-/// The name that stands for a tool name which the provider refuses; `None` if it takes the name.
-/// Calls and declared tools that go through it keep agreeing.
+/// The replacement for a tool name that the provider refuses; `None` if it accepts the name. Use it
+/// for calls and declared tools alike, so that they keep matching.
 pub fn legal_name(profile: Profile, name: &str) -> Option<String> {
     (!profile.accepts_name(name)).then(|| clean_name(profile, Some(name)))
 }
 
-/// A legal name for an illegal one: always the same for the same name, and never that of another
-/// tool, whatever the rest of the history calls.
+/// A valid name for an invalid one: always the same for the same name, and never that of another
+/// tool in the history.
 fn clean_name(profile: Profile, old: Option<&str>) -> String {
     let rule = profile.name_rule();
     let Some(old) = old.filter(|old| !old.is_empty()) else { return "unknown_tool".to_owned() };
@@ -225,8 +225,8 @@ fn clean_name(profile: Profile, old: Option<&str>) -> String {
     format!("{name}_{:06x}", hash(old, 0) & 0xff_ffff)
 }
 
-fn fix_answer_names(work: &mut RepairState<'_, '_>) {
-    let (draft, pairing) = work.draft_with_pairing();
+fn fix_answer_names(state: &mut RepairState<'_, '_>) {
+    let (draft, pairing) = state.draft_with_pairing();
     for answer in &pairing.answers {
         let Some(call) = answer.result_match().call() else { continue };
         let name = crate::pairing::call_at(&draft, pairing.calls[call].part())
@@ -237,26 +237,26 @@ fn fix_answer_names(work: &mut RepairState<'_, '_>) {
         if outline.tool() == Some(&*name) {
             continue;
         }
-        let Some(piece) = work.edit_message(answer.message()).parts.get_mut(index) else {
+        let Some(part) = state.edit_message(answer.message()).parts.get_mut(index) else {
             continue;
         };
-        let Some(outline) = piece.part.kind.answer_mut() else { continue };
+        let Some(outline) = part.part.kind.answer_mut() else { continue };
         let ids = outline.id.as_deref().map(str::to_owned).into_iter().collect();
         let note = format!("the answer takes its call's name {}", display_id(Some(&*name)));
         outline.name = Some(Box::new(name));
-        piece.patch.name = true;
-        work.note_edit(107, Strategy::Rename, answer.message(), ids, note);
+        part.patch.name = true;
+        state.note_edit(107, Strategy::Rename, answer.message(), ids, note);
     }
 }
 
-fn remove_item_ids(work: &mut RepairState<'_, '_>) {
-    for at in 0..work.messages.len() {
-        if work.messages[at].flags.has(MessageFlags::BAD_ITEM_ID) {
-            let slot = work.mark_message(at);
-            slot.flags =
-                slot.flags.without(MessageFlags::BAD_ITEM_ID).without(MessageFlags::ITEM_ID);
-            slot.without_id = true;
-            work.note_edit(
+fn remove_item_ids(state: &mut RepairState<'_, '_>) {
+    for at in 0..state.messages.len() {
+        if state.messages[at].flags.has(MessageFlags::BAD_ITEM_ID) {
+            let message = state.mark_message(at);
+            message.flags =
+                message.flags.without(MessageFlags::BAD_ITEM_ID).without(MessageFlags::ITEM_ID);
+            message.without_id = true;
+            state.note_edit(
                 205,
                 Strategy::Drop,
                 at,
@@ -267,45 +267,46 @@ fn remove_item_ids(work: &mut RepairState<'_, '_>) {
     }
 }
 
-fn remove_unstored_items(work: &mut RepairState<'_, '_>) {
-    let mut gone = Vec::new();
-    for at in 0..work.messages.len() {
-        if !work.messages[at].flags.has(MessageFlags::UNSTORED) {
+fn remove_unstored_items(state: &mut RepairState<'_, '_>) {
+    let mut removed = Vec::new();
+    for at in 0..state.messages.len() {
+        if !state.messages[at].flags.has(MessageFlags::UNSTORED) {
             continue;
         }
-        gone.push(at);
+        removed.push(at);
         let note = "reasoning that only the server's store could resolve is removed".to_owned();
-        work.note_edit(206, Strategy::Drop, at, Vec::new(), note);
-        // The item made with it may not name its stored id any more either.
-        let names_id = work.messages.get(at + 1).is_some_and(|next| {
+        state.note_edit(206, Strategy::Drop, at, Vec::new(), note);
+        // The item generated with it may no longer reference its stored id.
+        let names_id = state.messages.get(at + 1).is_some_and(|next| {
             next.role.is_assistant()
                 && next.flags.has(MessageFlags::ITEM_ID)
                 && !next.flags.has(MessageFlags::UNSTORED)
         });
         if names_id {
-            let next = work.mark_message(at + 1);
+            let next = state.mark_message(at + 1);
             next.flags =
                 next.flags.without(MessageFlags::ITEM_ID).without(MessageFlags::BAD_ITEM_ID);
             next.without_id = true;
         }
     }
-    work.remove_messages(&gone);
+    state.remove_messages(&removed);
 }
 
-fn remove_empty_texts(work: &mut RepairState<'_, '_>, early: bool) {
-    let (profile, wire) = (work.options.profile, work.input.format);
-    let draft = work.draft();
-    let kept = message_to_fill(work, &draft, 308);
-    for at in messages_with(work, &draft, 308) {
-        if kept == Some(at) {
+fn remove_empty_texts(state: &mut RepairState<'_, '_>, early: bool) {
+    let (profile, format) = (state.options.profile, state.input.format);
+    let draft = state.draft();
+    let filled = message_to_fill(state, &draft, 308);
+    for at in messages_with(state, &draft, 308) {
+        if filled == Some(at) {
             if !early {
-                fill_message(work, at, 308);
+                fill_message(state, at, 308);
             }
             continue;
         }
-        work.load_message(at)
-            .retain_parts(|piece| !empty_text::is_refused(profile, wire, &piece.part.kind));
-        work.note_edit(
+        state
+            .load_message(at)
+            .retain_parts(|part| !empty_text::is_refused(profile, format, &part.part.kind));
+        state.note_edit(
             308,
             Strategy::Drop,
             at,
@@ -315,35 +316,35 @@ fn remove_empty_texts(work: &mut RepairState<'_, '_>, early: bool) {
     }
 }
 
-fn remove_empty_call_lists(work: &mut RepairState<'_, '_>) {
-    let draft = work.draft();
-    for at in messages_with(work, &draft, 309) {
-        let slot = work.mark_message(at);
-        slot.flags = slot.flags.without(MessageFlags::EMPTY_CALLS);
+fn remove_empty_call_lists(state: &mut RepairState<'_, '_>) {
+    let draft = state.draft();
+    for at in messages_with(state, &draft, 309) {
+        let message = state.mark_message(at);
+        message.flags = message.flags.without(MessageFlags::EMPTY_CALLS);
         let note = "the empty list of calls is left out".to_owned();
-        work.note_edit(309, Strategy::Drop, at, Vec::new(), note);
+        state.note_edit(309, Strategy::Drop, at, Vec::new(), note);
     }
 }
 
-fn fix_null_contents(work: &mut RepairState<'_, '_>) {
-    let draft = work.draft();
-    for at in messages_with(work, &draft, 311) {
-        let slot = work.edit_message(at);
-        slot.content = ContentShape::Text;
-        slot.parts.insert(0, RepairedPart::from_text(""));
+fn fix_null_contents(state: &mut RepairState<'_, '_>) {
+    let draft = state.draft();
+    for at in messages_with(state, &draft, 311) {
+        let message = state.edit_message(at);
+        message.content = ContentShape::Text;
+        message.parts.insert(0, RepairedPart::from_text(""));
         let note = "content becomes an empty string".to_owned();
-        work.note_edit(311, Strategy::Recode, at, Vec::new(), note);
+        state.note_edit(311, Strategy::Recode, at, Vec::new(), note);
     }
 }
 
-fn trim_trailing_whitespace(work: &mut RepairState<'_, '_>) {
-    let Some(at) = work.messages.len().checked_sub(1) else { return };
-    let slot = work.edit_message(at);
-    let Some(piece) = slot.parts.last_mut() else { return };
-    piece.patch.trim = true;
-    let blank = matches!(piece.part.kind, PartKind::Text(TextShape::Blank));
-    piece.part.kind = PartKind::Text(if blank { TextShape::Empty } else { TextShape::Full });
-    work.note_edit(
+fn trim_trailing_whitespace(state: &mut RepairState<'_, '_>) {
+    let Some(at) = state.messages.len().checked_sub(1) else { return };
+    let message = state.edit_message(at);
+    let Some(part) = message.parts.last_mut() else { return };
+    part.patch.trim = true;
+    let blank = matches!(part.part.kind, PartKind::Text(TextShape::Blank));
+    part.part.kind = PartKind::Text(if blank { TextShape::Empty } else { TextShape::Full });
+    state.note_edit(
         312,
         Strategy::Recode,
         at,
@@ -352,16 +353,16 @@ fn trim_trailing_whitespace(work: &mut RepairState<'_, '_>) {
     );
 }
 
-fn replace_surrogates(work: &mut RepairState<'_, '_>) {
-    let found = work.input.body.surrogates.clone();
-    let messages = work.input.messages_at(&found);
-    for (span, message) in found.iter().zip(messages) {
+fn replace_surrogates(state: &mut RepairState<'_, '_>) {
+    let surrogates = state.input.body.surrogates.clone();
+    let messages = state.input.messages_at(&surrogates);
+    for (span, message) in surrogates.iter().zip(messages) {
         let message = message.unwrap_or(0);
-        let note = match lone_surrogates(span.of(work.input.source)).count() {
+        let note = match lone_surrogates(span.of(state.input.source)).count() {
             0 | 1 => "half a character becomes U+FFFD".to_owned(),
             many => format!("{many} half characters become U+FFFD"),
         };
-        work.edits.push(super::Edit {
+        state.edits.push(super::Edit {
             code: 313,
             strategy: Strategy::Recode,
             message,
@@ -369,22 +370,22 @@ fn replace_surrogates(work: &mut RepairState<'_, '_>) {
             note,
         });
     }
-    work.surrogates = found;
+    state.surrogates = surrogates;
 }
 
-fn remove_empty_messages(work: &mut RepairState<'_, '_>, early: bool) {
-    let draft = work.draft();
-    let mut gone = Vec::new();
-    let mut empty = messages_with(work, &draft, 301);
-    if let Some(at) = message_to_fill(work, &draft, 301) {
+fn remove_empty_messages(state: &mut RepairState<'_, '_>, early: bool) {
+    let draft = state.draft();
+    let mut removed = Vec::new();
+    let mut empty = messages_with(state, &draft, 301);
+    if let Some(at) = message_to_fill(state, &draft, 301) {
         if !early {
-            fill_message(work, at, 301);
+            fill_message(state, at, 301);
         }
         empty.retain(|&other| other != at);
     }
     for at in empty {
-        gone.push(at);
-        work.note_edit(
+        removed.push(at);
+        state.note_edit(
             301,
             Strategy::Drop,
             at,
@@ -392,5 +393,5 @@ fn remove_empty_messages(work: &mut RepairState<'_, '_>, early: bool) {
             "the message that says nothing is removed".to_owned(),
         );
     }
-    work.remove_messages(&gone);
+    state.remove_messages(&removed);
 }

@@ -1,24 +1,24 @@
-//! The file around the conversation: links are joined again, unreadable lines taken out.
+//! Repairs the file around the conversation: relinks records, removes unreadable lines.
 //!
-//! The reader has put the conversation together in spite of them; what is left is to note that the
-//! file shall say so, too. Its writer does the rest.
+//! The parser has already composed the conversation in spite of the defects. This phase records
+//! which defects to fix; the writer of the file fixes them.
 
 use super::RepairState;
 use crate::{report::FixApplicability, rules::RuleSet};
 
-/// Mends every flaw that may be mended.
-pub(super) fn fix_defects(work: &mut RepairState<'_, '_>, found: RuleSet) {
-    for (index, flaw) in work.input.body.defects.iter().enumerate() {
-        let may = match flaw.fix.applicability {
+/// Fixes every defect that the policy allows to fix.
+pub(super) fn fix_defects(state: &mut RepairState<'_, '_>, rules: RuleSet) {
+    for (index, defect) in state.input.body.defects.iter().enumerate() {
+        let allowed = match defect.fix.applicability {
             FixApplicability::Safe => true,
-            FixApplicability::Unsafe => work.policy().allow_unsafe,
+            FixApplicability::Unsafe => state.policy().allow_unsafe,
             FixApplicability::None => false,
         };
-        if may && found.has(flaw.code) && work.is_enabled(flaw.code) {
-            work.body.fixed_defects.push(index);
-            let (code, strategy) = (flaw.code, flaw.fix.strategy);
-            let text = flaw.text.as_deref().cloned().unwrap_or_default();
-            work.note_edit(code, strategy, flaw.message as usize, text.ids, text.repair);
+        if allowed && rules.has(defect.code) && state.is_enabled(defect.code) {
+            state.body.fixed_defects.push(index);
+            let (code, strategy) = (defect.code, defect.fix.strategy);
+            let text = defect.text.as_deref().cloned().unwrap_or_default();
+            state.note_edit(code, strategy, defect.message as usize, text.ids, text.repair);
         }
     }
 }

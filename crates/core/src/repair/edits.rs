@@ -1,12 +1,12 @@
-//! The steps of a repair: the first of each rule in full, all of them counted.
+//! The edits of a repair: the first of each rule in full, all of them counted.
 
 use std::ops::{Deref, DerefMut};
 
 use super::Edit;
 use crate::report::{EditCounts, ListBudget, id_bytes, truncate_entry};
 
-/// Steps of a repair, in order. As a slice it holds the first steps of each rule; `len` and
-/// `counts` know all of them.
+/// Edits of a repair, in order. As a slice it holds the first edits of each rule; `len` and
+/// `counts` include all of them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct EditLog {
     listed: Vec<Edit>,
@@ -15,7 +15,7 @@ pub struct EditLog {
 }
 
 impl EditLog {
-    /// How many steps there are, listed or not.
+    /// The number of edits, listed or not.
     pub fn len(&self) -> usize {
         self.counts.total()
     }
@@ -25,12 +25,12 @@ impl EditLog {
         self.counts.is_empty()
     }
 
-    /// How many steps there are of each kind.
+    /// The number of edits of each kind.
     pub fn counts(&self) -> &EditCounts {
         &self.counts
     }
 
-    /// Adds the steps of another repair.
+    /// Adds the edits of another repair.
     pub fn append(&mut self, other: EditLog) {
         let mut counts = self.counts.clone();
         counts.merge(&other.counts);
@@ -38,12 +38,12 @@ impl EditLog {
         self.counts = counts;
     }
 
-    /// Whether another step of a rule would be listed.
+    /// Whether another edit of a rule would be listed.
     pub(super) fn lists(&self, code: u16) -> bool {
         self.budget.has_room(self.counts.of(code))
     }
 
-    /// Counts a step, and lists it if it is one of the first of its rule.
+    /// Counts an edit, and lists it if it is among the first of its rule.
     pub(super) fn push(&mut self, mut edit: Edit) {
         let before = self.counts.of(edit.code);
         self.counts.add(edit.code, edit.strategy, 1);

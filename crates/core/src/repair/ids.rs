@@ -1,7 +1,7 @@
-//! Ids: minted, made unique, made legal; always on both halves.
+//! Creates missing ids and makes ids unique and valid, always on both halves of a pair.
 //!
-//! The same history gets the same ids in any process: they are hashes of what they replace. Ids
-//! are given out in document order, so that appending to a history never renames its beginning.
+//! The same history gets the same ids in any process: new ids are hashes of what they replace. Ids
+//! are assigned in document order, so that appending to a history never renames its beginning.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -18,28 +18,28 @@ use crate::{
     rules::RuleSet,
 };
 
-/// Renames what FW201, FW202, FW203 and FW204 object to.
-pub(super) fn rename_ids(work: &mut RepairState<'_, '_>, _: RuleSet) {
-    let (twice, reused) = (work.is_enabled(201), work.is_enabled(202));
-    let missing = work.is_enabled(204) && work.input.format != Format::Gemini;
-    let (draft, pairing) = work.draft_with_pairing();
-    let unsure = may_take_any_id(work.options.profile, &draft);
-    let illegal = work.is_enabled(203) && (work.policy().allow_unsafe || !unsure);
-    let rule = work.options.profile.id_rule();
-    let mut book = IdAssigner::new(work.input.format, rule);
+/// Renames ids that violate FW201, FW202, FW203 or FW204.
+pub(super) fn rename_ids(state: &mut RepairState<'_, '_>, _: RuleSet) {
+    let (unique_in_turn, unique_in_history) = (state.is_enabled(201), state.is_enabled(202));
+    let missing = state.is_enabled(204) && state.input.format != Format::Gemini;
+    let (draft, pairing) = state.draft_with_pairing();
+    let any_id = may_take_any_id(state.options.profile, &draft);
+    let illegal = state.is_enabled(203) && (state.policy().allow_unsafe || !any_id);
+    let rule = state.options.profile.id_rule();
+    let mut assigner = IdAssigner::new(state.input.format, rule);
     let mut in_history: HashMap<(CallFamily, &str), usize> = HashMap::new();
-    // Calls with their new ids; with none where the answer takes that of its call.
+    // Calls with their new ids; `None` where the answer takes the id of its call.
     let mut renamed: Vec<(usize, u16, Option<Arc<str>>)> = Vec::new();
-    for group in &pairing.turns {
+    for turn in &pairing.turns {
         let mut in_turn: HashMap<(CallFamily, &str), usize> = HashMap::new();
-        for index in group.calls() {
+        for index in turn.calls() {
             let Some(call) = call_at(&draft, pairing.calls[index].part()) else { continue };
-            // Where an id may stand once in a history, no other family may have it either.
-            let family = if reused { CallFamily::Function } else { call.family };
+            // Where an id may occur only once in a history, no other family may use it either.
+            let family = if unique_in_history { CallFamily::Function } else { call.family };
             let Some(old) = call.id.as_deref() else {
                 if missing {
                     let name = call.name.as_deref().unwrap_or("");
-                    let id = book.create_id(family, &format!("missing {index} {name}"));
+                    let id = assigner.create_id(family, &format!("missing {index} {name}"));
                     renamed.push((index, 204, Some(id)));
                 }
                 continue;
@@ -49,18 +49,19 @@ pub(super) fn rename_ids(work: &mut RepairState<'_, '_>, _: RuleSet) {
                 *seen += 1;
                 *seen - 1
             };
-            let (turn, history) = (count(&mut in_turn), count(&mut in_history));
-            let occurrence = if reused {
-                history
-            } else if twice {
-                turn
+            let (turn_count, history_count) = (count(&mut in_turn), count(&mut in_history));
+            let occurrence = if unique_in_history {
+                history_count
+            } else if unique_in_turn {
+                turn_count
             } else {
                 0
             };
             let legal = !illegal || rule.allows(old);
-            // Where an id may stand once in a history, nothing asks for an occurrence again.
-            if let Some(new) = book.assign((family, old), occurrence, legal, !reused) {
-                let code = match (legal, turn) {
+            // Where an id may occur only once in a history, no occurrence is assigned twice.
+            if let Some(new) = assigner.assign((family, old), occurrence, legal, !unique_in_history)
+            {
+                let code = match (legal, turn_count) {
                     (false, _) => 203,
                     (true, 0) => 202,
                     (true, _) => 201,
@@ -78,28 +79,28 @@ pub(super) fn rename_ids(work: &mut RepairState<'_, '_>, _: RuleSet) {
             }
         }
     }
-    drop((book, in_history));
+    drop((assigner, in_history));
     renamed.shrink_to_fit();
     for (index, code, new) in renamed {
         let call = pairing.calls[index];
-        let own = call_at(&draft, call.part()).and_then(|call| call.id.as_deref());
-        let Some(id) = new.as_deref().or(own).map(str::to_owned) else { continue };
+        let call_id = call_at(&draft, call.part()).and_then(|call| call.id.as_deref());
+        let Some(id) = new.as_deref().or(call_id).map(str::to_owned) else { continue };
         let shared = OptionalText::from(id.clone());
         set_id(
-            work,
+            state,
             call.message(),
             call.part() - draft.messages[call.message()].first as usize,
             &shared,
         );
         let answer = call.answer().map(|answer| pairing.answers[answer]);
-        // Where ids may be missing, one that is missing stays so.
-        let named = |part: usize| match &draft.parts[part].kind {
+        // Where ids are optional, a missing one stays missing.
+        let has_id = |part: usize| match &draft.parts[part].kind {
             PartKind::Answer(answer) => answer.id.is_some(),
             _ => false,
         };
-        if let Some(answer) = answer.filter(|answer| missing || named(answer.part())) {
+        if let Some(answer) = answer.filter(|answer| missing || has_id(answer.part())) {
             set_id(
-                work,
+                state,
                 answer.message(),
                 answer.part() - draft.messages[answer.message()].first as usize,
                 &shared,
@@ -119,34 +120,39 @@ pub(super) fn rename_ids(work: &mut RepairState<'_, '_>, _: RuleSet) {
             .into_iter()
             .chain([id.clone()])
             .collect();
-        work.note_edit(code, Strategy::Rename, call.message(), ids, note);
+        state.note_edit(code, Strategy::Rename, call.message(), ids, note);
     }
 }
 
 /// Calls with an id whose answer has none.
 fn answers_without_id(draft: &Draft<'_>, pairing: &CallPairing) -> Vec<usize> {
     let answers = pairing.answers.iter();
-    let nameless = answers.filter(|answer| match &draft.parts[answer.part()].kind {
+    let without_id = answers.filter(|answer| match &draft.parts[answer.part()].kind {
         PartKind::Answer(outline) => outline.id.is_none(),
         _ => false,
     });
-    nameless.filter_map(|answer| answer.result_match().call()).collect()
+    without_id.filter_map(|answer| answer.result_match().call()).collect()
 }
 
-fn set_id(work: &mut RepairState<'_, '_>, slot: usize, piece: usize, id: &OptionalText<'static>) {
-    let slot = work.edit_message(slot);
-    let Some(piece) = slot.parts.get_mut(piece) else { return };
-    if let Some(call) = piece.part.kind.call_mut() {
+fn set_id(
+    state: &mut RepairState<'_, '_>,
+    message: usize,
+    part: usize,
+    id: &OptionalText<'static>,
+) {
+    let message = state.edit_message(message);
+    let Some(part) = message.parts.get_mut(part) else { return };
+    if let Some(call) = part.part.kind.call_mut() {
         call.id = id.clone();
-    } else if let Some(answer) = piece.part.kind.answer_mut() {
+    } else if let Some(answer) = part.part.kind.answer_mut() {
         answer.id = id.clone();
     } else {
         return;
     }
-    piece.patch.id = true;
+    part.patch.id = true;
 }
 
-/// Which ids were given out. Those that stay are not copied, those that are new are kept once.
+/// The ids in use. Kept ids are borrowed; new ids are stored once.
 struct IdAssigner<'d> {
     format: Format,
     rule: IdRule,
@@ -156,9 +162,9 @@ struct IdAssigner<'d> {
 }
 
 impl<'d> IdAssigner<'d> {
-    fn new(wire: Format, rule: IdRule) -> IdAssigner<'d> {
+    fn new(format: Format, rule: IdRule) -> IdAssigner<'d> {
         IdAssigner {
-            format: wire,
+            format,
             rule,
             kept_ids: HashSet::new(),
             new_ids: HashSet::new(),
@@ -166,8 +172,8 @@ impl<'d> IdAssigner<'d> {
         }
     }
 
-    /// The new id for an occurrence of an old one; none where the old one may stay. `again` says
-    /// whether the same occurrence may be asked for once more.
+    /// The new id for an occurrence of an old one; `None` where the old one may stay. `again` is
+    /// true if the same occurrence may be assigned once more.
     fn assign(
         &mut self,
         (family, old): (CallFamily, &'d str),
@@ -179,8 +185,8 @@ impl<'d> IdAssigner<'d> {
         if first && self.kept_ids.contains(&(family, old)) {
             return None;
         }
-        if let Some(given) = self.assigned.get(&(family, old, occurrence)) {
-            return Some(given.clone());
+        if let Some(assigned) = self.assigned.get(&(family, old, occurrence)) {
+            return Some(assigned.clone());
         }
         let taken = !self.new_ids.is_empty() && self.new_ids.contains(&(family, Arc::from(old)));
         if first && !taken {
@@ -194,7 +200,7 @@ impl<'d> IdAssigner<'d> {
         Some(new)
     }
 
-    /// A fresh id, computed from `seed`.
+    /// A new id, computed from `seed`.
     fn create_id(&mut self, family: CallFamily, seed: &str) -> Arc<str> {
         for salt in 0_u32.. {
             let id: Arc<str> = format_id(self.format, self.rule, hash(seed, salt)).into();
@@ -207,18 +213,18 @@ impl<'d> IdAssigner<'d> {
     }
 }
 
-/// An id that a rule allows, computed from a seed alone: the same on every machine, for ever.
-pub fn fresh_id(wire: Format, rule: IdRule, seed: &str) -> String {
-    format_id(wire, rule, hash(seed, 0))
+/// An id that a rule allows, computed only from a seed: stable across machines and versions.
+pub fn fresh_id(format: Format, rule: IdRule, seed: &str) -> String {
+    format_id(format, rule, hash(seed, 0))
 }
 
-/// Spells a number as an id the rule allows.
-fn format_id(wire: Format, rule: IdRule, mut number: u128) -> String {
+/// Formats a number as an id that the rule allows.
+fn format_id(format: Format, rule: IdRule, mut number: u128) -> String {
     const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let (prefix, length) = if rule.max_length == 9 {
         ("", 9)
     } else {
-        match wire {
+        match format {
             Format::Anthropic => ("toolu_", 22),
             Format::Bedrock => ("tooluse_", 22),
             Format::OpenaiChat | Format::OpenaiResponses | Format::Gemini => ("call_", 22),
@@ -233,8 +239,8 @@ fn format_id(wire: Format, rule: IdRule, mut number: u128) -> String {
     id
 }
 
-/// FNV-1a over 128 bits, finished by two rounds of mixing: the same on every machine, for ever.
-/// Crafted collisions do no harm, as a taken id is never given out twice.
+/// FNV-1a over 128 bits, finished by two rounds of mixing: stable across machines and versions.
+/// Crafted collisions do no harm, as an id in use is never assigned again.
 pub(super) fn hash(seed: &str, salt: u32) -> u128 {
     let mut state: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     for byte in seed.bytes().chain(salt.to_le_bytes()) {
@@ -254,8 +260,8 @@ mod tests {
     #[test]
     fn nine_character_ids_of_similar_ids_differ() {
         let rule = IdRule { min_length: 9, max_length: 9, extra_chars: Some("") };
-        let mut book = IdAssigner::new(Format::OpenaiChat, rule);
-        let mut new = |old| book.assign((CallFamily::Function, old), 0, false, true);
+        let mut assigner = IdAssigner::new(Format::OpenaiChat, rule);
+        let mut new = |old| assigner.assign((CallFamily::Function, old), 0, false, true);
         let (one, two) = (new("call_abcdefghi_1"), new("call_abcdefghi_2"));
         assert_ne!(one, two);
         assert!([&one, &two].into_iter().flatten().all(|id| rule.allows(id)));
@@ -265,11 +271,11 @@ mod tests {
     #[test]
     fn an_id_that_was_given_out_is_not_kept_by_another_call() {
         let rule = IdRule { min_length: 9, max_length: 9, extra_chars: Some("") };
-        let mut book = IdAssigner::new(Format::OpenaiChat, rule);
-        let minted = book.assign((CallFamily::Function, "functions.get:0"), 0, false, true);
-        let minted = minted.expect("an illegal id is replaced");
-        let again = book.assign((CallFamily::Function, &minted), 0, true, true);
-        assert_ne!(again, Some(minted.clone()));
+        let mut assigner = IdAssigner::new(Format::OpenaiChat, rule);
+        let new_id = assigner.assign((CallFamily::Function, "functions.get:0"), 0, false, true);
+        let new_id = new_id.expect("an illegal id is replaced");
+        let again = assigner.assign((CallFamily::Function, &new_id), 0, true, true);
+        assert_ne!(again, Some(new_id.clone()));
         assert!(again.is_some());
     }
 }

@@ -1,31 +1,31 @@
-//! What a repair takes from a history, and what it writes into it, counted.
+//! Counts what a repair removes from a history and what it adds.
 
 use std::collections::HashSet;
 
 use super::{PartSource, Repair, RepairedMessage};
 use crate::draft::{Draft, MessageFlags, PartKind, TextShape};
 
-/// What a repair takes from a history, and what it writes into it.
+/// Counts of what a repair removes from a history and what it adds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RepairLosses {
-    /// Blocks of reasoning that are not there any more.
+    /// Removed blocks of reasoning.
     pub thinking_blocks_removed: usize,
-    /// Texts that said something and are not there any more.
+    /// Removed non-empty texts.
     pub texts_removed: usize,
-    /// Tool calls that are not there any more.
+    /// Removed tool calls.
     pub tool_calls_removed: usize,
-    /// Tool results that are not there any more, not even as text.
+    /// Removed tool results that are not quoted either.
     pub tool_results_removed: usize,
-    /// Images, files and blocks of unknown kind that are not there any more.
+    /// Removed images, files and blocks of unknown kind.
     pub other_parts_removed: usize,
-    /// Tool results that became text, because their calls are gone.
+    /// Tool results that became text, because their calls are missing.
     pub results_quoted: usize,
-    /// Tool results that were written because there was none.
+    /// Placeholder results for calls that had none.
     pub placeholders_written: usize,
 }
 
 impl RepairLosses {
-    /// The counts with their names, in the order in which they are told.
+    /// The counts with their names, in display order.
     pub fn counts(&self) -> [(&'static str, usize); 7] {
         [
             ("thinking_blocks_removed", self.thinking_blocks_removed),
@@ -38,7 +38,7 @@ impl RepairLosses {
         ]
     }
 
-    /// Adds what another repair took and wrote.
+    /// Adds the counts of another repair.
     pub fn add(&mut self, other: &RepairLosses) {
         self.thinking_blocks_removed += other.thinking_blocks_removed;
         self.texts_removed += other.texts_removed;
@@ -51,28 +51,29 @@ impl RepairLosses {
 }
 
 impl Repair<'_> {
-    /// What the repair of that draft costs.
+    /// The losses of this repair of `draft`.
     pub fn losses(&self, draft: &Draft<'_>) -> RepairLosses {
         let mut losses = RepairLosses::default();
         if self.is_untouched() {
             return losses;
         }
-        let mut whole = vec![false; draft.messages.len()];
-        let mut kept = HashSet::new();
-        let origin =
-            |slot: &RepairedMessage<'_>| draft.messages.get(slot.origin?).map(|it| it.span.start);
+        let mut unchanged = vec![false; draft.messages.len()];
+        let mut kept_spans = HashSet::new();
+        let origin = |repaired: &RepairedMessage<'_>| {
+            draft.messages.get(repaired.origin?).map(|it| it.span.start)
+        };
         let origins: HashSet<u32> = self.messages.iter().filter_map(origin).collect();
-        for slot in self.messages.iter() {
-            if !slot.touched || !slot.parts_loaded {
-                if let Some(message) = slot.origin.and_then(|at| whole.get_mut(at)) {
+        for repaired in self.messages.iter() {
+            if !repaired.touched || !repaired.parts_loaded {
+                if let Some(message) = repaired.origin.and_then(|at| unchanged.get_mut(at)) {
                     *message = true;
                 }
                 continue;
             }
-            for piece in &slot.parts {
-                match (&piece.source, &piece.part.kind) {
+            for part in &repaired.parts {
+                match (&part.source, &part.part.kind) {
                     (PartSource::Input, _) => {
-                        kept.insert((piece.part.span.start, piece.part.span.end));
+                        kept_spans.insert((part.part.span.start, part.part.span.end));
                     }
                     (PartSource::Text(_), PartKind::Answer(_)) => losses.placeholders_written += 1,
                     (PartSource::Quote(_), _) => losses.results_quoted += 1,
@@ -80,15 +81,15 @@ impl Repair<'_> {
                 }
             }
         }
-        for (message, whole) in draft.messages.iter().zip(whole) {
-            let gone = draft
-                .parts_of(message)
-                .iter()
-                .filter(|part| !whole && !kept.contains(&(part.span.start, part.span.end)));
-            gone.for_each(|part| losses.count(&part.kind));
-            // What stood in fields that we do not know is gone with its message.
-            let held = message.flags.has(MessageFlags::UNKNOWN_BODY) && message.range().is_empty();
-            let dropped = held && !whole && !origins.contains(&message.span.start);
+        for (message, unchanged) in draft.messages.iter().zip(unchanged) {
+            let removed = draft.parts_of(message).iter().filter(|part| {
+                !unchanged && !kept_spans.contains(&(part.span.start, part.span.end))
+            });
+            removed.for_each(|part| losses.count(&part.kind));
+            // Content in unknown fields is removed with its message.
+            let unknown_only =
+                message.flags.has(MessageFlags::UNKNOWN_BODY) && message.range().is_empty();
+            let dropped = unknown_only && !unchanged && !origins.contains(&message.span.start);
             losses.other_parts_removed += usize::from(dropped);
         }
         losses.tool_results_removed =

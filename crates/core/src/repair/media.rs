@@ -1,4 +1,4 @@
-//! Media in answers, for providers whose answers are text only.
+//! Moves media out of answers, for providers whose answers are text only.
 
 use super::{
     PartPatch, PartSource, QuotedAnswer, RepairedMessage, RepairedPart, sources::QuoteReason,
@@ -11,55 +11,57 @@ use crate::{
     report::Strategy,
 };
 
-/// Moves media out of answers (FW307): behind the whole run of answers, into one user message.
-pub(super) fn move_media(work: &mut RepairState<'_, '_>) {
-    let language = work.policy().language;
+/// Moves media out of answers (FW307): into one user message after the whole run of answers.
+pub(super) fn move_media(state: &mut RepairState<'_, '_>) {
+    let language = state.policy().language;
     let pointer = placeholder::media_pointer_text(language);
-    let (draft, pairing) = work.draft_with_pairing();
-    let running = running_calls(&draft, &pairing, work.policy().tail);
-    let live = running.clone().any(|call| pairing.calls[call].answer().is_none());
-    // Nothing may be said behind a turn whose calls are still running.
+    let (draft, pairing) = state.draft_with_pairing();
+    let running = running_calls(&draft, &pairing, state.policy().tail);
+    let has_open = running.clone().any(|call| pairing.calls[call].answer().is_none());
+    // Nothing may follow a turn whose calls are still running.
     let end =
-        pairing.turns.last().filter(|_| live).map_or(usize::MAX, |group| group.messages().end);
+        pairing.turns.last().filter(|_| has_open).map_or(usize::MAX, |turn| turn.messages().end);
     let mut at = 0;
-    while at < work.messages.len().min(end) {
-        let run = work.messages[at..].iter().take_while(|slot| slot.role == Role::Answer).count();
-        let mut carried = Vec::new();
+    while at < state.messages.len().min(end) {
+        let run =
+            state.messages[at..].iter().take_while(|message| message.role == Role::Answer).count();
+        let mut moved_media = Vec::new();
         for index in at..at + run {
-            let slot = work.load_message(index);
-            for piece in &mut slot.parts {
-                let PartKind::Answer(answer) = &piece.part.kind else { continue };
-                if !answer.media || piece.source != PartSource::Input {
+            let message = state.load_message(index);
+            for part in &mut message.parts {
+                let PartKind::Answer(answer) = &part.part.kind else { continue };
+                if !answer.media || part.source != PartSource::Input {
                     continue;
                 }
-                let why = QuoteReason::MediaMoved;
-                let media = QuotedAnswer::new(answer.clone(), why, language);
-                if let Some(answer) = piece.part.kind.answer_mut() {
+                let reason = QuoteReason::MediaMoved;
+                let media = QuotedAnswer::new(answer.clone(), reason, language);
+                if let Some(answer) = part.part.kind.answer_mut() {
                     answer.media = false;
                 }
-                piece.patch.set_pointer(pointer);
-                carried.push((
+                part.patch.set_pointer(pointer);
+                moved_media.push((
                     index,
                     RepairedPart {
-                        part: Part { span: piece.part.span, kind: PartKind::Media },
+                        part: Part { span: part.part.span, kind: PartKind::Media },
                         source: PartSource::Media(media),
                         patch: PartPatch::default(),
                     },
                 ));
-                slot.touched = true;
+                message.touched = true;
             }
         }
-        let moved = !carried.is_empty();
-        let mut pieces = Vec::new();
-        for (index, piece) in carried {
-            let ids = work.messages[index].ids();
+        let any_moved = !moved_media.is_empty();
+        let mut parts = Vec::new();
+        for (index, part) in moved_media {
+            let ids = state.messages[index].ids();
             let note = "media is moved to a user message behind the answers".to_owned();
-            work.note_edit(307, Strategy::Reorder, index, ids, note);
-            pieces.push(piece);
+            state.note_edit(307, Strategy::Reorder, index, ids, note);
+            parts.push(part);
         }
-        if moved {
-            work.messages
-                .insert(at + run, RepairedMessage::new(Role::User, ContentShape::List, pieces));
+        if any_moved {
+            state
+                .messages
+                .insert(at + run, RepairedMessage::new(Role::User, ContentShape::List, parts));
         }
         at += run.max(1);
     }

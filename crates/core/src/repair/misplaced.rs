@@ -1,6 +1,6 @@
 //! Blocks in messages of the wrong role, and broken blocks of the provider's own tools.
 //!
-//! Misplaced answers are not touched here: pairing knows where they belong.
+//! Misplaced answers are not touched here: pairing moves them to their place.
 
 use super::{content::messages_with, state::RepairState};
 use crate::{
@@ -9,88 +9,93 @@ use crate::{
     rules::{RuleSet, server_calls},
 };
 
-/// Removes misplaced calls and reasoning (FW304), dead server calls (FW601) and server answers
-/// without a call (FW602).
-pub(super) fn remove_misplaced(work: &mut RepairState<'_, '_>, found: RuleSet) {
-    if found.has(304) {
-        let draft = work.draft();
-        for at in messages_with(work, &draft, 304) {
-            remove_strays(work, at);
+/// Removes misplaced calls and reasoning (FW304), unfinished server calls (FW601) and server
+/// answers without a call (FW602).
+pub(super) fn remove_misplaced(state: &mut RepairState<'_, '_>, rules: RuleSet) {
+    if rules.has(304) {
+        let draft = state.draft();
+        for at in messages_with(state, &draft, 304) {
+            remove_strays(state, at);
         }
     }
-    if found.has(601) {
-        let found = server_calls::dead_calls(&work.draft());
+    if rules.has(601) {
+        let parts = server_calls::dead_calls(&state.draft());
         remove_server_parts(
-            work,
+            state,
             601,
-            &found,
+            &parts,
             "the unfinished call of the provider's own tool is removed",
         );
     }
-    if found.has(602) {
-        let found = server_calls::orphan_answers(&work.draft());
-        remove_server_parts(work, 602, &found, "the answer of the provider's own tool is removed");
+    if rules.has(602) {
+        let parts = server_calls::orphan_answers(&state.draft());
+        remove_server_parts(state, 602, &parts, "the answer of the provider's own tool is removed");
     }
 }
 
-fn remove_strays(work: &mut RepairState<'_, '_>, at: usize) {
-    let layout = work.input.layout();
-    let slot = work.load_message(at);
-    let (user, assistant) = (slot.role.is_user(), slot.role.is_assistant());
-    if layout == MessageLayout::Chat && !slot.flags.has(MessageFlags::STRAY_CALLS) || assistant {
+fn remove_strays(state: &mut RepairState<'_, '_>, at: usize) {
+    let layout = state.input.layout();
+    let message = state.load_message(at);
+    let (user, assistant) = (message.role.is_user(), message.role.is_assistant());
+    if layout == MessageLayout::Chat && !message.flags.has(MessageFlags::STRAY_CALLS) || assistant {
         return;
     }
-    slot.flags = slot.flags.without(MessageFlags::STRAY_CALLS);
+    message.flags = message.flags.without(MessageFlags::STRAY_CALLS);
     let ids =
-        slot.parts.iter().filter(|piece| piece.is_call()).filter_map(|piece| piece.part.kind.id());
+        message.parts.iter().filter(|part| part.is_call()).filter_map(|part| part.part.kind.id());
     let ids: Vec<String> = ids.map(str::to_owned).collect();
-    let calls = slot.retain_parts(|piece| !piece.is_call());
+    let calls = message.retain_parts(|part| !part.is_call());
     let blocks = layout == MessageLayout::Blocks;
-    let reasoning = slot.retain_parts(|piece| !(blocks && user && piece.is_reasoning()));
+    let reasoning = message.retain_parts(|part| !(blocks && user && part.is_reasoning()));
     if layout == MessageLayout::Chat {
-        slot.touched = true;
+        message.touched = true;
     }
     if calls > 0 || layout == MessageLayout::Chat {
         let note = "a call outside an assistant message is removed".to_owned();
-        work.note_edit(304, Strategy::Drop, at, ids, note);
+        state.note_edit(304, Strategy::Drop, at, ids, note);
     }
     if reasoning > 0 {
         let note = "reasoning in a user message is removed".to_owned();
-        work.note_edit(304, Strategy::Drop, at, Vec::new(), note);
+        state.note_edit(304, Strategy::Drop, at, Vec::new(), note);
     }
 }
 
-/// Removes pieces given as (message, part) of the present draft.
+/// Removes parts given as (message, part) of the current draft.
 fn remove_server_parts(
-    work: &mut RepairState<'_, '_>,
+    state: &mut RepairState<'_, '_>,
     code: u16,
-    found: &[(usize, usize)],
+    parts: &[(usize, usize)],
     note: &str,
 ) {
-    if found.is_empty() {
+    if parts.is_empty() {
         return;
     }
-    let draft = work.draft();
-    let mut gone = Vec::new();
-    for group in found.chunk_by(|one, other| one.0 == other.0) {
-        let at = group[0].0;
+    let draft = state.draft();
+    let mut removed_messages = Vec::new();
+    for in_message in parts.chunk_by(|one, other| one.0 == other.0) {
+        let at = in_message[0].0;
         let first = draft.messages[at].first as usize;
         let mut index = 0;
         let mut ids = Vec::new();
-        work.load_message(at).retain_parts(|piece| {
-            let hit = group.binary_search_by_key(&(first + index), |&(_, part)| part).is_ok();
+        state.load_message(at).retain_parts(|repaired_part| {
+            let matched =
+                in_message.binary_search_by_key(&(first + index), |&(_, part)| part).is_ok();
             index += 1;
-            if hit && matches!(piece.part.kind, PartKind::ServerCall(_) | PartKind::ServerAnswer(_))
+            if matched
+                && matches!(
+                    repaired_part.part.kind,
+                    PartKind::ServerCall(_) | PartKind::ServerAnswer(_)
+                )
             {
-                ids.extend(piece.part.kind.id().map(str::to_owned));
+                ids.extend(repaired_part.part.kind.id().map(str::to_owned));
             }
-            !hit
+            !matched
         });
-        // A user message that is empty now is looked at again: it may have to stay.
-        if work.messages[at].parts.is_empty() && !work.messages[at].role.is_user() {
-            gone.push(at);
+        // A user message that is now empty is checked again: it may have to stay.
+        if state.messages[at].parts.is_empty() && !state.messages[at].role.is_user() {
+            removed_messages.push(at);
         }
-        work.note_edit(code, Strategy::Drop, at, ids, note.to_owned());
+        state.note_edit(code, Strategy::Drop, at, ids, note.to_owned());
     }
-    work.remove_messages(&gone);
+    state.remove_messages(&removed_messages);
 }

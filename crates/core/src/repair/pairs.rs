@@ -1,13 +1,13 @@
-//! Calls and answers: what goes, what moves, what is invented.
+//! Repairs pairs of calls and answers: decides what is removed, moved or invented.
 //!
-//! This file decides; `answers` (answers are messages) and `blocks` (answers are blocks) carry
-//! the decisions out.
+//! `answers` (answers are messages) and `blocks` (answers are blocks) apply the decisions.
 
 use super::{
     PartPatch, PartSource, QuotedAnswer, RepairedPart, answers, blocks, sources::QuoteReason,
     state::RepairState,
 };
 use crate::{
+    Span,
     check::{display_id, running_calls},
     draft::{AnswerShape, Draft, DraftAnswer, DraftCall, MessageLayout, Part, PartKind, TextShape},
     pairing::{
@@ -19,7 +19,6 @@ use crate::{
     profile::Profile,
     report::Strategy,
     rules::RuleSet,
-    span::Span,
 };
 
 /// What happens to an answer.
@@ -27,11 +26,11 @@ use crate::{
 pub(super) enum AnswerAction {
     /// It stays where it is.
     Stay,
-    /// It goes behind the turn of this call.
+    /// It moves after the turn of this call.
     Move(usize),
     /// It becomes user text.
     Quote,
-    /// It goes.
+    /// It is removed.
     Remove,
 }
 
@@ -39,56 +38,57 @@ pub(super) enum AnswerAction {
 pub(super) struct PairingDecisions {
     pub(super) actions: Vec<AnswerAction>,
     pub(super) placeholders: Vec<usize>,
-    /// The first message of a turn whose calls are still running: nothing is said behind it, so
-    /// quotes go in front of it.
+    /// The first message of a turn whose calls are still running: nothing may follow it, so quotes
+    /// go before it.
     pub(super) running: Option<usize>,
 }
 
 /// Joins every call to its answer (FW101 to FW105 and misplaced answers of FW304).
-pub(super) fn fix_pairs(work: &mut RepairState<'_, '_>, found: RuleSet) {
+pub(super) fn fix_pairs(state: &mut RepairState<'_, '_>, rules: RuleSet) {
     // Only items have calls that no placeholder can answer.
-    let dropping = work.policy().unanswered != UnansweredPolicy::Answer;
-    if found.has(101) && (dropping || work.input.layout() == MessageLayout::Items) {
-        drop_unanswered(work);
+    let dropping = state.policy().unanswered != UnansweredPolicy::Answer;
+    if rules.has(101) && (dropping || state.input.layout() == MessageLayout::Items) {
+        drop_unanswered(state);
     }
-    let (draft, mut pairing) = work.draft_with_pairing();
+    let (draft, mut pairing) = state.draft_with_pairing();
     prefer_real_answers(&draft, &mut pairing);
-    let decisions = decide_answers(work, found, &draft, &pairing);
-    let nothing = decisions.placeholders.is_empty()
-        && decisions.actions.iter().all(|verdict| *verdict == AnswerAction::Stay);
-    if nothing {
+    let decisions = decide_answers(state, rules, &draft, &pairing);
+    let unchanged = decisions.placeholders.is_empty()
+        && decisions.actions.iter().all(|action| *action == AnswerAction::Stay);
+    if unchanged {
         return;
     }
-    note_edits(work, &draft, &pairing, &decisions);
+    note_edits(state, &draft, &pairing, &decisions);
     match draft.layout() {
         MessageLayout::Chat | MessageLayout::Items => {
-            answers::move_answers(work, &draft, &pairing, &decisions)
+            answers::move_answers(state, &draft, &pairing, &decisions)
         }
-        MessageLayout::Blocks => blocks::move_answers(work, &draft, &pairing, &decisions),
+        MessageLayout::Blocks => blocks::move_answers(state, &draft, &pairing, &decisions),
     }
 }
 
 fn decide_answers(
-    work: &RepairState<'_, '_>,
-    found: RuleSet,
+    state: &RepairState<'_, '_>,
+    rules: RuleSet,
     draft: &Draft<'_>,
     pairing: &CallPairing,
 ) -> PairingDecisions {
     let anywhere = draft.layout() == MessageLayout::Items
-        && !matches!(work.options.profile, Profile::Deepseek | Profile::Strict);
-    // What was found and is not to be repaired unasked stays, also where others are repaired. A real
-    // answer that takes the place of a placeholder moves there.
-    let wants = |code: u16| work.is_enabled(code) && found.has(code);
-    let swaps = found.has(102) || found.has(104);
-    let displaced = work.is_enabled(103) && (swaps || found.has(103));
-    let split = work.is_enabled(105) && (swaps || found.has(105));
-    let misplaced = work.is_enabled(304) && (swaps || found.has(304));
-    let (duplicates, orphans) = (wants(104) || wants(102), wants(102) && !draft.body.stateful);
-    let extra = match work.policy().orphans {
+        && !matches!(state.options.profile, Profile::Deepseek | Profile::Strict);
+    // A finding that is not fixed by default stays, also where others are fixed. A real answer that
+    // replaces a placeholder moves to its place.
+    let enabled = |code: u16| state.is_enabled(code) && rules.has(code);
+    let replaces_placeholder = rules.has(102) || rules.has(104);
+    let displaced = state.is_enabled(103) && (replaces_placeholder || rules.has(103));
+    let split = state.is_enabled(105) && (replaces_placeholder || rules.has(105));
+    let misplaced = state.is_enabled(304) && (replaces_placeholder || rules.has(304));
+    let (duplicates, orphans) =
+        (enabled(104) || enabled(102), enabled(102) && !draft.body.stateful);
+    let extra = match state.policy().orphans {
         OrphanPolicy::Quote => AnswerAction::Quote,
         OrphanPolicy::Drop => AnswerAction::Remove,
     };
-    let verdict = |answer: &crate::pairing::PairedAnswer| match answer.result_match() {
+    let action = |answer: &crate::pairing::PairedAnswer| match answer.result_match() {
         ResultMatch::Displaced(call) if displaced && !anywhere => AnswerAction::Move(call),
         ResultMatch::Early(call) if displaced => AnswerAction::Move(call),
         ResultMatch::Split(call) if split => AnswerAction::Move(call),
@@ -106,7 +106,7 @@ fn decide_answers(
             extra
         }
         ResultMatch::Orphan if orphans => {
-            // Something has to be left.
+            // The history must not become empty.
             if is_placeholder_answer(draft, answer.part()) && draft.messages.len() > 1 {
                 AnswerAction::Remove
             } else {
@@ -115,36 +115,36 @@ fn decide_answers(
         }
         _ => AnswerAction::Stay,
     };
-    let running = running_calls(draft, pairing, work.policy().tail);
+    let running = running_calls(draft, pairing, state.policy().tail);
     let open = |&call: &usize| pairing.calls[call].answer().is_none() && !running.contains(&call);
-    let invent = if wants(101) && work.policy().unanswered == UnansweredPolicy::Answer {
+    let placeholders = if enabled(101) && state.policy().unanswered == UnansweredPolicy::Answer {
         (0..pairing.calls.len()).filter(open).collect()
     } else {
         Vec::new()
     };
-    let live = running.clone().any(|call| pairing.calls[call].answer().is_none());
-    let turn = pairing.turns.get(last_turn(pairing).start).filter(|_| live);
-    let turn = turn.map(|group| group.messages().start);
+    let has_open = running.clone().any(|call| pairing.calls[call].answer().is_none());
+    let turn = pairing.turns.get(last_turn(pairing).start).filter(|_| has_open);
+    let turn = turn.map(|turn| turn.messages().start);
     PairingDecisions {
-        actions: pairing.answers.iter().map(verdict).collect(),
-        placeholders: invent,
+        actions: pairing.answers.iter().map(action).collect(),
+        placeholders,
         running: turn,
     }
 }
 
 fn note_edits(
-    work: &mut RepairState<'_, '_>,
+    state: &mut RepairState<'_, '_>,
     draft: &Draft<'_>,
     pairing: &CallPairing,
     decisions: &PairingDecisions,
 ) {
-    for (answer, verdict) in pairing.answers.iter().zip(&decisions.actions) {
+    for (answer, action) in pairing.answers.iter().zip(&decisions.actions) {
         let id = match &draft.parts[answer.part()].kind {
             PartKind::Answer(answer) => answer.id.as_deref(),
             _ => None,
         };
         let name = display_id(id);
-        let (strategy, note) = match verdict {
+        let (strategy, note) = match action {
             AnswerAction::Stay => continue,
             AnswerAction::Move(_) => {
                 let strategy = match answer.result_match() {
@@ -161,11 +161,12 @@ fn note_edits(
             ResultMatch::Misplaced(_) => 304,
             ResultMatch::Displaced(_) | ResultMatch::Early(_) | ResultMatch::InPlace(_) => 103,
             ResultMatch::Duplicate(_) => 104,
-            // What lies on the server may have made the call; only its place is wrong.
+            // The history on the server may have made the call; only the place of the answer is
+            // wrong.
             ResultMatch::Orphan if draft.body.stateful => 304,
             ResultMatch::Orphan => 102,
         };
-        work.note_edit(
+        state.note_edit(
             code,
             strategy,
             answer.message(),
@@ -178,7 +179,7 @@ fn note_edits(
         let Some(outline) = call_at(draft, paired.part()) else { continue };
         let ids = outline.id.as_deref().map(str::to_owned).into_iter().collect();
         let note = format!("call {} gets a placeholder answer", display_id(outline.id.as_deref()));
-        work.note_edit(101, Strategy::Synthesize, paired.message(), ids, note);
+        state.note_edit(101, Strategy::Synthesize, paired.message(), ids, note);
     }
 }
 
@@ -195,66 +196,72 @@ fn removal_note(draft: &Draft<'_>, answer: &PairedAnswer, name: &str) -> String 
     }
 }
 
-/// Under a dropping policy, unanswered calls go: with their whole message and its answers, or
-/// alone. Calls that no placeholder can answer go under every policy.
-fn drop_unanswered(work: &mut RepairState<'_, '_>) {
-    let (draft, pairing) = work.draft_with_pairing();
-    let running = running_calls(&draft, &pairing, work.policy().tail);
-    let policy = work.policy().unanswered;
-    let mut dead = vec![false; pairing.calls.len()];
+/// Removes unanswered calls under a dropping policy: with their whole message and its answers, or
+/// alone. Calls that no placeholder can answer are removed under every policy.
+fn drop_unanswered(state: &mut RepairState<'_, '_>) {
+    let (draft, pairing) = state.draft_with_pairing();
+    let running = running_calls(&draft, &pairing, state.policy().tail);
+    let policy = state.policy().unanswered;
+    let mut dropped = vec![false; pairing.calls.len()];
     for (index, call) in pairing.calls.iter().enumerate() {
         let Some(outline) = call_at(&draft, call.part()) else { continue };
         let unanswered = call.answer().is_none() && !running.contains(&index);
-        dead[index] =
+        dropped[index] =
             unanswered && (policy != UnansweredPolicy::Answer || !outline.family.accepts_text());
     }
-    if !dead.contains(&true) {
+    if !dropped.contains(&true) {
         return;
     }
-    let mut gone = vec![false; work.messages.len()];
+    let mut removed_messages = vec![false; state.messages.len()];
     if policy == UnansweredPolicy::DropTurn {
-        widen_to_turns(&draft, &pairing, &mut dead, &mut gone);
+        widen_to_turns(&draft, &pairing, &mut dropped, &mut removed_messages);
     }
-    remove_calls(work, &draft, &pairing, &dead, &mut gone);
-    let gone: Vec<usize> = (0..gone.len()).filter(|&at| gone[at]).collect();
-    work.remove_messages(&gone);
+    remove_calls(state, &draft, &pairing, &dropped, &mut removed_messages);
+    let removed_messages: Vec<usize> =
+        (0..removed_messages.len()).filter(|&at| removed_messages[at]).collect();
+    state.remove_messages(&removed_messages);
 }
 
-/// Widens the dead calls to all calls of their messages (items: of their turns), and marks the
+/// Extends the dropped calls to all calls of their messages (items: of their turns), and marks the
 /// messages.
-fn widen_to_turns(draft: &Draft<'_>, pairing: &CallPairing, dead: &mut [bool], gone: &mut [bool]) {
+fn widen_to_turns(
+    draft: &Draft<'_>,
+    pairing: &CallPairing,
+    dropped: &mut [bool],
+    removed_messages: &mut [bool],
+) {
     for (index, call) in pairing.calls.iter().enumerate() {
-        if !dead[index] || gone[call.message()] {
+        if !dropped[index] || removed_messages[call.message()] {
             continue;
         }
         if draft.layout() == MessageLayout::Items {
             let end = pairing.turns[call.turn()].messages().end;
             let before = draft.messages[..call.message()].iter().rev();
             let start = call.message() - before.take_while(|m| m.role.is_assistant()).count();
-            gone[start..end].iter_mut().for_each(|slot| *slot = true);
+            removed_messages[start..end].iter_mut().for_each(|removed| *removed = true);
         } else {
-            gone[call.message()] = true;
+            removed_messages[call.message()] = true;
         }
     }
     for (index, call) in pairing.calls.iter().enumerate() {
-        dead[index] |= gone[call.message()];
+        dropped[index] |= removed_messages[call.message()];
     }
 }
 
 fn remove_calls(
-    work: &mut RepairState<'_, '_>,
+    state: &mut RepairState<'_, '_>,
     draft: &Draft<'_>,
     pairing: &CallPairing,
-    dead: &[bool],
-    gone: &mut [bool],
+    dropped: &[bool],
+    removed_messages: &mut [bool],
 ) {
-    // Parts to remove: dead calls, and the answers they had.
+    // Parts to remove: dropped calls and their answers.
     let mut parts = vec![false; draft.parts.len()];
-    for (index, call) in pairing.calls.iter().enumerate().filter(|(index, _)| dead[*index]) {
+    for (index, call) in pairing.calls.iter().enumerate().filter(|(index, _)| dropped[*index]) {
         parts[call.part()] = true;
         let id = call_at(draft, call.part()).and_then(|call| call.id.as_deref());
         let ids: Vec<String> = id.map(str::to_owned).into_iter().collect();
-        let with = if gone[call.message()] { " with its whole message" } else { "" };
+        let with = if removed_messages[call.message()] { " with its whole message" } else { "" };
         let family = call_at(draft, call.part()).map(|call| call.family);
         let why = if family.is_some_and(|family| !family.accepts_text()) {
             ": no words can stand in for its answer"
@@ -262,47 +269,47 @@ fn remove_calls(
             ""
         };
         let note = format!("call {} is removed{with}{why}", display_id(id));
-        work.note_edit(101, Strategy::Drop, call.message(), ids.clone(), note);
+        state.note_edit(101, Strategy::Drop, call.message(), ids.clone(), note);
         if let Some(answer) = pairing.calls[index].answer().map(|answer| pairing.answers[answer]) {
             parts[answer.part()] = true;
             let note = format!("answer {} goes with its call", display_id(id));
-            work.note_edit(101, Strategy::Drop, answer.message(), ids, note);
+            state.note_edit(101, Strategy::Drop, answer.message(), ids, note);
         }
     }
-    for at in 0..work.messages.len() {
+    for at in 0..state.messages.len() {
         if !parts[draft.messages[at].range()].contains(&true) {
-            if gone[at] {
+            if removed_messages[at] {
                 let note = "the item goes with its turn".to_owned();
-                work.note_edit(101, Strategy::Drop, at, Vec::new(), note);
+                state.note_edit(101, Strategy::Drop, at, Vec::new(), note);
             }
             continue;
         }
-        let slot = work.load_message(at);
+        let message = state.load_message(at);
         let mut index = draft.messages[at].first as usize;
-        let lost = slot.retain_parts(|_| {
+        let removed = message.retain_parts(|_| {
             index += 1;
             !parts[index - 1]
         });
-        if lost == 0 {
+        if removed == 0 {
             continue;
         }
-        // Reasoning belongs to its calls: with the last of them it goes.
-        if slot.role.is_assistant() && !slot.parts.iter().any(RepairedPart::is_call) {
-            slot.retain_parts(|piece| !piece.is_reasoning());
+        // Reasoning belongs to its calls: it is removed with the last of them.
+        if message.role.is_assistant() && !message.parts.iter().any(RepairedPart::is_call) {
+            message.retain_parts(|part| !part.is_reasoning());
         }
-        let speaks = slot.parts.iter().any(|piece| {
+        let has_content = message.parts.iter().any(|part| {
             !matches!(
-                piece.part.kind,
+                part.part.kind,
                 PartKind::Text(TextShape::Empty | TextShape::Blank | TextShape::Missing)
             )
         });
-        gone[at] |= !speaks;
+        removed_messages[at] |= !has_content;
     }
 }
 
 /// A placeholder answer to a call.
 pub(super) fn placeholder_part<'a>(
-    work: &RepairState<'_, 'a>,
+    state: &RepairState<'_, 'a>,
     call: &DraftCall<'a>,
 ) -> RepairedPart<'a> {
     let missing = placeholder::classify_open_call(call.name.as_deref());
@@ -319,30 +326,30 @@ pub(super) fn placeholder_part<'a>(
             }),
         },
         source: PartSource::Text(
-            placeholder::placeholder_text(missing, work.policy().language).into(),
+            placeholder::placeholder_text(missing, state.policy().language).into(),
         ),
         patch: PartPatch::default(),
     }
 }
 
-/// An answer told as user text. An answer we invented ourselves has nothing to tell.
+/// An answer quoted as user text. A placeholder of foxwedge keeps its text.
 pub(super) fn quoted_part<'a>(
-    work: &RepairState<'_, 'a>,
-    piece: RepairedPart<'a>,
-    fate: ResultMatch,
+    state: &RepairState<'_, 'a>,
+    part: RepairedPart<'a>,
+    result_match: ResultMatch,
 ) -> RepairedPart<'a> {
-    let language = work.policy().language;
-    let PartKind::Answer(answer) = &piece.part.kind else { return piece };
-    let why = match fate {
+    let language = state.policy().language;
+    let PartKind::Answer(answer) = &part.part.kind else { return part };
+    let reason = match result_match {
         ResultMatch::Duplicate(_) => QuoteReason::SecondAnswer,
         _ => QuoteReason::NoCall,
     };
-    let source = match piece.source {
-        PartSource::Input => PartSource::Quote(QuotedAnswer::new(answer.clone(), why, language)),
+    let source = match part.source {
+        PartSource::Input => PartSource::Quote(QuotedAnswer::new(answer.clone(), reason, language)),
         other => other,
     };
     RepairedPart {
-        part: Part { span: piece.part.span, kind: PartKind::Text(TextShape::Full) },
+        part: Part { span: part.part.span, kind: PartKind::Text(TextShape::Full) },
         source,
         patch: PartPatch::default(),
     }

@@ -1,31 +1,31 @@
-//! What changes inside a kept piece.
+//! Changes inside a kept part.
 
 use super::{ArgumentsFix, NewText};
 use crate::draft::PartKind;
 
-/// What changes inside a kept piece. There is one for every piece, so it is small.
+/// Changes inside a kept part. Every part has one, so it is small.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PartPatch {
-    /// Its id is new: that of its outline.
+    /// The id is replaced by that of its outline.
     pub id: bool,
-    /// Its name is new: that of its outline.
+    /// The name is replaced by that of its outline.
     pub name: bool,
-    /// Arguments spelled anew.
+    /// How the arguments are rewritten.
     pub arguments: Option<ArgumentsFix>,
-    /// What an answer holds beside its content goes.
+    /// Content of an answer in other fields is removed.
     pub content_only: bool,
-    /// The documented bypass value as thought signature.
+    /// The documented bypass value is written as thought signature.
     pub signature: bool,
-    /// White space at the end of the text goes.
+    /// Trailing white space of the text is removed.
     pub trim: bool,
-    /// The content of an answer is told in a form that the format takes.
+    /// The content of an answer is rewritten in a form that the format accepts.
     pub recode_content: bool,
-    /// A call says of which type it is.
+    /// The type of a call is written.
     pub typed: bool,
     text: Option<Box<PatchText>>,
 }
 
-/// Words that a patch writes.
+/// Text that a patch writes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct PatchText {
     output: Option<NewText>,
@@ -38,31 +38,31 @@ impl PartPatch {
         *self == PartPatch::default()
     }
 
-    /// The new id of a piece of that kind.
+    /// The new id of a part of that kind.
     pub fn new_id<'k>(&self, kind: &'k PartKind<'_>) -> Option<&'k str> {
         kind.id().filter(|_| self.id)
     }
 
-    /// The new name of a piece of that kind.
+    /// The new name of a part of that kind.
     pub fn new_name<'k>(&self, kind: &'k PartKind<'_>) -> Option<&'k str> {
         kind.tool().filter(|_| self.name)
     }
 
-    /// Other content for an answer: it has none, or too much.
+    /// Replacement content for an answer that has none, or too much.
     pub fn output(&self) -> Option<&str> {
         self.text.as_ref()?.output.as_deref()
     }
 
-    /// Media leaves the answer; these words point to where it went.
+    /// Text that replaces media moved out of the answer.
     pub fn pointer(&self) -> Option<&'static str> {
         self.text.as_ref()?.pointer
     }
 
-    pub(super) fn set_output(&mut self, words: NewText) {
-        self.text.get_or_insert_default().output = Some(words);
+    pub(super) fn set_output(&mut self, text: NewText) {
+        self.text.get_or_insert_default().output = Some(text);
     }
 
-    pub(super) fn set_pointer(&mut self, words: &'static str) {
-        self.text.get_or_insert_default().pointer = Some(words);
+    pub(super) fn set_pointer(&mut self, text: &'static str) {
+        self.text.get_or_insert_default().pointer = Some(text);
     }
 }

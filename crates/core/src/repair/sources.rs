@@ -1,32 +1,32 @@
-//! Where the content of a piece comes from.
+//! Where the content of a part comes from.
 
 use std::{ops::Deref, sync::Arc};
 
 use crate::{
+    Span,
     draft::DraftAnswer,
     placeholder::{self, PlaceholderLanguage},
-    span::Span,
 };
 
-/// Where the content of a piece comes from.
+/// Where the content of a part comes from.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PartSource<'a> {
     /// From the input, at the part's span.
     Input,
-    /// Invented words: a placeholder answer, a bridge, an empty field.
+    /// Generated text: a placeholder answer, a bridge, an empty field.
     Text(NewText),
-    /// The content of an answer, told as text.
+    /// The content of an answer, quoted as text.
     Quote(QuotedAnswer<'a>),
     /// The media of an answer.
     Media(QuotedAnswer<'a>),
 }
 
-/// Words that are not in the input. Those that a repair writes are always the same, and take no room.
+/// Text that is not in the input. Text of repairs is static and takes no memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NewText {
-    /// Words of the repair itself.
+    /// Static text of the repair.
     Fixed(&'static str),
-    /// Words of somebody else, such as a summary.
+    /// Text supplied by the caller, such as a summary.
     Supplied(Box<str>),
 }
 
@@ -35,20 +35,20 @@ impl Deref for NewText {
 
     fn deref(&self) -> &str {
         match self {
-            NewText::Fixed(words) => words,
-            NewText::Supplied(words) => words,
+            NewText::Fixed(text) => text,
+            NewText::Supplied(text) => text,
         }
     }
 }
 
 impl From<&'static str> for NewText {
-    fn from(words: &'static str) -> NewText {
-        NewText::Fixed(words)
+    fn from(text: &'static str) -> NewText {
+        NewText::Fixed(text)
     }
 }
 
-/// An answer whose content, or whose media, stands somewhere else now. What is said before it is
-/// put into words only when it is written.
+/// An answer whose content, or whose media, moved elsewhere. Its heading is generated only when it
+/// is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct QuotedAnswer<'a> {
     answer: Arc<DraftAnswer<'a>>,
@@ -59,32 +59,34 @@ pub struct QuotedAnswer<'a> {
 /// Why an answer is quoted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum QuoteReason {
-    /// Its call is not there.
+    /// Its call is missing.
     NoCall,
     /// Its call has another answer.
     SecondAnswer,
-    /// Its media has to stand elsewhere.
+    /// Its media has to move elsewhere.
     MediaMoved,
 }
 
 impl<'a> QuotedAnswer<'a> {
     pub(super) fn new(
         answer: Arc<DraftAnswer<'a>>,
-        why: QuoteReason,
+        reason: QuoteReason,
         language: PlaceholderLanguage,
     ) -> QuotedAnswer<'a> {
-        QuotedAnswer { answer, reason: why, language }
+        QuotedAnswer { answer, reason, language }
     }
 
-    /// What is said before it.
+    /// The heading before it.
     pub fn heading(&self) -> String {
         let short = |id: &str| -> String { id.chars().take(64).collect() };
         let id = self.answer.id.as_deref();
-        let known = id.or(self.answer.tool()).map(short);
+        let id_or_tool = id.or(self.answer.tool()).map(short);
         match self.reason {
-            QuoteReason::NoCall => placeholder::orphan_heading(known.as_deref(), self.language),
+            QuoteReason::NoCall => {
+                placeholder::orphan_heading(id_or_tool.as_deref(), self.language)
+            }
             QuoteReason::SecondAnswer => {
-                placeholder::second_answer_heading(known.as_deref(), self.language)
+                placeholder::second_answer_heading(id_or_tool.as_deref(), self.language)
             }
             QuoteReason::MediaMoved => {
                 placeholder::media_heading(id.map(short).as_deref(), self.language)
@@ -92,8 +94,8 @@ impl<'a> QuotedAnswer<'a> {
         }
     }
 
-    /// Where its content lies, given where the answer lies: content under a name we do not know is
-    /// told with the whole answer.
+    /// The position of its content, given that of the answer. Content in an unknown field is quoted
+    /// with the whole answer.
     pub fn content(&self, answer: Span) -> Span {
         match self.reason {
             QuoteReason::MediaMoved => self.answer.content,
@@ -111,7 +113,7 @@ mod tests {
     };
 
     #[test]
-    fn what_becomes_of_a_message_stays_small() {
+    fn repaired_messages_stay_small() {
         assert!(size_of::<PartSource<'_>>() <= 24);
         assert!(size_of::<RepairedPart<'_>>() <= 64);
         assert!(size_of::<RepairedMessage<'_>>() <= 48);

@@ -1,4 +1,4 @@
-//! The history while it is being repaired.
+//! The state of a repair.
 
 use std::borrow::Cow;
 
@@ -6,6 +6,7 @@ use super::{
     BodyEdits, Edit, NewText, PartPatch, PartSource, RepairedMessage, RepairedPart, edits::EditLog,
 };
 use crate::{
+    Span,
     check::CheckOptions,
     draft::{
         ContentShape, Draft, DraftBuilder, Message, MessageFlags, MessageLayout, Part, PartKind,
@@ -14,10 +15,9 @@ use crate::{
     pairing::{CallPairing, pair_calls},
     policy::Policy,
     report::Strategy,
-    span::Span,
 };
 
-/// The history while it is being repaired: slots instead of messages, and the edits so far.
+/// The history during a repair: its messages and the edits so far.
 pub(super) struct RepairState<'w, 'a> {
     pub(super) input: &'w Draft<'a>,
     pub(super) options: &'w CheckOptions,
@@ -25,13 +25,13 @@ pub(super) struct RepairState<'w, 'a> {
     pub(super) edits: EditLog,
     pub(super) body: BodyEdits,
     pub(super) surrogates: Vec<Span>,
-    /// Something was done to it that is no repair.
+    /// It was changed by something other than a repair.
     pub(super) changed: bool,
 }
 
 impl<'w, 'a> RepairState<'w, 'a> {
-    pub(super) fn new(input: &'w Draft<'a>, question: &'w CheckOptions) -> RepairState<'w, 'a> {
-        let slot = |(at, message): (usize, &Message)| RepairedMessage {
+    pub(super) fn new(input: &'w Draft<'a>, options: &'w CheckOptions) -> RepairState<'w, 'a> {
+        let unchanged = |(at, message): (usize, &Message)| RepairedMessage {
             origin: Some(at),
             role: message.role,
             parts: Vec::new(),
@@ -44,8 +44,8 @@ impl<'w, 'a> RepairState<'w, 'a> {
         };
         RepairState {
             input,
-            options: question,
-            messages: input.messages.iter().enumerate().map(slot).collect(),
+            options,
+            messages: input.messages.iter().enumerate().map(unchanged).collect(),
             edits: EditLog::default(),
             body: BodyEdits::default(),
             surrogates: Vec::new(),
@@ -53,7 +53,7 @@ impl<'w, 'a> RepairState<'w, 'a> {
         }
     }
 
-    /// Whether a rule is asked for (and can show itself in this layout).
+    /// Whether a rule is enabled and applies to this layout.
     pub(super) fn is_enabled(&self, code: u16) -> bool {
         self.options.rules.has(code)
             && crate::rules::ALL
@@ -65,8 +65,7 @@ impl<'w, 'a> RepairState<'w, 'a> {
         self.options.policy
     }
 
-    /// The outline of what has been reached so far: message indices are slot indices. Before the
-    /// first edit that is the input itself.
+    /// The outline of the current history. Before the first edit it is the input itself.
     pub(super) fn draft(&self) -> Cow<'w, Draft<'a>> {
         if self.edits.is_empty() && !self.changed {
             return Cow::Borrowed(self.input);
@@ -90,99 +89,101 @@ impl<'w, 'a> RepairState<'w, 'a> {
         }
         if !self.body.fixed_defects.is_empty() {
             let mut at = 0..;
-            let mended = &self.body.fixed_defects;
+            let fixed = &self.body.fixed_defects;
             builder
                 .body_mut()
                 .defects
-                .retain(|_| at.next().is_some_and(|at| mended.binary_search(&at).is_err()));
+                .retain(|_| at.next().is_some_and(|at| fixed.binary_search(&at).is_err()));
         }
-        for slot in &self.messages {
-            if slot.parts_loaded {
-                for piece in &slot.parts {
-                    builder.push_part(piece.part.span, piece.part.kind.clone());
+        for message in &self.messages {
+            if message.parts_loaded {
+                for part in &message.parts {
+                    builder.push_part(part.part.span, part.part.kind.clone());
                 }
             } else {
-                for part in slot.input_parts(self.input) {
+                for part in message.input_parts(self.input) {
                     builder.push_part(part.span, part.kind.clone());
                 }
             }
-            let span = slot.input_message(self.input).map_or(Span::NOWHERE, |message| message.span);
-            builder.push_message(slot.role, span, slot.content, slot.flags);
+            let span = message.input_message(self.input).map_or(Span::NOWHERE, |input| input.span);
+            builder.push_message(message.role, span, message.content, message.flags);
         }
         Cow::Owned(builder.finish())
     }
 
-    /// A message whose blocks changed holds a list of blocks, not a string any more.
+    /// A message whose blocks changed holds a list of blocks, no longer a string.
     pub(super) fn update_content_shapes(&mut self) {
         if self.input.layout() == MessageLayout::Blocks {
-            for slot in self.messages.iter_mut().filter(|slot| slot.touched && slot.parts_loaded) {
-                let whole = match slot.parts.as_slice() {
-                    [piece] => matches!(piece.part.kind, PartKind::Text(_)),
+            for message in
+                self.messages.iter_mut().filter(|message| message.touched && message.parts_loaded)
+            {
+                let is_text = match message.parts.as_slice() {
+                    [part] => matches!(part.part.kind, PartKind::Text(_)),
                     _ => false,
                 };
-                if slot.content == ContentShape::Text && !whole {
-                    slot.content = ContentShape::List;
+                if message.content == ContentShape::Text && !is_text {
+                    message.content = ContentShape::List;
                 }
             }
         }
     }
 
-    /// A slot whose pieces are about to be looked at or changed.
+    /// A message with its parts loaded, to inspect or change them.
     pub(super) fn load_message(&mut self, at: usize) -> &mut RepairedMessage<'a> {
-        let slot = &mut self.messages[at];
-        slot.load_parts(self.input);
-        slot
+        let message = &mut self.messages[at];
+        message.load_parts(self.input);
+        message
     }
 
-    /// A slot that is about to be rewritten.
+    /// A message with its parts loaded, marked as rewritten.
     pub(super) fn edit_message(&mut self, at: usize) -> &mut RepairedMessage<'a> {
-        let slot = self.load_message(at);
-        slot.touched = true;
-        slot
+        let message = self.load_message(at);
+        message.touched = true;
+        message
     }
 
-    /// A slot about which something else than its pieces is about to change.
+    /// A message marked as rewritten without loading its parts, to change other fields.
     pub(super) fn mark_message(&mut self, at: usize) -> &mut RepairedMessage<'a> {
-        let slot = &mut self.messages[at];
-        slot.touched = true;
-        slot
+        let message = &mut self.messages[at];
+        message.touched = true;
+        message
     }
 
-    /// The outline and its pairs.
+    /// The outline and its pairing.
     pub(super) fn draft_with_pairing(&self) -> (Cow<'w, Draft<'a>>, CallPairing) {
         let draft = self.draft();
         let pairing = pair_calls(&draft);
         (draft, pairing)
     }
 
-    /// The message of the input that stands at or before a slot: where people look for an edit.
-    pub(super) fn input_position(&self, slot: usize) -> usize {
-        let upto = slot.min(self.messages.len().saturating_sub(1));
-        let known = self.messages.get(..=upto).unwrap_or(&[]);
-        known.iter().rev().find_map(|slot| slot.origin).unwrap_or(0)
+    /// The message of the input at or before a message: the position that reports give for an edit.
+    pub(super) fn input_position(&self, at: usize) -> usize {
+        let last = at.min(self.messages.len().saturating_sub(1));
+        let preceding = self.messages.get(..=last).unwrap_or(&[]);
+        preceding.iter().rev().find_map(|message| message.origin).unwrap_or(0)
     }
 
-    /// Notes a step.
+    /// Records an edit.
     pub(super) fn note_edit(
         &mut self,
         code: u16,
         strategy: Strategy,
-        slot: usize,
+        at: usize,
         ids: Vec<String>,
         note: String,
     ) {
-        // Where it is matters only if anybody is told.
-        let message = if self.edits.lists(code) { self.input_position(slot) } else { 0 };
+        // The position matters only if the edit is listed.
+        let message = if self.edits.lists(code) { self.input_position(at) } else { 0 };
         self.edits.push(Edit { code, strategy, message, ids, note });
     }
 
-    /// Removes slots, given by their indices in order.
-    pub(super) fn remove_messages(&mut self, gone: &[usize]) {
-        let mut gone = gone.iter().copied().peekable();
+    /// Removes messages, given by their indices in order.
+    pub(super) fn remove_messages(&mut self, removed: &[usize]) {
+        let mut removed = removed.iter().copied().peekable();
         let mut index = 0;
         self.messages.retain(|_| {
             index += 1;
-            gone.next_if_eq(&(index - 1)).is_none()
+            removed.next_if_eq(&(index - 1)).is_none()
         });
     }
 }
@@ -192,7 +193,7 @@ impl<'a> RepairedPart<'a> {
         RepairedPart { part, source: PartSource::Input, patch: PartPatch::default() }
     }
 
-    /// Invented text.
+    /// Generated text.
     pub(super) fn from_text(text: impl Into<NewText>) -> RepairedPart<'a> {
         let text = text.into();
         let kind = PartKind::Text(if text.is_empty() { TextShape::Empty } else { TextShape::Full });
@@ -225,12 +226,12 @@ impl<'a> RepairedMessage<'a> {
     pub(super) fn new(
         role: Role,
         content: ContentShape,
-        pieces: Vec<RepairedPart<'a>>,
+        parts: Vec<RepairedPart<'a>>,
     ) -> RepairedMessage<'a> {
         RepairedMessage {
             origin: None,
             role,
-            parts: pieces,
+            parts,
             parts_loaded: true,
             content,
             flags: MessageFlags::default(),
@@ -240,12 +241,12 @@ impl<'a> RepairedMessage<'a> {
         }
     }
 
-    /// A new message with a few words.
+    /// A new message with one text.
     pub(super) fn with_text(role: Role, text: impl Into<NewText>) -> RepairedMessage<'a> {
         RepairedMessage::new(role, ContentShape::List, vec![RepairedPart::from_text(text)])
     }
 
-    /// Takes the pieces over from the input. Most messages are never looked into, and cost nothing.
+    /// Copies the parts from the input. Most messages are never inspected and cost nothing.
     pub(crate) fn load_parts(&mut self, input: &Draft<'a>) {
         if !self.parts_loaded {
             self.parts_loaded = true;
@@ -254,7 +255,7 @@ impl<'a> RepairedMessage<'a> {
         }
     }
 
-    /// The parts of the message it still is.
+    /// The parts of its message in the input.
     pub(super) fn input_parts<'d>(&self, input: &'d Draft<'a>) -> &'d [Part<'a>] {
         self.input_message(input).map_or(&[], |message| input.parts_of(message))
     }
@@ -264,40 +265,40 @@ impl<'a> RepairedMessage<'a> {
         input.messages.get(self.origin?)
     }
 
-    /// Whether it holds a part of some kind.
-    pub(super) fn holds(&self, input: &Draft<'a>, wanted: impl Fn(&PartKind<'a>) -> bool) -> bool {
+    /// Whether it holds a part of a kind that `matches` accepts.
+    pub(super) fn holds(&self, input: &Draft<'a>, matches: impl Fn(&PartKind<'a>) -> bool) -> bool {
         if self.parts_loaded {
-            return self.parts.iter().any(|piece| wanted(&piece.part.kind));
+            return self.parts.iter().any(|part| matches(&part.part.kind));
         }
-        self.input_parts(input).iter().any(|part| wanted(&part.kind))
+        self.input_parts(input).iter().any(|part| matches(&part.kind))
     }
 
-    /// Keeps the pieces for which `keep` says so; tells how many went.
+    /// Keeps the parts for which `keep` returns true; returns the number of removed parts.
     pub(super) fn retain_parts(
         &mut self,
         mut keep: impl FnMut(&RepairedPart<'a>) -> bool,
     ) -> usize {
         let before = self.parts.len();
-        self.parts.retain(|piece| keep(piece));
-        let gone = before - self.parts.len();
-        if gone > 0 {
+        self.parts.retain(|part| keep(part));
+        let removed = before - self.parts.len();
+        if removed > 0 {
             self.parts.shrink_to_fit();
             self.touched = true;
             self.update_content_shape();
         }
-        gone
+        removed
     }
 
-    /// A slot whose last text went holds an empty list, not a string.
+    /// A message without its last text holds an empty list, not a string.
     pub(super) fn update_content_shape(&mut self) {
-        let text = self.parts.iter().any(|piece| matches!(piece.part.kind, PartKind::Text(_)));
+        let text = self.parts.iter().any(|part| matches!(part.part.kind, PartKind::Text(_)));
         if self.content == ContentShape::Text && !text {
             self.content = ContentShape::List;
         }
     }
 
-    /// The ids it mentions, for reports.
+    /// The ids of its calls and answers, for reports.
     pub(super) fn ids(&self) -> Vec<String> {
-        self.parts.iter().filter_map(|piece| piece.part.kind.id()).map(str::to_owned).collect()
+        self.parts.iter().filter_map(|part| part.part.kind.id()).map(str::to_owned).collect()
     }
 }

@@ -20,18 +20,18 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     for (at, message, parts) in
-        view.messages().filter(|(_, message, _)| message.role.is_assistant())
+        context.messages().filter(|(_, message, _)| message.role.is_assistant())
     {
-        // Signed reasoning and server tools keep the order their turn was made in.
+        // Signed reasoning and server tools require the original order of their turn.
         let bound = |part: &Part<'_>| {
             matches!(
                 part.kind,
                 PartKind::Reasoning(_) | PartKind::ServerCall(_) | PartKind::ServerAnswer(_)
             )
         };
-        if view.profile() != Profile::Strict && parts.iter().any(bound) {
+        if context.profile() != Profile::Strict && parts.iter().any(bound) {
             continue;
         }
         let call = parts.iter().position(|part| matches!(part.kind, PartKind::Call(_)));
@@ -40,7 +40,7 @@ fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
         });
         if let Some(part) = late {
             let text = "text stands behind a call; calls end their message".to_owned();
-            notes.add(
+            findings.add(
                 at,
                 if part.span.is_empty() { message.span } else { part.span },
                 text,

@@ -19,9 +19,9 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    for (at, part) in server_calls::dead_calls(view.draft) {
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    for (at, part) in server_calls::dead_calls(context.draft) {
         let text = "a call of the provider's own tool was never finished".to_owned();
-        notes.add(at, view.draft.parts[part].span, text, Fix::safe(Strategy::Drop));
+        findings.add(at, context.draft.parts[part].span, text, Fix::safe(Strategy::Drop));
     }
 }

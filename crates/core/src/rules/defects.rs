@@ -1,4 +1,5 @@
-//! Findings about the file around a conversation. Its reader saw them; the rules report them.
+//! Findings about the file around a conversation. Its parser found the defects; the rules report
+//! them.
 
 use super::prelude::*;
 use crate::{
@@ -6,7 +7,7 @@ use crate::{
     profile::{Profile, RuleEvidence},
 };
 
-/// The agent fails before any provider sees the history, so it does not matter which one.
+/// The agent fails before any provider gets the history, so the profile does not matter.
 pub(super) const ALL_PROFILES: &[(Profile, RuleEvidence)] = &[
     (OpenaiChat, Documented),
     (OpenaiResponses, Documented),
@@ -18,17 +19,18 @@ pub(super) const ALL_PROFILES: &[(Profile, RuleEvidence)] = &[
     (Strict, Documented),
 ];
 
-/// Reports the flaws of one rule.
+/// Reports the defects of one rule.
 pub(super) fn report_defects(
-    view: &RuleContext<'_, '_>,
-    notes: &mut Findings<'_, '_, '_>,
+    context: &RuleContext<'_, '_>,
+    findings: &mut Findings<'_, '_, '_>,
     code: u16,
 ) {
-    for flaw in view.draft.body.defects.iter().filter(|flaw| flaw.code == code) {
-        let text = flaw.text.as_deref();
-        let what = text.map_or_else(|| notes.summary().to_owned(), |text| text.problem.clone());
-        let finding = notes.add(flaw.message as usize, flaw.span, what, flaw.fix);
-        finding.severity = flaw.severity;
+    for defect in context.draft.body.defects.iter().filter(|defect| defect.code == code) {
+        let text = defect.text.as_deref();
+        let problem =
+            text.map_or_else(|| findings.summary().to_owned(), |text| text.problem.clone());
+        let finding = findings.add(defect.message as usize, defect.span, problem, defect.fix);
+        finding.severity = defect.severity;
         finding.ids = text.map_or_else(Vec::new, |text| text.ids.clone());
     }
 }

@@ -25,40 +25,40 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    if view.layout() == MessageLayout::Items {
-        if !matches!(view.profile(), Profile::OpenaiResponses | Profile::Strict) {
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    if context.layout() == MessageLayout::Items {
+        if !matches!(context.profile(), Profile::OpenaiResponses | Profile::Strict) {
             return;
         }
         let mut followed = false;
-        for (at, message, parts) in view.messages().collect::<Vec<_>>().into_iter().rev() {
+        for (at, message, parts) in context.messages().collect::<Vec<_>>().into_iter().rev() {
             let reasoning = message.role.is_assistant()
                 && parts.iter().any(|part| matches!(part.kind, PartKind::Reasoning(_)));
             if !reasoning {
                 followed = message.role.is_assistant();
             } else if !followed {
                 let text = "reasoning without the item it was made for".to_owned();
-                notes.add(at, message.span, text, Fix::safe(Strategy::Drop));
+                findings.add(at, message.span, text, Fix::safe(Strategy::Drop));
             }
         }
         return;
     }
-    if view.profile() == Profile::OpenaiResponses {
+    if context.profile() == Profile::OpenaiResponses {
         return;
     }
-    for run in view.assistant_runs() {
-        // Empty messages at the end of the run say nothing more.
+    for run in context.assistant_runs() {
+        // Ignore empty messages at the end of the run.
         let last = run.rev().find_map(|at| {
-            let message = &view.draft.messages[at];
-            let part = view.draft.parts_of(message).last()?;
-            let nothing = message.content == ContentShape::Text
+            let message = &context.draft.messages[at];
+            let part = context.draft.parts_of(message).last()?;
+            let empty = message.content == ContentShape::Text
                 && matches!(part.kind, PartKind::Text(TextShape::Empty));
-            (!nothing).then_some((at, part))
+            (!empty).then_some((at, part))
         });
         let Some((at, part)) = last else { continue };
         if matches!(part.kind, PartKind::Reasoning(_)) {
             let text = "the assistant's turn ends in reasoning".to_owned();
-            notes.add(at, part.span, text, Fix::safe(Strategy::Drop));
+            findings.add(at, part.span, text, Fix::safe(Strategy::Drop));
         }
     }
 }

@@ -29,21 +29,21 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    for group in &view.pairing.turns {
-        if group.calls().len() < 2 {
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    for turn in &context.pairing.turns {
+        if turn.calls().len() < 2 {
             continue;
         }
-        let calls = &view.pairing.calls[group.calls()];
-        // Few calls: looking at each pair is cheaper than a table.
+        let calls = &context.pairing.calls[turn.calls()];
+        // For few calls, comparing each pair is cheaper than a table.
         let small = calls.len() <= 8;
         let mut seen = HashSet::new();
         for (index, paired) in calls.iter().enumerate() {
-            let Some(call) = call_at(view.draft, paired.part()) else { continue };
+            let Some(call) = call_at(context.draft, paired.part()) else { continue };
             let Some(id) = call.id.as_deref() else { continue };
             let repeated = if small {
                 calls[..index].iter().any(|earlier| {
-                    call_at(view.draft, earlier.part()).is_some_and(|other| {
+                    call_at(context.draft, earlier.part()).is_some_and(|other| {
                         other.id.as_deref() == Some(id) && other.family == call.family
                     })
                 })
@@ -52,9 +52,9 @@ fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
             };
             if repeated {
                 let text = format!("id {} is used twice in one turn", display_id(Some(id)));
-                notes.add_for_call(
+                findings.add_for_call(
                     paired.message(),
-                    &view.draft.parts[paired.part()],
+                    &context.draft.parts[paired.part()],
                     call,
                     text,
                     Fix::safe(Strategy::Rename),

@@ -11,5 +11,5 @@ pub(super) const RULE: Rule = Rule {
     applies: defects::ALL_PROFILES,
     layouts: &[Chat, Blocks, Items],
     features: DraftFeatures::FILE_DEFECT,
-    check: |view, notes| defects::report_defects(view, notes, RULE.code),
+    check: |context, findings| defects::report_defects(context, findings, RULE.code),
 };

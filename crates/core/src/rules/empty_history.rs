@@ -1,12 +1,12 @@
 #![doc = include_str!("empty_history.md")]
 
 use super::prelude::*;
-use crate::span::Span;
 use crate::{
     check::{Findings, RuleContext},
     draft::DraftFeatures,
     report::Fix,
 };
+use foxwedge_json::Span;
 
 pub(super) const RULE: Rule = Rule {
     code: 314,
@@ -28,8 +28,11 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    if view.draft.body.wrapped && view.draft.messages.is_empty() && !view.draft.body.stateful {
-        notes.add(0, Span::NOWHERE, "the request holds no message".to_owned(), Fix::NONE);
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    if context.draft.body.wrapped
+        && context.draft.messages.is_empty()
+        && !context.draft.body.stateful
+    {
+        findings.add(0, Span::NOWHERE, "the request holds no message".to_owned(), Fix::NONE);
     }
 }

@@ -30,48 +30,52 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    let last = view.draft.messages.len().saturating_sub(1);
-    let kept = required_messages::required_empty_message(view);
-    for (at, message, parts) in view.messages() {
-        if !is_empty(view, message, parts) {
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    let last = context.draft.messages.len().saturating_sub(1);
+    let required = required_messages::required_empty_message(context);
+    for (at, message, parts) in context.messages() {
+        if !is_empty(context, message, parts) {
             continue;
         }
-        // The last reply may be empty; its field has to be there.
-        let there = matches!(message.content, ContentShape::Text | ContentShape::List);
+        // The last reply may be empty, but it must have the field.
+        let has_content_field = matches!(message.content, ContentShape::Text | ContentShape::List);
         let final_assistant = at == last && message.role.is_assistant();
-        // Claude Code sends instructions without words: what they change stands in fields beside.
+        // Claude Code sends instructions without text: their content is in other fields.
         let bare_system = message.role.is_system() && message.content == ContentShape::List;
-        if (final_assistant && there || bare_system)
-            && view.profile() == Profile::Anthropic
-            && view.layout() == MessageLayout::Blocks
+        if (final_assistant && has_content_field || bare_system)
+            && context.profile() == Profile::Anthropic
+            && context.layout() == MessageLayout::Blocks
         {
             continue;
         }
-        // What stands in fields nobody knows is not thrown away unasked.
-        let fix = if kept == Some(at) {
+        // Content in unknown fields is not removed by default.
+        let fix = if required == Some(at) {
             Fix::requires_unsafe(Strategy::Recode)
         } else if message.flags.has(MessageFlags::UNKNOWN_BODY) {
             Fix::requires_unsafe(Strategy::Drop)
         } else {
             Fix::safe(Strategy::Drop)
         };
-        notes.add(at, message.span, "the message says nothing".to_owned(), fix);
+        findings.add(at, message.span, "the message says nothing".to_owned(), fix);
     }
 }
 
-/// Whether the profile's provider sees nothing in a message.
-pub(super) fn is_empty(view: &RuleContext<'_, '_>, message: &Message, parts: &[Part<'_>]) -> bool {
-    let profile = view.profile();
+/// Whether the profile's provider treats a message as empty.
+pub(super) fn is_empty(
+    context: &RuleContext<'_, '_>,
+    message: &Message,
+    parts: &[Part<'_>],
+) -> bool {
+    let profile = context.profile();
     let strict = profile == Profile::Strict;
-    let hollow =
+    let blank =
         |part: &Part<'_>| matches!(part.kind, PartKind::Text(TextShape::Empty | TextShape::Blank));
-    match view.layout() {
+    match context.layout() {
         MessageLayout::Items => {
-            let asked = matches!(profile, Profile::OpenaiResponses | Profile::Strict);
+            let applies = matches!(profile, Profile::OpenaiResponses | Profile::Strict);
             let message_item = !matches!(message.role, Role::Answer | Role::Neutral);
-            let nothing = matches!(message.content, ContentShape::Absent | ContentShape::Null);
-            asked && message_item && nothing && parts.is_empty()
+            let empty = matches!(message.content, ContentShape::Absent | ContentShape::Null);
+            applies && message_item && empty && parts.is_empty()
         }
         MessageLayout::Chat => {
             let (assistant, system) = (message.role.is_assistant(), message.role.is_system());
@@ -82,7 +86,7 @@ pub(super) fn is_empty(view: &RuleContext<'_, '_>, message: &Message, parts: &[P
             if parts.iter().any(|part| matches!(part.kind, PartKind::Call(_))) {
                 return false;
             }
-            let asked = match profile {
+            let applies = match profile {
                 Profile::OpenaiChat | Profile::Strict => true,
                 Profile::Mistral => {
                     assistant
@@ -92,25 +96,25 @@ pub(super) fn is_empty(view: &RuleContext<'_, '_>, message: &Message, parts: &[P
                 _ => return false,
             };
             let body = || parts.iter().filter(|part| !matches!(part.kind, PartKind::Reasoning(_)));
-            let nothing = match message.content {
+            let empty = match message.content {
                 ContentShape::Absent | ContentShape::Null | ContentShape::Other => true,
                 ContentShape::List => body().next().is_none(),
-                ContentShape::Text => strict && !system && body().all(hollow),
+                ContentShape::Text => strict && !system && body().all(blank),
             };
-            asked && nothing
+            applies && empty
         }
         MessageLayout::Blocks => {
             if message.role == Role::Neutral {
                 return false;
             }
-            match view.draft.format {
+            match context.draft.format {
                 Format::Gemini => {
                     matches!(profile, Profile::Gemini | Profile::Strict) && parts.is_empty()
                 }
                 _ => {
                     matches!(profile, Profile::Anthropic | Profile::Bedrock | Profile::Strict)
                         && (parts.is_empty()
-                            || message.content == ContentShape::Text && parts.iter().all(hollow))
+                            || message.content == ContentShape::Text && parts.iter().all(blank))
                 }
             }
         }

@@ -29,33 +29,33 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    let kept = required_messages::required_empty_message(view);
-    // Gemini was seen to take empty texts; Vertex refuses some of them.
-    let unsure = view.profile() == Profile::Gemini;
-    for (at, message, parts) in view.messages() {
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    let required = required_messages::required_empty_message(context);
+    // Gemini accepted empty texts in tests; Vertex refuses some of them.
+    let may_accept = context.profile() == Profile::Gemini;
+    for (at, message, parts) in context.messages() {
         if message.content != ContentShape::List {
             continue;
         }
         for part in parts {
-            if is_refused(view.profile(), view.draft.format, &part.kind) {
-                let fix = if kept == Some(at) {
+            if is_refused(context.profile(), context.draft.format, &part.kind) {
+                let fix = if required == Some(at) {
                     Fix::requires_unsafe(Strategy::Recode)
-                } else if unsure {
+                } else if may_accept {
                     Fix::requires_unsafe(Strategy::Drop)
                 } else {
                     Fix::safe(Strategy::Drop)
                 };
-                notes.add(at, part.span, "a text block is empty".to_owned(), fix);
+                findings.add(at, part.span, "a text block is empty".to_owned(), fix);
             }
         }
     }
 }
 
-/// Whether the profile's provider takes offence at an empty block of text.
-pub(crate) fn is_refused(profile: Profile, wire: Format, kind: &PartKind<'_>) -> bool {
+/// Whether the profile's provider refuses an empty text block.
+pub(crate) fn is_refused(profile: Profile, format: Format, kind: &PartKind<'_>) -> bool {
     let PartKind::Text(text) = kind else { return false };
-    let chat = wire == Format::OpenaiChat;
+    let chat = format == Format::OpenaiChat;
     match (text, profile) {
         (TextShape::Full | TextShape::Trailing | TextShape::Signature, _) => false,
         (_, Profile::Strict) => true,

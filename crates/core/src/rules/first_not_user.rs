@@ -25,25 +25,25 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    if view.draft.body.stateful {
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    if context.draft.body.stateful {
         return;
     }
     let first =
-        view.draft.messages.iter().enumerate().find(|(_, message)| !message.role.is_system());
+        context.draft.messages.iter().enumerate().find(|(_, message)| !message.role.is_system());
     let Some((at, message)) = first else { return };
     if message.flags.has(MessageFlags::COMPACTION) {
-        return; // The provider drops what stands before its own summary.
+        return; // The provider ignores everything before its own summary.
     }
-    let refused = if view.profile() == Profile::Gemini {
-        view.draft.format == Format::Gemini
+    let refused = if context.profile() == Profile::Gemini {
+        context.draft.format == Format::Gemini
             && message.role.is_assistant()
-            && view.draft.has_calls(message)
+            && context.draft.has_calls(message)
     } else {
         !message.role.is_user()
     };
     if refused {
         let text = "the first message is not the user's".to_owned();
-        notes.add(at, message.span, text, Fix::safe(Strategy::Insert));
+        findings.add(at, message.span, text, Fix::safe(Strategy::Insert));
     }
 }

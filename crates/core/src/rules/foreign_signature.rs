@@ -19,17 +19,17 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    if view.draft.format != Format::Anthropic {
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    if context.draft.format != Format::Anthropic {
         return;
     }
-    for (at, _, parts) in view.messages() {
+    for (at, _, parts) in context.messages() {
         for part in parts
             .iter()
             .filter(|part| matches!(part.kind, PartKind::Reasoning(SignatureState::Unsigned)))
         {
             let text = "reasoning without a signature: it was made elsewhere or cut off".to_owned();
-            notes.add(at, part.span, text, Fix::safe(Strategy::Drop));
+            findings.add(at, part.span, text, Fix::safe(Strategy::Drop));
         }
     }
 }

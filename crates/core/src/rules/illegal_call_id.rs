@@ -27,23 +27,23 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    let rule = view.profile().id_rule();
-    let unsure = may_take_any_id(view.profile(), view.draft);
-    for (at, part, call) in view.calls() {
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    let rule = context.profile().id_rule();
+    let may_accept = may_take_any_id(context.profile(), context.draft);
+    for (at, part, call) in context.calls() {
         let Some(id) = call.id.as_deref().filter(|id| !rule.allows(id)) else { continue };
         let text = format!(
             "id {} is refused: the provider takes {}",
             display_id(Some(id)),
             rule.describe()
         );
-        let fix = if unsure {
+        let fix = if may_accept {
             Fix::requires_unsafe(Strategy::Rename)
         } else {
             Fix::safe(Strategy::Rename)
         };
-        let finding = notes.add_for_call(at, part, call, text, fix);
-        if unsure {
+        let finding = findings.add_for_call(at, part, call, text, fix);
+        if may_accept {
             finding.severity = Severity::Warning;
         }
     }

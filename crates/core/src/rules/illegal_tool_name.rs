@@ -28,22 +28,22 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    for (at, part, call) in view.calls() {
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    for (at, part, call) in context.calls() {
         if !matches!(call.family, CallFamily::Function | CallFamily::Custom) {
             continue; // Built-in tools carry no name.
         }
-        if call.name.as_deref().is_some_and(|name| view.profile().accepts_name(name)) {
+        if call.name.as_deref().is_some_and(|name| context.profile().accepts_name(name)) {
             continue;
         }
         let text = match call.name.as_deref() {
             Some(name) => format!(
                 "tool name {} is refused: the provider takes {}",
                 display_id(Some(name)),
-                view.profile().name_rule().describe()
+                context.profile().name_rule().describe()
             ),
             None => format!("call {} names no tool", display_id(call.id.as_deref())),
         };
-        notes.add_for_call(at, part, call, text, Fix::safe(Strategy::Rename));
+        findings.add_for_call(at, part, call, text, Fix::safe(Strategy::Rename));
     }
 }

@@ -19,11 +19,11 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     for (at, message, _) in
-        view.messages().filter(|(_, message, _)| message.flags.has(MessageFlags::BAD_ITEM_ID))
+        context.messages().filter(|(_, message, _)| message.flags.has(MessageFlags::BAD_ITEM_ID))
     {
         let text = "the item's id does not begin with the prefix of its type".to_owned();
-        notes.add(at, message.span, text, Fix::safe(Strategy::Drop));
+        findings.add(at, message.span, text, Fix::safe(Strategy::Drop));
     }
 }

@@ -3,7 +3,8 @@
 use super::prelude::*;
 use crate::{
     check::{Findings, RuleContext},
-    draft::{DraftFeatures, lone_surrogates},
+    draft::DraftFeatures,
+    lone_surrogates,
     report::{Fix, Strategy},
 };
 
@@ -27,14 +28,14 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    let spans = &view.draft.body.surrogates;
-    for (&span, at) in spans.iter().zip(view.draft.messages_at(spans)) {
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    let spans = &context.draft.body.surrogates;
+    for (&span, at) in spans.iter().zip(context.draft.messages_at(spans)) {
         let at = at.unwrap_or(0);
-        let text = match lone_surrogates(span.of(view.draft.source)).count() {
+        let text = match lone_surrogates(span.of(context.draft.source)).count() {
             0 | 1 => "half a character (a lone surrogate escape)".to_owned(),
             many => format!("{many} half characters (lone surrogate escapes) in one string"),
         };
-        notes.add(at, span, text, Fix::safe(Strategy::Recode));
+        findings.add(at, span, text, Fix::safe(Strategy::Recode));
     }
 }

@@ -29,16 +29,18 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    let strict = view.profile() == Profile::Strict;
-    let objects = matches!(view.profile(), Profile::Anthropic | Profile::Gemini | Profile::Bedrock);
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    let strict = context.profile() == Profile::Strict;
+    let objects =
+        matches!(context.profile(), Profile::Anthropic | Profile::Gemini | Profile::Bedrock);
     let strings = matches!(
-        view.profile(),
+        context.profile(),
         Profile::OpenaiChat | Profile::OpenaiResponses | Profile::Deepseek
     );
-    let blocks = view.layout() == MessageLayout::Blocks;
-    let texts = strict || matches!(view.profile(), Profile::OpenaiChat | Profile::OpenaiResponses);
-    for (at, part, call) in view.calls() {
+    let blocks = context.layout() == MessageLayout::Blocks;
+    let texts =
+        strict || matches!(context.profile(), Profile::OpenaiChat | Profile::OpenaiResponses);
+    for (at, part, call) in context.calls() {
         let what = match call.arguments {
             ArgumentsShape::Valid => continue,
             ArgumentsShape::Broken if !strict => continue,
@@ -51,12 +53,12 @@ fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
             ArgumentsShape::NoInput => "has no input",
             ArgumentsShape::MalformedInput => "has an input that is no text",
         };
-        // Mistral turns an object into a string by itself.
-        let none = matches!(call.arguments, ArgumentsShape::Missing | ArgumentsShape::WrongType);
-        let mistral = view.profile() == Profile::Mistral && !blocks && none;
+        // Mistral converts an object to a string by itself.
+        let absent = matches!(call.arguments, ArgumentsShape::Missing | ArgumentsShape::WrongType);
+        let mistral = context.profile() == Profile::Mistral && !blocks && absent;
         if strict || blocks && objects || !blocks && strings || mistral {
             let text = format!("call {} {what}", display_id(call.id.as_deref()));
-            notes.add_for_call(at, part, call, text, Fix::safe(Strategy::Recode));
+            findings.add_for_call(at, part, call, text, Fix::safe(Strategy::Recode));
         }
     }
 }

@@ -31,13 +31,13 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    for (at, message, parts) in view.messages() {
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    for (at, message, parts) in context.messages() {
         let (user, assistant) = (message.role.is_user(), message.role.is_assistant());
-        if view.layout() == MessageLayout::Chat {
+        if context.layout() == MessageLayout::Chat {
             if message.flags.has(MessageFlags::STRAY_CALLS) {
                 let text = "only an assistant message can hold calls".to_owned();
-                notes.add(at, message.span, text, Fix::safe(Strategy::Drop));
+                findings.add(at, message.span, text, Fix::safe(Strategy::Drop));
             }
             continue;
         }
@@ -47,21 +47,21 @@ fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
                     ("a call outside an assistant message", Strategy::Drop)
                 }
                 PartKind::Answer(_) if !user => {
-                    ("an answer outside a user message", answer_strategy(view, index))
+                    ("an answer outside a user message", answer_strategy(context, index))
                 }
                 PartKind::Reasoning(_) if user => ("reasoning in a user message", Strategy::Drop),
                 _ => continue,
             };
-            notes.add(at, part.span, what.to_owned(), Fix::safe(strategy));
+            findings.add(at, part.span, what.to_owned(), Fix::safe(strategy));
         }
     }
 }
 
-/// An answer with a call goes home; another is told as user text.
-fn answer_strategy(view: &RuleContext<'_, '_>, part: usize) -> Strategy {
-    let at = view.pairing.answers.binary_search_by_key(&part, |answer| answer.part());
-    let known = at.is_ok_and(|at| view.pairing.answers[at].result_match().call().is_some());
-    match (known, view.options.policy.orphans) {
+/// An answer with a call moves to it; any other is quoted as user text.
+fn answer_strategy(context: &RuleContext<'_, '_>, part: usize) -> Strategy {
+    let at = context.pairing.answers.binary_search_by_key(&part, |answer| answer.part());
+    let has_call = at.is_ok_and(|at| context.pairing.answers[at].result_match().call().is_some());
+    match (has_call, context.options.policy.orphans) {
         (true, _) => Strategy::Recover,
         (false, OrphanPolicy::Quote) => Strategy::Quote,
         (false, OrphanPolicy::Drop) => Strategy::Drop,

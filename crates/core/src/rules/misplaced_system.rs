@@ -26,14 +26,14 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    let draft = view.draft;
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    let draft = context.draft;
     let leading = draft.messages.iter().take_while(|message| message.role.is_system()).count();
     for (at, message) in
         draft.messages.iter().enumerate().filter(|(_, message)| message.role.is_system())
     {
         let before = at.checked_sub(1).and_then(|before| draft.messages.get(before));
-        let refused = match (view.layout(), view.profile()) {
+        let refused = match (context.layout(), context.profile()) {
             (MessageLayout::Blocks, Profile::Gemini | Profile::Bedrock | Profile::Strict) => true,
             (MessageLayout::Blocks, Profile::Anthropic) => before.is_none_or(|before| {
                 before.role.is_assistant()
@@ -49,7 +49,7 @@ fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
         };
         if refused {
             let text = "the provider takes no system message here".to_owned();
-            notes.add(at, message.span, text, Fix::safe(Strategy::Recode));
+            findings.add(at, message.span, text, Fix::safe(Strategy::Recode));
         }
     }
 }

@@ -33,22 +33,22 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    if view.draft.format == Format::Gemini {
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    if context.draft.format == Format::Gemini {
         return; // Ids are optional there.
     }
-    for (at, part, call) in view.calls().filter(|(_, _, call)| call.id.is_none()) {
+    for (at, part, call) in context.calls().filter(|(_, _, call)| call.id.is_none()) {
         let text = format!("call to {} has no id", display_id(call.name.as_deref()));
-        notes.add_for_call(at, part, call, text, Fix::safe(Strategy::Rename));
+        findings.add_for_call(at, part, call, text, Fix::safe(Strategy::Rename));
     }
-    for paired in &view.pairing.answers {
+    for paired in &context.pairing.answers {
         let Some(call) = paired.result_match().call() else { continue };
-        let PartKind::Answer(answer) = &view.draft.parts[paired.part()].kind else { continue };
-        let asked = call_at(view.draft, view.pairing.calls[call].part());
-        if answer.id.is_none() && asked.is_some_and(|call| call.id.is_some()) {
+        let PartKind::Answer(answer) = &context.draft.parts[paired.part()].kind else { continue };
+        let outline = call_at(context.draft, context.pairing.calls[call].part());
+        if answer.id.is_none() && outline.is_some_and(|call| call.id.is_some()) {
             paired_answers::report_answer(
-                view,
-                notes,
+                context,
+                findings,
                 paired,
                 call,
                 "does not say which call it answers",

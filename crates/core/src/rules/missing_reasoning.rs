@@ -20,56 +20,56 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    match (view.draft.format, view.profile()) {
-        (Format::OpenaiChat, Profile::Deepseek) => check_deepseek(view, notes),
-        (Format::Gemini, Profile::Gemini) => check_gemini(view, notes),
-        (Format::Anthropic, Profile::Anthropic) => check_anthropic(view, notes),
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    match (context.draft.format, context.profile()) {
+        (Format::OpenaiChat, Profile::Deepseek) => check_deepseek(context, findings),
+        (Format::Gemini, Profile::Gemini) => check_gemini(context, findings),
+        (Format::Anthropic, Profile::Anthropic) => check_anthropic(context, findings),
         _ => {}
     }
 }
 
-/// In thinking mode every assistant message with calls carries its reasoning, even empty.
-fn check_deepseek(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    let body = &view.draft.body;
+/// In thinking mode, every assistant message with calls must carry its reasoning, even if empty.
+fn check_deepseek(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    let body = &context.draft.body;
     let reasoner = body.model.as_deref().is_some_and(|model| model.contains("reasoner"));
-    if !reasoner && !body.thinking && !view.draft.features.intersects(DraftFeatures::REASONING) {
+    if !reasoner && !body.thinking && !context.draft.features.intersects(DraftFeatures::REASONING) {
         return;
     }
     for (at, message, parts) in
-        view.messages().filter(|(_, message, _)| message.role.is_assistant())
+        context.messages().filter(|(_, message, _)| message.role.is_assistant())
     {
         let calls = parts.iter().any(|part| matches!(part.kind, PartKind::Call(_)));
         if calls && !parts.iter().any(|part| matches!(part.kind, PartKind::Reasoning(_))) {
             let text =
                 "in thinking mode a message with calls carries `reasoning_content`".to_owned();
-            notes.add(at, message.span, text, Fix::safe(Strategy::Recode));
+            findings.add(at, message.span, text, Fix::safe(Strategy::Recode));
         }
     }
 }
 
-/// In the running turn the first call of each step carries its thought signature.
-fn check_gemini(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    for at in gemini_unsigned(view.draft) {
+/// In the current turn, the first call of each step must carry its thought signature.
+fn check_gemini(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    for at in gemini_unsigned(context.draft) {
         let text =
             "the first call of a step in the running turn lacks its thought signature".to_owned();
-        notes.add(at, view.draft.messages[at].span, text, Fix::safe(Strategy::Recode));
+        findings.add(at, context.draft.messages[at].span, text, Fix::safe(Strategy::Recode));
     }
 }
 
-/// Model messages whose first call has to be signed and is not.
+/// Model messages whose first call must be signed but is not.
 pub(crate) fn gemini_unsigned(draft: &Draft<'_>) -> Vec<usize> {
-    let third = draft.body.model.as_deref().is_some_and(|model| model.contains("gemini-3"));
-    if !third && !draft.features.intersects(DraftFeatures::SIGNED_CALL) {
+    let is_gemini_3 = draft.body.model.as_deref().is_some_and(|model| model.contains("gemini-3"));
+    if !is_gemini_3 && !draft.features.intersects(DraftFeatures::SIGNED_CALL) {
         return Vec::new();
     }
-    let asked = |message: &Message| {
+    let is_user_request = |message: &Message| {
         let parts = draft.parts_of(message);
         message.role.is_user()
             && parts.iter().any(|part| matches!(part.kind, PartKind::Text(_)))
             && !draft.has_answers(message)
     };
-    let start = draft.messages.iter().rposition(asked).map_or(0, |at| at + 1);
+    let start = draft.messages.iter().rposition(is_user_request).map_or(0, |at| at + 1);
     let unsigned = |message: &Message| {
         let first = draft.parts_of(message).iter().find_map(|part| match &part.kind {
             PartKind::Call(call) => Some(call.signed),
@@ -81,21 +81,21 @@ pub(crate) fn gemini_unsigned(draft: &Draft<'_>) -> Vec<usize> {
     running.filter(|(_, message)| unsigned(message)).map(|(at, _)| at).collect()
 }
 
-/// With manual thinking on, the turn of the running tool loop starts with its thinking.
-fn check_anthropic(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    let draft = view.draft;
+/// With manual thinking on, the turn of the current tool loop must start with its thinking.
+fn check_anthropic(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    let draft = context.draft;
     if !draft.body.thinking {
         return;
     }
     if !draft.messages.last().is_some_and(|last| last.role.is_user() && draft.has_answers(last)) {
         return;
     }
-    let Some(run) = view.assistant_runs().last() else { return };
+    let Some(run) = context.assistant_runs().last() else { return };
     let first =
         draft.messages[run.clone()].iter().find_map(|message| draft.parts_of(message).first());
     if first.is_some_and(|part| !matches!(part.kind, PartKind::Reasoning(_))) {
         let text = "thinking is on, but the turn of the running tool loop does not start with it"
             .to_owned();
-        notes.add(run.start, draft.messages[run.start].span, text, Fix::safe(Strategy::Recode));
+        findings.add(run.start, draft.messages[run.start].span, text, Fix::safe(Strategy::Recode));
     }
 }

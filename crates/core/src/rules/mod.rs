@@ -1,5 +1,5 @@
-//! The rules, in the order they are reported. One file each; each file's page says what it finds,
-//! who refuses it, and what repair does.
+//! The rules, in the order they are reported. One file each; the Markdown page of each file
+//! describes what the rule finds, which providers refuse it, and what the repair does.
 
 use crate::{
     check::{Findings, RuleContext},
@@ -8,10 +8,10 @@ use crate::{
 };
 
 mod unanswered_call;
-mod orphan_answer;
-mod displaced_answer;
-mod duplicate_answer;
-mod split_answers;
+mod orphan_result;
+mod displaced_result;
+mod duplicate_result;
+mod split_results;
 pub(crate) mod split_turn;
 mod name_mismatch;
 pub(crate) mod too_many_calls;
@@ -24,24 +24,24 @@ mod unstored_item;
 mod illegal_tool_name;
 mod empty_message;
 mod malformed_arguments;
-mod empty_answer;
+mod empty_result;
 mod misplaced_block;
-mod answer_after_text;
+mod result_after_text;
 mod content_after_call;
-mod media_in_answer;
+mod media_in_result;
 pub(crate) mod empty_text;
 mod empty_call_list;
-mod shared_answer_message;
+mod shared_result_message;
 mod null_content;
 mod trailing_whitespace;
 mod lone_surrogate;
 mod empty_history;
-mod malformed_answer;
+mod malformed_result;
 mod untyped_call;
 mod first_not_user;
 mod role_order;
 mod trailing_assistant;
-mod user_after_answer;
+mod user_after_result;
 mod tools_not_declared;
 mod misplaced_system;
 mod unknown_role;
@@ -49,9 +49,9 @@ mod detached_reasoning;
 pub(crate) mod missing_reasoning;
 mod foreign_signature;
 mod dead_server_call;
-mod orphan_server_answer;
+mod orphan_server_result;
 mod broken_parent;
-mod lost_sibling_answer;
+mod lost_sibling_result;
 mod duplicate_record_id;
 mod parent_cycle;
 mod torn_line;
@@ -63,17 +63,17 @@ mod required_messages;
 mod defects;
 pub(crate) mod server_calls;
 
-/// One rule: what it is called, who demands it, and how it is found.
+/// One rule: its names, the profiles that require it, and its check.
 pub struct Rule {
     /// Its number; `FW101` is 101. Never reused, never changes meaning.
     pub code: u16,
     /// Its name. Never reused, never changes meaning.
     pub name: &'static str,
-    /// What it finds, in a few words.
+    /// What it finds, in one line.
     pub summary: &'static str,
-    /// Its page, in Markdown.
+    /// Its documentation, in Markdown.
     pub explain: &'static str,
-    /// Who demands it, and how we know.
+    /// The profiles that require it, and the evidence.
     pub applies: &'static [(Profile, RuleEvidence)],
     pub(crate) layouts: &'static [MessageLayout],
     pub(crate) features: DraftFeatures,
@@ -81,12 +81,12 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// How we know that this profile's provider demands it; `None` if it does not.
+    /// The evidence that this profile's provider requires it; `None` if it does not.
     pub fn evidence(&self, profile: Profile) -> Option<RuleEvidence> {
-        self.applies.iter().find(|(who, _)| *who == profile).map(|(_, evidence)| *evidence)
+        self.applies.iter().find(|(other, _)| *other == profile).map(|(_, evidence)| *evidence)
     }
 
-    /// The code as people write it.
+    /// The code as shown to users, such as `FW101`.
     pub fn label(&self) -> String {
         format!("FW{}", self.code)
     }
@@ -101,10 +101,10 @@ impl std::fmt::Debug for Rule {
 /// Every rule.
 pub const ALL: &[&Rule] = &[
     &unanswered_call::RULE,
-    &orphan_answer::RULE,
-    &displaced_answer::RULE,
-    &duplicate_answer::RULE,
-    &split_answers::RULE,
+    &orphan_result::RULE,
+    &displaced_result::RULE,
+    &duplicate_result::RULE,
+    &split_results::RULE,
     &split_turn::RULE,
     &name_mismatch::RULE,
     &too_many_calls::RULE,
@@ -117,24 +117,24 @@ pub const ALL: &[&Rule] = &[
     &illegal_tool_name::RULE,
     &empty_message::RULE,
     &malformed_arguments::RULE,
-    &empty_answer::RULE,
+    &empty_result::RULE,
     &misplaced_block::RULE,
-    &answer_after_text::RULE,
+    &result_after_text::RULE,
     &content_after_call::RULE,
-    &media_in_answer::RULE,
+    &media_in_result::RULE,
     &empty_text::RULE,
     &empty_call_list::RULE,
-    &shared_answer_message::RULE,
+    &shared_result_message::RULE,
     &null_content::RULE,
     &trailing_whitespace::RULE,
     &lone_surrogate::RULE,
     &empty_history::RULE,
-    &malformed_answer::RULE,
+    &malformed_result::RULE,
     &untyped_call::RULE,
     &first_not_user::RULE,
     &role_order::RULE,
     &trailing_assistant::RULE,
-    &user_after_answer::RULE,
+    &user_after_result::RULE,
     &tools_not_declared::RULE,
     &misplaced_system::RULE,
     &unknown_role::RULE,
@@ -142,9 +142,9 @@ pub const ALL: &[&Rule] = &[
     &missing_reasoning::RULE,
     &foreign_signature::RULE,
     &dead_server_call::RULE,
-    &orphan_server_answer::RULE,
+    &orphan_server_result::RULE,
     &broken_parent::RULE,
-    &lost_sibling_answer::RULE,
+    &lost_sibling_result::RULE,
     &duplicate_record_id::RULE,
     &parent_cycle::RULE,
     &torn_line::RULE,
@@ -166,7 +166,7 @@ pub fn find_rule(text: &str) -> Option<&'static Rule> {
 pub struct RuleSet([u16; 10]);
 
 impl RuleSet {
-    /// All rules that a profile demands.
+    /// All rules that a profile requires.
     pub fn of(profile: Profile) -> RuleSet {
         let mut set = RuleSet::default();
         for rule in ALL.iter().filter(|rule| rule.evidence(profile).is_some()) {
@@ -180,14 +180,14 @@ impl RuleSet {
         self.0.get(usize::from(code / 100)).is_some_and(|bits| bits & (1 << (code % 16)) != 0)
     }
 
-    /// Puts a rule into the set.
+    /// Adds a rule to the set.
     pub fn add(&mut self, code: u16) {
         if let Some(bits) = self.0.get_mut(usize::from(code / 100)) {
             *bits |= 1 << (code % 16);
         }
     }
 
-    /// Takes a rule out of the set.
+    /// Removes a rule from the set.
     pub fn remove(&mut self, code: u16) {
         if let Some(bits) = self.0.get_mut(usize::from(code / 100)) {
             *bits &= !(1 << (code % 16));
@@ -195,7 +195,7 @@ impl RuleSet {
     }
 }
 
-/// What every rule's file uses.
+/// Imports shared by all rule files.
 mod prelude {
     pub(super) use super::Rule;
     pub(super) use crate::{

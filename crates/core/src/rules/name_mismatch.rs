@@ -23,28 +23,30 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    if view.draft.format != Format::Gemini {
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    if context.draft.format != Format::Gemini {
         return;
     }
-    for paired in &view.pairing.answers {
+    for paired in &context.pairing.answers {
         let Some(call) = paired.result_match().call() else { continue };
-        let PartKind::Answer(answer) = &view.draft.parts[paired.part()].kind else { continue };
-        let Some(asked) = call_at(view.draft, view.pairing.calls[call].part()) else { continue };
-        if answer.tool() == asked.name.as_deref() {
+        let PartKind::Answer(answer) = &context.draft.parts[paired.part()].kind else { continue };
+        let Some(outline) = call_at(context.draft, context.pairing.calls[call].part()) else {
+            continue;
+        };
+        if answer.tool() == outline.name.as_deref() {
             continue;
         }
-        let named = if answer.name.is_some() {
+        let problem = if answer.name.is_some() {
             "names another tool than its call"
         } else {
             "names no tool"
         };
         paired_answers::report_answer(
-            view,
-            notes,
+            context,
+            findings,
             paired,
             call,
-            named,
+            problem,
             Fix::safe(Strategy::Rename),
         );
     }

@@ -19,9 +19,9 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     for (at, message, parts) in
-        view.messages().filter(|(_, message, _)| message.role.is_assistant())
+        context.messages().filter(|(_, message, _)| message.role.is_assistant())
     {
         let calls = parts.iter().any(|part| matches!(part.kind, PartKind::Call(_)));
         let body = parts
@@ -31,7 +31,7 @@ fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
         if calls && (empty || matches!(message.content, ContentShape::Null | ContentShape::Absent))
         {
             let text = "beside calls, content is safest as an empty string".to_owned();
-            notes.add(at, message.span, text, Fix::safe(Strategy::Recode));
+            findings.add(at, message.span, text, Fix::safe(Strategy::Recode));
         }
     }
 }

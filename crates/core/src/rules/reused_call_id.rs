@@ -21,17 +21,17 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    let mut used: HashMap<&str, u32> = HashMap::with_capacity(view.pairing.calls.len());
-    for paired in &view.pairing.calls {
-        let Some(call) = call_at(view.draft, paired.part()) else { continue };
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    let mut used: HashMap<&str, u32> = HashMap::with_capacity(context.pairing.calls.len());
+    for paired in &context.pairing.calls {
+        let Some(call) = call_at(context.draft, paired.part()) else { continue };
         let Some(id) = call.id.as_deref() else { continue };
         let turn = u32::try_from(paired.turn()).unwrap_or(u32::MAX);
         if *used.entry(id).or_insert(turn) != turn {
             let text = format!("id {} was used by an earlier turn", display_id(Some(id)));
-            notes.add_for_call(
+            findings.add_for_call(
                 paired.message(),
-                &view.draft.parts[paired.part()],
+                &context.draft.parts[paired.part()],
                 call,
                 text,
                 Fix::safe(Strategy::Rename),

@@ -20,26 +20,26 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    let draft = view.draft;
-    let alone = requires_answers_alone(view.profile(), draft);
-    let groups = &view.pairing.turns;
-    let in_group = |at: usize| {
-        let group = groups.partition_point(|group| group.messages().end <= at);
-        groups.get(group).is_some_and(|group| group.messages().start < at)
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    let draft = context.draft;
+    let alone = requires_answers_alone(context.profile(), draft);
+    let turns = &context.pairing.turns;
+    let in_turn = |at: usize| {
+        let turn = turns.partition_point(|turn| turn.messages().end <= at);
+        turns.get(turn).is_some_and(|turn| turn.messages().start < at)
     };
     for at in 1..draft.messages.len() {
         let (before, message) = (&draft.messages[at - 1], &draft.messages[at]);
         let users = before.role.is_user() && message.role.is_user();
         let assistants = before.role.is_assistant() && message.role.is_assistant();
-        if !users && !assistants || assistants && in_group(at) {
+        if !users && !assistants || assistants && in_turn(at) {
             continue;
         }
-        let refused = match view.profile() {
+        let refused = match context.profile() {
             Profile::Gemini => {
                 draft.format == Format::Gemini && assistants && draft.has_calls(message)
             }
-            _ if alone && users && view.layout() == MessageLayout::Blocks => {
+            _ if alone && users && context.layout() == MessageLayout::Blocks => {
                 !draft.has_answers(before) || draft.has_answers(message)
             }
             _ => true,
@@ -47,7 +47,7 @@ fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
         if refused {
             let side = if users { "user" } else { "assistant" };
             let text = format!("two {side} messages in a row");
-            notes.add(at, message.span, text, Fix::safe(Strategy::Merge));
+            findings.add(at, message.span, text, Fix::safe(Strategy::Merge));
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Calls that the provider runs itself carry their answer in the same turn of the assistant. A tool of
-//! the provider may call tools of the client: then the turn goes on behind their answers.
+//! Calls that the provider runs itself have their answer in the same assistant turn. A tool of the
+//! provider may call tools of the client: then the turn continues after their answers.
 
 use std::{collections::HashSet, ops::Range};
 
 use crate::draft::{Draft, Message, PartKind};
 
-/// Whether a turn of the assistant goes on: its own messages, and answers of the client.
+/// Whether a message continues an assistant turn: assistant messages, and answers of the client.
 fn continues_turn(draft: &Draft<'_>, message: &Message) -> bool {
     let parts = draft.parts_of(message);
     let answers =
@@ -13,7 +13,7 @@ fn continues_turn(draft: &Draft<'_>, message: &Message) -> bool {
     message.role.is_assistant() || message.role.is_user() && answers
 }
 
-/// The turns of the assistant, with the answers of the client inside them.
+/// The assistant turns, including the client's answers inside them.
 fn assistant_turns(draft: &Draft<'_>) -> Vec<Range<usize>> {
     let mut turns: Vec<Range<usize>> = Vec::new();
     for (at, _) in draft.messages.iter().enumerate().filter(|(_, it)| continues_turn(draft, it)) {
@@ -25,19 +25,19 @@ fn assistant_turns(draft: &Draft<'_>) -> Vec<Range<usize>> {
     turns
 }
 
-/// Server calls (message, part) without an answer in their turn that are not in flight any more:
+/// Server calls (message, part) without an answer in their turn that are no longer running:
 /// something other than client answers follows.
 pub(crate) fn dead_calls(draft: &Draft<'_>) -> Vec<(usize, usize)> {
-    let mut dead = Vec::new();
-    // The last message that leaves an open call behind: more of the model, or user words.
+    let mut dead_calls = Vec::new();
+    // The last message that ends an open call: more assistant content, or user content.
     let moved_on = draft.messages.iter().rposition(|message| {
-        let words =
+        let has_other_content =
             || draft.parts_of(message).iter().any(|part| !matches!(part.kind, PartKind::Answer(_)));
-        message.role.is_assistant() || message.role.is_user() && words()
+        message.role.is_assistant() || message.role.is_user() && has_other_content()
     });
-    for run in assistant_turns(draft) {
+    for turn in assistant_turns(draft) {
         let parts = || {
-            let messages = run.clone().zip(&draft.messages[run.clone()]);
+            let messages = turn.clone().zip(&draft.messages[turn.clone()]);
             messages.flat_map(|(at, message)| message.range().map(move |part| (at, part)))
         };
         let answered: HashSet<&str> = parts()
@@ -52,9 +52,9 @@ pub(crate) fn dead_calls(draft: &Draft<'_>) -> Vec<(usize, usize)> {
             }
             _ => false,
         });
-        dead.extend(open.filter(|&(at, _)| moved_on.is_some_and(|last| last > at)));
+        dead_calls.extend(open.filter(|&(at, _)| moved_on.is_some_and(|last| last > at)));
     }
-    dead
+    dead_calls
 }
 
 /// Server answers (message, part) with no server call of that id before them in their turn.
@@ -71,8 +71,8 @@ pub(crate) fn orphan_answers(draft: &Draft<'_>) -> Vec<(usize, usize)> {
                     called.extend(kind.server_id());
                 }
                 kind @ PartKind::ServerAnswer(_) => {
-                    let known = kind.server_id().is_some_and(|id| called.contains(id));
-                    if !known || !message.role.is_assistant() {
+                    let has_call = kind.server_id().is_some_and(|id| called.contains(id));
+                    if !has_call || !message.role.is_assistant() {
                         orphans.push((at, part));
                     }
                 }

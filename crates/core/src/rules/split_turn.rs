@@ -25,70 +25,70 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    if view.layout() == MessageLayout::Items {
-        return check_items(view, notes);
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    if context.layout() == MessageLayout::Items {
+        return check_items(context, findings);
     }
-    for group in view.pairing.turns.iter().filter(|group| group.messages().len() > 1) {
-        let count = group.messages().len();
+    for turn in context.pairing.turns.iter().filter(|turn| turn.messages().len() > 1) {
+        let count = turn.messages().len();
         let text = format!("parallel calls are spread over {count} assistant messages");
-        let strategy = match view.layout() {
+        let strategy = match context.layout() {
             MessageLayout::Chat => Strategy::Reorder,
             MessageLayout::Blocks | MessageLayout::Items => Strategy::Merge,
         };
-        report_split(view, notes, group, group.messages().start + 1, text, strategy);
+        report_split(context, findings, turn, turn.messages().start + 1, text, strategy);
     }
 }
 
-/// A text behind a call ends the turn of that call.
-fn check_items(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    if !matches!(view.profile(), Profile::Deepseek | Profile::Strict) {
+/// A text after a call ends the turn of that call.
+fn check_items(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    if !matches!(context.profile(), Profile::Deepseek | Profile::Strict) {
         return;
     }
-    for group in &view.pairing.turns {
-        if let Some(&at) = answer_positions(view.draft, view.pairing, group).first() {
+    for turn in &context.pairing.turns {
+        if let Some(&at) = answer_positions(context.draft, context.pairing, turn).first() {
             let text = "a text stands between a call and its answer".to_owned();
-            report_split(view, notes, group, at, text, Strategy::Reorder);
+            report_split(context, findings, turn, at, text, Strategy::Reorder);
         }
     }
 }
 
 fn report_split(
-    view: &RuleContext<'_, '_>,
-    notes: &mut Findings<'_, '_, '_>,
-    group: &Turn,
+    context: &RuleContext<'_, '_>,
+    findings: &mut Findings<'_, '_, '_>,
+    turn: &Turn,
     at: usize,
     text: String,
     strategy: Strategy,
 ) {
-    let span = view.draft.messages[at].span;
-    let finding = notes.add(at, span, text, Fix::safe(strategy));
-    let ids = view.pairing.calls[group.calls()].iter();
-    let ids =
-        ids.filter_map(|call| call_at(view.draft, call.part())?.id.as_deref().map(str::to_owned));
+    let span = context.draft.messages[at].span;
+    let finding = findings.add(at, span, text, Fix::safe(strategy));
+    let ids = context.pairing.calls[turn.calls()].iter();
+    let ids = ids
+        .filter_map(|call| call_at(context.draft, call.part())?.id.as_deref().map(str::to_owned));
     finding.ids.extend(ids.take(16));
 }
 
-/// The items of a turn before which the answers of the calls so far belong: texts behind a call
-/// that is answered behind them.
+/// The items of a turn before which the answers of the preceding calls belong: texts after a call
+/// whose answer comes later.
 pub(crate) fn answer_positions(
     draft: &Draft<'_>,
     pairing: &CallPairing,
-    group: &Turn,
+    turn: &Turn,
 ) -> Vec<usize> {
-    let mut cuts = Vec::new();
-    let mut calls = pairing.calls[group.calls()].iter().peekable();
+    let mut positions = Vec::new();
+    let mut calls = pairing.calls[turn.calls()].iter().peekable();
     let mut answered = false;
-    for at in group.messages() {
+    for at in turn.messages() {
         let parts = draft.parts_of(&draft.messages[at]);
         if answered && parts.iter().any(|part| matches!(part.kind, PartKind::Text(_))) {
-            cuts.push(at);
+            positions.push(at);
             answered = false;
         }
         while let Some(call) = calls.next_if(|call| call.message() == at) {
-            let home = |answer: usize| group.home().contains(&pairing.answers[answer].message());
-            answered |= call.answer().is_some_and(home);
+            let in_home = |answer: usize| turn.home().contains(&pairing.answers[answer].message());
+            answered |= call.answer().is_some_and(in_home);
         }
     }
-    cuts
+    positions
 }

@@ -8,7 +8,7 @@ use crate::{
     report::{Fix, Strategy},
 };
 
-/// Most calls OpenAI takes in one message.
+/// The maximum number of calls OpenAI accepts in one message.
 pub(crate) const MAX_CALLS: usize = 128;
 
 pub(super) const RULE: Rule = Rule {
@@ -22,18 +22,18 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    // A turn whose calls are still running is not sent yet, and is not torn apart.
-    let running = view.running_calls();
-    let live = running.clone().any(|call| view.pairing.calls[call].answer().is_none());
-    let turn = view.pairing.turns.last().filter(|_| live).map(|group| group.messages());
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    // A turn whose calls are still running is not sent yet, and is not split.
+    let running = context.running_calls();
+    let has_open = running.clone().any(|call| context.pairing.calls[call].answer().is_none());
+    let turn = context.pairing.turns.last().filter(|_| has_open).map(|turn| turn.messages());
     for (at, message, parts) in
-        view.messages().filter(|(_, message, _)| message.role.is_assistant())
+        context.messages().filter(|(_, message, _)| message.role.is_assistant())
     {
         let count = parts.iter().filter(|part| matches!(part.kind, PartKind::Call(_))).count();
         if count > MAX_CALLS && !turn.as_ref().is_some_and(|turn| turn.contains(&at)) {
             let text = format!("{count} calls in one message; the provider takes {MAX_CALLS}");
-            notes.add(at, message.span, text, Fix::safe(Strategy::Split));
+            findings.add(at, message.span, text, Fix::safe(Strategy::Split));
         }
     }
 }

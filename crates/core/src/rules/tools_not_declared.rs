@@ -19,18 +19,18 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    let body = &view.draft.body;
-    if view.draft.format != Format::Bedrock || !body.request || body.tools {
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    let body = &context.draft.body;
+    if context.draft.format != Format::Bedrock || !body.request || body.tools {
         return;
     }
     let is_tool = |part: &Part<'_>| {
         use PartKind::{Answer, Call, ServerAnswer, ServerCall};
         matches!(part.kind, Call(_) | Answer(_) | ServerCall(_) | ServerAnswer(_))
     };
-    let first = view.messages().find(|(_, _, parts)| parts.iter().any(is_tool));
+    let first = context.messages().find(|(_, _, parts)| parts.iter().any(is_tool));
     if let Some((at, ..)) = first {
         let text = "the history holds tool blocks, but the request declares no tools".to_owned();
-        notes.add(at, view.draft.messages[at].span, text, Fix::safe(Strategy::Insert));
+        findings.add(at, context.draft.messages[at].span, text, Fix::safe(Strategy::Insert));
     }
 }

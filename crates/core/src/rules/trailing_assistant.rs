@@ -31,10 +31,10 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    let draft = view.draft;
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    let draft = context.draft;
     if !draft.body.request
-        || view.pairing.calls.last().is_some_and(|call| {
+        || context.pairing.calls.last().is_some_and(|call| {
             call.answer().is_none() && call.message() + 1 == draft.messages.len()
         })
     {
@@ -44,14 +44,14 @@ fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
         return;
     };
     let model = draft.body.model.as_deref().unwrap_or("");
-    let allowed = match view.profile() {
+    let allowed = match context.profile() {
         Profile::Anthropic => !claude_without_prefill(model),
         Profile::Mistral => message.flags.has(MessageFlags::PREFIX),
         _ => false,
     };
     if !allowed && !is_paused(draft.parts_of(message)) {
         let text = "the request ends with the assistant's words".to_owned();
-        notes.add(
+        findings.add(
             draft.messages.len() - 1,
             message.span,
             text,
@@ -60,7 +60,7 @@ fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
     }
 }
 
-/// A turn that the provider paused inside its own tool is sent back as it is.
+/// Whether the provider paused the turn inside its own tool: such a turn is sent back unchanged.
 fn is_paused(parts: &[Part<'_>]) -> bool {
     let answers = parts.iter().filter(|part| matches!(part.kind, PartKind::ServerAnswer(_)));
     let answered: HashSet<&str> = answers.filter_map(|part| part.kind.server_id()).collect();

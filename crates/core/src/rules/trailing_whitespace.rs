@@ -19,18 +19,18 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    if view.draft.format != Format::Anthropic {
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    if context.draft.format != Format::Anthropic {
         return;
     }
-    let Some(message) = view.draft.messages.last().filter(|message| message.role.is_assistant())
+    let Some(message) = context.draft.messages.last().filter(|message| message.role.is_assistant())
     else {
         return;
     };
-    let Some(part) = view.draft.parts_of(message).last() else { return };
+    let Some(part) = context.draft.parts_of(message).last() else { return };
     if let PartKind::Text(TextShape::Trailing | TextShape::Blank) = part.kind {
         let text = "the final assistant text ends in white space".to_owned();
-        let at = view.draft.messages.len() - 1;
-        notes.add(at, part.span, text, Fix::safe(Strategy::Recode));
+        let at = context.draft.messages.len() - 1;
+        findings.add(at, part.span, text, Fix::safe(Strategy::Recode));
     }
 }

@@ -28,13 +28,13 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    let running = view.running_calls();
-    for (index, paired) in view.pairing.calls.iter().enumerate() {
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    let running = context.running_calls();
+    for (index, paired) in context.pairing.calls.iter().enumerate() {
         if paired.answer().is_some() || running.contains(&index) {
             continue;
         }
-        let Some(call) = call_at(view.draft, paired.part()) else { continue };
+        let Some(call) = call_at(context.draft, paired.part()) else { continue };
         let text = match call.name.as_deref() {
             Some(name) => {
                 format!(
@@ -45,14 +45,14 @@ fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
             }
             None => format!("call {} is never answered", display_id(call.id.as_deref())),
         };
-        let strategy = match view.options.policy.unanswered {
+        let strategy = match context.options.policy.unanswered {
             UnansweredPolicy::Answer if call.family.accepts_text() => Strategy::Synthesize,
             UnansweredPolicy::Answer => Strategy::Drop,
             UnansweredPolicy::DropTurn | UnansweredPolicy::DropCall => Strategy::Drop,
         };
-        notes.add_for_call(
+        findings.add_for_call(
             paired.message(),
-            &view.draft.parts[paired.part()],
+            &context.draft.parts[paired.part()],
             call,
             text,
             Fix::safe(strategy),

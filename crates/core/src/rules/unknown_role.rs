@@ -29,17 +29,18 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    let few = matches!(view.profile(), Profile::Mistral | Profile::Deepseek | Profile::Strict);
-    for (at, message, _) in view.messages() {
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    let few_roles =
+        matches!(context.profile(), Profile::Mistral | Profile::Deepseek | Profile::Strict);
+    for (at, message, _) in context.messages() {
         let what = match message.role {
             Role::Unknown => "the role is missing or unknown",
-            Role::Developer if few => "the provider does not know the role `developer`",
-            Role::Neutral if few && view.layout() == MessageLayout::Chat => {
+            Role::Developer if few_roles => "the provider does not know the role `developer`",
+            Role::Neutral if few_roles && context.layout() == MessageLayout::Chat => {
                 "the provider does not know the role `function`"
             }
             _ => continue,
         };
-        notes.add(at, message.span, what.to_owned(), Fix::safe(Strategy::Recode));
+        findings.add(at, message.span, what.to_owned(), Fix::safe(Strategy::Recode));
     }
 }

@@ -19,15 +19,15 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    if !view.draft.body.unstored {
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    if !context.draft.body.unstored {
         return;
     }
     for (at, message, _) in
-        view.messages().filter(|(_, message, _)| message.flags.has(MessageFlags::UNSTORED))
+        context.messages().filter(|(_, message, _)| message.flags.has(MessageFlags::UNSTORED))
     {
         let text =
             "the request stores nothing, and this reasoning has no encrypted content".to_owned();
-        notes.add(at, message.span, text, Fix::safe(Strategy::Drop));
+        findings.add(at, message.span, text, Fix::safe(Strategy::Drop));
     }
 }

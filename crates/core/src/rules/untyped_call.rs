@@ -19,15 +19,15 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(view: &RuleContext<'_, '_>, notes: &mut Findings<'_, '_, '_>) {
-    for (at, part, call) in view.calls().filter(|(_, _, call)| !call.typed) {
-        // Mistral takes a call for a function unless it says something else.
-        let silent = !part.span.of(view.draft.source).contains("\"type\"");
-        if silent && view.profile() == Profile::Mistral {
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    for (at, part, call) in context.calls().filter(|(_, _, call)| !call.typed) {
+        // Mistral treats a call without a type as a function call.
+        let without_type = !part.span.of(context.draft.source).contains("\"type\"");
+        if without_type && context.profile() == Profile::Mistral {
             continue;
         }
         let text =
             format!("call {} does not say of which type it is", display_id(call.id.as_deref()));
-        notes.add_for_call(at, part, call, text, Fix::safe(Strategy::Recode));
+        findings.add_for_call(at, part, call, text, Fix::safe(Strategy::Recode));
     }
 }

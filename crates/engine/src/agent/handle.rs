@@ -1,4 +1,4 @@
-//! A live agent as others see it: what it waits for, how it is told something.
+//! The handle of a live agent: what it waits for, and how to send it commands.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -9,7 +9,7 @@ use foxwedge_agent::{
     BridgePhase, ClientToolResult, PermissionDecision, PermissionKind, PermissionRequest,
     RequestCheck, RequestTail,
 };
-use foxwedge_dialect::model::IdentifierReplacement;
+use foxwedge_formats::model::IdentifierReplacement;
 use serde_json::Value;
 use tokio::{
     sync::{mpsc, oneshot, watch},
@@ -25,13 +25,13 @@ use crate::{http::BodyChunk, record::SideChannel};
 pub(crate) struct AgentHandle {
     /// Its session.
     pub(crate) session: Arc<str>,
-    /// Whose it is.
+    /// The owner.
     pub(super) owner: Arc<str>,
     /// The upstream it belongs to.
     pub(super) upstream: Arc<str>,
     /// The same for the same tools and instructions.
     pub(crate) setup: u128,
-    /// Names of tools that it knows under another name.
+    /// Tools that it knows under another name.
     pub(crate) names: Vec<IdentifierReplacement>,
     pub(super) commands: mpsc::Sender<LiveAgentCommand>,
     /// Nobody finds it any more.
@@ -47,9 +47,9 @@ pub(super) struct AgentStatus {
     pub(super) phase: BridgePhase,
     /// Since when.
     pub(super) since: Instant,
-    /// Ids of calls that the client has not answered.
+    /// Ids of calls without a tool result.
     pub(super) open_calls: Vec<String>,
-    /// Questions that nobody has answered.
+    /// Open questions.
     pub(super) questions: Vec<PermissionRequest>,
     /// What the conversation looks like behind each reply since it was told something: a client
     /// that goes on behind one of them goes on with it.
@@ -58,11 +58,11 @@ pub(super) struct AgentStatus {
     pub(super) results: Vec<(String, u64)>,
     /// The agent went on without its client: the next reply takes the place of those before it.
     pub(super) undelivered: bool,
-    /// The run that it works on.
+    /// The current run.
     pub(super) run: Option<Arc<str>>,
 }
 
-/// Something for an agent.
+/// A command for an agent.
 #[derive(Debug)]
 pub(super) enum LiveAgentCommand {
     /// What would become of a request? Nothing changes.
@@ -75,7 +75,7 @@ pub(super) enum LiveAgentCommand {
     End,
 }
 
-/// A client that asks.
+/// A request of a client.
 #[derive(Debug)]
 pub(crate) struct AgentRequest {
     /// What is new.
@@ -105,18 +105,18 @@ impl AgentPresence {
     }
 }
 
-/// A question that waits for a person.
+/// A question that waits for a user.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AgentQuestion {
     /// Names it.
     pub ticket: String,
     /// Whether a tool may run, or questions with answers to choose from.
     pub kind: PermissionKind,
-    /// The agent's name of the tool.
+    /// The agent's name for the tool.
     pub tool: String,
     /// The id of the call it is about.
     pub call: Option<String>,
-    /// What the tool would be given.
+    /// The arguments of the tool.
     pub input: Value,
 }
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use foxwedge_agent::{BridgePhase, PermissionDecision};
-use foxwedge_dialect::model::IdentifierReplacement;
+use foxwedge_formats::model::IdentifierReplacement;
 use serde_json::Value;
 use tokio::{
     sync::mpsc,

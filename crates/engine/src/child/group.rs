@@ -1,14 +1,14 @@
-//! Ends a process with everything it started.
+//! Ends a process together with its process group.
 
-/// How strongly a process is asked to end.
+/// How to end a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ProcessSignal {
     Terminate,
     Kill,
 }
 
-/// A signal for a process and everything it started, which is in its group. A call of the system
-/// and not the command `kill`: it has to work while something is dropped.
+/// Sends a signal to the group of a process. Uses the system call, not the command `kill`: it has
+/// to work in `Drop`.
 #[cfg(unix)]
 pub(crate) fn signal(number: Option<u32>, force: ProcessSignal) {
     use rustix::process::{Pid, Signal, kill_process_group};
@@ -18,11 +18,11 @@ pub(crate) fn signal(number: Option<u32>, force: ProcessSignal) {
     };
     let number = number.and_then(|number| i32::try_from(number).ok());
     if let Some(group) = number.and_then(Pid::from_raw) {
-        // One that is gone already needs none.
+        // An error means that the process is already gone.
         let _ = kill_process_group(group, signal);
     }
 }
 
-/// There are no groups: the process itself is killed by its handle.
+/// No process groups here: the handle kills the process itself.
 #[cfg(not(unix))]
 pub(crate) fn signal(_: Option<u32>, _: ProcessSignal) {}

@@ -1,5 +1,4 @@
-//! What a process is told. Nobody waits for it to read: what it has not read lies in memory, up to a
-//! point.
+//! The input of a child process. Writing never blocks: unread input is buffered, up to a limit.
 
 use std::sync::{
     Arc,
@@ -16,17 +15,17 @@ pub(crate) struct ChildInput {
     max_unread: usize,
 }
 
-/// Why a process is not told something.
+/// Why a line cannot be sent to a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ChildInputError {
-    /// It does not read what it is told.
+    /// The buffer is full: the process does not read.
     TooMuch,
-    /// It has closed its input.
+    /// The process has closed its input.
     Closed,
 }
 
 impl ChildInput {
-    /// At most so many bytes wait. The task ends with the input or with the process.
+    /// Buffers at most this many bytes. The task ends with the input or with the process.
     pub(crate) fn new(stdin: ChildStdin, most: usize) -> (ChildInput, JoinHandle<()>) {
         let (sender, receiver) = mpsc::unbounded_channel();
         let unread = Arc::new(AtomicUsize::new(0));
@@ -34,13 +33,13 @@ impl ChildInput {
         (ChildInput { sender, unread_bytes: unread, max_unread: most }, writer)
     }
 
-    /// So many bytes are not read yet, for tests.
+    /// Number of unread bytes, for tests.
     #[cfg(test)]
     pub(crate) fn pretend(&self, unread: usize) {
         self.unread_bytes.store(unread, Ordering::Relaxed);
     }
 
-    /// Tells it a line.
+    /// Sends a line.
     pub(crate) fn write_line(&self, mut line: Vec<u8>) -> Result<(), ChildInputError> {
         line.push(b'\n');
         if self.unread_bytes.fetch_add(line.len(), Ordering::Relaxed) > self.max_unread {
@@ -50,7 +49,7 @@ impl ChildInput {
     }
 }
 
-/// Writes what waits, for as long as anybody reads it.
+/// Writes buffered lines until the process closes its input.
 async fn write_queued(
     mut stdin: ChildStdin,
     mut receiver: mpsc::UnboundedReceiver<Vec<u8>>,

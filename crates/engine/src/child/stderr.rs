@@ -1,4 +1,4 @@
-//! The last of what a process says on stderr, for an error message.
+//! The tail of a process's stderr, for error messages.
 
 use std::{
     collections::VecDeque,
@@ -7,22 +7,22 @@ use std::{
 
 use tokio::{io::AsyncReadExt as _, process::ChildStderr, task::JoinHandle};
 
-/// Bytes that are kept: the last ones.
+/// Bytes that are kept.
 pub(crate) const STDERR_TAIL_BYTES: usize = 4 << 10;
 
-/// The last of what a process said. A copy is the same.
+/// The tail of stderr. Cheap to clone; clones share state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StderrTail(Arc<Mutex<StderrBuffer>>);
 
 #[derive(Debug, Default)]
 struct StderrBuffer {
     bytes: VecDeque<u8>,
-    /// Something stood before them.
+    /// Whether earlier output was dropped.
     truncated: bool,
 }
 
 impl StderrTail {
-    /// Listens until the process says nothing more.
+    /// Reads stderr until it ends.
     pub(crate) fn read_in_background(&self, mut stderr: ChildStderr) -> JoinHandle<()> {
         let this = self.clone();
         tokio::spawn(async move {
@@ -44,11 +44,11 @@ impl StderrTail {
         words.truncated |= over > 0;
     }
 
-    /// The words, fit for a message: in one line, without these values.
+    /// The tail as one line for an error message, without these secret values.
     pub(crate) fn to_message(&self, secrets: &[String]) -> String {
         let bytes: Vec<u8> = {
             let words = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            // Half a word may be half a secret.
+            // A truncated word may be a part of a secret.
             let whole = words.bytes.iter().position(u8::is_ascii_whitespace);
             let whole = whole.filter(|_| words.truncated);
             words.bytes.iter().skip(whole.map_or(0, |end| end + 1)).copied().collect()

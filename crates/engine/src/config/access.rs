@@ -1,4 +1,4 @@
-//! Who may come in: tokens, names we are called by, and pages that may ask.
+//! Access control: tokens, allowed hosts and allowed web origins.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -11,44 +11,44 @@ use super::{
 };
 use crate::SecretText;
 
-/// Whose requests those with the token of this machine are.
+/// The owner of requests with the token of this machine.
 const LOCAL_OWNER: &str = "local";
 
-/// A token that is shorter can be guessed.
+/// Shorter tokens can be guessed.
 const MIN_TOKEN_LENGTH: usize = 16;
 
 /// Reads `[access]` and every `[[token]]`.
 pub(super) fn read_access(
-    desk: &mut ConfigReader<'_>,
+    reader: &mut ConfigReader<'_>,
     root: &mut SectionReader<'_>,
     listen: &SettingValue<SocketAddr>,
 ) -> (AccessConfig, TokenState) {
-    let mut part = desk.open_section(root, "access");
-    let hosts = read_exact_list(desk, &mut part, "hosts", address::parse_host, INVALID_HOST);
+    let mut section = reader.open_section(root, "access");
+    let hosts = read_exact_list(reader, &mut section, "hosts", address::parse_host, INVALID_HOST);
     let origins =
-        read_exact_list(desk, &mut part, "origins", address::parse_origin, INVALID_ORIGIN);
-    let file = desk.read_text(&mut part, "token_file");
-    let parts = desk.open_sections(root, "token");
-    let listed = !parts.is_empty();
+        read_exact_list(reader, &mut section, "origins", address::parse_origin, INVALID_ORIGIN);
+    let file = reader.read_text(&mut section, "token_file");
+    let token_sections = reader.open_sections(root, "token");
+    let listed = !token_sections.is_empty();
     let mut tokens: Vec<AccessToken> = Vec::new();
-    let door = read_local_token(desk, &mut part, file, listed, &mut tokens);
-    desk.close_section(part);
-    for part in parts {
-        read_token(desk, part, &mut tokens);
+    let token_state = read_local_token(reader, &mut section, file, listed, &mut tokens);
+    reader.close_section(section);
+    for section in token_sections {
+        read_token(reader, section, &mut tokens);
     }
-    let all = listen.value.ip().is_unspecified();
-    if all && hosts.is_empty() {
-        desk.report_warning(
+    let is_unspecified = listen.value.ip().is_unspecified();
+    if is_unspecified && hosts.is_empty() {
+        reader.report_warning(
             &listen.origin,
             "access.hosts",
             "it listens at every address, and no name is allowed in `Host`",
             "clients that ask by another name get 403: `[access] hosts = [\"gateway.example\"]`",
         );
     }
-    if door == TokenState::Disabled {
-        check_open_access(desk, listen, listed || !tokens.is_empty());
+    if token_state == TokenState::Disabled {
+        check_open_access(reader, listen, listed || !tokens.is_empty());
     }
-    (AccessConfig { tokens, hosts, origins }, door)
+    (AccessConfig { tokens, hosts, origins }, token_state)
 }
 
 const INVALID_HOST: (&str, &str) = (
@@ -62,80 +62,80 @@ const INVALID_ORIGIN: (&str, &str) = (
 );
 
 fn read_exact_list(
-    desk: &mut ConfigReader<'_>,
-    part: &mut SectionReader<'_>,
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
     key: &'static str,
     read: fn(&str) -> Option<String>,
     (message, help): (&str, &str),
 ) -> Vec<String> {
     let mut values = Vec::new();
     let mut from = SettingOrigin::Default;
-    for (text, origin) in desk.read_texts(part, key) {
+    for (text, origin) in reader.read_texts(section, key) {
         match read(&text) {
             Some(value) => values.push(value),
             None => {
                 let message = format!("{}: {message}", quote(&excerpt(&text)));
-                desk.report_error(&origin, part.full_key(key), message, help);
+                reader.report_error(&origin, section.full_key(key), message, help);
             }
         }
         from = origin;
     }
-    let shown: Vec<String> = values.iter().map(|value| quote(value)).collect();
-    part.add_setting(key, format!("[{}]", shown.join(", ")), &from);
+    let quoted: Vec<String> = values.iter().map(|value| quote(value)).collect();
+    section.add_setting(key, format!("[{}]", quoted.join(", ")), &from);
     values
 }
 
-/// The token of this machine: a flag, a variable, the file's word, or the one that is made.
+/// Reads the token of this machine: from a flag, a variable, the file, or the default token file.
 fn read_local_token(
-    desk: &mut ConfigReader<'_>,
-    part: &mut SectionReader<'_>,
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
     file: Option<(String, SettingOrigin)>,
     listed: bool,
     tokens: &mut Vec<AccessToken>,
 ) -> TokenState {
     let variable = SettingOrigin::Variable("FOXWEDGE_TOKEN".into());
-    // Set to nothing is not the same as not set: somebody meant to close the door with it.
-    let given = desk.environment.variable("FOXWEDGE_TOKEN");
+    // An empty variable is not the same as a missing one: the operator meant to set a token.
+    let given = reader.environment.variable("FOXWEDGE_TOKEN");
     let flag = SettingOrigin::Flag("--token-file");
-    let secret = match (&desk.flags.token_file.clone(), given, file) {
+    let secret = match (&reader.flags.token_file.clone(), given, file) {
         (Some(path), _, _) => {
-            part.add_setting("token_file", quote(&display_path(path)), &flag);
-            secrets::read_secret_file(desk, path, &flag, "")
+            section.add_setting("token_file", quote(&display_path(path)), &flag);
+            secrets::read_secret_file(reader, path, &flag, "")
         }
         (None, Some(text), _) => {
-            part.add_setting("token", REDACTED_SECRET.to_owned(), &variable);
+            section.add_setting("token", REDACTED_SECRET.to_owned(), &variable);
             let text = text.into_string().unwrap_or_default();
-            secrets::check_secret(desk, &variable, "", &text)
+            secrets::check_secret(reader, &variable, "", &text)
         }
         (None, None, Some((path, origin))) => {
-            part.add_setting("token_file", quote(&path), &origin);
-            let path = desk.resolve_path(path.as_ref());
-            secrets::read_secret_file(desk, &path, &origin, "access.token_file")
+            section.add_setting("token_file", quote(&path), &origin);
+            let path = reader.resolve_path(path.as_ref());
+            secrets::read_secret_file(reader, &path, &origin, "access.token_file")
         }
         (None, None, None) => {
-            return match desk.flags.token_requirement {
+            return match reader.flags.token_requirement {
                 TokenRequirement::NotRequired => TokenState::Disabled,
                 TokenRequirement::Required if listed => TokenState::Ready,
-                TokenRequirement::Required => read_default_token(desk, part, tokens),
+                TokenRequirement::Required => read_default_token(reader, section, tokens),
             };
         }
     };
-    tokens.extend(secret.map(|secret| admin_token(desk, secret)));
-    match desk.flags.token_requirement {
+    tokens.extend(secret.map(|secret| admin_token(reader, secret)));
+    match reader.flags.token_requirement {
         TokenRequirement::NotRequired => TokenState::Disabled,
         TokenRequirement::Required => TokenState::Ready,
     }
 }
 
-/// The token that was made at the first start, or is still to be made.
+/// Reads the token that was created at the first start, if there is one.
 fn read_default_token(
-    desk: &mut ConfigReader<'_>,
-    part: &mut SectionReader<'_>,
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
     tokens: &mut Vec<AccessToken>,
 ) -> TokenState {
-    let Some(path) = environment::token_file(desk.environment) else {
+    let Some(path) = environment::token_file(reader.environment) else {
         let message = "there is no folder for a token";
-        desk.report_error(
+        reader.report_error(
             &SettingOrigin::Default,
             "",
             message,
@@ -143,28 +143,28 @@ fn read_default_token(
         );
         return TokenState::Ready;
     };
-    let shown = display_path(&path);
-    part.add_setting("token_file", quote(&shown), &SettingOrigin::Default);
-    let origin = SettingOrigin::File { path: Arc::clone(&shown), line: 0 };
-    match desk.environment.file(&path) {
+    let display = display_path(&path);
+    section.add_setting("token_file", quote(&display), &SettingOrigin::Default);
+    let origin = SettingOrigin::File { path: Arc::clone(&display), line: 0 };
+    match reader.environment.file(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => TokenState::Missing(path),
         Ok(_) | Err(_) => {
-            let secret = secrets::read_secret_file(desk, &path, &origin, "");
+            let secret = secrets::read_secret_file(reader, &path, &origin, "");
             if secret.is_none()
-                && let Some(complaint) = desk.issues.last_mut()
+                && let Some(issue) = reader.issues.last_mut()
             {
-                complaint.help = Some(format!("remove {shown}, and a new one is made"));
+                issue.help = Some(format!("remove {display}, and a new one is made"));
             }
-            tokens.extend(secret.map(|secret| admin_token(desk, secret)));
+            tokens.extend(secret.map(|secret| admin_token(reader, secret)));
             TokenState::Ready
         }
     }
 }
 
-/// The operator's own: it may see everything.
-fn admin_token(desk: &mut ConfigReader<'_>, secret: SecretText) -> AccessToken {
+/// The operator's own token, with access to everything.
+fn admin_token(reader: &mut ConfigReader<'_>, secret: SecretText) -> AccessToken {
     if secret.reveal().len() < MIN_TOKEN_LENGTH {
-        desk.report_warning(
+        reader.report_warning(
             &SettingOrigin::Default,
             "token",
             "the token is short enough to be guessed",
@@ -177,38 +177,38 @@ fn admin_token(desk: &mut ConfigReader<'_>, secret: SecretText) -> AccessToken {
 const TOKEN_HELP: &str = "use 32 random bytes: `openssl rand -hex 32`";
 
 fn read_token(
-    desk: &mut ConfigReader<'_>,
-    mut part: SectionReader<'_>,
+    reader: &mut ConfigReader<'_>,
+    mut section: SectionReader<'_>,
     tokens: &mut Vec<AccessToken>,
 ) {
-    let origin = part.origin();
-    let owner = desk.read_text(&mut part, "owner");
+    let origin = section.origin();
+    let owner = reader.read_text(&mut section, "owner");
     let (owner, from) = owner.unwrap_or_else(|| {
         let help = "`owner = \"alice\"`: whose sessions and runs these are";
-        desk.report_error(&origin, part.full_key("owner"), "it is missing", help);
+        reader.report_error(&origin, section.full_key("owner"), "it is missing", help);
         (String::new(), origin.clone())
     });
-    let named = !owner.is_empty() && owner.len() <= 64 && owner.bytes().all(is_owner_byte);
-    if !named && !owner.is_empty() {
+    let is_valid = !owner.is_empty() && owner.len() <= 64 && owner.bytes().all(is_owner_byte);
+    if !is_valid && !owner.is_empty() {
         let message = format!("{} is no name of an owner", quote(&excerpt(&owner)));
-        desk.report_error(
+        reader.report_error(
             &from,
-            part.full_key("owner"),
+            section.full_key("owner"),
             message,
             "use 1 to 64 of A-Z a-z 0-9 . _ @ -",
         );
     }
-    part.add_setting("owner", quote(&owner), &from);
-    let ways = SecretSource::of(desk, &mut part, ("token", "token_file"));
-    let named = desk.read_text(&mut part, "env");
-    let secret = match (ways.is_empty(), named) {
+    section.add_setting("owner", quote(&owner), &from);
+    let source = SecretSource::of(reader, &mut section, ("token", "token_file"));
+    let variable = reader.read_text(&mut section, "env");
+    let secret = match (source.is_empty(), variable) {
         (true, Some((name, origin))) => {
-            secrets::read_secret_variable(desk, &mut part, "token", &name, &origin)
+            secrets::read_secret_variable(reader, &mut section, "token", &name, &origin)
         }
         (false, Some((_, origin))) => {
-            desk.report_error(
+            reader.report_error(
                 &origin,
-                part.full_key("env"),
+                section.full_key("env"),
                 "the token is given, too",
                 "keep one of the two",
             );
@@ -216,39 +216,48 @@ fn read_token(
         }
         (true, None) => {
             let help = "`token_file = \"path\"`, `env = \"NAME\"` or `token = \"…\"`";
-            desk.report_error(&origin, part.full_key("token"), "it is missing", help);
+            reader.report_error(&origin, section.full_key("token"), "it is missing", help);
             None
         }
-        (false, None) => ways.read(desk, &mut part),
+        (false, None) => source.read(reader, &mut section),
     };
-    let scope = desk.read_setting(&mut part, "scope", TokenScope::User).value;
+    let scope = reader.read_setting(&mut section, "scope", TokenScope::User).value;
     if let Some(secret) = secret {
         if secret.reveal().len() < MIN_TOKEN_LENGTH {
             let message = "the token is short enough to be guessed";
-            desk.report_warning(&origin, part.full_key("token"), message, TOKEN_HELP);
+            reader.report_warning(&origin, section.full_key("token"), message, TOKEN_HELP);
         }
         if tokens.iter().any(|token| token.secret.equals(secret.reveal())) {
             let message = "somebody else has the same token";
-            desk.report_error(&origin, part.full_key("token"), message, TOKEN_HELP);
+            reader.report_error(&origin, section.full_key("token"), message, TOKEN_HELP);
         }
         tokens.push(AccessToken { owner: owner.into(), secret, scope });
     }
-    desk.close_section(part);
+    reader.close_section(section);
 }
 
 fn is_owner_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'@' | b'-')
 }
 
-/// Nobody comes in unseen, except from this machine and because somebody wants it so.
-fn check_open_access(desk: &mut ConfigReader<'_>, listen: &SettingValue<SocketAddr>, tokens: bool) {
+/// Without tokens, only loopback addresses are allowed, and only on explicit request.
+fn check_open_access(
+    reader: &mut ConfigReader<'_>,
+    listen: &SettingValue<SocketAddr>,
+    tokens: bool,
+) {
     let flag = SettingOrigin::Flag("--no-token");
     if tokens {
-        desk.report_error(&flag, "", "tokens are configured", "leave the flag out, or the tokens");
+        reader.report_error(
+            &flag,
+            "",
+            "tokens are configured",
+            "leave the flag out, or the tokens",
+        );
     }
     if !listen.value.ip().is_loopback() {
         let message = format!("`{}` can be reached by others", listen.value);
-        desk.report_error(
+        reader.report_error(
             &flag,
             "listen",
             message,

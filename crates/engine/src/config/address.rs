@@ -1,4 +1,4 @@
-//! Addresses: where we listen, whom we ask, who may ask us.
+//! Addresses: the listen address, upstreams, and allowed hosts and origins.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -9,10 +9,10 @@ use super::{
     values::{ConfigValue, quote},
 };
 
-/// What is wrong with an address, and what to do. Never repeats the address: it may hold a key.
+/// What is wrong with an address, and what to do. Never contains the address: it may contain a key.
 pub(super) type AddressError = (&'static str, &'static str);
 
-/// Where to listen: an address with its port, or a port alone.
+/// The listen address: an address with its port, or a port alone.
 impl ConfigValue for SocketAddr {
     fn expected() -> String {
         "an address with its port, as \"127.0.0.1:4177\" or \"[::1]:4177\"; names are not looked up"
@@ -34,30 +34,30 @@ impl ConfigValue for SocketAddr {
 /// How a path is split for a kind of upstream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum BaseUrlStyle {
-    /// The address says everything before `/chat/completions`; without a path it is `/v1`.
+    /// The address is complete up to `/chat/completions`; without a path, `/v1` is added.
     Openai,
-    /// `/v1` comes behind the address.
+    /// `/v1` is added to the address.
     Anthropic,
-    /// `/v1beta` comes behind the address.
+    /// `/v1beta` is added to the address.
     Gemini,
-    /// Nothing comes behind it.
+    /// Nothing is added.
     Plain,
 }
 
-/// An address that was read.
+/// A parsed address.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct BaseUrl {
     pub(super) target: NetworkTarget,
     pub(super) version: Box<str>,
-    /// Whether a key would be readable on its way over the open network.
+    /// Whether a key would cross the public network unencrypted.
     pub(super) is_unencrypted: bool,
 }
 
-/// Reads the address of an upstream or a collector.
+/// Parses the address of an upstream or a collector.
 pub(super) fn parse_base_url(
     text: &str,
     style: BaseUrlStyle,
-    wished: AddressPolicy,
+    policy: AddressPolicy,
 ) -> Result<BaseUrl, AddressError> {
     const FORM: &str = "it looks like \"https://api.example.com/v1\"";
     if text.contains('#') {
@@ -79,8 +79,8 @@ pub(super) fn parse_base_url(
     let host = authority.host().to_ascii_lowercase();
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let address = host.parse::<IpAddr>().ok();
-    let named = !host.is_empty() && host.len() <= 253 && host.bytes().all(is_host_byte);
-    if address.is_none() && !named {
+    let is_name = !host.is_empty() && host.len() <= 253 && host.bytes().all(is_host_byte);
+    if address.is_none() && !is_name {
         return Err(("its host is neither a name nor an address", FORM));
     }
     let port = match (authority.port_u16(), authority.as_str() == authority.host()) {
@@ -90,10 +90,10 @@ pub(super) fn parse_base_url(
         (Some(port), _) => port,
     };
     let path = uri.path().trim_end_matches('/');
-    if path.split('/').any(|step| matches!(step, "." | "..")) || path.contains("//") {
+    if path.split('/').any(|segment| matches!(segment, "." | "..")) || path.contains("//") {
         return Err(("its path goes astray", FORM));
     }
-    let addresses = match (classify_host(host, address), wished) {
+    let addresses = match (classify_host(host, address), policy) {
         (AddressClass::Forbidden, _) => {
             return Err((
                 "nobody who answers models lives at a link-local, multicast or empty address",
@@ -107,11 +107,11 @@ pub(super) fn parse_base_url(
     };
     let (prefix, version) = split_version(path, style);
     let target = NetworkTarget { tls, host: host.into(), port, prefix: prefix.into(), addresses };
-    let bare = !tls && addresses == AddressPolicy::Public;
-    Ok(BaseUrl { target, version: version.into(), is_unencrypted: bare })
+    let is_unencrypted = !tls && addresses == AddressPolicy::Public;
+    Ok(BaseUrl { target, version: version.into(), is_unencrypted })
 }
 
-/// The address in one line, as a file says it.
+/// The address as in a configuration file.
 pub(super) fn format_base_url(target: &NetworkTarget, version: &str) -> String {
     let NetworkTarget { tls, host, port, prefix, addresses: _ } = target;
     let scheme = if *tls { "https" } else { "http" };
@@ -123,25 +123,26 @@ pub(super) fn format_base_url(target: &NetworkTarget, version: &str) -> String {
     format!("{scheme}://{host}{port}{prefix}{version}")
 }
 
-/// A `Host` that may be asked for: a name or an address, perhaps with a port.
+/// Parses an allowed `Host`: a name or an address, with an optional port.
 pub(super) fn parse_host(text: &str) -> Option<String> {
     let text = text.to_ascii_lowercase();
     let authority: http::uri::Authority = text.parse().ok()?;
     let host = authority.host().trim_start_matches('[').trim_end_matches(']');
-    let sound =
+    let is_valid_host =
         host.parse::<IpAddr>().is_ok() || (!host.is_empty() && host.bytes().all(is_host_byte));
-    let port = authority.as_str().len() == authority.host().len() || authority.port_u16().is_some();
-    (sound && port && !text.contains('@')).then_some(text)
+    let is_valid_port =
+        authority.as_str().len() == authority.host().len() || authority.port_u16().is_some();
+    (is_valid_host && is_valid_port && !text.contains('@')).then_some(text)
 }
 
-/// A web page that may ask: exactly one, never a pattern.
+/// Parses an allowed web origin: exactly one, never a pattern.
 pub(super) fn parse_origin(text: &str) -> Option<String> {
     let text = text.to_ascii_lowercase();
     let (scheme, rest) = text.split_once("://")?;
     (matches!(scheme, "http" | "https") && parse_host(rest).is_some()).then_some(text)
 }
 
-/// What an address leads to, as far as it says so itself.
+/// The class of an address, as far as the text shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum AddressClass {
     Public,
@@ -159,15 +160,15 @@ fn classify_host(host: &str, address: Option<IpAddr>) -> AddressClass {
 }
 
 fn classify_ipv4(address: Ipv4Addr) -> AddressClass {
-    let [one, two, ..] = address.octets();
-    let never = address.is_link_local()
+    let [first, second, ..] = address.octets();
+    let is_forbidden = address.is_link_local()
         || address.is_multicast()
         || address.is_broadcast()
-        || one == 0
-        || one >= 240;
+        || first == 0
+        || first >= 240;
     // Carriers and overlay networks share 100.64/10.
-    let shared = one == 100 && (64..128).contains(&two);
-    match (never, address.is_loopback() || address.is_private() || shared) {
+    let is_shared = first == 100 && (64..128).contains(&second);
+    match (is_forbidden, address.is_loopback() || address.is_private() || is_shared) {
         (true, _) => AddressClass::Forbidden,
         (false, true) => AddressClass::Private,
         (false, false) => AddressClass::Public,
@@ -175,32 +176,32 @@ fn classify_ipv4(address: Ipv4Addr) -> AddressClass {
 }
 
 fn classify_ipv6(address: Ipv6Addr) -> AddressClass {
-    if let Some(four) = address.to_ipv4_mapped() {
-        return classify_ipv4(four);
+    if let Some(ipv4) = address.to_ipv4_mapped() {
+        return classify_ipv4(ipv4);
     }
     if address.is_unspecified() || address.is_multicast() || address.is_unicast_link_local() {
         return AddressClass::Forbidden;
     }
-    let private = address.is_loopback() || address.is_unique_local();
-    if private { AddressClass::Private } else { AddressClass::Public }
+    let is_private = address.is_loopback() || address.is_unique_local();
+    if is_private { AddressClass::Private } else { AddressClass::Public }
 }
 
 fn is_host_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')
 }
 
-/// What stands before the version, and the version.
+/// Splits a path into the part before the version and the version.
 fn split_version(path: &str, style: BaseUrlStyle) -> (&str, &str) {
     let (before, last) = path.rsplit_once('/').unwrap_or(("", ""));
-    let numbered =
+    let is_version =
         last.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     let version = path.get(before.len()..).unwrap_or_default();
     match style {
         BaseUrlStyle::Plain => (path, ""),
         BaseUrlStyle::Openai if path.is_empty() => ("", "/v1"),
-        BaseUrlStyle::Openai if numbered => (before, version),
+        BaseUrlStyle::Openai if is_version => (before, version),
         BaseUrlStyle::Openai => (path, ""),
-        BaseUrlStyle::Anthropic | BaseUrlStyle::Gemini if numbered => (before, version),
+        BaseUrlStyle::Anthropic | BaseUrlStyle::Gemini if is_version => (before, version),
         BaseUrlStyle::Anthropic => (path, "/v1"),
         BaseUrlStyle::Gemini => (path, "/v1beta"),
     }
@@ -211,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_split_as_its_clients_do() {
+    fn an_address_is_split_by_the_rules_of_its_style() {
         use BaseUrlStyle::*;
         let table = [
             ("https://api.openai.com/v1", Openai, "tls api.openai.com 443 | /v1 Public"),
@@ -231,7 +232,8 @@ mod tests {
             ("http://192.168.1.7:1", Openai, "192.168.1.7 1 | /v1 Private"),
             ("http://100.64.1.1:1", Openai, "100.64.1.1 1 | /v1 Private"),
             ("http://[::ffff:10.0.0.1]:1", Openai, "::ffff:10.0.0.1 1 | /v1 Private"),
-            // No address as we read them: looked up as a name, and refused if it leads inside.
+            // Not an IP address here: resolved as a name, and refused if it resolves to a private
+            // address.
             ("http://127.1:1", Openai, "127.1 1 | /v1 Public"),
             ("http://8.8.8.8", Openai, "8.8.8.8 80 | /v1 Public"),
             ("https://api.anthropic.com", Anthropic, "tls api.anthropic.com 443 | /v1 Public"),
@@ -257,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_with_more_in_it_is_refused() {
+    fn an_invalid_address_is_refused_without_repeating_it() {
         let table = [
             ("", "this is no address"),
             ("api.openai.com", "it begins with neither `https://` nor `http://`"),
@@ -282,9 +284,9 @@ mod tests {
             ("http://[::ffff:169.254.169.254]", "nobody who answers models lives at"),
         ];
         for (text, expected) in table {
-            for wished in [AddressPolicy::Public, AddressPolicy::Private] {
+            for policy in [AddressPolicy::Public, AddressPolicy::Private] {
                 let (message, help) =
-                    parse_base_url(text, BaseUrlStyle::Openai, wished).expect_err(text);
+                    parse_base_url(text, BaseUrlStyle::Openai, policy).expect_err(text);
                 assert!(message.starts_with(expected), "{text}: {message}");
                 assert!(!message.contains("canary") && !help.contains("canary"));
             }
@@ -328,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn we_listen_at_an_address_and_look_no_name_up() {
+    fn the_listen_address_is_not_a_host_name() {
         let table = [
             ("127.0.0.1:1", Some("\"127.0.0.1:1\"")),
             ("4177", Some("\"127.0.0.1:4177\"")),

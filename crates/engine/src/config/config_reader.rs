@@ -1,5 +1,5 @@
-//! Reads one setting after the other over all layers, remembers who set it, and collects what is
-//! wrong instead of stopping at it.
+//! Reads settings from all layers, remembers their origin, and collects issues instead of stopping
+//! at the first.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -11,50 +11,50 @@ use super::{
     values::{ConfigValue, quote},
 };
 
-/// One part of a configuration, as `[limits]` or one `[[upstream]]`.
+/// One section of a configuration, such as `[limits]` or one `[[upstream]]`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConfigSection {
-    /// Its header as a file has it; empty for what stands before all headers.
+    /// The header as in a file; empty for the settings before the first header.
     pub header: String,
     /// Its settings, in reading order.
     pub settings: Vec<ConfigSetting>,
 }
 
-/// One value, and who set it.
+/// One value and its origin.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConfigSetting {
     /// Its key.
     pub key: String,
-    /// Its value, as a file says it; `"[secret]"` for one.
+    /// The value as in a file; `"[secret]"` for a secret.
     pub value: String,
-    /// Who set it.
+    /// The origin.
     pub origin: SettingOrigin,
-    /// Whether it is what it would be if nobody had set it.
+    /// Whether the value equals the default.
     pub is_default: bool,
 }
 
-/// A value and who set it.
+/// A value and its origin.
 #[derive(Clone, Debug)]
 pub(super) struct SettingValue<T> {
     pub(super) value: T,
     pub(super) origin: SettingOrigin,
 }
 
-/// Where everything is read and written down.
+/// Reads a configuration, and collects its sections and issues.
 pub(super) struct ConfigReader<'w> {
     pub(super) environment: &'w dyn ConfigEnvironment,
     pub(super) flags: &'w ConfigFlags,
     /// The folder of the file.
     pub(super) folder: Option<PathBuf>,
-    /// The first place where a secret stands in the file itself.
+    /// The first secret that is written in the file itself.
     pub(super) inline_secret: Option<SettingOrigin>,
     pub(super) issues: Vec<ConfigIssue>,
     pub(super) sections: Vec<ConfigSection>,
 }
 
-/// A part that is being read.
+/// A section that is being read.
 pub(super) struct SectionReader<'d> {
-    /// What stands before its keys in complaints, as `limits`.
+    /// The prefix of its keys in messages, such as `limits`.
     pub(super) name: String,
     pub(super) section: ConfigSection,
     table: Option<TomlTable<'d>>,
@@ -63,11 +63,11 @@ pub(super) struct SectionReader<'d> {
 
 impl<'w> ConfigReader<'w> {
     pub(super) fn new(
-        world: &'w dyn ConfigEnvironment,
+        environment: &'w dyn ConfigEnvironment,
         flags: &'w ConfigFlags,
     ) -> ConfigReader<'w> {
         ConfigReader {
-            environment: world,
+            environment,
             flags,
             folder: None,
             inline_secret: None,
@@ -76,7 +76,7 @@ impl<'w> ConfigReader<'w> {
         }
     }
 
-    /// Something that stands in the way.
+    /// Reports an issue that prevents the start.
     pub(super) fn report_error(
         &mut self,
         origin: &SettingOrigin,
@@ -93,7 +93,7 @@ impl<'w> ConfigReader<'w> {
         );
     }
 
-    /// Something that somebody should know.
+    /// Reports an issue that does not prevent the start.
     pub(super) fn report_warning(
         &mut self,
         origin: &SettingOrigin,
@@ -112,39 +112,33 @@ impl<'w> ConfigReader<'w> {
 
     fn push_issue(
         &mut self,
-        weight: ConfigIssueSeverity,
+        severity: ConfigIssueSeverity,
         origin: &SettingOrigin,
         key: String,
         message: String,
         help: String,
     ) {
         let help = Some(help).filter(|help| !help.is_empty());
-        self.issues.push(ConfigIssue {
-            severity: weight,
-            origin: origin.clone(),
-            key,
-            message,
-            help,
-        });
+        self.issues.push(ConfigIssue { severity, origin: origin.clone(), key, message, help });
     }
 
-    /// A value, or what the variable holds that it names (`env:NAME`); `None` if that is not set.
+    /// Resolves a value of the form `env:NAME`; `None` if the variable is not set.
     pub(super) fn resolve_env(
         &mut self,
         text: String,
         origin: &SettingOrigin,
-        full: &str,
+        full_key: &str,
     ) -> Option<String> {
         let Some(variable) = text.strip_prefix("env:") else { return Some(text) };
         let found = self.read_variable(variable).map(|(text, _)| text);
         if found.is_none() {
             let message = format!("the variable {variable} is not set");
-            self.report_error(origin, full, message, format!("`export {variable}=…`"));
+            self.report_error(origin, full_key, message, format!("`export {variable}=…`"));
         }
         found
     }
 
-    /// A variable that is set to something. One that is no text is refused.
+    /// Reads a variable that is not empty. One that is not UTF-8 is an error.
     pub(super) fn read_variable(&mut self, name: &str) -> Option<(String, SettingOrigin)> {
         let value = self.environment.variable(name).filter(|value| !value.is_empty())?;
         let origin = SettingOrigin::Variable(name.into());
@@ -157,48 +151,53 @@ impl<'w> ConfigReader<'w> {
         }
     }
 
-    /// A setting: its default, or what the file, a variable or a flag says.
+    /// Reads a setting: its default, or the value of the file, a variable or a flag.
     pub(super) fn read_setting<T: ConfigValue>(
         &mut self,
-        part: &mut SectionReader<'_>,
+        section: &mut SectionReader<'_>,
         key: &'static str,
         default: T,
     ) -> SettingValue<T> {
-        let usual = default.to_toml();
+        let default_text = default.to_toml();
         let mut set = SettingValue { value: default, origin: SettingOrigin::Default };
-        let full = part.full_key(key);
-        for (text, origin) in self.read_layers(part, key) {
+        let full_key = section.full_key(key);
+        for (text, origin) in self.read_layers(section, key) {
             match T::read(&text) {
                 Some(value) => set = SettingValue { value, origin },
                 None => {
                     let message = format!("{} does not fit", quote(&excerpt(&text)));
-                    self.report_error(&origin, &full, message, format!("it is {}", T::expected()));
+                    self.report_error(
+                        &origin,
+                        &full_key,
+                        message,
+                        format!("it is {}", T::expected()),
+                    );
                 }
             }
         }
-        let shown = set.value.to_toml();
-        let usual = shown == usual;
-        part.section.settings.push(ConfigSetting {
+        let value_text = set.value.to_toml();
+        let is_default = value_text == default_text;
+        section.section.settings.push(ConfigSetting {
             key: key.to_owned(),
-            value: shown,
+            value: value_text,
             origin: set.origin.clone(),
-            is_default: usual,
+            is_default,
         });
         set
     }
 
-    /// The same, for a setting that may not be nothing.
+    /// Like `read_setting`, for a value that must not be zero.
     pub(super) fn read_positive<T: ConfigValue + PartialEq + ZeroSetting>(
         &mut self,
-        part: &mut SectionReader<'_>,
+        section: &mut SectionReader<'_>,
         key: &'static str,
         default: T,
     ) -> SettingValue<T> {
-        let set = self.read_setting(part, key, default);
+        let set = self.read_setting(section, key, default);
         if set.value == T::ZERO_VALUE {
             self.report_error(
                 &set.origin,
-                part.full_key(key),
+                section.full_key(key),
                 "it has to be more than nothing",
                 "",
             );
@@ -206,37 +205,38 @@ impl<'w> ConfigReader<'w> {
         set
     }
 
-    /// What the file, the variables and the flag say, the weakest first.
+    /// The values of the file, the variables and the flag, in order of increasing priority.
     pub(super) fn read_layers(
         &mut self,
-        part: &mut SectionReader<'_>,
+        section: &mut SectionReader<'_>,
         key: &'static str,
     ) -> Vec<(String, SettingOrigin)> {
-        let mut all: Vec<(String, SettingOrigin)> = self.read_text(part, key).into_iter().collect();
-        let full = part.full_key(key);
-        // The first of several names is the strongest.
-        for name in variables_for(&full).iter().rev() {
-            all.extend(self.read_variable(name));
+        let mut layers: Vec<(String, SettingOrigin)> =
+            self.read_text(section, key).into_iter().collect();
+        let full_key = section.full_key(key);
+        // The first of several names has the highest priority.
+        for name in variables_for(&full_key).iter().rev() {
+            layers.extend(self.read_variable(name));
         }
-        if let Some((name, text)) = flag_for(self.flags, &full) {
-            all.push((text.to_owned(), SettingOrigin::Flag(name)));
+        if let Some((name, text)) = flag_for(self.flags, &full_key) {
+            layers.push((text.to_owned(), SettingOrigin::Flag(name)));
         }
-        all
+        layers
     }
 
-    /// A text of the file, a whole number, or true and false, as text.
+    /// Reads a string, an integer or a boolean of the file, as text.
     pub(super) fn read_text(
         &mut self,
-        part: &mut SectionReader<'_>,
+        section: &mut SectionReader<'_>,
         key: &'static str,
     ) -> Option<(String, SettingOrigin)> {
-        let found = part.take_value(key)?;
+        let found = section.take_value(key)?;
         let text = found.scalar();
         if text.is_none() {
             let message = format!("{} does not fit", found.kind_name());
             self.report_error(
                 &found.origin(),
-                part.full_key(key),
+                section.full_key(key),
                 message,
                 "it is one value, as \"text\"",
             );
@@ -244,13 +244,13 @@ impl<'w> ConfigReader<'w> {
         text.map(|text| (text, found.origin()))
     }
 
-    /// A list of texts in the file.
+    /// Reads a list of texts in the file.
     pub(super) fn read_texts(
         &mut self,
-        part: &mut SectionReader<'_>,
+        section: &mut SectionReader<'_>,
         key: &'static str,
     ) -> Vec<(String, SettingOrigin)> {
-        let Some(found) = part.take_value(key) else { return Vec::new() };
+        let Some(found) = section.take_value(key) else { return Vec::new() };
         let texts: Option<Vec<_>> = found.list().and_then(|list| {
             list.iter().map(|found| Some((found.scalar()?, found.origin()))).collect()
         });
@@ -258,7 +258,7 @@ impl<'w> ConfigReader<'w> {
             let message = format!("{} does not fit", found.kind_name());
             self.report_error(
                 &found.origin(),
-                part.full_key(key),
+                section.full_key(key),
                 message,
                 "it is a list: [\"a\", \"b\"]",
             );
@@ -266,58 +266,63 @@ impl<'w> ConfigReader<'w> {
         })
     }
 
-    /// A list of texts in the file, or one text.
+    /// Reads a list of texts in the file, or one text.
     pub(super) fn read_text_or_texts(
         &mut self,
-        part: &mut SectionReader<'_>,
+        section: &mut SectionReader<'_>,
         key: &'static str,
     ) -> Vec<(String, SettingOrigin)> {
-        let one = part.take_value(key).and_then(|found| Some((found.scalar()?, found.origin())));
+        let one = section.take_value(key).and_then(|found| Some((found.scalar()?, found.origin())));
         match one {
             Some(one) => vec![one],
-            None => self.read_texts(part, key),
+            None => self.read_texts(section, key),
         }
     }
 
-    /// A table of texts in the file.
+    /// Reads a table of texts in the file.
     pub(super) fn read_pairs(
         &mut self,
-        part: &mut SectionReader<'_>,
+        section: &mut SectionReader<'_>,
         key: &'static str,
     ) -> Vec<(String, String, SettingOrigin)> {
-        let Some(found) = part.take_value(key) else { return Vec::new() };
-        let Some(page) = found.table() else {
+        let Some(found) = section.take_value(key) else { return Vec::new() };
+        let Some(table) = found.table() else {
             let message = format!("{} does not fit", found.kind_name());
             self.report_error(
                 &found.origin(),
-                part.full_key(key),
+                section.full_key(key),
                 message,
                 "it is a table: { a = \"b\" }",
             );
             return Vec::new();
         };
         let mut pairs = Vec::new();
-        for (name, origin) in page.keys() {
-            match page.get(name).and_then(|found| found.scalar()) {
+        for (name, origin) in table.keys() {
+            match table.get(name).and_then(|found| found.scalar()) {
                 Some(text) => pairs.push((name.to_owned(), text, origin)),
                 None => {
-                    let full = format!("{}.{}", part.full_key(key), excerpt(name));
-                    self.report_error(&origin, full, "it is no text", "write { name = \"value\" }");
+                    let full_key = format!("{}.{}", section.full_key(key), excerpt(name));
+                    self.report_error(
+                        &origin,
+                        full_key,
+                        "it is no text",
+                        "write { name = \"value\" }",
+                    );
                 }
             }
         }
         pairs
     }
 
-    /// A table, whether it is there or not.
+    /// Opens a table, which may be missing.
     pub(super) fn open_section<'d>(
         &mut self,
         root: &mut SectionReader<'d>,
         key: &'static str,
     ) -> SectionReader<'d> {
-        let page = root.take_value(key).and_then(|found| {
-            let page = found.table();
-            if page.is_none() {
+        let table = root.take_value(key).and_then(|found| {
+            let table = found.table();
+            if table.is_none() {
                 let help = format!("write it as `[{key}]`");
                 self.report_error(
                     &found.origin(),
@@ -326,21 +331,21 @@ impl<'w> ConfigReader<'w> {
                     help,
                 );
             }
-            page
+            table
         });
-        SectionReader::new(key, format!("[{key}]"), page)
+        SectionReader::new(key, format!("[{key}]"), table)
     }
 
-    /// All tables of a list, as `[[upstream]]`.
+    /// Opens all tables of a list, such as `[[upstream]]`.
     pub(super) fn open_sections<'d>(
         &mut self,
         root: &mut SectionReader<'d>,
         key: &'static str,
     ) -> Vec<SectionReader<'d>> {
         let Some(found) = root.take_value(key) else { return Vec::new() };
-        let pages: Option<Vec<TomlTable<'d>>> =
+        let tables: Option<Vec<TomlTable<'d>>> =
             found.list().and_then(|list| list.iter().map(TomlValue::table).collect());
-        let Some(pages) = pages else {
+        let Some(tables) = tables else {
             let help = format!("write `[[{key}]]` above each of them");
             self.report_error(
                 &found.origin(),
@@ -350,25 +355,30 @@ impl<'w> ConfigReader<'w> {
             );
             return Vec::new();
         };
-        pages
+        tables
             .into_iter()
-            .map(|page| SectionReader::new(key, format!("[[{key}]]"), Some(page)))
+            .map(|table| SectionReader::new(key, format!("[[{key}]]"), Some(table)))
             .collect()
     }
 
-    /// Ends a part: keys that nobody asked for are told.
-    pub(super) fn close_section(&mut self, part: SectionReader<'_>) {
-        for (key, origin) in part.table.iter().flat_map(TomlTable::keys) {
-            if part.known_keys.contains(&key) {
+    /// Ends a section: unknown keys are errors.
+    pub(super) fn close_section(&mut self, section: SectionReader<'_>) {
+        for (key, origin) in section.table.iter().flat_map(TomlTable::keys) {
+            if section.known_keys.contains(&key) {
                 continue;
             }
-            let help = match nearest(key, part.known_keys.iter().copied()) {
+            let help = match nearest(key, section.known_keys.iter().copied()) {
                 Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("known here: {}", part.known_keys.join(", ")),
+                None => format!("known here: {}", section.known_keys.join(", ")),
             };
-            self.report_error(&origin, part.full_key(&excerpt(key)), "there is no such key", help);
+            self.report_error(
+                &origin,
+                section.full_key(&excerpt(key)),
+                "there is no such key",
+                help,
+            );
         }
-        self.sections.push(part.section);
+        self.sections.push(section.section);
     }
 }
 
@@ -376,41 +386,41 @@ impl<'d> SectionReader<'d> {
     pub(super) fn new(
         name: impl Into<String>,
         header: String,
-        page: Option<TomlTable<'d>>,
+        table: Option<TomlTable<'d>>,
     ) -> SectionReader<'d> {
-        let block = ConfigSection { header, settings: Vec::new() };
-        SectionReader { name: name.into(), section: block, table: page, known_keys: Vec::new() }
+        let section = ConfigSection { header, settings: Vec::new() };
+        SectionReader { name: name.into(), section, table, known_keys: Vec::new() }
     }
 
-    /// A key with what stands before it.
+    /// A key with the prefix of the section.
     pub(super) fn full_key(&self, key: &str) -> String {
         if self.name.is_empty() { key.to_owned() } else { format!("{}.{key}", self.name) }
     }
 
-    /// Where it begins.
+    /// Where the section starts.
     pub(super) fn origin(&self) -> SettingOrigin {
-        self.table.map_or(SettingOrigin::Default, |page| page.origin())
+        self.table.map_or(SettingOrigin::Default, |table| table.origin())
     }
 
-    /// Whether a file says so.
+    /// Whether the file sets the key.
     pub(super) fn has(&self, key: &str) -> bool {
-        self.table.is_some_and(|page| page.get(key).is_some())
+        self.table.is_some_and(|table| table.get(key).is_some())
     }
 
-    /// A key that may stand here, for those that are asked for only if they are there.
+    /// Marks a key as known, for keys that are read only if they are set.
     pub(super) fn mark_known(&mut self, key: &'static str) {
         self.take_value(key);
     }
 
-    /// Writes down a setting that was read in another way.
+    /// Adds a setting that was read in another way.
     pub(super) fn add_setting(&mut self, key: &str, value: String, origin: &SettingOrigin) {
-        let usual = *origin == SettingOrigin::Default;
+        let is_default = *origin == SettingOrigin::Default;
         let key = key.to_owned();
         self.section.settings.push(ConfigSetting {
             key,
             value,
             origin: origin.clone(),
-            is_default: usual,
+            is_default,
         });
     }
 
@@ -422,7 +432,7 @@ impl<'d> SectionReader<'d> {
     }
 }
 
-/// A value that is nothing.
+/// A value with a zero.
 pub(super) trait ZeroSetting {
     const ZERO_VALUE: Self;
 }
@@ -439,7 +449,7 @@ impl ZeroSetting for std::time::Duration {
     const ZERO_VALUE: std::time::Duration = std::time::Duration::ZERO;
 }
 
-/// The variables that set a key, the strongest first.
+/// The variables that set a key, by priority.
 pub(super) fn variables_for(key: &str) -> &'static [&'static str] {
     match key {
         "listen" => &["FOXWEDGE_LISTEN"],
@@ -454,7 +464,7 @@ pub(super) fn variables_for(key: &str) -> &'static [&'static str] {
     }
 }
 
-/// The flag that sets a key, and what it says.
+/// The flag that sets a key, and its value.
 fn flag_for<'f>(flags: &'f ConfigFlags, key: &str) -> Option<(&'static str, &'f str)> {
     let (name, value) = match key {
         "listen" => ("--listen", &flags.listen),
@@ -468,7 +478,7 @@ fn flag_for<'f>(flags: &'f ConfigFlags, key: &str) -> Option<(&'static str, &'f 
     Some((name, value.as_deref()?))
 }
 
-/// The beginning of a text, for a complaint.
+/// The start of a text, for messages.
 pub(super) fn excerpt(text: &str) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
@@ -476,7 +486,7 @@ pub(super) fn excerpt(text: &str) -> String {
     }
 }
 
-/// The path of a file as it is told.
+/// The path of a file, for messages.
 pub(super) fn display_path(path: &std::path::Path) -> Arc<str> {
     path.to_string_lossy().into()
 }

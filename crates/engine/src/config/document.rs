@@ -1,7 +1,7 @@
-//! A TOML file with the line of every value.
+//! A TOML file with line numbers.
 //!
-//! The tables are walked by hand and not given to serde's derive: a derive stops at the first
-//! mistake and forgets the lines, and an operator wants all mistakes with their lines at once.
+//! The tables are walked by hand and not with serde's derive: a derive stops at the first error and
+//! loses the line numbers, and operators need all errors with their lines at once.
 
 use std::{ops::Range, sync::Arc};
 
@@ -12,14 +12,14 @@ use toml::{
 
 use super::SettingOrigin;
 
-/// A file that was parsed.
+/// A parsed file.
 pub(super) struct ConfigDocument<'t> {
     path: Arc<str>,
     text: &'t str,
     root: Spanned<DeTable<'t>>,
 }
 
-/// A table of it.
+/// A table of the file.
 #[derive(Clone, Copy)]
 pub(super) struct TomlTable<'d> {
     path: &'d Arc<str>,
@@ -35,14 +35,14 @@ pub(super) struct TomlValue<'d> {
     value: &'d Spanned<DeValue<'d>>,
 }
 
-/// What is wrong with the text as such: the line, and why.
+/// A syntax error, with its line.
 pub(super) struct TomlError {
     pub(super) origin: SettingOrigin,
     pub(super) message: String,
 }
 
 impl<'t> ConfigDocument<'t> {
-    /// Parses a file. What is torn is told without the text of the line: it may hold a key.
+    /// Parses a file. Errors do not quote the line: it may contain a key.
     pub(super) fn parse(
         path: Arc<str>,
         text: &'t str,
@@ -51,21 +51,21 @@ impl<'t> ConfigDocument<'t> {
         if errors.is_empty() {
             return Ok(ConfigDocument { path, text, root });
         }
-        let torn = |error: &toml::de::Error| TomlError {
+        let toml_error = |error: &toml::de::Error| TomlError {
             origin: origin(&path, text, error.span().map_or(0, |span| span.start)),
             message: error.message().lines().next().unwrap_or_default().to_owned(),
         };
-        Err(errors.iter().map(torn).collect())
+        Err(errors.iter().map(toml_error).collect())
     }
 
-    /// The file as a whole.
+    /// The top-level table.
     pub(super) fn root(&self) -> TomlTable<'_> {
         TomlTable { path: &self.path, text: self.text, table: self.root.get_ref(), start: 0 }
     }
 }
 
 impl<'d> TomlTable<'d> {
-    /// Where it begins.
+    /// Where the table starts.
     pub(super) fn origin(&self) -> SettingOrigin {
         origin(self.path, self.text, self.start)
     }
@@ -76,23 +76,23 @@ impl<'d> TomlTable<'d> {
         Some(TomlValue { table: *self, value })
     }
 
-    /// Every key and where it stands.
+    /// Every key and its origin.
     pub(super) fn keys(&self) -> impl Iterator<Item = (&'d str, SettingOrigin)> + use<'d> {
-        let page = *self;
-        page.table.keys().map(move |key| {
+        let table = *self;
+        table.table.keys().map(move |key| {
             let Range { start, .. } = key.span();
-            (key.get_ref().as_ref(), origin(page.path, page.text, start))
+            (key.get_ref().as_ref(), origin(table.path, table.text, start))
         })
     }
 }
 
 impl<'d> TomlValue<'d> {
-    /// Where it stands.
+    /// Where the value is.
     pub(super) fn origin(&self) -> SettingOrigin {
         origin(self.table.path, self.table.text, self.value.span().start)
     }
 
-    /// What it is, for a complaint.
+    /// The type of the value, for error messages.
     pub(super) fn kind_name(&self) -> &'static str {
         match self.value.get_ref() {
             DeValue::String(_) => "a text",
@@ -105,11 +105,11 @@ impl<'d> TomlValue<'d> {
         }
     }
 
-    /// A text, a whole number, or `true` and `false`, as text.
+    /// A string, an integer or a boolean, as text.
     pub(super) fn scalar(&self) -> Option<String> {
         match self.value.get_ref() {
             DeValue::String(text) => Some(text.to_string()),
-            DeValue::Boolean(truth) => Some(truth.to_string()),
+            DeValue::Boolean(value) => Some(value.to_string()),
             DeValue::Integer(number) => {
                 let number = i64::from_str_radix(number.as_str(), number.radix()).ok()?;
                 Some(number.to_string())
@@ -120,13 +120,13 @@ impl<'d> TomlValue<'d> {
         }
     }
 
-    /// The values of a list.
+    /// The values of an array.
     pub(super) fn list(&self) -> Option<Vec<TomlValue<'d>>> {
         let DeValue::Array(values) = self.value.get_ref() else { return None };
         Some(values.iter().map(|value| TomlValue { table: self.table, value }).collect())
     }
 
-    /// A table.
+    /// The table.
     pub(super) fn table(&self) -> Option<TomlTable<'d>> {
         let DeValue::Table(table) = self.value.get_ref() else { return None };
         Some(TomlTable { table, start: self.value.span().start, ..self.table })

@@ -1,4 +1,4 @@
-//! What a configuration is read from: variables, files and flags, given in by whoever asks.
+//! The input of a configuration: variables, files and flags, passed in by the caller.
 
 use std::{
     ffi::OsString,
@@ -8,39 +8,39 @@ use std::{
 
 use super::SettingOrigin;
 
-/// The environment and the files of a machine. Tests give in their own.
+/// The environment variables and files of a machine. Tests provide their own.
 pub trait ConfigEnvironment {
     /// A variable.
     fn variable(&self, name: &str) -> Option<OsString>;
 
-    /// A small text file.
+    /// Reads a small text file.
     ///
     /// # Errors
-    /// If it is not there or cannot be read.
+    /// If the file is missing or cannot be read.
     fn file(&self, path: &Path) -> io::Result<ConfigFile>;
 }
 
-/// A file that was read. Its text may be a secret.
+/// The content of a file. It may be a secret.
 #[derive(Clone)]
 pub struct ConfigFile {
     /// Its text.
     pub text: String,
-    /// Who else may see or change it.
+    /// Which access other users have.
     pub exposure: FileExposure,
 }
 
-/// Who else may see or change a file.
+/// Which access other users have to a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FileExposure {
-    /// Nobody, or nobody can tell.
+    /// None, or not known.
     Private,
-    /// Others may read it.
+    /// Other users may read it.
     Readable,
-    /// Others may write it.
+    /// Other users may write it.
     Writable,
 }
 
-/// What was typed. The texts are read here, so that every layer is told in the same words.
+/// Command line flags, unparsed, so that all layers are parsed in one place.
 #[derive(Clone, Debug, Default)]
 pub struct ConfigFlags {
     /// `--config`.
@@ -65,65 +65,67 @@ pub struct ConfigFlags {
     pub token_requirement: TokenRequirement,
 }
 
-/// Whether somebody who comes in has to show a token.
+/// Whether clients need a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum TokenRequirement {
     /// Yes.
     #[default]
     Required,
-    /// No: whoever can reach the address.
+    /// No: every client that can reach the address.
     NotRequired,
 }
 
-/// The file that is read: the one that is named, or `foxwedge.toml` in the user's configuration
-/// folder. Never one that just lies in the current folder: whoever clones a repository has not
-/// agreed to what is in it.
+/// The configuration file: the one that is set, or `foxwedge.toml` in the user's configuration
+/// folder. Never one in the current folder: a user who clones a repository has not agreed to its
+/// contents.
 ///
 /// # Errors
-/// If a variable names it by a path that depends on the current folder.
+/// If a variable contains a relative path.
 pub fn file(
     flags: &ConfigFlags,
-    world: &dyn ConfigEnvironment,
+    environment: &dyn ConfigEnvironment,
 ) -> Result<Option<(PathBuf, SettingOrigin)>, SettingOrigin> {
     if let Some(path) = &flags.config {
         return Ok(Some((path.clone(), SettingOrigin::Flag("--config"))));
     }
-    if let Some(path) = path_variable(world, "FOXWEDGE_CONFIG") {
+    if let Some(path) = path_variable(environment, "FOXWEDGE_CONFIG") {
         let origin = SettingOrigin::Variable("FOXWEDGE_CONFIG".into());
         return if path.is_absolute() { Ok(Some((path, origin))) } else { Err(origin) };
     }
-    Ok(config_folder(world).map(|folder| (folder.join("foxwedge.toml"), SettingOrigin::Default)))
+    Ok(config_folder(environment)
+        .map(|folder| (folder.join("foxwedge.toml"), SettingOrigin::Default)))
 }
 
-/// Where the token lies that is made at the first start.
-pub fn token_file(world: &dyn ConfigEnvironment) -> Option<PathBuf> {
-    Some(config_folder(world)?.join("token"))
+/// The file of the token that is created at the first start.
+pub fn token_file(environment: &dyn ConfigEnvironment) -> Option<PathBuf> {
+    Some(config_folder(environment)?.join("token"))
 }
 
 /// `$XDG_CONFIG_HOME/foxwedge` or `~/.config/foxwedge`.
-fn config_folder(world: &dyn ConfigEnvironment) -> Option<PathBuf> {
-    Some(base_folder(world, "XDG_CONFIG_HOME", ".config")?.join("foxwedge"))
+fn config_folder(environment: &dyn ConfigEnvironment) -> Option<PathBuf> {
+    Some(base_folder(environment, "XDG_CONFIG_HOME", ".config")?.join("foxwedge"))
 }
 
-/// Where runs are kept if nobody says so: `$XDG_DATA_HOME/foxwedge/foxwedge.db` or
+/// The default store: `$XDG_DATA_HOME/foxwedge/foxwedge.db` or
 /// `~/.local/share/foxwedge/foxwedge.db`.
-pub(super) fn default_store(world: &dyn ConfigEnvironment) -> Option<PathBuf> {
-    Some(base_folder(world, "XDG_DATA_HOME", ".local/share")?.join("foxwedge/foxwedge.db"))
+pub(super) fn default_store(environment: &dyn ConfigEnvironment) -> Option<PathBuf> {
+    Some(base_folder(environment, "XDG_DATA_HOME", ".local/share")?.join("foxwedge/foxwedge.db"))
 }
 
-/// The user's own folder.
-pub(super) fn home(world: &dyn ConfigEnvironment) -> Option<PathBuf> {
-    let named = path_variable(world, "HOME").or_else(|| path_variable(world, "USERPROFILE"));
-    named.filter(|home| home.is_absolute())
+/// The user's home folder.
+pub(super) fn home(environment: &dyn ConfigEnvironment) -> Option<PathBuf> {
+    let home =
+        path_variable(environment, "HOME").or_else(|| path_variable(environment, "USERPROFILE"));
+    home.filter(|home| home.is_absolute())
 }
 
-fn base_folder(world: &dyn ConfigEnvironment, name: &str, below: &str) -> Option<PathBuf> {
-    // The standard says that one that is not absolute does not count.
-    path_variable(world, name)
+fn base_folder(environment: &dyn ConfigEnvironment, name: &str, below: &str) -> Option<PathBuf> {
+    // The XDG specification ignores relative paths.
+    path_variable(environment, name)
         .filter(|folder| folder.is_absolute())
-        .or_else(|| Some(home(world)?.join(below)))
+        .or_else(|| Some(home(environment)?.join(below)))
 }
 
-fn path_variable(world: &dyn ConfigEnvironment, name: &str) -> Option<PathBuf> {
-    world.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+fn path_variable(environment: &dyn ConfigEnvironment, name: &str) -> Option<PathBuf> {
+    environment.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }

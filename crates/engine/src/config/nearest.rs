@@ -1,40 +1,21 @@
-//! What somebody may have meant.
+//! Suggestions for misspelled names.
 
-/// The known word nearest to what was written, if any is near.
+/// The known name nearest to the given one, if any is near.
 pub(super) fn nearest<'a>(
-    written: &str,
+    given: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    let written: Vec<char> = normalize(written).take(64).collect();
-    let reach = (written.len() / 3).max(1);
-    let near = known.into_iter().map(|word| {
-        let letters: Vec<char> = normalize(word).collect();
-        (distance(&written, &letters), word)
-    });
-    near.filter(|(distance, _)| *distance <= reach).min_by_key(|(far, _)| *far).map(|(_, it)| it)
+    let given: String = normalize(given).take(64).collect();
+    let max_distance = (given.chars().count() / 3).max(1);
+    let distance = |name: &str| strsim::osa_distance(&given, &normalize(name).collect::<String>());
+    let candidates = known.into_iter().map(|name| (distance(name), name));
+    let near = candidates.filter(|(distance, _)| *distance <= max_distance);
+    near.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
 }
 
-/// `base-url` and `BaseUrl` are `base_url` to us.
-fn normalize(word: &str) -> impl Iterator<Item = char> {
-    word.chars().filter(|c| !matches!(c, '_' | '-')).map(|c| c.to_ascii_lowercase())
-}
-
-/// How many letters have to be put in, taken out, changed, or swapped with their neighbour.
-pub fn distance(written: &[char], word: &[char]) -> usize {
-    let mut rows: Vec<Vec<usize>> = vec![(0..=word.len()).collect()];
-    for (i, a) in written.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, b) in word.iter().enumerate() {
-            let change = rows[i][j] + usize::from(a != b);
-            let mut best = change.min(rows[i][j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && *a == word[j - 1] && written[i - 1] == *b {
-                best = best.min(rows[i - 1][j - 1] + 1);
-            }
-            row.push(best);
-        }
-        rows.push(row);
-    }
-    rows.last().and_then(|row| row.last()).copied().unwrap_or(0)
+/// Treats `base-url` and `BaseUrl` like `base_url`.
+fn normalize(name: &str) -> impl Iterator<Item = char> {
+    name.chars().filter(|c| !matches!(c, '_' | '-')).map(|c| c.to_ascii_lowercase())
 }
 
 #[cfg(test)]
@@ -55,8 +36,8 @@ mod tests {
             ("", None),
             ("timeout", None),
         ];
-        for (written, expected) in table {
-            assert_eq!(nearest(written, known), expected, "{written}");
+        for (given, expected) in table {
+            assert_eq!(nearest(given, known), expected, "{given}");
         }
     }
 }

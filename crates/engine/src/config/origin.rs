@@ -1,11 +1,11 @@
-//! Where a value comes from, and what may be wrong with it.
+//! The origin of a value, and configuration issues.
 
 use std::{fmt, sync::Arc};
 
-/// The layer that set a value; each is stronger than those before it.
+/// The layer that set a value. Later variants override earlier ones.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum SettingOrigin {
-    /// Nobody set it.
+    /// Not set.
     Default,
     /// A file.
     File {
@@ -14,9 +14,9 @@ pub enum SettingOrigin {
         /// The line, from 1; 0 for the file as a whole.
         line: usize,
     },
-    /// A variable of the environment.
+    /// An environment variable.
     Variable(Arc<str>),
-    /// A flag of the command line.
+    /// A command line flag.
     Flag(&'static str),
 }
 
@@ -32,27 +32,27 @@ impl fmt::Display for SettingOrigin {
     }
 }
 
-/// Whether a complaint stands in the way.
+/// The severity of an issue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConfigIssueSeverity {
-    /// Nothing starts.
+    /// The configuration cannot be used.
     Error,
-    /// It starts, and somebody should know.
+    /// The configuration can be used.
     Warning,
 }
 
-/// Something that is wrong. Holds no secret.
+/// A configuration issue. Contains no secret.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConfigIssue {
-    /// Whether it stands in the way.
+    /// The severity.
     pub severity: ConfigIssueSeverity,
-    /// Who said so.
+    /// The origin of the value.
     pub origin: SettingOrigin,
-    /// The key, as `limits.body`; empty if it is about a file as a whole.
+    /// The key, such as `limits.body`; empty if the issue concerns a whole file.
     pub key: String,
     /// What is wrong.
     pub message: String,
-    /// What to do.
+    /// How to fix it.
     pub help: Option<String>,
 }
 
@@ -68,14 +68,14 @@ impl fmt::Display for ConfigIssue {
     }
 }
 
-/// Everything that stands in the way, and the warnings beside it.
+/// All errors and warnings of a configuration that cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{}", lines(.complaints))]
 pub struct ConfigError {
-    /// The complaints, in the order in which they were found.
+    /// The issues, in the order of their origins.
     pub complaints: Vec<ConfigIssue>,
 }
 
-fn lines(complaints: &[ConfigIssue]) -> String {
-    complaints.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+fn lines(issues: &[ConfigIssue]) -> String {
+    issues.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }

@@ -1,4 +1,4 @@
-//! A whole configuration, from all layers.
+//! Reads a complete configuration from all layers.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,34 +18,34 @@ use super::{
 };
 use crate::SecretText;
 
-/// A configuration, and what is to be told about it.
+/// A configuration, with its origins and warnings.
 #[derive(Clone, Debug)]
 pub struct LoadedConfig {
-    /// What holds.
+    /// The configuration.
     pub config: GatewayConfig,
-    /// Whether the door has a lock yet.
+    /// Whether there is a token.
     pub token_state: TokenState,
     /// The file that was read.
     pub file: Option<PathBuf>,
-    /// Every value and who set it.
+    /// Every value and its origin.
     pub sections: Vec<ConfigSection>,
-    /// What somebody should know.
+    /// The warnings.
     pub warnings: Vec<ConfigIssue>,
 }
 
-/// Whether the door has a lock yet.
+/// Whether there is a token.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TokenState {
     /// There are tokens.
     Ready,
-    /// There is none yet: one has to be made, and kept in that file.
+    /// There is none yet: one has to be created and stored in this file.
     Missing(PathBuf),
-    /// There is none, and that is wished.
+    /// There is none, on explicit request.
     Disabled,
 }
 
 impl LoadedConfig {
-    /// Takes the token that was made: the operator's own, which may see everything.
+    /// Adds the newly created token: the operator's own, with access to everything.
     pub fn add_local_token(&mut self, secret: SecretText) {
         let token = AccessToken { owner: "local".into(), secret, scope: TokenScope::Admin };
         self.config.access.tokens.push(token);
@@ -53,63 +53,57 @@ impl LoadedConfig {
     }
 }
 
-/// Reads the file, the variables and the flags, each stronger than the one before.
+/// Reads the file, the variables and the flags. Later layers override earlier ones.
 ///
 /// # Errors
-/// If anything stands in the way: all of it, not only the first.
+/// If the configuration has errors: all of them, not only the first.
 pub fn read(
     flags: &ConfigFlags,
-    world: &dyn ConfigEnvironment,
+    environment: &dyn ConfigEnvironment,
 ) -> Result<LoadedConfig, ConfigError> {
-    let mut desk = ConfigReader::new(world, flags);
-    let found = open_file(&mut desk);
+    let mut reader = ConfigReader::new(environment, flags);
+    let found = open_file(&mut reader);
     let path = found.as_ref().map(|(path, _, _)| path.clone());
-    desk.folder = path.as_deref().and_then(Path::parent).map(Path::to_owned);
-    let document = found.as_ref().and_then(|(path, text, _)| parse_file(&mut desk, path, text));
+    reader.folder = path.as_deref().and_then(Path::parent).map(Path::to_owned);
+    let document = found.as_ref().and_then(|(path, text, _)| parse_file(&mut reader, path, text));
     let mut root =
         SectionReader::new("", String::new(), document.as_ref().map(ConfigDocument::root));
-    let loaded = read_sections(&mut desk, &mut root);
-    // What stands before all headers comes first.
-    let at = desk.sections.len();
-    desk.close_section(root);
-    if let Some(first) = desk.sections.get_mut(..=at) {
+    let loaded = read_sections(&mut reader, &mut root);
+    // The settings before the first header come first.
+    let root_index = reader.sections.len();
+    reader.close_section(root);
+    if let Some(first) = reader.sections.get_mut(..=root_index) {
         first.rotate_right(1);
     }
     if let Some((path, _, exposure)) = &found {
-        warn_if_exposed(&mut desk, path, *exposure);
+        warn_if_exposed(&mut reader, path, *exposure);
     }
-    let ConfigReader { issues: mut complaints, sections: blocks, .. } = desk;
-    complaints.sort_by(|one, two| one.origin.cmp(&two.origin));
-    if complaints.iter().any(|complaint| complaint.severity == ConfigIssueSeverity::Error) {
-        return Err(ConfigError { complaints });
+    let ConfigReader { mut issues, sections, .. } = reader;
+    issues.sort_by(|left, right| left.origin.cmp(&right.origin));
+    if issues.iter().any(|issue| issue.severity == ConfigIssueSeverity::Error) {
+        return Err(ConfigError { complaints: issues });
     }
-    let (config, door) = loaded;
-    Ok(LoadedConfig {
-        config,
-        token_state: door,
-        file: path,
-        sections: blocks,
-        warnings: complaints,
-    })
+    let (config, token_state) = loaded;
+    Ok(LoadedConfig { config, token_state, file: path, sections, warnings: issues })
 }
 
 fn read_sections(
-    desk: &mut ConfigReader<'_>,
+    reader: &mut ConfigReader<'_>,
     root: &mut SectionReader<'_>,
 ) -> (GatewayConfig, TokenState) {
-    let listen = sections::listen(desk, root);
-    let store = sections::store(desk, root);
-    let (access, door) = read_access(desk, root, &listen);
-    let limits = sections::limits(desk, root);
-    let times = sections::times(desk, root);
-    let guard = sections::guard(desk, root);
-    let sessions = sections::sessions(desk, root);
-    let record = sections::record(desk, root);
-    let telemetry = sections::telemetry(desk, root);
-    let console = sections::console(desk, root);
-    let all = read_upstreams(desk, root);
-    let routes = read_routes(desk, root, &all, guard);
-    let upstreams = all.entries.iter().map(|made| Arc::clone(&made.upstream)).collect();
+    let listen = sections::listen(reader, root);
+    let store = sections::store(reader, root);
+    let (access, token_state) = read_access(reader, root, &listen);
+    let limits = sections::limits(reader, root);
+    let times = sections::times(reader, root);
+    let guard = sections::guard(reader, root);
+    let sessions = sections::sessions(reader, root);
+    let record = sections::record(reader, root);
+    let telemetry = sections::telemetry(reader, root);
+    let console = sections::console(reader, root);
+    let upstream_list = read_upstreams(reader, root);
+    let routes = read_routes(reader, root, &upstream_list, guard);
+    let upstreams = upstream_list.entries.iter().map(|entry| Arc::clone(&entry.upstream)).collect();
     let listen = listen.value;
     let config = GatewayConfig {
         listen,
@@ -125,22 +119,22 @@ fn read_sections(
         upstreams,
         routes,
     };
-    (config, door)
+    (config, token_state)
 }
 
-/// The file, if there is one.
-fn open_file(desk: &mut ConfigReader<'_>) -> Option<(PathBuf, String, FileExposure)> {
-    let (path, origin) = match environment::file(desk.flags, desk.environment) {
+/// Opens the configuration file, if there is one.
+fn open_file(reader: &mut ConfigReader<'_>) -> Option<(PathBuf, String, FileExposure)> {
+    let (path, origin) = match environment::file(reader.flags, reader.environment) {
         Ok(found) => found?,
         Err(origin) => {
             let message = "the path depends on the current folder";
-            desk.report_error(&origin, "", message, "name the file by its whole path");
+            reader.report_error(&origin, "", message, "name the file by its whole path");
             return None;
         }
     };
-    match desk.environment.file(&path) {
+    match reader.environment.file(&path) {
         Ok(found) => Some((path, found.text, found.exposure)),
-        // The usual file does not have to be there.
+        // The default file is optional.
         Err(error)
             if origin == SettingOrigin::Default && error.kind() == std::io::ErrorKind::NotFound =>
         {
@@ -148,38 +142,38 @@ fn open_file(desk: &mut ConfigReader<'_>) -> Option<(PathBuf, String, FileExposu
         }
         Err(error) => {
             let message = format!("`{}` cannot be read: {error}", display_path(&path));
-            desk.report_error(&origin, "", message, "");
+            reader.report_error(&origin, "", message, "");
             None
         }
     }
 }
 
 fn parse_file<'t>(
-    desk: &mut ConfigReader<'_>,
+    reader: &mut ConfigReader<'_>,
     path: &Path,
     text: &'t str,
 ) -> Option<ConfigDocument<'t>> {
     match ConfigDocument::parse(display_path(path), text) {
         Ok(document) => Some(document),
-        Err(torn) => {
-            for torn in torn {
-                desk.report_error(&torn.origin, "", torn.message, "the file has to be TOML");
+        Err(errors) => {
+            for error in errors {
+                reader.report_error(&error.origin, "", error.message, "the file has to be TOML");
             }
             None
         }
     }
 }
 
-/// Others who may change the file may send our keys elsewhere; others who may read it have those
-/// that stand in it.
-fn warn_if_exposed(desk: &mut ConfigReader<'_>, path: &Path, exposure: FileExposure) {
-    let shown = display_path(path);
-    let whole = SettingOrigin::File { path: Arc::clone(&shown), line: 0 };
-    let help = format!("`chmod 600 {shown}`");
-    match (exposure, desk.inline_secret.clone()) {
+/// Warns about file permissions: other users who may change the file could send our keys elsewhere,
+/// and those who may read it get the secrets in it.
+fn warn_if_exposed(reader: &mut ConfigReader<'_>, path: &Path, exposure: FileExposure) {
+    let display = display_path(path);
+    let file_origin = SettingOrigin::File { path: Arc::clone(&display), line: 0 };
+    let help = format!("`chmod 600 {display}`");
+    match (exposure, reader.inline_secret.clone()) {
         (FileExposure::Private, _) | (FileExposure::Readable, None) => {}
         (FileExposure::Readable, Some(origin)) => {
-            desk.report_warning(
+            reader.report_warning(
                 &origin,
                 "",
                 "others may read the file, and a secret stands in it",
@@ -187,7 +181,7 @@ fn warn_if_exposed(desk: &mut ConfigReader<'_>, path: &Path, exposure: FileExpos
             );
         }
         (FileExposure::Writable, _) => {
-            desk.report_warning(&whole, "", "others may change the file", help);
+            reader.report_warning(&file_origin, "", "others may change the file", help);
         }
     }
 }

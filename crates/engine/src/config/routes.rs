@@ -1,4 +1,4 @@
-//! Which model goes where.
+//! Model routes.
 
 use std::sync::Arc;
 
@@ -15,21 +15,21 @@ use super::{
 };
 
 impl GatewayConfig {
-    /// The route of a model: one that names it before any pattern, a longer pattern before a
-    /// shorter one, and otherwise the first.
+    /// The route of a model. An exact name wins over any pattern, a longer pattern over a shorter
+    /// one; otherwise the first route wins.
     pub fn route(&self, model: &str) -> Option<Arc<ModelRoute>> {
         let mut best: Option<(usize, &Arc<ModelRoute>)> = None;
         for route in &self.routes {
-            let Some(weight) = match_length(&route.model, model) else { continue };
-            if best.is_none_or(|(before, _)| weight > before) {
-                best = Some((weight, route));
+            let Some(length) = match_length(&route.model, model) else { continue };
+            if best.is_none_or(|(best_length, _)| length > best_length) {
+                best = Some((length, route));
             }
         }
         best.map(|(_, route)| Arc::clone(route))
     }
 
-    /// The models that can be named without guessing: those that a route names, and the built-in
-    /// ones. What a pattern leads to, only its provider knows.
+    /// The models that can be listed: those that a route names, and the built-in ones. Which models
+    /// a pattern covers is known only to its provider.
     pub fn models(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         let mut add = |name| {
@@ -53,191 +53,199 @@ impl GatewayConfig {
     }
 }
 
-/// How well a pattern fits a model; `None` if it does not.
+/// The length of the match of a pattern; `None` if it does not match.
 fn match_length(pattern: &str, model: &str) -> Option<usize> {
     match pattern.strip_suffix('*') {
-        Some(beginning) => model.starts_with(beginning).then_some(beginning.len()),
+        Some(prefix) => model.starts_with(prefix).then_some(prefix.len()),
         None => (pattern == model).then_some(usize::MAX),
     }
 }
 
-/// Reads every `[[route]]`; without any, the usual ones of each upstream.
+/// Reads every `[[route]]`; without any, uses the default routes of each upstream.
 pub(super) fn read_routes(
-    desk: &mut ConfigReader<'_>,
+    reader: &mut ConfigReader<'_>,
     root: &mut SectionReader<'_>,
-    all: &UpstreamList,
+    upstreams: &UpstreamList,
     guard: GuardConfig,
 ) -> Vec<Arc<ModelRoute>> {
-    let UpstreamList { entries: made, declared_names: _, chosen } = all;
-    let parts = desk.open_sections(root, "route");
-    let none = parts.is_empty();
+    let UpstreamList { entries, declared_names: _, chosen } = upstreams;
+    let sections = reader.open_sections(root, "route");
+    let is_implicit = sections.is_empty();
     let mut routes: Vec<Arc<ModelRoute>> = Vec::new();
-    let blocks = desk.sections.len();
-    for part in parts {
-        let route = read_route(desk, part, all, guard, &routes);
+    let section_count = reader.sections.len();
+    for section in sections {
+        let route = read_route(reader, section, upstreams, guard, &routes);
         routes.extend(route.map(Arc::new));
     }
     if let Some((name, origin)) = chosen {
-        // Everything goes there: what the file says about routes does not count.
+        // The chosen upstream gets all requests: routes of the file are ignored.
         routes.clear();
-        desk.sections.truncate(blocks);
-        let found = made.iter().find(|made| made.upstream.name == *name);
-        routes.extend(found.map(|made| default_route(desk, "*", made, guard, origin)));
-    } else if none {
-        add_default_routes(desk, made, guard, &mut routes);
+        reader.sections.truncate(section_count);
+        let found = entries.iter().find(|entry| entry.upstream.name == *name);
+        routes.extend(found.map(|entry| default_route(reader, "*", entry, guard, origin)));
+    } else if is_implicit {
+        add_default_routes(reader, entries, guard, &mut routes);
     }
     if !routes.iter().any(|route| route.model.starts_with(SCRIPTED_NAME))
-        && let Some(made) = made.iter().find(|made| &*made.upstream.name == SCRIPTED_NAME)
+        && let Some(entry) = entries.iter().find(|entry| &*entry.upstream.name == SCRIPTED_NAME)
     {
-        routes.push(default_route(desk, "scripted*", made, guard, &SettingOrigin::Default));
+        routes.push(default_route(reader, "scripted*", entry, guard, &SettingOrigin::Default));
     }
     if chosen.is_none() {
-        warn_unused_upstreams(desk, made, &routes);
+        warn_unused_upstreams(reader, entries, &routes);
     }
     routes
 }
 
-/// Routes that follow from what the upstreams are.
+/// Adds the default routes of each kind of upstream.
 fn add_default_routes(
-    desk: &mut ConfigReader<'_>,
-    made: &[UpstreamEntry],
+    reader: &mut ConfigReader<'_>,
+    entries: &[UpstreamEntry],
     guard: GuardConfig,
     routes: &mut Vec<Arc<ModelRoute>>,
 ) {
-    for made in made {
-        for model in made.kind.models() {
-            let taken = routes.iter().any(|route| *route.model == **model);
-            if !taken {
-                routes.push(default_route(desk, model, made, guard, &SettingOrigin::Default));
+    for entry in entries {
+        for model in entry.kind.models() {
+            let exists = routes.iter().any(|route| *route.model == **model);
+            if !exists {
+                routes.push(default_route(reader, model, entry, guard, &SettingOrigin::Default));
             }
         }
     }
-    let mut far = made.iter().filter(|made| made.kind != UpstreamKind::Scripted);
-    let only = match (far.next(), far.next()) {
-        // Without any key everything is answered here.
-        (None, _) => made.first(),
-        // Whoever writes down one upstream means it for everything.
-        (Some(made), None) if matches!(made.origin, SettingOrigin::File { .. }) => Some(made),
+    let mut remote = entries.iter().filter(|entry| entry.kind != UpstreamKind::Scripted);
+    let catch_all = match (remote.next(), remote.next()) {
+        // Without any key, the built-in model serves everything.
+        (None, _) => entries.first(),
+        // A single upstream in the file serves everything.
+        (Some(entry), None) if matches!(entry.origin, SettingOrigin::File { .. }) => Some(entry),
         (Some(_), _) => None,
     };
-    routes.extend(only.map(|made| default_route(desk, "*", made, guard, &SettingOrigin::Default)));
+    routes.extend(
+        catch_all.map(|entry| default_route(reader, "*", entry, guard, &SettingOrigin::Default)),
+    );
 }
 
-/// An upstream that nothing leads to was written down for nothing.
+/// Warns about upstreams without a route.
 fn warn_unused_upstreams(
-    desk: &mut ConfigReader<'_>,
-    made: &[UpstreamEntry],
+    reader: &mut ConfigReader<'_>,
+    entries: &[UpstreamEntry],
     routes: &[Arc<ModelRoute>],
 ) {
-    for UpstreamEntry { upstream, origin, .. } in made {
-        let used = routes.iter().any(|route| route.upstream.name == upstream.name);
-        if !used && &*upstream.name != SCRIPTED_NAME {
+    for UpstreamEntry { upstream, origin, .. } in entries {
+        let is_used = routes.iter().any(|route| route.upstream.name == upstream.name);
+        if !is_used && &*upstream.name != SCRIPTED_NAME {
             let message = "no route leads there";
             let help =
                 format!("`[[route]]` with `model = \"…\"` and `upstream = \"{}\"`", upstream.name);
-            desk.report_warning(origin, format!("upstream.{}", upstream.name), message, help);
+            reader.report_warning(origin, format!("upstream.{}", upstream.name), message, help);
         }
     }
 }
 
-/// A route that nobody wrote down.
+/// Adds a route that is not in the file.
 fn default_route(
-    desk: &mut ConfigReader<'_>,
+    reader: &mut ConfigReader<'_>,
     model: &str,
-    made: &UpstreamEntry,
+    entry: &UpstreamEntry,
     guard: GuardConfig,
     origin: &SettingOrigin,
 ) -> Arc<ModelRoute> {
-    let mut part = SectionReader::new("route", "[[route]]".to_owned(), None);
-    part.add_setting("model", quote(model), origin);
-    part.add_setting("upstream", quote(&made.upstream.name), origin);
-    desk.close_section(part);
-    let upstream = Arc::clone(&made.upstream);
+    let mut section = SectionReader::new("route", "[[route]]".to_owned(), None);
+    section.add_setting("model", quote(model), origin);
+    section.add_setting("upstream", quote(&entry.upstream.name), origin);
+    reader.close_section(section);
+    let upstream = Arc::clone(&entry.upstream);
     Arc::new(ModelRoute { model: model.into(), upstream, rename: None, guard, window: None })
 }
 
-/// One `[[route]]` of the file.
+/// Reads one `[[route]]` of the file.
 fn read_route(
-    desk: &mut ConfigReader<'_>,
-    mut part: SectionReader<'_>,
-    all: &UpstreamList,
+    reader: &mut ConfigReader<'_>,
+    mut section: SectionReader<'_>,
+    upstreams: &UpstreamList,
     guard: GuardConfig,
-    before: &[Arc<ModelRoute>],
+    earlier_routes: &[Arc<ModelRoute>],
 ) -> Option<ModelRoute> {
-    let model = read_model_pattern(desk, &mut part, before);
+    let model = read_model_pattern(reader, &mut section, earlier_routes);
     if let Some(model) = &model {
-        part.name = format!("route.{model}");
+        section.name = format!("route.{model}");
     }
-    let upstream = read_route_upstream(desk, &mut part, all);
-    let rename = desk.read_text(&mut part, "rename").and_then(|(text, origin)| {
-        part.add_setting("rename", quote(&text), &origin);
-        let sound = is_model_name(&text) && !text.contains('*');
-        if !sound {
+    let upstream = read_route_upstream(reader, &mut section, upstreams);
+    let rename = reader.read_text(&mut section, "rename").and_then(|(text, origin)| {
+        section.add_setting("rename", quote(&text), &origin);
+        let is_valid = is_model_name(&text) && !text.contains('*');
+        if !is_valid {
             let message = format!("{} is no name of a model", quote(&excerpt(&text)));
-            desk.report_error(
+            reader.report_error(
                 &origin,
-                part.full_key("rename"),
+                section.full_key("rename"),
                 message,
                 "write the upstream's own name",
             );
         }
-        sound.then(|| text.into_boxed_str())
+        is_valid.then(|| text.into_boxed_str())
     });
     let guard = GuardConfig {
-        mode: read_override::<GuardMode>(desk, &mut part, "mode", guard.mode),
+        mode: read_override::<GuardMode>(reader, &mut section, "mode", guard.mode),
         unanswered: read_override::<UnansweredPolicy>(
-            desk,
-            &mut part,
+            reader,
+            &mut section,
             "unanswered",
             guard.unanswered,
         ),
-        language: read_override(desk, &mut part, "language", guard.language),
-        overflow: read_override::<OverflowPolicy>(desk, &mut part, "overflow", guard.overflow),
-        heal: read_override::<RepairRetry>(desk, &mut part, "heal", guard.heal),
+        language: read_override(reader, &mut section, "language", guard.language),
+        overflow: read_override::<OverflowPolicy>(reader, &mut section, "overflow", guard.overflow),
+        heal: read_override::<RepairRetry>(reader, &mut section, "heal", guard.heal),
     };
-    let window = part.has("window").then(|| desk.read_positive(&mut part, "window", 1_usize).value);
-    part.mark_known("window");
-    desk.close_section(part);
+    let window =
+        section.has("window").then(|| reader.read_positive(&mut section, "window", 1_usize).value);
+    section.mark_known("window");
+    reader.close_section(section);
     let window = window.and_then(|window| u64::try_from(window).ok());
     Some(ModelRoute { model: model?.into(), upstream: upstream?, rename, guard, window })
 }
 
-/// What the route says, or what holds for all.
+/// The setting of the route, or the global one.
 fn read_override<T: ConfigValue>(
-    desk: &mut ConfigReader<'_>,
-    part: &mut SectionReader<'_>,
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
     key: &'static str,
-    all: T,
+    global: T,
 ) -> T {
-    part.mark_known(key);
-    if part.has(key) { desk.read_setting(part, key, all).value } else { all }
+    section.mark_known(key);
+    if section.has(key) { reader.read_setting(section, key, global).value } else { global }
 }
 
 fn read_model_pattern(
-    desk: &mut ConfigReader<'_>,
-    part: &mut SectionReader<'_>,
-    before: &[Arc<ModelRoute>],
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
+    earlier_routes: &[Arc<ModelRoute>],
 ) -> Option<String> {
-    let Some((model, origin)) = desk.read_text(part, "model") else {
-        if !part.has("model") {
+    let Some((model, origin)) = reader.read_text(section, "model") else {
+        if !section.has("model") {
             let help = "`model = \"claude-*\"`";
-            desk.report_error(&part.origin(), part.full_key("model"), "it is missing", help);
+            reader.report_error(
+                &section.origin(),
+                section.full_key("model"),
+                "it is missing",
+                help,
+            );
         }
         return None;
     };
-    part.add_setting("model", quote(&model), &origin);
-    let beginning = model.strip_suffix('*').unwrap_or(&model);
-    if !(is_model_name(beginning) || model == "*") || beginning.contains('*') {
+    section.add_setting("model", quote(&model), &origin);
+    let prefix = model.strip_suffix('*').unwrap_or(&model);
+    if !(is_model_name(prefix) || model == "*") || prefix.contains('*') {
         let message = format!("{} is no name of a model", quote(&excerpt(&model)));
         let help = "write a name, or its beginning and one `*` at the end";
-        desk.report_error(&origin, part.full_key("model"), message, help);
+        reader.report_error(&origin, section.full_key("model"), message, help);
         return None;
     }
-    if before.iter().any(|route| *route.model == *model) {
+    if earlier_routes.iter().any(|route| *route.model == *model) {
         let message = format!("there is another route for {}", quote(&excerpt(&model)));
-        desk.report_error(
+        reader.report_error(
             &origin,
-            part.full_key("model"),
+            section.full_key("model"),
             message,
             "only the first would ever be taken",
         );
@@ -247,32 +255,41 @@ fn read_model_pattern(
 }
 
 fn read_route_upstream(
-    desk: &mut ConfigReader<'_>,
-    part: &mut SectionReader<'_>,
-    UpstreamList { entries: made, declared_names: named, .. }: &UpstreamList,
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
+    UpstreamList { entries, declared_names, .. }: &UpstreamList,
 ) -> Option<Arc<super::UpstreamConfig>> {
-    let names =
-        || named.iter().map(String::as_str).chain(made.iter().map(|made| &*made.upstream.name));
+    let names = || {
+        declared_names
+            .iter()
+            .map(String::as_str)
+            .chain(entries.iter().map(|entry| &*entry.upstream.name))
+    };
     let names = || names().collect::<std::collections::BTreeSet<&str>>();
     let known = || format!("known: {}", names().into_iter().collect::<Vec<_>>().join(", "));
-    let Some((name, origin)) = desk.read_text(part, "upstream") else {
-        if !part.has("upstream") {
-            desk.report_error(&part.origin(), part.full_key("upstream"), "it is missing", known());
+    let Some((name, origin)) = reader.read_text(section, "upstream") else {
+        if !section.has("upstream") {
+            reader.report_error(
+                &section.origin(),
+                section.full_key("upstream"),
+                "it is missing",
+                known(),
+            );
         }
         return None;
     };
-    part.add_setting("upstream", quote(&name), &origin);
-    let found = made.iter().find(|made| *made.upstream.name == *name);
-    // One that has something wrong with it was told already.
-    if found.is_none() && !named.contains(&name) {
+    section.add_setting("upstream", quote(&name), &origin);
+    let found = entries.iter().find(|entry| *entry.upstream.name == *name);
+    // Errors in a declared upstream were reported already.
+    if found.is_none() && !declared_names.contains(&name) {
         let message = format!("there is no upstream {}", quote(&excerpt(&name)));
         let help = match nearest(&name, names()) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => known(),
         };
-        desk.report_error(&origin, part.full_key("upstream"), message, help);
+        reader.report_error(&origin, section.full_key("upstream"), message, help);
     }
-    found.map(|made| Arc::clone(&made.upstream))
+    found.map(|entry| Arc::clone(&entry.upstream))
 }
 
 fn is_model_name(text: &str) -> bool {

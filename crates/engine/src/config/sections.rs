@@ -1,5 +1,4 @@
-//! The sections that are numbers and words only: limits, times, guard, sessions, record, telemetry,
-//! console.
+//! The sections with simple values: limits, times, guard, sessions, record, telemetry, console.
 
 use std::net::SocketAddr;
 
@@ -17,71 +16,82 @@ use super::{
 };
 use crate::{SecretText, config::GatewayLogFormat};
 
-/// Where we listen, if nobody says so.
+/// The default listen address.
 const DEFAULT_LISTEN: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 4177);
 
 pub(super) fn listen(
-    desk: &mut ConfigReader<'_>,
+    reader: &mut ConfigReader<'_>,
     root: &mut SectionReader<'_>,
 ) -> SettingValue<SocketAddr> {
-    desk.read_setting(root, "listen", DEFAULT_LISTEN)
+    reader.read_setting(root, "listen", DEFAULT_LISTEN)
 }
 
-pub(super) fn store(desk: &mut ConfigReader<'_>, root: &mut SectionReader<'_>) -> StoreUrl {
-    let usual = environment::default_store(desk.environment).map(StoreUrl::Sqlite);
-    let none = usual.is_none();
+pub(super) fn store(reader: &mut ConfigReader<'_>, root: &mut SectionReader<'_>) -> StoreUrl {
+    let default = environment::default_store(reader.environment).map(StoreUrl::Sqlite);
+    let no_default = default.is_none();
     let mut set =
-        SettingValue { value: usual.unwrap_or(StoreUrl::Memory), origin: SettingOrigin::Default };
-    for (text, origin) in desk.read_layers(root, "store") {
+        SettingValue { value: default.unwrap_or(StoreUrl::Memory), origin: SettingOrigin::Default };
+    for (text, origin) in reader.read_layers(root, "store") {
         match text.parse::<StoreUrl>() {
             Ok(StoreUrl::Sqlite(path)) if matches!(origin, SettingOrigin::File { .. }) => {
-                set = SettingValue { value: StoreUrl::Sqlite(desk.resolve_path(&path)), origin };
+                set = SettingValue { value: StoreUrl::Sqlite(reader.resolve_path(&path)), origin };
             }
             Ok(value) => set = SettingValue { value, origin },
             Err(error) => {
-                desk.report_error(&origin, "store", error.to_string(), "a file, or `postgres://…`");
+                reader.report_error(
+                    &origin,
+                    "store",
+                    error.to_string(),
+                    "a file, or `postgres://…`",
+                );
             }
         }
     }
-    if none && set.origin == SettingOrigin::Default {
+    if no_default && set.origin == SettingOrigin::Default {
         let message = "there is no folder for the store";
-        desk.report_error(&SettingOrigin::Default, "store", message, "`--store FILE`, or set HOME");
+        reader.report_error(
+            &SettingOrigin::Default,
+            "store",
+            message,
+            "`--store FILE`, or set HOME",
+        );
     }
     root.add_setting("store", quote(&set.value.to_string()), &set.origin);
     set.value
 }
 
-pub(super) fn limits(desk: &mut ConfigReader<'_>, root: &mut SectionReader<'_>) -> GatewayLimits {
-    let usual = GatewayLimits::default();
-    let mut part = desk.open_section(root, "limits");
-    let mut size = |key, default| desk.read_positive(&mut part, key, ByteSize(default));
-    let head = size("head", usual.head);
-    let body = size("body", usual.body);
-    let unpacked = size("unpacked", usual.unpacked);
-    let event = size("event", usual.event);
-    let reply = size("reply", usual.reply);
-    let mut count = |key, default: usize| desk.read_positive(&mut part, key, default).value;
+pub(super) fn limits(reader: &mut ConfigReader<'_>, root: &mut SectionReader<'_>) -> GatewayLimits {
+    let defaults = GatewayLimits::default();
+    let mut section = reader.open_section(root, "limits");
+    let mut size = |key, default| reader.read_positive(&mut section, key, ByteSize(default));
+    let head = size("head", defaults.head);
+    let body = size("body", defaults.body);
+    let unpacked = size("unpacked", defaults.unpacked);
+    let event = size("event", defaults.event);
+    let reply = size("reply", defaults.reply);
+    let mut count = |key, default: usize| reader.read_positive(&mut section, key, default).value;
     let limits = GatewayLimits {
         head: head.value.0,
         body: body.value.0,
         unpacked: unpacked.value.0,
-        messages: count("messages", usual.messages),
-        depth: count("depth", usual.depth),
-        connections: count("connections", usual.connections),
-        per_address: count("per_address", usual.per_address),
-        per_owner: count("per_owner", usual.per_owner),
+        messages: count("messages", defaults.messages),
+        depth: count("depth", defaults.depth),
+        connections: count("connections", defaults.connections),
+        per_address: count("per_address", defaults.per_address),
+        per_owner: count("per_owner", defaults.per_owner),
         event: event.value.0,
         reply: reply.value.0,
     };
     let sizes = [("body", &body), ("unpacked", &unpacked), ("event", &event), ("reply", &reply)];
-    for ((key, set), least) in sizes.into_iter().zip([64, 64, 4, 64]) {
+    for ((key, set), min_kib) in sizes.into_iter().zip([64, 64, 4, 64]) {
         let ByteSize(bytes) = set.value;
-        if bytes < least << 10 {
-            let message = format!("{bytes} bytes are less than {least}KiB, which agents soon need");
-            desk.report_warning(
+        if bytes < min_kib << 10 {
+            let message =
+                format!("{bytes} bytes are less than {min_kib}KiB, which agents soon need");
+            reader.report_warning(
                 &set.origin,
-                part.full_key(key),
+                section.full_key(key),
                 message,
                 "a number without a unit is bytes",
             );
@@ -95,131 +105,145 @@ pub(super) fn limits(desk: &mut ConfigReader<'_>, root: &mut SectionReader<'_>) 
             unpacked.value.to_toml()
         );
         let origin = (&body.origin).max(&unpacked.origin);
-        desk.report_error(
+        reader.report_error(
             origin,
-            part.full_key("body"),
+            section.full_key("body"),
             message,
             "raise `unpacked`, or lower `body`",
         );
     }
     if limits.head < 8 << 10 {
         let message = "no client fits into such a head";
-        desk.report_error(&head.origin, part.full_key("head"), message, "at least \"8KiB\"");
+        reader.report_error(&head.origin, section.full_key("head"), message, "at least \"8KiB\"");
     }
-    desk.close_section(part);
+    reader.close_section(section);
     limits
 }
 
-pub(super) fn times(desk: &mut ConfigReader<'_>, root: &mut SectionReader<'_>) -> GatewayTimeouts {
-    let usual = GatewayTimeouts::default();
-    let mut part = desk.open_section(root, "times");
-    let mut time = |key, default| desk.read_positive(&mut part, key, default).value;
+pub(super) fn times(
+    reader: &mut ConfigReader<'_>,
+    root: &mut SectionReader<'_>,
+) -> GatewayTimeouts {
+    let defaults = GatewayTimeouts::default();
+    let mut section = reader.open_section(root, "times");
+    let mut time = |key, default| reader.read_positive(&mut section, key, default).value;
     let mut times = GatewayTimeouts {
-        head: time("head", usual.head),
-        body: time("body", usual.body),
-        keep_alive: time("keep_alive", usual.keep_alive),
-        write: time("write", usual.write),
-        connect: time("connect", usual.connect),
-        first_byte: time("first_byte", usual.first_byte),
-        idle: time("idle", usual.idle),
-        drain: usual.drain,
+        head: time("head", defaults.head),
+        body: time("body", defaults.body),
+        keep_alive: time("keep_alive", defaults.keep_alive),
+        write: time("write", defaults.write),
+        connect: time("connect", defaults.connect),
+        first_byte: time("first_byte", defaults.first_byte),
+        idle: time("idle", defaults.idle),
+        drain: defaults.drain,
     };
-    // Nothing to wait for is a wish like any other.
-    times.drain = desk.read_setting(&mut part, "drain", usual.drain).value;
-    desk.close_section(part);
+    // Zero is allowed here: do not wait at all.
+    times.drain = reader.read_setting(&mut section, "drain", defaults.drain).value;
+    reader.close_section(section);
     times
 }
 
-pub(super) fn guard(desk: &mut ConfigReader<'_>, root: &mut SectionReader<'_>) -> GuardConfig {
-    let usual = GuardConfig::default();
-    let mut part = desk.open_section(root, "guard");
+pub(super) fn guard(reader: &mut ConfigReader<'_>, root: &mut SectionReader<'_>) -> GuardConfig {
+    let defaults = GuardConfig::default();
+    let mut section = reader.open_section(root, "guard");
     let guard = GuardConfig {
-        mode: desk.read_setting(&mut part, "mode", usual.mode).value,
-        unanswered: desk.read_setting(&mut part, "unanswered", usual.unanswered).value,
-        language: desk.read_setting(&mut part, "language", usual.language).value,
-        overflow: desk.read_setting(&mut part, "overflow", usual.overflow).value,
-        heal: desk.read_setting(&mut part, "heal", usual.heal).value,
+        mode: reader.read_setting(&mut section, "mode", defaults.mode).value,
+        unanswered: reader.read_setting(&mut section, "unanswered", defaults.unanswered).value,
+        language: reader.read_setting(&mut section, "language", defaults.language).value,
+        overflow: reader.read_setting(&mut section, "overflow", defaults.overflow).value,
+        heal: reader.read_setting(&mut section, "heal", defaults.heal).value,
     };
-    desk.close_section(part);
+    reader.close_section(section);
     guard
 }
 
-pub(super) fn sessions(desk: &mut ConfigReader<'_>, root: &mut SectionReader<'_>) -> SessionConfig {
-    let usual = SessionConfig::default();
-    let mut part = desk.open_section(root, "sessions");
-    let call = desk.read_positive(&mut part, "call", usual.call);
-    let snapshot = desk.read_positive(&mut part, "snapshot", usual.snapshot);
-    let session = desk.read_positive(&mut part, "session", usual.session);
+pub(super) fn sessions(
+    reader: &mut ConfigReader<'_>,
+    root: &mut SectionReader<'_>,
+) -> SessionConfig {
+    let defaults = SessionConfig::default();
+    let mut section = reader.open_section(root, "sessions");
+    let call = reader.read_positive(&mut section, "call", defaults.call);
+    let snapshot = reader.read_positive(&mut section, "snapshot", defaults.snapshot);
+    let session = reader.read_positive(&mut section, "session", defaults.session);
     let ordered = [
         (("call", &call), ("snapshot", &snapshot)),
         (("snapshot", &snapshot), ("session", &session)),
     ];
-    for ((less, one), (more, two)) in ordered {
-        if one.value > two.value {
+    for ((shorter, first), (longer, second)) in ordered {
+        if first.value > second.value {
             let message = format!(
-                "{less} ({}) may not be more than {more} ({})",
-                one.value.to_toml(),
-                two.value.to_toml()
+                "{shorter} ({}) may not be more than {longer} ({})",
+                first.value.to_toml(),
+                second.value.to_toml()
             );
-            let origin = (&one.origin).max(&two.origin);
-            desk.report_error(origin, part.full_key(less), message, "call ≤ snapshot ≤ session");
+            let origin = (&first.origin).max(&second.origin);
+            reader.report_error(
+                origin,
+                section.full_key(shorter),
+                message,
+                "call ≤ snapshot ≤ session",
+            );
         }
     }
     let sessions = SessionConfig {
         call: call.value,
         snapshot: snapshot.value,
         session: session.value,
-        nodes: desk.read_setting(&mut part, "nodes", usual.nodes).value,
-        replies: desk.read_setting(&mut part, "replies", ByteSize(usual.replies)).value.0,
-        again: desk.read_setting(&mut part, "again", usual.again).value,
-        busy: desk.read_setting(&mut part, "busy", usual.busy).value,
+        nodes: reader.read_setting(&mut section, "nodes", defaults.nodes).value,
+        replies: reader.read_setting(&mut section, "replies", ByteSize(defaults.replies)).value.0,
+        again: reader.read_setting(&mut section, "again", defaults.again).value,
+        busy: reader.read_setting(&mut section, "busy", defaults.busy).value,
     };
-    desk.close_section(part);
+    reader.close_section(section);
     sessions
 }
 
-pub(super) fn record(desk: &mut ConfigReader<'_>, root: &mut SectionReader<'_>) -> RecordConfig {
-    let usual = RecordConfig::default();
-    let mut part = desk.open_section(root, "record");
+pub(super) fn record(reader: &mut ConfigReader<'_>, root: &mut SectionReader<'_>) -> RecordConfig {
+    let defaults = RecordConfig::default();
+    let mut section = reader.open_section(root, "record");
     let record = RecordConfig {
-        runs: desk.read_setting(&mut part, "runs", usual.runs).value,
-        content: desk.read_setting(&mut part, "content", usual.content).value,
-        repairs: desk.read_setting(&mut part, "repairs", usual.repairs).value,
-        repair_bytes: desk
-            .read_setting(&mut part, "repair_bytes", ByteSize(usual.repair_bytes))
+        runs: reader.read_setting(&mut section, "runs", defaults.runs).value,
+        content: reader.read_setting(&mut section, "content", defaults.content).value,
+        repairs: reader.read_setting(&mut section, "repairs", defaults.repairs).value,
+        repair_bytes: reader
+            .read_setting(&mut section, "repair_bytes", ByteSize(defaults.repair_bytes))
             .value
             .0,
     };
-    desk.close_section(part);
+    reader.close_section(section);
     record
 }
 
-pub(super) fn console(desk: &mut ConfigReader<'_>, root: &mut SectionReader<'_>) -> ConsoleConfig {
-    let mut part = desk.open_section(root, "console");
-    let files = match desk.read_setting(&mut part, "files", BoolValue(true)).value {
+pub(super) fn console(
+    reader: &mut ConfigReader<'_>,
+    root: &mut SectionReader<'_>,
+) -> ConsoleConfig {
+    let mut section = reader.open_section(root, "console");
+    let files = match reader.read_setting(&mut section, "files", BoolValue(true)).value {
         BoolValue(true) => SessionFileAccess::Shown,
         BoolValue(false) => SessionFileAccess::Hidden,
     };
-    desk.close_section(part);
+    reader.close_section(section);
     ConsoleConfig { files }
 }
 
 pub(super) fn telemetry(
-    desk: &mut ConfigReader<'_>,
+    reader: &mut ConfigReader<'_>,
     root: &mut SectionReader<'_>,
 ) -> TelemetryConfig {
-    let mut part = desk.open_section(root, "telemetry");
-    let log = desk.read_setting(&mut part, "log", GatewayLogFormat::Text).value;
-    let otlp = otlp(desk, &mut part);
-    let mut pairs = desk.read_pairs(&mut part, "otlp_headers");
-    if let Some((text, origin)) = desk.read_variable("OTEL_EXPORTER_OTLP_HEADERS") {
+    let mut section = reader.open_section(root, "telemetry");
+    let log = reader.read_setting(&mut section, "log", GatewayLogFormat::Text).value;
+    let otlp = otlp(reader, &mut section);
+    let mut pairs = reader.read_pairs(&mut section, "otlp_headers");
+    if let Some((text, origin)) = reader.read_variable("OTEL_EXPORTER_OTLP_HEADERS") {
         pairs.clear();
         for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
             match pair.split_once('=') {
                 Some((name, value)) => {
                     pairs.push((name.trim().to_owned(), value.trim().to_owned(), origin.clone()));
                 }
-                None => desk.report_error(
+                None => reader.report_error(
                     &origin,
                     "",
                     "this is no list of headers",
@@ -230,18 +254,18 @@ pub(super) fn telemetry(
     }
     let mut otlp_headers: Vec<(HeaderName, SecretText)> = Vec::new();
     for (name, text, origin) in pairs {
-        let full = format!("{}.{}", part.full_key("otlp_headers"), excerpt(&name));
+        let full_key = format!("{}.{}", section.full_key("otlp_headers"), excerpt(&name));
         let Ok(header) = name.parse::<HeaderName>() else {
-            desk.report_error(&origin, full, "this is no name of a header", "");
+            reader.report_error(&origin, full_key, "this is no name of a header", "");
             continue;
         };
-        let named = text.strip_prefix("env:").map(|name| desk.read_variable(name));
-        let text =
-            named.map_or(text.clone(), |found| found.map(|(text, _)| text).unwrap_or_default());
+        let from_variable = text.strip_prefix("env:").map(|name| reader.read_variable(name));
+        let text = from_variable
+            .map_or(text.clone(), |found| found.map(|(text, _)| text).unwrap_or_default());
         // `Bearer …` has a space in it.
-        let sent: String = text.chars().filter(|c| *c != ' ').collect();
-        if secrets::check_secret(desk, &origin, &full, &sent).is_some() {
-            part.add_setting(
+        let without_spaces: String = text.chars().filter(|c| *c != ' ').collect();
+        if secrets::check_secret(reader, &origin, &full_key, &without_spaces).is_some() {
+            section.add_setting(
                 &format!("otlp_headers.{}", header.as_str()),
                 REDACTED_SECRET.to_owned(),
                 &origin,
@@ -249,22 +273,22 @@ pub(super) fn telemetry(
             otlp_headers.push((header, SecretText::new(text)));
         }
     }
-    desk.close_section(part);
+    reader.close_section(section);
     TelemetryConfig { log, otlp, otlp_headers }
 }
 
-/// The collector. It mostly lives next door, under a name that leads to a private address.
-fn otlp(desk: &mut ConfigReader<'_>, part: &mut SectionReader<'_>) -> Option<NetworkTarget> {
+/// Reads the collector address. It is often a local name that resolves to a private address.
+fn otlp(reader: &mut ConfigReader<'_>, section: &mut SectionReader<'_>) -> Option<NetworkTarget> {
     let mut found = None;
-    for (text, origin) in desk.read_layers(part, "otlp") {
+    for (text, origin) in reader.read_layers(section, "otlp") {
         match address::parse_base_url(&text, BaseUrlStyle::Plain, AddressPolicy::Private) {
             Ok(base) => found = Some((base.target, origin)),
             Err((message, help)) => {
-                desk.report_error(&origin, part.full_key("otlp"), message, help)
+                reader.report_error(&origin, section.full_key("otlp"), message, help)
             }
         }
     }
     let (target, origin) = found?;
-    part.add_setting("otlp", quote(&address::format_base_url(&target, "")), &origin);
+    section.add_setting("otlp", quote(&address::format_base_url(&target, "")), &origin);
     Some(target)
 }

@@ -1,4 +1,4 @@
-//! One upstream without a file, for whoever embeds the engine: read by what reads files.
+//! One upstream without a configuration file, for programs that embed the engine.
 
 use foxwedge_core::Format;
 
@@ -9,18 +9,18 @@ use super::{
     upstreams::{DEFAULT_TRIES, SCRIPTED_NAME},
 };
 
-/// An upstream of the usual settings that speaks a format. Without an address it is the one of the
-/// format's owner; one that is given is meant, wherever it leads.
+/// An upstream with default settings that supports a format. Without an address it is that of the
+/// format's provider; a given address may also be private.
 ///
 /// # Errors
-/// If the address cannot be used: what is wrong with it, and what to do.
+/// If the address cannot be used: the reason, and what to do.
 pub(crate) fn single_upstream(
     name: &str,
-    wire: Format,
+    format: Format,
     base_url: Option<&str>,
     key: UpstreamKey,
 ) -> Result<UpstreamConfig, AddressError> {
-    let kind = match wire {
+    let kind = match format {
         Format::OpenaiChat | Format::OpenaiResponses => UpstreamKind::Openai,
         Format::Anthropic => UpstreamKind::Anthropic,
         Format::Gemini => UpstreamKind::Gemini,
@@ -32,7 +32,7 @@ pub(crate) fn single_upstream(
     let text = base_url.or(kind.default_url()).unwrap_or_default();
     let base = address::parse_base_url(text, kind.style(), addresses)?;
     let mut speaks = kind.formats();
-    speaks.sort_by_key(|spoken| *spoken != wire);
+    speaks.sort_by_key(|supported| *supported != format);
     Ok(UpstreamConfig {
         name: name.into(),
         transport: UpstreamTransport::Network(base.target),
@@ -46,12 +46,12 @@ pub(crate) fn single_upstream(
 }
 
 /// The built-in model, in one format.
-pub(crate) fn builtin_upstream(wire: Format) -> UpstreamConfig {
+pub(crate) fn builtin_upstream(format: Format) -> UpstreamConfig {
     UpstreamConfig {
         name: SCRIPTED_NAME.into(),
         transport: UpstreamTransport::Scripted,
         version: "/v1".into(),
-        speaks: vec![wire],
+        speaks: vec![format],
         profile: None,
         key: UpstreamKey::None,
         headers: Vec::new(),

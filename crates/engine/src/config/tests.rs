@@ -1,4 +1,4 @@
-//! Whole configurations: file text, variables and flags in; a configuration or complaints out.
+//! Complete configurations: file text, variables and flags in; a configuration or issues out.
 
 mod agents;
 mod complaints;
@@ -15,10 +15,10 @@ use std::{
 
 use super::*;
 
-/// Where the file lies.
+/// The path of the configuration file.
 const FILE: &str = "/home/fox/.config/foxwedge/foxwedge.toml";
 
-/// A machine that exists in a test only.
+/// A simulated machine.
 #[derive(Default)]
 struct Here {
     variables: BTreeMap<&'static str, String>,
@@ -39,7 +39,7 @@ impl ConfigEnvironment for Here {
 }
 
 impl Here {
-    /// A user's machine with nothing on it.
+    /// A user's machine without files.
     fn new() -> Here {
         Here::default().with("HOME", "/home/fox")
     }
@@ -49,7 +49,7 @@ impl Here {
         self
     }
 
-    /// The usual file.
+    /// Sets the content of the default file.
     fn saying(self, text: &str) -> Here {
         self.holding(FILE, text)
     }
@@ -76,33 +76,33 @@ impl Here {
     }
 
     fn loaded(&self) -> LoadedConfig {
-        self.read().unwrap_or_else(|refused| panic!("{refused}"))
+        self.read().unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Everything that is wrong, a complaint a line, each with its help.
+    /// All issues, one per line, each with its help.
     fn complaints(&self) -> Vec<String> {
-        let complaints = match self.read() {
+        let issues = match self.read() {
             Ok(loaded) => loaded.warnings,
-            Err(refused) => refused.complaints,
+            Err(error) => error.complaints,
         };
-        complaints.iter().map(line).collect()
+        issues.iter().map(line).collect()
     }
 }
 
-fn line(complaint: &ConfigIssue) -> String {
-    let weight = match complaint.severity {
+fn line(issue: &ConfigIssue) -> String {
+    let severity = match issue.severity {
         ConfigIssueSeverity::Error => "",
         ConfigIssueSeverity::Warning => "warning: ",
     };
-    let help = complaint.help.as_ref().map(|help| format!(" | {help}")).unwrap_or_default();
-    let text = format!("{weight}{complaint}{help}");
+    let help = issue.help.as_ref().map(|help| format!(" | {help}")).unwrap_or_default();
+    let text = format!("{severity}{issue}{help}");
     text.replace("/home/fox/.config/foxwedge/", "")
 }
 
-/// A setting, its value and who set it.
+/// A setting: its value and its origin.
 fn setting(loaded: &LoadedConfig, header: &str, key: &str) -> String {
-    let block = loaded.sections.iter().find(|block| block.header == header);
-    let found = block.and_then(|block| block.settings.iter().find(|it| it.key == key));
-    let told = found.map(|it| format!("{} # {}", it.value, it.origin));
-    told.unwrap_or_default().replace("/home/fox/.config/foxwedge/", "")
+    let section = loaded.sections.iter().find(|section| section.header == header);
+    let found = section.and_then(|section| section.settings.iter().find(|it| it.key == key));
+    let line = found.map(|it| format!("{} # {}", it.value, it.origin));
+    line.unwrap_or_default().replace("/home/fox/.config/foxwedge/", "")
 }

@@ -1,8 +1,8 @@
-//! New tokens.
+//! Creation of access tokens.
 
 use crate::SecretText;
 
-/// Why no token can be made.
+/// Why no token can be created.
 #[derive(Debug, thiserror::Error)]
 #[error("the system gives no random bytes")]
 pub struct TokenError(#[source] getrandom::Error);
@@ -10,7 +10,7 @@ pub struct TokenError(#[source] getrandom::Error);
 /// A new token: `fw_` and 32 random bytes.
 ///
 /// # Errors
-/// If the system has no random bytes to give.
+/// If the system provides no random bytes.
 pub fn new_token() -> Result<SecretText, TokenError> {
     let mut bytes = zeroize::Zeroizing::new([0_u8; 32]);
     getrandom::fill(bytes.as_mut_slice()).map_err(TokenError)?;
@@ -24,7 +24,7 @@ pub fn new_token() -> Result<SecretText, TokenError> {
     Ok(SecretText::new(text))
 }
 
-/// Whether a text is one of ours.
+/// Whether a text has the form of a foxwedge token.
 pub(super) fn is_foxwedge_token(text: &str) -> bool {
     let digits = text.strip_prefix("fw_").unwrap_or_default();
     digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -36,8 +36,13 @@ mod tests {
 
     #[test]
     fn tokens_are_long_and_differ() {
-        let (one, two) = (new_token().expect("random bytes"), new_token().expect("random bytes"));
-        assert!(is_foxwedge_token(one.reveal()) && is_foxwedge_token(two.reveal()) && one != two);
+        let (first, second) =
+            (new_token().expect("random bytes"), new_token().expect("random bytes"));
+        assert!(
+            is_foxwedge_token(first.reveal())
+                && is_foxwedge_token(second.reveal())
+                && first != second
+        );
         assert!(
             !is_foxwedge_token("fw_")
                 && !is_foxwedge_token("sk-1")

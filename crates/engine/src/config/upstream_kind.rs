@@ -1,10 +1,10 @@
-//! The kinds of upstreams, and what each of them takes for granted.
+//! The kinds of upstreams, and their defaults.
 
 use foxwedge_core::Format;
 
 use super::{address::BaseUrlStyle, values::WordValue};
 
-/// What an upstream is.
+/// The kind of an upstream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum UpstreamKind {
     Openai,
@@ -29,12 +29,15 @@ impl WordValue for UpstreamKind {
 }
 
 impl UpstreamKind {
-    /// As a file says it.
+    /// The name in configuration files.
     pub(super) fn name(self) -> &'static str {
-        UpstreamKind::words().into_iter().find(|(_, it)| *it == self).map_or("", |(word, _)| word)
+        UpstreamKind::words()
+            .into_iter()
+            .find(|(_, kind)| *kind == self)
+            .map_or("", |(name, _)| name)
     }
 
-    /// The models that are known to live there.
+    /// The models that this kind is known to serve.
     pub(super) fn models(self) -> &'static [&'static str] {
         match self {
             UpstreamKind::Openai => &["gpt-*", "o1*", "o3*", "o4*", "chatgpt-*", "codex-*"],
@@ -46,7 +49,7 @@ impl UpstreamKind {
         }
     }
 
-    /// The formats it speaks, the preferred one first.
+    /// The supported formats, the preferred one first.
     pub(super) fn formats(self) -> Vec<Format> {
         match self {
             UpstreamKind::Openai => vec![Format::OpenaiChat, Format::OpenaiResponses],
@@ -69,7 +72,7 @@ impl UpstreamKind {
         }
     }
 
-    /// Its address, if nobody says so.
+    /// The default address, if there is one.
     pub(super) fn default_url(self) -> Option<&'static str> {
         match self {
             UpstreamKind::Openai => Some("https://api.openai.com/v1"),
@@ -81,7 +84,7 @@ impl UpstreamKind {
         }
     }
 
-    /// Variables in which its key usually lies, the strongest first.
+    /// The usual environment variables of its key, by priority.
     pub(super) fn key_variables(self) -> &'static [&'static str] {
         match self {
             UpstreamKind::Openai => &["OPENAI_API_KEY"],

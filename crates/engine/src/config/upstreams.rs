@@ -1,5 +1,5 @@
-//! Who is asked: what the file names, else what the keys in the environment lead to. The built-in
-//! model is always there.
+//! The upstreams: those of the file, else those for which the environment has keys. The built-in
+//! model is always included.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use super::{
 /// The name of the built-in model.
 pub(super) const SCRIPTED_NAME: &str = "scripted";
 
-/// How often a request is tried, if nobody says so.
+/// How often a request is tried by default.
 pub(super) const DEFAULT_TRIES: usize = 3;
 
-/// An upstream and what it is.
+/// An upstream and its kind.
 pub(super) struct UpstreamEntry {
     pub(super) upstream: Arc<UpstreamConfig>,
     pub(super) kind: UpstreamKind,
@@ -28,72 +28,75 @@ pub(super) struct UpstreamEntry {
 /// All upstreams.
 pub(super) struct UpstreamList {
     pub(super) entries: Vec<UpstreamEntry>,
-    /// Those that were written down, and may have something wrong with them.
+    /// All names in the file, including those of upstreams with errors.
     pub(super) declared_names: Vec<String>,
-    /// The one that the command line sends everything to.
+    /// The upstream that the command line or the environment chose for all requests.
     pub(super) chosen: Option<(Arc<str>, SettingOrigin)>,
 }
 
 /// Reads every `[[upstream]]`, or looks for keys in the environment.
 pub(super) fn read_upstreams(
-    desk: &mut ConfigReader<'_>,
+    reader: &mut ConfigReader<'_>,
     root: &mut SectionReader<'_>,
 ) -> UpstreamList {
-    let parts = desk.open_sections(root, "upstream");
-    let (mut made, mut named): (Vec<UpstreamEntry>, Vec<String>) = (Vec::new(), Vec::new());
-    let none = parts.is_empty();
-    for part in parts {
-        made.extend(read_upstream(desk, part, &mut named));
+    let sections = reader.open_sections(root, "upstream");
+    let (mut entries, mut declared_names): (Vec<UpstreamEntry>, Vec<String>) =
+        (Vec::new(), Vec::new());
+    let is_implicit = sections.is_empty();
+    for section in sections {
+        entries.extend(read_upstream(reader, section, &mut declared_names));
     }
-    if none {
+    if is_implicit {
         for kind in [UpstreamKind::Openai, UpstreamKind::Anthropic, UpstreamKind::Gemini] {
-            if let Some((text, origin)) = provider_key(desk, kind) {
-                made.extend(implicit_upstream(desk, kind, kind.name(), None, &text, &origin));
+            if let Some((text, origin)) = provider_key(reader, kind) {
+                entries.extend(implicit_upstream(reader, kind, kind.name(), None, &text, &origin));
             }
         }
     }
-    if !made.iter().any(|made| &*made.upstream.name == SCRIPTED_NAME) {
-        made.push(scripted_entry(desk));
+    if !entries.iter().any(|entry| &*entry.upstream.name == SCRIPTED_NAME) {
+        entries.push(scripted_entry(reader));
     }
-    let chosen = match &desk.flags.upstream {
+    let chosen = match &reader.flags.upstream {
         Some(text) => Some((text.clone(), SettingOrigin::Flag("--upstream"))),
-        None => desk.read_variable("FOXWEDGE_UPSTREAM"),
+        None => reader.read_variable("FOXWEDGE_UPSTREAM"),
     };
-    let chosen = chosen.and_then(|(text, origin)| choose_upstream(desk, &text, origin, &mut made));
-    UpstreamList { entries: made, declared_names: named, chosen }
+    let chosen =
+        chosen.and_then(|(text, origin)| choose_upstream(reader, &text, origin, &mut entries));
+    UpstreamList { entries, declared_names, chosen }
 }
 
-/// One that is known without a file: the provider of a key, or an address that was typed.
+/// An upstream that needs no file: the provider of a key, or an address from the command line.
 fn implicit_upstream(
-    desk: &mut ConfigReader<'_>,
+    reader: &mut ConfigReader<'_>,
     kind: UpstreamKind,
     name: &'static str,
     url: Option<&(String, SettingOrigin)>,
     key: &str,
-    from: &SettingOrigin,
+    origin: &SettingOrigin,
 ) -> Option<UpstreamEntry> {
-    let mut part = SectionReader::new(format!("upstream.{name}"), "[[upstream]]".to_owned(), None);
-    part.add_setting("name", quote(name), from);
-    part.add_setting("kind", kind.to_toml(), from);
-    let reached = read_transport(desk, &mut part, kind, url, AddressPolicy::Public, from);
-    let ours = match key {
+    let mut section =
+        SectionReader::new(format!("upstream.{name}"), "[[upstream]]".to_owned(), None);
+    section.add_setting("name", quote(name), origin);
+    section.add_setting("kind", kind.to_toml(), origin);
+    let transport = read_transport(reader, &mut section, kind, url, AddressPolicy::Public, origin);
+    let upstream_key = match key {
         "" => Some(UpstreamKey::None),
         key => {
-            part.add_setting("key", REDACTED_SECRET.to_owned(), from);
-            secrets::check_secret(desk, from, "", key).map(UpstreamKey::Configured)
+            section.add_setting("key", REDACTED_SECRET.to_owned(), origin);
+            secrets::check_secret(reader, origin, "", key).map(UpstreamKey::Configured)
         }
     };
-    add_formats_setting(&mut part, &kind.formats(), &SettingOrigin::Default);
-    desk.close_section(part);
-    let (reach, version) = reached?;
-    Some(new_entry(kind, name, reach, version, ours?, from))
+    add_formats_setting(&mut section, &kind.formats(), &SettingOrigin::Default);
+    reader.close_section(section);
+    let (transport, version) = transport?;
+    Some(new_entry(kind, name, transport, version, upstream_key?, origin))
 }
 
-fn scripted_entry(desk: &mut ConfigReader<'_>) -> UpstreamEntry {
-    let mut part = SectionReader::new("upstream.scripted", "[[upstream]]".to_owned(), None);
-    part.add_setting("name", quote(SCRIPTED_NAME), &SettingOrigin::Default);
-    part.add_setting("kind", UpstreamKind::Scripted.to_toml(), &SettingOrigin::Default);
-    desk.close_section(part);
+fn scripted_entry(reader: &mut ConfigReader<'_>) -> UpstreamEntry {
+    let mut section = SectionReader::new("upstream.scripted", "[[upstream]]".to_owned(), None);
+    section.add_setting("name", quote(SCRIPTED_NAME), &SettingOrigin::Default);
+    section.add_setting("kind", UpstreamKind::Scripted.to_toml(), &SettingOrigin::Default);
+    reader.close_section(section);
     new_entry(
         UpstreamKind::Scripted,
         SCRIPTED_NAME,
@@ -107,14 +110,14 @@ fn scripted_entry(desk: &mut ConfigReader<'_>) -> UpstreamEntry {
 fn new_entry(
     kind: UpstreamKind,
     name: &str,
-    reach: UpstreamTransport,
+    transport: UpstreamTransport,
     version: Box<str>,
     key: UpstreamKey,
     origin: &SettingOrigin,
 ) -> UpstreamEntry {
     let upstream = UpstreamConfig {
         name: name.into(),
-        transport: reach,
+        transport,
         version,
         speaks: kind.formats(),
         profile: None,
@@ -125,21 +128,21 @@ fn new_entry(
     UpstreamEntry { upstream: Arc::new(upstream), kind, origin: origin.clone() }
 }
 
-/// What `--upstream` means: a name, or an address of its own.
+/// Resolves `--upstream`: the name of an upstream, or an address.
 fn choose_upstream(
-    desk: &mut ConfigReader<'_>,
+    reader: &mut ConfigReader<'_>,
     text: &str,
     origin: SettingOrigin,
-    made: &mut Vec<UpstreamEntry>,
+    entries: &mut Vec<UpstreamEntry>,
 ) -> Option<(Arc<str>, SettingOrigin)> {
-    if let Some(found) = made.iter().find(|made| &*made.upstream.name == text) {
+    if let Some(found) = entries.iter().find(|entry| &*entry.upstream.name == text) {
         return Some((Arc::clone(&found.upstream.name), origin));
     }
     if !text.contains("://") {
-        let names: Vec<&str> = made.iter().map(|made| &*made.upstream.name).collect();
+        let names: Vec<&str> = entries.iter().map(|entry| &*entry.upstream.name).collect();
         let message = format!("there is no upstream {}", quote(&excerpt(text)));
         let help = format!("known: {}; or give an address: https://…", names.join(", "));
-        desk.report_error(&origin, "", message, help);
+        reader.report_error(&origin, "", message, help);
         return None;
     }
     let kind = [UpstreamKind::Openai, UpstreamKind::Anthropic, UpstreamKind::Gemini]
@@ -149,21 +152,21 @@ fn choose_upstream(
             text.split('/').nth(2) == host
         });
     let (name, key) = match kind {
-        None => ("upstream", desk.read_variable("FOXWEDGE_UPSTREAM_KEY")),
-        Some(kind) => (kind.name(), provider_key(desk, kind)),
+        None => ("upstream", reader.read_variable("FOXWEDGE_UPSTREAM_KEY")),
+        Some(kind) => (kind.name(), provider_key(reader, kind)),
     };
     let key = key.map(|(key, _)| key).unwrap_or_default();
     let url = (text.to_owned(), origin.clone());
-    let new = implicit_upstream(
-        desk,
+    let entry = implicit_upstream(
+        reader,
         kind.unwrap_or(UpstreamKind::OpenaiCompatible),
         name,
         Some(&url),
         &key,
         &origin,
     )?;
-    let name = Arc::clone(&new.upstream.name);
-    made.retain(|made| made.upstream.name != name);
-    made.insert(0, new);
+    let name = Arc::clone(&entry.upstream.name);
+    entries.retain(|entry| entry.upstream.name != name);
+    entries.insert(0, entry);
     Some((name, origin))
 }

@@ -1,4 +1,4 @@
-//! Values as people write them: `30s`, `32MiB`, and words for everything that is a choice.
+//! Configuration values as text: `30s`, `32MiB`, and names for enumerations.
 
 use std::time::Duration;
 
@@ -9,43 +9,43 @@ use super::{
     ReplayPolicy, RunRecording, TokenScope,
 };
 
-/// Something that can be written in a file, a variable or a flag.
+/// A value that can be set in a file, a variable or a flag.
 pub(super) trait ConfigValue: Sized {
-    /// What is expected, for a complaint.
+    /// What is expected, for error messages.
     fn expected() -> String;
 
-    /// Reads it.
+    /// Parses the value.
     fn read(text: &str) -> Option<Self>;
 
-    /// As a file says it.
+    /// The value as TOML.
     fn to_toml(&self) -> String;
 }
 
-/// One of a few words.
+/// A value with a fixed set of names.
 pub(super) trait WordValue: Copy + PartialEq + 'static {
-    /// All of them.
+    /// All names and their values.
     fn words() -> Vec<(&'static str, Self)>;
 }
 
 impl<T: WordValue> ConfigValue for T {
     fn expected() -> String {
-        let words: Vec<String> = T::words().iter().map(|(word, _)| format!("`{word}`")).collect();
-        format!("one of {}", words.join(", "))
+        let names: Vec<String> = T::words().iter().map(|(name, _)| format!("`{name}`")).collect();
+        format!("one of {}", names.join(", "))
     }
 
     fn read(text: &str) -> Option<T> {
-        T::words().into_iter().find(|(word, _)| *word == text).map(|(_, value)| value)
+        T::words().into_iter().find(|(name, _)| *name == text).map(|(_, value)| value)
     }
 
     fn to_toml(&self) -> String {
-        let known = T::words().into_iter().find(|(_, value)| value == self);
-        quote(known.map_or("", |(word, _)| word))
+        let entry = T::words().into_iter().find(|(_, value)| value == self);
+        quote(entry.map_or("", |(name, _)| name))
     }
 }
 
-/// A text in quotes, as TOML wants it.
+/// A TOML string.
 pub(super) fn quote(text: &str) -> String {
-    // The escapes of JSON are among those of TOML.
+    // JSON escapes are valid in TOML.
     serde_json::Value::from(text).to_string()
 }
 
@@ -81,15 +81,15 @@ impl WordValue for Profile {
     }
 }
 
-/// The formats that are spoken over HTTP with a key. Bedrock wants signed requests.
+/// The formats that work over HTTP with a key. Bedrock requires signed requests.
 impl WordValue for Format {
     fn words() -> Vec<(&'static str, Format)> {
-        let spoken = Format::ALL.into_iter().filter(|wire| *wire != Format::Bedrock);
-        spoken.map(|wire| (wire.name(), wire)).collect()
+        let formats = Format::ALL.into_iter().filter(|format| *format != Format::Bedrock);
+        formats.map(|format| (format.name(), format)).collect()
     }
 }
 
-/// A number of things.
+/// A count.
 impl ConfigValue for usize {
     fn expected() -> String {
         "a whole number".to_owned()
@@ -129,8 +129,10 @@ impl ConfigValue for ByteSize {
     }
 
     fn to_toml(&self) -> String {
-        let whole = |unit: usize| self.0 > 0 && self.0.is_multiple_of(unit);
-        match [("GiB", 30), ("MiB", 20), ("KiB", 10)].into_iter().find(|(_, bits)| whole(1 << bits))
+        let is_multiple = |unit: usize| self.0 > 0 && self.0.is_multiple_of(unit);
+        match [("GiB", 30), ("MiB", 20), ("KiB", 10)]
+            .into_iter()
+            .find(|(_, bits)| is_multiple(1 << bits))
         {
             Some((unit, bits)) => format!("\"{}{unit}\"", self.0 >> bits),
             None => self.0.to_string(),
@@ -138,7 +140,7 @@ impl ConfigValue for ByteSize {
     }
 }
 
-/// More than anybody waits for: a hundred years.
+/// The maximum: a hundred years.
 const LONGEST_DURATION: Duration = Duration::from_secs(100 * 365 * 86_400);
 
 impl ConfigValue for Duration {
@@ -148,11 +150,11 @@ impl ConfigValue for Duration {
 
     fn read(text: &str) -> Option<Duration> {
         let mut rest = text.trim();
-        let mut sum = Duration::ZERO;
+        let mut total = Duration::ZERO;
         loop {
-            let (number, behind) = split_number(rest)?;
-            let end = behind.find(|c: char| c.is_ascii_digit()).unwrap_or(behind.len());
-            let (unit, next) = behind.split_at_checked(end)?;
+            let (number, after) = split_number(rest)?;
+            let end = after.find(|c: char| c.is_ascii_digit()).unwrap_or(after.len());
+            let (unit, next) = after.split_at_checked(end)?;
             let unit = match unit.trim() {
                 "ms" => 1,
                 "s" => 1_000,
@@ -161,24 +163,24 @@ impl ConfigValue for Duration {
                 "d" => 86_400_000,
                 _ => return None,
             };
-            sum = sum.checked_add(Duration::from_millis(number.checked_mul(unit)?))?;
+            total = total.checked_add(Duration::from_millis(number.checked_mul(unit)?))?;
             rest = next;
             if rest.is_empty() {
-                return Some(sum).filter(|sum| *sum <= LONGEST_DURATION);
+                return Some(total).filter(|total| *total <= LONGEST_DURATION);
             }
         }
     }
 
     fn to_toml(&self) -> String {
         let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
-        let all = self.as_millis();
-        let whole = |(_, unit): &(&str, u128)| all.is_multiple_of(*unit) && all > 0;
-        match units.into_iter().find(whole) {
-            // A day is how long a conversation is found again: people say 24h.
-            Some(("d", _)) if all == 86_400_000 => "\"24h\"".to_owned(),
-            Some((name, unit)) => format!("\"{}{name}\"", all / unit),
-            None if all == 0 => "\"0s\"".to_owned(),
-            None => format!("\"{all}ms\""),
+        let millis = self.as_millis();
+        let is_multiple = |(_, unit): &(&str, u128)| millis.is_multiple_of(*unit) && millis > 0;
+        match units.into_iter().find(is_multiple) {
+            // A common value for session lifetimes, usually written as 24h.
+            Some(("d", _)) if millis == 86_400_000 => "\"24h\"".to_owned(),
+            Some((name, unit)) => format!("\"{}{name}\"", millis / unit),
+            None if millis == 0 => "\"0s\"".to_owned(),
+            None => format!("\"{millis}ms\""),
         }
     }
 }
@@ -203,7 +205,7 @@ impl ConfigValue for BusyPolicy {
     }
 }
 
-/// `bare = true`.
+/// A boolean, as in `bare = true`.
 pub(super) struct BoolValue(pub(super) bool);
 
 impl ConfigValue for BoolValue {
@@ -220,7 +222,7 @@ impl ConfigValue for BoolValue {
     }
 }
 
-/// Digits, and what stands behind them.
+/// Splits leading digits from the rest.
 fn split_number(text: &str) -> Option<(u64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at_checked(end)?;
@@ -232,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_and_sizes_are_read_and_told() {
+    fn durations_and_sizes_are_parsed_and_formatted() {
         let times = [
             ("30s", Some("\"30s\"")),
             ("90s", Some("\"90s\"")),
@@ -278,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_exact() {
+    fn names_are_matched_exactly() {
         assert_eq!(GuardMode::read("fix"), Some(GuardMode::Fix));
         assert_eq!(GuardMode::read("Fix"), None);
         assert_eq!(GuardMode::expected(), "one of `off`, `observe`, `fix`, `strict`");

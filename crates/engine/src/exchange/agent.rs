@@ -1,5 +1,5 @@
-//! A request for a live agent: goes on with the one that waits for it, or starts one from what the
-//! client says. The history of a client is the truth, and a process only saves its repetition.
+//! A request for a live agent: continues the one that waits for it, or starts one from the client's
+//! history. The client's history is authoritative; a live process only saves repeating it.
 
 mod plan;
 mod setup;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use foxwedge_agent::{ClientToolCall, RequestTail};
 use foxwedge_core::Format;
-use foxwedge_dialect::{
+use foxwedge_formats::{
     model::{ModelResponse, encode_reply},
     stream::{self, CollectedEnding},
     text,
@@ -39,13 +39,13 @@ use crate::{
 
 pub(super) use plan::{PlannedRequest, plan_request};
 
-/// Pieces of a reply that may wait for the client.
+/// Chunks of a reply that may wait for the client.
 const REPLY_CHANNEL_SIZE: usize = 16;
 
-/// How a fault is called that says that an agent is gone.
+/// The error code for an agent that has exited.
 const AGENT_GONE_CODE: &str = "agent_died";
 
-/// What a request needs beside itself.
+/// What a request needs beside its body.
 pub(super) struct AgentRequestContext<'a> {
     pub(super) agent: &'a Arc<config::AgentConfig>,
     pub(super) planned: PlannedRequest,
@@ -54,148 +54,153 @@ pub(super) struct AgentRequestContext<'a> {
     pub(super) side_channel: Option<SideChannel>,
 }
 
-/// The agent that waits for what a request answers.
+/// The agent that waits for the tool results of a request.
 pub(super) fn find_waiting_agent(
     engine: &EngineShared,
-    asked: &GatewayRequest,
+    request: &GatewayRequest,
     prepared: &RoutedRequest,
 ) -> Option<Arc<AgentHandle>> {
-    let (owner, chain) = (&asked.caller.owner, &prepared.chain);
-    let named = match &prepared.identity.hint {
+    let (owner, chain) = (&request.caller.owner, &prepared.chain);
+    let named_session = match &prepared.identity.hint {
         SessionHint::Name(name) => Some(session::named_session_id(owner, name)),
         SessionHint::CacheKey(_) | SessionHint::PreviousReply(_) | SessionHint::None => None,
     };
-    let named = named.as_deref();
-    let can_be = |handle: &AgentHandle, seen| matches_history(handle, seen, asked, prepared);
-    let found = engine.agents.find_waiting(owner, &prepared.answered_calls, chain, named, can_be);
-    // Ids of calls may come twice: an agent of another history is that of somebody else.
-    found.filter(|handle| named == Some(&*handle.session) || handle.known_messages(chain).is_some())
+    let named_session = named_session.as_deref();
+    let matches = |handle: &AgentHandle, known_messages| {
+        matches_history(handle, known_messages, request, prepared)
+    };
+    let found =
+        engine.agents.find_waiting(owner, &prepared.answered_calls, chain, named_session, matches);
+    // Call ids may repeat: an agent with another history belongs to another conversation.
+    found.filter(|handle| {
+        named_session == Some(&*handle.session) || handle.known_messages(chain).is_some()
+    })
 }
 
-/// Whether an agent that waits is still that of a request's conversation.
+/// Whether a waiting agent still belongs to the conversation of a request.
 pub(super) fn is_agent_of(
     handle: &AgentHandle,
-    asked: &GatewayRequest,
+    request: &GatewayRequest,
     prepared: &RoutedRequest,
 ) -> bool {
-    let seen = handle.known_messages(&prepared.chain);
-    seen.is_none_or(|seen| matches_history(handle, seen, asked, prepared))
+    let known_messages = handle.known_messages(&prepared.chain);
+    known_messages
+        .is_none_or(|known_messages| matches_history(handle, known_messages, request, prepared))
 }
 
 fn matches_history(
     handle: &AgentHandle,
-    seen: usize,
-    asked: &GatewayRequest,
+    known_messages: usize,
+    request: &GatewayRequest,
     prepared: &RoutedRequest,
 ) -> bool {
     if handle.result_count() == 0 {
         return true;
     }
     let source = text(&prepared.guarded.body).ok();
-    let tail =
-        source.and_then(|source| RequestTail::read(source, asked.endpoint.wire(), seen).ok());
+    let tail = source
+        .and_then(|source| RequestTail::read(source, request.endpoint.wire(), known_messages).ok());
     tail.is_some_and(|tail| handle.owns_conversation(&prepared.chain, &tail))
 }
 
-/// A reply, and whose it is.
+/// A reply, and the agent that gave it.
 pub(super) struct AgentReply {
     pub(super) reply: UpstreamResponse,
-    /// The agent that replies; none if nobody had to be asked.
+    /// The agent that replies; `None` if no agent was needed.
     pub(super) agent: Option<Arc<AgentHandle>>,
-    /// Values behind which the conversation may go on, too: the reply only repeats what was said.
+    /// Earlier digests from which the conversation may also continue, if the reply only repeats
+    /// open calls.
     pub(super) resume_points: Vec<u128>,
 }
 
-/// Asks an agent until there is a reply, trouble, or nobody who waits. The agent is told what the
-/// conversation looks like behind its reply.
+/// Sends a request to an agent and waits for its reply, an error, or a stop.
 pub(super) async fn ask_agent(
     engine: &EngineShared,
-    asked: &GatewayRequest,
+    request: &GatewayRequest,
     prepared: &mut RoutedRequest,
-    with: AgentRequestContext<'_>,
+    context: AgentRequestContext<'_>,
     stop: &mut oneshot::Receiver<()>,
 ) -> Result<AgentReply, ApiError> {
     let name = prepared.route.upstream.name.clone();
-    let said = tokio::select! {
+    let reply = tokio::select! {
         biased;
         _ = stop => return Err(run_stopped_error()),
-        said = run_plan(engine, asked, prepared, with) => said,
+        reply = run_plan(engine, request, prepared, context) => reply,
     };
     engine
         .metrics
-        .count_upstream(&name, said.as_ref().map_or_else(|fault| Some(fault.status()), |_| OK));
-    said
+        .count_upstream(&name, reply.as_ref().map_or_else(|error| Some(error.status()), |_| OK));
+    reply
 }
 
 const OK: Option<StatusCode> = Some(StatusCode::OK);
 
 async fn run_plan(
     engine: &EngineShared,
-    asked: &GatewayRequest,
+    request: &GatewayRequest,
     prepared: &mut RoutedRequest,
-    with: AgentRequestContext<'_>,
+    context: AgentRequestContext<'_>,
 ) -> Result<AgentReply, ApiError> {
-    let AgentRequestContext { agent, planned, session_guard: held, run, side_channel: side } = with;
+    let AgentRequestContext { agent, planned, session_guard, run, side_channel } = context;
     let mut plan = planned.plan;
     if let AgentPlan::Continue { handle, tail } = plan {
         prepared.guarded.names.clone_from(&handle.names);
-        let (pieces, mut replies) = mpsc::channel(REPLY_CHANNEL_SIZE);
-        let asking = AgentRequest { tail, chunks: pieces, run: run.clone(), side: side.clone() };
-        match handle.send_request(asking, &mut replies).await {
-            // It has left, or died before it said a word: it is as if it had not been there.
+        let (chunks, mut replies) = mpsc::channel(REPLY_CHANNEL_SIZE);
+        let agent_request =
+            AgentRequest { tail, chunks, run: run.clone(), side: side_channel.clone() };
+        match handle.send_request(agent_request, &mut replies).await {
+            // It exited, perhaps before its first chunk: continue as if there had been no agent.
             None => {}
-            Some(BodyChunk::Failed(fault)) if fault.code == AGENT_GONE_CODE => {}
+            Some(BodyChunk::Failed(error)) if error.code == AGENT_GONE_CODE => {}
             Some(first) => {
-                let said = client_reply(engine, prepared, &handle, first, replies).await?;
-                return Ok(AgentReply {
-                    reply: said,
-                    agent: Some(handle),
-                    resume_points: Vec::new(),
-                });
+                let reply = client_reply(engine, prepared, &handle, first, replies).await?;
+                return Ok(AgentReply { reply, agent: Some(handle), resume_points: Vec::new() });
             }
         }
-        plan = plan_from_history(engine, asked, prepared, agent, held).await?.plan;
+        plan = plan_from_history(engine, request, prepared, agent, session_guard).await?.plan;
     }
-    let AgentStart { mut seat, mut history, one_call_at_a_time: one_at_a_time } = match plan {
+    let AgentStart { seat: mut slot, mut history, one_call_at_a_time } = match plan {
         AgentPlan::Start(start) => *start,
-        AgentPlan::List { open, places } => {
-            let said = open_calls_reply(&prepared.model, reply_seed(held, prepared), &open);
-            return Ok(AgentReply { reply: said, agent: None, resume_points: places });
+        AgentPlan::List { open, places: resume_points } => {
+            let reply =
+                open_calls_reply(&prepared.model, reply_seed(session_guard, prepared), &open);
+            return Ok(AgentReply { reply, agent: None, resume_points });
         }
-        // Such a plan is only made for an agent that was there before.
+        // Such a plan is only made for an agent that existed before.
         AgentPlan::Continue { .. } => return Err(agent_gone_error()),
     };
     loop {
-        let (pieces, mut replies) = mpsc::channel(REPLY_CHANNEL_SIZE);
+        let (chunks, mut replies) = mpsc::channel(REPLY_CHANNEL_SIZE);
         let tail = RequestTail {
-            one_at_a_time,
-            seed: reply_seed(held, prepared),
+            one_at_a_time: one_call_at_a_time,
+            seed: reply_seed(session_guard, prepared),
             ..RequestTail::default()
         };
-        let setup = seat.setup();
-        let birth = AgentStartRequest {
+        let setup = slot.setup();
+        let start_request = AgentStartRequest {
             agent: agent.clone(),
             body: history.clone(),
             model: agent_model(agent, prepared),
-            asking: AgentRequest { tail, chunks: pieces, run: run.clone(), side: side.clone() },
+            asking: AgentRequest { tail, chunks, run: run.clone(), side: side_channel.clone() },
         };
-        let handle = engine.agents.start(seat, birth)?;
+        let handle = engine.agents.start(slot, start_request)?;
         let first = handle.next_chunk(&mut replies).await.ok_or_else(agent_gone_error)?;
-        // What a model thought is sealed over everything that stood before it, the agent's own words
-        // among it, and those no client knows. Without its thoughts a history can go on.
-        if let BodyChunk::Failed(fault) = &first
-            && is_about_reasoning(fault)
+        // A reasoning block is signed over everything before it, including the agent's own prompt,
+        // which clients do not have. Without its reasoning blocks a history can continue.
+        if let BodyChunk::Failed(error) = &first
+            && is_about_reasoning(error)
             && remove_reasoning(&mut history)
         {
-            seat = plan::reserve_seat(engine, asked, prepared, agent, held, setup).await?;
+            slot =
+                plan::reserve_seat(engine, request, prepared, agent, session_guard, setup).await?;
             continue;
         }
-        let said = client_reply(engine, prepared, &handle, first, replies).await?;
-        return Ok(AgentReply { reply: said, agent: Some(handle), resume_points: Vec::new() });
+        let reply = client_reply(engine, prepared, &handle, first, replies).await?;
+        return Ok(AgentReply { reply, agent: Some(handle), resume_points: Vec::new() });
     }
 }
 
-/// The model to ask the agent for.
+/// The model to request from the agent.
 fn agent_model(agent: &config::AgentConfig, prepared: &RoutedRequest) -> Option<String> {
     match &prepared.route.rename {
         Some(rename) => Some(rename.to_string()),
@@ -203,7 +208,7 @@ fn agent_model(agent: &config::AgentConfig, prepared: &RoutedRequest) -> Option<
     }
 }
 
-/// What an agent says, in pieces or all of it, as the client wants it.
+/// The agent's reply, streamed or complete, as the client requested it.
 async fn client_reply(
     engine: &EngineShared,
     prepared: &RoutedRequest,
@@ -212,74 +217,74 @@ async fn client_reply(
     mut rest: mpsc::Receiver<BodyChunk>,
 ) -> Result<UpstreamResponse, ApiError> {
     match (first, prepared.stream) {
-        (BodyChunk::Failed(fault), _) => Err(fault),
+        (BodyChunk::Failed(error), _) => Err(error),
         (first, true) => {
             Ok(upstream_reply("text/event-stream", IncomingBody::from_channel(first, rest)))
         }
         (first, false) => {
-            let most = engine.config.limits.reply;
-            let body = collect_message(&read_full_reply(handle, first, &mut rest, most).await?)?;
+            let max_bytes = engine.config.limits.reply;
+            let body =
+                collect_message(&read_full_reply(handle, first, &mut rest, max_bytes).await?)?;
             Ok(upstream_reply("application/json", IncomingBody::from_bytes(body)))
         }
     }
 }
 
-/// A stream, as a message in one piece.
+/// Collects a stream into one message.
 fn collect_message(events: &[u8]) -> Result<Bytes, ApiError> {
-    let wire = Format::Anthropic;
+    let format = Format::Anthropic;
     let broken =
         || ApiError::new(ApiErrorKind::Upstream, "upstream_unreadable", "the reply is not whole");
-    let collection = stream::collect(wire, events).map_err(|_| broken())?;
+    let collection = stream::collect(format, events).map_err(|_| broken())?;
     match collection.ending {
         CollectedEnding::Complete => {
             let outcome = ModelResponse::Reply(collection.reply);
-            Ok(encode_reply(&outcome, wire, "").body.into())
+            Ok(encode_reply(&outcome, format, "").body.into())
         }
         CollectedEnding::Failed(_) | CollectedEnding::Truncated => Err(broken()),
     }
 }
 
-/// All of a reply: trouble at any time is a status then.
+/// Reads a complete reply. Since nothing has been sent yet, an error at any time becomes a status.
 async fn read_full_reply(
     handle: &AgentHandle,
     first: BodyChunk,
     rest: &mut mpsc::Receiver<BodyChunk>,
-    most: usize,
+    max_bytes: usize,
 ) -> Result<Bytes, ApiError> {
-    let mut all = BytesMut::new();
+    let mut body = BytesMut::new();
     let mut next = Some(first);
     loop {
-        let last = match next.ok_or_else(agent_gone_error)? {
+        let is_last = match next.ok_or_else(agent_gone_error)? {
             BodyChunk::More(bytes) => {
-                all.extend_from_slice(&bytes);
+                body.extend_from_slice(&bytes);
                 false
             }
             BodyChunk::Last(bytes) => {
-                all.extend_from_slice(&bytes);
+                body.extend_from_slice(&bytes);
                 true
             }
-            BodyChunk::Failed(fault) => return Err(fault),
+            BodyChunk::Failed(error) => return Err(error),
         };
-        if all.len() > most {
-            let words = "the agent's reply is too long";
-            return Err(ApiError::new(ApiErrorKind::Upstream, "upstream_too_large", words));
+        if body.len() > max_bytes {
+            let message = "the agent's reply is too long";
+            return Err(ApiError::new(ApiErrorKind::Upstream, "upstream_too_large", message));
         }
-        if last {
-            return Ok(all.freeze());
+        if is_last {
+            return Ok(body.freeze());
         }
         next = handle.next_chunk(rest).await;
     }
 }
 
-fn upstream_reply(kind: &'static str, body: IncomingBody) -> UpstreamResponse {
+fn upstream_reply(content_type: &'static str, body: IncomingBody) -> UpstreamResponse {
     let mut headers = HeaderMap::new();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     UpstreamResponse::Reply { status: StatusCode::OK, headers, body }
 }
 
-/// Calls that are open in a history whose agent is gone: the client is told of them once more, and
-/// nobody has to be started for that.
-fn open_calls_reply(model: &str, number: u128, open: &[ClientToolCall]) -> UpstreamResponse {
+/// Lists the open calls of a history whose agent is gone once more. This needs no agent.
+fn open_calls_reply(model: &str, seed: u128, open: &[ClientToolCall]) -> UpstreamResponse {
     let calls: Vec<Value> = open
         .iter()
         .map(|call| {
@@ -289,7 +294,7 @@ fn open_calls_reply(model: &str, number: u128, open: &[ClientToolCall]) -> Upstr
         })
         .collect();
     let message = json!({
-        "id": format!("msg_{number:032x}"),
+        "id": format!("msg_{seed:032x}"),
         "type": "message",
         "role": "assistant",
         "model": model,

@@ -1,9 +1,9 @@
-//! Counts the tokens of a request: by the upstream if it can, else here.
+//! Counts the tokens of a request: at the upstream if it supports that, else locally.
 
 use std::sync::Arc;
 
 use foxwedge_core::Format;
-use foxwedge_dialect::text;
+use foxwedge_formats::text;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use tokio::sync::oneshot;
 
@@ -18,20 +18,20 @@ use crate::{
     config::UpstreamTransport,
 };
 
-/// The longest count of an upstream.
+/// Maximum size of an upstream's count response.
 const MAX_COUNT_BYTES: usize = 64 << 10;
 
 pub(super) async fn count_tokens(
     engine: &Arc<EngineShared>,
-    asked: &GatewayRequest,
-    told: &mut RequestSummary,
+    request: &GatewayRequest,
+    summary: &mut RequestSummary,
 ) -> Result<GatewayResponse, ApiError> {
     let mut prepared =
-        prepare(engine, asked).inspect_err(|fault| fill_refusal_summary(fault, told))?;
-    fill_summary(&prepared, told);
-    let counts = prepared.wire == Format::Anthropic
+        prepare(engine, request).inspect_err(|error| fill_refusal_summary(error, summary))?;
+    fill_summary(&prepared, summary);
+    let upstream_counts = prepared.wire == Format::Anthropic
         && !matches!(prepared.route.upstream.transport, UpstreamTransport::Agent(_));
-    if !counts {
+    if !upstream_counts {
         let tokens = text(&prepared.guarded.body)
             .ok()
             .and_then(|source| {
@@ -40,22 +40,20 @@ pub(super) async fn count_tokens(
             .ok_or_else(|| {
                 ApiError::new(ApiErrorKind::Server, "uncounted", "the request was not counted")
             })?;
-        let reply =
-            ResponseBuilder { engine, request: asked, routed_request: &prepared, summary: told };
-        let kind = HeaderValue::from_static("application/json");
-        let headers = reply.headers(&HeaderMap::new(), kind);
+        let reply = ResponseBuilder { engine, request, routed_request: &prepared, summary };
+        let content_type = HeaderValue::from_static("application/json");
+        let headers = reply.headers(&HeaderMap::new(), content_type);
         let body = GatewayBody::full(format!("{{\"input_tokens\":{tokens}}}"));
-        let told = std::mem::take(reply.summary);
-        return Ok(GatewayResponse { status: StatusCode::OK, headers, body, summary: told });
+        let summary = std::mem::take(reply.summary);
+        return Ok(GatewayResponse { status: StatusCode::OK, headers, body, summary });
     }
-    let (_sender, mut never) = oneshot::channel();
-    let said = send_upstream(engine, asked, &mut prepared, None, &mut never).await?;
-    fill_summary(&prepared, told);
-    let reply =
-        ResponseBuilder { engine, request: asked, routed_request: &prepared, summary: told };
-    match said {
+    let (_sender, mut stop) = oneshot::channel();
+    let response = send_upstream(engine, request, &mut prepared, None, &mut stop).await?;
+    fill_summary(&prepared, summary);
+    let reply = ResponseBuilder { engine, request, routed_request: &prepared, summary };
+    match response {
         UpstreamResponse::Reply { status, headers, body } => {
-            let kind = headers.get(header::CONTENT_TYPE).cloned();
+            let content_type = headers.get(header::CONTENT_TYPE).cloned();
             let bytes = body.read_all(MAX_COUNT_BYTES).await.map_err(|error| {
                 ApiError::new(
                     ApiErrorKind::Upstream,
@@ -63,10 +61,10 @@ pub(super) async fn count_tokens(
                     format!("the count broke off: {error}"),
                 )
             })?;
-            let kind = kind.unwrap_or(HeaderValue::from_static("application/json"));
-            let headers = reply.headers(&headers, kind);
-            let told = std::mem::take(reply.summary);
-            Ok(GatewayResponse { status, headers, body: GatewayBody::full(bytes), summary: told })
+            let content_type = content_type.unwrap_or(HeaderValue::from_static("application/json"));
+            let headers = reply.headers(&headers, content_type);
+            let summary = std::mem::take(reply.summary);
+            Ok(GatewayResponse { status, headers, body: GatewayBody::full(bytes), summary })
         }
         UpstreamResponse::Error { status, headers, body, tries } => {
             Ok(reply.build_error(status, &headers, &body, tries))

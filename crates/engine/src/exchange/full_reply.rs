@@ -1,10 +1,10 @@
-//! A reply that comes in one piece, and one that comes in another way than it was asked for.
+//! Replies that are read completely, and replies that are streamed or not against the request.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use foxwedge_core::Format;
-use foxwedge_dialect::{
+use foxwedge_formats::{
     convert, digest,
     model::{self, ModelResponse, decode_reply, encode_reply},
     stream::{self, CollectedEnding, event::ReplyHead, write_stream},
@@ -17,25 +17,25 @@ use crate::{
     session::CachedReply, upstream::is_stream,
 };
 
-/// Seconds since 1970.
+/// The current time in seconds since 1970.
 pub(super) fn unix_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// Reads a reply to its end, and gives it the client's form.
+/// Reads a complete reply, and converts it to the client's format.
 pub(super) async fn read_full_reply(
     reply: &ResponseBuilder<'_>,
     status: StatusCode,
-    theirs: &HeaderMap,
-    ours: &HeaderMap,
+    upstream_headers: &HeaderMap,
+    headers: &HeaderMap,
     incoming: IncomingBody,
     mut work: ReplyInFlight,
 ) -> Result<GatewayBody, ApiError> {
-    let most = reply.engine.config.limits.reply;
+    let max_bytes = reply.engine.config.limits.reply;
     let read = tokio::select! {
         biased;
         _ = &mut work.stop_guard.stop => None,
-        read = incoming.read_all(most) => Some(read),
+        read = incoming.read_all(max_bytes) => Some(read),
     };
     let bytes = match read {
         None => {
@@ -46,65 +46,66 @@ pub(super) async fn read_full_reply(
         Some(Err(error)) => {
             work.span.set_failure(502);
             work.recording.finish(ReplyCompletion::Cut, None);
-            let words = format!("the upstream's reply broke off: {error}");
-            return Err(ApiError::new(ApiErrorKind::Upstream, "upstream_cut", words));
+            let message = format!("the upstream's reply broke off: {error}");
+            return Err(ApiError::new(ApiErrorKind::Upstream, "upstream_cut", message));
         }
     };
-    let before = reply.routed_request.chain.last().copied().unwrap_or_default();
-    let mut settled = None;
+    let prefix_digest = reply.routed_request.chain.last().copied().unwrap_or_default();
+    let mut committed = None;
     let recording = &mut work.recording;
     let span = &mut work.span;
-    let mut hear = |told: &model::ModelReply<'_>| {
-        recording.record_reply(told);
-        span.set_reply(told);
-        let id = told.id.as_ref().map(|id| id.to_string());
-        settled = Some((digest::reply(told, before), id));
+    let mut on_reply = |reply_value: &model::ModelReply<'_>| {
+        recording.record_reply(reply_value);
+        span.set_reply(reply_value);
+        let id = reply_value.id.as_ref().map(|id| id.to_string());
+        committed = Some((digest::reply(reply_value, prefix_digest), id));
     };
-    let shaped = match is_stream(theirs) {
-        true => collect_stream(reply, &bytes, &mut hear),
-        false => convert_body(reply, bytes, &mut hear),
+    let converted = match is_stream(upstream_headers) {
+        true => collect_stream(reply, &bytes, &mut on_reply),
+        false => convert_body(reply, bytes, &mut on_reply),
     };
-    let Some(body) = shaped else {
+    let Some(body) = converted else {
         work.span.set_failure(502);
         work.recording.finish(ReplyCompletion::Failed, None);
-        let words = "the upstream's reply cannot be read";
-        return Err(ApiError::new(ApiErrorKind::Upstream, "upstream_unreadable", words));
+        let message = "the upstream's reply cannot be read";
+        return Err(ApiError::new(ApiErrorKind::Upstream, "upstream_unreadable", message));
     };
-    let ended = if settled.is_some() { ReplyCompletion::Complete } else { ReplyCompletion::Failed };
-    if let Some(asked) = &reply.routed_request.referable_body
-        && settled.is_some()
-        && let Ok(told) = serde_json::from_slice(&body)
+    let completion =
+        if committed.is_some() { ReplyCompletion::Complete } else { ReplyCompletion::Failed };
+    if let Some(request) = &reply.routed_request.referable_body
+        && committed.is_some()
+        && let Ok(reply_value) = serde_json::from_slice(&body)
     {
-        reply.engine.response_items.remember(&reply.request.caller.owner, asked, &told);
+        reply.engine.response_items.remember(&reply.request.caller.owner, request, &reply_value);
     }
-    let tip = settled.map(|(tip, id)| {
-        let stored = CachedReply { status, headers: ours.clone(), body: body.clone() };
-        work.commit_reply(tip, id.as_deref(), Some(stored))
+    let tip = committed.map(|(tip, id)| {
+        let cached = CachedReply { status, headers: headers.clone(), body: body.clone() };
+        work.commit_reply(tip, id.as_deref(), Some(cached))
     });
-    work.span.set_completion(ended);
-    work.recording.finish(ended, tip);
+    work.span.set_completion(completion);
+    work.recording.finish(completion, tip);
     Ok(GatewayBody::full(body))
 }
 
-/// Whoever hears what a reply says.
+/// Called with the parsed reply.
 type ReplyCallback<'h> = dyn FnMut(&model::ModelReply<'_>) + 'h;
 
-/// A reply in one piece, as the client wants it; `None` if nobody understands it.
+/// Converts a complete reply for the client; `None` if it cannot be read.
 fn convert_body(
     reply: &ResponseBuilder<'_>,
     bytes: Bytes,
-    hear: &mut ReplyCallback<'_>,
+    on_reply: &mut ReplyCallback<'_>,
 ) -> Option<Bytes> {
     let prepared = reply.routed_request;
     let (from, to) = (prepared.wire, reply.request.endpoint.wire());
     let text = std::str::from_utf8(&bytes).ok()?;
-    let told = |outcome: &ModelResponse<'_>, hear: &mut ReplyCallback<'_>| {
-        if let ModelResponse::Reply(told) = outcome {
-            hear(told);
+    let notify = |outcome: &ModelResponse<'_>, on_reply: &mut ReplyCallback<'_>| {
+        if let ModelResponse::Reply(reply) = outcome {
+            on_reply(reply);
         }
     };
     if from == to && !prepared.stream {
-        told(&decode_reply(text, from).ok()?.outcome, hear);
+        notify(&decode_reply(text, from).ok()?.outcome, on_reply);
         return Some(bytes);
     }
     let options = convert::ConversionOptions {
@@ -114,26 +115,26 @@ fn convert_body(
         created: Some(unix_seconds()),
         ..convert::ConversionOptions::default()
     };
-    let answered = convert::response(text, from, to, &options).ok()?;
-    let outcome = decode_reply(&answered.body, to).ok()?.outcome;
-    told(&outcome, hear);
+    let converted = convert::response(text, from, to, &options).ok()?;
+    let outcome = decode_reply(&converted.body, to).ok()?.outcome;
+    notify(&outcome, on_reply);
     if prepared.stream {
         return Some(encode_as_stream(reply, &outcome, to));
     }
     drop(outcome);
-    Some(answered.body.into())
+    Some(converted.body.into())
 }
 
-/// A stream that nobody asked for.
+/// Collects a stream for a client that did not request one.
 fn collect_stream(
     reply: &ResponseBuilder<'_>,
     bytes: &[u8],
-    hear: &mut ReplyCallback<'_>,
+    on_reply: &mut ReplyCallback<'_>,
 ) -> Option<Bytes> {
     let collection = stream::collect(reply.routed_request.wire, bytes).ok()?;
     let outcome = match collection.ending {
         CollectedEnding::Complete => {
-            hear(&collection.reply);
+            on_reply(&collection.reply);
             ModelResponse::Reply(collection.reply)
         }
         CollectedEnding::Failed(failure) => ModelResponse::Error(failure),
@@ -142,7 +143,7 @@ fn collect_stream(
     Some(encode_reply(&outcome, reply.request.endpoint.wire(), &reply.request.id).body.into())
 }
 
-/// A whole reply for a client that asked for pieces.
+/// Encodes a complete reply as a stream, for a client that requested one.
 fn encode_as_stream(reply: &ResponseBuilder<'_>, outcome: &ModelResponse<'_>, to: Format) -> Bytes {
     let options = stream::StreamOptions {
         seed: reply.request.id.to_string(),

@@ -1,12 +1,12 @@
-//! Which conversation a request says it belongs to, and whether it says that it is a retry.
+//! Determines which conversation a request belongs to, and whether it is marked as a retry.
 //!
-//! Two conversations are never taken for one. So whatever a client names its session by is part of
-//! where its history is looked for and of what makes two requests the same, and a kept reply is given
-//! only to a request that is marked as a retry. The name of a session is no such mark.
+//! Two conversations are never confused. Whatever identifies a session is part of the scope in
+//! which its history is searched and of the request fingerprint, and a cached reply is given only
+//! to a request that is marked as a retry. A session name is not such a mark.
 
 use std::borrow::Cow;
 
-use foxwedge_dialect::RequestEnvelope;
+use foxwedge_formats::RequestEnvelope;
 use http::{HeaderMap, HeaderValue};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_seed};
 
@@ -16,82 +16,83 @@ use crate::{
     session::{self, RequestOrigin, RetryMark, SessionIndex, SessionScope},
 };
 
-/// Headers that name a session, the strongest first.
+/// Headers that name a session, by priority.
 const SESSION_HEADERS: [&str; 4] =
     ["x-foxwedge-session", "x-session-id", "x-session-affinity", "x-opencode-session"];
 
-/// How a client names its session.
+/// How a client identifies its session.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum SessionHint {
-    /// By a header: requests of it come one after the other.
+    /// By a header: its requests are handled one after the other.
     Name(String),
-    /// By something that often names one.
+    /// By a cache key, which often identifies one session.
     CacheKey(String),
-    /// By the reply it continues.
+    /// By the id of the reply that it continues.
     PreviousReply(String),
     /// Not at all.
     None,
 }
 
-/// What tells a request from all others.
+/// The identity of a request.
 pub(super) struct RequestIdentity {
     pub(super) hint: SessionHint,
-    /// Where its conversation is looked for.
+    /// The scope in which its conversation is searched.
     pub(super) scope: u128,
-    /// The same for the same request of the same conversation.
+    /// Equal for identical requests of the same conversation.
     pub(super) fingerprint: u128,
-    /// Whether the client says that it asks again.
+    /// Whether the client marks the request as a retry.
     pub(super) retry_mark: RetryMark,
-    /// Whether another client may send the same by chance.
+    /// Whether another client may send an identical request by chance.
     pub(super) origin: RequestOrigin,
 }
 
 /// # Errors
-/// If a header names a session by something that is no name.
+/// If a header contains an invalid session name.
 pub(super) fn identify(
-    asked: &GatewayRequest,
+    request: &GatewayRequest,
     envelope: &RequestEnvelope<'_>,
     model: &str,
-    again: ReplayPolicy,
+    replay_policy: ReplayPolicy,
     sessions: &SessionIndex,
 ) -> Result<RequestIdentity, ApiError> {
-    let headers = &asked.headers;
+    let headers = &request.headers;
     let name = session_name(headers)?;
     let cache_key = envelope.cache_key.as_deref().filter(|key| !key.is_empty());
-    let owner = &asked.caller.owner;
-    let within = match (name, cache_key) {
-        // The id that replies name their session by: an unnamed conversation goes on under it.
+    let owner = &request.caller.owner;
+    let session_scope = match (name, cache_key) {
+        // The id that our responses return for the session: an unnamed conversation continues under
+        // it.
         (Some(name), _) if sessions.is_issued_name(owner, name) => SessionScope::Unnamed,
         (Some(name), _) => SessionScope::Named(name),
         (None, Some(key)) => SessionScope::Keyed(key),
         (None, None) => SessionScope::Unnamed,
     };
-    let scope = session::conversation_scope(owner, model, within);
+    let scope = session::conversation_scope(owner, model, session_scope);
     let owned = |text: &Cow<'_, str>| text.clone().into_owned();
-    let naming = match (name, &envelope.previous_response, cache_key) {
+    let hint = match (name, &envelope.previous_response, cache_key) {
         (Some(name), _, _) => SessionHint::Name(name.to_owned()),
         (None, Some(id), _) => SessionHint::PreviousReply(owned(id)),
         (None, None, Some(key)) => SessionHint::CacheKey(key.to_owned()),
         (None, None, None) => SessionHint::None,
     };
     let key = idempotency_key(headers);
-    let repeated = match again {
+    let retry_mark = match replay_policy {
         ReplayPolicy::Never => RetryMark::Ignored,
         ReplayPolicy::Identical => RetryMark::Retry,
         ReplayPolicy::Marked if key.is_some() || is_sdk_retry(headers) => RetryMark::Retry,
         ReplayPolicy::Marked => RetryMark::First,
     };
-    let origin = match (name, key, again) {
+    let origin = match (name, key, replay_policy) {
         (None, None, ReplayPolicy::Marked | ReplayPolicy::Never) => RequestOrigin::Anonymous,
         (Some(_), _, _) | (_, Some(_), _) | (_, _, ReplayPolicy::Identical) => {
             RequestOrigin::Declared
         }
     };
-    let fingerprint = fingerprint(asked, scope, key);
-    Ok(RequestIdentity { hint: naming, scope, fingerprint, retry_mark: repeated, origin })
+    let fingerprint = fingerprint(request, scope, key);
+    Ok(RequestIdentity { hint, scope, fingerprint, retry_mark, origin })
 }
 
-/// The name that a header gives the session.
+/// The session name from the headers.
 fn session_name(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
     let Some(header) = SESSION_HEADERS.into_iter().find(|header| headers.contains_key(*header))
     else {
@@ -102,17 +103,17 @@ fn session_name(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
     match name.filter(|name| session::is_session_name(name)) {
         Some(name) if values.all(|other| other == name) => Ok(Some(name)),
         Some(_) => {
-            let words = format!("the header `{header}` names more than one session");
-            Err(ApiError::new(ApiErrorKind::InvalidRequest, "invalid_session_name", words)
+            let message = format!("the header `{header}` names more than one session");
+            Err(ApiError::new(ApiErrorKind::InvalidRequest, "invalid_session_name", message)
                 .at(header))
         }
         None => {
-            let words = format!(
+            let message = format!(
                 "the header `{header}` is not the name of a session: a name has 1 to {} characters, \
                  each an ASCII letter, a digit, `-` or `_`",
                 session::LONGEST_NAME
             );
-            Err(ApiError::new(ApiErrorKind::InvalidRequest, "invalid_session_name", words)
+            Err(ApiError::new(ApiErrorKind::InvalidRequest, "invalid_session_name", message)
                 .at(header))
         }
     }
@@ -123,32 +124,32 @@ fn idempotency_key(headers: &HeaderMap) -> Option<&[u8]> {
     key.filter(|key| !key.is_empty())
 }
 
-/// Whether an SDK says that it sends a request once more by itself.
+/// Whether an SDK marks the request as an automatic retry.
 pub(super) fn is_sdk_retry(headers: &HeaderMap) -> bool {
     let count = headers.get("x-stainless-retry-count").and_then(|count| count.to_str().ok());
     count.and_then(|count| count.trim().parse().ok()).is_some_and(|count: u32| count > 0)
 }
 
-/// The same for the same request of the same conversation: owner, model and name are in the scope;
-/// endpoint, all naming headers, the idempotency key and the body come with it.
-fn fingerprint(asked: &GatewayRequest, scope: u128, key: Option<&[u8]>) -> u128 {
-    let mut whose = Vec::with_capacity(128);
-    whose.extend_from_slice(&scope.to_le_bytes());
-    whose.push(asked.endpoint as u8);
+/// Equal for identical requests of the same conversation: the scope covers owner, model and name;
+/// endpoint, all session headers, the idempotency key and the body are added.
+fn fingerprint(request: &GatewayRequest, scope: u128, key: Option<&[u8]>) -> u128 {
+    let mut context = Vec::with_capacity(128);
+    context.extend_from_slice(&scope.to_le_bytes());
+    context.push(request.endpoint as u8);
     let mut add = |at: u8, value: &[u8]| {
-        whose.push(at);
-        whose.extend_from_slice(&(value.len() as u64).to_le_bytes());
-        whose.extend_from_slice(value);
+        context.push(at);
+        context.extend_from_slice(&(value.len() as u64).to_le_bytes());
+        context.extend_from_slice(value);
     };
     if let Some(key) = key {
         add(0, key);
     }
     for (at, header) in (1..).zip(SESSION_HEADERS) {
-        for value in asked.headers.get_all(header) {
+        for value in request.headers.get_all(header) {
             add(at, value.as_bytes());
         }
     }
-    xxh3_128_with_seed(&asked.body, xxh3_64(&whose))
+    xxh3_128_with_seed(&request.body, xxh3_64(&context))
 }
 
 #[cfg(test)]
@@ -161,7 +162,7 @@ mod tests {
             let name: http::HeaderName = name.parse().expect("a name");
             (name, HeaderValue::from_bytes(value.as_bytes()).expect("a value"))
         };
-        let asked = GatewayRequest {
+        let request = GatewayRequest {
             endpoint: GatewayEndpoint::Chat,
             headers: headers.iter().map(header).collect(),
             body: "{}".into(),
@@ -169,11 +170,11 @@ mod tests {
             id: "r".into(),
         };
         let sessions = SessionIndex::new(crate::config::SessionConfig::default());
-        identify(&asked, &RequestEnvelope::default(), "m", ReplayPolicy::Marked, &sessions)
+        identify(&request, &RequestEnvelope::default(), "m", ReplayPolicy::Marked, &sessions)
     }
 
     #[test]
-    fn a_name_that_does_not_fit_is_refused_with_its_header_and_the_rule() {
+    fn an_invalid_session_name_is_rejected_with_its_header_and_the_rule() {
         let long = "x".repeat(129);
         let wrong = [
             "", " ", "../x", "..", ".", "a b", "a/b", "a\\b", "c:d", "a.b", "%2e", "é", "名前",
@@ -181,14 +182,14 @@ mod tests {
         ];
         for header in SESSION_HEADERS {
             for name in wrong {
-                let fault = identity(&[(header, name)]).err();
-                let fault = fault.unwrap_or_else(|| panic!("{header}: {name:?} was taken"));
+                let error = identity(&[(header, name)]).err();
+                let error = error.unwrap_or_else(|| panic!("{header}: {name:?} was taken"));
                 assert_eq!(
-                    (fault.status().as_u16(), fault.code, fault.location.as_deref()),
+                    (error.status().as_u16(), error.code, error.location.as_deref()),
                     (400, "invalid_session_name", Some(header)),
                     "{name:?}"
                 );
-                assert!(fault.message.contains(header) && fault.message.contains("128"));
+                assert!(error.message.contains(header) && error.message.contains("128"));
             }
             for name in ["a", "A-b_9", "-", &"x".repeat(128)] {
                 let found = identity(&[(header, name)]).expect("a name").hint;
@@ -198,12 +199,12 @@ mod tests {
             assert_eq!(two.code, "invalid_session_name");
             assert!(identity(&[(header, "one"), (header, "one")]).is_ok());
         }
-        // The strongest header decides; what a weaker one says does not matter then.
+        // The header of the highest priority decides; others are ignored then.
         assert!(identity(&[("x-session-id", "a b"), ("x-foxwedge-session", "a")]).is_ok());
     }
 
     #[test]
-    fn a_name_is_no_mark_of_a_retry_and_part_of_every_fingerprint() {
+    fn a_session_name_is_part_of_the_fingerprint_but_no_retry_mark() {
         type Row<'r> = (&'r [(&'r str, &'r str)], RetryMark, RequestOrigin);
         let table: [Row<'_>; 9] = [
             (&[], RetryMark::First, RequestOrigin::Anonymous),
@@ -224,9 +225,9 @@ mod tests {
             ),
             (&[("x-foxwedge-session", "a")], RetryMark::First, RequestOrigin::Declared),
         ];
-        let found = table.map(|(headers, repeated, origin)| {
+        let found = table.map(|(headers, retry_mark, origin)| {
             let found = identity(headers).expect("an identity");
-            assert_eq!((found.retry_mark, found.origin), (repeated, origin), "{headers:?}");
+            assert_eq!((found.retry_mark, found.origin), (retry_mark, origin), "{headers:?}");
             found.fingerprint
         });
         for (at, one) in found.iter().enumerate() {
@@ -234,9 +235,9 @@ mod tests {
         }
         let counts = [("0", RetryMark::First), ("1", RetryMark::Retry), ("2", RetryMark::Retry)];
         let odd = [("", RetryMark::First), ("no", RetryMark::First), ("-1", RetryMark::First)];
-        for (count, repeated) in counts.into_iter().chain(odd) {
+        for (count, retry_mark) in counts.into_iter().chain(odd) {
             let found = identity(&[("x-stainless-retry-count", count)]).expect("an identity");
-            assert_eq!((found.retry_mark, found.fingerprint), (repeated, found.fingerprint));
+            assert_eq!((found.retry_mark, found.fingerprint), (retry_mark, found.fingerprint));
             assert_eq!(found.origin, RequestOrigin::Anonymous, "{count}");
         }
         assert_eq!(

@@ -1,5 +1,5 @@
-//! A reply that comes in pieces, on its way to the client: passed on as it is, or told anew, and
-//! read in passing. It is polled by whoever writes to the client: no task and no channel between.
+//! Relays a streamed reply to the client: forwards or converts it, and records it on the way. The
+//! writer of the client connection polls it directly, without a task or a channel in between.
 
 use std::{
     pin::Pin,
@@ -9,7 +9,7 @@ use std::{
 
 use bytes::Bytes;
 use foxwedge_core::Format;
-use foxwedge_dialect::{
+use foxwedge_formats::{
     digest,
     stream::{
         CollectedEnding, CollectedReply, StreamConverter, StreamLimits, StreamOptions,
@@ -28,7 +28,7 @@ use crate::{
     session::CachedReply,
 };
 
-/// Replies up to this size are kept for clients that ask again.
+/// Replies up to this size are cached for retries.
 const MAX_CACHED_BYTES: usize = 256 << 10;
 
 pub(super) struct ResponseRelay {
@@ -38,46 +38,46 @@ pub(super) struct ResponseRelay {
     in_flight: Option<ReplyInFlight>,
     /// The client's format.
     to: Format,
-    /// The conversation up to the reply.
+    /// The digest of the conversation before the reply.
     prefix_digest: u128,
     sent: Option<Vec<u8>>,
     headers: HeaderMap,
-    /// The request, if it and its reply may be named later, and by whom.
+    /// The engine, the owner and the request, if later requests may refer to the reply by id.
     referable: Option<(Arc<EngineShared>, Arc<str>, Bytes)>,
 }
 
-/// How the bytes get through.
+/// How the bytes are relayed.
 enum RelayMode {
-    /// As they are.
+    /// Unchanged.
     Forward(Option<Box<StreamWatcher>>),
-    /// Told in another format.
+    /// Converted to another format.
     Convert(Box<StreamConverter>),
 }
 
 impl ResponseRelay {
     pub(super) fn new(
         engine: &Arc<EngineShared>,
-        asked: &GatewayRequest,
+        request: &GatewayRequest,
         prepared: &RoutedRequest,
         incoming: IncomingBody,
         work: ReplyInFlight,
         headers: &HeaderMap,
     ) -> ResponseRelay {
-        let (from, to) = (prepared.wire, asked.endpoint.wire());
+        let (from, to) = (prepared.wire, request.endpoint.wire());
         let limits =
             StreamLimits { frame: engine.config.limits.event, held: engine.config.limits.reply };
-        let way = if from == to {
+        let mode = if from == to {
             RelayMode::Forward(Some(Box::new(StreamWatcher::new(from, limits))))
         } else {
             RelayMode::Convert(Box::new(StreamConverter::with_collection(
                 from,
                 to,
-                converter_options(asked, prepared, limits),
+                converter_options(request, prepared, limits),
             )))
         };
         ResponseRelay {
             incoming,
-            mode: way,
+            mode,
             in_flight: Some(work),
             to,
             prefix_digest: prepared.chain.last().copied().unwrap_or_default(),
@@ -86,14 +86,14 @@ impl ResponseRelay {
             referable: prepared
                 .referable_body
                 .clone()
-                .map(|body| (engine.clone(), asked.caller.owner.clone(), body)),
+                .map(|body| (engine.clone(), request.caller.owner.clone(), body)),
         }
     }
 
-    /// Bytes of the upstream: what the client gets for them.
+    /// Takes bytes from the upstream and returns the bytes for the client.
     fn relay_bytes(&mut self, bytes: Bytes) -> Bytes {
         let Some(work) = &mut self.in_flight else { return Bytes::new() };
-        // Somebody is still at work: that is no part of the reply, and said in every format.
+        // A keep-alive is not part of the reply, and is the same in every format.
         if bytes == PING {
             return bytes;
         }
@@ -107,7 +107,8 @@ impl ResponseRelay {
             }
             RelayMode::Convert(converter) => {
                 let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 2);
-                // Trouble is told to the client by the converter itself, and to us at the end.
+                // The converter writes errors into the client's stream itself; the recording gets
+                // them at the end.
                 let _ = converter
                     .push_observed(&bytes, &mut out, &mut |event| recording.record_event(event));
                 out.into()
@@ -117,16 +118,16 @@ impl ResponseRelay {
         out
     }
 
-    /// The upstream has ended, well or not: what is left to say.
+    /// Handles the end of the upstream's reply, successful or not. Returns the remaining bytes.
     fn finish(&mut self) -> Bytes {
         let Some(mut work) = self.in_flight.take() else { return Bytes::new() };
         let recording = &mut work.recording;
         let mut out = Vec::new();
         let collection = match &mut self.mode {
             RelayMode::Forward(watcher) => {
-                let watched =
+                let observed =
                     watcher.take().map(|it| it.finish(&mut |event| recording.record_event(event)));
-                watched.map(|watched| watched.collection)
+                observed.map(|observed| observed.collection)
             }
             RelayMode::Convert(converter) => {
                 let _ =
@@ -135,17 +136,17 @@ impl ResponseRelay {
             }
         };
         let ending = collection.as_ref().map(|collection| &collection.ending);
-        let ended = match ending {
+        let completion = match ending {
             Some(CollectedEnding::Complete) => ReplyCompletion::Complete,
             Some(CollectedEnding::Failed(_)) => ReplyCompletion::Failed,
             Some(CollectedEnding::Truncated) | None => ReplyCompletion::Cut,
         };
-        if ended == ReplyCompletion::Cut {
+        if completion == ReplyCompletion::Cut {
             let id = collection.as_ref().and_then(|collection| collection.reply.id.as_deref());
             out = cut_off_events(self.to, self.sent_events(), id.unwrap_or_default()).into_bytes();
         }
         self.keep_sent(&out);
-        self.commit_reply(work, collection, ended);
+        self.commit_reply(work, collection, completion);
         out.into()
     }
 
@@ -153,46 +154,46 @@ impl ResponseRelay {
         &mut self,
         mut work: ReplyInFlight,
         collection: Option<CollectedReply>,
-        ended: ReplyCompletion,
+        completion: ReplyCompletion,
     ) {
         if let Some(collection) = &collection {
             work.span.set_reply(&collection.reply);
         }
-        work.span.set_completion(ended);
-        let tip = match (&collection, ended) {
+        work.span.set_completion(completion);
+        let tip = match (&collection, completion) {
             (Some(collection), ReplyCompletion::Complete) if !collection.truncated => {
                 let reply = &collection.reply;
                 let tip = digest::reply(reply, self.prefix_digest);
                 self.remember_reply();
                 let body = self.sent.take().map(Bytes::from);
                 let headers = std::mem::take(&mut self.headers);
-                let stored = body.map(|body| CachedReply { status: StatusCode::OK, headers, body });
-                Some(work.commit_reply(tip, reply.id.as_deref(), stored))
+                let cached = body.map(|body| CachedReply { status: StatusCode::OK, headers, body });
+                Some(work.commit_reply(tip, reply.id.as_deref(), cached))
             }
             (_, ReplyCompletion::Complete | ReplyCompletion::Failed | ReplyCompletion::Cut) => None,
         };
-        work.recording.finish(ended, tip);
+        work.recording.finish(completion, tip);
     }
 
-    /// A client may name what it heard instead of repeating it.
+    /// Stores the reply, so that the client may refer to it by id.
     fn remember_reply(&self) {
-        let (Some((engine, owner, asked)), Some(kept)) = (&self.referable, &self.sent) else {
+        let (Some((engine, owner, request)), Some(sent)) = (&self.referable, &self.sent) else {
             return;
         };
-        let last = String::from_utf8_lossy(kept);
+        let last = String::from_utf8_lossy(sent);
         let last = last.rsplit("data: ").find(|data| data.contains("\"response.completed\""));
-        let told = last.and_then(|data| serde_json::from_str::<Value>(data.trim()).ok());
-        if let Some(told) = told {
-            engine.response_items.remember(owner, asked, &told["response"]);
+        let event = last.and_then(|data| serde_json::from_str::<Value>(data.trim()).ok());
+        if let Some(event) = event {
+            engine.response_items.remember(owner, request, &event["response"]);
         }
     }
 
     fn keep_sent(&mut self, bytes: &[u8]) {
         match &mut self.sent {
-            Some(kept) if kept.len() + bytes.len() <= MAX_CACHED_BYTES => {
-                kept.extend_from_slice(bytes)
+            Some(sent) if sent.len() + bytes.len() <= MAX_CACHED_BYTES => {
+                sent.extend_from_slice(bytes)
             }
-            kept => *kept = None,
+            sent => *sent = None,
         }
     }
 }
@@ -219,27 +220,27 @@ impl BodyStream for ResponseRelay {
 }
 
 impl ResponseRelay {
-    /// Somebody stopped the run.
+    /// Handles a stop of the run from outside.
     fn stop(&mut self) -> Bytes {
         let Some(work) = self.in_flight.take() else { return Bytes::new() };
         work.recording.stop();
         cut_off_events(self.to, self.sent_events(), "").into()
     }
 
-    /// About how many events the client has heard.
+    /// About how many events the client has received.
     fn sent_events(&self) -> usize {
-        let ends = |kept: &Vec<u8>| kept.windows(2).filter(|pair| *pair == b"\n\n").count();
-        self.sent.as_ref().map_or(MAX_CACHED_BYTES, ends)
+        let count_events = |sent: &Vec<u8>| sent.windows(2).filter(|pair| *pair == b"\n\n").count();
+        self.sent.as_ref().map_or(MAX_CACHED_BYTES, count_events)
     }
 }
 
 fn converter_options(
-    asked: &GatewayRequest,
+    request: &GatewayRequest,
     prepared: &RoutedRequest,
     limits: StreamLimits,
 ) -> StreamOptions {
     StreamOptions {
-        seed: asked.id.to_string(),
+        seed: request.id.to_string(),
         usage: prepared.include_usage,
         limits,
         head: ReplyHead {
@@ -251,31 +252,30 @@ fn converter_options(
     }
 }
 
-/// How a stream says that it breaks off: a client must not take it for the end.
-fn cut_off_events(wire: Format, events: usize, id: &str) -> String {
-    const WORDS: &str = "the upstream's reply broke off";
-    let error =
-        json!({ "message": WORDS, "type": "server_error", "param": null, "code": "upstream_cut" });
-    match wire {
+/// The events for a client when its stream is incomplete.
+fn cut_off_events(format: Format, events: usize, id: &str) -> String {
+    const MESSAGE: &str = "the upstream's reply broke off";
+    let error = json!({ "message": MESSAGE, "type": "server_error", "param": null, "code": "upstream_cut" });
+    match format {
         Format::OpenaiChat => format!("\n\ndata: {}\n\n", json!({ "error": error })),
-        // Some clients look at the event, some for an object of that name, and some for the last
-        // event of a response.
+        // Some clients read the event type, some an `error` object, and some the last event of a
+        // response.
         Format::OpenaiResponses => {
             let first = json!({
                 "type": "error", "sequence_number": events, "code": "upstream_cut",
-                "message": WORDS, "param": null, "error": error,
+                "message": MESSAGE, "param": null, "error": error,
             });
             let last = json!({
                 "type": "response.failed", "sequence_number": events + 1,
                 "response": {
                     "id": id, "object": "response", "status": "failed", "output": [],
-                    "error": { "code": "server_error", "message": WORDS },
+                    "error": { "code": "server_error", "message": MESSAGE },
                 },
             });
             format!("\n\nevent: error\ndata: {first}\n\nevent: response.failed\ndata: {last}\n\n")
         }
         Format::Anthropic | Format::Gemini | Format::Bedrock => {
-            let error = json!({ "type": "api_error", "message": WORDS });
+            let error = json!({ "type": "api_error", "message": MESSAGE });
             let event = json!({ "type": "error", "error": error });
             format!("\n\nevent: error\ndata: {event}\n\n")
         }

@@ -1,9 +1,9 @@
-//! From what an upstream says to what the client hears: status, headers, and the body in its form.
+//! Builds the client's response from an upstream response: status, headers and body.
 
 use std::sync::Arc;
 
 use foxwedge_core::Format;
-use foxwedge_dialect::model::{ModelResponse, ProviderErrorKind, decode_reply, encode_reply};
+use foxwedge_formats::model::{ModelResponse, ProviderErrorKind, decode_reply, encode_reply};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde_json::Value;
 
@@ -19,12 +19,12 @@ use crate::{
 };
 
 const JSON_CONTENT_TYPE: HeaderValue = HeaderValue::from_static("application/json");
-/// SDKs of OpenAI and Anthropic ask again by themselves, unless a reply says that it is of no use.
+/// SDKs of OpenAI and Anthropic retry automatically, unless this header is `false`.
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 const STREAM_CONTENT_TYPE: HeaderValue =
     HeaderValue::from_static("text/event-stream; charset=utf-8");
 
-/// What a reply is made from.
+/// What a response is built from.
 pub(super) struct ResponseBuilder<'a> {
     pub(super) engine: &'a Arc<EngineShared>,
     pub(super) request: &'a GatewayRequest,
@@ -33,16 +33,16 @@ pub(super) struct ResponseBuilder<'a> {
 }
 
 impl ResponseBuilder<'_> {
-    /// An upstream replies: in pieces or whole, as it was asked or not.
+    /// Builds the response from an upstream reply, streamed or complete, whichever was requested.
     pub(super) async fn build(
         self,
         status: StatusCode,
-        theirs: &HeaderMap,
+        upstream_headers: &HeaderMap,
         body: IncomingBody,
         work: ReplyInFlight,
     ) -> Result<GatewayResponse, ApiError> {
-        if is_stream(theirs) && self.routed_request.stream {
-            let headers = self.headers(theirs, STREAM_CONTENT_TYPE);
+        if is_stream(upstream_headers) && self.routed_request.stream {
+            let headers = self.headers(upstream_headers, STREAM_CONTENT_TYPE);
             let relay = ResponseRelay::new(
                 self.engine,
                 self.request,
@@ -51,35 +51,37 @@ impl ResponseBuilder<'_> {
                 work,
                 &headers,
             );
-            let told = std::mem::take(self.summary);
+            let summary = std::mem::take(self.summary);
             return Ok(GatewayResponse {
                 status,
                 headers,
                 body: GatewayBody::streaming(relay),
-                summary: told,
+                summary,
             });
         }
-        let headers = self.headers(theirs, JSON_CONTENT_TYPE);
-        let body = full_reply::read_full_reply(&self, status, theirs, &headers, body, work).await?;
+        let headers = self.headers(upstream_headers, JSON_CONTENT_TYPE);
+        let body =
+            full_reply::read_full_reply(&self, status, upstream_headers, &headers, body, work)
+                .await?;
         let headers = if self.routed_request.stream {
-            self.headers(theirs, STREAM_CONTENT_TYPE)
+            self.headers(upstream_headers, STREAM_CONTENT_TYPE)
         } else {
             headers
         };
         Ok(GatewayResponse { status, headers, body, summary: std::mem::take(self.summary) })
     }
 
-    /// An upstream refuses, or is in trouble: its own words, in the client's form.
+    /// Builds the response from an upstream error, in the client's format.
     pub(super) fn build_error(
         self,
         status: StatusCode,
-        theirs: &HeaderMap,
+        upstream_headers: &HeaderMap,
         body: &[u8],
         tries: UpstreamTries,
     ) -> GatewayResponse {
         let (from, to) = (self.routed_request.wire, self.request.endpoint.wire());
         self.summary.error_code = Some("upstream");
-        let mut headers = self.headers(theirs, JSON_CONTENT_TYPE);
+        let mut headers = self.headers(upstream_headers, JSON_CONTENT_TYPE);
         if tries == UpstreamTries::Exhausted {
             headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
         }
@@ -93,14 +95,18 @@ impl ResponseBuilder<'_> {
                 None => GatewayBody::full(unclear_error(status).body(to, &self.request.id)),
             }
         };
-        let told = std::mem::take(self.summary);
-        GatewayResponse { status, headers, body, summary: told }
+        let summary = std::mem::take(self.summary);
+        GatewayResponse { status, headers, body, summary }
     }
 
-    pub(super) fn headers(&self, theirs: &HeaderMap, kind: HeaderValue) -> HeaderMap {
-        let crosses = self.routed_request.wire != self.request.endpoint.wire();
-        let mut headers = response_headers(theirs, crosses);
-        headers.insert(header::CONTENT_TYPE, kind);
+    pub(super) fn headers(
+        &self,
+        upstream_headers: &HeaderMap,
+        content_type: HeaderValue,
+    ) -> HeaderMap {
+        let converted = self.routed_request.wire != self.request.endpoint.wire();
+        let mut headers = response_headers(upstream_headers, converted);
+        headers.insert(header::CONTENT_TYPE, content_type);
         add_gateway_headers(self.summary, &mut headers);
         let guarded = &self.routed_request.guarded;
         if let Some((before, after)) = guarded.compacted {
@@ -113,78 +119,82 @@ impl ResponseBuilder<'_> {
     }
 }
 
-/// A fault, as a reply.
+/// The response for an error.
 pub(super) fn error_response(
-    fault: &ApiError,
-    face: GatewayEndpoint,
+    error: &ApiError,
+    endpoint: GatewayEndpoint,
     request: &str,
-    mut told: RequestSummary,
+    mut summary: RequestSummary,
 ) -> GatewayResponse {
-    told.error_code = Some(fault.code);
+    summary.error_code = Some(error.code);
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, JSON_CONTENT_TYPE);
-    add_gateway_headers(&told, &mut headers);
-    if let Some(seconds) = fault.retry_after {
+    add_gateway_headers(&summary, &mut headers);
+    if let Some(seconds) = error.retry_after {
         headers.insert(header::RETRY_AFTER, seconds.into());
     }
-    if fault.retries_exhausted {
+    if error.retries_exhausted {
         headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
     }
-    let body = GatewayBody::full(fault.body(face.wire(), request));
-    GatewayResponse { status: fault.status(), headers, body, summary: told }
+    let body = GatewayBody::full(error.body(endpoint.wire(), request));
+    GatewayResponse { status: error.status(), headers, body, summary }
 }
 
-/// A reply that was given before.
+/// The response for a cached reply.
 pub(super) fn replayed_response(
-    stored: &CachedReply,
-    told: &mut RequestSummary,
+    cached: &CachedReply,
+    summary: &mut RequestSummary,
 ) -> GatewayResponse {
-    let mut headers = stored.headers.clone();
+    let mut headers = cached.headers.clone();
     headers.insert("x-foxwedge-replayed", HeaderValue::from_static("true"));
-    let told = std::mem::take(told);
+    let summary = std::mem::take(summary);
     GatewayResponse {
-        status: stored.status,
+        status: cached.status,
         headers,
-        body: GatewayBody::full(stored.body.clone()),
-        summary: told,
+        body: GatewayBody::full(cached.body.clone()),
+        summary,
     }
 }
 
-/// What a strict route found, out of the fault that says so.
-pub(super) fn rejected_findings(fault: &ApiError) -> Vec<FindingTally> {
-    let mut all: Vec<FindingTally> = Vec::new();
-    let list = fault.details.get("findings").and_then(Value::as_array);
+/// The findings of a strict route, from the error that reports them.
+pub(super) fn rejected_findings(error: &ApiError) -> Vec<FindingTally> {
+    let mut tallies: Vec<FindingTally> = Vec::new();
+    let list = error.details.get("findings").and_then(Value::as_array);
     for finding in list.into_iter().flatten() {
         let label = finding.get("code").and_then(Value::as_str).unwrap_or_default();
         let Some(code) = label.strip_prefix("FW").and_then(|code| code.parse().ok()) else {
             continue;
         };
-        match all.iter_mut().find(|noted| noted.code == code) {
-            Some(noted) => noted.count += 1,
-            None => all.push(FindingTally { code, strategy: "none", count: 1 }),
+        match tallies.iter_mut().find(|tally| tally.code == code) {
+            Some(tally) => tally.count += 1,
+            None => tallies.push(FindingTally { code, strategy: "none", count: 1 }),
         }
     }
-    all
+    tallies
 }
 
-/// What we say about a request.
-fn add_gateway_headers(told: &RequestSummary, headers: &mut HeaderMap) {
-    let action = told.action.unwrap_or(GuardAction::None);
+/// Adds the gateway's own headers.
+fn add_gateway_headers(summary: &RequestSummary, headers: &mut HeaderMap) {
+    let action = summary.action.unwrap_or(GuardAction::None);
     headers.insert("x-foxwedge-action", HeaderValue::from_static(action.name()));
-    if !told.findings.is_empty() {
-        insert_header(headers, "x-foxwedge-findings", &FindingTally::header_value(&told.findings));
+    if !summary.findings.is_empty() {
+        insert_header(
+            headers,
+            "x-foxwedge-findings",
+            &FindingTally::header_value(&summary.findings),
+        );
     }
-    if let Some(session) = &told.session {
+    if let Some(session) = &summary.session {
         insert_header(headers, "x-foxwedge-session", session);
     }
-    if let Some(run) = &told.run {
+    if let Some(run) = &summary.run {
         insert_header(headers, "x-foxwedge-run", run);
     }
-    if let Some(ignored) = &told.ignored_results {
+    if let Some(ignored) = &summary.ignored_results {
         insert_header(headers, "x-foxwedge-ignored-results", ignored);
     }
-    if let Some(matched) = told.match_kind {
-        headers.insert("x-foxwedge-match", HeaderValue::from_static(matched));
+    if let Some(match_kind) = summary.match_kind {
+        headers.insert("x-foxwedge-match", HeaderValue::from_static(match_kind));
     }
 }
 
@@ -194,8 +204,8 @@ fn insert_header(headers: &mut HeaderMap, name: &'static str, value: &str) {
     }
 }
 
-/// An error in another form. What kind of trouble it is, the status says best: some formats have one
-/// name for many.
+/// Converts a provider error to another format. The status determines the kind, since some formats
+/// have one name for many kinds.
 fn convert_error(text: &str, from: Format, to: Format, status: StatusCode) -> Option<String> {
     let ModelResponse::Error(mut failure) = decode_reply(text, from).ok()?.outcome else {
         return None;
@@ -213,7 +223,7 @@ fn convert_error(text: &str, from: Format, to: Format, status: StatusCode) -> Op
     Some(encode_reply(&ModelResponse::Error(failure), to, "").body)
 }
 
-/// An upstream failed and did not say why in a way that can be read.
+/// The error for an upstream failure whose body cannot be read.
 fn unclear_error(status: StatusCode) -> ApiError {
     let kind = match status.as_u16() {
         401 => ApiErrorKind::Credentials,

@@ -1,6 +1,6 @@
-//! What clients of the Responses API name instead of repeating it: earlier items and whole replies.
-//! The provider that is asked does not have them, so they are served from memory; what is not there
-//! is refused in the words that clients know, and never passed over.
+//! Items and responses that clients of the Responses API reference by id instead of repeating them.
+//! The upstream does not have them, so they are resolved from memory; an unknown reference is
+//! rejected with OpenAI's error message, and never ignored.
 
 use std::{
     collections::HashMap,
@@ -9,20 +9,20 @@ use std::{
 };
 
 use foxwedge_core::MessageFlags;
-use foxwedge_dialect::OutlinedDocument;
+use foxwedge_formats::OutlinedDocument;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::lock;
 use crate::{ApiError, ApiErrorKind};
 
-/// Longer conversations are not kept whole.
+/// Longer conversations are not cached.
 const MAX_REQUEST_BYTES: usize = 4 << 20;
 
-/// Items and conversations, by owner and id. Two generations bound them.
+/// Items and conversations, by owner and id. Two generations bound the cache.
 #[derive(Debug)]
 pub(crate) struct ResponseItemCache {
-    /// Bytes of one generation.
+    /// Maximum bytes of one generation.
     max_bytes: usize,
     generations: Mutex<CacheGenerations>,
 }
@@ -35,20 +35,21 @@ struct CacheGenerations {
 }
 
 impl ResponseItemCache {
-    /// Keeps at most so many bytes.
-    pub(crate) fn new(most: usize) -> ResponseItemCache {
-        ResponseItemCache { max_bytes: most / 2, generations: Mutex::default() }
+    /// Creates a cache of at most `max_bytes`.
+    pub(crate) fn new(max_bytes: usize) -> ResponseItemCache {
+        ResponseItemCache { max_bytes: max_bytes / 2, generations: Mutex::default() }
     }
 
-    /// The request with everything in it that it only names; `None` if it names nothing.
+    /// Replaces the references of a request by their content; `None` if it has none.
     pub(super) fn resolve(
         &self,
         owner: &str,
         reading: &OutlinedDocument<'_>,
     ) -> Result<Option<String>, ApiError> {
-        let named = reading.draft.messages.iter().any(|it| it.flags.has(MessageFlags::REFERENCE));
+        let has_references =
+            reading.draft.messages.iter().any(|it| it.flags.has(MessageFlags::REFERENCE));
         let envelope = &reading.envelope;
-        if !named && envelope.previous_response.is_none() {
+        if !has_references && envelope.previous_response.is_none() {
             return Ok(None);
         }
         let Ok(mut body) = serde_json::from_str::<Value>(reading.draft.source) else {
@@ -56,7 +57,7 @@ impl ResponseItemCache {
         };
         let mut input = match body.get_mut("input").map(Value::take) {
             Some(Value::Array(items)) => items,
-            Some(Value::String(words)) => vec![json!({ "role": "user", "content": words })],
+            Some(Value::String(text)) => vec![json!({ "role": "user", "content": text })],
             _ => return Ok(None),
         };
         for item in input.iter_mut().filter(|item| item["type"] == "item_reference") {
@@ -77,21 +78,21 @@ impl ResponseItemCache {
         Ok(Some(body.to_string()))
     }
 
-    /// A reply was given to a request: both may be named from now on.
-    pub(super) fn remember(&self, owner: &str, asked: &[u8], reply: &Value) {
+    /// Stores a request and its reply, so that later requests may reference them.
+    pub(super) fn remember(&self, owner: &str, request: &[u8], reply: &Value) {
         let Some(output) = reply["output"].as_array() else { return };
         for item in output {
             if let Some(id) = item["id"].as_str() {
                 self.put(owner, "item", id, &item.to_string());
             }
         }
-        let Some(id) = reply["id"].as_str().filter(|_| asked.len() < MAX_REQUEST_BYTES) else {
+        let Some(id) = reply["id"].as_str().filter(|_| request.len() < MAX_REQUEST_BYTES) else {
             return;
         };
-        let Ok(mut asked) = serde_json::from_slice::<Value>(asked) else { return };
-        let mut items = match asked["input"].take() {
+        let Ok(mut request) = serde_json::from_slice::<Value>(request) else { return };
+        let mut items = match request["input"].take() {
             Value::Array(items) => items,
-            Value::String(words) => vec![json!({ "role": "user", "content": words })],
+            Value::String(text) => vec![json!({ "role": "user", "content": text })],
             _ => return,
         };
         items.extend(output.iter().cloned());
@@ -101,36 +102,36 @@ impl ResponseItemCache {
     fn find(&self, owner: &str, kind: &str, id: &str) -> Option<Value> {
         let key = cache_key(owner, kind, id);
         let found = {
-            let shelf = lock(&self.generations);
-            shelf.young.get(&key).or_else(|| shelf.old.get(&key)).cloned()
+            let generations = lock(&self.generations);
+            generations.young.get(&key).or_else(|| generations.old.get(&key)).cloned()
         };
         serde_json::from_str(&found?).ok()
     }
 
     fn put(&self, owner: &str, kind: &str, id: &str, text: &str) {
-        let mut shelf = lock(&self.generations);
-        if shelf.bytes + text.len() > self.max_bytes {
-            shelf.old = mem::take(&mut shelf.young);
-            shelf.bytes = 0;
+        let mut generations = lock(&self.generations);
+        if generations.bytes + text.len() > self.max_bytes {
+            generations.old = mem::take(&mut generations.young);
+            generations.bytes = 0;
         }
-        shelf.bytes += text.len();
-        shelf.young.insert(cache_key(owner, kind, id), text.into());
+        generations.bytes += text.len();
+        generations.young.insert(cache_key(owner, kind, id), text.into());
     }
 }
 
-/// Others never meet.
+/// The cache key. Entries of different owners never collide.
 fn cache_key(owner: &str, kind: &str, id: &str) -> u128 {
     xxh3_128([owner, kind, id].join("\0").as_bytes())
 }
 
 fn item_not_found(id: &str) -> ApiError {
-    let words = format!("Item with id '{}' not found.", super::prepare::shorten_name(id));
-    ApiError::new(ApiErrorKind::NotFound, "item_not_found", words).at("input")
+    let message = format!("Item with id '{}' not found.", super::prepare::shorten_name(id));
+    ApiError::new(ApiErrorKind::NotFound, "item_not_found", message).at("input")
 }
 
 pub(super) fn previous_response_not_found(id: &str) -> ApiError {
-    let words =
+    let message =
         format!("Previous response with id '{}' not found.", super::prepare::shorten_name(id));
-    ApiError::new(ApiErrorKind::InvalidRequest, "previous_response_not_found", words)
+    ApiError::new(ApiErrorKind::InvalidRequest, "previous_response_not_found", message)
         .at("previous_response_id")
 }

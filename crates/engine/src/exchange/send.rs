@@ -1,4 +1,5 @@
-//! Asks an upstream for a client, which may leave meanwhile. Nothing of a reply has gone to it yet.
+//! Sends a request to an upstream. The client may disconnect meanwhile; it has received nothing
+//! yet.
 
 use bytes::Bytes;
 use foxwedge_core::{ErrorExplanation, Format, rules};
@@ -19,10 +20,10 @@ use crate::{
 
 pub(super) use crate::upstream::UpstreamResponse;
 
-/// Asks until there is a reply, an error that stays, or nobody who waits.
+/// Sends a request and waits for a reply, a final error, or a stop.
 pub(super) async fn send_upstream(
     engine: &EngineShared,
-    asked: &GatewayRequest,
+    request: &GatewayRequest,
     prepared: &mut RoutedRequest,
     trace: Option<&str>,
     stop: &mut oneshot::Receiver<()>,
@@ -30,45 +31,45 @@ pub(super) async fn send_upstream(
     tokio::select! {
         biased;
         _ = stop => Err(run_stopped_error()),
-        said = send_with_retries(engine, asked, prepared, trace) => said,
+        response = send_with_retries(engine, request, prepared, trace) => response,
     }
 }
 
 async fn send_with_retries(
     engine: &EngineShared,
-    asked: &GatewayRequest,
+    request: &GatewayRequest,
     prepared: &mut RoutedRequest,
     trace: Option<&str>,
 ) -> Result<UpstreamResponse, ApiError> {
     let route = prepared.route.clone();
-    let sending = UpstreamRequest {
+    let upstream_request = UpstreamRequest {
         upstream: &route.upstream,
-        face: asked.endpoint,
+        face: request.endpoint,
         wire: prepared.wire,
         model: &prepared.model,
         stream: prepared.stream,
-        headers: &asked.headers,
-        caller: &asked.caller,
+        headers: &request.headers,
+        caller: &request.caller,
         trace,
     };
     let body = prepared.guarded.body.clone();
-    let (wire, guarded) = (prepared.wire, &mut prepared.guarded);
-    let mut desk = GatewayAttemptObserver { engine, route: &route, wire, guarded };
-    let mut patience = RetryPolicy::new(route.upstream.tries);
-    if is_sdk_retry(&asked.headers) {
-        patience = patience.for_client_retry();
+    let (format, guarded) = (prepared.wire, &mut prepared.guarded);
+    let mut observer = GatewayAttemptObserver { engine, route: &route, wire: format, guarded };
+    let mut policy = RetryPolicy::new(route.upstream.tries);
+    if is_sdk_retry(&request.headers) {
+        policy = policy.for_client_retry();
     }
-    let plan =
-        RetryPlan { policy: patience, budget: engine.retry_budgets.get(&route.upstream.name) };
-    let said = send_with_retry(&engine.client, sending, body, plan, &mut desk).await;
-    said.map_err(|(error, tries)| {
-        let mut fault = unreachable_error(&error);
-        fault.retries_exhausted = tries == UpstreamTries::Exhausted;
-        fault
+    let plan = RetryPlan { policy, budget: engine.retry_budgets.get(&route.upstream.name) };
+    let response =
+        send_with_retry(&engine.client, upstream_request, body, plan, &mut observer).await;
+    response.map_err(|(error, tries)| {
+        let mut api_error = unreachable_error(&error);
+        api_error.retries_exhausted = tries == UpstreamTries::Exhausted;
+        api_error
     })
 }
 
-/// Counts what happens, and keeps what was changed.
+/// Counts attempts, and keeps the changes of a repair.
 struct GatewayAttemptObserver<'a> {
     engine: &'a EngineShared,
     route: &'a ModelRoute,
@@ -114,15 +115,17 @@ impl AttemptObserver for GatewayAttemptObserver<'_> {
 }
 
 fn unreachable_error(error: &HttpError) -> ApiError {
-    let words = format!("the upstream cannot be asked: {error}");
+    let message = format!("the upstream cannot be asked: {error}");
     match error.kind {
-        Trouble::Timeout => ApiError::new(ApiErrorKind::UpstreamTimeout, "upstream_timeout", words),
-        Trouble::Redirect => ApiError::new(ApiErrorKind::Upstream, "upstream_redirect", words),
+        Trouble::Timeout => {
+            ApiError::new(ApiErrorKind::UpstreamTimeout, "upstream_timeout", message)
+        }
+        Trouble::Redirect => ApiError::new(ApiErrorKind::Upstream, "upstream_redirect", message),
         Trouble::Closed
         | Trouble::Malformed
         | Trouble::TooLarge
         | Trouble::Forbidden
-        | Trouble::Failed => ApiError::new(ApiErrorKind::Upstream, "upstream_unreachable", words),
+        | Trouble::Failed => ApiError::new(ApiErrorKind::Upstream, "upstream_unreachable", message),
     }
 }
 

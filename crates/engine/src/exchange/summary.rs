@@ -1,12 +1,12 @@
-//! A history that is too long for its model, where the operator wants a summary: the model itself is
-//! asked for one, in a request of its own that is guarded like any other. The same stretch of a
-//! conversation is summarized once.
+//! Summarizes a history that is too long for its model, where the route is configured for that. The
+//! summary is requested from the model itself, in a separate request that is guarded like any
+//! other. The same part of a conversation is summarized once.
 
 use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
 use foxwedge_core::Format;
-use foxwedge_dialect::{
+use foxwedge_formats::{
     compact::{CompactionStage, DigestSummarizer, HistorySummarizer, SummaryRequest},
     convert,
     model::{ContentPart, ModelResponse, decode_reply},
@@ -28,63 +28,65 @@ use crate::{
     upstream::{UpstreamRequest, send_once},
 };
 
-/// The longest reply with a summary.
+/// Maximum size of a reply with a summary.
 const MAX_REPLY_BYTES: usize = 4 << 20;
-/// Summaries that are remembered.
+/// How many summaries are cached.
 const MAX_SUMMARIES: usize = 1_000;
 
-/// Summaries by what they summarize.
+/// Summaries, by the digest of their prompt.
 pub(super) type SummaryCache = HashMap<u128, Arc<str>>;
 
-/// Makes a request shorter by a summary, if its route wants that and it has to be.
+/// Compacts a request with a summary, if its route is configured for that and the request is too
+/// long.
 pub(super) async fn fit_with_summary(
     engine: &Arc<EngineShared>,
-    asked: &GatewayRequest,
+    request: &GatewayRequest,
     prepared: &mut RoutedRequest,
 ) {
     let route = prepared.route.clone();
-    let (wire, model, reply) = (prepared.wire, prepared.model.clone(), prepared.max_output);
-    let room = ContextBudget { route: &route, wire, model: &model, reply };
+    let (format, model, reply) = (prepared.wire, prepared.model.clone(), prepared.max_output);
+    let budget = ContextBudget { route: &route, wire: format, model: &model, reply };
     if route.guard.overflow != OverflowPolicy::Summarize
-        || !room.may_overflow(&prepared.guarded.body)
+        || !budget.may_overflow(&prepared.guarded.body)
     {
         return;
     }
-    let mut writer = UpstreamSummarizer {
+    let mut summarizer = UpstreamSummarizer {
         engine: engine.clone(),
-        endpoint: asked.endpoint,
-        caller: asked.caller.clone(),
+        endpoint: request.endpoint,
+        caller: request.caller.clone(),
         route: route.clone(),
-        wire,
+        wire: format,
         model: model.clone(),
         runtime: Handle::current(),
     };
     let mut guarded = prepared.guarded.clone();
-    let scales = engine.token_counters.clone();
+    let counters = engine.token_counters.clone();
     let work = move || {
-        let room = ContextBudget { route: &writer.route.clone(), wire, model: &model, reply };
+        let budget =
+            ContextBudget { route: &summarizer.route.clone(), wire: format, model: &model, reply };
         let stages = [CompactionStage::Elide, CompactionStage::Summarize, CompactionStage::Budget];
-        compact_request(&mut guarded, room, &scales, &stages, &mut writer);
+        compact_request(&mut guarded, budget, &counters, &stages, &mut summarizer);
         guarded
     };
-    // Whoever writes summaries waits for a model: that takes a thread of its own.
+    // The summarizer blocks on a model call, so it runs on a blocking thread.
     if let Ok(guarded) = tokio::task::spawn_blocking(work).await {
         prepared.guarded = guarded;
     }
 }
 
-/// What the provider would say about a request that has no room in its window: there is no use in
-/// sending that.
+/// The provider's error for a request that exceeds its window. Sending such a request would be
+/// pointless.
 pub(super) fn context_overflow_error(
     engine: &EngineShared,
-    face: GatewayEndpoint,
+    endpoint: GatewayEndpoint,
     prepared: &RoutedRequest,
 ) -> Option<ApiError> {
-    let RoutedRequest { route, wire, model, max_output: most, .. } = prepared;
-    let room = ContextBudget { route, wire: *wire, model, reply: *most };
+    let RoutedRequest { route, wire, model, max_output, .. } = prepared;
+    let budget = ContextBudget { route, wire: *wire, model, reply: *max_output };
     let ContextOverflow { tokens, window } =
-        find_overflow(&prepared.guarded.body, room, &engine.token_counters)?;
-    let (place, words) = match face {
+        find_overflow(&prepared.guarded.body, budget, &engine.token_counters)?;
+    let (location, message) = match endpoint {
         GatewayEndpoint::Chat => (
             "messages",
             format!(
@@ -103,10 +105,13 @@ pub(super) fn context_overflow_error(
             ("messages", format!("prompt is too long: {tokens} tokens > {window} maximum"))
         }
     };
-    Some(ApiError::new(ApiErrorKind::InvalidRequest, "context_length_exceeded", words).at(place))
+    Some(
+        ApiError::new(ApiErrorKind::InvalidRequest, "context_length_exceeded", message)
+            .at(location),
+    )
 }
 
-/// Asks the model of a route for summaries.
+/// Requests summaries from the model of a route.
 struct UpstreamSummarizer {
     engine: Arc<EngineShared>,
     endpoint: GatewayEndpoint,
@@ -137,17 +142,17 @@ impl HistorySummarizer for UpstreamSummarizer {
                 summaries.insert(key, summary.as_str().into());
                 Ok(summary)
             }
-            // A model that is in trouble does not keep anybody from working.
+            // If the model fails, fall back to a digest.
             None => DigestSummarizer.summarize(request),
         }
     }
 }
 
 impl UpstreamSummarizer {
-    fn request_summary(&self, prompt: &str, most: u64) -> Option<String> {
-        let body = self.summary_body(prompt, most)?;
+    fn request_summary(&self, prompt: &str, max_tokens: u64) -> Option<String> {
+        let body = self.summary_body(prompt, max_tokens)?;
         let headers = HeaderMap::new();
-        let sending = UpstreamRequest {
+        let request = UpstreamRequest {
             upstream: &self.route.upstream,
             face: self.endpoint,
             wire: self.wire,
@@ -158,40 +163,40 @@ impl UpstreamSummarizer {
             trace: None,
         };
         let reply = self.runtime.block_on(async {
-            let reply = send_once(&self.engine.client, sending, body, 1).await.ok()?;
-            let well = reply.status.is_success();
-            reply.body.read_all(MAX_REPLY_BYTES).await.ok().filter(|_| well)
+            let reply = send_once(&self.engine.client, request, body, 1).await.ok()?;
+            let is_success = reply.status.is_success();
+            reply.body.read_all(MAX_REPLY_BYTES).await.ok().filter(|_| is_success)
         })?;
-        let ModelResponse::Reply(said) = decode_reply(text(&reply).ok()?, self.wire).ok()?.outcome
+        let ModelResponse::Reply(reply) = decode_reply(text(&reply).ok()?, self.wire).ok()?.outcome
         else {
             return None;
         };
-        let texts = said.parts.iter().filter_map(|part| match part.content() {
+        let texts = reply.parts.iter().filter_map(|part| match part.content() {
             ContentPart::Text(text) => Some(text.to_string()),
             _ => None,
         });
         Some(texts.collect::<Vec<_>>().join("\n")).filter(|summary| !summary.trim().is_empty())
     }
 
-    /// The request for a summary, guarded like any other.
-    fn summary_body(&self, prompt: &str, most: u64) -> Option<Bytes> {
-        let asked = json!({
+    /// The body of a summary request, guarded like any other.
+    fn summary_body(&self, prompt: &str, max_tokens: u64) -> Option<Bytes> {
+        let request = json!({
             "model": &*self.model,
-            "max_tokens": most.max(256),
+            "max_tokens": max_tokens.max(256),
             "messages": [{ "role": "user", "content": prompt }],
         });
-        let asked = asked.to_string();
+        let request = request.to_string();
         let source = match self.wire {
-            Format::OpenaiChat => asked,
-            wire => {
+            Format::OpenaiChat => request,
+            format => {
                 let options = convert::ConversionOptions::default();
-                convert::request(&asked, Format::OpenaiChat, wire, &options).ok()?.body
+                convert::request(&request, Format::OpenaiChat, format, &options).ok()?.body
             }
         };
         let body = Bytes::from(source);
         let profile = profile_of(&self.route, self.wire, self.wire);
         let reading = read(text(&body).ok()?, self.wire, outline_options(profile)).ok()?;
-        let judging = GuardInput {
+        let input = GuardInput {
             body: &body,
             reading: &reading,
             from: self.wire,
@@ -199,6 +204,6 @@ impl UpstreamSummarizer {
             route: &self.route,
             model: &self.model,
         };
-        guard_request(judging, &self.engine.token_counters).ok().map(|guarded| guarded.body)
+        guard_request(input, &self.engine.token_counters).ok().map(|guarded| guarded.body)
     }
 }

@@ -1,7 +1,7 @@
-//! A request that goes to an upstream of another format: told anew, and sound over there.
+//! A request for an upstream of another format: converted, and valid in that format.
 
 use foxwedge_core::{CheckOptions, Profile, RuleSet, check};
-use foxwedge_dialect::convert::{self, ConversionOptions};
+use foxwedge_formats::convert::{self, ConversionOptions};
 
 use super::{GuardInput, GuardRefusal, GuardedRequest, guard_report, repair_policy};
 use crate::{
@@ -9,17 +9,19 @@ use crate::{
     guard::{CountedList, GuardAction, changes_of},
 };
 
-pub(super) fn guard_converted(judging: GuardInput<'_>) -> Result<GuardedRequest, GuardRefusal> {
-    let GuardInput { body, reading, from, to, route, model } = judging;
+pub(super) fn guard_converted(input: GuardInput<'_>) -> Result<GuardedRequest, GuardRefusal> {
+    let GuardInput { body, reading, from, to, route, model } = input;
     let mut guarded = GuardedRequest::untouched(body.clone());
     match route.guard.mode {
-        // What cannot be told is not told, in every mode: a broken pair has no place over there.
+        // The conversion repairs in every mode: a call without its result has no form in another
+        // format.
         GuardMode::Off | GuardMode::Fix => {}
         GuardMode::Observe | GuardMode::Strict => {
             let profile = Profile::for_format(from);
             let rules = RuleSet::of(profile);
-            let question = CheckOptions { profile, rules, policy: repair_policy(&route.guard) };
-            let report = check(&reading.draft, &question);
+            let check_options =
+                CheckOptions { profile, rules, policy: repair_policy(&route.guard) };
+            let report = check(&reading.draft, &check_options);
             if route.guard.mode == GuardMode::Strict && !report.is_clean() {
                 return Err(GuardRefusal::Findings(report));
             }

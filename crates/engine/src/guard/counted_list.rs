@@ -1,12 +1,12 @@
-//! Lists that say how long they are, and hold no more than anybody reads.
+//! Lists that count all entries but store only the first ones.
 
 use std::ops::Deref;
 
-/// What one list holds; the rest is counted.
+/// How many entries a list stores; further ones are only counted.
 const MAX_LISTED: usize = 1_000;
 
-/// A list of which only the beginning is kept. As a slice it is that beginning; `len` knows all of
-/// it. What a request leaves behind does not grow with what is wrong with it.
+/// A list that stores only its first entries. As a slice it has those; `len` counts all of them.
+/// This bounds the memory of a report on a request with many findings.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CountedList<T> {
     listed: Vec<T>,
@@ -14,12 +14,12 @@ pub struct CountedList<T> {
 }
 
 impl<T> CountedList<T> {
-    /// How many entries there were, listed or not.
+    /// How many entries there were, stored or not.
     pub fn len(&self) -> usize {
         self.total
     }
 
-    /// Whether there were none.
+    /// Whether there were no entries.
     pub fn is_empty(&self) -> bool {
         self.total == 0
     }
@@ -39,9 +39,9 @@ impl<T> CountedList<T> {
         self.total = total;
     }
 
-    /// A list of `total` entries of which only some are at hand.
-    pub(crate) fn of(total: usize, some: impl IntoIterator<Item = T>) -> CountedList<T> {
-        CountedList { listed: some.into_iter().take(MAX_LISTED).collect(), total }
+    /// A list of `total` entries of which only some are given.
+    pub(crate) fn of(total: usize, entries: impl IntoIterator<Item = T>) -> CountedList<T> {
+        CountedList { listed: entries.into_iter().take(MAX_LISTED).collect(), total }
     }
 }
 
@@ -52,8 +52,8 @@ impl<T> Default for CountedList<T> {
 }
 
 impl<T> From<Vec<T>> for CountedList<T> {
-    fn from(all: Vec<T>) -> CountedList<T> {
-        CountedList::of(all.len(), all)
+    fn from(entries: Vec<T>) -> CountedList<T> {
+        CountedList::of(entries.len(), entries)
     }
 }
 
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_beginning_is_kept_and_everything_is_counted() {
+    fn only_the_first_entries_are_stored_and_all_are_counted() {
         let mut list = CountedList::from((0..3_000).collect::<Vec<_>>());
         assert_eq!((list.len(), list.iter().count()), (3_000, MAX_LISTED));
         list.push(1);

@@ -1,4 +1,4 @@
-//! What is told of a finding and of a repair: codes, counts and sentences, no content.
+//! What is reported about findings and repairs: codes, counts and sentences, no content.
 
 use std::fmt::Write as _;
 
@@ -6,12 +6,12 @@ use foxwedge_core::{Edit, EditLog, Report};
 
 use super::CountedList;
 
-/// What was done about a history.
+/// What the guard did with a history.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum GuardAction {
-    /// Nothing had to be done.
+    /// Nothing to do.
     None,
-    /// Something was found and left as it is.
+    /// It has findings and was left as it is.
     Observed,
     /// It was repaired.
     Fixed,
@@ -24,7 +24,7 @@ impl GuardAction {
     pub const ALL: [GuardAction; 4] =
         [GuardAction::None, GuardAction::Observed, GuardAction::Fixed, GuardAction::Rejected];
 
-    /// The word in headers, logs and metrics.
+    /// The name in headers, logs and metrics.
     pub fn name(self) -> &'static str {
         match self {
             GuardAction::None => "none",
@@ -35,42 +35,42 @@ impl GuardAction {
     }
 }
 
-/// How often a rule was broken.
+/// How often a rule was violated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct FindingTally {
     /// The rule, as the number in its code.
     pub code: u16,
-    /// What was, or would be, done: the name of a strategy.
+    /// The repair that was or would be applied: the name of a strategy.
     pub strategy: &'static str,
-    /// How often.
+    /// The number of findings.
     pub count: usize,
 }
 
 impl FindingTally {
-    /// As a header says it: `FW101=2, FW103=1`.
-    pub fn header_value(all: &[FindingTally]) -> String {
+    /// The header value: `FW101=2, FW103=1`.
+    pub fn header_value(tallies: &[FindingTally]) -> String {
         let mut text = String::new();
-        for noted in all {
+        for tally in tallies {
             let comma = if text.is_empty() { "" } else { ", " };
             // Writing to a string cannot fail.
-            let _ = write!(text, "{comma}FW{}={}", noted.code, noted.count);
+            let _ = write!(text, "{comma}FW{}={}", tally.code, tally.count);
         }
         text
     }
 }
 
-/// One step of a repair.
+/// One change of a repair.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RepairChange {
-    /// The rule that asked for it.
+    /// The rule that required it.
     pub code: u16,
-    /// What kind of step: the name of a strategy.
+    /// The name of the repair strategy.
     pub strategy: &'static str,
-    /// The message of the request it concerns.
+    /// The index of the message in the request.
     pub message: usize,
-    /// The calls it concerns.
+    /// The ids of the calls.
     pub calls: Vec<String>,
-    /// One sentence. It names calls and tools, and repeats nothing that was said.
+    /// One sentence. It names calls and tools, and contains no content of the conversation.
     pub note: String,
 }
 
@@ -86,7 +86,7 @@ impl RepairChange {
     }
 }
 
-/// The steps of a repair.
+/// The changes of a repair.
 pub(crate) fn changes_of(edits: EditLog) -> CountedList<RepairChange> {
     CountedList::of(edits.len(), edits.into_iter().map(RepairChange::from_edit))
 }
@@ -97,20 +97,20 @@ pub(super) fn count_findings(report: &Report) -> Vec<FindingTally> {
     count_by_rule(kinds.map(|kind| (kind.rule.code, kind.fix.strategy.name(), kind.count)))
 }
 
-/// Counts steps by rule.
+/// Counts edits by rule.
 pub(super) fn count_edits<'e>(edits: impl IntoIterator<Item = &'e EditLog>) -> Vec<FindingTally> {
     let kinds = edits.into_iter().flat_map(|edits| edits.counts().iter());
     count_by_rule(kinds.map(|kind| (kind.code, kind.strategy.name(), kind.count)))
 }
 
-fn count_by_rule(found: impl Iterator<Item = (u16, &'static str, usize)>) -> Vec<FindingTally> {
-    let mut all: Vec<FindingTally> = Vec::new();
-    for (code, strategy, count) in found {
-        match all.iter_mut().find(|noted| noted.code == code) {
-            Some(noted) => noted.count += count,
-            None => all.push(FindingTally { code, strategy, count }),
+fn count_by_rule(counts: impl Iterator<Item = (u16, &'static str, usize)>) -> Vec<FindingTally> {
+    let mut tallies: Vec<FindingTally> = Vec::new();
+    for (code, strategy, count) in counts {
+        match tallies.iter_mut().find(|tally| tally.code == code) {
+            Some(tally) => tally.count += count,
+            None => tallies.push(FindingTally { code, strategy, count }),
         }
     }
-    all.sort_by_key(|noted| noted.code);
-    all
+    tallies.sort_by_key(|tally| tally.code);
+    tallies
 }

@@ -1,5 +1,5 @@
-//! A history that is too long for its model is made shorter before it is sent, the same way each
-//! time it comes, so that the beginning of what is sent stays the same.
+//! Compacts a history that is too long for its model before it is sent. The same history is always
+//! compacted in the same way, so that the prefix of the request stays the same.
 
 use std::{
     collections::HashMap,
@@ -10,7 +10,7 @@ use foxwedge_core::{
     Format,
     compact::{CompactionPace, HistoryFraction, TokenLimits},
 };
-use foxwedge_dialect::{
+use foxwedge_formats::{
     compact::{CompactionSettings, CompactionStage, DigestSummarizer, HistorySummarizer, compact},
     text,
 };
@@ -19,61 +19,61 @@ use foxwedge_tokens::{CachedCounter, ModelTokenizer, models};
 use super::{GuardAction, GuardInput, GuardedRequest, RepairChange, route_check_options};
 use crate::config::{GuardMode, ModelRoute, OverflowPolicy};
 
-/// Estimates are a few percent off.
+/// Share of the window that is used: token estimates are a few percent off.
 const WINDOW_SHARE: f64 = 0.95;
-/// Room for a reply of which nobody said how long it may be.
+/// Room for the reply if the request does not limit it.
 const DEFAULT_REPLY_TOKENS: u64 = 4_096;
-/// Requests of so many bytes fit into every window.
+/// Requests of at most this size fit into every window.
 const ALWAYS_FITS_BYTES: usize = 2_000;
-/// Texts that a model's counter remembers.
+/// How many texts the token counter of a model caches.
 const REMEMBERED_TEXTS: usize = 20_000;
-/// Models with a counter of their own at a time.
+/// How many models have a token counter at a time.
 const MAX_COUNTERS: usize = 32;
 
-/// The counters of models, which remember what they have counted.
+/// Token counters by model. Each caches what it has counted.
 #[derive(Default)]
 pub(crate) struct TokenCounters(Mutex<HashMap<String, CachedCounter<ModelTokenizer>>>);
 
 impl TokenCounters {
-    /// The counter of a model, out of the box while it is used.
+    /// Takes the counter of a model out of the map while it is used.
     fn take_counter(&self, model: &str) -> CachedCounter<ModelTokenizer> {
-        let mut scales = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        scales.remove(model).unwrap_or_else(|| {
+        let mut counters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counters.remove(model).unwrap_or_else(|| {
             CachedCounter::new(ModelTokenizer::for_model(Some(model)), REMEMBERED_TEXTS)
         })
     }
 
     fn return_counter(&self, model: &str, counter: CachedCounter<ModelTokenizer>) {
-        let mut scales = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if scales.len() < MAX_COUNTERS {
-            scales.insert(model.to_owned(), counter);
+        let mut counters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if counters.len() < MAX_COUNTERS {
+            counters.insert(model.to_owned(), counter);
         }
     }
 
-    /// Lends the counter of a model.
+    /// Runs `work` with the counter of a model.
     pub(crate) fn with_counter<T>(
         &self,
         model: &str,
         work: impl FnOnce(&mut CachedCounter<ModelTokenizer>) -> T,
     ) -> T {
         let mut counter = self.take_counter(model);
-        let done = work(&mut counter);
+        let result = work(&mut counter);
         self.return_counter(model, counter);
-        done
+        result
     }
 
-    /// How many tokens a request takes.
-    pub(crate) fn count_tokens(&self, source: &str, wire: Format, model: &str) -> Option<u64> {
+    /// The number of tokens in a request.
+    pub(crate) fn count_tokens(&self, source: &str, format: Format, model: &str) -> Option<u64> {
         let reading =
-            foxwedge_dialect::read(source, wire, foxwedge_dialect::OutlineOptions::default())
+            foxwedge_formats::read(source, format, foxwedge_formats::OutlineOptions::default())
                 .ok()?;
         Some(self.with_counter(model, |counter| {
-            foxwedge_dialect::compact::weigh(&reading.draft, reading.frame, counter).total()
+            foxwedge_formats::compact::weigh(&reading.draft, reading.frame, counter).total()
         }))
     }
 }
 
-/// A request that may be too long.
+/// A request that may be too long for its model.
 #[derive(Clone, Copy)]
 pub(crate) struct ContextBudget<'a> {
     pub(crate) route: &'a ModelRoute,
@@ -86,10 +86,10 @@ pub(crate) struct ContextBudget<'a> {
 }
 
 impl ContextBudget<'_> {
-    /// Whether the request is too long for certain or perhaps; a token takes a byte or more, so
-    /// most requests are not looked at.
+    /// Whether the request may be too long. A token takes at least one byte, so most requests need
+    /// no count.
     pub(crate) fn may_overflow(self, body: &[u8]) -> bool {
-        // No model that we know has so small a window: the table need not be searched.
+        // No known model has a smaller window: no need to search the table.
         let tiny = self.route.window.is_none() && body.len() < ALWAYS_FITS_BYTES;
         !tiny
             && self.route.guard.mode == GuardMode::Fix
@@ -105,39 +105,39 @@ impl ContextBudget<'_> {
     }
 }
 
-/// A request that surely has no room in the window that is set for its route.
+/// A request that certainly exceeds the window that is configured for its route.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ContextOverflow {
-    /// What it takes, as far as that is known.
+    /// The tokens of the request: a lower bound.
     pub(crate) tokens: u64,
-    /// What there is.
+    /// The window in tokens.
     pub(crate) window: u64,
 }
 
-/// Whether a request surely has no room, after everything that could be done about it. Only a window
-/// that was set counts, and only what is sure: media are left out, and who has no vocabulary of the
-/// model counts half.
+/// Whether a request certainly exceeds its window, after every repair and compaction. Only a
+/// configured window counts, and only a certain excess: media are left out, and an estimate without
+/// the model's vocabulary counts half.
 pub(crate) fn find_overflow(
     body: &[u8],
-    room: ContextBudget<'_>,
-    scales: &TokenCounters,
+    budget: ContextBudget<'_>,
+    counters: &TokenCounters,
 ) -> Option<ContextOverflow> {
-    let window = room.route.window?;
-    match room.route.guard.mode {
+    let window = budget.route.window?;
+    match budget.route.guard.mode {
         GuardMode::Fix | GuardMode::Strict => {}
         GuardMode::Off | GuardMode::Observe => return None,
     }
-    // A token takes a byte or more.
+    // A token takes at least one byte.
     if body.len() as u64 <= window {
         return None;
     }
     let source = text(body).ok()?;
     let reading =
-        foxwedge_dialect::read(source, room.wire, foxwedge_dialect::OutlineOptions::default())
+        foxwedge_formats::read(source, budget.wire, foxwedge_formats::OutlineOptions::default())
             .ok()?;
     let draft = &reading.draft;
-    let weights = scales.with_counter(room.model, |counter| {
-        foxwedge_dialect::compact::weigh(draft, reading.frame, counter)
+    let weights = counters.with_counter(budget.model, |counter| {
+        foxwedge_formats::compact::weigh(draft, reading.frame, counter)
     });
     let parts: usize = draft.messages.iter().map(|message| draft.parts_of(message).len()).sum();
     let media: u64 = (0..parts).map(|part| weights.of_media(part)).sum();
@@ -145,7 +145,7 @@ pub(crate) fn find_overflow(
     is_overflow(tokens, weights.exact, window).then_some(ContextOverflow { tokens, window })
 }
 
-/// Frames of messages are counted by rule of thumb, so also an exact count has a margin.
+/// The overhead of messages is an estimate, so even an exact count gets a margin.
 fn is_overflow(tokens: u64, exact: bool, window: u64) -> bool {
     match exact {
         true => tokens > window.saturating_add(window / 20),
@@ -153,24 +153,24 @@ fn is_overflow(tokens: u64, exact: bool, window: u64) -> bool {
     }
 }
 
-/// Makes a request fit into the window of its model without asking anybody.
+/// Makes a request fit into the window of its model, without a call to a model.
 pub(super) fn compact_if_needed(
     guarded: &mut GuardedRequest,
-    judging: GuardInput<'_>,
-    scales: &TokenCounters,
+    input: GuardInput<'_>,
+    counters: &TokenCounters,
 ) {
-    let room = ContextBudget {
-        route: judging.route,
-        wire: judging.to,
-        model: judging.model,
-        reply: judging.reading.envelope.max_output,
+    let budget = ContextBudget {
+        route: input.route,
+        wire: input.to,
+        model: input.model,
+        reply: input.reading.envelope.max_output,
     };
-    match judging.route.guard.overflow {
-        OverflowPolicy::Compact if room.may_overflow(&guarded.body) => {
+    match input.route.guard.overflow {
+        OverflowPolicy::Compact if budget.may_overflow(&guarded.body) => {
             compact_request(
                 guarded,
-                room,
-                scales,
+                budget,
+                counters,
                 &[CompactionStage::Elide, CompactionStage::Budget],
                 &mut DigestSummarizer,
             );
@@ -179,20 +179,21 @@ pub(super) fn compact_if_needed(
     }
 }
 
-/// Makes a request shorter. What cannot become short enough goes as it is: the provider says so in its
-/// own words.
+/// Compacts a request. One that still does not fit is sent as it is: the provider then returns its
+/// own error.
 pub(crate) fn compact_request(
     guarded: &mut GuardedRequest,
-    room: ContextBudget<'_>,
-    scales: &TokenCounters,
+    budget: ContextBudget<'_>,
+    counters: &TokenCounters,
     stages: &[CompactionStage],
     summarizer: &mut dyn HistorySummarizer,
 ) {
-    let (Some(limits), Ok(source)) = (room.limits(), text(&guarded.body)) else { return };
-    let mut settings = CompactionSettings::new(route_check_options(room.route, room.wire), limits);
+    let (Some(limits), Ok(source)) = (budget.limits(), text(&guarded.body)) else { return };
+    let mut settings =
+        CompactionSettings::new(route_check_options(budget.route, budget.wire), limits);
     settings.stages = stages.to_vec();
-    let compacted = scales.with_counter(room.model, |counter| {
-        compact(source, room.wire, &settings, counter, summarizer)
+    let compacted = counters.with_counter(budget.model, |counter| {
+        compact(source, budget.wire, &settings, counter, summarizer)
     });
     let Ok(compacted) = compacted else { return };
     if !compacted.is_changed() {
@@ -220,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_surely_too_long_is_said_to_be() {
+    fn only_a_certain_overflow_is_reported() {
         let table = [
             (1_000, true, 1_000, false),
             (1_050, true, 1_000, false),

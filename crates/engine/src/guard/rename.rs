@@ -1,25 +1,25 @@
-//! An alias: the upstream knows the model under another name.
+//! Model aliases: the upstream has another name for the model.
 
 use bytes::Bytes;
 use foxwedge_core::Format;
-use foxwedge_dialect::{read_envelope, text};
+use foxwedge_formats::{read_envelope, text};
 
 use super::{GuardInput, GuardedRequest};
 
-/// Puts the upstream's name of the model into a request that stays in its format.
-pub(super) fn rename_model(guarded: &mut GuardedRequest, judging: GuardInput<'_>) {
-    let asked = judging.reading.draft.body.model.as_deref();
-    if asked == Some(judging.model) || judging.route.rename.is_none() {
+/// Writes the upstream's model name into a request that stays in its format.
+pub(super) fn rename_model(guarded: &mut GuardedRequest, input: GuardInput<'_>) {
+    let requested = input.reading.draft.body.model.as_deref();
+    if requested == Some(input.model) || input.route.rename.is_none() {
         return;
     }
-    if let Some(body) = replace_model(&guarded.body, judging.to, judging.model) {
+    if let Some(body) = replace_model(&guarded.body, input.to, input.model) {
         guarded.body = body;
     }
 }
 
-fn replace_model(body: &Bytes, wire: Format, model: &str) -> Option<Bytes> {
+fn replace_model(body: &Bytes, format: Format, model: &str) -> Option<Bytes> {
     let source = text(body).ok()?;
-    let span = read_envelope(source, wire).ok()?.model?;
+    let span = read_envelope(source, format).ok()?.model?;
     let (head, tail) = (source.get(..span.start as usize)?, source.get(span.end as usize..)?);
     let name = serde_json::to_string(model).ok()?;
     Some([head, &name, tail].concat().into())

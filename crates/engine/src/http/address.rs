@@ -1,5 +1,5 @@
-//! Which addresses may be connected to. Whoever can write a name's record could otherwise lead us
-//! to what only this machine may see: its own services, its network, the provider's metadata.
+//! Which addresses may be connected to. A DNS record could otherwise point to what only this
+//! machine can reach: its own services, its network, the cloud provider's metadata.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -47,8 +47,8 @@ fn is_public(address: Ipv4Addr) -> bool {
     is_usable(address) && !special
 }
 
-/// An address of the open network. Forms that carry another address inside are not: who knows
-/// where they come out.
+/// An address of the open network. Forms that embed another address are not: their
+/// destination is unknown.
 fn is_public_6(address: Ipv6Addr) -> bool {
     match address.segments() {
         // Teredo and other protocols, documentation, 6to4, documentation.

@@ -1,4 +1,4 @@
-//! The client: takes a connection that rests or makes one, sends a request, reads the reply's head.
+//! The client: takes an idle connection or opens one, sends a request, reads the response head.
 
 use std::{
     fmt,
@@ -27,11 +27,11 @@ use crate::{
     },
 };
 
-/// A connection that rested may have been closed by the other side while the request was on its
-/// way. That shows at once; what breaks later broke while the upstream was at work.
+/// The upstream may have closed an idle connection while the request was being sent. That fails
+/// within this time; a later failure means that the upstream had begun to work.
 const STALE_WINDOW: Duration = Duration::from_secs(2);
 
-/// Asks upstreams. A copy is the same client, with the same connections.
+/// HTTP client for upstreams. Cheap to clone; clones share connections.
 #[derive(Clone)]
 pub struct HttpClient {
     settings: HttpSettings,
@@ -40,27 +40,27 @@ pub struct HttpClient {
 }
 
 impl HttpClient {
-    /// A client that trusts the usual roots.
+    /// A client that trusts the default root certificates.
     pub fn new(settings: HttpSettings) -> HttpClient {
         HttpClient { settings, pool: Arc::default(), tls_config: tls::default_config() }
     }
 
-    /// The same with other roots and rules for encryption, and with connections of its own.
+    /// Uses another TLS configuration, and a new connection pool.
     #[must_use]
     pub fn with_tls(self, config: Arc<rustls::ClientConfig>) -> HttpClient {
         HttpClient { settings: self.settings, pool: Arc::default(), tls_config: Ok(config) }
     }
 
-    /// How long a body may rest.
+    /// Timeout between two reads of a body.
     pub fn idle_timeout(&self) -> std::time::Duration {
         self.settings.idle
     }
 
-    /// Sends a request and waits for the head of the reply. A connection that rested and turns out
-    /// to be closed is replaced once, unless a byte of a reply had come.
+    /// Sends a request and waits for the response head. An idle connection that turns out to be
+    /// closed is replaced once, unless a byte of a response was received.
     ///
     /// # Errors
-    /// If there is no connection, or no sound head in time.
+    /// If connecting fails, or there is no valid head in time.
     pub async fn send(
         &self,
         target: &NetworkTarget,
@@ -74,7 +74,7 @@ impl HttpClient {
             let stale = rested.is_some();
             let connection = match rested.take() {
                 Some(connection) => connection,
-                // Rare, and much larger than the rest.
+                // Boxed: rare, and much larger than the rest.
                 None => {
                     let connecting = connect(target, self.settings.connect, &self.tls_config);
                     Box::pin(connecting).await?
@@ -109,12 +109,12 @@ impl HttpClient {
         }
     }
 
-    /// How many connections rest.
+    /// Number of idle connections.
     pub fn idle_connections(&self) -> usize {
         self.pool.idle_count()
     }
 
-    /// Closes the connections that have rested too long. Call it now and then: without requests
+    /// Closes connections that were idle for too long. Call it periodically: without requests
     /// nothing else does.
     pub fn close_expired_connections(&self) {
         self.pool.close_expired();
@@ -127,22 +127,22 @@ impl fmt::Debug for HttpClient {
     }
 }
 
-/// One request on one connection, until the head of its reply is there.
+/// One request on one connection, until its response head is read.
 struct ConnectionExchange {
     connection: UpstreamConnection,
     sending: UnsentRequest,
     progress: RequestProgress,
     reader: ResponseHeadReader,
     since: Instant,
-    /// Whether a byte of a reply has come.
+    /// Whether a byte of a response was received.
     response_begun: bool,
 }
 
-/// How far the request is.
+/// Progress of sending the request.
 enum RequestProgress {
     Sending,
     Done,
-    /// The other side does not take it. It may have replied before.
+    /// The upstream stopped reading. It may have replied before.
     Failed(io::Error),
 }
 
@@ -183,7 +183,7 @@ impl ConnectionExchange {
         }
     }
 
-    /// Sends and reads at the same time: some reply before they have read the request.
+    /// Sends and reads at the same time: some upstreams reply before they have read the request.
     fn poll(
         &mut self,
         context: &mut Context<'_>,
@@ -211,7 +211,7 @@ impl ConnectionExchange {
         }
     }
 
-    /// The connection ended before the head did. What went wrong first tells most.
+    /// The connection ended before the head was complete. Reports the first error.
     fn closed_error(&mut self, read: Option<io::Error>) -> HttpError {
         let reached = self.delivery();
         match (std::mem::replace(&mut self.progress, RequestProgress::Done), read) {
@@ -242,7 +242,7 @@ impl ConnectionExchange {
         if self.sending.begun { RequestDelivery::MaybeSent } else { RequestDelivery::NotSent }
     }
 
-    /// Whether the connection was closed before the request came to it.
+    /// Whether the connection was closed before the request reached the upstream.
     fn is_stale(&self, error: &HttpError) -> bool {
         error.kind == HttpErrorKind::Closed
             && !self.response_begun
@@ -273,9 +273,9 @@ mod tests {
             (HttpErrorKind::Closed, RequestDelivery::NotSent, now, false, true),
             (HttpErrorKind::Closed, RequestDelivery::MaybeSent, now, false, true),
             (HttpErrorKind::Closed, RequestDelivery::NotSent, long_ago, false, true),
-            // It was at work for a while.
+            // The upstream had worked for a while.
             (HttpErrorKind::Closed, RequestDelivery::MaybeSent, long_ago, false, false),
-            // It had begun to reply.
+            // The upstream had begun to reply.
             (HttpErrorKind::Closed, RequestDelivery::MaybeSent, now, true, false),
             (HttpErrorKind::Timeout, RequestDelivery::MaybeSent, now, false, false),
             (HttpErrorKind::Malformed, RequestDelivery::MaybeSent, now, false, false),

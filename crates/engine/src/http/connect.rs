@@ -1,4 +1,4 @@
-//! Makes a connection: looks up the name, checks the addresses, connects to one of exactly those.
+//! Opens connections: looks up the name, checks the addresses, connects to one of exactly those.
 
 use std::{
     future::poll_fn,
@@ -28,14 +28,14 @@ use crate::{
     },
 };
 
-/// More than anybody waits, and little enough to be added to now.
+/// Longer than any wait, and small enough to be added to the current time.
 const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long an address may say nothing before the next one is tried beside it.
+/// How long to wait for an address before the next one is tried in parallel.
 const ADDRESS_DELAY: Duration = Duration::from_millis(250);
-/// How many addresses of a name are tried.
+/// Maximum number of addresses of a name that are tried.
 const MAX_ADDRESSES: usize = 8;
 
-/// A new connection to a target, within a time.
+/// Opens a connection to a target, with a timeout.
 pub(super) async fn connect(
     target: &NetworkTarget,
     within: Duration,
@@ -94,8 +94,8 @@ async fn resolve(target: &NetworkTarget, deadline: Instant) -> Result<Vec<Socket
     Ok(addresses)
 }
 
-/// Connects to the address that answers first. Each begins when the one before it has failed, or
-/// has said nothing for a while: an address that never answers costs that while and no more.
+/// Connects to the address that accepts first. Each attempt starts when the one before it has
+/// failed or has been silent for a while, so that a dead address costs only that while.
 async fn connect_to_first(
     addresses: &[SocketAddr],
     deadline: Instant,

@@ -1,4 +1,4 @@
-//! A connection: bytes out, bytes in, and the buffer they come into.
+//! A connection and its read buffer.
 
 use std::{
     io::{self, IoSlice},
@@ -13,38 +13,38 @@ use tokio::{
 };
 use tokio_rustls::client::TlsStream;
 
-/// Room for the first read of a reply: its head, and most bodies that come with it.
+/// Buffer size for the first read of a response: its head, and most bodies.
 const FIRST_READ: usize = 16 << 10;
-/// What a stream that waits may hold; there are thousands of them.
+/// Maximum buffer of a waiting stream; there are thousands of them.
 const IDLE_READ: usize = 4 << 10;
-/// What one read may take.
+/// Maximum bytes of one read.
 const MAX_READ: usize = 64 << 10;
 
 /// A connection to an upstream.
 #[derive(Debug)]
 pub(super) struct UpstreamConnection {
     stream: ConnectionStream,
-    /// What was read and not yet taken.
+    /// Bytes that were read and not yet consumed.
     pub(super) buffer: BytesMut,
-    /// How much room the next block gets.
+    /// Size of the next block.
     read_size: usize,
 }
 
-/// How the bytes go.
+/// The transport.
 #[derive(Debug)]
 pub(super) enum ConnectionStream {
-    /// As they are.
+    /// Plain TCP.
     Plain(TcpStream),
-    /// Encrypted.
+    /// TLS.
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// A request that is being sent. Copying it copies no bytes.
+/// A request that is being sent. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct UnsentRequest {
     head: Bytes,
     body: Bytes,
-    /// Whether the other side may have seen a byte of it.
+    /// Whether the upstream may have received a byte of it.
     pub(super) begun: bool,
 }
 
@@ -63,7 +63,7 @@ impl UnsentRequest {
         self.head.advance(head);
         self.body.advance((count - head).min(self.body.len()));
         if self.is_done() {
-            // A stream may last an hour; the request need not stay as long.
+            // Free the request: a stream may last an hour.
             (self.head, self.body) = (Bytes::new(), Bytes::new());
         }
     }
@@ -74,7 +74,7 @@ impl UpstreamConnection {
         UpstreamConnection { stream: link, buffer: BytesMut::new(), read_size: FIRST_READ }
     }
 
-    /// Sends what can be sent. Head and body go out together, and the body is not copied.
+    /// Sends as much as possible. Head and body are sent together, and the body is not copied.
     pub(super) fn poll_send(
         &mut self,
         context: &mut Context<'_>,
@@ -102,13 +102,13 @@ impl UpstreamConnection {
         }
     }
 
-    /// Reads once, behind what is in the buffer. Zero bytes: the other side has closed.
+    /// Reads once, after the bytes in the buffer. Zero bytes: the upstream has closed.
     pub(super) fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        // Nothing is there to read: no need for room, then.
+        // Nothing to read yet: do not allocate.
         if let ConnectionStream::Plain(stream) = &self.stream {
             ready!(stream.poll_read_ready(context))?;
         }
-        // A block that nobody holds any more is used again, from its beginning.
+        // Reuse an unreferenced block from its start.
         if self.buffer.capacity() - self.buffer.len() < self.read_size / 2 {
             self.buffer.reserve(self.read_size);
         }
@@ -127,7 +127,7 @@ impl UpstreamConnection {
         read
     }
 
-    /// Whether it can carry another request: open, and the other side says nothing unasked.
+    /// Whether it can be reused: open, and without unexpected bytes.
     pub(super) fn is_reusable(&mut self) -> bool {
         let mut context = Context::from_waker(Waker::noop());
         let mut byte = [0];
@@ -139,7 +139,7 @@ impl UpstreamConnection {
         self.buffer.is_empty() && read.is_pending()
     }
 
-    /// Lets go of a large block while a stream waits.
+    /// Frees a large block while a stream waits.
     pub(super) fn shrink(&mut self) {
         if self.read_size > IDLE_READ && self.buffer.is_empty() {
             self.buffer = BytesMut::new();
@@ -147,7 +147,7 @@ impl UpstreamConnection {
         }
     }
 
-    /// Ready for the next reply.
+    /// Resets it for the next response.
     pub(super) fn reset_buffer(&mut self) {
         if self.read_size > FIRST_READ {
             self.buffer = BytesMut::new();

@@ -1,29 +1,29 @@
 //! Takes the framing off a body: a number of bytes, chunks, or everything until the end of the
-//! connection. It knows no socket: bytes come in as they were cut, and it remembers where it is.
+//! connection. It has no socket: bytes may be split anywhere, and it keeps its position.
 
 use crate::http::HttpErrorKind;
 
-/// Bytes of one line that says how long a chunk is.
+/// Maximum bytes of a chunk-size line.
 const MAX_CHUNK_LINE: u32 = 4 << 10;
-/// Bytes of all that comes behind the last chunk.
+/// Maximum bytes of the trailers.
 const MAX_TRAILERS: u32 = 64 << 10;
 
-/// Where in a body we are.
+/// Position in a body.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum BodyDecoder {
-    /// So many bytes are to come.
+    /// Remaining bytes.
     Length(u64),
     /// Chunks.
     Chunked(ChunkPosition),
     /// Everything until the connection closes.
     UntilClose,
-    /// Nothing more comes.
+    /// The body is complete.
     Ended,
     /// It cannot be read any further.
     Broken(ResponseReadError),
 }
 
-/// Where among the chunks we are.
+/// Position in a chunked body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ChunkPosition {
     /// Before the first digit of a length.
@@ -32,11 +32,11 @@ pub(super) enum ChunkPosition {
     Size(u64),
     /// Behind the length, in the spaces that some put there.
     Space(u64, u32),
-    /// In an extension, which nobody needs.
+    /// In an extension, which is ignored.
     Extension(u64, u32),
     /// Before the line feed of that line.
     SizeEnd(u64),
-    /// So many bytes of the chunk are to come.
+    /// Remaining bytes of the chunk.
     Data(u64),
     /// Behind the bytes.
     DataEnd,
@@ -52,7 +52,7 @@ pub(super) enum ChunkPosition {
     LastFeed,
 }
 
-/// Why a reply cannot be read.
+/// Why a response cannot be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ResponseReadError {
     pub(super) kind: HttpErrorKind,
@@ -69,7 +69,7 @@ impl ResponseReadError {
     }
 }
 
-/// What was found in some bytes: content in `start..end`, and `used` bytes are done with.
+/// Decoded bytes: content in `start..end`; `used` bytes were consumed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct DecodedRange {
     pub(super) start: usize,
@@ -113,7 +113,7 @@ impl BodyDecoder {
         }
     }
 
-    /// The connection was closed. Whether the body is whole.
+    /// Handles a closed connection. Fails if the body is incomplete.
     pub(super) fn close(&mut self) -> Result<(), ResponseReadError> {
         match self {
             BodyDecoder::UntilClose | BodyDecoder::Ended => {
@@ -158,7 +158,7 @@ impl BodyDecoder {
 }
 
 impl DecodedRange {
-    /// Puts the next bytes behind those that were found before.
+    /// Appends the next bytes to the content.
     fn append_chunk(&mut self, bytes: &mut [u8], count: usize) {
         if self.start == self.end {
             (self.start, self.end) = (self.used, self.used);
@@ -171,7 +171,7 @@ impl DecodedRange {
 }
 
 impl ChunkPosition {
-    /// The place behind one byte of framing; `None` behind the last of all.
+    /// The position after one byte of framing; `None` after the last one.
     fn next_position(self, byte: u8) -> Result<Option<ChunkPosition>, ResponseReadError> {
         let next = match (self, byte) {
             (ChunkPosition::Start, _) => ChunkPosition::Size(hex_digit(byte)?),
@@ -201,7 +201,7 @@ impl ChunkPosition {
             }
             (ChunkPosition::SizeEnd(0), b'\n') => ChunkPosition::Trailer(0),
             (ChunkPosition::SizeEnd(size), b'\n') => ChunkPosition::Data(size),
-            // Content is taken in one piece, before this is asked.
+            // Content is consumed before this is called.
             (ChunkPosition::Data(_), _) => return Err(NO_LINE_END),
             (ChunkPosition::DataEnd, b'\r') => ChunkPosition::DataFeed,
             (ChunkPosition::DataFeed, b'\n') => ChunkPosition::Start,

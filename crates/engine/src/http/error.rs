@@ -1,69 +1,69 @@
-//! What goes wrong between us and an upstream, so that a caller can decide whether to try again.
+//! Errors of the connection to an upstream. The caller uses them to decide about a retry.
 
 use std::{error::Error, fmt, io};
 
-/// An upstream could not be asked, or its reply is not whole.
+/// A request could not be sent, or its response is incomplete.
 #[derive(Debug)]
 pub struct HttpError {
-    /// Where it went wrong.
+    /// The stage that failed.
     pub stage: HttpStage,
-    /// What went wrong.
+    /// The kind of error.
     pub kind: HttpErrorKind,
-    /// Whether the upstream may have begun to work: decides whether the request may be sent again.
+    /// Whether the upstream may have received the request: decides whether it may be retried.
     pub delivery: RequestDelivery,
     detail: &'static str,
     source: Option<Box<dyn Error + Send + Sync>>,
 }
 
-/// Where it went wrong.
+/// The stage of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum HttpStage {
-    /// Looking up the name.
+    /// Name lookup.
     Resolve,
-    /// Looking whether the address is allowed.
+    /// Checking whether the address is allowed.
     Address,
     /// Connecting.
     Connect,
-    /// Beginning the encryption.
+    /// TLS handshake.
     Tls,
     /// Sending the request.
     Send,
-    /// Reading the head of the reply.
+    /// Reading the response head.
     Head,
-    /// Reading the body of the reply.
+    /// Reading the response body.
     Body,
 }
 
-/// What went wrong.
+/// The kind of an error.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum HttpErrorKind {
-    /// It took too long.
+    /// Timeout.
     Timeout,
-    /// The other side closed the connection.
+    /// The upstream closed the connection.
     Closed,
-    /// What came is not HTTP, or can be read in two ways.
+    /// The response is not HTTP, or ambiguous.
     Malformed,
-    /// It is more than was allowed.
+    /// A size limit is exceeded.
     TooLarge,
-    /// It may not be done: the address, or the path of the request.
+    /// The address or the request path is not allowed.
     Forbidden,
-    /// The system or the encryption says no; the source tells why.
+    /// The system or TLS failed; see the source.
     Failed,
-    /// It names another address instead of a reply.
+    /// The response is a redirect.
     Redirect,
 }
 
-/// Whether the upstream may have begun to work.
+/// Whether the upstream may have received the request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum RequestDelivery {
-    /// It has not seen a byte of the request.
+    /// No byte of the request was sent.
     NotSent,
-    /// It has seen some of it, or all.
+    /// Some or all of the request was sent.
     MaybeSent,
 }
 
 impl HttpStage {
-    /// The word in logs and metrics.
+    /// Name in logs and metrics.
     pub fn name(self) -> &'static str {
         match self {
             HttpStage::Resolve => "resolve",
@@ -78,7 +78,7 @@ impl HttpStage {
 }
 
 impl HttpErrorKind {
-    /// The word in logs and metrics.
+    /// Name in logs and metrics.
     pub fn name(self) -> &'static str {
         match self {
             HttpErrorKind::Timeout => "late",
@@ -93,7 +93,7 @@ impl HttpErrorKind {
 }
 
 impl HttpError {
-    /// Before a byte of the request was sent.
+    /// An error before a byte of the request was sent.
     pub(super) fn before_send(
         stage: HttpStage,
         kind: HttpErrorKind,
@@ -102,7 +102,7 @@ impl HttpError {
         HttpError { stage, kind, delivery: RequestDelivery::NotSent, detail, source: None }
     }
 
-    /// After a byte of the request was sent.
+    /// An error after a byte of the request was sent.
     pub(super) fn after_send(
         stage: HttpStage,
         kind: HttpErrorKind,
@@ -111,7 +111,7 @@ impl HttpError {
         HttpError { stage, kind, delivery: RequestDelivery::MaybeSent, detail, source: None }
     }
 
-    /// An error of the system. A connection that the other side cut is [`Kind::Closed`].
+    /// An error of the system. A reset connection is [`HttpErrorKind::Closed`].
     pub(super) fn from_io(
         stage: HttpStage,
         reached: RequestDelivery,
@@ -129,7 +129,7 @@ impl HttpError {
         HttpError { stage, kind, delivery: reached, detail, source: Some(Box::new(error)) }
     }
 
-    /// It is none of those that are asked over a network.
+    /// The upstream has no network address.
     pub(crate) fn no_network() -> HttpError {
         HttpError::before_send(
             HttpStage::Address,
@@ -138,13 +138,13 @@ impl HttpError {
         )
     }
 
-    /// It sends us, and whoever we tell of it, somewhere else.
+    /// The response is a redirect.
     pub(crate) fn redirect() -> HttpError {
-        let words = "it is a redirect, which is neither followed nor passed on";
-        HttpError::after_send(HttpStage::Head, HttpErrorKind::Redirect, words)
+        let detail = "it is a redirect, which is neither followed nor passed on";
+        HttpError::after_send(HttpStage::Head, HttpErrorKind::Redirect, detail)
     }
 
-    /// It is neither a success nor an error.
+    /// The status is neither a success nor an error.
     pub(crate) fn unexpected_status() -> HttpError {
         HttpError::after_send(
             HttpStage::Head,
@@ -153,7 +153,7 @@ impl HttpError {
         )
     }
 
-    /// With what lies beneath.
+    /// Adds the underlying error.
     pub(super) fn with_source(
         mut self,
         source: impl Into<Box<dyn Error + Send + Sync>>,

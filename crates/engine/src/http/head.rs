@@ -1,5 +1,5 @@
-//! Reads the head of a reply: its status, its headers, and how its body is framed. A head that two
-//! readers could understand differently is refused.
+//! Reads a response head: its status, its headers, and the framing of its body. An ambiguous head
+//! is refused.
 
 use std::mem::MaybeUninit;
 
@@ -12,17 +12,17 @@ use crate::http::decode::{BodyDecoder, ResponseReadError};
 const MAX_HEADERS: usize = 128;
 const HTTP_VERSION_PREFIX: &[u8] = b"HTTP/1.";
 
-/// The head of a reply.
+/// A response head.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct ResponseHead {
     pub(super) status: StatusCode,
-    /// Without those that say something about the connection only.
+    /// Without connection headers.
     pub(super) headers: HeaderMap,
     pub(super) body: BodyDecoder,
     pub(super) reuse: ConnectionReuse,
 }
 
-/// What becomes of a connection behind a reply.
+/// Whether a connection can be reused after a response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ConnectionReuse {
     /// It can carry another request.
@@ -31,21 +31,21 @@ pub(super) enum ConnectionReuse {
     Close,
 }
 
-/// Reads heads from bytes that come cut anywhere.
+/// Reads heads from bytes that may be split anywhere.
 #[derive(Debug)]
 pub(super) struct ResponseHeadReader {
     max_length: usize,
-    /// How many bytes were looked at in vain.
+    /// Bytes that were already scanned for the end of the head.
     scanned: usize,
 }
 
 impl ResponseHeadReader {
-    /// A reader of heads that have at most so many bytes, with the provisional ones before them.
-    pub(super) fn new(most: usize) -> ResponseHeadReader {
-        ResponseHeadReader { max_length: most, scanned: 0 }
+    /// A reader for heads of at most `max_length` bytes, informational heads included.
+    pub(super) fn new(max_length: usize) -> ResponseHeadReader {
+        ResponseHeadReader { max_length, scanned: 0 }
     }
 
-    /// Takes a head from the beginning of the buffer, once it is whole. Provisional heads are
+    /// Takes a head from the start of the buffer, once it is complete. Informational heads are
     /// skipped.
     pub(super) fn read(
         &mut self,
@@ -56,7 +56,7 @@ impl ResponseHeadReader {
             if buffer.iter().zip(HTTP_VERSION_PREFIX).any(|(one, two)| one != two) {
                 return Err(ResponseReadError::malformed("it is not HTTP/1.1"));
             }
-            // A head mostly comes in one piece. If not, it is not read again for every byte.
+            // A head mostly arrives in one read. If not, it is not parsed again for every read.
             let worth = self.scanned == 0 || has_end(buffer, self.scanned);
             let parsed = if worth { parse_head(buffer, method)? } else { None };
             let Some((length, head)) = parsed else {
@@ -82,13 +82,13 @@ impl ResponseHeadReader {
     }
 }
 
-/// Whether an empty line ends behind the bytes that were looked at before.
+/// Whether an empty line ends after the bytes that were already scanned.
 fn has_end(buffer: &[u8], seen: usize) -> bool {
     let fresh = buffer.get(seen.saturating_sub(3)..).unwrap_or_default();
     fresh.windows(2).any(|pair| pair == b"\n\n") || fresh.windows(3).any(|three| three == b"\n\r\n")
 }
 
-/// A head and its length; the head is missing if it is a provisional one.
+/// A head and its length; `None` as head if it is informational.
 fn parse_head(
     buffer: &[u8],
     method: &Method,
@@ -116,7 +116,7 @@ fn parse_head(
         return Ok(Some((length, None)));
     }
     let mut framing = BodyFraming::new(response.version == Some(0));
-    // One copy of its own size: a header that somebody keeps does not keep the read buffer.
+    // A copy of exact size: a retained header must not retain the read buffer.
     let shared = Bytes::copy_from_slice(buffer.get(..length).unwrap_or_default());
     let mut map = HeaderMap::with_capacity(response.headers.len());
     for header in response.headers.iter() {
@@ -140,13 +140,13 @@ fn parse_head(
     Ok(Some((length, Some(ResponseHead { status, headers: map, body, reuse: after }))))
 }
 
-/// What the headers say of the body.
+/// Body framing from the headers.
 struct BodyFraming {
     is_http_1_0: bool,
     length: Option<u64>,
     chunked: bool,
     reuse: ConnectionReuse,
-    /// Headers that are for this connection alone.
+    /// Headers that the `connection` header names.
     hop_headers: Vec<HeaderName>,
 }
 
@@ -162,7 +162,7 @@ impl BodyFraming {
         }
     }
 
-    /// Reads a header. Whether it says something to others, too.
+    /// Reads a header. Returns whether it is end-to-end.
     fn read_header(
         &mut self,
         name: &HeaderName,
@@ -189,7 +189,7 @@ impl BodyFraming {
                 if word.eq_ignore_ascii_case(b"close") {
                     self.reuse = ConnectionReuse::Close;
                 }
-                // What a body is cannot be for one connection alone.
+                // Framing and content headers cannot be hop-by-hop.
                 let is_content =
                     word.get(..8).is_some_and(|it| it.eq_ignore_ascii_case(b"content-"));
                 self.hop_headers.extend(HeaderName::from_bytes(word).ok().filter(|_| !is_content));
@@ -211,7 +211,7 @@ impl BodyFraming {
             return Err(ResponseReadError::malformed("HTTP/1.0 has no chunks"));
         }
         if status == StatusCode::NO_CONTENT {
-            // A body where none may be: whoever sends one has lost count.
+            // A body where none is allowed: the framing cannot be trusted.
             let sound = !self.chunked && self.length.unwrap_or(0) == 0;
             return Ok((
                 BodyDecoder::Ended,

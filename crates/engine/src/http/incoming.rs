@@ -1,4 +1,4 @@
-//! The body of a reply, as it comes.
+//! The body of a response, read incrementally.
 
 mod scripted;
 mod channel;
@@ -27,12 +27,12 @@ use channel::ChannelBody;
 pub(crate) use channel::{BodyChunk, PING};
 use scripted::ScriptedResponseBody;
 
-/// Pieces up to this size are copied when a body is read whole, so that they do not keep a larger
+/// Chunks up to this size are copied when a body is read whole, so that they do not retain a larger
 /// block of memory.
 const MAX_COPIED: usize = 16 << 10;
 
-/// The body of a reply. Dropping it before its end closes the connection; at its end the
-/// connection goes back to rest.
+/// The body of a response. Dropping it before its end closes the connection; at its end the
+/// connection returns to the pool.
 pub struct IncomingBody(BodySource);
 
 #[expect(clippy::large_enum_variant, reason = "nearly every body comes from the network")]
@@ -44,12 +44,12 @@ enum BodySource {
 }
 
 impl IncomingBody {
-    /// A reply of the built-in model: its pieces, each after its time.
-    pub fn from_script(play: foxwedge_scripted::ScriptedResponse) -> IncomingBody {
-        IncomingBody(BodySource::Scripted(Box::new(ScriptedResponseBody::new(play))))
+    /// A reply of the built-in model: its chunks, each after its delay.
+    pub fn from_script(response: foxwedge_scripted::ScriptedResponse) -> IncomingBody {
+        IncomingBody(BodySource::Scripted(Box::new(ScriptedResponseBody::new(response))))
     }
 
-    /// A reply that somebody here tells.
+    /// A reply that another task of this process sends.
     pub(crate) fn from_channel(
         first: BodyChunk,
         rest: tokio::sync::mpsc::Receiver<BodyChunk>,
@@ -57,26 +57,26 @@ impl IncomingBody {
         IncomingBody(BodySource::Channel(Box::new(ChannelBody::new(first, rest))))
     }
 
-    /// A reply that is there already.
+    /// A complete reply.
     pub(crate) fn from_bytes(bytes: Bytes) -> IncomingBody {
         let (_, nothing) = tokio::sync::mpsc::channel(1);
         IncomingBody::from_channel(BodyChunk::Last(bytes), nothing)
     }
 
-    /// The same, but broken off when nothing comes for so long.
+    /// Fails the body if no bytes arrive for `idle`.
     #[must_use]
     pub fn with_idle(mut self, idle: Duration) -> IncomingBody {
         match &mut self.0 {
             BodySource::Network(flow) => flow.idle = idle,
             BodySource::Scripted(scripted) => scripted.idle = idle,
-            // Whoever tells it looks at the time.
+            // The sender has its own timeout.
             BodySource::Channel(_) | BodySource::Ended => {}
         }
         self
     }
 
     pub(super) fn from_network(flow: NetworkBody) -> IncomingBody {
-        // A body without a byte needs nothing more from its connection.
+        // An empty body releases its connection at once.
         if flow.decoder == BodyDecoder::Ended {
             flow.release_connection();
             return IncomingBody(BodySource::Ended);
@@ -92,13 +92,13 @@ impl IncomingBody {
         let next = match &mut self.0 {
             BodySource::Network(flow) => flow.poll_next(context),
             BodySource::Scripted(scripted) => scripted.poll_next(context),
-            BodySource::Channel(told) => told.poll_next(context),
+            BodySource::Channel(channel) => channel.poll_next(context),
             BodySource::Ended => return Poll::Ready(None),
         };
         let over = match (&next, &self.0) {
             (Poll::Pending, _) => false,
             (Poll::Ready(None | Some(Err(_))), _) => true,
-            // With the last bytes the connection is free; nobody needs to ask again for that.
+            // Release the connection with the last bytes, without another poll.
             (Poll::Ready(Some(Ok(_))), BodySource::Network(flow)) => {
                 flow.decoder == BodyDecoder::Ended
             }
@@ -119,7 +119,7 @@ impl IncomingBody {
         poll_fn(|context| self.poll_next(context)).await
     }
 
-    /// How many bytes are still to come, if the head said so.
+    /// Remaining bytes, if the head declared a length.
     pub fn remaining_length(&self) -> Option<u64> {
         match &self.0 {
             BodySource::Network(NetworkBody { decoder: BodyDecoder::Length(length), .. }) => {
@@ -130,26 +130,26 @@ impl IncomingBody {
         }
     }
 
-    /// All of it.
+    /// Reads the whole body.
     ///
     /// # Errors
-    /// If it breaks off, or is longer than `most` bytes.
-    pub async fn read_all(mut self, most: usize) -> Result<Bytes, HttpError> {
+    /// If it breaks off, or is longer than `max_bytes` bytes.
+    pub async fn read_all(mut self, max_bytes: usize) -> Result<Bytes, HttpError> {
         let too_large =
             || HttpError::after_send(HttpStage::Body, HttpErrorKind::TooLarge, "it is too long");
         let length = self.remaining_length().unwrap_or(0);
-        if length > most as u64 {
+        if length > max_bytes as u64 {
             return Err(too_large());
         }
         let Some(first) = self.next().await.transpose()? else { return Ok(Bytes::new()) };
-        if first.len() > most {
+        if first.len() > max_bytes {
             return Err(too_large());
         }
         let mut all = match self.next().await.transpose()? {
             None if first.len() > MAX_COPIED => return Ok(first),
             None => return Ok(Bytes::copy_from_slice(&first)),
             Some(second) => {
-                // What a head promises is believed up to a point.
+                // Preallocate for the declared length, up to a limit.
                 let expected = usize::try_from(length).unwrap_or(0).min(1 << 20);
                 let mut all = BytesMut::with_capacity(expected.max(first.len() + second.len()));
                 all.extend_from_slice(&first);
@@ -158,7 +158,7 @@ impl IncomingBody {
             }
         };
         drop(first);
-        while all.len() <= most {
+        while all.len() <= max_bytes {
             match self.next().await.transpose()? {
                 Some(more) => all.extend_from_slice(&more),
                 None => return Ok(all.freeze()),
@@ -179,18 +179,18 @@ impl fmt::Debug for IncomingBody {
     }
 }
 
-/// A body that comes over a connection.
+/// A body that is read from a connection.
 pub(super) struct NetworkBody {
     connection: UpstreamConnection,
     decoder: BodyDecoder,
     reuse: ConnectionReuse,
     connections: Arc<TargetConnections>,
-    /// What of the request is still to be sent.
+    /// The unsent rest of the request.
     unsent: Option<UnsentRequest>,
     idle: Duration,
-    /// When the last bytes came.
+    /// Time of the last read.
     last_read: Instant,
-    /// Set once nothing is there to read; it is not moved with every read.
+    /// Set when a read has to wait; not moved with every read.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -203,7 +203,7 @@ impl NetworkBody {
         unsent: Option<UnsentRequest>,
         idle: Duration,
     ) -> NetworkBody {
-        let heard = Instant::now();
+        let last_read = Instant::now();
         NetworkBody {
             connection,
             decoder,
@@ -211,7 +211,7 @@ impl NetworkBody {
             connections: home,
             unsent,
             idle,
-            last_read: heard,
+            last_read,
             timer: None,
         }
     }
@@ -247,7 +247,7 @@ impl NetworkBody {
         }
     }
 
-    /// What is in the buffer, without its framing.
+    /// Decodes the buffer.
     fn decode_buffer(&mut self) -> Result<Option<Bytes>, ResponseReadError> {
         let buffer = &mut self.connection.buffer;
         if buffer.is_empty() {
@@ -261,19 +261,19 @@ impl NetworkBody {
         Ok(bytes)
     }
 
-    /// Goes on sending the request, if the reply began before it was sent.
+    /// Continues sending the request, if the response began before it was sent.
     fn continue_sending(&mut self, context: &mut Context<'_>) {
         let Some(sending) = &mut self.unsent else { return };
         match self.connection.poll_send(context, sending) {
             Poll::Pending => {}
             Poll::Ready(Ok(())) => self.unsent = None,
-            // The reply tells why, and ends the connection.
+            // The response has the reason, and ends the connection.
             Poll::Ready(Err(_)) => (self.unsent, self.reuse) = (None, ConnectionReuse::Close),
         }
     }
 
     fn is_timed_out(&mut self, context: &mut Context<'_>) -> bool {
-        // Some settings mean forever.
+        // Some settings mean no timeout.
         let Some(deadline) = self.last_read.checked_add(self.idle) else { return false };
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
         loop {
@@ -287,10 +287,10 @@ impl NetworkBody {
         }
     }
 
-    /// Lets the connection rest, if it can carry another request; else closes it.
+    /// Returns the connection to the pool if it can be reused; else closes it.
     fn release_connection(mut self) {
-        let whole = self.decoder == BodyDecoder::Ended && self.unsent.is_none();
-        if whole && self.reuse == ConnectionReuse::Reuse && self.connection.buffer.is_empty() {
+        let complete = self.decoder == BodyDecoder::Ended && self.unsent.is_none();
+        if complete && self.reuse == ConnectionReuse::Reuse && self.connection.buffer.is_empty() {
             self.connection.reset_buffer();
             self.connections.put(self.connection);
         }

@@ -1,4 +1,4 @@
-//! Connections that rest between two requests, apart for each target.
+//! Idle connections, per target.
 
 use std::{
     collections::VecDeque,
@@ -53,13 +53,13 @@ impl ConnectionPool {
         })
     }
 
-    /// How many connections rest.
+    /// Number of idle connections.
     pub(super) fn idle_count(&self) -> usize {
         let shelves = self.targets.read().unwrap_or_else(PoisonError::into_inner);
         shelves.iter().map(|shelf| shelf.lock().len()).sum()
     }
 
-    /// Closes those that have rested too long, or that the other side has closed.
+    /// Closes connections that were idle for too long, or that the upstream has closed.
     pub(super) fn close_expired(&self) {
         let shelves = self.targets.read().unwrap_or_else(PoisonError::into_inner);
         for shelf in shelves.iter() {
@@ -84,7 +84,7 @@ impl TargetConnections {
         }
     }
 
-    /// The connection that rests for the shortest time and is still good.
+    /// The most recently used connection that is still usable.
     pub(super) fn take(&self) -> Option<UpstreamConnection> {
         loop {
             let (mut connection, since) = self.lock().pop_back()?;
@@ -94,7 +94,7 @@ impl TargetConnections {
         }
     }
 
-    /// Lets a connection rest. The one that rests longest makes room.
+    /// Adds an idle connection. The oldest one makes room.
     pub(super) fn put(&self, connection: UpstreamConnection) {
         if self.max_idle == 0 {
             return;
@@ -106,7 +106,7 @@ impl TargetConnections {
         let gone = if full || old { connections.pop_front() } else { None };
         connections.push_back((connection, Instant::now()));
         drop(connections);
-        // A socket is closed with the lock open.
+        // Close the socket outside the lock.
         drop(gone);
     }
 

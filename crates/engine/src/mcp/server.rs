@@ -94,22 +94,22 @@ impl fmt::Debug for McpTransport {
     }
 }
 
-/// What servers share.
+/// Environment that all servers share.
 #[derive(Clone, Debug)]
 pub struct McpEnvironment {
-    /// The folder that servers are told to work in, if they ask.
+    /// The working directory that servers get as root, if they request it.
     pub root: Option<PathBuf>,
     /// How long a server may take until its tools are known.
     pub start_timeout: Duration,
-    /// Bytes of text of one answer; the middle of a longer one is left out.
+    /// Maximum bytes of text of one tool result; the middle of a longer one is left out.
     pub max_result_text: usize,
-    /// Asks servers over HTTP.
+    /// Client for HTTP servers.
     pub client: http::HttpClient,
 }
 
 impl Default for McpEnvironment {
     fn default() -> McpEnvironment {
-        // A call may take as long as its own limit says, and a stream of news is mostly silent.
+        // Calls have their own timeout, and a notification stream is mostly silent.
         let long = Duration::from_secs(24 * 60 * 60);
         let settings =
             http::HttpSettings { first_byte: long, idle: long, ..http::HttpSettings::default() };
@@ -122,11 +122,11 @@ impl Default for McpEnvironment {
     }
 }
 
-/// A server cannot be used.
+/// Why a server cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum McpError {
-    /// It was never there: the program, the address.
+    /// The program or the address does not exist.
     #[error("MCP server `{server}` cannot be started: {why}")]
     Start {
         /// Its name.
@@ -134,25 +134,25 @@ pub enum McpError {
         /// What is wrong.
         why: String,
     },
-    /// It took too long to begin.
+    /// It was not ready in time.
     #[error("MCP server `{server}` did not get ready within {} s{said}", within.as_secs_f32())]
     StartTimeout {
         /// Its name.
         server: String,
-        /// How long it had.
+        /// The timeout.
         within: Duration,
-        /// What it said meanwhile, behind a colon; or nothing.
+        /// Its output meanwhile, after a colon; or empty.
         said: String,
     },
-    /// It was there, and is no more.
+    /// It ended.
     #[error("MCP server `{server}` is gone: {why}")]
     Exited {
         /// Its name.
         server: String,
-        /// How it ended, and what it said last.
+        /// How it ended, and its last output.
         why: String,
     },
-    /// It answers, and what it says cannot be used.
+    /// Its response is invalid.
     #[error("MCP server `{server}` cannot be used: {why}")]
     Refused {
         /// Its name.
@@ -160,7 +160,7 @@ pub enum McpError {
         /// What it says.
         why: String,
     },
-    /// Somebody here closed it.
+    /// It was closed on our side.
     #[error("MCP server `{server}` was closed")]
     Closed {
         /// Its name.

@@ -1,4 +1,4 @@
-//! One conversation with a server, from its first word to its end.
+//! One session with a server, from its handshake to its end.
 
 use std::{
     collections::BTreeSet,
@@ -35,14 +35,14 @@ use super::{
     tool_result::truncate_middle,
 };
 
-/// Bytes of what a server says in an error.
+/// Maximum bytes of server text in an error.
 const MAX_ERROR_TEXT: usize = 4 << 10;
-/// Pages of a list of tools.
+/// Maximum pages of a tool list.
 const MAX_PAGES: usize = 100;
-/// How long saying good-bye may take.
+/// Timeout of a graceful close.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A server that has begun. Dropping it kills its process, with everything that it started.
+/// An initialized server. Dropping it kills its process group.
 #[derive(Debug)]
 pub(super) struct McpSession {
     pub(super) peer: Peer<RoleClient>,
@@ -51,17 +51,17 @@ pub(super) struct McpSession {
     process: Option<Arc<McpProcess>>,
 }
 
-/// Why something did not work.
+/// Why a request failed.
 #[derive(Debug)]
 pub(super) enum McpCallError {
-    /// The server says so.
+    /// The server returned an error.
     Reported(String),
     /// The server is gone.
     Exited(String),
 }
 
 impl McpSession {
-    /// Begins. A server that does not know the usual beginning is tried with the newest one.
+    /// Initializes a session. A server that rejects the usual handshake gets the newest one.
     pub(super) async fn open(
         server: &McpServer,
         around: &McpEnvironment,
@@ -134,7 +134,7 @@ impl McpSession {
         }
     }
 
-    /// Whether nothing can be asked any more.
+    /// Whether the session is closed.
     pub(super) fn is_closed(&self) -> bool {
         self.peer.is_transport_closed()
     }
@@ -191,7 +191,7 @@ impl McpSession {
         asked.await_response().await.map(result_value)
     }
 
-    /// What went wrong, in words. Waits a moment for the last ones of a process.
+    /// Describes an error. Waits a moment for the last output of a process.
     pub(super) async fn call_error(&self, error: ServiceError) -> McpCallError {
         match (&error, &self.process) {
             (ServiceError::TransportClosed | ServiceError::TransportSend(_), Some(process)) => {
@@ -213,7 +213,7 @@ impl McpSession {
         McpCallError::Reported(truncate_middle(&words, MAX_ERROR_TEXT))
     }
 
-    /// Ends it: says good-bye, waits a little, and then by force.
+    /// Stops the server: closes gracefully, waits briefly, then kills it.
     pub(super) async fn stop(&self) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(mut running) = running {
@@ -224,7 +224,7 @@ impl McpSession {
         }
     }
 
-    /// Ends it at once.
+    /// Kills the server.
     pub(super) fn kill(&self) {
         drop(self.running.lock().unwrap_or_else(PoisonError::into_inner).take());
         if let Some(process) = &self.process {
@@ -300,7 +300,7 @@ impl SessionStart<'_> {
     }
 }
 
-/// It took too long; what it said meanwhile may tell why.
+/// The timeout error, with the output of the server.
 fn start_timeout_error(
     server: &McpServer,
     around: &McpEnvironment,
@@ -311,7 +311,7 @@ fn start_timeout_error(
     McpError::StartTimeout { server: server.name.clone(), within: around.start_timeout, said }
 }
 
-/// Opens a session and reads its tools, in the time for both.
+/// Opens a session and reads its tools, with one timeout for both.
 pub(super) async fn open_with_tools(
     server: &McpServer,
     around: &McpEnvironment,
@@ -322,7 +322,7 @@ pub(super) async fn open_with_tools(
     Ok((session, tools, notes))
 }
 
-/// Reads the tools of a session, in time.
+/// Reads the tools of a session, until a deadline.
 pub(super) async fn read_tools(
     session: &McpSession,
     server: &McpServer,
@@ -346,7 +346,7 @@ pub(super) fn result_value(result: ServerResult) -> Value {
     }
 }
 
-/// An error with everything beneath it.
+/// An error with all its sources.
 fn error_chain(error: &(dyn Error + 'static)) -> String {
     let mut told = error.to_string();
     let mut source = error.source();

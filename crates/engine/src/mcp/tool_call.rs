@@ -1,4 +1,4 @@
-//! One call of a tool: asked, perhaps stopped, answered.
+//! One tool call: sent, possibly stopped, completed.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,10 +22,10 @@ use super::{
     tool_result,
 };
 
-/// How long a server that was asked to stop may take to answer all the same: a little less than the
-/// loop waits for its tools.
+/// How long a cancelled call may still return a result: a little less than the loop waits for its
+/// tools.
 const CANCEL_GRACE: Duration = Duration::from_millis(800);
-/// How long telling it that nobody waits any more may take.
+/// Timeout for sending a cancellation.
 const NOTIFY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Calls a tool by the name that its server gave it.
@@ -60,7 +60,7 @@ pub(super) async fn call_tool(
     }
 }
 
-/// Asks the server to stop. What it answers then counts, if it comes soon.
+/// Cancels the call. A result that arrives soon after still counts.
 async fn stop_call(
     asked: &mut PendingToolCall,
     session: &McpSession,
@@ -82,8 +82,8 @@ async fn stop_call(
     }
 }
 
-/// Tells the server to stop. Not in the way that rmcp has for it: that would throw away an answer
-/// that comes all the same.
+/// Sends a cancellation. Does not use rmcp's own cancel, which would discard a result that still
+/// arrives.
 fn send_cancelled(peer: Peer<RoleClient>, id: RequestId) {
     let params = json!({"requestId": id, "reason": "it was asked to stop"});
     let told = CustomNotification::new("notifications/cancelled", Some(params));
@@ -93,14 +93,14 @@ fn send_cancelled(peer: Peer<RoleClient>, id: RequestId) {
     });
 }
 
-/// A question that waits for its answer. Dropping it tells the server that nobody waits any more.
+/// A pending request. Dropping it sends a cancellation.
 struct PendingToolCall {
     handle: Option<RequestHandle<RoleClient>>,
     notifications: Arc<ServerNotifications>,
 }
 
 impl PendingToolCall {
-    /// Waits for the answer. May be dropped while it waits, and be called again.
+    /// Waits for the response. Cancel safe.
     async fn wait_for_result(&mut self) -> Result<ServerResult, ServiceError> {
         let Some(handle) = &mut self.handle else { return Err(ServiceError::TransportClosed) };
         let answer = (&mut handle.rx).await;
@@ -124,7 +124,7 @@ impl Drop for PendingToolCall {
     }
 }
 
-/// What is told if the server cannot be asked.
+/// The result if the server is unavailable.
 pub(super) fn failed_result(server: &str, trouble: &McpCallError) -> ToolCallResult {
     match trouble {
         McpCallError::Reported(words) => ToolCallResult::failed(words.clone()),
@@ -134,7 +134,7 @@ pub(super) fn failed_result(server: &str, trouble: &McpCallError) -> ToolCallRes
     }
 }
 
-/// What is told if the call never began.
+/// The result if the call was never sent.
 pub(super) fn not_started_result() -> ToolCallResult {
     let content = ToolResultContent::Text("it was stopped before it began".to_owned());
     ToolCallResult { completion: ToolCompletion::Stopped, content }

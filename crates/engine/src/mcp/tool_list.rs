@@ -1,5 +1,5 @@
-//! Reads what a server says about its tools. It may say anything: what cannot be offered to a model
-//! is left out, with a note that says why.
+//! Reads the tool list of a server. The list is not trusted: a tool that cannot be offered to a
+//! model is left out, with a note.
 
 use std::collections::BTreeSet;
 
@@ -8,15 +8,15 @@ use serde_json::{Map, Value, json};
 
 use super::{McpServer, tool_names::model_tool_names};
 
-/// Tools that one server may offer.
+/// Maximum tools per server.
 const MAX_TOOLS: usize = 512;
-/// Bytes of a description.
+/// Maximum bytes of a description.
 const MAX_DESCRIPTION: usize = 16 << 10;
-/// Bytes of a schema, as JSON.
+/// Maximum bytes of a schema, as JSON.
 const MAX_SCHEMA: usize = 128 << 10;
-/// Bytes of all descriptions and schemas together.
+/// Maximum bytes of all descriptions and schemas together.
 const MAX_TOTAL_BYTES: usize = 4 << 20;
-/// Notes about tools that were left out; more are counted.
+/// Maximum notes about tools that were left out; further ones are only counted.
 const MAX_NOTES: usize = 16;
 /// What stands in schemas only beneath the top, for some providers.
 const CHOICE_KEYWORDS: [&str; 3] = ["anyOf", "oneOf", "allOf"];
@@ -24,9 +24,9 @@ const CHOICE_KEYWORDS: [&str; 3] = ["anyOf", "oneOf", "allOf"];
 /// A tool that can be offered.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct ListedTool {
-    /// As the server calls it.
+    /// Its name at the server.
     pub(super) server_name: String,
-    /// As a model calls it.
+    /// Its name for the model.
     pub(super) name: String,
     pub(super) description: String,
     pub(super) schema: Value,
@@ -58,7 +58,7 @@ impl<'s> ToolListReader<'s> {
         }
     }
 
-    /// Takes one page; whether more may come.
+    /// Reads one page. Returns whether more may follow.
     pub(super) fn add_page(&mut self, tools: Vec<Value>) -> bool {
         for tool in tools {
             self.add_tool(&tool);
@@ -66,12 +66,12 @@ impl<'s> ToolListReader<'s> {
         self.too_many < 100 * MAX_TOOLS
     }
 
-    /// Says something beside the tools.
+    /// Adds a note.
     pub(super) fn add_note(&mut self, text: String) {
         if self.notes.len() < MAX_NOTES { self.notes.push(text) } else { self.more_notes += 1 }
     }
 
-    /// The tools, with their names, and what there is to say about the others.
+    /// The tools with their names, and the notes about the others.
     pub(super) fn finish(mut self) -> (Vec<ListedTool>, Vec<String>) {
         if self.too_many > 0 {
             let count = self.too_many;
@@ -132,7 +132,7 @@ fn tool_description(tool: &Value) -> String {
     truncate_text(text.unwrap_or_default(), MAX_DESCRIPTION)
 }
 
-/// A hint of a stranger proves nothing: it counts only if the server is trusted with it.
+/// A hint of the server counts only if the configuration trusts the server with it.
 fn tool_effect(tool: &Value, trusted: bool) -> ToolEffect {
     let hint = tool.pointer("/annotations/readOnlyHint").and_then(Value::as_bool);
     if trusted && hint == Some(true) { ToolEffect::Reads } else { ToolEffect::Writes }

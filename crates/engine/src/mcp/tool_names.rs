@@ -1,10 +1,10 @@
-//! The names that a model sees: legal for every provider, and no two the same.
+//! Tool names for the model: valid for every provider, and unique.
 
 use std::collections::BTreeMap;
 
-/// Characters of a name.
+/// Maximum characters of a name.
 const MAX_NAME: usize = 64;
-/// Characters of the mark that makes a name different from others.
+/// Characters of the suffix that makes a name unique.
 const HASH_LENGTH: usize = 8;
 
 /// The names of the tools of one server, in their order. The names that go in are all different.
@@ -16,7 +16,7 @@ pub(super) fn model_tool_names(server: &str, tools: &[&str]) -> Vec<String> {
     }
     let named = plain.iter().zip(tools).map(|(name, tool)| {
         let alone = uses.get(name.as_str()) == Some(&1);
-        // Whoever had a legal name keeps it, also if another comes to the same.
+        // A valid name is kept, even if another name maps to the same.
         let own = *name == format!("mcp__{server}__{tool}");
         if name.len() <= MAX_NAME && (alone || own) {
             name.clone()
@@ -37,7 +37,7 @@ fn replace_illegal(text: &str) -> String {
     text.chars().map(|c| if is_legal(c) { c } else { '_' }).collect()
 }
 
-/// Short enough, and with a mark that depends on both names.
+/// Shortens a name and adds a suffix that depends on both names.
 fn hashed_name(server: &str, tool: &str) -> String {
     let both = format!("{}\0{tool}", server);
     let hash = blake3::hash(both.as_bytes()).to_hex();
@@ -57,7 +57,7 @@ mod tests {
         let table: [(&str, &[&str], &[&str]); 5] = [
             ("files", &["read", "write-it"], &["mcp__files__read", "mcp__files__write-it"]),
             ("my files", &["a.b", "é"], &["mcp__my_files__a_b", "mcp__my_files___"]),
-            // The legal one keeps its name.
+            // The valid one keeps its name.
             ("s", &["a.b", "a_b"], &["mcp__s__a_b_cd1fcca6", "mcp__s__a_b"]),
             ("s", &["a.b", "a/b"], &["mcp__s__a_b_cd1fcca6", "mcp__s__a_b_8df182c0"]),
             ("s", &[""], &["mcp__s__"]),

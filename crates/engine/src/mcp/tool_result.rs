@@ -1,14 +1,14 @@
-//! Makes an answer for a model of what a server answered. Nothing here trusts a field to be there,
-//! or to be of its kind.
+//! Converts the result of a server to a tool result for a model. No field is trusted to exist or to
+//! have the right type.
 
 use foxwedge_tools::{OutputCapture, ToolCallResult, ToolCompletion, ToolResultContent};
 use serde_json::{Value, json};
 
-/// Bytes of one picture or document, in base64: what providers take.
+/// Maximum bytes of one image or document, in base64: the limit of providers.
 const MAX_MEDIA: usize = 5 << 20;
-/// Bytes of all of them in one answer.
+/// Maximum bytes of all of them in one result.
 const MAX_TOTAL_MEDIA: usize = 20 << 20;
-/// Pictures that models can look at.
+/// Image types that models accept.
 const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 const DOCUMENT: &str = "application/pdf";
 
@@ -86,7 +86,7 @@ impl ToolResultBuilder {
         }
     }
 
-    /// A file that lies in the answer.
+    /// An embedded file.
     fn push_resource(&mut self, resource: &Value) {
         let field = |name: &str| resource.get(name).and_then(Value::as_str);
         let uri = field("uri").unwrap_or("no address");
@@ -103,7 +103,7 @@ impl ToolResultBuilder {
         }
     }
 
-    /// A picture or a document, if models can look at it.
+    /// An image or a document, if models accept its type.
     fn push_media(&mut self, what: &str, kind: &str, data: &str) {
         let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
@@ -157,7 +157,7 @@ impl ToolResultBuilder {
         self.parts.push(ResultPart::Text(format!("[{text}]")));
     }
 
-    /// Text alone is one text. Among pictures every run of texts is one.
+    /// Text alone is one text. Between images, adjacent texts are joined.
     fn into_content(self) -> ToolResultContent {
         let mut blocks: Vec<Value> = Vec::new();
         let mut text = String::new();
@@ -237,7 +237,7 @@ fn only_field(value: &Value) -> Option<&Value> {
     value.as_object().filter(|fields| fields.len() == 1)?.values().next()
 }
 
-/// JSON in a text, which may stand between fences.
+/// JSON in a text, possibly in a code fence.
 fn read_json(text: &str) -> Option<Value> {
     let text = text.trim();
     let bare = text.strip_prefix("```").and_then(|text| text.strip_suffix("```"));

@@ -1,10 +1,10 @@
-//! The labels that are known beforehand.
+//! The labels with a fixed set of values.
 
 use prometheus_client::metrics::gauge::Gauge;
 
 use crate::{GatewayEndpoint, GuardAction};
 
-/// An endpoint, as metrics name it.
+/// An endpoint, as named in metrics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MetricRoute {
     /// `/v1/chat/completions`.
@@ -35,7 +35,7 @@ impl MetricRoute {
         MetricRoute::Other,
     ];
 
-    /// The word in metrics.
+    /// The name in metrics.
     pub fn name(self) -> &'static str {
         match self {
             MetricRoute::Chat => GatewayEndpoint::Chat.name(),
@@ -50,8 +50,8 @@ impl MetricRoute {
 }
 
 impl From<GatewayEndpoint> for MetricRoute {
-    fn from(face: GatewayEndpoint) -> MetricRoute {
-        match face {
+    fn from(endpoint: GatewayEndpoint) -> MetricRoute {
+        match endpoint {
             GatewayEndpoint::Chat => MetricRoute::Chat,
             GatewayEndpoint::Responses => MetricRoute::Responses,
             GatewayEndpoint::Messages => MetricRoute::Messages,
@@ -60,23 +60,23 @@ impl From<GatewayEndpoint> for MetricRoute {
     }
 }
 
-/// What became of a request.
+/// The guard action of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MetricAction {
-    /// Nothing had to be done.
+    /// Nothing to do.
     None,
-    /// Something was found and left as it is.
+    /// It has findings and was left as it is.
     Observed,
     /// It was repaired.
     Fixed,
-    /// It was refused for what was found.
+    /// It was rejected because of its findings.
     Rejected,
-    /// It did not come so far.
+    /// It failed before the guard.
     Failed,
 }
 
 impl MetricAction {
-    /// Every one.
+    /// Every action.
     pub const ALL: [MetricAction; 5] = [
         MetricAction::None,
         MetricAction::Observed,
@@ -85,7 +85,7 @@ impl MetricAction {
         MetricAction::Failed,
     ];
 
-    /// The word in metrics.
+    /// The name in metrics.
     pub fn name(self) -> &'static str {
         match self {
             MetricAction::None => GuardAction::None.name(),
@@ -107,7 +107,7 @@ impl MetricAction {
     }
 }
 
-/// Where bytes go.
+/// The direction of bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ByteDirection {
     /// From clients.
@@ -117,10 +117,10 @@ pub enum ByteDirection {
 }
 
 impl ByteDirection {
-    /// Both.
+    /// Both directions.
     pub const ALL: [ByteDirection; 2] = [ByteDirection::In, ByteDirection::Out];
 
-    /// The word in metrics.
+    /// The name in metrics.
     pub fn name(self) -> &'static str {
         match self {
             ByteDirection::In => "in",
@@ -132,11 +132,11 @@ impl ByteDirection {
 /// Why a connection was closed at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConnectionRefusal {
-    /// There were as many as there may be.
+    /// The total limit was reached.
     Total,
-    /// Its address had as many as it may have.
+    /// The limit of its address was reached.
     PerAddress,
-    /// The process had no means to take it.
+    /// The process had no resources to accept it.
     Accept,
 }
 
@@ -145,7 +145,7 @@ impl ConnectionRefusal {
     pub const ALL: [ConnectionRefusal; 3] =
         [ConnectionRefusal::Total, ConnectionRefusal::PerAddress, ConnectionRefusal::Accept];
 
-    /// The word in metrics.
+    /// The name in metrics.
     pub fn name(self) -> &'static str {
         match self {
             ConnectionRefusal::Total => "total",
@@ -155,23 +155,23 @@ impl ConnectionRefusal {
     }
 }
 
-/// What is lost first when there is too much of it.
+/// What is dropped when a queue is full.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DroppedItem {
-    /// Events of runs.
+    /// Run events.
     Records,
     /// Spans.
     Spans,
-    /// Lines of the log.
+    /// Log lines.
     Lines,
 }
 
 impl DroppedItem {
-    /// Everything.
+    /// Every kind of item.
     pub const ALL: [DroppedItem; 3] =
         [DroppedItem::Records, DroppedItem::Spans, DroppedItem::Lines];
 
-    /// The word in metrics.
+    /// The name in metrics.
     pub fn name(self) -> &'static str {
         match self {
             DroppedItem::Records => "records",
@@ -181,7 +181,7 @@ impl DroppedItem {
     }
 }
 
-/// One of something that is counted as long as it is there.
+/// Counts one item in a gauge until it is dropped.
 #[derive(Debug)]
 pub struct GaugeGuard(Gauge);
 

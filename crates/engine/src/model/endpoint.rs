@@ -1,10 +1,9 @@
-//! A model behind an address, or the built-in one: as a configuration's route has it, or by hand in
-//! one line.
+//! A model at an address, or the built-in one: from a configured route, or from a constructor.
 
 use std::sync::Arc;
 
 use foxwedge_core::{CheckOptions, Format, Policy, Profile, RuleSet};
-use foxwedge_dialect::{read_envelope, text};
+use foxwedge_formats::{read_envelope, text};
 use foxwedge_tokens::models;
 use http::{HeaderName, HeaderValue};
 
@@ -21,10 +20,10 @@ use crate::{
     http::{HttpClient, HttpSettings},
 };
 
-/// Names the session at our own gateway.
+/// Header with the session ID, for our own gateway.
 const SESSION_HEADER: HeaderName = HeaderName::from_static("x-foxwedge-session");
 
-/// A model that can be asked.
+/// A model behind an endpoint.
 #[derive(Clone, Debug)]
 pub struct ModelEndpoint {
     client: HttpClient,
@@ -32,14 +31,14 @@ pub struct ModelEndpoint {
     about: ModelDescription,
 }
 
-/// Why there is no such model.
+/// Why a model endpoint cannot be created.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelEndpointError {
     /// The upstream is an agent.
     #[error("`{0}` is an agent that runs its own tools, not a model")]
     Agent(Arc<str>),
-    /// The upstream does not speak a format.
+    /// The upstream does not support the format.
     #[error("`{upstream}` does not speak `{wire}`")]
     Format {
         /// The upstream.
@@ -47,7 +46,7 @@ pub enum ModelEndpointError {
         /// The format.
         wire: &'static str,
     },
-    /// The address is none.
+    /// The address is invalid.
     #[error("the address of the model cannot be used: {what}")]
     Address {
         /// What is wrong with it.
@@ -55,17 +54,17 @@ pub enum ModelEndpointError {
         /// What to do.
         hint: &'static str,
     },
-    /// The key or the session's name cannot be sent.
+    /// The key or the session ID is not a valid header value.
     #[error("the {0} cannot be sent: it is empty, or holds what no header can hold")]
     Header(&'static str),
 }
 
 impl ModelEndpoint {
-    /// The model behind a route of a configuration, under the name that a client asks for, in the
-    /// format that its upstream prefers.
+    /// The model behind a configured route, under the name that a client requests, in the format
+    /// that its upstream prefers.
     ///
     /// # Errors
-    /// If the upstream is an agent, or speaks no format.
+    /// If the upstream is an agent, or supports no format.
     pub fn from_route(
         client: HttpClient,
         route: Arc<ModelRoute>,
@@ -91,10 +90,10 @@ impl ModelEndpoint {
         Ok(ModelEndpoint { client, route, about }.with_model_defaults())
     }
 
-    /// A model of OpenAI, or of anybody who speaks like it.
+    /// A model of OpenAI, or of an OpenAI-compatible provider.
     ///
     /// # Errors
-    /// If the address is none, or the key cannot be sent.
+    /// If the address is invalid, or the key cannot be sent.
     pub fn openai(
         base_url: &str,
         key: Option<SecretText>,
@@ -128,10 +127,10 @@ impl ModelEndpoint {
         ModelEndpoint::from_address("gemini", Format::Gemini, None, Some(key), model)
     }
 
-    /// A model behind a gateway of ours, under the name that the gateway knows.
+    /// A model behind a Foxwedge gateway, under its name there.
     ///
     /// # Errors
-    /// If the address is none, or the token cannot be sent.
+    /// If the address is invalid, or the token cannot be sent.
     pub fn gateway(
         base_url: &str,
         token: Option<SecretText>,
@@ -140,10 +139,10 @@ impl ModelEndpoint {
         ModelEndpoint::from_address("gateway", Format::OpenaiChat, Some(base_url), token, model)
     }
 
-    /// A model at an address of one's own, in the format that is spoken there.
+    /// A model at any address, in the format of that endpoint.
     ///
     /// # Errors
-    /// If the address is none, the key cannot be sent, or nobody is asked in that format.
+    /// If the address is invalid, the key cannot be sent, or the format is not supported.
     pub fn at_address(
         wire: Format,
         base_url: &str,
@@ -159,35 +158,35 @@ impl ModelEndpoint {
         ModelEndpoint::scripted_in(Format::OpenaiChat, model)
     }
 
-    /// The same in any format; the format decides whose rules it judges by, too.
+    /// The built-in model in any format; the format also selects the rules that it checks.
     pub fn scripted_in(wire: Format, model: &str) -> ModelEndpoint {
         ModelEndpoint::from_upstream(builtin_upstream(wire), wire, model)
     }
 
-    /// The same, with the connections of that client.
+    /// Uses the connections of that client.
     #[must_use]
     pub fn with_client(self, client: HttpClient) -> ModelEndpoint {
         ModelEndpoint { client, ..self }
     }
 
-    /// The same, asked so often in all before passing trouble is believed to stay.
+    /// Sets the total attempts of a request with transient errors.
     #[must_use]
-    pub fn with_attempts(mut self, tries: u32) -> ModelEndpoint {
-        self.upstream_mut().tries = tries;
+    pub fn with_attempts(mut self, attempts: u32) -> ModelEndpoint {
+        self.upstream_mut().tries = attempts;
         self
     }
 
-    /// The same, with a window of so many tokens.
+    /// Sets the context window in tokens.
     #[must_use]
     pub fn with_window(mut self, tokens: u64) -> ModelEndpoint {
         self.about.window = Some(tokens);
         self
     }
 
-    /// The same, asked in another format that its upstream speaks.
+    /// Uses another format that the upstream supports.
     ///
     /// # Errors
-    /// If it does not speak it.
+    /// If the upstream does not support it.
     pub fn with_wire(mut self, wire: Format) -> Result<ModelEndpoint, ModelEndpointError> {
         if !self.route.upstream.speaks.contains(&wire) {
             let upstream = self.route.upstream.name.clone();
@@ -197,10 +196,10 @@ impl ModelEndpoint {
         Ok(self.with_model_defaults())
     }
 
-    /// The same, with every request in a session of that name: for gateways of ours.
+    /// Sends every request in a session of that ID: for Foxwedge gateways.
     ///
     /// # Errors
-    /// If the name cannot be sent.
+    /// If the ID is not a valid header value.
     pub fn with_session(mut self, session: &str) -> Result<ModelEndpoint, ModelEndpointError> {
         let value = HeaderValue::from_str(session).ok().filter(|value| !value.is_empty());
         let value = value.ok_or(ModelEndpointError::Header("name of the session"))?;
@@ -210,7 +209,7 @@ impl ModelEndpoint {
         Ok(self)
     }
 
-    /// What a history has to obey to be sent to it.
+    /// The rules for histories that are sent to it.
     pub fn check_options(&self) -> CheckOptions {
         let profile = self.about.profile;
         CheckOptions { profile, rules: RuleSet::of(profile), policy: Policy::default() }
@@ -253,14 +252,14 @@ impl ModelEndpoint {
         ModelEndpoint { client, route: Arc::new(route), about }.with_model_defaults()
     }
 
-    /// With the rules and the window that belong to its name and format.
+    /// Sets the profile and the window that belong to its name and format.
     fn with_model_defaults(mut self) -> ModelEndpoint {
         let (upstream, wire) = (&self.route.upstream, self.about.wire);
         let profile =
             upstream.profile.or_else(|| profile_by_name(upstream, wire, &self.about.name));
         self.about.profile = profile.unwrap_or(Profile::for_format(wire));
         if upstream.profile.is_none() && profile.is_some() {
-            // Whoever repairs looks there.
+            // The repair reads the profile from the upstream.
             self.upstream_mut().profile = profile;
         }
         if self.about.window.is_none() {
@@ -273,32 +272,33 @@ impl ModelEndpoint {
         Arc::make_mut(&mut Arc::make_mut(&mut self.route).upstream)
     }
 
-    /// The request as it is sent: in pieces, unless it says that it wants the reply in one.
+    /// The request as it is sent: streamed, unless its body asks for a whole reply.
     fn choose_streaming(&self, request: ValidRequest) -> Result<(ValidRequest, bool), ModelError> {
-        let wire = self.about.wire;
-        if request.wire() != wire {
+        let format = self.about.wire;
+        if request.wire() != format {
             return Err(refused_error(format!(
                 "a request in the format `{}` is not for a model that speaks `{}`",
                 request.wire().name(),
-                wire.name()
+                format.name()
             )));
         }
-        // Elsewhere the address says so.
-        let says = matches!(wire, Format::OpenaiChat | Format::OpenaiResponses | Format::Anthropic);
+        // In the other formats the path selects streaming.
+        let in_body =
+            matches!(format, Format::OpenaiChat | Format::OpenaiResponses | Format::Anthropic);
         let source = text(request.body()).map_err(|error| refused_error(error.to_string()))?;
-        let around =
-            read_envelope(source, wire).map_err(|error| refused_error(error.to_string()))?;
-        match around.stream.filter(|_| says) {
+        let envelope =
+            read_envelope(source, format).map_err(|error| refused_error(error.to_string()))?;
+        match envelope.stream.filter(|_| in_body) {
             Some(stream) => Ok((request, stream)),
-            None if !says => Ok((request, true)),
+            None if !in_body => Ok((request, true)),
             None => {
                 let rest = source.trim_start().strip_prefix('{').unwrap_or_default();
                 let comma = if rest.trim_start().starts_with('}') { "" } else { "," };
                 let body = format!("{{\"stream\":true{comma}{rest}");
-                // The proof was about other bytes.
-                let sealed = ValidRequest::validate(body.into(), wire, &self.check_options());
-                sealed
-                    .map(|sealed| (sealed, true))
+                // The bytes changed, so they are validated again.
+                let validated = ValidRequest::validate(body.into(), format, &self.check_options());
+                validated
+                    .map(|validated| (validated, true))
                     .map_err(|error| refused_error(error.to_string()))
             }
         }
@@ -311,7 +311,7 @@ impl ChatModel for ModelEndpoint {
     }
 
     fn send(&self, request: ValidRequest) -> Box<dyn ReplyStream> {
-        let asking = |request: ValidRequest, stream: bool| EndpointRequest {
+        let endpoint_request = |request: ValidRequest, stream: bool| EndpointRequest {
             client: self.client.clone(),
             route: self.route.clone(),
             about: self.about.clone(),
@@ -319,21 +319,21 @@ impl ChatModel for ModelEndpoint {
             stream,
         };
         Box::new(match self.choose_streaming(request.clone()) {
-            Ok((request, stream)) => EndpointStream::new(asking(request, stream)),
-            Err(error) => EndpointStream::failed(asking(request, true), error),
+            Ok((request, stream)) => EndpointStream::new(endpoint_request(request, stream)),
+            Err(error) => EndpointStream::failed(endpoint_request(request, true), error),
         })
     }
 }
 
-/// Whose rules hold where nobody says so: providers who speak like OpenAI and judge otherwise are
-/// known by their hosts and the names of their models.
-fn profile_by_name(upstream: &UpstreamConfig, wire: Format, model: &str) -> Option<Profile> {
+/// The profile where none is configured: OpenAI-compatible providers with other rules are known by
+/// their hosts and the names of their models.
+fn profile_by_name(upstream: &UpstreamConfig, format: Format, model: &str) -> Option<Profile> {
     let host = match &upstream.transport {
         UpstreamTransport::Network(target) => &*target.host,
         UpstreamTransport::Scripted | UpstreamTransport::Agent(_) => "",
     };
     let named = |name: &str| model.to_ascii_lowercase().contains(name) || host.contains(name);
-    match wire {
+    match format {
         Format::OpenaiChat if named("deepseek") => Some(Profile::Deepseek),
         Format::OpenaiChat if named("mistral") => Some(Profile::Mistral),
         Format::OpenaiChat

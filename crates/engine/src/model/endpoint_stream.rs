@@ -1,8 +1,8 @@
-//! A reply of an endpoint on its way: connects, waits out passing trouble, has a refused history
-//! repaired once, and reads what comes.
+//! The reply stream of an endpoint: connects, retries transient errors, repairs a refused history
+//! once, and reads the reply.
 //!
-//! Everything that goes on is kept here and not in the future that is polled: whoever drops a wait
-//! loses nothing, and whoever drops this ends the request.
+//! All state is here and not in the polled future: dropping a wait loses nothing, and dropping the
+//! stream cancels the request.
 
 use std::{
     collections::VecDeque,
@@ -15,7 +15,7 @@ use std::{
 
 use bytes::Bytes;
 use foxwedge_core::{ErrorExplanation, Format};
-use foxwedge_dialect::stream::StreamLimits;
+use foxwedge_formats::stream::StreamLimits;
 use foxwedge_tools::ToolFuture;
 use http::{HeaderMap, StatusCode, header};
 
@@ -35,38 +35,38 @@ use crate::{
     },
 };
 
-/// A reply on its way.
+/// A reply in progress.
 pub(super) struct EndpointStream {
     endpoint_request: EndpointRequest,
     stage: EndpointStage,
-    /// What is told before the reply begins.
+    /// Deltas that precede the reply.
     deltas: PendingDeltas,
     reader: ReplyReader,
-    /// Told once everything before it is.
+    /// Returned after all deltas before it.
     failed: Option<ModelError>,
-    /// A provider that fails before it has said a word is asked again.
+    /// A provider that fails before any content is retried.
     retry_policy: RetryPolicy,
 }
 
-/// What is asked, and whom.
+/// The request, and where it goes.
 #[derive(Clone)]
 pub(super) struct EndpointRequest {
     pub(super) client: HttpClient,
     pub(super) route: Arc<ModelRoute>,
     pub(super) about: ModelDescription,
     pub(super) request: ValidRequest,
-    /// Whether the reply is to come in pieces.
+    /// Whether the reply is to be streamed.
     pub(super) stream: bool,
 }
 
 enum EndpointStage {
-    /// Until there is a reply.
+    /// Waiting for the response.
     Sending(StageFuture<Result<UpstreamResponse, HttpError>>),
-    /// The reply comes in pieces.
+    /// Reading a streamed reply.
     Streaming(Box<IncomingBody>),
-    /// The reply comes at once.
+    /// Reading a whole reply.
     Fetching(StageFuture<Result<Bytes, HttpError>>),
-    /// Before it is asked again.
+    /// Pausing before a retry.
     Pausing(StageFuture<()>),
     Finished,
 }
@@ -75,50 +75,44 @@ type StageFuture<T> = Pin<Box<dyn std::future::Future<Output = T> + Send>>;
 type PendingDeltas = Arc<Mutex<VecDeque<ReplyDelta>>>;
 
 impl EndpointStream {
-    pub(super) fn new(asking: EndpointRequest) -> EndpointStream {
-        let told = PendingDeltas::default();
-        let patience = RetryPolicy::new(asking.route.upstream.tries);
-        let (stage, reading) = (asking.start(&told, &patience), asking.new_reader());
-        EndpointStream {
-            endpoint_request: asking,
-            stage,
-            deltas: told,
-            reader: reading,
-            failed: None,
-            retry_policy: patience,
-        }
+    pub(super) fn new(endpoint_request: EndpointRequest) -> EndpointStream {
+        let deltas = PendingDeltas::default();
+        let retry_policy = RetryPolicy::new(endpoint_request.route.upstream.tries);
+        let (stage, reader) =
+            (endpoint_request.start(&deltas, &retry_policy), endpoint_request.new_reader());
+        EndpointStream { endpoint_request, stage, deltas, reader, failed: None, retry_policy }
     }
 
-    /// One that never began.
-    pub(super) fn failed(asking: EndpointRequest, error: ModelError) -> EndpointStream {
-        let (reading, patience) = (asking.new_reader(), RetryPolicy::new(1));
-        let (stage, told) = (EndpointStage::Finished, PendingDeltas::default());
+    /// A stream that fails before a request is sent.
+    pub(super) fn failed(endpoint_request: EndpointRequest, error: ModelError) -> EndpointStream {
+        let (reader, retry_policy) = (endpoint_request.new_reader(), RetryPolicy::new(1));
+        let (stage, deltas) = (EndpointStage::Finished, PendingDeltas::default());
         EndpointStream {
-            endpoint_request: asking,
+            endpoint_request,
             stage,
-            deltas: told,
-            reader: reading,
+            deltas,
+            reader,
             failed: Some(error),
-            retry_policy: patience,
+            retry_policy,
         }
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<ReplyDelta>, ModelError>> {
         loop {
-            if let Some(piece) =
+            if let Some(delta) =
                 lock_deltas(&self.deltas).pop_front().or_else(|| self.reader.next_delta())
             {
-                return Poll::Ready(Ok(Some(piece)));
+                return Poll::Ready(Ok(Some(delta)));
             }
             if let Some(error) = self.failed.take() {
                 return Poll::Ready(Err(error));
             }
             match &mut self.stage {
                 EndpointStage::Finished => return Poll::Ready(Ok(None)),
-                EndpointStage::Sending(asking) => match asking.as_mut().poll(context) {
-                    Poll::Ready(said) => self.handle_response(said),
+                EndpointStage::Sending(response) => match response.as_mut().poll(context) {
+                    Poll::Ready(result) => self.handle_response(result),
                     Poll::Pending if lock_deltas(&self.deltas).is_empty() => return Poll::Pending,
-                    // It goes on waiting when the next piece is asked for.
+                    // The wait continues when the next delta is polled.
                     Poll::Pending => {}
                 },
                 EndpointStage::Streaming(incoming) => match incoming.poll_next(context) {
@@ -150,20 +144,20 @@ impl EndpointStream {
         }
     }
 
-    /// There is a head of a reply, or none will come.
-    fn handle_response(&mut self, said: Result<UpstreamResponse, HttpError>) {
-        self.stage = match said {
+    /// Handles the response head, or its error.
+    fn handle_response(&mut self, response: Result<UpstreamResponse, HttpError>) {
+        self.stage = match response {
             Ok(UpstreamResponse::Reply { headers, body, .. }) if is_streamed(&headers) => {
                 EndpointStage::Streaming(Box::new(body))
             }
             Ok(UpstreamResponse::Reply { body, .. }) => {
-                let most = config::GatewayLimits::default().reply;
-                EndpointStage::Fetching(Box::pin(body.read_all(most)))
+                let max_bytes = config::GatewayLimits::default().reply;
+                EndpointStage::Fetching(Box::pin(body.read_all(max_bytes)))
             }
             Ok(UpstreamResponse::Error { status, body, .. }) => {
-                let (wire, upstream) =
+                let (format, upstream) =
                     (self.endpoint_request.about.wire, &self.endpoint_request.route.upstream);
-                self.failed = Some(failure::refusal_error(status, &body, wire, upstream));
+                self.failed = Some(failure::refusal_error(status, &body, format, upstream));
                 EndpointStage::Finished
             }
             Err(error) => {
@@ -173,12 +167,12 @@ impl EndpointStream {
         };
     }
 
-    /// A reply in one piece is there.
+    /// Handles a whole reply.
     fn handle_body(&mut self, body: Result<Bytes, HttpError>) {
         self.stage = EndpointStage::Finished;
         match body {
             Ok(body) => match self.reader.read_whole(&body) {
-                Some(ended) => self.handle_end(ended, None),
+                Some(end) => self.handle_end(end, None),
                 None => self.failed = Some(unreadable_reply_error(&body)),
             },
             Err(error) => {
@@ -187,23 +181,25 @@ impl EndpointStream {
         }
     }
 
-    /// A stream has ended, well or not.
+    /// Handles the end of a stream.
     fn handle_stream_end(&mut self, error: Option<&HttpError>) {
         self.stage = EndpointStage::Finished;
-        let ended = self.reader.finish();
-        self.handle_end(ended, error);
+        let end = self.reader.finish();
+        self.handle_end(end, error);
     }
 
-    fn handle_end(&mut self, ended: ReplyReadEnd, error: Option<&HttpError>) {
-        self.failed = match ended {
+    fn handle_end(&mut self, end: ReplyReadEnd, error: Option<&HttpError>) {
+        self.failed = match end {
             ReplyReadEnd::Whole => None,
-            ReplyReadEnd::Failed(failed) => {
-                let passing = failure::is_retryable(&failed) && !self.reader.has_content();
-                let error = failure::stream_error(&failed, &self.endpoint_request.route.upstream);
+            ReplyReadEnd::Failed(provider_error) => {
+                let retryable =
+                    failure::is_retryable(&provider_error) && !self.reader.has_content();
+                let error =
+                    failure::stream_error(&provider_error, &self.endpoint_request.route.upstream);
                 if let Some(pause) =
-                    self.retry_policy.next_pause(RetryAfter::Unspecified).filter(|_| passing)
+                    self.retry_policy.next_pause(RetryAfter::Unspecified).filter(|_| retryable)
                 {
-                    // What came so far are figures of a reply that never was.
+                    // Drop the usage deltas of the failed reply.
                     while self.reader.next_delta().is_some() {}
                     lock_deltas(&self.deltas)
                         .push_back(ReplyDelta::Retrying { pause, why: error.message });
@@ -216,8 +212,8 @@ impl EndpointStream {
                 Some(error) => cut_off_error(format!("the reply broke off: {error}")),
                 None => cut_off_error("the reply broke off: it ended before the model had stopped"),
             }),
-            ReplyReadEnd::Unreadable(trouble) => {
-                Some(cut_off_error(format!("the reply cannot be read on: {trouble}")))
+            ReplyReadEnd::Unreadable(stream_error) => {
+                Some(cut_off_error(format!("the reply cannot be read on: {stream_error}")))
             }
             ReplyReadEnd::TooLong => Some(cut_off_error("the reply is longer than can be kept")),
         };
@@ -237,26 +233,26 @@ impl ReplyStream for EndpointStream {
 
 impl EndpointRequest {
     fn new_reader(&self) -> ReplyReader {
-        let most = config::GatewayLimits::default();
-        let limits = StreamLimits { frame: most.event, held: most.reply };
-        // The same request gives the same ids, and no other does.
+        let gateway_limits = config::GatewayLimits::default();
+        let limits = StreamLimits { frame: gateway_limits.event, held: gateway_limits.reply };
+        // The same request yields the same ids, and no other request does.
         let seed = blake3::hash(self.request.body()).to_hex().to_string();
         ReplyReader::new(self.about.wire, self.about.profile.id_rule(), limits, seed)
     }
 
-    /// All tries of a request are counted together, those before a reply and those after one that broke
+    /// Sends the request. All its attempts share one count, also those after a reply that broke
     /// off.
-    fn start(&self, told: &PendingDeltas, patience: &RetryPolicy) -> EndpointStage {
-        let (asking, told) = (self.clone(), told.clone());
-        let plan = RetryPlan { policy: patience.clone(), budget: None };
+    fn start(&self, deltas: &PendingDeltas, policy: &RetryPolicy) -> EndpointStage {
+        let (endpoint_request, deltas) = (self.clone(), deltas.clone());
+        let plan = RetryPlan { policy: policy.clone(), budget: None };
         EndpointStage::Sending(Box::pin(async move {
-            let EndpointRequest { client, route, about, request, stream } = asking;
+            let EndpointRequest { client, route, about, request, stream } = endpoint_request;
             let headers: HeaderMap =
                 [(header::USER_AGENT, header::HeaderValue::from_static(USER_AGENT))]
                     .into_iter()
                     .collect();
             let caller = RequestCaller { owner: "local".into(), client_key: None };
-            let sending = UpstreamRequest {
+            let upstream_request = UpstreamRequest {
                 upstream: &route.upstream,
                 face: endpoint_for(about.wire),
                 wire: about.wire,
@@ -266,27 +262,33 @@ impl EndpointRequest {
                 caller: &caller,
                 trace: None,
             };
-            let mut desk = EndpointObserver { route: &route, wire: about.wire, deltas: told };
-            let said =
-                send_with_retry(&client, sending, request.body().clone(), plan, &mut desk).await;
-            said.map_err(|(error, _)| error)
+            let mut observer = EndpointObserver { route: &route, wire: about.wire, deltas };
+            let response = send_with_retry(
+                &client,
+                upstream_request,
+                request.body().clone(),
+                plan,
+                &mut observer,
+            )
+            .await;
+            response.map_err(|(error, _)| error)
         }))
     }
 }
 
-/// Who we say that we are.
+/// Our user agent.
 const USER_AGENT: &str = concat!("foxwedge/", env!("CARGO_PKG_VERSION"));
 
 /// The endpoint of a format; Gemini and Bedrock have paths of their own.
-fn endpoint_for(wire: Format) -> GatewayEndpoint {
-    match wire {
+fn endpoint_for(format: Format) -> GatewayEndpoint {
+    match format {
         Format::OpenaiResponses => GatewayEndpoint::Responses,
         Format::Anthropic => GatewayEndpoint::Messages,
         Format::OpenaiChat | Format::Gemini | Format::Bedrock => GatewayEndpoint::Chat,
     }
 }
 
-/// Tells what happens, and has a refused request repaired and proven.
+/// Queues deltas about retries and repairs, and repairs a refused request.
 struct EndpointObserver<'a> {
     route: &'a ModelRoute,
     wire: Format,
@@ -309,16 +311,16 @@ impl AttemptObserver for EndpointObserver<'_> {
                 return None;
             }
         }
-        let RepairedRetry { body, check_options: question, changes } =
+        let RepairedRetry { body, check_options, changes } =
             repair_for_retry(sent, self.wire, self.route, explanation)?;
-        let sealed = ValidRequest::validate(body, self.wire, &question).ok()?;
+        let request = ValidRequest::validate(body, self.wire, &check_options).ok()?;
         lock_deltas(&self.deltas).push_back(ReplyDelta::Repaired(changes));
-        Some(sealed.body().clone())
+        Some(request.body().clone())
     }
 
-    fn retrying(&mut self, again: RetryCause<'_>) {
+    fn retrying(&mut self, cause: RetryCause<'_>) {
         let upstream = &self.route.upstream;
-        let (pause, why): (Duration, String) = match again {
+        let (pause, why): (Duration, String) = match cause {
             RetryCause::Repaired => return,
             RetryCause::ProviderError { pause, status, words } => {
                 (pause, failure::refusal_error(status, words, self.wire, upstream).message)
@@ -335,7 +337,7 @@ fn is_streamed(headers: &HeaderMap) -> bool {
     is_stream(headers) || kind.is_some_and(|kind| kind.starts_with("application/vnd.amazon.event"))
 }
 
-/// Takes what stands behind the end, if it is there, so that the connection can be used again.
+/// Reads what follows the end, if it is there, so that the connection can be reused.
 fn drain_body(incoming: &mut IncomingBody, context: &mut Context<'_>) {
     for _ in 0..4 {
         match incoming.poll_next(context) {
@@ -345,6 +347,6 @@ fn drain_body(incoming: &mut IncomingBody, context: &mut Context<'_>) {
     }
 }
 
-fn lock_deltas(told: &PendingDeltas) -> std::sync::MutexGuard<'_, VecDeque<ReplyDelta>> {
-    told.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock_deltas(deltas: &PendingDeltas) -> std::sync::MutexGuard<'_, VecDeque<ReplyDelta>> {
+    deltas.lock().unwrap_or_else(PoisonError::into_inner)
 }

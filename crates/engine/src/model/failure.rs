@@ -1,7 +1,7 @@
-//! Why a model does not reply: what a provider said about it, in a word and in its own words.
+//! Maps transport and provider errors to [`ModelError`].
 
 use foxwedge_core::Format;
-use foxwedge_dialect::{
+use foxwedge_formats::{
     model::{ModelResponse, ProviderError, ProviderErrorKind, decode_reply},
     text,
 };
@@ -14,12 +14,12 @@ use crate::{
     upstream::RetryPolicy,
 };
 
-/// The most bytes of a provider's words that are passed on.
+/// Maximum bytes of a provider's error text that are passed on.
 const MAX_ERROR_TEXT: usize = 2 << 10;
 
 /// The model cannot be reached.
 pub(super) fn unreachable_error(error: &HttpError) -> ModelError {
-    let passing = match error.kind {
+    let retryable = match error.kind {
         HttpErrorKind::Timeout | HttpErrorKind::Closed | HttpErrorKind::Failed => {
             error.stage != HttpStage::Tls
         }
@@ -28,34 +28,34 @@ pub(super) fn unreachable_error(error: &HttpError) -> ModelError {
         | HttpErrorKind::Forbidden
         | HttpErrorKind::Redirect => false,
     };
-    // The system's own words tell most: refused, no such host.
+    // The error of the system is the most precise: refused, no such host.
     let source = std::error::Error::source(error).map(|source| format!(" ({source})"));
     let message = format!("the model cannot be reached: {error}{}", source.unwrap_or_default());
-    ModelError { code: "upstream_unreachable", message, retryable: passing }
+    ModelError { code: "upstream_unreachable", message, retryable }
 }
 
-/// The provider answers with an error.
+/// The provider returned an error status.
 pub(super) fn refusal_error(
     status: StatusCode,
     body: &[u8],
-    wire: Format,
+    format: Format,
     upstream: &UpstreamConfig,
 ) -> ModelError {
-    let words = error_text(body, wire);
+    let text = error_text(body, format);
     let code = match status.as_u16() {
-        _ if is_overflow(&words) => "overflow",
+        _ if is_overflow(&text) => "overflow",
         // More bytes than the provider reads at all: a shorter history helps.
         413 => "overflow",
         401 | 403 => "unauthorized",
-        400 | 422 if is_too_many_tools(&words) => "too_many_tools",
+        400 | 422 if is_too_many_tools(&text) => "too_many_tools",
         _ => "refused",
     };
-    let words = if words.is_empty() { String::new() } else { format!(": {words}") };
-    let message = redact_secrets(format!("the provider answers {status}{words}"), upstream);
+    let text = if text.is_empty() { String::new() } else { format!(": {text}") };
+    let message = redact_secrets(format!("the provider answers {status}{text}"), upstream);
     ModelError { code, message, retryable: code == "refused" && RetryPolicy::is_retryable(status) }
 }
 
-/// The provider fails in the middle of its reply.
+/// The provider failed in the middle of its reply.
 pub(super) fn stream_error(failure: &ProviderError<'_>, upstream: &UpstreamConfig) -> ModelError {
     let code = match failure.kind {
         _ if is_overflow(&failure.message) => "overflow",
@@ -68,16 +68,16 @@ pub(super) fn stream_error(failure: &ProviderError<'_>, upstream: &UpstreamConfi
         | ProviderErrorKind::Timeout
         | ProviderErrorKind::Server => "cut",
     };
-    let words = match (failure.message.trim(), &failure.code) {
+    let text = match (failure.message.trim(), &failure.code) {
         ("", Some(code)) => truncate_text(code, MAX_ERROR_TEXT),
         ("", None) => "it does not say why".to_owned(),
-        (words, _) => truncate_text(words, MAX_ERROR_TEXT),
+        (text, _) => truncate_text(text, MAX_ERROR_TEXT),
     };
-    let message = redact_secrets(format!("the provider broke its reply off: {words}"), upstream);
+    let message = redact_secrets(format!("the provider broke its reply off: {text}"), upstream);
     ModelError { code, message, retryable: code == "cut" }
 }
 
-/// Whether a provider in such trouble may reply if it is asked again soon.
+/// Whether a retry may succeed soon.
 pub(super) fn is_retryable(failure: &ProviderError<'_>) -> bool {
     match failure.kind {
         ProviderErrorKind::RateLimit
@@ -92,12 +92,12 @@ pub(super) fn is_retryable(failure: &ProviderError<'_>) -> bool {
     }
 }
 
-/// The reply is not whole, or none at all.
+/// The reply is incomplete or missing.
 pub(super) fn cut_off_error(message: impl Into<String>) -> ModelError {
     ModelError { code: "cut", message: message.into(), retryable: true }
 }
 
-/// What came instead of a reply, without repeating all of it.
+/// The body is not a reply; quotes only its beginning.
 pub(super) fn unreadable_reply_error(body: &[u8]) -> ModelError {
     let text = String::from_utf8_lossy(body);
     match text.trim_start() {
@@ -110,18 +110,18 @@ pub(super) fn unreadable_reply_error(body: &[u8]) -> ModelError {
     }
 }
 
-/// What an error says: the provider's own words, or all there is.
-pub(super) fn error_text(body: &[u8], wire: Format) -> String {
+/// The text of an error: the provider's message, or the whole body.
+pub(super) fn error_text(body: &[u8], format: Format) -> String {
     if let Ok(source) = text(body)
-        && let Ok(told) = decode_reply(source, wire)
-        && let ModelResponse::Error(failure) = told.outcome
+        && let Ok(reply) = decode_reply(source, format)
+        && let ModelResponse::Error(failure) = reply.outcome
         && !failure.message.trim().is_empty()
     {
-        let words = truncate_text(failure.message.trim(), MAX_ERROR_TEXT);
-        // The name of the trouble is often clearer than the words.
-        return match failure.code.filter(|code| is_overflow(code) && !is_overflow(&words)) {
-            Some(code) => format!("{words} ({code})"),
-            None => words,
+        let message = truncate_text(failure.message.trim(), MAX_ERROR_TEXT);
+        // The error code is often clearer than the message.
+        return match failure.code.filter(|code| is_overflow(code) && !is_overflow(&message)) {
+            Some(code) => format!("{message} ({code})"),
+            None => message,
         };
     }
     let text = String::from_utf8_lossy(body);
@@ -131,10 +131,10 @@ pub(super) fn error_text(body: &[u8], wire: Format) -> String {
     }
 }
 
-/// Whether an error says that there is no room for the history.
-fn is_overflow(words: &str) -> bool {
-    const SAID: [&str; 17] = [
-        // OpenAI and those who speak like it.
+/// Whether an error means that the history exceeds the context window.
+fn is_overflow(text: &str) -> bool {
+    const PHRASES: [&str; 17] = [
+        // OpenAI and compatible providers.
         "context_length_exceeded",
         "maximum context length",
         "context window",
@@ -155,16 +155,16 @@ fn is_overflow(words: &str) -> bool {
         "input token count",
         "token count exceeds",
     ];
-    let words = truncate_text(words, MAX_ERROR_TEXT).to_ascii_lowercase();
-    SAID.iter().any(|said| words.contains(said))
+    let text = truncate_text(text, MAX_ERROR_TEXT).to_ascii_lowercase();
+    PHRASES.iter().any(|phrase| text.contains(phrase))
 }
 
-/// Whether an error says that a request offers too many tools. What is said about the calls in a
-/// history, or about one name or text, is something else.
-fn is_too_many_tools(words: &str) -> bool {
-    const ABOUT: [&str; 4] =
+/// Whether an error means that a request offers too many tools. Errors about the calls in a
+/// history, or about one name or text, do not count.
+fn is_too_many_tools(text: &str) -> bool {
+    const SUBJECTS: [&str; 4] =
         ["tools", "functions", "function declarations", "function_declarations"];
-    const SAID: [&str; 10] = [
+    const PHRASES: [&str; 10] = [
         "too many",
         "array too long",
         "at most",
@@ -176,13 +176,14 @@ fn is_too_many_tools(words: &str) -> bool {
         "exceed",
         "up to",
     ];
-    const ELSE: [&str; 6] = ["tool_calls", "messages", "token", "character", "string", "name"];
-    let words = truncate_text(words, MAX_ERROR_TEXT).to_ascii_lowercase();
-    let has = |list: &[&str]| list.iter().any(|said| words.contains(said));
-    has(&ABOUT) && has(&SAID) && !has(&ELSE)
+    const OTHER_SUBJECTS: [&str; 6] =
+        ["tool_calls", "messages", "token", "character", "string", "name"];
+    let text = truncate_text(text, MAX_ERROR_TEXT).to_ascii_lowercase();
+    let has = |list: &[&str]| list.iter().any(|phrase| text.contains(phrase));
+    has(&SUBJECTS) && has(&PHRASES) && !has(&OTHER_SUBJECTS)
 }
 
-/// No key of ours is repeated, whoever does it.
+/// Removes our keys from a message of a provider.
 fn redact_secrets(message: String, upstream: &UpstreamConfig) -> String {
     let mut message = message;
     if let UpstreamKey::Configured(secret) = &upstream.key
@@ -199,9 +200,9 @@ fn redact_secrets(message: String, upstream: &UpstreamConfig) -> String {
     message
 }
 
-/// A text of so many bytes at most.
-pub(super) fn truncate_text(text: &str, most: usize) -> String {
-    let mut end = most.min(text.len());
+/// The beginning of a text, at most `max_bytes` bytes.
+pub(super) fn truncate_text(text: &str, max_bytes: usize) -> String {
+    let mut end = max_bytes.min(text.len());
     while !text.is_char_boundary(end) {
         end -= 1;
     }
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_named_and_keeps_the_providers_words() {
+    fn error_has_a_code_and_keeps_the_provider_message() {
         let openai = |message: &str, code: &str| {
             serde_json::json!({"error": {"message": message, "type": "invalid_request_error",
                 "param": null, "code": code}})
@@ -313,10 +314,10 @@ mod tests {
             (502, Format::OpenaiChat, "<html>canary".to_owned(), "refused", true),
             (500, Format::OpenaiChat, String::new(), "refused", true),
         ];
-        for (status, wire, body, code, passing) in table {
+        for (status, format, body, code, retryable) in table {
             let status = StatusCode::from_u16(status).expect("a status");
-            let error = refusal_error(status, body.as_bytes(), wire, &upstream());
-            assert_eq!((error.code, error.retryable), (code, passing), "{status} {body}");
+            let error = refusal_error(status, body.as_bytes(), format, &upstream());
+            assert_eq!((error.code, error.retryable), (code, retryable), "{status} {body}");
             assert!(!error.message.contains("canary"), "{error}");
             assert!(error.message.starts_with("the provider answers"), "{error}");
         }
@@ -327,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_cut_between_characters() {
+    fn error_text_is_truncated_between_characters() {
         let long = "ä".repeat(3_000);
         let error = refusal_error(
             StatusCode::BAD_REQUEST,

@@ -1,9 +1,10 @@
-//! A reply as it is read: in pieces for whoever listens, and as a message for the next request. Both
-//! always say the same: of what was read and not yet told nothing is in the message.
+//! Reads a reply: as deltas for the observer, and as a message for the next request. Both always
+//! agree: the message holds nothing that was not delivered as a delta.
 //!
-//! A call is told when it is whole. One whose arguments the limit of tokens cut off counts as whole
-//! if the provider closed it, and all of them do: it is told with its arguments as they are, so that
-//! the model can be told what became of it. One that a broken connection cut off is never told.
+//! A call is delivered when it is complete. A call whose arguments the token limit cut off counts
+//! as complete if the provider closed it, and all providers do: it is delivered with its arguments
+//! as they are, so that it gets a result. A call that a broken connection cut off is never
+//! delivered.
 
 use std::{
     borrow::Cow,
@@ -11,7 +12,7 @@ use std::{
 };
 
 use foxwedge_core::{Format, IdRule, fresh_id};
-use foxwedge_dialect::{
+use foxwedge_formats::{
     model::{
         self, ContentPart, ModelPart, ModelReply, ModelResponse, ProviderError, ReasoningPart,
         ReasoningSignature, StopReason, ToolCallPart, decode_reply, encode_turn,
@@ -26,33 +27,33 @@ use foxwedge_run::RunUsage;
 
 use super::{ReplyDelta, ReplyStopReason, ReplyToolCall};
 
-/// A reply that is read.
+/// Reads one reply.
 pub(super) struct ReplyReader {
     wire: Format,
     source: ReplySource,
-    /// Read, and not yet told.
+    /// Read, and not yet delivered.
     queued: VecDeque<ReplyDelta>,
     ids: CallIdAssigner,
-    /// Calls that were told or wait, out of the parts so far.
+    /// Number of parts whose calls are delivered or queued.
     parts_seen: usize,
     usage: model::TokenUsage,
     open_block: OpenBlockKind,
-    /// How many bytes may still come.
+    /// Bytes left until the limit.
     bytes_left: usize,
-    /// The provider said that this is all.
+    /// The provider sent the end of the stream.
     finished: bool,
-    /// Something was said.
+    /// The reply has content.
     has_content: bool,
 }
 
 enum ReplySource {
-    /// It comes in pieces.
+    /// A stream.
     Stream(Box<StreamWatcher>),
-    /// Everything that came.
+    /// All parts of the reply.
     Whole(Vec<ModelPart<'static>>),
 }
 
-/// What the block is that is open.
+/// Kind of the open block.
 #[derive(Clone, Copy)]
 enum OpenBlockKind {
     Text,
@@ -63,26 +64,26 @@ enum OpenBlockKind {
 
 /// How a reply ended.
 pub(super) enum ReplyReadEnd {
-    /// Well.
+    /// It is complete.
     Whole,
     /// The provider failed.
     Failed(ProviderError<'static>),
     /// It broke off.
     Cut,
-    /// It cannot be read on.
+    /// It cannot be read any further.
     Unreadable(StreamError),
-    /// More was said than is kept.
+    /// It exceeds the limit.
     TooLong,
 }
 
-/// What happens in a stream, before a call is looked up.
+/// An item of a stream, before its call is looked up.
 enum ReplyItem {
     Delta(ReplyDelta),
     Call,
 }
 
 impl ReplyReader {
-    /// Of a reply in that format. The seed tells calls apart that have no ids of their own.
+    /// A reader for a format. The seed makes ids for calls that have none.
     pub(super) fn new(
         wire: Format,
         rule: IdRule,
@@ -103,22 +104,22 @@ impl ReplyReader {
         }
     }
 
-    /// The next piece that was read.
+    /// The next delta that was read.
     pub(super) fn next_delta(&mut self) -> Option<ReplyDelta> {
         self.queued.pop_front()
     }
 
-    /// Whether the provider said that this is all.
+    /// Whether the provider sent the end of the stream.
     pub(super) fn is_finished(&self) -> bool {
         self.finished
     }
 
-    /// Whether anything was said.
+    /// Whether the reply has content.
     pub(super) fn has_content(&self) -> bool {
         self.has_content
     }
 
-    /// Whether it cannot be read on.
+    /// Whether it cannot be read any further.
     pub(super) fn is_unreadable(&self) -> bool {
         match &self.source {
             ReplySource::Stream(watcher) => self.bytes_left == 0 || watcher.error().is_some(),
@@ -126,20 +127,20 @@ impl ReplyReader {
         }
     }
 
-    /// More of a stream.
+    /// Reads more bytes of a stream.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let ReplySource::Stream(watcher) = &mut self.source else { return };
         self.bytes_left = self.bytes_left.saturating_sub(bytes.len());
-        let mut heard = Vec::new();
-        let (open, usage, over) = (&mut self.open_block, &mut self.usage, &mut self.finished);
-        watcher.push(bytes, &mut |event| read_event(event, open, usage, over, &mut heard));
+        let mut items = Vec::new();
+        let (open, usage, finished) = (&mut self.open_block, &mut self.usage, &mut self.finished);
+        watcher.push(bytes, &mut |event| read_event(event, open, usage, finished, &mut items));
         let fresh = watcher.parts().get(self.parts_seen..).unwrap_or_default();
         let (fresh, count) = (tool_calls(fresh), watcher.parts().len());
         self.parts_seen = count;
-        self.queue_items(heard, fresh);
+        self.queue_items(items, fresh);
     }
 
-    /// A stream has ended: what is left of it, and how.
+    /// Ends a stream: queues its last deltas, and returns how it ended.
     pub(super) fn finish(&mut self) -> ReplyReadEnd {
         let watcher = match std::mem::replace(&mut self.source, ReplySource::Whole(Vec::new())) {
             ReplySource::Stream(watcher) => watcher,
@@ -148,16 +149,17 @@ impl ReplyReader {
                 return ReplyReadEnd::Whole;
             }
         };
-        let mut heard = Vec::new();
-        let (open, usage, over) = (&mut self.open_block, &mut self.usage, &mut self.finished);
-        let watched = watcher.finish(&mut |event| read_event(event, open, usage, over, &mut heard));
+        let mut items = Vec::new();
+        let (open, usage, finished) = (&mut self.open_block, &mut self.usage, &mut self.finished);
+        let watched =
+            watcher.finish(&mut |event| read_event(event, open, usage, finished, &mut items));
         let collection = watched.collection;
         let parts = collection.reply.parts;
         let fresh = tool_calls(parts.get(self.parts_seen..).unwrap_or_default());
         self.source = ReplySource::Whole(parts);
-        self.queue_items(heard, fresh);
+        self.queue_items(items, fresh);
         match (watched.error, collection.ending) {
-            (Some(trouble), _) => ReplyReadEnd::Unreadable(trouble),
+            (Some(error), _) => ReplyReadEnd::Unreadable(error),
             (None, CollectedEnding::Failed(failure)) => ReplyReadEnd::Failed(failure),
             (None, CollectedEnding::Truncated | CollectedEnding::Complete)
                 if collection.truncated =>
@@ -170,17 +172,17 @@ impl ReplyReader {
         }
     }
 
-    /// A reply that came in one piece, whatever was asked for. `None` if it is none.
+    /// Reads a whole reply, whether streaming was requested or not. `None` if it is not a reply.
     pub(super) fn read_whole(&mut self, body: &[u8]) -> Option<ReplyReadEnd> {
         let source = text(body).ok()?;
         let reply = match decode_reply(source, self.wire) {
-            Ok(told) => match told.outcome {
+            Ok(decoded) => match decoded.outcome {
                 ModelResponse::Reply(reply) => reply,
                 ModelResponse::Error(failure) => {
                     return Some(ReplyReadEnd::Failed(to_owned_failure(&failure)));
                 }
             },
-            // Some say that it is no stream, and stream.
+            // Some providers declare no stream, and stream.
             Err(_) if looks_like_events(source) => {
                 self.push(body);
                 return Some(self.finish());
@@ -188,24 +190,24 @@ impl ReplyReader {
             Err(_) => return None,
         };
         let parts: Vec<ModelPart<'static>> = reply.parts.iter().filter_map(to_owned_part).collect();
-        let mut heard: Vec<ReplyItem> = parts.iter().filter_map(part_item).collect();
-        heard.extend(usage_item(&mut self.usage, reply.usage));
+        let mut items: Vec<ReplyItem> = parts.iter().filter_map(part_item).collect();
+        items.extend(usage_item(&mut self.usage, reply.usage));
         if let Some(stop) = &reply.stop {
-            heard.push(ReplyItem::Delta(ReplyDelta::Stop(stop_reason(stop))));
+            items.push(ReplyItem::Delta(ReplyDelta::Stop(stop_reason(stop))));
         }
         let fresh = tool_calls(&parts);
         self.source = ReplySource::Whole(parts);
-        self.queue_items(heard, fresh);
+        self.queue_items(items, fresh);
         Some(ReplyReadEnd::Whole)
     }
 
-    /// What was told so far, as a message of the model.
+    /// What was delivered so far, as a message of the model.
     pub(super) fn take_message(&mut self) -> Option<String> {
-        // What was read to the end of a line that never came counts as not told.
+        // Deltas of an unterminated last line count as not delivered.
         self.finish();
         let ReplySource::Whole(parts) = &mut self.source else { return None };
         let mut parts = std::mem::take(parts);
-        self.queued.iter().rev().for_each(|piece| remove_undelivered(&mut parts, piece));
+        self.queued.iter().rev().for_each(|delta| remove_undelivered(&mut parts, delta));
         let mut ids = self.ids.assigned.iter();
         for part in &mut parts {
             let ContentPart::ToolCall(call) = part.content() else { continue };
@@ -215,12 +217,12 @@ impl ReplyReader {
         encode_turn(&ModelReply { parts, ..ModelReply::default() }, self.wire)
     }
 
-    fn queue_items(&mut self, heard: Vec<ReplyItem>, calls: Vec<ReplyToolCall>) {
+    fn queue_items(&mut self, items: Vec<ReplyItem>, calls: Vec<ReplyToolCall>) {
         let mut calls = calls.into_iter();
-        for heard in heard {
-            let piece = match heard {
-                ReplyItem::Delta(piece) => piece,
-                // One that could not be kept is not told.
+        for item in items {
+            let delta = match item {
+                ReplyItem::Delta(delta) => delta,
+                // A call that exceeded the limit is not delivered.
                 ReplyItem::Call => match calls.next() {
                     Some(call) => {
                         ReplyDelta::Call(ReplyToolCall { id: self.ids.assign(&call.id), ..call })
@@ -229,21 +231,21 @@ impl ReplyReader {
                 },
             };
             self.has_content |= matches!(
-                piece,
+                delta,
                 ReplyDelta::Text(_) | ReplyDelta::Reasoning(_) | ReplyDelta::Call(_)
             );
-            self.queued.push_back(piece);
+            self.queued.push_back(delta);
         }
     }
 }
 
-/// What an event tells.
+/// Reads the items of an event.
 fn read_event(
     event: &StreamEvent<'_>,
     open: &mut OpenBlockKind,
     usage: &mut model::TokenUsage,
-    over: &mut bool,
-    heard: &mut Vec<ReplyItem>,
+    finished: &mut bool,
+    items: &mut Vec<ReplyItem>,
 ) {
     match event {
         StreamEvent::Open { kind, .. } => {
@@ -254,25 +256,23 @@ fn read_event(
                 BlockStart::Redacted(_) => OpenBlockKind::Hidden,
             }
         }
-        StreamEvent::Delta { delta: Said::Text(words), .. } if !words.is_empty() => match open {
-            OpenBlockKind::Text => {
-                heard.push(ReplyItem::Delta(ReplyDelta::Text(words.to_string())))
-            }
+        StreamEvent::Delta { delta: Said::Text(text), .. } if !text.is_empty() => match open {
+            OpenBlockKind::Text => items.push(ReplyItem::Delta(ReplyDelta::Text(text.to_string()))),
             OpenBlockKind::Reasoning => {
-                heard.push(ReplyItem::Delta(ReplyDelta::Reasoning(words.to_string())))
+                items.push(ReplyItem::Delta(ReplyDelta::Reasoning(text.to_string())))
             }
             OpenBlockKind::Call | OpenBlockKind::Hidden => {}
         },
         StreamEvent::Close { .. } => {
             if let OpenBlockKind::Call = std::mem::replace(open, OpenBlockKind::Hidden) {
-                heard.push(ReplyItem::Call);
+                items.push(ReplyItem::Call);
             }
         }
-        StreamEvent::Usage(newer) => heard.extend(usage_item(usage, *newer)),
+        StreamEvent::Usage(newer) => items.extend(usage_item(usage, *newer)),
         StreamEvent::Stop(stop) => {
-            heard.push(ReplyItem::Delta(ReplyDelta::Stop(stop_reason(stop))))
+            items.push(ReplyItem::Delta(ReplyDelta::Stop(stop_reason(stop))))
         }
-        StreamEvent::End => *over = true,
+        StreamEvent::End => *finished = true,
         StreamEvent::Start(_)
         | StreamEvent::Delta { .. }
         | StreamEvent::Failed(_)
@@ -280,7 +280,7 @@ fn read_event(
     }
 }
 
-/// Figures, if they are new.
+/// Token usage, if it changed.
 fn usage_item(known: &mut model::TokenUsage, newer: model::TokenUsage) -> Option<ReplyItem> {
     let before = *known;
     known.update(newer);
@@ -324,23 +324,23 @@ fn tool_calls(parts: &[ModelPart<'_>]) -> Vec<ReplyToolCall> {
     calls.collect()
 }
 
-/// A part of a reply in one piece, as it would have come in pieces.
+/// A part of a whole reply, as a stream would have delivered it.
 fn to_owned_part(part: &ModelPart<'_>) -> Option<ModelPart<'static>> {
     Some(ModelPart::new(match part.content() {
         ContentPart::Text(text) => ContentPart::Text(text.to_static()),
-        ContentPart::Reasoning(ReasoningPart { text, signature: seal }) => {
+        ContentPart::Reasoning(ReasoningPart { text, signature }) => {
             ContentPart::Reasoning(ReasoningPart {
                 text: text.to_static(),
-                signature: match seal {
+                signature: match signature {
                     ReasoningSignature::Unsigned => ReasoningSignature::Unsigned,
-                    ReasoningSignature::Signed(words) => {
-                        ReasoningSignature::Signed(words.to_static())
+                    ReasoningSignature::Signed(data) => {
+                        ReasoningSignature::Signed(data.to_static())
                     }
-                    ReasoningSignature::Redacted(words) => {
-                        ReasoningSignature::Redacted(words.to_static())
+                    ReasoningSignature::Redacted(data) => {
+                        ReasoningSignature::Redacted(data.to_static())
                     }
-                    ReasoningSignature::Encrypted(words) => {
-                        ReasoningSignature::Encrypted(words.to_static())
+                    ReasoningSignature::Encrypted(data) => {
+                        ReasoningSignature::Encrypted(data.to_static())
                     }
                 },
             })
@@ -359,27 +359,27 @@ fn to_owned_part(part: &ModelPart<'_>) -> Option<ModelPart<'static>> {
 }
 
 fn part_item(part: &ModelPart<'_>) -> Option<ReplyItem> {
-    let said = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let non_empty = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     match part.content() {
-        ContentPart::Text(text) => said(text).map(ReplyDelta::Text).map(ReplyItem::Delta),
-        ContentPart::Reasoning(thought) => {
-            said(&thought.text).map(ReplyDelta::Reasoning).map(ReplyItem::Delta)
+        ContentPart::Text(text) => non_empty(text).map(ReplyDelta::Text).map(ReplyItem::Delta),
+        ContentPart::Reasoning(reasoning) => {
+            non_empty(&reasoning.text).map(ReplyDelta::Reasoning).map(ReplyItem::Delta)
         }
         ContentPart::ToolCall(_) => Some(ReplyItem::Call),
         ContentPart::Media(_) | ContentPart::ToolResult(_) | ContentPart::Unknown(_) => None,
     }
 }
 
-/// Takes a piece that nobody has heard out of the end of what was said.
-fn remove_undelivered(parts: &mut Vec<ModelPart<'static>>, piece: &ReplyDelta) {
-    let last = |wanted: fn(&ContentPart<'_>) -> bool| {
-        parts.iter().rposition(|part| wanted(part.content()))
+/// Removes an undelivered delta from the end of the parts.
+fn remove_undelivered(parts: &mut Vec<ModelPart<'static>>, delta: &ReplyDelta) {
+    let last = |matches_kind: fn(&ContentPart<'_>) -> bool| {
+        parts.iter().rposition(|part| matches_kind(part.content()))
     };
-    let (at, words) = match piece {
-        ReplyDelta::Call(_) => (last(|bit| matches!(bit, ContentPart::ToolCall(_))), ""),
-        ReplyDelta::Text(words) => (last(|bit| matches!(bit, ContentPart::Text(_))), &**words),
-        ReplyDelta::Reasoning(words) => {
-            (last(|bit| matches!(bit, ContentPart::Reasoning(_))), &**words)
+    let (at, suffix) = match delta {
+        ReplyDelta::Call(_) => (last(|part| matches!(part, ContentPart::ToolCall(_))), ""),
+        ReplyDelta::Text(suffix) => (last(|part| matches!(part, ContentPart::Text(_))), &**suffix),
+        ReplyDelta::Reasoning(suffix) => {
+            (last(|part| matches!(part, ContentPart::Reasoning(_))), &**suffix)
         }
         ReplyDelta::Usage(_)
         | ReplyDelta::Stop(_)
@@ -389,12 +389,12 @@ fn remove_undelivered(parts: &mut Vec<ModelPart<'static>>, piece: &ReplyDelta) {
     let Some(at) = at else { return };
     let left = parts.get(at).and_then(|part| match part.content() {
         ContentPart::Text(text) => {
-            let text = text.strip_suffix(words).filter(|text| !text.is_empty())?;
+            let text = text.strip_suffix(suffix).filter(|text| !text.is_empty())?;
             Some(ContentPart::Text(text.to_owned().into()))
         }
-        // What is not all there is not what was signed.
-        ContentPart::Reasoning(thought) => {
-            let text = thought.text.strip_suffix(words).filter(|text| !text.is_empty())?;
+        // The signature does not cover a truncated text.
+        ContentPart::Reasoning(reasoning) => {
+            let text = reasoning.text.strip_suffix(suffix).filter(|text| !text.is_empty())?;
             Some(ContentPart::Reasoning(ReasoningPart {
                 text: text.to_owned().into(),
                 signature: ReasoningSignature::Unsigned,

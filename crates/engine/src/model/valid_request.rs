@@ -1,10 +1,10 @@
-//! A request that was proven sound: the only thing that can be sent.
+//! A validated request: the only kind that can be sent.
 
 use bytes::Bytes;
 use foxwedge_core::{CheckOptions, Format, Report};
-use foxwedge_dialect::{ReadError, outline_options, read, text};
+use foxwedge_formats::{ReadError, outline_options, read, text};
 
-/// A request that its provider will take. Only [`Sealed::seal`] makes one.
+/// A request that its provider accepts. Only [`ValidRequest::validate`] creates one.
 #[derive(Clone, Debug)]
 pub struct ValidRequest {
     body: Bytes,
@@ -24,22 +24,22 @@ pub enum InvalidRequestError {
 }
 
 impl ValidRequest {
-    /// Proves that a provider will take a request.
+    /// Validates a request against the rules of a provider.
     ///
     /// # Errors
-    /// If it cannot be read, or with everything that is wrong with it.
+    /// If it cannot be read, or has findings.
     pub fn validate(
         body: Bytes,
         wire: Format,
-        question: &CheckOptions,
+        options: &CheckOptions,
     ) -> Result<ValidRequest, InvalidRequestError> {
-        let reading = read(text(&body)?, wire, outline_options(question.profile))?;
-        // The proof is about these bytes, and nobody can change them.
-        reading.draft.validate(question).map_err(InvalidRequestError::Invalid)?;
+        let reading = read(text(&body)?, wire, outline_options(options.profile))?;
+        // The proof holds for these bytes, which are immutable.
+        reading.draft.validate(options).map_err(InvalidRequestError::Invalid)?;
         Ok(ValidRequest { body, wire })
     }
 
-    /// The request.
+    /// The request body.
     pub fn body(&self) -> &Bytes {
         &self.body
     }

@@ -1,15 +1,15 @@
-//! What is told beside a conversation: repairs, compactions, what a format could not hold. Codes,
-//! counts and sentences, no content.
+//! Activity cards beside a conversation: repairs, compactions, conversion losses. Codes, counts and
+//! sentences, no content.
 
 use foxwedge_run::{ActivityCard, EventPayload, RawJson};
 use serde_json::{Value, json};
 
 use crate::{FindingTally, GuardAction, GuardedRequest, RepairChange};
 
-/// More steps than that are counted, not listed.
+/// How many steps are listed; further ones are only counted.
 const MAX_LISTED_STEPS: usize = 100;
 
-/// The cards of a request. A card of the same request and kind replaces the one before.
+/// The cards of a request. A card of the same request and kind replaces the previous one.
 pub(super) fn annotations_for(guarded: &GuardedRequest, turn: u32) -> Vec<EventPayload> {
     let mut cards = Vec::new();
     if !guarded.findings.is_empty() || !guarded.changes.is_empty() {
@@ -33,7 +33,7 @@ pub(super) fn annotations_for(guarded: &GuardedRequest, turn: u32) -> Vec<EventP
     cards
 }
 
-/// Whether a guard did something that is worth a card at all.
+/// Whether the guard did anything that deserves a card.
 pub(super) fn is_notable(guarded: &GuardedRequest) -> bool {
     let acted = match guarded.action {
         GuardAction::None => false,
@@ -44,19 +44,19 @@ pub(super) fn is_notable(guarded: &GuardedRequest) -> bool {
 
 pub(super) fn findings_json(findings: &[FindingTally]) -> Value {
     let list = findings.iter().map(
-        |one| json!({ "code": rule_code(one.code), "strategy": one.strategy, "count": one.count }),
+        |finding| json!({ "code": rule_code(finding.code), "strategy": finding.strategy, "count": finding.count }),
     );
     list.collect()
 }
 
-pub(super) fn changes_json(changes: &[RepairChange], most: usize) -> Value {
-    let list = changes.iter().take(most).map(|one| {
+pub(super) fn changes_json(changes: &[RepairChange], limit: usize) -> Value {
+    let list = changes.iter().take(limit).map(|change| {
         json!({
-            "code": rule_code(one.code),
-            "strategy": one.strategy,
-            "message": one.message,
-            "calls": one.calls,
-            "note": one.note,
+            "code": rule_code(change.code),
+            "strategy": change.strategy,
+            "message": change.message,
+            "calls": change.calls,
+            "note": change.note,
         })
     });
     list.collect()

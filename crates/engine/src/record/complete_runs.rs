@@ -1,5 +1,5 @@
-//! Requests that were over before anybody wrote down that they began: the usual case where a model
-//! answers fast. Their runs go to the store from the beginning to the end at once, all together.
+//! Requests that ended before their start was written, which is common for fast models. Their runs
+//! are written from start to end in one operation, many at a time.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,20 +18,20 @@ use super::{
 };
 use crate::metrics::DroppedItem;
 
-/// How many notes at the front of a session are requests that are over, each a run of its own from
-/// its beginning to its end.
-pub(super) fn count_complete(whats: &[RecordCommand]) -> usize {
-    let (mut over, mut at_work) = (0, None);
-    for (place, what) in whats.iter().enumerate() {
-        match (what, at_work) {
-            (RecordCommand::StartRequest(begin), None) if begin.turn == 1 => {
-                at_work = Some(&begin.run)
+/// Counts the commands at the front that belong to complete requests, each a run of its own from
+/// start to end.
+pub(super) fn count_complete(commands: &[RecordCommand]) -> usize {
+    let (mut complete, mut open_run) = (0, None);
+    for (index, command) in commands.iter().enumerate() {
+        match (command, open_run) {
+            (RecordCommand::StartRequest(start), None) if start.turn == 1 => {
+                open_run = Some(&start.run)
             }
-            (RecordCommand::AppendEvents(run, _), Some(ours)) if run == ours => {}
-            (RecordCommand::FinishRequest(closing, whole), Some(ours))
-                if closing.run == *ours && ends_run(closing, *whole) =>
+            (RecordCommand::AppendEvents(run, _), Some(open_id)) if run == open_id => {}
+            (RecordCommand::FinishRequest(end, completeness), Some(open_id))
+                if end.run == *open_id && ends_run(end, *completeness) =>
             {
-                (over, at_work) = (place + 1, None);
+                (complete, open_run) = (index + 1, None);
             }
             (
                 RecordCommand::StartRequest(_)
@@ -47,12 +47,12 @@ pub(super) fn count_complete(whats: &[RecordCommand]) -> usize {
             ) => break,
         }
     }
-    over
+    complete
 }
 
-/// Whether the run is over with its request.
-fn ends_run(closing: &RequestEnd, whole: RecordCompleteness) -> bool {
-    match (&closing.outcome, whole) {
+/// Whether the run ends with its request.
+fn ends_run(end: &RequestEnd, completeness: RecordCompleteness) -> bool {
+    match (&end.outcome, completeness) {
         (RequestOutcome::WaitsForTools, RecordCompleteness::Complete) => false,
         (RequestOutcome::WaitsForTools, RecordCompleteness::Incomplete) => true,
         (
@@ -65,7 +65,7 @@ fn ends_run(closing: &RequestEnd, whole: RecordCompleteness) -> bool {
     }
 }
 
-/// A request on its way from its beginning to its end.
+/// A run between its start and its end.
 struct RunInProgress {
     session: NewSession,
     run: NewRun,
@@ -73,26 +73,29 @@ struct RunInProgress {
 }
 
 impl SessionWriter {
-    /// Keeps requests that are over, of sessions without an open run: what [`over`] counted.
+    /// Writes complete requests of sessions without an open run, as counted by [`count_complete`].
     pub(super) async fn write_complete_runs(&self, sessions: Vec<(Arc<str>, Vec<RecordCommand>)>) {
         let mut runs = Vec::new();
-        for (session, whats) in sessions {
-            let mut at_work = None;
-            for what in whats {
-                match what {
-                    RecordCommand::StartRequest(begin) => {
-                        at_work = Some(self.begin_complete_run(&session, *begin))
+        for (session, commands) in sessions {
+            let mut in_progress = None;
+            for command in commands {
+                match command {
+                    RecordCommand::StartRequest(start) => {
+                        in_progress = Some(self.begin_complete_run(&session, *start))
                     }
-                    RecordCommand::AppendEvents(_, more) => {
-                        if let Some(RunInProgress { log: story, .. }) = &mut at_work {
-                            more.into_iter().for_each(|told| story.log_event(told.at, told.body));
+                    RecordCommand::AppendEvents(_, events) => {
+                        if let Some(RunInProgress { log, .. }) = &mut in_progress {
+                            events
+                                .into_iter()
+                                .for_each(|event| log.log_event(event.at, event.body));
                         }
                     }
-                    RecordCommand::FinishRequest(closing, whole) => {
-                        let at_work = at_work.take();
+                    RecordCommand::FinishRequest(end, completeness) => {
+                        let in_progress = in_progress.take();
                         runs.extend(
-                            at_work
-                                .map(|it| Arc::new(self.finish_complete_run(it, *closing, whole))),
+                            in_progress.map(|it| {
+                                Arc::new(self.finish_complete_run(it, *end, completeness))
+                            }),
                         );
                     }
                     RecordCommand::ExpireCalls(..)
@@ -104,51 +107,51 @@ impl SessionWriter {
         self.store_runs(runs).await;
     }
 
-    fn begin_complete_run(&self, session: &Arc<str>, begin: RequestStart) -> RunInProgress {
-        let (session, run) = (new_session(session, &begin), self.new_run(session, &begin));
-        let mut story = RunLog::new(&begin.run, begin.at, run.start.clone());
-        log_request_start(&mut story, begin);
-        RunInProgress { session, run, log: story }
+    fn begin_complete_run(&self, session: &Arc<str>, start: RequestStart) -> RunInProgress {
+        let (session, run) = (new_session(session, &start), self.new_run(session, &start));
+        let mut log = RunLog::new(&start.run, start.at, run.start.clone());
+        log_request_start(&mut log, start);
+        RunInProgress { session, run, log }
     }
 
     fn finish_complete_run(
         &self,
-        at_work: RunInProgress,
-        closing: RequestEnd,
-        whole: RecordCompleteness,
+        in_progress: RunInProgress,
+        end: RequestEnd,
+        completeness: RecordCompleteness,
     ) -> WholeRun {
-        let RunInProgress { session, run, log: mut story } = at_work;
-        let (at, records) = (closing.at, head_records(&closing));
-        log_request_end(&mut story, closing, whole);
-        // Whatever the machine thinks of it: its request is over.
-        story.end(at, Some(Outcome::Interrupted), None);
-        self.metrics.count_late_events(story.late_events());
-        let (events, end) = story.take_new_events(None);
-        let (ended, summary) = end.unwrap_or_default();
+        let RunInProgress { session, run, mut log } = in_progress;
+        let (at, records) = (end.at, head_records(&end));
+        log_request_end(&mut log, end, completeness);
+        // Whatever the state of the machine, the request has ended.
+        log.end(at, Some(Outcome::Interrupted), None);
+        self.metrics.count_late_events(log.late_events());
+        let (events, run_end) = log.take_new_events(None);
+        let (ended, summary) = run_end.unwrap_or_default();
         let closing = store::RunClosing { events, ended, summary, records };
         WholeRun { session, run, closing }
     }
 
-    /// Hands runs to the store, and tries again what it could not do just now.
+    /// Writes runs to the store, and retries while it is unavailable.
     async fn store_runs(&self, mut runs: Vec<Arc<WholeRun>>) {
         let pauses = RETRY_PAUSES_MILLIS.into_iter().map(Duration::from_millis);
         for pause in pauses.map(Some).chain([None]) {
             if runs.is_empty() {
                 return;
             }
-            let mut left = Vec::new();
-            let kept = self.store.put_whole_runs(runs.clone()).await;
-            for (run, kept) in runs.into_iter().zip(kept) {
-                match (kept, pause) {
-                    (Err(StoreError::Unavailable(_)), Some(_)) => left.push(run),
-                    // More than a store takes: the end itself always fits.
+            let mut unavailable = Vec::new();
+            let results = self.store.put_whole_runs(runs.clone()).await;
+            for (run, result) in runs.into_iter().zip(results) {
+                match (result, pause) {
+                    (Err(StoreError::Unavailable(_)), Some(_)) => unavailable.push(run),
+                    // Too large for the store: the end itself always fits.
                     (Err(StoreError::Invalid(_) | StoreError::Conflict(_)), _) => {
                         self.store_reduced_run(run).await;
                     }
-                    (kept, _) => self.count_stored_run(&run, kept),
+                    (result, _) => self.count_stored_run(&run, result),
                 }
             }
-            runs = left;
+            runs = unavailable;
             if let (Some(pause), false) = (pause, runs.is_empty()) {
                 tokio::time::sleep(pause).await;
             }
@@ -156,18 +159,18 @@ impl SessionWriter {
     }
 
     async fn store_reduced_run(&self, run: Arc<WholeRun>) {
-        let mut less = Arc::unwrap_or_clone(run);
-        drop_optional_content(&mut less.closing);
-        let less = Arc::new(less);
-        let kept = self.store.put_whole_runs(vec![less.clone()]).await.pop();
-        kept.into_iter().for_each(|kept| self.count_stored_run(&less, kept));
+        let mut reduced = Arc::unwrap_or_clone(run);
+        drop_optional_content(&mut reduced.closing);
+        let reduced = Arc::new(reduced);
+        let result = self.store.put_whole_runs(vec![reduced.clone()]).await.pop();
+        result.into_iter().for_each(|result| self.count_stored_run(&reduced, result));
     }
 
-    fn count_stored_run(&self, run: &WholeRun, kept: store::Result<FinalizeResult>) {
+    fn count_stored_run(&self, run: &WholeRun, result: store::Result<FinalizeResult>) {
         let outcome = run.closing.ended.outcome.unwrap_or(Outcome::Failed);
-        match kept {
+        match result {
             Ok(FinalizeResult::Recorded(_)) => self.metrics.count_run(outcome),
-            // The acknowledgement was lost: nobody else knows the id.
+            // The acknowledgement was lost: no other process knows the id.
             Ok(FinalizeResult::AlreadyEnded(row)) if row.state.outcome() == Some(outcome) => {
                 self.metrics.count_run(outcome);
             }

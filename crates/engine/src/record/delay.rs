@@ -1,24 +1,24 @@
-//! How long the writer may wait before it writes. Waiting is worth it: a request that is over by then is
-//! written once and not twice, and many are written together. But what a client has heard should be
-//! written soon, so there is a bound, whatever comes. Reads no clock.
+//! How long the writer may wait before it writes. Waiting is useful: a request that ends within
+//! that time is written once and not twice, and many are written together. But what a client has
+//! received should be written soon, so there is a limit. Does not read a clock.
 
 use std::time::Duration;
 
-/// How long the writer waits for more, before it writes.
+/// How long the writer waits for more items.
 const BATCH_WAIT: Duration = Duration::from_millis(10);
 
-/// Nothing is kept back on purpose for longer. The commits that are at work meanwhile come on top.
+/// The longest intentional delay. Commits in progress come on top.
 pub(super) const MAX_DELAY: Duration = Duration::from_millis(50);
 
-/// Whether something that waits is the end of a run which is open in the store. A process that is killed
-/// now would leave it as interrupted, although its client has the whole reply.
+/// Whether a queued item ends a run that is open in the store. If the process were killed now, the
+/// run would be marked as interrupted although its client has the complete reply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum QueuedRunEnd {
     OpenRun,
     Nothing,
 }
 
-/// How long the writer may wait for more, if the oldest of what waits is so old.
+/// How long the writer may wait for more, given the age of the oldest queued item.
 pub(super) fn pause(oldest: Duration, ends: QueuedRunEnd) -> Duration {
     match ends {
         QueuedRunEnd::OpenRun => Duration::ZERO,
@@ -26,12 +26,12 @@ pub(super) fn pause(oldest: Duration, ends: QueuedRunEnd) -> Duration {
     }
 }
 
-/// Whether a request that has only begun may wait for its end until the next time.
+/// Whether the start of a request may wait for its end until the next batch.
 pub(super) fn may_hold(age: Duration) -> bool {
     age + BATCH_WAIT <= MAX_DELAY
 }
 
-/// The time between two moments, in milliseconds since 1970. A clock that was set back says nothing.
+/// The time between two timestamps in milliseconds since 1970; zero if the clock was set back.
 pub(super) fn age(then: u64, now: u64) -> Duration {
     Duration::from_millis(now.saturating_sub(then))
 }
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_waits_no_longer_than_the_bound() {
+    fn the_pause_never_exceeds_the_limit() {
         let milliseconds = Duration::from_millis;
         for (age, ends, expected) in [
             (0, QueuedRunEnd::Nothing, 10),
@@ -57,50 +57,51 @@ mod tests {
         assert_eq!(age(5, 3), Duration::ZERO);
     }
 
-    /// The writer, as a game with a made-up clock: notes come at any time, a commit takes any time.
+    /// Simulates the writer with an artificial clock: items come at any time, a commit takes any
+    /// time.
     #[test]
     fn nothing_is_older_than_the_bound_and_the_commits_before_it_when_its_own_begins() {
-        let mut dice = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut roll = move |sides: u64| {
-            dice ^= dice << 13;
-            dice ^= dice >> 7;
-            dice ^= dice << 17;
-            dice % sides
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut random = move |bound: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state % bound
         };
         for _ in 0..2_000 {
-            // (when it came, whether it is only a beginning), in order.
+            // (time of arrival, whether it is only a start), in order.
             let mut at = 0;
             let mut coming: Vec<(u64, bool)> = (0..40)
                 .map(|_| {
-                    at += roll(30);
-                    (at, roll(2) == 0)
+                    at += random(30);
+                    (at, random(2) == 0)
                 })
                 .collect();
-            let slow = roll(200) + 1;
+            let max_commit = random(200) + 1;
             let mut held: Vec<u64> = Vec::new();
-            let (mut now, mut before) = (0_u64, 0_u64);
+            let (mut now, mut last_commit) = (0_u64, 0_u64);
             while !coming.is_empty() || !held.is_empty() {
                 if held.is_empty() {
                     now = now.max(coming[0].0);
                 }
-                let there = coming.iter().filter(|(at, _)| *at <= now).map(|(at, _)| *at);
-                let oldest = there.chain(held.iter().copied()).min().expect("something waits");
+                let arrived = coming.iter().filter(|(at, _)| *at <= now).map(|(at, _)| *at);
+                let oldest = arrived.chain(held.iter().copied()).min().expect("something waits");
                 let wait = pause(age(oldest, now), QueuedRunEnd::Nothing);
                 now += u64::try_from(wait.as_millis()).expect("short");
                 let (batch, later) = coming.into_iter().partition(|(at, _)| *at <= now);
                 let batch: Vec<(u64, bool)> = batch;
                 coming = later;
                 let mut writes: Vec<u64> = std::mem::take(&mut held);
-                for (at, begins) in batch {
-                    if begins && may_hold(age(at, now)) { held.push(at) } else { writes.push(at) }
+                for (at, is_start) in batch {
+                    if is_start && may_hold(age(at, now)) { held.push(at) } else { writes.push(at) }
                 }
                 for at in writes {
-                    let bound = u64::try_from(MAX_DELAY.as_millis()).expect("short") + before;
-                    assert!(now - at <= bound, "{} > {bound}", now - at);
+                    let limit = u64::try_from(MAX_DELAY.as_millis()).expect("short") + last_commit;
+                    assert!(now - at <= limit, "{} > {limit}", now - at);
                 }
-                // What comes meanwhile waits for it.
-                before = roll(slow);
-                now += before;
+                // Items that arrive meanwhile wait for the commit.
+                last_commit = random(max_commit);
+                now += last_commit;
             }
         }
     }

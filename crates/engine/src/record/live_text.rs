@@ -1,5 +1,5 @@
-//! What was said in runs of which only sizes are stored: kept in memory for a while, so that whoever
-//! follows a run live reads it. Nothing of it is ever written, and there is a bound for all of it.
+//! Text of runs whose content is not stored: kept in memory for a while, so that followers of a
+//! live run can read it. It is never written to disk, and its total size is bounded.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -15,16 +15,16 @@ use foxwedge_run::{EventPayload, RawJson, RunEvent};
 use foxwedge_store::EventTextSource;
 use tokio::time::Instant;
 
-/// Bytes of replies that are over.
+/// Maximum bytes of finished texts.
 const MAX_KEPT_BYTES: usize = 16 << 20;
-/// Bytes of replies that are still coming.
+/// Maximum bytes that replies in progress may reserve.
 const MAX_RESERVED_BYTES: usize = 16 << 20;
-/// Replies that come ask for so much at a time.
+/// How many bytes a reply in progress reserves at a time.
 const RESERVE_STEP: usize = 16 << 10;
-/// How long the words of a run are kept after the last of them came.
+/// How long the text of a run is kept after its last update.
 const KEEP_TIME: Duration = Duration::from_secs(600);
 
-/// The words of all runs. Cheap to clone; clones share state.
+/// The text of all runs. Cheap to clone; clones share state.
 #[derive(Clone)]
 pub(super) struct LiveText(Arc<LiveTextStore>);
 
@@ -36,8 +36,7 @@ struct LiveTextStore {
 #[derive(Default)]
 struct LiveTextRuns {
     runs: HashMap<Arc<str>, LiveRunText>,
-    /// Runs, the one that was spoken in longest ago first. One that was spoken in again stands there
-    /// twice.
+    /// Runs by the time of their last update, the oldest first. A run may occur several times.
     order: VecDeque<(Arc<str>, Instant)>,
     bytes: usize,
 }
@@ -50,16 +49,16 @@ struct LiveRunText {
     at: Instant,
 }
 
-/// Where words stand in a run.
+/// Identifies a text of a run.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum LiveTextKey {
-    /// A text or a thought, by the name of its message.
+    /// A text or a reasoning block, by its message id.
     Text(Arc<str>),
-    /// What a tool is given, by the id of its call.
+    /// The input of a tool, by its call id.
     Input(Arc<str>),
 }
 
-/// Room for words of one reply that is coming. Dropped, it is given back.
+/// Memory reserved for the text of one reply in progress. Dropping it releases the memory.
 #[derive(Debug)]
 pub(super) struct LiveTextBudget {
     owner: LiveText,
@@ -74,46 +73,46 @@ impl LiveText {
         }))
     }
 
-    /// Room for a reply.
+    /// A budget for one reply.
     pub(super) fn budget(&self) -> LiveTextBudget {
         LiveTextBudget { owner: self.clone(), reserved: 0 }
     }
 
-    /// Something was said, all of it.
-    pub(super) fn keep(&self, run: &Arc<str>, place: LiveTextKey, words: String) {
+    /// Keeps a complete text.
+    pub(super) fn keep(&self, run: &Arc<str>, key: LiveTextKey, text: String) {
         let now = Instant::now();
-        let mut kept = self.lock();
-        let kept = &mut *kept;
-        let of = kept.runs.entry(run.clone()).or_insert_with(|| LiveRunText {
+        let mut runs = self.lock();
+        let runs = &mut *runs;
+        let run_text = runs.runs.entry(run.clone()).or_insert_with(|| LiveRunText {
             texts: HashMap::new(),
             last: None,
             bytes: 0,
             at: now,
         });
-        of.at = now;
-        let mut more = words.len() + 128;
-        if let LiveTextKey::Text(_) = place {
-            more += words.len();
-            let before = of.last.replace(words.clone());
-            let gone = before.map_or(0, |before| before.len());
-            of.bytes = of.bytes.saturating_sub(gone);
-            kept.bytes = kept.bytes.saturating_sub(gone);
+        run_text.at = now;
+        let mut added = text.len() + 128;
+        if let LiveTextKey::Text(_) = key {
+            added += text.len();
+            let previous = run_text.last.replace(text.clone());
+            let removed = previous.map_or(0, |previous| previous.len());
+            run_text.bytes = run_text.bytes.saturating_sub(removed);
+            runs.bytes = runs.bytes.saturating_sub(removed);
         }
-        // A name that is used twice says nothing about which is meant.
-        match of.texts.get_mut(&place) {
-            Some(before) if *before != words => before.clear(),
+        // If an id is used for two texts, neither can be shown.
+        match run_text.texts.get_mut(&key) {
+            Some(previous) if *previous != text => previous.clear(),
             Some(_) => {}
             None => {
-                of.texts.insert(place, words);
+                run_text.texts.insert(key, text);
             }
         }
-        of.bytes += more;
-        kept.bytes += more;
-        kept.order.push_back((run.clone(), now));
-        kept.evict(now);
+        run_text.bytes += added;
+        runs.bytes += added;
+        runs.order.push_back((run.clone(), now));
+        runs.evict(now);
     }
 
-    /// Forgets what is old.
+    /// Removes expired text.
     pub(super) fn sweep(&self) {
         self.lock().evict(Instant::now());
     }
@@ -126,13 +125,13 @@ impl LiveText {
 impl LiveTextRuns {
     fn evict(&mut self, now: Instant) {
         while let Some((run, at)) = self.order.front() {
-            let newest = self.runs.get(run).is_some_and(|words| words.at == *at);
-            let old = now.duration_since(*at) > KEEP_TIME;
-            if newest && !old && self.bytes <= MAX_KEPT_BYTES {
+            let is_newest = self.runs.get(run).is_some_and(|run_text| run_text.at == *at);
+            let is_expired = now.duration_since(*at) > KEEP_TIME;
+            if is_newest && !is_expired && self.bytes <= MAX_KEPT_BYTES {
                 return;
             }
-            if newest && let Some(gone) = self.runs.remove(run) {
-                self.bytes = self.bytes.saturating_sub(gone.bytes);
+            if is_newest && let Some(removed) = self.runs.remove(run) {
+                self.bytes = self.bytes.saturating_sub(removed.bytes);
             }
             self.order.pop_front();
         }
@@ -141,24 +140,26 @@ impl LiveTextRuns {
 
 impl EventTextSource for LiveText {
     fn restore(&self, event: &mut RunEvent) {
-        let kept = self.lock();
-        let Some(of) = kept.runs.get(&event.run) else { return };
-        let found = |place: LiveTextKey| of.texts.get(&place).filter(|words| !words.is_empty());
+        let runs = self.lock();
+        let Some(run_text) = runs.runs.get(&event.run) else { return };
+        let found =
+            |key: LiveTextKey| run_text.texts.get(&key).filter(|kept_text| !kept_text.is_empty());
         match &mut event.body {
             EventPayload::Text(text) | EventPayload::Thought(text) => {
-                let words = text.message.clone().and_then(|it| found(LiveTextKey::Text(it)));
-                if let (Some(full), Some(words)) = (&mut text.full, words) {
-                    full.clone_from(words);
+                let kept_text = text.message.clone().and_then(|it| found(LiveTextKey::Text(it)));
+                if let (Some(full), Some(kept_text)) = (&mut text.full, kept_text) {
+                    full.clone_from(kept_text);
                 }
             }
             EventPayload::ToolCall(call) => {
-                let words = call.call.id.clone().and_then(|it| found(LiveTextKey::Input(it)));
-                if let (Some(input), Some(words)) = (&mut call.input, words) {
-                    *input = RawJson::parse(words).unwrap_or_else(|| RawJson::string(words));
+                let kept_text = call.call.id.clone().and_then(|it| found(LiveTextKey::Input(it)));
+                if let (Some(input), Some(kept_text)) = (&mut call.input, kept_text) {
+                    *input =
+                        RawJson::parse(kept_text).unwrap_or_else(|| RawJson::string(kept_text));
                 }
             }
             EventPayload::Ended(ended) => {
-                if let (Some(text), Some(last)) = (&mut ended.text, &of.last) {
+                if let (Some(text), Some(last)) = (&mut ended.text, &run_text.last) {
                     text.clone_from(last);
                 }
             }
@@ -168,12 +169,12 @@ impl EventTextSource for LiveText {
 }
 
 impl LiveTextBudget {
-    /// Whether there is room for so many bytes more, and how many that is at least.
+    /// Reserves at least this many bytes. Returns how many, or `None` if there is no room.
     pub(super) fn take(&mut self, bytes: usize) -> Option<usize> {
         let portion = bytes.max(RESERVE_STEP);
-        let coming = &self.owner.0.reserved_bytes;
-        if coming.fetch_add(portion, Ordering::Relaxed) + portion > MAX_RESERVED_BYTES {
-            coming.fetch_sub(portion, Ordering::Relaxed);
+        let reserved_bytes = &self.owner.0.reserved_bytes;
+        if reserved_bytes.fetch_add(portion, Ordering::Relaxed) + portion > MAX_RESERVED_BYTES {
+            reserved_bytes.fetch_sub(portion, Ordering::Relaxed);
             return None;
         }
         self.reserved += portion;
@@ -189,7 +190,7 @@ impl Drop for LiveTextBudget {
 
 impl fmt::Debug for LiveText {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Never what was said.
+        // Never the text itself.
         formatter.debug_struct("LiveWords").field("bytes", &self.lock().bytes).finish()
     }
 }
@@ -207,9 +208,9 @@ mod tests {
         RunEvent::new(&run.into(), EventPayload::Text(text))
     }
 
-    fn shown(words: &LiveText, run: &str, message: &str) -> String {
+    fn shown(live_text: &LiveText, run: &str, message: &str) -> String {
         let mut event = text(run, message, "[9 characters, not kept]");
-        words.restore(&mut event);
+        live_text.restore(&mut event);
         match event.body {
             EventPayload::Text(text) => text.full.expect("it is there"),
             other => panic!("{other:?}"),
@@ -217,43 +218,43 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn words_are_there_for_a_while_and_never_more_than_the_bound() {
-        let words = LiveText::new();
+    async fn text_is_kept_for_a_while_within_the_limit() {
+        let live_text = LiveText::new();
         let run = |at: usize| -> Arc<str> { format!("r{at}").into() };
         for at in 0..200 {
-            words.keep(&run(at), LiveTextKey::Text("m1-0".into()), "x".repeat(200 << 10));
-            assert!(words.lock().bytes <= MAX_KEPT_BYTES, "{at}");
-            assert!(words.lock().order.len() <= 200);
+            live_text.keep(&run(at), LiveTextKey::Text("m1-0".into()), "x".repeat(200 << 10));
+            assert!(live_text.lock().bytes <= MAX_KEPT_BYTES, "{at}");
+            assert!(live_text.lock().order.len() <= 200);
         }
-        assert_eq!(shown(&words, "r199", "m1-0").len(), 200 << 10);
-        assert_eq!(shown(&words, "r0", "m1-0"), "[9 characters, not kept]");
-        assert_eq!(shown(&words, "r199", "m1-1"), "[9 characters, not kept]");
+        assert_eq!(shown(&live_text, "r199", "m1-0").len(), 200 << 10);
+        assert_eq!(shown(&live_text, "r0", "m1-0"), "[9 characters, not kept]");
+        assert_eq!(shown(&live_text, "r199", "m1-1"), "[9 characters, not kept]");
         tokio::time::advance(KEEP_TIME + Duration::from_secs(1)).await;
-        words.sweep();
-        let kept = words.lock();
-        assert_eq!((kept.bytes, kept.runs.len(), kept.order.len()), (0, 0, 0));
+        live_text.sweep();
+        let runs = live_text.lock();
+        assert_eq!((runs.bytes, runs.runs.len(), runs.order.len()), (0, 0, 0));
     }
 
     #[test]
-    fn replies_that_come_share_what_there_is() {
-        let words = LiveText::new();
-        let mut rooms: Vec<LiveTextBudget> = (0..2_000).map(|_| words.budget()).collect();
-        let given = rooms.iter_mut().filter_map(|room| room.take(1)).sum::<usize>();
-        assert_eq!(given, MAX_RESERVED_BYTES);
-        assert!(words.budget().take(1).is_none());
-        drop(rooms);
-        assert_eq!(words.0.reserved_bytes.load(Ordering::Relaxed), 0);
-        assert!(words.budget().take(1).is_some());
+    fn replies_in_progress_share_the_reserve_limit() {
+        let live_text = LiveText::new();
+        let mut budgets: Vec<LiveTextBudget> = (0..2_000).map(|_| live_text.budget()).collect();
+        let granted = budgets.iter_mut().filter_map(|budget| budget.take(1)).sum::<usize>();
+        assert_eq!(granted, MAX_RESERVED_BYTES);
+        assert!(live_text.budget().take(1).is_none());
+        drop(budgets);
+        assert_eq!(live_text.0.reserved_bytes.load(Ordering::Relaxed), 0);
+        assert!(live_text.budget().take(1).is_some());
     }
 
     #[test]
-    fn a_name_that_is_used_for_two_things_gives_neither() {
-        let words = LiveText::new();
+    fn an_id_that_is_used_for_two_texts_shows_neither() {
+        let live_text = LiveText::new();
         let run: Arc<str> = "r".into();
-        for said in ["one", "two"] {
-            words.keep(&run, LiveTextKey::Text("m1-0".into()), said.to_owned());
+        for text in ["one", "two"] {
+            live_text.keep(&run, LiveTextKey::Text("m1-0".into()), text.to_owned());
         }
-        assert_eq!(shown(&words, "r", "m1-0"), "[9 characters, not kept]");
-        assert!(!format!("{words:?}").contains("two"));
+        assert_eq!(shown(&live_text, "r", "m1-0"), "[9 characters, not kept]");
+        assert!(!format!("{live_text:?}").contains("two"));
     }
 }

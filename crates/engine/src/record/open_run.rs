@@ -1,4 +1,4 @@
-//! One run that the store has begun and that is ours: what its story says goes to the store.
+//! A run in the store that this process owns: its log is written to the store.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -11,13 +11,13 @@ use tokio::time::Instant;
 
 use super::run_log::RunLog;
 
-/// How long a run is ours without a sign of life, in milliseconds.
+/// The duration of a lease, in milliseconds.
 pub(super) const LEASE_MILLIS: u64 = 60_000;
 
-/// How long is waited before something is tried again that a store could not do just now.
+/// The pauses before a failed store operation is retried.
 pub(super) const RETRY_PAUSES_MILLIS: [u64; 4] = [50, 200, 1_000, 2_000];
 
-/// A run that is ours.
+/// A run that this process owns.
 #[derive(Debug)]
 pub(super) struct OpenRun {
     pub(super) run: Arc<str>,
@@ -29,46 +29,46 @@ pub(super) struct OpenRun {
     pub(super) log: RunLog,
 }
 
-/// Whether a run is still ours behind something that was done.
+/// Whether a run is still owned after an operation.
 #[derive(Debug)]
 pub(super) enum RunOwnership {
-    /// It goes on.
+    /// It is open.
     Open(Box<OpenRun>),
-    /// It has ended, so.
+    /// It has ended.
     Ended(Outcome),
-    /// Somebody else ended it, or has it.
+    /// Another process has ended it or owns it.
     Taken,
 }
 
 impl OpenRun {
-    /// A run that the store has begun, with what was told of it.
-    pub(super) fn new(row: &RunRow, story: RunLog, lease: Lease) -> OpenRun {
+    /// An open run for a row of the store, with its log.
+    pub(super) fn new(row: &RunRow, log: RunLog, lease: Lease) -> OpenRun {
         OpenRun {
-            run: story.run.clone(),
+            run: log.run.clone(),
             session: row.session.as_str().into(),
             epoch: row.epoch,
             lease,
             renewed_at: Instant::now(),
-            log: story,
+            log,
         }
     }
 
-    /// Writes what is new, and the end if there is one.
+    /// Writes the new events, and the end if there is one.
     ///
     /// # Errors
-    /// If the store cannot.
+    /// If the store fails.
     pub(super) async fn save_events(
         mut self: Box<Self>,
         store: &AnyStore,
         records: Vec<NewRecord>,
     ) -> Result<RunOwnership> {
-        let done = match self.log.take_new_events(Some(self.epoch)) {
+        let result = match self.log.take_new_events(Some(self.epoch)) {
             (events, Some((ended, summary))) => {
                 let closing = RunClosing { events, ended, summary, records };
                 return finalize(store, &self.run, &self.lease, closing).await;
             }
             (events, None) => {
-                // Together, so that one commit takes both.
+                // Concurrently, so that one commit takes both.
                 let (events, records) = tokio::join!(
                     append_events(store, &self.run, &self.lease, events),
                     append_records(store, &self.session, records),
@@ -76,16 +76,16 @@ impl OpenRun {
                 events.and(records)
             }
         };
-        match done {
+        match result {
             Ok(()) => Ok(RunOwnership::Open(self)),
             Err(error) => taken_or_error(error),
         }
     }
 
-    /// Keeps the run, if it was not kept for a while.
+    /// Renews the lease.
     ///
     /// # Errors
-    /// If the store cannot.
+    /// If the store fails.
     pub(super) async fn renew_lease(mut self: Box<Self>, store: &AnyStore) -> Result<RunOwnership> {
         let now = Instant::now();
         match retry_unavailable(|| store.renew(&self.run, &self.lease, LEASE_MILLIS)).await {
@@ -131,17 +131,17 @@ async fn finalize(
     let outcome = closing.ended.outcome.unwrap_or(Outcome::Failed);
     let authority = CloseAuthority::Holder(lease.clone());
     let finalize = |closing: &RunClosing| store.finalize(run, authority.clone(), closing.clone());
-    let done = match retry_unavailable(|| finalize(&closing)).await {
-        // More than a store takes: the end itself always fits.
+    let result = match retry_unavailable(|| finalize(&closing)).await {
+        // Too large for the store: the end itself always fits.
         Err(StoreError::Invalid(_) | StoreError::Conflict(_)) => {
             drop_optional_content(&mut closing);
             retry_unavailable(|| finalize(&closing)).await
         }
-        done => done,
+        result => result,
     };
-    match done {
+    match result {
         Ok(FinalizeResult::Recorded(_)) => Ok(RunOwnership::Ended(outcome)),
-        // The acknowledgement was lost, and it was our end.
+        // The acknowledgement was lost, and it was our own end.
         Ok(FinalizeResult::AlreadyEnded(row)) if row.state.outcome() == Some(outcome) => {
             Ok(RunOwnership::Ended(outcome))
         }
@@ -150,7 +150,7 @@ async fn finalize(
     }
 }
 
-/// Leaves out what can be left out.
+/// Drops content that is not required.
 pub(super) fn drop_optional_content(closing: &mut RunClosing) {
     closing.records.clear();
     closing.ended.text = None;
@@ -170,7 +170,7 @@ fn taken_or_error(error: StoreError) -> Result<RunOwnership> {
     }
 }
 
-/// Tries again what a store could not do just now. Telling a store something twice does no harm.
+/// Retries an operation while the store is unavailable. Store operations are idempotent.
 pub(crate) async fn retry_unavailable<T, F: Future<Output = Result<T>>>(
     mut work: impl FnMut() -> F,
 ) -> Result<T> {
@@ -179,7 +179,7 @@ pub(crate) async fn retry_unavailable<T, F: Future<Output = Result<T>>>(
             Err(StoreError::Unavailable(_)) => {
                 tokio::time::sleep(Duration::from_millis(pause)).await;
             }
-            done => return done,
+            result => return result,
         }
     }
     work().await

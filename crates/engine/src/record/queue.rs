@@ -1,6 +1,6 @@
-//! The way from requests to the one task that writes. It has an end: what does not fit is left out
-//! and counted, and nobody waits. Room for the end of a run is set aside when it begins, so that no
-//! run stays open for want of room.
+//! The bounded queue from requests to the writer task. What does not fit is dropped and counted;
+//! requests never wait. Room for the end of a request is reserved at its start, so that no run
+//! stays open for lack of room.
 
 use std::{
     borrow::Cow,
@@ -12,44 +12,42 @@ use std::{
 
 use bytes::Bytes;
 use foxwedge_core::Format;
-use foxwedge_dialect::model;
+use foxwedge_formats::model;
 use foxwedge_run::EventPayload;
 use tokio::{
     sync::{Notify, mpsc, oneshot},
     time::{Duration, sleep},
 };
 
-/// How many notes may wait. Every request at work has set one aside.
+/// How many items may wait. Every request in progress has reserved one.
 pub(super) const QUEUE_CAPACITY: usize = 16_384;
 
-/// How many bytes may wait, about.
+/// Approximate limit of queued bytes.
 const MAX_QUEUED_BYTES: usize = 32 << 20;
 
-/// With so many the writer waits for nothing.
+/// From this size on, the writer does not wait for more.
 const URGENT_BYTES: usize = MAX_QUEUED_BYTES / 4;
 
-/// What the writer hears.
+/// An item of the queue.
 #[derive(Debug)]
 pub(super) enum RecordQueueItem {
-    /// Of a session.
+    /// A command for a session.
     Command(Arc<str>, RecordCommand),
-    /// Whoever asks is told when everything before is written.
+    /// A request to be notified when everything before it is written.
     Flush(oneshot::Sender<()>),
-    /// Nobody asks any more.
+    /// The recorder is shutting down.
     Stop,
 }
 
 impl RecordQueueItem {
-    /// When it was handed in, in milliseconds since 1970, if that is known.
+    /// When it was queued, in milliseconds since 1970, if known.
     pub(super) fn at(&self) -> Option<u64> {
         match self {
-            RecordQueueItem::Command(_, RecordCommand::StartRequest(begin)) => Some(begin.at),
-            RecordQueueItem::Command(_, RecordCommand::AppendEvents(_, told)) => {
-                told.last().map(|told| told.at)
+            RecordQueueItem::Command(_, RecordCommand::StartRequest(start)) => Some(start.at),
+            RecordQueueItem::Command(_, RecordCommand::AppendEvents(_, events)) => {
+                events.last().map(|event| event.at)
             }
-            RecordQueueItem::Command(_, RecordCommand::FinishRequest(closing, _)) => {
-                Some(closing.at)
-            }
+            RecordQueueItem::Command(_, RecordCommand::FinishRequest(end, _)) => Some(end.at),
             RecordQueueItem::Command(
                 _,
                 RecordCommand::ExpireCalls(..)
@@ -62,28 +60,28 @@ impl RecordQueueItem {
     }
 }
 
-/// What happens in a session.
+/// A command for one session.
 #[derive(Debug)]
 pub(super) enum RecordCommand {
-    /// A request begins.
+    /// A request starts.
     StartRequest(Box<RequestStart>),
-    /// Something happens in its reply.
+    /// Events of its reply.
     AppendEvents(Arc<str>, Vec<TimedEvent>),
-    /// It is over.
+    /// The request has ended.
     FinishRequest(Box<RequestEnd>, RecordCompleteness),
-    /// Nobody answered the calls of a run in time.
+    /// The calls of a run did not get their results in time.
     ExpireCalls(Arc<str>, Vec<Arc<str>>),
-    /// Nobody can go on with a run.
+    /// A run cannot continue.
     MarkInterrupted(Arc<str>),
-    /// Somebody else ended a run.
+    /// Another process or the user has ended a run.
     ForgetRun(Arc<str>),
 }
 
-/// A request that begins.
+/// The start of a request.
 #[derive(Debug)]
 pub(super) struct RequestStart {
     pub(super) run: Arc<str>,
-    /// Which request of its run it is, from 1 on.
+    /// The number of the request in its run, from 1.
     pub(super) turn: u32,
     pub(super) at: u64,
     pub(super) owner: Arc<str>,
@@ -91,16 +89,16 @@ pub(super) struct RequestStart {
     pub(super) agent: Option<Arc<str>>,
     pub(super) forked: Option<Arc<str>>,
     pub(super) wire: Format,
-    /// Calls of the run that it answers.
+    /// Calls of the run whose results it brings.
     pub(super) answered_calls: Vec<Arc<str>>,
-    /// Calls whose answer says that the tool failed.
+    /// Calls whose result is marked as an error.
     pub(super) failed_calls: Vec<Arc<str>>,
-    /// The body, where it is to be kept what the answers say.
+    /// The body, if the content of the results is stored.
     pub(super) body: Option<(Bytes, Format)>,
     pub(super) annotations: Vec<EventPayload>,
 }
 
-/// Something that happened, and when.
+/// An event and its time.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TimedEvent {
     pub(super) at: u64,
@@ -113,10 +111,10 @@ pub(super) struct RequestEnd {
     pub(super) run: Arc<str>,
     pub(super) turn: u32,
     pub(super) at: u64,
-    /// What was not told yet.
+    /// Events that were not sent yet.
     pub(super) events: Vec<TimedEvent>,
     pub(super) usage: model::TokenUsage,
-    /// What the model said in the end, if that is not among what was told.
+    /// The final text of the model, if it is not among the events.
     pub(super) text: Option<String>,
     pub(super) outcome: RequestOutcome,
     pub(super) tip: Option<u128>,
@@ -125,15 +123,15 @@ pub(super) struct RequestEnd {
 /// How a request ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RequestOutcome {
-    /// With a reply that asks for nothing.
+    /// With a reply without calls.
     Replied,
-    /// With a reply that calls tools: the run goes on.
+    /// With a reply that calls tools: the run continues.
     WaitsForTools,
-    /// The model would not.
+    /// The model refused.
     Refused,
-    /// In trouble, in a word.
+    /// With an error code.
     Failed(Cow<'static, str>),
-    /// Somebody stopped it, or nobody listens any more.
+    /// It was stopped, or the client disconnected.
     Stopped,
 }
 
@@ -143,14 +141,14 @@ impl RequestOutcome {
     }
 }
 
-/// Whether everything between the beginning and the end was told.
+/// Whether all events between start and end were queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RecordCompleteness {
     Complete,
     Incomplete,
 }
 
-/// The way in. A copy is the same.
+/// The sender of the queue. Cheap to clone; clones share state.
 #[derive(Clone, Debug)]
 pub(super) struct RecordQueue {
     sender: mpsc::Sender<RecordQueueItem>,
@@ -160,7 +158,7 @@ pub(super) struct RecordQueue {
 #[derive(Debug, Default)]
 struct RecordQueueShared {
     bytes: AtomicUsize,
-    /// Somebody waits for the writer, or there is a lot to do.
+    /// Notified when a reader waits for the writer, or much is queued.
     urgent: Notify,
 }
 
@@ -169,29 +167,29 @@ impl RecordQueueShared {
         self.bytes.load(Ordering::Relaxed) <= MAX_QUEUED_BYTES
     }
 
-    fn add(&self, weight: usize) {
-        let before = self.bytes.fetch_add(weight, Ordering::Relaxed);
-        if before.saturating_add(weight) > URGENT_BYTES {
+    fn add(&self, size: usize) {
+        let before = self.bytes.fetch_add(size, Ordering::Relaxed);
+        if before.saturating_add(size) > URGENT_BYTES {
             self.urgent.notify_one();
         }
     }
 }
 
-/// Whether the writer may take its time.
+/// Whether the writer may wait for more items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WriteUrgency {
     Urgent,
     Normal,
 }
 
-/// The way out.
+/// The receiver of the queue.
 #[derive(Debug)]
 pub(super) struct RecordQueueReader {
     receiver: mpsc::Receiver<RecordQueueItem>,
     shared: Arc<RecordQueueShared>,
 }
 
-/// The way in for one request: its end has a place already.
+/// The sender for one request, with room reserved for its end.
 #[derive(Debug)]
 pub(super) struct RequestRecordSender {
     queue: RecordQueue,
@@ -201,75 +199,75 @@ pub(super) struct RequestRecordSender {
     completeness: RecordCompleteness,
 }
 
-/// There is no room.
+/// The queue is full.
 #[derive(Debug)]
 pub(super) struct RecordQueueFull;
 
-pub(super) fn open(most: usize) -> (RecordQueue, RecordQueueReader) {
-    let (sender, receiver) = mpsc::channel(most.max(2));
+pub(super) fn open(capacity: usize) -> (RecordQueue, RecordQueueReader) {
+    let (sender, receiver) = mpsc::channel(capacity.max(2));
     let shared = Arc::new(RecordQueueShared::default());
     (RecordQueue { sender, shared: shared.clone() }, RecordQueueReader { receiver, shared })
 }
 
 impl RecordQueue {
-    /// A request begins. `None` if there is no room for its beginning and its end.
+    /// Queues the start of a request. `None` if there is no room for its start and its end.
     pub(super) fn start_request(
         &self,
         session: &Arc<str>,
-        begin: impl FnOnce() -> Box<RequestStart>,
+        start: impl FnOnce() -> Box<RequestStart>,
     ) -> Option<RequestRecordSender> {
         if !self.shared.has_room() {
             return None;
         }
-        let end = self.sender.clone().try_reserve_owned().ok()?;
+        let end_permit = self.sender.clone().try_reserve_owned().ok()?;
         let permit = self.sender.try_reserve().ok()?;
-        let begin = begin();
-        let run = begin.run.clone();
-        let note = RecordQueueItem::Command(session.clone(), RecordCommand::StartRequest(begin));
-        self.shared.add(item_bytes(&note));
-        permit.send(note);
+        let start = start();
+        let run = start.run.clone();
+        let item = RecordQueueItem::Command(session.clone(), RecordCommand::StartRequest(start));
+        self.shared.add(item_bytes(&item));
+        permit.send(item);
         let (queue, session) = (self.clone(), session.clone());
         Some(RequestRecordSender {
             queue,
             session,
             run,
-            end_permit: end,
+            end_permit,
             completeness: RecordCompleteness::Complete,
         })
     }
 
-    /// Somebody else ended a run. If there is no room, the writer will find out by itself.
+    /// Forgets a run that has ended elsewhere. If there is no room, the writer finds out by itself.
     pub(super) fn forget_run(&self, session: &Arc<str>, run: &str) {
-        let note = RecordQueueItem::Command(session.clone(), RecordCommand::ForgetRun(run.into()));
-        let _ = self.sender.try_send(note);
+        let item = RecordQueueItem::Command(session.clone(), RecordCommand::ForgetRun(run.into()));
+        let _ = self.sender.try_send(item);
     }
 
-    /// Something happens beside the replies of a run.
-    pub(super) fn append_side_event(&self, session: &Arc<str>, run: &Arc<str>, told: TimedEvent) {
+    /// Queues an event that is not part of a reply.
+    pub(super) fn append_side_event(&self, session: &Arc<str>, run: &Arc<str>, event: TimedEvent) {
         if !self.shared.has_room() {
             return;
         }
-        let note = RecordQueueItem::Command(
+        let item = RecordQueueItem::Command(
             session.clone(),
-            RecordCommand::AppendEvents(run.clone(), vec![told]),
+            RecordCommand::AppendEvents(run.clone(), vec![event]),
         );
-        let weight = item_bytes(&note);
-        if self.sender.try_send(note).is_ok() {
-            self.shared.add(weight);
+        let size = item_bytes(&item);
+        if self.sender.try_send(item).is_ok() {
+            self.shared.add(size);
         }
     }
 
-    /// Waits until everything before is written.
+    /// Waits until everything queued so far is written.
     pub(super) async fn flush(&self) {
         let (sender, written) = oneshot::channel();
         if self.sender.send(RecordQueueItem::Flush(sender)).await.is_ok() {
             self.shared.urgent.notify_one();
-            // A writer that is gone writes nothing.
+            // A writer that has ended writes nothing.
             let _ = written.await;
         }
     }
 
-    /// Nobody asks any more.
+    /// Tells the writer to stop.
     pub(super) async fn stop(&self) {
         let _ = self.sender.send(RecordQueueItem::Stop).await;
         self.shared.urgent.notify_one();
@@ -277,24 +275,24 @@ impl RecordQueue {
 }
 
 impl RequestRecordSender {
-    /// Something happens. What does not fit, and everything behind it, is left out.
+    /// Queues events. After the first failure, all later events are dropped.
     ///
     /// # Errors
-    /// The first time there is no room.
-    pub(super) fn append_events(&mut self, told: Vec<TimedEvent>) -> Result<(), RecordQueueFull> {
+    /// The first time that there is no room.
+    pub(super) fn append_events(&mut self, events: Vec<TimedEvent>) -> Result<(), RecordQueueFull> {
         if self.completeness == RecordCompleteness::Incomplete {
             return Ok(());
         }
-        let note = RecordQueueItem::Command(
+        let item = RecordQueueItem::Command(
             self.session.clone(),
-            RecordCommand::AppendEvents(self.run.clone(), told),
+            RecordCommand::AppendEvents(self.run.clone(), events),
         );
-        let weight = item_bytes(&note);
-        if !self.queue.shared.has_room() || self.queue.sender.try_send(note).is_err() {
+        let size = item_bytes(&item);
+        if !self.queue.shared.has_room() || self.queue.sender.try_send(item).is_err() {
             self.completeness = RecordCompleteness::Incomplete;
             return Err(RecordQueueFull);
         }
-        self.queue.shared.add(weight);
+        self.queue.shared.add(size);
         Ok(())
     }
 
@@ -302,37 +300,40 @@ impl RequestRecordSender {
         self.completeness
     }
 
-    /// It is over. There is always room for that.
-    pub(super) fn close(self, mut closing: Box<RequestEnd>) {
-        let RequestRecordSender { queue, session, end_permit: end, completeness: whole, .. } = self;
-        match whole {
+    /// Queues the end of the request. There is always room for it.
+    pub(super) fn close(self, mut request_end: Box<RequestEnd>) {
+        let RequestRecordSender { queue, session, end_permit, completeness, .. } = self;
+        match completeness {
             RecordCompleteness::Complete => {}
-            RecordCompleteness::Incomplete => closing.events.clear(),
+            RecordCompleteness::Incomplete => request_end.events.clear(),
         }
-        let note = RecordQueueItem::Command(session, RecordCommand::FinishRequest(closing, whole));
-        queue.shared.add(item_bytes(&note));
-        end.send(note);
+        let item = RecordQueueItem::Command(
+            session,
+            RecordCommand::FinishRequest(request_end, completeness),
+        );
+        queue.shared.add(item_bytes(&item));
+        end_permit.send(item);
     }
 }
 
 impl RecordQueueReader {
-    /// What waits, at most so much; nothing if nobody is left who could say something.
-    pub(super) async fn next(&mut self, notes: &mut Vec<RecordQueueItem>, most: usize) -> usize {
-        let before = notes.len();
-        let number = self.receiver.recv_many(notes, most).await;
-        self.release_bytes(notes.get(before..).unwrap_or_default());
-        number
+    /// Waits for items, at most `max`. Returns 0 if all senders are gone.
+    pub(super) async fn next(&mut self, items: &mut Vec<RecordQueueItem>, max: usize) -> usize {
+        let previous = items.len();
+        let count = self.receiver.recv_many(items, max).await;
+        self.release_bytes(items.get(previous..).unwrap_or_default());
+        count
     }
 
-    /// What came meanwhile, at most so much.
-    pub(super) fn take_ready(&mut self, notes: &mut Vec<RecordQueueItem>, most: usize) {
-        let before = notes.len();
+    /// Takes the items that are ready, at most `max`.
+    pub(super) fn take_ready(&mut self, items: &mut Vec<RecordQueueItem>, max: usize) {
+        let previous = items.len();
         let next = std::iter::from_fn(|| self.receiver.try_recv().ok());
-        notes.extend(next.take(most));
-        self.release_bytes(notes.get(before..).unwrap_or_default());
+        items.extend(next.take(max));
+        self.release_bytes(items.get(previous..).unwrap_or_default());
     }
 
-    /// Lets time go by, unless there is haste.
+    /// Waits for a time, unless a write is urgent.
     pub(super) async fn wait_unless_urgent(&self, time: Duration) -> WriteUrgency {
         tokio::select! {
             biased;
@@ -341,32 +342,35 @@ impl RecordQueueReader {
         }
     }
 
-    fn release_bytes(&self, notes: &[RecordQueueItem]) {
-        let weight: usize = notes.iter().map(item_bytes).sum();
-        // What was sent and not counted yet is counted in a moment.
+    fn release_bytes(&self, items: &[RecordQueueItem]) {
+        let size: usize = items.iter().map(item_bytes).sum();
+        // An item may be received before its size is added; the sum is correct a moment later.
         let _ = self.shared.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |bytes| {
-            Some(bytes.saturating_sub(weight))
+            Some(bytes.saturating_sub(size))
         });
     }
 
-    /// Nobody may say anything any more, but what was set aside.
+    /// Closes the queue. Only reserved items can follow.
     pub(super) fn close(&mut self) {
         self.receiver.close();
     }
 }
 
-/// About how many bytes a note holds: only what can be large is looked at.
-fn item_bytes(note: &RecordQueueItem) -> usize {
-    const REST: usize = 128;
-    let all = |told: &[TimedEvent]| told.iter().map(|one| event_bytes(&one.body)).sum::<usize>();
-    match note {
-        RecordQueueItem::Command(_, RecordCommand::StartRequest(begin)) => {
-            let sent = begin.body.as_ref().map_or(0, |(body, _)| body.len());
-            REST + sent + begin.annotations.iter().map(event_bytes).sum::<usize>()
+/// The approximate size of an item: only large fields count.
+fn item_bytes(item: &RecordQueueItem) -> usize {
+    const BASE_BYTES: usize = 128;
+    let events_bytes =
+        |events: &[TimedEvent]| events.iter().map(|event| event_bytes(&event.body)).sum::<usize>();
+    match item {
+        RecordQueueItem::Command(_, RecordCommand::StartRequest(start)) => {
+            let body_bytes = start.body.as_ref().map_or(0, |(body, _)| body.len());
+            BASE_BYTES + body_bytes + start.annotations.iter().map(event_bytes).sum::<usize>()
         }
-        RecordQueueItem::Command(_, RecordCommand::AppendEvents(_, told)) => REST + all(told),
+        RecordQueueItem::Command(_, RecordCommand::AppendEvents(_, events)) => {
+            BASE_BYTES + events_bytes(events)
+        }
         RecordQueueItem::Command(_, RecordCommand::FinishRequest(end, _)) => {
-            REST + all(&end.events) + end.text.as_ref().map_or(0, String::len)
+            BASE_BYTES + events_bytes(&end.events) + end.text.as_ref().map_or(0, String::len)
         }
         RecordQueueItem::Command(
             _,
@@ -375,35 +379,38 @@ fn item_bytes(note: &RecordQueueItem) -> usize {
             | RecordCommand::ForgetRun(_),
         )
         | RecordQueueItem::Flush(_)
-        | RecordQueueItem::Stop => REST,
+        | RecordQueueItem::Stop => BASE_BYTES,
     }
 }
 
-/// About how many bytes of the bodies that we make.
+/// The approximate size of an event.
 pub(super) fn event_bytes(body: &EventPayload) -> usize {
-    const REST: usize = 64;
+    const BASE_BYTES: usize = 64;
     let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
-    REST + match body {
-        EventPayload::Text(said) | EventPayload::Thought(said) => {
-            text(&said.delta) + text(&said.full)
+    BASE_BYTES
+        + match body {
+            EventPayload::Text(message) | EventPayload::Thought(message) => {
+                text(&message.delta) + text(&message.full)
+            }
+            EventPayload::ToolCall(call) => {
+                call.input.as_ref().map_or(0, |input| input.raw().len())
+            }
+            EventPayload::Activity(card) => card.content.raw().len(),
+            EventPayload::Started(_)
+            | EventPayload::ToolsAvailable(_)
+            | EventPayload::TurnStarted(_)
+            | EventPayload::ToolArguments { .. }
+            | EventPayload::ToolProgress { .. }
+            | EventPayload::ToolResult(_)
+            | EventPayload::ToolCancelled { .. }
+            | EventPayload::ApprovalRequested(_)
+            | EventPayload::ApprovalReplied(_)
+            | EventPayload::Tasks(_)
+            | EventPayload::Usage(_)
+            | EventPayload::Problem(_)
+            | EventPayload::Stop(_)
+            | EventPayload::TimedOut { .. }
+            | EventPayload::Ended(_)
+            | EventPayload::Unknown { .. } => 0,
         }
-        EventPayload::ToolCall(call) => call.input.as_ref().map_or(0, |input| input.raw().len()),
-        EventPayload::Activity(card) => card.content.raw().len(),
-        EventPayload::Started(_)
-        | EventPayload::ToolsAvailable(_)
-        | EventPayload::TurnStarted(_)
-        | EventPayload::ToolArguments { .. }
-        | EventPayload::ToolProgress { .. }
-        | EventPayload::ToolResult(_)
-        | EventPayload::ToolCancelled { .. }
-        | EventPayload::ApprovalRequested(_)
-        | EventPayload::ApprovalReplied(_)
-        | EventPayload::Tasks(_)
-        | EventPayload::Usage(_)
-        | EventPayload::Problem(_)
-        | EventPayload::Stop(_)
-        | EventPayload::TimedOut { .. }
-        | EventPayload::Ended(_)
-        | EventPayload::Unknown { .. } => 0,
-    }
 }

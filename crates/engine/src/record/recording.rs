@@ -1,10 +1,10 @@
-//! A request that is at work: what happens in it, handed on as it happens.
+//! The recording of a request in progress.
 
 use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
 use foxwedge_core::Format;
-use foxwedge_dialect::{model, stream::event::StreamEvent};
+use foxwedge_formats::{model, stream::event::StreamEvent};
 use http::StatusCode;
 use tokio::time::Instant;
 
@@ -23,7 +23,8 @@ use crate::{
     metrics::DroppedItem,
 };
 
-/// A request that is at work. Dropped before its end: the client is gone.
+/// The recording of a request in progress. Dropping it before its end means that the client has
+/// disconnected.
 #[derive(Debug)]
 pub struct RequestRecording {
     recorder: GatewayRecorder,
@@ -33,11 +34,12 @@ pub struct RequestRecording {
     repair_context: RepairContext,
     /// The live agent that replies.
     agent: Option<AgentPresence>,
-    /// The way to the writer; none if nothing is kept, there was no room, or it is over.
+    /// The sender to the writer; `None` if nothing is recorded, there was no room, or the request
+    /// has ended.
     sender: Option<RequestRecordSender>,
 }
 
-/// What is known of the request itself, for a repair that comes later.
+/// What a later repair record needs to know about the request.
 #[derive(Debug)]
 struct RepairContext {
     owner: Arc<str>,
@@ -50,46 +52,46 @@ struct RepairContext {
     repair: Option<u64>,
 }
 
-/// Where a request stands in its run.
+/// The position of a request in its run.
 #[derive(Debug)]
 pub(super) struct RunPosition {
     pub(super) run: Arc<str>,
-    /// Which request of the run it is, from 1 on.
+    /// The number of the request in its run, from 1.
     pub(super) turn: u32,
-    /// Calls of earlier replies that are still without an answer.
+    /// Calls of earlier replies that still have no result.
     pub(super) open: Vec<Arc<str>>,
 }
 
 impl RequestRecording {
     pub(super) fn new(
         recorder: &GatewayRecorder,
-        begin: &RecordingStart<'_>,
-        place: RunPosition,
-        line: Option<RequestRecordSender>,
+        start: &RecordingStart<'_>,
+        position: RunPosition,
+        sender: Option<RequestRecordSender>,
     ) -> RequestRecording {
         let mut recording = RequestRecording {
             recorder: recorder.clone(),
-            session: begin.session.clone(),
+            session: start.session.clone(),
             reply: {
-                let words = recorder.0.live_text.as_ref().filter(|_| line.is_some());
-                let room = words.map(|words| words.budget());
-                ReplyRecorder::new(recorder.0.config.content, room, place.turn)
+                let live_text = recorder.0.live_text.as_ref().filter(|_| sender.is_some());
+                let budget = live_text.map(|live_text| live_text.budget());
+                ReplyRecorder::new(recorder.0.config.content, budget, position.turn)
             },
             repair_context: RepairContext {
-                owner: begin.owner.clone(),
-                request: begin.request.clone(),
-                model: begin.model.clone(),
-                before: begin.original_body.clone(),
-                mode: begin.mode,
-                wire: begin.wire,
-                changes: begin.guarded.changes.len(),
+                owner: start.owner.clone(),
+                request: start.request.clone(),
+                model: start.model.clone(),
+                before: start.original_body.clone(),
+                mode: start.mode,
+                wire: start.wire,
+                changes: start.guarded.changes.len(),
                 repair: None,
             },
-            position: place,
+            position,
             agent: None,
-            sender: line,
+            sender,
         };
-        recording.record_repair(begin.guarded);
+        recording.record_repair(start.guarded);
         recording
     }
 
@@ -98,12 +100,12 @@ impl RequestRecording {
         &self.position.run
     }
 
-    /// A way into the run for what happens beside the reply; none if nothing is kept.
+    /// A channel for events beside the reply; `None` if nothing is recorded.
     pub(crate) fn side_channel(&mut self) -> Option<SideChannel> {
-        let line = self.sender.as_mut()?;
-        let told = self.reply.start_early();
-        if !told.is_empty() {
-            self.recorder.0.append_events(line, told);
+        let sender = self.sender.as_mut()?;
+        let events = self.reply.start_early();
+        if !events.is_empty() {
+            self.recorder.0.append_events(sender, events);
         }
         Some(SideChannel {
             queue: self.recorder.0.queue.clone(),
@@ -115,99 +117,99 @@ impl RequestRecording {
         })
     }
 
-    /// A live agent replies: it closes calls that nobody answers in time.
+    /// Sets the live agent that replies: it closes calls that time out.
     pub(crate) fn set_agent(&mut self, agent: AgentPresence) {
         self.agent = Some(agent);
     }
 
-    /// Something happens in a reply that comes in pieces.
+    /// Records an event of a streamed reply.
     pub fn record_event(&mut self, event: &StreamEvent<'_>) {
-        let Some(line) = &mut self.sender else {
-            // Calls still leave the run open, and nothing else is of use.
+        let Some(sender) = &mut self.sender else {
+            // Nothing is recorded.
             return;
         };
         self.reply.record_event(event);
         self.recorder.0.keep_live_text(&self.position.run, &mut self.reply);
-        if let Some(told) = self.reply.take_due(Instant::now()) {
-            self.recorder.0.append_events(line, told);
+        if let Some(events) = self.reply.take_due(Instant::now()) {
+            self.recorder.0.append_events(sender, events);
         }
     }
 
-    /// A reply that came whole.
+    /// Records a complete reply.
     pub fn record_reply(&mut self, reply: &model::ModelReply<'_>) {
         if self.sender.is_some() {
             self.reply.record_reply(reply);
         }
     }
 
-    /// The request was repaired once more, since the upstream refused it.
+    /// Records a second repair, after the upstream refused the request.
     pub fn record_changes(&mut self, guarded: &GuardedRequest) {
         if guarded.changes.len() > self.repair_context.changes {
             self.repair_context.changes = guarded.changes.len();
             self.record_repair(guarded);
             self.reply.add_annotations(annotations::annotations_for(guarded, self.position.turn));
         }
-        // The body is not needed any more, and may be large.
+        // The body may be large and is no longer needed.
         self.repair_context.before = Bytes::new();
     }
 
-    /// The reply has ended; behind it the conversation has this value.
-    pub fn finish(mut self, ended: ReplyCompletion, tip: Option<u128>) {
-        let ending = match ended {
+    /// Ends the recording with the reply; `tip` is the digest of the conversation after it.
+    pub fn finish(mut self, completion: ReplyCompletion, tip: Option<u128>) {
+        let outcome = match completion {
             ReplyCompletion::Complete => self.reply.outcome(),
             ReplyCompletion::Failed => RequestOutcome::failed(self.reply.error_code()),
             ReplyCompletion::Cut => RequestOutcome::failed("upstream_cut"),
         };
-        self.close(ending, tip);
+        self.close(outcome, tip);
     }
 
-    /// The upstream refused, or was in trouble.
+    /// Ends the recording with an upstream error.
     pub fn fail_with_status(mut self, status: StatusCode) {
         self.close(RequestOutcome::failed(format!("upstream_{}", status.as_u16())), None);
     }
 
-    /// Something went wrong on our side, in a word.
+    /// Ends the recording with an error of the gateway.
     pub fn fail_with_code(mut self, code: &'static str) {
-        let ending = match code {
+        let outcome = match code {
             "run_stopped" => RequestOutcome::Stopped,
             code => RequestOutcome::failed(code),
         };
-        self.close(ending, None);
+        self.close(outcome, None);
     }
 
-    /// Somebody stopped the run.
+    /// Ends the recording because the run was stopped.
     pub fn stop(mut self) {
         self.close(RequestOutcome::Stopped, None);
     }
 
-    fn close(&mut self, ending: RequestOutcome, tip: Option<u128>) {
-        let Some(line) = self.sender.take() else { return };
+    fn close(&mut self, outcome: RequestOutcome, tip: Option<u128>) {
+        let Some(sender) = self.sender.take() else { return };
         let inner = self.recorder.0.clone();
-        let said = self.reply.finish(&ending);
+        let recorded = self.reply.finish(&outcome);
         inner.keep_live_text(&self.position.run, &mut self.reply);
         if let (RequestOutcome::WaitsForTools, RecordCompleteness::Complete) =
-            (&ending, line.completeness())
+            (&outcome, sender.completeness())
         {
             let mut calls = std::mem::take(&mut self.position.open);
-            // Calls that are still open may have been listed once more.
-            calls.retain(|call| !said.calls.contains(call));
-            calls.extend(said.calls);
+            // Calls that are still open may have been listed again.
+            calls.retain(|call| !recorded.calls.contains(call));
+            calls.extend(recorded.calls);
             let run = self.position.run.clone();
             let due = Instant::now() + inner.call_timeout;
-            // Before the writer hears of it: the answers may come at once.
+            // Before the writer gets the end: the results may come at once.
             let (turn, agent) = (self.position.turn, self.agent.take());
             inner
                 .waiting_runs
                 .insert(&self.session, RunAwaitingTools { run, turn, calls, due, agent });
         }
-        line.close(Box::new(RequestEnd {
+        sender.close(Box::new(RequestEnd {
             run: self.position.run.clone(),
             turn: self.position.turn,
             at: unix_millis(),
-            events: said.events,
-            usage: said.usage,
-            text: said.text,
-            outcome: ending,
+            events: recorded.events,
+            usage: recorded.usage,
+            text: recorded.text,
+            outcome,
             tip,
         }));
     }
@@ -217,30 +219,30 @@ impl RequestRecording {
         if !RepairRecord::is_notable(guarded) || !repairs.is_enabled() {
             return;
         }
-        let noted = &mut self.repair_context;
+        let context = &mut self.repair_context;
         let bodies = match self.recorder.0.config.content {
-            ContentRecording::Stored => Some((noted.before.clone(), guarded.body.clone())),
+            ContentRecording::Stored => Some((context.before.clone(), guarded.body.clone())),
             ContentRecording::Omitted => None,
         };
         let repair = RepairRecord {
             number: 0,
             at: unix_millis(),
-            request: noted.request.clone(),
-            owner: noted.owner.clone(),
+            request: context.request.clone(),
+            owner: context.owner.clone(),
             session: self.session.clone(),
             run: self.position.run.clone(),
-            model: noted.model.clone(),
-            mode: noted.mode,
-            wire: noted.wire,
+            model: context.model.clone(),
+            mode: context.mode,
+            wire: context.wire,
             action: guarded.action,
             findings: guarded.findings.clone(),
             changes: guarded.changes.clone(),
             losses: guarded.losses.clone(),
             compacted: guarded.compacted,
-            bytes: (noted.before.len(), guarded.body.len()),
+            bytes: (context.before.len(), guarded.body.len()),
             bodies,
         };
-        noted.repair = Some(repairs.insert(noted.repair, repair));
+        context.repair = Some(repairs.insert(context.repair, repair));
     }
 }
 
@@ -251,17 +253,17 @@ impl Drop for RequestRecording {
 }
 
 impl RecorderShared {
-    /// Before the writer hears of it: whoever follows the run reads both.
-    fn keep_live_text(&self, run: &Arc<str>, heard: &mut ReplyRecorder) {
-        if let Some(words) = &self.live_text {
-            for (place, said) in heard.take_live_text() {
-                words.keep(run, place, said);
+    /// Keeps the text before the writer gets the events: followers of the run read both.
+    fn keep_live_text(&self, run: &Arc<str>, reply: &mut ReplyRecorder) {
+        if let Some(live_text) = &self.live_text {
+            for (key, text) in reply.take_live_text() {
+                live_text.keep(run, key, text);
             }
         }
     }
 
-    fn append_events(&self, line: &mut RequestRecordSender, told: Vec<TimedEvent>) {
-        if line.append_events(told).is_err() {
+    fn append_events(&self, sender: &mut RequestRecordSender, events: Vec<TimedEvent>) {
+        if sender.append_events(events).is_err() {
             self.metrics.count_dropped(DroppedItem::Records, 1);
         }
     }

@@ -1,4 +1,4 @@
-//! What the guard found and changed, for people to look at: the newest of it, in memory.
+//! The newest findings and repairs of the guard, in memory, for the console.
 
 use std::{
     collections::VecDeque,
@@ -24,62 +24,62 @@ pub struct RepairHistory {
 
 #[derive(Debug)]
 struct RepairHistoryState {
-    /// In the order of their numbers.
+    /// Ordered by number.
     repairs: VecDeque<Arc<RepairRecord>>,
     bytes: usize,
     next: u64,
 }
 
-/// What was found in a request and done about it.
+/// The findings of a request and its repair.
 #[derive(Clone, Debug)]
 pub struct RepairRecord {
-    /// Its number: a later one has a higher one.
+    /// The number. Later repairs have higher numbers.
     pub number: u64,
     /// When, in milliseconds since 1970.
     pub at: u64,
     /// The request.
     pub request: Arc<str>,
-    /// Whose it is.
+    /// The owner.
     pub owner: Arc<str>,
     /// Its session.
     pub session: Arc<str>,
     /// Its run.
     pub run: Arc<str>,
-    /// The model that was asked for.
+    /// The requested model.
     pub model: Arc<str>,
-    /// What the route does about findings.
+    /// How the route handles findings.
     pub mode: GuardMode,
     /// The client's format.
     pub wire: Format,
-    /// What was done.
+    /// What the guard did.
     pub action: GuardAction,
-    /// What was found.
+    /// The findings.
     pub findings: Vec<FindingTally>,
-    /// Every step.
+    /// The changes.
     pub changes: CountedList<RepairChange>,
-    /// What the upstream's format cannot hold.
+    /// What the upstream's format cannot express.
     pub losses: CountedList<String>,
-    /// Tokens before and after, if it had to be made shorter.
+    /// Tokens before and after compaction, if the request was compacted.
     pub compacted: Option<(u64, u64)>,
     /// Bytes of the body before and after.
     pub bytes: (usize, usize),
-    /// The bodies, if content is kept and there is room.
+    /// The bodies before and after, if content is stored and there is room.
     pub bodies: Option<(Bytes, Bytes)>,
 }
 
 impl RepairRecord {
-    /// Its name.
+    /// The id.
     pub fn id(&self) -> String {
         format!("p-{}", self.number)
     }
 
-    /// The number of a name.
+    /// The number of an id.
     pub fn parse_id(id: &str) -> Option<u64> {
         let digits = id.strip_prefix("p-")?;
         digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
     }
 
-    /// As a list shows it.
+    /// The entry in a list.
     pub fn summary(&self) -> Value {
         json!({
             "id": self.id(),
@@ -103,7 +103,7 @@ impl RepairRecord {
         })
     }
 
-    /// All of it.
+    /// The complete record.
     pub fn detail(&self) -> Value {
         let mut value = self.summary();
         let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
@@ -129,7 +129,7 @@ impl RepairRecord {
     }
 
     fn estimated_bytes(&self) -> usize {
-        const REST: usize = 512;
+        const BASE_BYTES: usize = 512;
         let change = |change: &RepairChange| {
             let calls: usize = change.calls.iter().map(|call| call.len() + 24).sum();
             80 + change.note.len() + calls
@@ -139,19 +139,19 @@ impl RepairRecord {
         let changes: usize = self.changes.iter().map(change).sum();
         let names = [&self.request, &self.owner, &self.session, &self.run, &self.model];
         let names: usize = names.iter().map(|name| name.len()).sum();
-        REST + names + bodies + losses + changes + self.findings.len() * 32
+        BASE_BYTES + names + bodies + losses + changes + self.findings.len() * 32
     }
 }
 
 impl RepairHistory {
-    pub(super) fn new(most: usize, bytes: usize) -> RepairHistory {
-        // Numbers of a later process are higher.
+    pub(super) fn new(max_repairs: usize, max_bytes: usize) -> RepairHistory {
+        // Numbers of a later process must be higher.
         let next = unix_millis().saturating_mul(1_000);
         let state = RepairHistoryState { repairs: VecDeque::new(), bytes: 0, next };
-        RepairHistory { max_repairs: most, max_bytes: bytes, state: Mutex::new(state) }
+        RepairHistory { max_repairs, max_bytes, state: Mutex::new(state) }
     }
 
-    /// The newest repairs of an owner, or of all, behind a number; at most so many.
+    /// The newest repairs of an owner, or of all, before a number; at most `limit`.
     pub fn list(
         &self,
         owner: Option<&str>,
@@ -159,29 +159,31 @@ impl RepairHistory {
         limit: usize,
     ) -> Vec<Arc<RepairRecord>> {
         let state = self.lock();
-        let behind = |repair: &&Arc<RepairRecord>| after.is_none_or(|after| repair.number < after);
-        let mine = |repair: &&Arc<RepairRecord>| owner.is_none_or(|owner| *repair.owner == *owner);
-        state.repairs.iter().rev().filter(behind).filter(mine).take(limit).cloned().collect()
+        let is_before =
+            |repair: &&Arc<RepairRecord>| after.is_none_or(|after| repair.number < after);
+        let is_owned =
+            |repair: &&Arc<RepairRecord>| owner.is_none_or(|owner| *repair.owner == *owner);
+        state.repairs.iter().rev().filter(is_before).filter(is_owned).take(limit).cloned().collect()
     }
 
-    /// One of them.
+    /// The repair with this number.
     pub fn get(&self, number: u64) -> Option<Arc<RepairRecord>> {
         let state = self.lock();
-        let place = state.position_of(number)?;
-        state.repairs.get(place).cloned()
+        let index = state.position_of(number)?;
+        state.repairs.get(index).cloned()
     }
 
-    /// Whether any is kept at all.
+    /// Whether repairs are recorded at all.
     pub(super) fn is_enabled(&self) -> bool {
         self.max_repairs > 0 && self.max_bytes > 0
     }
 
-    /// Keeps a repair, instead of an earlier one of the same request. Returns its number.
-    pub(super) fn insert(&self, before: Option<u64>, mut repair: RepairRecord) -> u64 {
+    /// Adds a repair, or replaces an earlier one of the same request. Returns its number.
+    pub(super) fn insert(&self, previous: Option<u64>, mut repair: RepairRecord) -> u64 {
         let mut state = self.lock();
-        let place = before.and_then(|before| state.position_of(before));
-        repair.number = match (place, before) {
-            (Some(_), Some(before)) => before,
+        let index = previous.and_then(|previous| state.position_of(previous));
+        repair.number = match (index, previous) {
+            (Some(_), Some(previous)) => previous,
             (_, _) => {
                 state.next += 1;
                 state.next
@@ -190,15 +192,15 @@ impl RepairHistory {
         if repair.estimated_bytes() > self.max_bytes {
             repair.bodies = None;
         }
-        let (number, weight) = (repair.number, repair.estimated_bytes());
-        if weight > self.max_bytes {
+        let (number, size) = (repair.number, repair.estimated_bytes());
+        if size > self.max_bytes {
             return number;
         }
-        state.bytes += weight;
-        match place.and_then(|place| state.repairs.get_mut(place)) {
-            Some(there) => {
-                let before = std::mem::replace(there, Arc::new(repair)).estimated_bytes();
-                state.bytes = state.bytes.saturating_sub(before);
+        state.bytes += size;
+        match index.and_then(|index| state.repairs.get_mut(index)) {
+            Some(existing) => {
+                let old_size = std::mem::replace(existing, Arc::new(repair)).estimated_bytes();
+                state.bytes = state.bytes.saturating_sub(old_size);
             }
             None => state.repairs.push_back(Arc::new(repair)),
         }
@@ -247,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_are_kept_and_everybody_sees_his_own() {
+    fn the_newest_are_kept_and_owners_see_only_their_own() {
         let repairs = RepairHistory::new(3, 1 << 20);
         let numbers: Vec<u64> =
             ["a", "b", "a", "a"].map(|owner| repairs.insert(None, repair(owner, 1))).to_vec();
@@ -278,12 +280,12 @@ mod tests {
             assert!(repairs.lock().bytes <= 10_000);
         }
         assert_eq!(repairs.list(None, None, 9).len(), 2);
-        // One that is larger than all of them together is kept without what it is about.
+        // A repair that exceeds the limit is kept without its bodies.
         let large = repairs.insert(None, repair("a", 20_000));
         assert!(repairs.get(large).is_some_and(|repair| repair.bodies.is_none()));
         repairs.insert(Some(large), repair("a", 10));
-        let weights: usize =
+        let sizes: usize =
             repairs.lock().repairs.iter().map(|repair| repair.estimated_bytes()).sum();
-        assert_eq!(repairs.lock().bytes, weights);
+        assert_eq!(repairs.lock().bytes, sizes);
     }
 }

@@ -1,29 +1,29 @@
-//! Parts of a reply, and how they are spelled in a log.
+//! Blocks of a reply, and how they are logged.
 
 use std::sync::Arc;
 
-use foxwedge_dialect::stream::event::BlockStart;
+use foxwedge_formats::stream::event::BlockStart;
 use foxwedge_run::{CallRef, RawJson, TextUpdate};
 
-/// Bytes of names that are kept, and the most of an id.
+/// Limits for the bytes of names and ids.
 const MAX_NAME_BYTES: usize = 256;
 const MAX_ID_BYTES: usize = 1_024;
 
-/// What is being said.
+/// The block that is being received.
 #[derive(Debug)]
 pub(super) struct RecordedBlock {
     pub(super) number: u32,
     pub(super) kind: RecordedBlockKind,
     pub(super) characters: usize,
     pub(super) bytes: usize,
-    /// Whether there is more than space.
+    /// Whether it contains more than whitespace.
     pub(super) has_text: bool,
-    /// As far as it is kept, and how much of that was told.
+    /// The recorded part of the text, and how many of its bytes were sent.
     pub(super) text: String,
     pub(super) sent_bytes: usize,
 }
 
-/// What a part is.
+/// The kind of a block.
 #[derive(Debug)]
 pub(super) enum RecordedBlockKind {
     Text,
@@ -33,12 +33,12 @@ pub(super) enum RecordedBlockKind {
         name: Arc<str>,
         announced: bool,
     },
-    /// Nothing that anybody reads.
+    /// Redacted content, which is not recorded.
     Redacted,
 }
 
 impl RecordedBlock {
-    /// A part that begins.
+    /// Creates an empty block.
     pub(super) fn new(number: u32, kind: RecordedBlockKind) -> RecordedBlock {
         let text = String::new();
         RecordedBlock {
@@ -53,17 +53,17 @@ impl RecordedBlock {
     }
 }
 
-/// What stands for something that is not kept.
+/// The placeholder for JSON that is not stored.
 pub(super) fn omitted_json(bytes: usize) -> RawJson {
     RawJson::from(&serde_json::json!({ "foxwedge": format!("{bytes} bytes left out") }))
 }
 
-/// What stands for a text that is not kept. It must not be taken for the text.
+/// The placeholder for text that is not stored. It must not look like the text.
 pub(super) fn omitted_text(characters: usize) -> String {
     format!("[{characters} characters, not kept]")
 }
 
-/// A name as it is kept: short enough, and the same every time.
+/// A name for the record: short enough, and always the same for the same text.
 pub(super) fn record_name(text: &str) -> Arc<str> {
     if text.contains('\0') {
         return truncate(&text.replace('\0', ""), MAX_NAME_BYTES).into();
@@ -71,13 +71,13 @@ pub(super) fn record_name(text: &str) -> Arc<str> {
     truncate(text, MAX_NAME_BYTES).into()
 }
 
-/// The beginning of a text, of so many bytes at most.
-pub(super) fn truncate(text: &str, most: usize) -> &str {
-    let end = (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+/// The start of a text, of at most `max` bytes.
+pub(super) fn truncate(text: &str, max: usize) -> &str {
+    let end = (0..=max.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
     end.and_then(|end| text.get(..end)).unwrap_or_default()
 }
 
-/// What begins in a stream.
+/// The kind of a block that starts in a stream.
 pub(super) fn kind_of_start(kind: &BlockStart<'_>) -> RecordedBlockKind {
     match kind {
         BlockStart::Text | BlockStart::Refusal => RecordedBlockKind::Text,
@@ -87,30 +87,30 @@ pub(super) fn kind_of_start(kind: &BlockStart<'_>) -> RecordedBlockKind {
     }
 }
 
-/// A call that begins.
-pub(super) fn call_kind(id: Option<&str>, called: &str) -> RecordedBlockKind {
-    // One that nobody could have meant is none.
+/// The kind of a tool call block.
+pub(super) fn call_kind(id: Option<&str>, tool_name: &str) -> RecordedBlockKind {
+    // An id of invalid length is dropped.
     let id = id.filter(|id| (1..=MAX_ID_BYTES).contains(&id.len())).map(Arc::from);
-    RecordedBlockKind::Call { id, name: record_name(called), announced: false }
+    RecordedBlockKind::Call { id, name: record_name(tool_name), announced: false }
 }
 
-/// Which call.
+/// A reference to a call.
 pub(super) fn call_reference(id: &Option<Arc<str>>) -> CallRef {
     CallRef { id: id.clone(), turn: None }
 }
 
-/// The name of a text.
+/// The message id of a text block.
 pub(super) fn message_id(turn: u32, block: u32) -> Option<Arc<str>> {
     Some(format!("m{turn}-{block}").into())
 }
 
-/// The rest of a text that was told in part.
-pub(super) fn text_delta(message: Option<Arc<str>>, text: &str, told: usize) -> TextUpdate {
-    let delta = text.get(told..).map(str::to_owned);
+/// The part of a text that was not sent yet.
+pub(super) fn text_delta(message: Option<Arc<str>>, text: &str, sent_bytes: usize) -> TextUpdate {
+    let delta = text.get(sent_bytes..).map(str::to_owned);
     TextUpdate { message, delta, ..TextUpdate::default() }
 }
 
-/// A text, and how much of it is missing.
+/// Appends how many characters are missing.
 pub(super) fn with_omitted_note(mut text: String, characters: usize) -> String {
     let missing = characters.saturating_sub(text.chars().count());
     if missing > 0 {

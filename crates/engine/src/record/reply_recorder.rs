@@ -1,9 +1,9 @@
-//! What a reply says, as events of a run. What was said is left out unless it is to be kept: then
-//! only how much it was is told, once for each text, and the words stay in memory for a while.
+//! Turns a reply into run events. If content is not stored, only the length of each text is
+//! recorded, and the text itself stays in memory for a while.
 
 use std::{sync::Arc, time::Duration};
 
-use foxwedge_dialect::{
+use foxwedge_formats::{
     model::{self, ContentPart, ProviderErrorKind},
     stream::event::{BlockDelta, BlockStart, StreamEvent},
 };
@@ -21,46 +21,46 @@ use super::{
 };
 use crate::config::ContentRecording;
 
-/// Pieces of a text are told together, for so long or up to so many bytes.
+/// Deltas of a text are sent together, after this time or this many bytes.
 const SEND_INTERVAL: Duration = Duration::from_millis(250);
 const SEND_TEXT_BYTES: usize = 4 << 10;
 
-/// So much waits before it is handed on.
+/// How many bytes of events wait before they are sent.
 const SEND_EVENT_BYTES: usize = 32 << 10;
 
-/// Bytes of texts and arguments that are kept of one reply.
+/// Maximum bytes of texts and arguments that are recorded of one reply.
 const MAX_REPLY_TEXT_BYTES: usize = 1 << 20;
 
-/// A reply, as it is heard.
+/// Records one reply while it is received.
 #[derive(Debug)]
 pub(super) struct ReplyRecorder {
     content: ContentRecording,
     turn: u32,
     started: bool,
     block: Option<RecordedBlock>,
-    /// Not handed on yet, and about how many bytes that is.
+    /// Events that were not sent yet, and their approximate size.
     events: Vec<TimedEvent>,
     bytes: usize,
-    /// When something was handed on last.
+    /// When events were sent last.
     last_sent: Option<Instant>,
-    /// How much more is kept.
+    /// How many more bytes are recorded.
     budget: usize,
-    /// Where room for words that are not stored comes from, and how much there may be.
+    /// The shared budget for text that is not stored, and how much of it this reply may still take.
     live_budget: Option<LiveTextBudget>,
     live_budget_left: usize,
-    /// Words that are not stored.
+    /// Text that is not stored.
     live_texts: Vec<(LiveTextKey, String)>,
-    /// Calls that have an id; and whether there were any at all.
+    /// Calls that have an id, and whether there were any calls.
     calls: Vec<Arc<str>>,
     has_calls: bool,
-    /// The last text, if it is kept.
+    /// The last text, if content is stored.
     text: Option<String>,
     usage: model::TokenUsage,
     refused: bool,
     provider_error: Option<ProviderErrorKind>,
 }
 
-/// All that is left to say at the end of a reply.
+/// What remains at the end of a reply.
 #[derive(Debug)]
 pub(super) struct RecordedReply {
     pub(super) events: Vec<TimedEvent>,
@@ -72,10 +72,10 @@ pub(super) struct RecordedReply {
 impl ReplyRecorder {
     pub(super) fn new(
         content: ContentRecording,
-        words: Option<LiveTextBudget>,
+        live_budget: Option<LiveTextBudget>,
         turn: u32,
     ) -> ReplyRecorder {
-        let (room, more_room) = match content {
+        let (budget, live_budget_left) = match content {
             ContentRecording::Stored => (MAX_REPLY_TEXT_BYTES, 0),
             ContentRecording::Omitted => (0, MAX_REPLY_TEXT_BYTES),
         };
@@ -87,9 +87,9 @@ impl ReplyRecorder {
             events: Vec::new(),
             bytes: 0,
             last_sent: None,
-            budget: room,
-            live_budget: words,
-            live_budget_left: more_room,
+            budget,
+            live_budget,
+            live_budget_left,
             live_texts: Vec::new(),
             calls: Vec::new(),
             has_calls: false,
@@ -100,12 +100,12 @@ impl ReplyRecorder {
         }
     }
 
-    /// Something happens in a reply that comes in pieces.
+    /// Records an event of a streamed reply.
     pub(super) fn record_event(&mut self, event: &StreamEvent<'_>) {
         match event {
             StreamEvent::Start(_) => self.start_turn(),
             StreamEvent::Open { block, kind } => self.open_block(*block, kind_of_start(kind)),
-            StreamEvent::Delta { delta: BlockDelta::Text(words), .. } => self.append_text(words),
+            StreamEvent::Delta { delta: BlockDelta::Text(text), .. } => self.append_text(text),
             StreamEvent::Delta {
                 delta: BlockDelta::Signature(_) | BlockDelta::Encrypted(_),
                 ..
@@ -123,16 +123,16 @@ impl ReplyRecorder {
         }
     }
 
-    /// A reply that came whole.
+    /// Records a complete reply.
     pub(super) fn record_reply(&mut self, reply: &model::ModelReply<'_>) {
         self.start_turn();
-        for (place, part) in reply.parts.iter().enumerate() {
-            let number = u32::try_from(place).unwrap_or(u32::MAX);
+        for (index, part) in reply.parts.iter().enumerate() {
+            let number = u32::try_from(index).unwrap_or(u32::MAX);
             match part.content() {
-                ContentPart::Text(words) => {
+                ContentPart::Text(text) => {
                     self.refused |= part.notes().is_some_and(|notes| notes.refusal);
                     self.open_block(number, RecordedBlockKind::Text);
-                    self.append_text(words);
+                    self.append_text(text);
                 }
                 ContentPart::Reasoning(reasoning) => {
                     self.open_block(number, RecordedBlockKind::Reasoning);
@@ -152,17 +152,17 @@ impl ReplyRecorder {
         }
     }
 
-    /// Cards to be told beside the reply.
+    /// Adds activity cards.
     pub(super) fn add_annotations(&mut self, cards: Vec<EventPayload>) {
         cards.into_iter().for_each(|card| self.push_event(card));
     }
 
-    /// What is to be handed on by now, if anything.
+    /// Takes the events that are due, if any.
     pub(super) fn take_due(&mut self, now: Instant) -> Option<Vec<TimedEvent>> {
-        let handed = *self.last_sent.get_or_insert(now);
-        let late = now.duration_since(handed) >= SEND_INTERVAL;
-        let much = self.bytes >= SEND_EVENT_BYTES || self.unsent_bytes() >= SEND_TEXT_BYTES;
-        if !late && !much {
+        let last_sent = *self.last_sent.get_or_insert(now);
+        let is_late = now.duration_since(last_sent) >= SEND_INTERVAL;
+        let is_large = self.bytes >= SEND_EVENT_BYTES || self.unsent_bytes() >= SEND_TEXT_BYTES;
+        if !is_late && !is_large {
             return None;
         }
         self.emit_progress();
@@ -174,21 +174,21 @@ impl ReplyRecorder {
         Some(std::mem::take(&mut self.events))
     }
 
-    /// How a reply that is whole ends its request.
+    /// The outcome of a request with a complete reply.
     pub(super) fn outcome(&self) -> RequestOutcome {
-        let calls = self.has_calls
+        let has_calls = self.has_calls
             || matches!(
                 &self.block,
                 Some(RecordedBlock { kind: RecordedBlockKind::Call { .. }, .. })
             );
-        match (self.refused, calls) {
+        match (self.refused, has_calls) {
             (true, _) => RequestOutcome::Refused,
             (false, true) => RequestOutcome::WaitsForTools,
             (false, false) => RequestOutcome::Replied,
         }
     }
 
-    /// The trouble that the provider told of, in a word.
+    /// The code of the provider's error.
     pub(super) fn error_code(&self) -> &'static str {
         match self.provider_error {
             None => "upstream_failed",
@@ -204,13 +204,13 @@ impl ReplyRecorder {
         }
     }
 
-    /// The reply is over, one way or another.
-    pub(super) fn finish(&mut self, ending: &RequestOutcome) -> RecordedReply {
-        match ending {
+    /// Ends the reply.
+    pub(super) fn finish(&mut self, outcome: &RequestOutcome) -> RecordedReply {
+        match outcome {
             RequestOutcome::Replied | RequestOutcome::WaitsForTools | RequestOutcome::Refused => {
                 self.close_block()
             }
-            // What was cut off in the middle is told as far as it came.
+            // A block that was cut off is recorded as far as it was received.
             RequestOutcome::Failed(_) | RequestOutcome::Stopped => match &self.block {
                 Some(RecordedBlock { kind: RecordedBlockKind::Call { .. }, .. }) => {
                     self.emit_progress()
@@ -235,7 +235,7 @@ impl ReplyRecorder {
         }
     }
 
-    /// Begins before anything was said: something else may happen first.
+    /// Starts the turn before the first event of the reply: other events may come first.
     pub(super) fn start_early(&mut self) -> Vec<TimedEvent> {
         self.start_turn();
         self.bytes = 0;
@@ -258,29 +258,30 @@ impl ReplyRecorder {
         self.block = Some(RecordedBlock::new(number, kind));
     }
 
-    fn append_text(&mut self, words: &str) {
+    fn append_text(&mut self, text: &str) {
         let Some(block) = &mut self.block else { return };
-        block.bytes += words.len();
-        block.characters += words.chars().count();
-        block.has_text = block.has_text || !words.trim_start().is_empty();
-        if words.len() > self.budget
-            && words.len() <= self.live_budget_left
-            && let Some(more) = self.live_budget.as_mut().and_then(|room| room.take(words.len()))
+        block.bytes += text.len();
+        block.characters += text.chars().count();
+        block.has_text = block.has_text || !text.trim_start().is_empty();
+        if text.len() > self.budget
+            && text.len() <= self.live_budget_left
+            && let Some(granted) =
+                self.live_budget.as_mut().and_then(|budget| budget.take(text.len()))
         {
-            self.budget += more;
-            self.live_budget_left = self.live_budget_left.saturating_sub(more);
+            self.budget += granted;
+            self.live_budget_left = self.live_budget_left.saturating_sub(granted);
         }
-        let kept = truncate(words, self.budget);
-        // Once something is left out, so is everything behind it.
-        let whole = kept.len() == words.len();
-        self.budget = if whole { self.budget - kept.len() } else { 0 };
-        if !whole {
+        let recorded = truncate(text, self.budget);
+        // Once something is left out, everything after it is left out, too.
+        let is_complete = recorded.len() == text.len();
+        self.budget = if is_complete { self.budget - recorded.len() } else { 0 };
+        if !is_complete {
             self.live_budget_left = 0;
         }
-        block.text.push_str(kept);
+        block.text.push_str(recorded);
     }
 
-    /// Words that are not stored, since the last look.
+    /// Takes the text that is not stored, since the last call.
     pub(super) fn take_live_text(&mut self) -> Vec<(LiveTextKey, String)> {
         std::mem::take(&mut self.live_texts)
     }
@@ -299,7 +300,7 @@ impl ReplyRecorder {
         }
     }
 
-    /// How much of a text that is kept was not told yet.
+    /// Bytes of stored text that were not sent yet.
     fn unsent_bytes(&self) -> usize {
         if self.content == ContentRecording::Omitted {
             return 0;
@@ -307,7 +308,7 @@ impl ReplyRecorder {
         self.block.as_ref().map_or(0, |block| block.text.len() - block.sent_bytes)
     }
 
-    /// Tells what is known of a block that goes on.
+    /// Sends the state of an unfinished block.
     fn emit_progress(&mut self) {
         let Some(block) = &mut self.block else { return };
         let message = message_id(self.turn, block.number);
@@ -344,50 +345,43 @@ impl ReplyRecorder {
 
     fn close_block(&mut self) {
         let Some(block) = self.block.take() else { return };
-        let RecordedBlock {
-            number,
-            kind,
-            characters,
-            bytes,
-            has_text: speaks,
-            text,
-            sent_bytes: told,
-        } = block;
+        let RecordedBlock { number, kind, characters, bytes, has_text, text, sent_bytes } = block;
         let is_text = matches!(kind, RecordedBlockKind::Text);
         match kind {
             RecordedBlockKind::Redacted => {}
             RecordedBlockKind::Text | RecordedBlockKind::Reasoning => {
-                if !speaks {
+                if !has_text {
                     return;
                 }
                 let message = message_id(self.turn, number);
                 let text = match self.content {
                     ContentRecording::Omitted => {
                         if let Some(message) = message.clone().filter(|_| !text.is_empty()) {
-                            let words = with_omitted_note(text, characters);
-                            self.live_texts.push((LiveTextKey::Text(message), words));
+                            let live_text = with_omitted_note(text, characters);
+                            self.live_texts.push((LiveTextKey::Text(message), live_text));
                         }
                         omitted_text(characters)
                     }
                     ContentRecording::Stored => with_omitted_note(text, characters),
                 };
-                // What was told in pieces is not told again.
-                let said = match told {
+                // Text that was sent in deltas is not repeated.
+                let update = match sent_bytes {
                     0 => TextUpdate { message, full: Some(text.clone()), ..TextUpdate::default() },
-                    told => text_delta(message, &text, told),
+                    sent_bytes => text_delta(message, &text, sent_bytes),
                 };
                 if is_text {
                     self.text = Some(text);
-                    self.push_event(EventPayload::Text(said));
+                    self.push_event(EventPayload::Text(update));
                 } else {
-                    self.push_event(EventPayload::Thought(said));
+                    self.push_event(EventPayload::Thought(update));
                 }
             }
             RecordedBlockKind::Call { id, name, .. } => {
                 let input = match self.content {
                     ContentRecording::Omitted => {
-                        let whole = id.clone().filter(|_| text.len() == bytes);
-                        self.live_texts.extend(whole.map(|id| (LiveTextKey::Input(id), text)));
+                        let complete_id = id.clone().filter(|_| text.len() == bytes);
+                        self.live_texts
+                            .extend(complete_id.map(|id| (LiveTextKey::Input(id), text)));
                         omitted_json(bytes)
                     }
                     ContentRecording::Stored if text.len() < bytes => omitted_json(bytes),
@@ -395,7 +389,7 @@ impl ReplyRecorder {
                         RawJson::parse(&text).unwrap_or_else(|| RawJson::string(&text))
                     }
                 };
-                // The client has it, and may be at work on it.
+                // The client has received the call, and may be running it.
                 self.push_event(EventPayload::ToolCall(ToolCallUpdate {
                     call: call_reference(&id),
                     name: Some(name),

@@ -1,41 +1,41 @@
-//! What happens in one run, as the run machine tells it. No store is needed for that: what is to be
-//! written is taken out here, by a run that the store has begun or all at once.
+//! The events of one run, produced by the run machine. It needs no store: new events are taken out
+//! and written by the caller, in steps or all at once.
 
 use std::sync::Arc;
 
-use foxwedge_dialect::model;
+use foxwedge_formats::model;
 use foxwedge_run::{
     EventPayload, MachineInput, MachineSettings, Outcome, RunEffect, RunEnd, RunEvent, RunProblem,
     RunStart, RunSummary, RunUsage, SessionMachine,
 };
 
-/// What happened in a run, and what of it is not written yet.
+/// The events of a run that are not written yet.
 #[derive(Debug)]
 pub(super) struct RunLog {
     pub(super) run: Arc<str>,
     machine: SessionMachine,
     pending: Vec<RunEvent>,
     end: Option<(RunEnd, RunSummary)>,
-    /// What earlier requests of the run cost.
+    /// Usage of earlier requests of the run.
     total_usage: RunUsage,
 }
 
 impl RunLog {
-    /// A run begins.
+    /// Starts a log.
     pub(super) fn new(run: &Arc<str>, at: u64, start: RunStart) -> RunLog {
-        let mut story = RunLog {
+        let mut log = RunLog {
             run: run.clone(),
             machine: SessionMachine::new(MachineSettings::default()),
             pending: Vec::new(),
             end: None,
             total_usage: RunUsage::default(),
         };
-        story.log_event(at, EventPayload::Started(start));
-        story
+        log.log_event(at, EventPayload::Started(start));
+        log
     }
 
-    /// Takes out what is new, and the end if there is one. The machine knows this run alone: its
-    /// number in its session comes from the store.
+    /// Takes the new events, and the end if there is one. The machine knows only this run: the
+    /// epoch comes from the store.
     pub(super) fn take_new_events(
         &mut self,
         epoch: Option<u64>,
@@ -45,12 +45,12 @@ impl RunLog {
         (events, self.end.take())
     }
 
-    /// Whether its end is decided.
+    /// Whether the run has ended.
     pub(super) fn is_over(&self) -> bool {
         self.end.is_some()
     }
 
-    /// Something happens. Behind the end nothing does.
+    /// Logs an event. Events after the end are ignored.
     pub(super) fn log_event(&mut self, at: u64, body: EventPayload) {
         let event = RunEvent { at: Some(at), ..RunEvent::new(&self.run, body) };
         let mut effects = Vec::new();
@@ -70,12 +70,12 @@ impl RunLog {
         }
     }
 
-    /// What a request cost, on top of those before it.
+    /// Adds the usage of a request to that of earlier ones.
     pub(super) fn add_usage(&mut self, at: u64, usage: &model::TokenUsage) {
         if usage.is_empty() {
             return;
         }
-        let sum = |sum: u64, more: Option<u64>| sum.saturating_add(more.unwrap_or(0));
+        let sum = |sum: u64, added: Option<u64>| sum.saturating_add(added.unwrap_or(0));
         self.total_usage = RunUsage {
             input: sum(self.total_usage.input, usage.input),
             output: sum(self.total_usage.output, usage.output),
@@ -85,7 +85,7 @@ impl RunLog {
         self.log_event(at, EventPayload::Usage(self.total_usage));
     }
 
-    /// It ends, so, unless it has ended.
+    /// Ends the run, unless it has ended.
     pub(super) fn end(&mut self, at: u64, outcome: Option<Outcome>, text: Option<String>) {
         if self.is_over() {
             return;
@@ -93,7 +93,7 @@ impl RunLog {
         self.log_event(at, EventPayload::Ended(RunEnd { outcome, text, ..RunEnd::default() }));
     }
 
-    /// It ends in trouble, in a word.
+    /// Ends the run with an error code.
     pub(super) fn fail(&mut self, at: u64, code: &str) {
         let message = format!("the request failed: {code}");
         self.log_event(
@@ -102,7 +102,7 @@ impl RunLog {
         );
     }
 
-    /// Something is wrong, and it goes on.
+    /// Logs a warning. The run continues.
     pub(super) fn warn(&mut self, at: u64, code: &str, message: &str) {
         let message = message.to_owned();
         self.log_event(
@@ -111,7 +111,7 @@ impl RunLog {
         );
     }
 
-    /// How many events came behind the end.
+    /// The number of events that came after the end.
     pub(super) fn late_events(&self) -> u64 {
         self.machine.run(&self.run).map_or(0, |run| run.counts().late)
     }

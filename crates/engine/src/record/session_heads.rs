@@ -1,4 +1,4 @@
-//! Where conversations stood: one small record behind every reply, so that sessions are found again
+//! The heads of conversations: one small record after every reply, so that sessions are found again
 //! after a restart.
 
 use std::{cmp::Reverse, sync::Arc, time::Duration};
@@ -11,19 +11,19 @@ use tokio::task::JoinSet;
 
 use crate::session::SessionHead;
 
-/// The kind of such a record.
+/// The kind of a head record.
 const HEAD_RECORD_KIND: &str = "tip";
-/// At most so many sessions are found again.
+/// Maximum number of restored sessions.
 const MAX_SESSIONS: usize = 10_000;
-/// Sessions are read in such pages, the newest first, and no more of them.
+/// Sessions are read in pages of this size, the newest first, up to a maximum number of pages.
 const PAGE_SIZE: usize = 1_000;
 const MAX_PAGES: usize = 50;
 /// How many sessions are read at the same time.
 const PARALLEL_READS: usize = 16;
-/// The place stands among the last records of a session.
+/// The head is among the last records of a session.
 const RECENT_RECORDS: u64 = 16;
 
-/// The record behind a reply.
+/// The head record of a reply.
 pub(super) fn head_record(run: &str, turn: u32, tip: u128) -> NewRecord {
     NewRecord {
         id: format!("{HEAD_RECORD_KIND}-{run}-{turn}"),
@@ -34,15 +34,14 @@ pub(super) fn head_record(run: &str, turn: u32, tip: u128) -> NewRecord {
     }
 }
 
-/// The newest places of sessions that were used not longer ago than that, the newest first, with
-/// how long ago it was.
+/// The heads of sessions that were used within `max_age`, the newest first, each with its age.
 pub(super) async fn load_heads(
     store: &Arc<AnyStore>,
-    longest: Duration,
+    max_age: Duration,
     now: u64,
 ) -> Result<Vec<(SessionHead, Duration)>> {
-    let sessions = recent_sessions(store, longest, now).await?;
-    let mut tips: Vec<(SessionHead, Duration)> = Vec::with_capacity(sessions.len());
+    let sessions = recent_sessions(store, max_age, now).await?;
+    let mut heads: Vec<(SessionHead, Duration)> = Vec::with_capacity(sessions.len());
     let mut work = JoinSet::new();
     let mut sessions = sessions.into_iter();
     loop {
@@ -54,30 +53,30 @@ pub(super) async fn load_heads(
         match work.join_next().await {
             None => break,
             Some(Ok(found)) => {
-                let aged = |tip: SessionHead| {
-                    let ago = Duration::from_millis(now.saturating_sub(tip.at));
-                    (tip, ago)
+                let with_age = |head: SessionHead| {
+                    let age = Duration::from_millis(now.saturating_sub(head.at));
+                    (head, age)
                 };
-                tips.extend(found?.map(aged));
+                heads.extend(found?.map(with_age));
             }
-            // One that cannot be read is not found again.
+            // A session that cannot be read is not restored.
             Some(Err(_)) => {}
         }
     }
-    tips.sort_by_key(|(tip, _)| Reverse(tip.at));
-    Ok(tips)
+    heads.sort_by_key(|(head, _)| Reverse(head.at));
+    Ok(heads)
 }
 
-async fn recent_sessions(store: &AnyStore, longest: Duration, now: u64) -> Result<Vec<SessionRow>> {
-    let oldest = now.saturating_sub(u64::try_from(longest.as_millis()).unwrap_or(u64::MAX));
+async fn recent_sessions(store: &AnyStore, max_age: Duration, now: u64) -> Result<Vec<SessionRow>> {
+    let oldest = now.saturating_sub(u64::try_from(max_age.as_millis()).unwrap_or(u64::MAX));
     let (mut found, mut after) = (Vec::new(), None);
     for _ in 0..MAX_PAGES {
         let page = ListPage { after: after.take(), limit: PAGE_SIZE };
         let rows = store.sessions(ListFilter::default(), page).await?;
-        let full = rows.len() == PAGE_SIZE;
+        let is_full = rows.len() == PAGE_SIZE;
         after = rows.last().map(|row| row.id.clone());
         found.extend(rows.into_iter().filter(|row| row.touched >= oldest && row.records > 0));
-        if !full || found.len() >= MAX_SESSIONS {
+        if !is_full || found.len() >= MAX_SESSIONS {
             break;
         }
     }
@@ -90,7 +89,7 @@ async fn session_head(store: &AnyStore, session: SessionRow) -> Result<Option<Se
     let after = session.records.saturating_sub(RECENT_RECORDS);
     let records = match store.records(&session.id, after, RECENT_RECORDS as usize).await {
         Ok(records) => records,
-        // Somebody deleted it meanwhile, or its records are damaged: it is a new one then.
+        // The session was deleted meanwhile, or its records are damaged: it will be a new one then.
         Err(StoreError::NoSession(_) | StoreError::Corrupt { .. }) => return Ok(None),
         Err(error) => return Err(error),
     };
@@ -106,8 +105,8 @@ struct SessionHeadRecord {
 }
 
 fn parse_head(body: &str) -> Option<u128> {
-    let written: SessionHeadRecord = serde_json::from_str(body).ok()?;
-    (written.tip.len() == 32).then(|| u128::from_str_radix(&written.tip, 16).ok())?
+    let record: SessionHeadRecord = serde_json::from_str(body).ok()?;
+    (record.tip.len() == 32).then(|| u128::from_str_radix(&record.tip, 16).ok())?
 }
 
 #[cfg(test)]
@@ -115,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_comes_back_as_it_was() {
+    fn a_head_is_parsed_as_it_was_written() {
         for tip in [0, 1, u128::MAX, 0x0123_4567_89ab_cdef << 60] {
             assert_eq!(parse_head(&head_record("r", 3, tip).body), Some(tip));
         }

@@ -1,4 +1,4 @@
-//! What happens in one session, written down in its order.
+//! Writes the commands of one session in order.
 
 use std::{
     collections::HashSet,
@@ -20,10 +20,10 @@ use super::{
 };
 use crate::metrics::{DroppedItem, Metrics};
 
-/// Sessions that are known to be there.
+/// How many sessions are remembered as existing.
 const MAX_KNOWN_SESSIONS: usize = 100_000;
 
-/// What every session needs.
+/// Writes the run events of sessions to the store.
 pub(super) struct SessionWriter {
     pub(super) store: Arc<AnyStore>,
     pub(super) node_id: String,
@@ -32,72 +32,78 @@ pub(super) struct SessionWriter {
 }
 
 impl SessionWriter {
-    pub(super) fn new(store: Arc<AnyStore>, me: String, meter: Metrics) -> SessionWriter {
-        SessionWriter { store, node_id: me, metrics: meter, known_sessions: Mutex::default() }
+    pub(super) fn new(store: Arc<AnyStore>, node_id: String, metrics: Metrics) -> SessionWriter {
+        SessionWriter { store, node_id, metrics, known_sessions: Mutex::default() }
     }
 
-    /// Writes what happened in a session, and returns its run if that goes on.
+    /// Applies the commands of a session. Returns its run while that is still open.
     pub(super) async fn apply_commands(
         &self,
         session: &Arc<str>,
-        mut live: Option<Box<OpenRun>>,
-        whats: Vec<RecordCommand>,
+        mut open_run: Option<Box<OpenRun>>,
+        commands: Vec<RecordCommand>,
     ) -> Option<Box<OpenRun>> {
-        // Of the newest reply only.
+        // Only those of the newest reply.
         let mut records = Vec::new();
-        for what in whats {
-            match what {
-                RecordCommand::StartRequest(begin) => {
-                    let goes_on = live.take_if(|live| live.run == begin.run);
-                    if let Some(mut before) = live.take() {
-                        before.log.end(begin.at, Some(Outcome::Replaced), None);
-                        self.save_run(before, std::mem::take(&mut records)).await;
+        for command in commands {
+            match command {
+                RecordCommand::StartRequest(start) => {
+                    let continued = open_run.take_if(|open_run| open_run.run == start.run);
+                    if let Some(mut replaced) = open_run.take() {
+                        replaced.log.end(start.at, Some(Outcome::Replaced), None);
+                        self.save_run(replaced, std::mem::take(&mut records)).await;
                     }
-                    live = self.start_request(session, goes_on, *begin).await;
+                    open_run = self.start_request(session, continued, *start).await;
                 }
-                RecordCommand::AppendEvents(run, told) => {
-                    if let Some(live) = matching_log(&mut live, &run) {
-                        told.into_iter().for_each(|told| live.log_event(told.at, told.body));
+                RecordCommand::AppendEvents(run, events) => {
+                    if let Some(log) = matching_log(&mut open_run, &run) {
+                        events.into_iter().for_each(|event| log.log_event(event.at, event.body));
                     }
                 }
-                RecordCommand::FinishRequest(closing, whole) => {
-                    let Some(of) = matching_log(&mut live, &closing.run) else { continue };
-                    records = head_records(&closing);
-                    log_request_end(of, *closing, whole);
+                RecordCommand::FinishRequest(end, completeness) => {
+                    let Some(log) = matching_log(&mut open_run, &end.run) else { continue };
+                    records = head_records(&end);
+                    log_request_end(log, *end, completeness);
                 }
                 RecordCommand::ExpireCalls(run, calls) => {
-                    if let Some(live) = matching_log(&mut live, &run) {
-                        log_timeouts(live, calls);
+                    if let Some(log) = matching_log(&mut open_run, &run) {
+                        log_timeouts(log, calls);
                     }
                 }
                 RecordCommand::MarkInterrupted(run) => {
-                    if let Some(live) = matching_log(&mut live, &run) {
-                        live.end(unix_millis(), Some(Outcome::Interrupted), None);
+                    if let Some(log) = matching_log(&mut open_run, &run) {
+                        log.end(unix_millis(), Some(Outcome::Interrupted), None);
                     }
                 }
-                RecordCommand::ForgetRun(run) => live = live.filter(|live| live.run != run),
+                RecordCommand::ForgetRun(run) => {
+                    open_run = open_run.filter(|open_run| open_run.run != run)
+                }
             }
         }
-        self.save_run(live?, records).await
+        self.save_run(open_run?, records).await
     }
 
-    async fn save_run(&self, live: Box<OpenRun>, records: Vec<NewRecord>) -> Option<Box<OpenRun>> {
-        if live.log.is_over() {
-            self.metrics.count_late_events(live.log.late_events());
+    async fn save_run(
+        &self,
+        open_run: Box<OpenRun>,
+        records: Vec<NewRecord>,
+    ) -> Option<Box<OpenRun>> {
+        if open_run.log.is_over() {
+            self.metrics.count_late_events(open_run.log.late_events());
         }
-        let kept = live.save_events(&self.store, records).await;
-        self.count_outcome(kept)
+        let ownership = open_run.save_events(&self.store, records).await;
+        self.count_outcome(ownership)
     }
 
-    pub(super) fn count_outcome(&self, kept: Result<RunOwnership>) -> Option<Box<OpenRun>> {
-        match kept {
-            Ok(RunOwnership::Open(live)) => Some(live),
+    pub(super) fn count_outcome(&self, ownership: Result<RunOwnership>) -> Option<Box<OpenRun>> {
+        match ownership {
+            Ok(RunOwnership::Open(open_run)) => Some(open_run),
             Ok(RunOwnership::Ended(outcome)) => {
                 self.metrics.count_run(outcome);
                 None
             }
             Ok(RunOwnership::Taken) => None,
-            // Its lease runs out, and somebody closes it.
+            // Its lease expires, and another process closes it.
             Err(_) => {
                 self.metrics.count_dropped(DroppedItem::Records, 1);
                 None
@@ -105,88 +111,88 @@ impl SessionWriter {
         }
     }
 
-    /// A request begins: the run goes on, or a new one begins.
+    /// Starts a request: continues its run, or starts a new one.
     async fn start_request(
         &self,
         session: &Arc<str>,
-        live: Option<Box<OpenRun>>,
-        begin: RequestStart,
+        open_run: Option<Box<OpenRun>>,
+        start: RequestStart,
     ) -> Option<Box<OpenRun>> {
-        let mut live = match live {
-            Some(live) => live,
-            None => match self.start_run(session, &begin).await {
-                Ok(Some(live)) => live,
+        let mut open_run = match open_run {
+            Some(open_run) => open_run,
+            None => match self.start_run(session, &start).await {
+                Ok(Some(open_run)) => open_run,
                 Ok(None) | Err(_) => {
                     self.metrics.count_dropped(DroppedItem::Records, 1);
                     return None;
                 }
             },
         };
-        log_request_start(&mut live.log, begin);
-        Some(live)
+        log_request_start(&mut open_run.log, start);
+        Some(open_run)
     }
 
-    /// Begins a run in the store. `None` if it cannot be ours.
+    /// Starts a run in the store. `None` if it cannot be owned.
     async fn start_run(
         &self,
         session: &Arc<str>,
-        begin: &RequestStart,
+        start: &RequestStart,
     ) -> Result<Option<Box<OpenRun>>> {
-        if begin.turn > 1 {
-            // It was closed meanwhile, and what has ended does not go on.
+        if start.turn > 1 {
+            // It was closed meanwhile, and a run that has ended does not continue.
             return Ok(None);
         }
-        if !self.is_known(session) && !self.create_session(session, begin).await? {
+        if !self.is_known(session) && !self.create_session(session, start).await? {
             return Ok(None);
         }
-        let new = self.new_run(session, begin);
-        let started = match retry_unavailable(|| self.store.start_run(new.clone())).await {
-            // Somebody deleted it.
+        let new_run = self.new_run(session, start);
+        let result = match retry_unavailable(|| self.store.start_run(new_run.clone())).await {
+            // The session was deleted.
             Err(StoreError::NoSession(_)) => {
-                if !self.create_session(session, begin).await? {
+                if !self.create_session(session, start).await? {
                     return Ok(None);
                 }
-                retry_unavailable(|| self.store.start_run(new.clone())).await
+                retry_unavailable(|| self.store.start_run(new_run.clone())).await
             }
-            started => started,
+            result => result,
         };
-        let live = |row: &RunRow, lease| {
-            let story = RunLog::new(&begin.run, row.started, new.start.clone());
-            Box::new(OpenRun::new(row, story, lease))
+        let open_run = |row: &RunRow, lease| {
+            let log = RunLog::new(&start.run, row.started, new_run.start.clone());
+            Box::new(OpenRun::new(row, log, lease))
         };
-        match started? {
-            StartResult::New { run, lease } => Ok(Some(live(&run, lease))),
-            // The acknowledgement was lost: nobody else knows the id.
+        match result? {
+            StartResult::New { run, lease } => Ok(Some(open_run(&run, lease))),
+            // The acknowledgement was lost: no other process knows the id.
             StartResult::Existing(run) => {
-                let ours = run.lease.clone().filter(|lease| lease.owner == self.node_id);
-                Ok(ours.map(|lease| live(&run, lease)))
+                let own_lease = run.lease.clone().filter(|lease| lease.owner == self.node_id);
+                Ok(own_lease.map(|lease| open_run(&run, lease)))
             }
         }
     }
 
-    /// The run that a request begins.
-    pub(super) fn new_run(&self, session: &Arc<str>, begin: &RequestStart) -> NewRun {
+    /// The run of a new request.
+    pub(super) fn new_run(&self, session: &Arc<str>, start: &RequestStart) -> NewRun {
         NewRun {
-            id: begin.run.to_string(),
+            id: start.run.to_string(),
             session: session.to_string(),
             key: None,
             owner: self.node_id.clone(),
             ttl: LEASE_MILLIS,
             start: run::RunStart {
                 session: Some(session.clone()),
-                agent: begin.agent.as_deref().map(record_name),
-                model: Some(record_name(&begin.model)),
+                agent: start.agent.as_deref().map(record_name),
+                model: Some(record_name(&start.model)),
                 ..run::RunStart::default()
             },
-            at: Some(begin.at),
+            at: Some(start.at),
         }
     }
 
-    /// Makes a session, or finds it; whether it is the caller's.
-    async fn create_session(&self, session: &Arc<str>, begin: &RequestStart) -> Result<bool> {
-        let new = new_session(session, begin);
-        let row = retry_unavailable(|| self.store.create_session(new.clone())).await?;
-        if *row.owner != *begin.owner {
+    /// Creates or finds a session. Returns whether it belongs to the caller.
+    async fn create_session(&self, session: &Arc<str>, start: &RequestStart) -> Result<bool> {
+        let new_session_row = new_session(session, start);
+        let row = retry_unavailable(|| self.store.create_session(new_session_row.clone())).await?;
+        if *row.owner != *start.owner {
             return Ok(false);
         }
         let mut known = self.known_sessions.lock().unwrap_or_else(PoisonError::into_inner);
@@ -202,76 +208,80 @@ impl SessionWriter {
     }
 }
 
-/// The session of a request, if it has to be made.
-pub(super) fn new_session(session: &Arc<str>, begin: &RequestStart) -> NewSession {
-    let agent = begin.agent.as_deref().map(record_name);
-    let model = record_name(&begin.model);
+/// The session of a request, if it has to be created.
+pub(super) fn new_session(session: &Arc<str>, start: &RequestStart) -> NewSession {
+    let agent = start.agent.as_deref().map(record_name);
+    let model = record_name(&start.model);
     let title = match agent {
         Some(agent) => format!("{model} · {agent}"),
         None => model.to_string(),
     };
-    // A text and no tree of values: this is told of every request. Names of formats are words.
-    let forked = begin.forked.as_deref().map_or(Value::Null, Value::from);
-    let format = begin.wire.name();
+    // Formatted as text and not as a JSON tree, since this runs for every request. Format names
+    // need no escapes.
+    let forked = start.forked.as_deref().map_or(Value::Null, Value::from);
+    let format = start.wire.name();
     let meta =
         format!("{{\"forked_from\":{forked},\"format\":\"{format}\",\"source\":\"gateway\"}}");
-    NewSession { id: session.to_string(), owner: begin.owner.to_string(), title, meta: Some(meta) }
+    NewSession { id: session.to_string(), owner: start.owner.to_string(), title, meta: Some(meta) }
 }
 
-/// A request begins: what it brings.
-pub(super) fn log_request_start(story: &mut RunLog, begin: RequestStart) {
-    let results = match &begin.body {
-        Some((body, wire)) => {
-            tool_results::with_content(&begin.answered_calls, &begin.failed_calls, body, *wire)
+/// Logs the tool results and annotations of a request.
+pub(super) fn log_request_start(log: &mut RunLog, start: RequestStart) {
+    let results = match &start.body {
+        Some((body, format)) => {
+            tool_results::with_content(&start.answered_calls, &start.failed_calls, body, *format)
         }
-        None => tool_results::without_content(&begin.answered_calls, &begin.failed_calls),
+        None => tool_results::without_content(&start.answered_calls, &start.failed_calls),
     };
     results
         .into_iter()
-        .for_each(|result| story.log_event(begin.at, EventPayload::ToolResult(result)));
-    begin.annotations.into_iter().for_each(|card| story.log_event(begin.at, card));
+        .for_each(|result| log.log_event(start.at, EventPayload::ToolResult(result)));
+    start.annotations.into_iter().for_each(|card| log.log_event(start.at, card));
 }
 
-/// The run that is meant, if it is the one that is open.
-fn matching_log<'l>(live: &'l mut Option<Box<OpenRun>>, run: &str) -> Option<&'l mut RunLog> {
-    live.as_deref_mut().filter(|live| &*live.run == run).map(|live| &mut live.log)
+/// The log of a run, if it is the open one.
+fn matching_log<'l>(open_run: &'l mut Option<Box<OpenRun>>, run: &str) -> Option<&'l mut RunLog> {
+    open_run
+        .as_deref_mut()
+        .filter(|open_run| &*open_run.run == run)
+        .map(|open_run| &mut open_run.log)
 }
 
-pub(super) fn head_records(closing: &RequestEnd) -> Vec<NewRecord> {
-    let tip = closing.tip.map(|tip| session_heads::head_record(&closing.run, closing.turn, tip));
+pub(super) fn head_records(end: &RequestEnd) -> Vec<NewRecord> {
+    let tip = end.tip.map(|tip| session_heads::head_record(&end.run, end.turn, tip));
     tip.into_iter().collect()
 }
 
-/// What the end of a request makes of its run.
-pub(super) fn log_request_end(live: &mut RunLog, closing: RequestEnd, whole: RecordCompleteness) {
-    let RequestEnd { at, events: told, usage, text, outcome: ending, .. } = closing;
-    told.into_iter().for_each(|told| live.log_event(told.at, told.body));
-    live.add_usage(at, &usage);
-    if whole == RecordCompleteness::Incomplete {
+/// Logs the end of a request.
+pub(super) fn log_request_end(log: &mut RunLog, end: RequestEnd, completeness: RecordCompleteness) {
+    let RequestEnd { at, events, usage, text, outcome, .. } = end;
+    events.into_iter().for_each(|event| log.log_event(event.at, event.body));
+    log.add_usage(at, &usage);
+    if completeness == RecordCompleteness::Incomplete {
         let message = "not all of it could be written down";
-        live.warn(at, "record_incomplete", message);
+        log.warn(at, "record_incomplete", message);
     }
-    match (ending, whole) {
-        (RequestOutcome::Replied, _) => live.end(at, None, text),
-        (RequestOutcome::Refused, _) => live.end(at, Some(Outcome::Refused), text),
+    match (outcome, completeness) {
+        (RequestOutcome::Replied, _) => log.end(at, None, text),
+        (RequestOutcome::Refused, _) => log.end(at, Some(Outcome::Refused), text),
         (RequestOutcome::WaitsForTools, RecordCompleteness::Complete) => {}
-        // Its calls were not written down, so that nobody can wait for them.
+        // Its calls were not recorded, so the run cannot wait for them.
         (RequestOutcome::WaitsForTools, RecordCompleteness::Incomplete) => {
-            live.end(at, Some(Outcome::Interrupted), None)
+            log.end(at, Some(Outcome::Interrupted), None)
         }
-        (RequestOutcome::Failed(code), _) => live.fail(at, &code),
+        (RequestOutcome::Failed(code), _) => log.fail(at, &code),
         (RequestOutcome::Stopped, _) => {
-            live.log_event(at, EventPayload::Stop(StopRequest { grace: 0 }))
+            log.log_event(at, EventPayload::Stop(StopRequest { grace: 0 }))
         }
     }
 }
 
-/// Nobody answered in time.
-fn log_timeouts(live: &mut RunLog, calls: Vec<Arc<str>>) {
+/// Logs the timeout of calls.
+fn log_timeouts(log: &mut RunLog, calls: Vec<Arc<str>>) {
     let at = unix_millis();
     for call in calls {
         let call = Some(CallRef { id: Some(call), turn: None });
-        live.log_event(at, EventPayload::TimedOut { call });
+        log.log_event(at, EventPayload::TimedOut { call });
     }
-    live.log_event(at, EventPayload::TimedOut { call: None });
+    log.log_event(at, EventPayload::TimedOut { call: None });
 }

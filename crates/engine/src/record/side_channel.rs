@@ -1,5 +1,5 @@
-//! What happens beside a reply and is none of the client's business: tools that an agent uses by
-//! itself, and what it asks people. Told by whoever knows, whether a client is there or not.
+//! Events beside a reply that the client does not see: tools that an agent runs by itself, and its
+//! questions to people. They are recorded whether a client is connected or not.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -18,12 +18,12 @@ use super::{
 };
 use crate::config::ContentRecording;
 
-/// Bytes of one input that are kept.
+/// Maximum bytes of one input that are stored.
 const MAX_INPUT_BYTES: usize = 64 << 10;
-/// Questions whose call is remembered.
+/// How many open questions are remembered with their call.
 const MAX_OPEN_QUESTIONS: usize = 1_000;
 
-/// A way into a run that is at work.
+/// A channel into a run in progress.
 #[derive(Clone, Debug)]
 pub(crate) struct SideChannel {
     pub(super) queue: RecordQueue,
@@ -31,15 +31,15 @@ pub(crate) struct SideChannel {
     pub(super) run: Arc<str>,
     pub(super) content: ContentRecording,
     pub(super) waiting_runs: Arc<RunsAwaitingTools>,
-    /// The calls that questions are about.
+    /// The calls of open questions, by ticket.
     pub(super) open_questions: HashMap<String, CallRef>,
 }
 
 impl SideChannel {
-    /// Something that belongs into the run.
+    /// Records a note of the agent.
     pub(crate) fn record_note(&mut self, note: BridgeNote) {
         for body in self.note_events(note) {
-            // What does not fit is left out: nobody waits for it.
+            // What does not fit is dropped: the agent does not wait.
             self.queue.append_side_event(
                 &self.session,
                 &self.run,
@@ -66,7 +66,7 @@ impl SideChannel {
                     content: None,
                 })]
             }
-            BridgeNote::PermissionRequested(ask) => self.question_events(&ask),
+            BridgeNote::PermissionRequested(request) => self.question_events(&request),
             BridgeNote::PermissionClosed { ticket, decision } => {
                 self.decision_events(&ticket, decision)
             }
@@ -74,8 +74,8 @@ impl SideChannel {
                 self.waiting_runs.remove_calls(&self.session, &self.run, &[call.as_str().into()]);
                 vec![EventPayload::TimedOut { call: Some(call_reference(&call)) }]
             }
-            BridgeNote::Ignored(why, call) => {
-                let content = json!({ "call": &*record_name(&call), "why": why });
+            BridgeNote::Ignored(reason, call) => {
+                let content = json!({ "call": &*record_name(&call), "why": reason });
                 let id = Some(format!("ignored-{}", record_name(&call)).into());
                 let kind = "ignored-answer".into();
                 vec![EventPayload::Activity(ActivityCard {
@@ -87,31 +87,31 @@ impl SideChannel {
         }
     }
 
-    /// A question stands at a call. If the agent does not say which, it is one of its own.
-    fn question_events(&mut self, ask: &PermissionRequest) -> Vec<EventPayload> {
-        let call = call_reference(ask.call.as_deref().unwrap_or(&ask.ticket));
+    /// A question belongs to a call. Without a call id from the agent, it gets a call of its own.
+    fn question_events(&mut self, request: &PermissionRequest) -> Vec<EventPayload> {
+        let call = call_reference(request.call.as_deref().unwrap_or(&request.ticket));
         if self.open_questions.len() >= MAX_OPEN_QUESTIONS {
             self.open_questions.clear();
         }
-        self.open_questions.insert(ask.ticket.clone(), call.clone());
-        let announced = EventPayload::ToolCall(ToolCallUpdate {
+        self.open_questions.insert(request.ticket.clone(), call.clone());
+        let call_event = EventPayload::ToolCall(ToolCallUpdate {
             call: call.clone(),
-            name: Some(record_name(&ask.tool)),
-            input: Some(self.content_json(&ask.input)),
+            name: Some(record_name(&request.tool)),
+            input: Some(self.content_json(&request.input)),
             ..ToolCallUpdate::default()
         });
-        let kind = match ask.kind {
+        let kind = match request.kind {
             PermissionKind::Permission => run::ApprovalKind::Approval,
             PermissionKind::Questions => run::ApprovalKind::Question,
         };
-        let asked = EventPayload::ApprovalRequested(run::ApprovalRequest {
+        let approval_event = EventPayload::ApprovalRequested(run::ApprovalRequest {
             call,
-            id: Some(record_name(&ask.ticket)),
+            id: Some(record_name(&request.ticket)),
             kind,
             prompt: None,
-            choices: Some(self.content_json(&ask.input)),
+            choices: Some(self.content_json(&request.input)),
         });
-        vec![announced, asked]
+        vec![call_event, approval_event]
     }
 
     fn decision_events(
@@ -139,7 +139,7 @@ impl SideChannel {
         })]
     }
 
-    /// What was said, if it is kept.
+    /// The content, or a placeholder if content is not stored.
     fn content_json(&self, value: &Value) -> RawJson {
         let bytes = value.to_string().len();
         match self.content {

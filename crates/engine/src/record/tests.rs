@@ -1,4 +1,4 @@
-//! Stories of requests, and what is in the store behind them.
+//! Recorded requests, and the resulting rows in the store.
 
 mod stories;
 mod content;
@@ -8,7 +8,7 @@ mod beside;
 mod together;
 
 use foxwedge_core::CallFamily;
-use foxwedge_dialect::{
+use foxwedge_formats::{
     model,
     stream::event::{BlockDelta, BlockStart, ReplyHead, StreamEvent},
 };
@@ -24,7 +24,7 @@ use crate::{FindingTally as Finding, GuardAction, RepairChange};
 struct Bench {
     store: Arc<AnyStore>,
     recorder: GatewayRecorder,
-    meter: Metrics,
+    metrics: Metrics,
 }
 
 impl Bench {
@@ -33,38 +33,38 @@ impl Bench {
         Bench::over(Arc::new(store), content, queue::QUEUE_CAPACITY).await
     }
 
-    async fn over(store: Arc<AnyStore>, content: ContentRecording, notes: usize) -> Bench {
+    async fn over(store: Arc<AnyStore>, content: ContentRecording, capacity: usize) -> Bench {
         let record = config::RecordConfig { content, ..config::RecordConfig::default() };
-        let (meter, sessions) = (Metrics::new(), config::SessionConfig::default());
+        let (metrics, sessions) = (Metrics::new(), config::SessionConfig::default());
         let started = GatewayRecorder::start_with_capacity(
             "me".into(),
             store.clone(),
             record,
             sessions,
-            meter.clone(),
-            notes,
+            metrics.clone(),
+            capacity,
         )
         .await;
         let (recorder, _) = started.expect("a recorder");
-        Bench { store, recorder, meter }
+        Bench { store, recorder, metrics }
     }
 
-    /// A request begins that answers these calls, in that body. `a!`: the tool has failed.
-    fn begin(&self, session: &str, answers: &[&str], body: &str) -> RequestRecording {
-        self.guarded(session, answers, body, &untouched(body))
+    /// Starts a request with results for these calls. `a!`: the tool has failed.
+    fn begin(&self, session: &str, results: &[&str], body: &str) -> RequestRecording {
+        self.guarded(session, results, body, &untouched(body))
     }
 
     fn guarded(
         &self,
         session: &str,
-        answers: &[&str],
+        results: &[&str],
         body: &str,
         guarded: &GuardedRequest,
     ) -> RequestRecording {
-        let failed = answers.iter().filter_map(|id| id.strip_suffix('!'));
+        let failed = results.iter().filter_map(|id| id.strip_suffix('!'));
         let failed: Vec<Arc<str>> = failed.map(Arc::from).collect();
-        let answers: Vec<Arc<str>> =
-            answers.iter().map(|id| Arc::from(id.trim_end_matches('!'))).collect();
+        let results: Vec<Arc<str>> =
+            results.iter().map(|id| Arc::from(id.trim_end_matches('!'))).collect();
         self.recorder.start_request(RecordingStart {
             session: &session.into(),
             forked: None,
@@ -72,7 +72,7 @@ impl Bench {
             request: &"q-1".into(),
             model: &"model-1".into(),
             agent: Some("agent/1.0"),
-            answered_calls: &answers,
+            answered_calls: &results,
             failed_calls: &failed,
             original_body: &Bytes::copy_from_slice(body.as_bytes()),
             guarded,
@@ -81,12 +81,12 @@ impl Bench {
         })
     }
 
-    /// Waits for the writer. A clock that stands still must not make that fail.
+    /// Waits for the writer, without a timeout, since tests may pause the clock.
     async fn flush(&self) {
         self.recorder.0.queue.flush().await;
     }
 
-    /// Every run, by session and in its order.
+    /// All runs, by session and epoch.
     async fn runs(&self) -> Vec<RunRow> {
         self.flush().await;
         let page = ListPage { after: None, limit: 1_000 };
@@ -95,17 +95,17 @@ impl Bench {
         runs
     }
 
-    /// Every run in a line: how it ended, and its calls.
-    async fn told(&self) -> Vec<String> {
-        self.runs().await.iter().map(told).collect()
+    /// Each run as one line: its outcome and its calls.
+    async fn run_summaries(&self) -> Vec<String> {
+        self.runs().await.iter().map(run_summary).collect()
     }
 
     fn counted(&self, line: &str) -> bool {
-        self.meter.render().lines().any(|one| one == line)
+        self.metrics.render().lines().any(|other| other == line)
     }
 }
 
-fn told(row: &RunRow) -> String {
+fn run_summary(row: &RunRow) -> String {
     let RunState::Ended { ended, summary, .. } = &row.state else { return "open".to_owned() };
     let mut line = ended.outcome.map_or("?", |outcome| outcome.name()).to_owned();
     if let Some(code) = ended.problem.as_ref().and_then(|problem| problem.code.as_deref()) {
@@ -150,31 +150,31 @@ fn fixed(body: &str) -> GuardedRequest {
     }
 }
 
-/// A reply in pieces: a text, then calls.
+/// Streams a reply: a text, then calls.
 fn reply(recording: &mut RequestRecording, text: &str, calls: &[(&str, &str)]) {
     recording.record_event(&StreamEvent::Start(ReplyHead::default()));
     if !text.is_empty() {
         recording.record_event(&StreamEvent::Open { block: 0, kind: BlockStart::Text });
-        for piece in [text.get(..1), text.get(1..)].into_iter().flatten() {
+        for delta in [text.get(..1), text.get(1..)].into_iter().flatten() {
             recording.record_event(&StreamEvent::Delta {
                 block: 0,
-                delta: BlockDelta::Text(piece.into()),
+                delta: BlockDelta::Text(delta.into()),
             });
         }
         recording.record_event(&StreamEvent::Close { block: 0 });
     }
-    for (place, (id, arguments)) in (1..).zip(calls) {
-        call(recording, place, id);
-        let piece = BlockDelta::Text((*arguments).into());
-        recording.record_event(&StreamEvent::Delta { block: place, delta: piece });
-        recording.record_event(&StreamEvent::Close { block: place });
+    for (block, (id, arguments)) in (1..).zip(calls) {
+        call(recording, block, id);
+        let delta = BlockDelta::Text((*arguments).into());
+        recording.record_event(&StreamEvent::Delta { block, delta });
+        recording.record_event(&StreamEvent::Close { block });
     }
     let usage =
         model::TokenUsage { input: Some(10), output: Some(2), ..model::TokenUsage::default() };
     recording.record_event(&StreamEvent::Usage(usage));
 }
 
-/// A call begins.
+/// Starts a call.
 fn call(recording: &mut RequestRecording, block: u32, id: &str) {
     let id = Some(id.into());
     let kind =

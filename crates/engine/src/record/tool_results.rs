@@ -1,40 +1,43 @@
-//! What the answers of a request say, where that is kept. Read behind the request's back.
+//! The tool results of a request as run events, with their content where that is stored. Parsed in
+//! the background.
 
 use std::sync::Arc;
 
 use foxwedge_core::Format;
-use foxwedge_dialect::model::{self, ContentPart, ModelRole};
+use foxwedge_formats::model::{self, ContentPart, ModelRole};
 use foxwedge_run::{CallRef, RawJson, ToolOutcome, ToolResult};
 
 use super::reply_block::omitted_json;
 
-/// Bytes of one answer that are kept.
+/// Maximum bytes of one result that are stored.
 const MAX_RESULT_BYTES: usize = 256 << 10;
 
-/// Answers of which nothing is known but that they came, and which of them say that a tool failed.
+/// Results without content; only whether they are errors is known.
 pub(super) fn without_content(calls: &[Arc<str>], failed: &[Arc<str>]) -> Vec<ToolResult> {
-    let how = |call| if failed.contains(call) { ToolOutcome::Error } else { ToolOutcome::Ok };
-    calls.iter().map(|call| tool_result(call, how(call), None)).collect()
+    let outcome = |call| if failed.contains(call) { ToolOutcome::Error } else { ToolOutcome::Ok };
+    calls.iter().map(|call| tool_result(call, outcome(call), None)).collect()
 }
 
-/// Answers with what they say, as far as the body can be read.
+/// Results with their content, as far as the body can be parsed.
 pub(super) fn with_content(
     calls: &[Arc<str>],
     failed: &[Arc<str>],
     body: &[u8],
-    wire: Format,
+    format: Format,
 ) -> Vec<ToolResult> {
     let mut results = without_content(calls, failed);
-    let Some(history) = std::str::from_utf8(body).ok().and_then(|it| model::decode(it, wire).ok())
+    let Some(history) =
+        std::str::from_utf8(body).ok().and_then(|it| model::decode(it, format).ok())
     else {
         return results;
     };
-    let said = history.messages.iter().rev();
-    let tail = said.take_while(|message| message.role != ModelRole::Assistant);
+    let messages = history.messages.iter().rev();
+    let tail = messages.take_while(|message| message.role != ModelRole::Assistant);
     for part in tail.flat_map(|message| &message.parts) {
         let ContentPart::ToolResult(answer) = part.content() else { continue };
-        let mut of_call = results.iter_mut();
-        let Some(result) = of_call.find(|one| one.call.id.as_deref() == answer.id.as_deref())
+        let mut candidates = results.iter_mut();
+        let Some(result) =
+            candidates.find(|candidate| candidate.call.id.as_deref() == answer.id.as_deref())
         else {
             continue;
         };
@@ -44,15 +47,15 @@ pub(super) fn with_content(
     results
 }
 
-fn tool_result(call: &Arc<str>, how: ToolOutcome, content: Option<RawJson>) -> ToolResult {
+fn tool_result(call: &Arc<str>, outcome: ToolOutcome, content: Option<RawJson>) -> ToolResult {
     let call = CallRef { id: Some(call.clone()), turn: None };
-    ToolResult { call, name: None, outcome: how, reason: None, content }
+    ToolResult { call, name: None, outcome, reason: None, content }
 }
 
-/// The texts of an answer; what is no text is named.
+/// The texts of a result; other parts are named.
 fn result_content(parts: &[model::ModelPart<'_>]) -> RawJson {
     let texts = parts.iter().map(|part| match part.content() {
-        ContentPart::Text(words) => words.to_string(),
+        ContentPart::Text(text) => text.to_string(),
         ContentPart::Media(_) => "[media]".to_owned(),
         ContentPart::Reasoning(_)
         | ContentPart::ToolCall(_)

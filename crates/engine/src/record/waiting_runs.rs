@@ -1,5 +1,5 @@
-//! Runs whose calls wait for answers, by session. Whoever takes a run out goes on with it, or ends
-//! it: nobody else does.
+//! Runs that wait for tool results, by session. The caller that takes out a run must continue or
+//! end it.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -12,10 +12,10 @@ use tokio::time::Instant;
 use super::queue::RecordCommand;
 use crate::{agent::AgentPresence, metrics::Metrics};
 
-/// So many runs wait at once; the oldest gives up its place.
+/// Maximum number of waiting runs; the oldest is interrupted.
 pub(super) const MAX_WAITING_RUNS: usize = 10_000;
 
-/// Everything that waits.
+/// All waiting runs.
 #[derive(Debug)]
 pub(super) struct RunsAwaitingTools {
     max_runs: usize,
@@ -26,27 +26,27 @@ pub(super) struct RunsAwaitingTools {
 #[derive(Debug, Default)]
 struct RunsAwaitingToolsState {
     runs: HashMap<Arc<str>, RunAwaitingTools>,
-    /// In the order in which they began to wait, with some that wait no longer.
+    /// In the order in which they started to wait; may contain runs that no longer wait.
     order: VecDeque<(Arc<str>, Arc<str>)>,
-    /// To be closed at once.
+    /// Runs to close at the next check.
     lost: Vec<(Arc<str>, RecordCommand)>,
 }
 
-/// How often is looked whether an agent that looks at the time itself is still there.
+/// How often a run with a live agent is checked again: the agent enforces the timeout itself.
 const AGENT_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A run that waits.
+/// A waiting run.
 #[derive(Clone, Debug)]
 pub(super) struct RunAwaitingTools {
     pub(super) run: Arc<str>,
-    /// How many requests it had.
+    /// The number of requests so far.
     pub(super) turn: u32,
-    /// The calls without an answer.
+    /// The calls without a result.
     pub(super) calls: Vec<Arc<str>>,
-    /// When it has waited long enough.
+    /// When the wait times out.
     pub(super) due: Instant,
-    /// The live agent whose calls these are. While it is there, it closes calls that nobody answers
-    /// in time, and the run goes on.
+    /// The live agent that made the calls. While it is alive, it closes calls that time out, and
+    /// the run continues.
     pub(super) agent: Option<AgentPresence>,
 }
 
@@ -56,97 +56,98 @@ impl RunAwaitingTools {
     }
 }
 
-/// The run that a request belongs to.
+/// The run of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RunClaim {
-    /// It answers calls of a run that waits, or hears what a live agent made of calls that nobody
-    /// answered.
+    /// The request brings results for a waiting run, or continues with a live agent after its calls
+    /// timed out.
     Continue { run: Arc<str>, turn: u32, answered: Vec<Arc<str>>, left: Vec<Arc<str>> },
-    /// None that waits. What waited in its session waits no longer.
+    /// A new run. A run that waited in the session no longer waits.
     NewRun,
 }
 
 impl RunsAwaitingTools {
-    pub(super) fn new(most: usize, meter: Metrics) -> RunsAwaitingTools {
-        RunsAwaitingTools { max_runs: most.max(1), metrics: meter, state: Mutex::default() }
+    pub(super) fn new(max_runs: usize, metrics: Metrics) -> RunsAwaitingTools {
+        RunsAwaitingTools { max_runs: max_runs.max(1), metrics, state: Mutex::default() }
     }
 
-    /// A run begins to wait.
-    pub(super) fn insert(&self, session: &Arc<str>, wait: RunAwaitingTools) {
+    /// Adds a waiting run.
+    pub(super) fn insert(&self, session: &Arc<str>, waiting: RunAwaitingTools) {
         let mut state = self.lock();
         while state.runs.len() >= self.max_runs && !state.runs.contains_key(session) {
             let Some(oldest) = state.pop_oldest() else { break };
             self.metrics.change_tools_open(-open_calls(&oldest.1));
-            let (session, wait) = oldest;
-            state.lost.push((session, RecordCommand::MarkInterrupted(wait.run)));
+            let (session, waiting) = oldest;
+            state.lost.push((session, RecordCommand::MarkInterrupted(waiting.run)));
         }
-        self.metrics.change_tools_open(open_calls(&wait));
-        state.order.push_back((session.clone(), wait.run.clone()));
-        if let Some(before) = state.runs.insert(session.clone(), wait) {
-            self.metrics.change_tools_open(-open_calls(&before));
+        self.metrics.change_tools_open(open_calls(&waiting));
+        state.order.push_back((session.clone(), waiting.run.clone()));
+        if let Some(previous) = state.runs.insert(session.clone(), waiting) {
+            self.metrics.change_tools_open(-open_calls(&previous));
         }
         if state.order.len() > 64 + 2 * state.runs.len() {
-            let RunsAwaitingToolsState { runs: waits, order, .. } = &mut *state;
-            order.retain(|(session, run)| waits.get(session).is_some_and(|it| it.run == *run));
+            let RunsAwaitingToolsState { runs, order, .. } = &mut *state;
+            order.retain(|(session, run)| runs.get(session).is_some_and(|it| it.run == *run));
         }
     }
 
-    /// A request begins in a session.
-    pub(super) fn claim(&self, session: &str, answers: &[Arc<str>]) -> RunClaim {
-        let Some(wait) = self.take(session, |_| true) else { return RunClaim::NewRun };
-        let goes_on = wait.calls.is_empty() && wait.has_agent();
-        let RunAwaitingTools { run, turn, calls, .. } = wait;
+    /// Claims the run for a request of a session.
+    pub(super) fn claim(&self, session: &str, result_ids: &[Arc<str>]) -> RunClaim {
+        let Some(waiting) = self.take(session, |_| true) else { return RunClaim::NewRun };
+        let agent_continues = waiting.calls.is_empty() && waiting.has_agent();
+        let RunAwaitingTools { run, turn, calls, .. } = waiting;
         let (answered, left): (Vec<_>, Vec<_>) =
-            calls.into_iter().partition(|call| answers.contains(call));
-        match answered.is_empty() && !goes_on {
+            calls.into_iter().partition(|call| result_ids.contains(call));
+        match answered.is_empty() && !agent_continues {
             true => RunClaim::NewRun,
             false => RunClaim::Continue { run, turn, answered, left },
         }
     }
 
-    /// A live agent goes on without the answers to these calls. Its run waits for the next request.
+    /// Removes calls without which a live agent continues. Its run waits for the next request.
     pub(super) fn remove_calls(&self, session: &str, run: &str, calls: &[Arc<str>]) {
         let mut state = self.lock();
-        let wait = state.runs.get_mut(session).filter(|wait| &*wait.run == run);
-        let Some(wait) = wait else { return };
-        let before = open_calls(wait);
-        wait.calls.retain(|call| !calls.contains(call));
-        self.metrics.change_tools_open(open_calls(wait) - before);
+        let waiting = state.runs.get_mut(session).filter(|waiting| &*waiting.run == run);
+        let Some(waiting) = waiting else { return };
+        let previous = open_calls(waiting);
+        waiting.calls.retain(|call| !calls.contains(call));
+        self.metrics.change_tools_open(open_calls(waiting) - previous);
     }
 
-    /// A run that was taken out cannot be gone on with: it is to be closed.
+    /// Marks a run that was taken out and cannot continue: it will be closed.
     pub(super) fn mark_lost(&self, session: &Arc<str>, run: &Arc<str>) {
         self.lock().lost.push((session.clone(), RecordCommand::MarkInterrupted(run.clone())));
     }
 
-    /// Somebody else ended a run; its session, if it waited.
+    /// Removes a run that has ended elsewhere. Returns its session, if it was waiting.
     pub(super) fn forget_run(&self, run: &str) -> Option<Arc<str>> {
         let session = {
             let state = self.lock();
-            let mut all = state.runs.iter();
-            all.find(|(_, wait)| &*wait.run == run).map(|(session, _)| session.clone())?
+            let mut runs = state.runs.iter();
+            runs.find(|(_, waiting)| &*waiting.run == run).map(|(session, _)| session.clone())?
         };
-        self.take(&session, |wait| &*wait.run == run).map(|_| session)
+        self.take(&session, |waiting| &*waiting.run == run).map(|_| session)
     }
 
-    /// What has waited for too long, and what was pushed out.
+    /// Takes the runs that have timed out, and those that were displaced.
     pub(super) fn take_due(&self, now: Instant) -> Vec<(Arc<str>, RecordCommand)> {
         let mut state = self.lock();
         let mut due = std::mem::take(&mut state.lost);
         while let Some((session, run)) = state.order.front() {
-            let wait = state.runs.get(session).filter(|wait| wait.run == *run);
-            if wait.is_some_and(|wait| wait.due > now) {
+            let waiting = state.runs.get(session).filter(|waiting| waiting.run == *run);
+            if waiting.is_some_and(|waiting| waiting.due > now) {
                 break;
             }
-            let late = wait.is_some();
+            let is_late = waiting.is_some();
             let Some((session, run)) = state.order.pop_front() else { break };
-            if let Some(wait) = state.runs.get_mut(&session).filter(|wait| late && wait.has_agent())
+            if let Some(waiting) =
+                state.runs.get_mut(&session).filter(|waiting| is_late && waiting.has_agent())
             {
-                wait.due = now + AGENT_CHECK_INTERVAL;
+                waiting.due = now + AGENT_CHECK_INTERVAL;
                 state.order.push_back((session, run));
-            } else if let Some(wait) = late.then(|| state.runs.remove(&session)).flatten() {
-                self.metrics.change_tools_open(-open_calls(&wait));
-                due.push((session, RecordCommand::ExpireCalls(wait.run, wait.calls)));
+            } else if let Some(waiting) = is_late.then(|| state.runs.remove(&session)).flatten() {
+                self.metrics.change_tools_open(-open_calls(&waiting));
+                due.push((session, RecordCommand::ExpireCalls(waiting.run, waiting.calls)));
             }
         }
         due
@@ -155,15 +156,15 @@ impl RunsAwaitingTools {
     fn take(
         &self,
         session: &str,
-        fits: impl FnOnce(&RunAwaitingTools) -> bool,
+        matches: impl FnOnce(&RunAwaitingTools) -> bool,
     ) -> Option<RunAwaitingTools> {
         let mut state = self.lock();
-        if !fits(state.runs.get(session)?) {
+        if !matches(state.runs.get(session)?) {
             return None;
         }
-        let wait = state.runs.remove(session)?;
-        self.metrics.change_tools_open(-open_calls(&wait));
-        Some(wait)
+        let waiting = state.runs.remove(session)?;
+        self.metrics.change_tools_open(-open_calls(&waiting));
+        Some(waiting)
     }
 
     fn lock(&self) -> MutexGuard<'_, RunsAwaitingToolsState> {
@@ -172,19 +173,19 @@ impl RunsAwaitingTools {
 }
 
 impl RunsAwaitingToolsState {
-    /// Takes out what has waited longest.
+    /// Takes out the run that has waited longest.
     fn pop_oldest(&mut self) -> Option<(Arc<str>, RunAwaitingTools)> {
         loop {
             let (session, run) = self.order.pop_front()?;
-            if self.runs.get(&session).is_some_and(|wait| wait.run == run) {
-                return self.runs.remove(&session).map(|wait| (session, wait));
+            if self.runs.get(&session).is_some_and(|waiting| waiting.run == run) {
+                return self.runs.remove(&session).map(|waiting| (session, waiting));
             }
         }
     }
 }
 
-fn open_calls(wait: &RunAwaitingTools) -> i64 {
-    i64::try_from(wait.calls.len()).unwrap_or(i64::MAX)
+fn open_calls(waiting: &RunAwaitingTools) -> i64 {
+    i64::try_from(waiting.calls.len()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -197,18 +198,18 @@ mod tests {
     }
 
     fn names(due: &[(Arc<str>, RecordCommand)]) -> Vec<String> {
-        let told = due.iter().map(|(session, what)| match what {
+        let names = due.iter().map(|(session, command)| match command {
             RecordCommand::ExpireCalls(run, calls) => {
                 format!("{session} {run} late {}", calls.len())
             }
             RecordCommand::MarkInterrupted(run) => format!("{session} {run} lost"),
-            what => format!("{what:?}"),
+            command => format!("{command:?}"),
         });
-        told.collect()
+        names.collect()
     }
 
     #[test]
-    fn a_run_is_taken_out_once() {
+    fn a_waiting_run_is_claimed_once() {
         let (waiting, now) = (RunsAwaitingTools::new(10, Metrics::new()), Instant::now());
         let session = Arc::from("s");
         waiting.insert(&session, wait("r", &["a", "b"], now));
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_too_long_or_has_no_room_is_closed() {
+    fn runs_that_time_out_or_have_no_room_are_closed() {
         let (waiting, now) = (RunsAwaitingTools::new(2, Metrics::new()), Instant::now());
         let later = now + Duration::from_secs(5);
         for (session, due) in [("one", now), ("two", now), ("three", later)] {
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_live_agent_closes_its_calls_itself_and_its_run_goes_on() {
+    fn a_live_agent_closes_its_own_calls_and_its_run_continues() {
         let (waiting, now) = (RunsAwaitingTools::new(10, Metrics::new()), Instant::now());
         let (gone, presence) = AgentPresence::pair();
         let session: Arc<str> = "s".into();
@@ -249,10 +250,10 @@ mod tests {
         assert_eq!(names(&waiting.take_due(now)), [""; 0]);
         waiting.remove_calls("s", "r", &["a".into(), "b".into()]);
         assert_eq!(names(&waiting.take_due(later)), [""; 0]);
-        // A late answer, or other words: the run goes on with what the agent made of it.
-        let goes_on =
+        // With a late result or other content, the run continues with the agent.
+        let continued =
             RunClaim::Continue { run: "r".into(), turn: 1, answered: vec![], left: vec![] };
-        assert_eq!(waiting.claim("s", &["b".into()]), goes_on);
+        assert_eq!(waiting.claim("s", &["b".into()]), continued);
         waiting.insert(&session, with_agent(&presence));
         gone.send_replace(true);
         assert_eq!(names(&waiting.take_due(later)), ["s r late 2"]);
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_that_come_and_go_leave_nothing_behind() {
+    fn claimed_runs_leave_no_entries_behind() {
         let (waiting, now) = (RunsAwaitingTools::new(1_000, Metrics::new()), Instant::now());
         for number in 0..10_000 {
             let session = Arc::from("s");

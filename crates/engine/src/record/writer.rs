@@ -1,8 +1,8 @@
-//! The one task that writes. It takes what waits, sorts it by session, and writes all sessions at
-//! once: what happened in one of them stays in order.
+//! The writer task. It takes queued items, groups them by session, and writes all sessions
+//! concurrently; the commands of one session stay in order.
 //!
-//! It takes its time, a little: a request that is over by then is written once and not twice. What
-//! goes on for longer is in the store while it goes on, and whoever looks does not wait for that.
+//! It waits a little for more items: a request that ends within that time is written once and not
+//! twice. A longer request is written while it runs, so that readers do not wait for its end.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -28,17 +28,17 @@ use super::{
 };
 use crate::metrics::Metrics;
 
-/// So many notes are written together.
+/// How many items are written together.
 const BATCH_SIZE: usize = 1_024;
-/// How often is looked for calls without an answer.
+/// How often expired calls are checked.
 const TICK_INTERVAL: Duration = Duration::from_secs(1);
-/// Every so many ticks leases are looked at.
+/// After how many ticks leases are renewed.
 const RENEW_EVERY_TICKS: u32 = 10;
-/// So many runs of others are closed at the start.
+/// How many runs of other processes are closed at the start.
 pub(super) const START_SWEEP_LIMIT: usize = 1_000;
-/// So many of them at once later: what happens here does not wait for that.
+/// How many of them are closed at a time later, so that own writes do not wait.
 const SWEEP_LIMIT: usize = 100;
-/// How long the last requests are waited for at the end.
+/// How long shutdown waits for the last requests.
 const FINAL_WAIT: Duration = Duration::from_millis(500);
 
 /// The writer.
@@ -47,17 +47,17 @@ pub(super) struct RecordWriter {
     queue: RecordQueueReader,
     waiting_runs: Arc<RunsAwaitingTools>,
     open_runs: HashMap<Arc<str>, Box<OpenRun>>,
-    /// Requests that have only begun, by session. Their end may come at once.
+    /// Starts of requests that are held back, by session. Their end may follow soon.
     held_starts: HashMap<Arc<str>, Box<RequestStart>>,
 }
 
-/// A run that goes on, and its session.
+/// An open run and its session.
 type SessionOpenRun = (Arc<str>, Box<OpenRun>);
 
-/// What happened, by session.
+/// Commands by session.
 type CommandsBySession = HashMap<Arc<str>, Vec<RecordCommand>>;
 
-/// Whether somebody will still say something.
+/// Whether the writer continues.
 enum WriterFlow {
     Continue,
     Stop,
@@ -66,30 +66,30 @@ enum WriterFlow {
 impl RecordWriter {
     pub(super) fn new(
         store: Arc<AnyStore>,
-        me: String,
-        notes: RecordQueueReader,
-        waiting: Arc<RunsAwaitingTools>,
-        meter: Metrics,
+        node_id: String,
+        queue: RecordQueueReader,
+        waiting_runs: Arc<RunsAwaitingTools>,
+        metrics: Metrics,
     ) -> RecordWriter {
-        let desk = Arc::new(SessionWriter::new(store, me, meter));
+        let session_writer = Arc::new(SessionWriter::new(store, node_id, metrics));
         RecordWriter {
-            session_writer: desk,
-            queue: notes,
-            waiting_runs: waiting,
+            session_writer,
+            queue,
+            waiting_runs,
             open_runs: HashMap::new(),
             held_starts: HashMap::new(),
         }
     }
 
-    /// Writes until nobody says anything any more. Then nothing of ours is open.
+    /// Writes until all senders are gone or a stop is queued. Then all own runs are closed.
     pub(super) async fn run(mut self) {
         let mut ticks = interval(TICK_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (mut notes, mut round) = (Vec::new(), 0_u32);
+        let (mut items, mut round) = (Vec::new(), 0_u32);
         let mut schedule = SweepSchedule::new(&self.session_writer.node_id);
         let mut next_sweep = Instant::now() + schedule.wait(None);
         loop {
-            let haste = tokio::select! {
+            let urgency = tokio::select! {
                 biased;
                 _ = ticks.tick() => {
                     self.close_late().await;
@@ -100,48 +100,47 @@ impl RecordWriter {
                     continue;
                 }
                 () = sleep_until(next_sweep) => {
-                    // First what is ours: after a long pause our own leases have run out, too.
+                    // Own leases first: after a long pause they have expired, too.
                     self.renew_leases().await;
                     next_sweep = Instant::now() + self.sweep(&mut schedule).await;
                     continue;
                 }
-                gathered = self.collect_items(&mut notes) => match gathered {
-                    Some(haste) => haste,
+                collected = self.collect_items(&mut items) => match collected {
+                    Some(urgency) => urgency,
                     None => break,
                 },
             };
-            if let WriterFlow::Stop = self.write_batch(std::mem::take(&mut notes), haste).await {
+            if let WriterFlow::Stop = self.write_batch(std::mem::take(&mut items), urgency).await {
                 break;
             }
         }
         self.queue.close();
-        while let Ok(1..) = timeout(FINAL_WAIT, self.queue.next(&mut notes, BATCH_SIZE)).await {
-            self.write_batch(std::mem::take(&mut notes), WriteUrgency::Urgent).await;
+        while let Ok(1..) = timeout(FINAL_WAIT, self.queue.next(&mut items, BATCH_SIZE)).await {
+            self.write_batch(std::mem::take(&mut items), WriteUrgency::Urgent).await;
         }
         self.close_all().await;
     }
 
-    /// Waits for notes, and a little for more of them. `None` if nobody is left who could say
-    /// something.
-    async fn collect_items(&mut self, notes: &mut Vec<RecordQueueItem>) -> Option<WriteUrgency> {
-        let idle = notes.is_empty() && self.held_starts.is_empty();
-        if idle && self.queue.next(notes, BATCH_SIZE).await == 0 {
+    /// Waits for items, and a little for more of them. `None` if all senders are gone.
+    async fn collect_items(&mut self, items: &mut Vec<RecordQueueItem>) -> Option<WriteUrgency> {
+        let idle = items.is_empty() && self.held_starts.is_empty();
+        if idle && self.queue.next(items, BATCH_SIZE).await == 0 {
             return None;
         }
-        let haste = match (notes.len(), self.pause(notes)) {
+        let urgency = match (items.len(), self.pause(items)) {
             (BATCH_SIZE.., _) | (_, Duration::ZERO) => WriteUrgency::Normal,
             (_, pause) => self.queue.wait_unless_urgent(pause).await,
         };
-        self.queue.take_ready(notes, BATCH_SIZE);
-        Some(haste)
+        self.queue.take_ready(items, BATCH_SIZE);
+        Some(urgency)
     }
 
-    /// How long more notes may be waited for.
-    fn pause(&self, notes: &[RecordQueueItem]) -> Duration {
-        let held = self.held_starts.values().map(|begin| begin.at);
-        let oldest = notes.iter().filter_map(RecordQueueItem::at).chain(held).min();
+    /// How long to wait for more items.
+    fn pause(&self, items: &[RecordQueueItem]) -> Duration {
+        let held_times = self.held_starts.values().map(|start| start.at);
+        let oldest = items.iter().filter_map(RecordQueueItem::at).chain(held_times).min();
         let age = oldest.map_or(Duration::ZERO, |oldest| age(oldest, unix_millis()));
-        let ends = notes.iter().any(|note| match note {
+        let ends_open_run = items.iter().any(|item| match item {
             RecordQueueItem::Command(session, RecordCommand::FinishRequest(..)) => {
                 self.open_runs.contains_key(session)
             }
@@ -149,97 +148,103 @@ impl RecordWriter {
                 false
             }
         });
-        delay::pause(age, if ends { QueuedRunEnd::OpenRun } else { QueuedRunEnd::Nothing })
+        delay::pause(age, if ends_open_run { QueuedRunEnd::OpenRun } else { QueuedRunEnd::Nothing })
     }
 
-    /// Writes what came together, but what has only just begun.
+    /// Writes a batch, except for requests that have only just started.
     async fn write_batch(
         &mut self,
-        notes: Vec<RecordQueueItem>,
-        mut haste: WriteUrgency,
+        items: Vec<RecordQueueItem>,
+        mut urgency: WriteUrgency,
     ) -> WriterFlow {
-        let held = self.held_starts.drain();
-        let mut sorted: CommandsBySession = held
-            .map(|(session, begin)| (session, vec![RecordCommand::StartRequest(begin)]))
+        let held_starts = self.held_starts.drain();
+        let mut commands: CommandsBySession = held_starts
+            .map(|(session, start)| (session, vec![RecordCommand::StartRequest(start)]))
             .collect();
-        let old: HashSet<Arc<str>> = sorted.keys().cloned().collect();
-        let mut waiting: Vec<oneshot::Sender<()>> = Vec::new();
-        let mut more = WriterFlow::Continue;
-        for note in notes {
-            match note {
-                RecordQueueItem::Command(session, what) => {
-                    sorted.entry(session).or_default().push(what)
+        let held_before: HashSet<Arc<str>> = commands.keys().cloned().collect();
+        let mut flush_senders: Vec<oneshot::Sender<()>> = Vec::new();
+        let mut flow = WriterFlow::Continue;
+        for item in items {
+            match item {
+                RecordQueueItem::Command(session, command) => {
+                    commands.entry(session).or_default().push(command)
                 }
-                RecordQueueItem::Flush(whoever) => {
-                    waiting.push(whoever);
-                    haste = WriteUrgency::Urgent;
+                RecordQueueItem::Flush(sender) => {
+                    flush_senders.push(sender);
+                    urgency = WriteUrgency::Urgent;
                 }
-                RecordQueueItem::Stop => (more, haste) = (WriterFlow::Stop, WriteUrgency::Urgent),
+                RecordQueueItem::Stop => (flow, urgency) = (WriterFlow::Stop, WriteUrgency::Urgent),
             }
         }
-        if haste == WriteUrgency::Normal {
-            self.hold_starts(&mut sorted, &old);
+        if urgency == WriteUrgency::Normal {
+            self.hold_starts(&mut commands, &held_before);
         }
-        self.write_commands(sorted).await;
-        for whoever in waiting {
-            // It may have stopped waiting.
-            let _ = whoever.send(());
+        self.write_commands(commands).await;
+        for sender in flush_senders {
+            // The reader may have stopped waiting.
+            let _ = sender.send(());
         }
-        more
+        flow
     }
 
-    /// Keeps back what has just begun, once.
-    fn hold_starts(&mut self, sorted: &mut CommandsBySession, old: &HashSet<Arc<str>>) {
+    /// Holds back requests that have just started, once.
+    fn hold_starts(
+        &mut self,
+        commands_by_session: &mut CommandsBySession,
+        held_before: &HashSet<Arc<str>>,
+    ) {
         let now = unix_millis();
-        for (session, whats) in sorted.iter_mut() {
-            if whats.len() == 1 && old.contains(session) {
+        for (session, commands) in commands_by_session.iter_mut() {
+            if commands.len() == 1 && held_before.contains(session) {
                 continue;
             }
-            // One with a body may be large.
-            let fresh = |what: &mut RecordCommand| match what {
-                RecordCommand::StartRequest(begin) => {
-                    begin.body.is_none() && delay::may_hold(age(begin.at, now))
+            // A start with a body may be large.
+            let is_recent = |command: &mut RecordCommand| match command {
+                RecordCommand::StartRequest(start) => {
+                    start.body.is_none() && delay::may_hold(age(start.at, now))
                 }
                 RecordCommand::AppendEvents(..) | RecordCommand::FinishRequest(..) => false,
                 RecordCommand::ExpireCalls(..)
                 | RecordCommand::MarkInterrupted(_)
                 | RecordCommand::ForgetRun(_) => false,
             };
-            if let Some(RecordCommand::StartRequest(begin)) = whats.pop_if(fresh) {
-                self.held_starts.insert(session.clone(), begin);
+            if let Some(RecordCommand::StartRequest(start)) = commands.pop_if(is_recent) {
+                self.held_starts.insert(session.clone(), start);
             }
         }
     }
 
-    async fn write_commands(&mut self, sorted: CommandsBySession) {
-        let (mut over, mut behind) = (Vec::new(), Vec::new());
+    async fn write_commands(&mut self, commands_by_session: CommandsBySession) {
+        let (mut complete, mut remaining) = (Vec::new(), Vec::new());
         let mut work = JoinSet::new();
-        for (session, mut whats) in sorted {
-            let done = match self.open_runs.contains_key(&session) {
+        for (session, mut commands) in commands_by_session {
+            let complete_count = match self.open_runs.contains_key(&session) {
                 true => 0,
-                false => complete_runs::count_complete(&whats),
+                false => complete_runs::count_complete(&commands),
             };
-            let rest = whats.split_off(done);
-            match (whats.is_empty(), rest.is_empty()) {
+            let rest = commands.split_off(complete_count);
+            match (commands.is_empty(), rest.is_empty()) {
                 (true, true) => {}
                 (true, false) => self.spawn_session(&mut work, session, rest),
-                (false, true) => over.push((session, whats)),
+                (false, true) => complete.push((session, commands)),
                 (false, false) => {
-                    over.push((session.clone(), whats));
-                    behind.push((session, rest));
+                    complete.push((session.clone(), commands));
+                    remaining.push((session, rest));
                 }
             }
         }
-        if !over.is_empty() {
-            let desk = self.session_writer.clone();
+        if !complete.is_empty() {
+            let session_writer = self.session_writer.clone();
             work.spawn(async move {
-                desk.write_complete_runs(over).await;
+                session_writer.write_complete_runs(complete).await;
                 None
             });
         }
         self.collect_open_runs(work).await;
         let mut work = JoinSet::new();
-        behind.into_iter().for_each(|(session, rest)| self.spawn_session(&mut work, session, rest));
+        remaining
+            .into_iter()
+            .for_each(|(session, rest)| self.spawn_session(&mut work, session, rest));
         self.collect_open_runs(work).await;
     }
 
@@ -247,73 +252,75 @@ impl RecordWriter {
         &mut self,
         work: &mut JoinSet<Option<SessionOpenRun>>,
         session: Arc<str>,
-        whats: Vec<RecordCommand>,
+        commands: Vec<RecordCommand>,
     ) {
-        let (desk, live) = (self.session_writer.clone(), self.open_runs.remove(&session));
+        let (session_writer, open_run) =
+            (self.session_writer.clone(), self.open_runs.remove(&session));
         work.spawn(async move {
-            let live = desk.apply_commands(&session, live, whats).await;
-            live.map(|live| (session, live))
+            let open_run = session_writer.apply_commands(&session, open_run, commands).await;
+            open_run.map(|open_run| (session, open_run))
         });
     }
 
-    /// Ends runs whose calls nobody answered.
+    /// Ends runs whose calls have expired.
     async fn close_late(&mut self) {
-        let mut sorted = CommandsBySession::new();
-        for (session, what) in self.waiting_runs.take_due(Instant::now()) {
-            sorted.entry(session).or_default().push(what);
+        let mut commands = CommandsBySession::new();
+        for (session, command) in self.waiting_runs.take_due(Instant::now()) {
+            commands.entry(session).or_default().push(command);
         }
-        self.write_commands(sorted).await;
+        self.write_commands(commands).await;
     }
 
-    /// Closes what others left open. Returns how long to wait until the next time.
+    /// Closes runs that other processes left open. Returns the time until the next sweep.
     async fn sweep(&self, schedule: &mut SweepSchedule) -> Duration {
-        let SessionWriter { store, node_id: me, .. } = &*self.session_writer;
-        sweep_and_schedule(&**store, me, SWEEP_LIMIT, schedule).await.1
+        let SessionWriter { store, node_id, .. } = &*self.session_writer;
+        sweep_and_schedule(&**store, node_id, SWEEP_LIMIT, schedule).await.1
     }
 
-    /// Keeps what is ours.
+    /// Renews the leases of own runs.
     async fn renew_leases(&mut self) {
         let now = Instant::now();
         let stale: Vec<Arc<str>> = self
             .open_runs
             .iter()
-            .filter(|(_, live)| live.is_stale(now))
+            .filter(|(_, open_run)| open_run.is_stale(now))
             .map(|(session, _)| session.clone())
             .collect();
         let mut work = JoinSet::new();
         for session in stale {
-            let (desk, live) = (self.session_writer.clone(), self.open_runs.remove(&session));
-            let Some(live) = live else { continue };
-            let waiting = self.waiting_runs.clone();
+            let (session_writer, open_run) =
+                (self.session_writer.clone(), self.open_runs.remove(&session));
+            let Some(open_run) = open_run else { continue };
+            let waiting_runs = self.waiting_runs.clone();
             work.spawn(async move {
-                let run = live.run.clone();
-                let kept = live.renew_lease(&desk.store).await;
-                if let Ok(RunOwnership::Taken) = &kept {
-                    waiting.forget_run(&run);
+                let run = open_run.run.clone();
+                let ownership = open_run.renew_lease(&session_writer.store).await;
+                if let Ok(RunOwnership::Taken) = &ownership {
+                    waiting_runs.forget_run(&run);
                 }
-                desk.count_outcome(kept).map(|live| (session, live))
+                session_writer.count_outcome(ownership).map(|open_run| (session, open_run))
             });
         }
         self.collect_open_runs(work).await;
     }
 
-    /// Nobody will go on with what is open.
+    /// Interrupts all open runs.
     async fn close_all(&mut self) {
-        let open = std::mem::take(&mut self.open_runs);
-        let lost = open.into_iter().map(|(session, live)| {
-            let what = vec![RecordCommand::MarkInterrupted(live.run.clone())];
-            self.open_runs.insert(session.clone(), live);
-            (session, what)
+        let open_runs = std::mem::take(&mut self.open_runs);
+        let interrupted = open_runs.into_iter().map(|(session, open_run)| {
+            let commands = vec![RecordCommand::MarkInterrupted(open_run.run.clone())];
+            self.open_runs.insert(session.clone(), open_run);
+            (session, commands)
         });
-        let sorted = lost.collect();
-        self.write_commands(sorted).await;
+        let commands_by_session = interrupted.collect();
+        self.write_commands(commands_by_session).await;
     }
 
     async fn collect_open_runs(&mut self, mut work: JoinSet<Option<SessionOpenRun>>) {
-        while let Some(done) = work.join_next().await {
-            // Of a task that panicked nothing is left; its run is closed when its lease runs out.
-            if let Ok(Some((session, live))) = done {
-                self.open_runs.insert(session, live);
+        while let Some(result) = work.join_next().await {
+            // A task that panicked returns nothing; its run is closed when its lease expires.
+            if let Ok(Some((session, open_run))) = result {
+                self.open_runs.insert(session, open_run);
             }
         }
     }

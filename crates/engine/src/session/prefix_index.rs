@@ -1,11 +1,11 @@
-//! The places by which conversations are found: a flat map from a digest to a session.
+//! The index of conversation prefixes: a flat map from a digest to a session.
 //!
-//! Two generations bound it: when the younger one is full, the older one is forgotten and the
-//! younger takes its place. What is found again moves to the younger one.
+//! Two generations bound it: when the younger one is full, it replaces the older one, whose entries
+//! are dropped. An entry that is found again moves to the younger one.
 
 use std::{collections::HashMap, hash::BuildHasherDefault, hash::Hasher, mem};
 
-/// The exchange behind a place.
+/// The exchange that ends a prefix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct PrefixNode {
     /// The number of the session.
@@ -16,7 +16,7 @@ pub(super) struct PrefixNode {
 
 #[derive(Debug)]
 pub(super) struct PrefixIndex {
-    /// Places of one generation.
+    /// Maximum entries of one generation.
     max_nodes: usize,
     young: PrefixMap,
     old: PrefixMap,
@@ -25,10 +25,10 @@ pub(super) struct PrefixIndex {
 type PrefixMap = HashMap<u64, PrefixNode, BuildHasherDefault<PassThroughHasher>>;
 
 impl PrefixIndex {
-    /// At most so many places.
-    pub(super) fn new(most: usize) -> PrefixIndex {
+    /// Creates an index with at most `max_nodes` entries.
+    pub(super) fn new(max_nodes: usize) -> PrefixIndex {
         PrefixIndex {
-            max_nodes: (most / 2).max(1),
+            max_nodes: (max_nodes / 2).max(1),
             young: PrefixMap::default(),
             old: PrefixMap::default(),
         }
@@ -50,11 +50,11 @@ impl PrefixIndex {
         Some(node)
     }
 
-    /// Forgets the others.
-    pub(super) fn retain(&mut self, stays: impl Fn(&PrefixNode) -> bool) {
+    /// Removes all other entries.
+    pub(super) fn retain(&mut self, keep: impl Fn(&PrefixNode) -> bool) {
         for map in [&mut self.young, &mut self.old] {
-            map.retain(|_, node| stays(node));
-            // Memory that many conversations needed is given back.
+            map.retain(|_, node| keep(node));
+            // Release the memory of removed entries.
             map.shrink_to(2 * map.len());
         }
     }
@@ -89,14 +89,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_for_stays_and_the_rest_goes() {
+    fn entries_in_use_stay_and_the_others_are_dropped() {
         let node = |session| PrefixNode { session, number: 1 };
-        let mut tips = PrefixIndex::new(8);
+        let mut index = PrefixIndex::new(8);
         for at in 0..1_000_u32 {
-            tips.put(u64::from(at), node(at));
-            assert_eq!(tips.get(0), Some(node(0)), "{at}");
-            assert!(tips.len() <= 8, "{at}");
+            index.put(u64::from(at), node(at));
+            assert_eq!(index.get(0), Some(node(0)), "{at}");
+            assert!(index.len() <= 8, "{at}");
         }
-        assert_eq!((tips.get(999), tips.get(500)), (Some(node(999)), None));
+        assert_eq!((index.get(999), index.get(500)), (Some(node(999)), None));
     }
 }

@@ -1,68 +1,69 @@
-//! What a request says about the session it looks for, and how that is found.
+//! What a request reveals about its session, and how the session was found.
 
 use std::sync::Arc;
 
 use super::digest_key;
 
-/// A request that looks for its session.
+/// The session lookup of one request.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionQuery<'a> {
-    /// Who asks.
+    /// The owner.
     pub owner: &'a str,
-    /// How the client names the session.
+    /// How the client identifies the session.
     pub selector: SessionSelector<'a>,
-    /// The conversation: the value after each message, which begins with the scope.
+    /// The conversation: the digest after each message. The chain starts with the scope.
     pub chain: &'a [u128],
-    /// Where it is looked for: see [`super::scope`].
+    /// The scope of the lookup: see [`super::conversation_scope`].
     pub scope: u128,
-    /// The same for the same request of the same conversation.
+    /// Equal for identical requests of the same conversation.
     pub fingerprint: u128,
-    /// Whether the client says that it asks again.
+    /// Whether the client marks the request as a retry.
     pub retry_mark: RetryMark,
-    /// Whether another client may send the same by chance.
+    /// Whether another client may send an identical request by chance.
     pub origin: RequestOrigin,
 }
 
 impl SessionQuery<'_> {
-    /// The beginnings of its conversation, the longest first.
+    /// Keys of the conversation's prefixes, the longest first.
     pub(super) fn prefix_keys(&self) -> impl Iterator<Item = u64> {
         self.chain.iter().rev().map(|value| digest_key(*value))
     }
 }
 
-/// Whether two requests with one fingerprint surely are of one client.
+/// Whether two requests with the same fingerprint certainly come from one client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RequestOrigin {
-    /// They are: the name of a session or an idempotency key is in the fingerprint.
+    /// They do: the fingerprint contains a session name or an idempotency key.
     Declared,
-    /// They may be of two clients that say the same. A kept reply is given to a retry only as long
-    /// as there is one request that it can be a retry of.
+    /// They may come from two clients that send the same. A cached reply is given to a retry only
+    /// as long as there is one request that it can be a retry of.
     Anonymous,
 }
 
-/// How a client names its session.
+/// How a client identifies its session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SessionSelector<'a> {
-    /// By a name of its own: requests under it come one after the other.
+    /// By a name of its own: its requests are handled one after the other.
     Name(&'a str),
-    /// By something that often names one conversation.
+    /// By a cache key, which often identifies one conversation.
     CacheKey(&'a str),
-    /// By the reply it continues.
+    /// By the id of the reply that it continues.
     Reply(&'a str),
-    /// Not by the client: it answers calls of this very session, and waits if that is at work.
+    /// Not by the client: the request has results for calls of this session, and waits while it is
+    /// busy.
     SessionId(&'a Arc<str>),
     /// Not at all.
     None,
 }
 
-/// Whether a client says that it asks again.
+/// Whether a client marks a request as a retry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RetryMark {
-    /// It does: an earlier reply to the same request is the reply.
+    /// It does: the cached reply to the same request is returned.
     Retry,
-    /// It does not, but may do so later.
+    /// It does not, but may retry later.
     First,
-    /// Nobody wants to know.
+    /// Retries are not detected.
     Ignored,
 }
 
@@ -73,7 +74,7 @@ pub enum SessionMatchKind {
     Named,
     /// By the reply that the request continues.
     Reply,
-    /// By a call that waits for its answer.
+    /// By a call that waits for its result.
     Call,
     /// By the conversation.
     Prefix,
@@ -82,7 +83,7 @@ pub enum SessionMatchKind {
 }
 
 impl SessionMatchKind {
-    /// Every way.
+    /// Every kind.
     pub const ALL: [SessionMatchKind; 5] = [
         SessionMatchKind::Named,
         SessionMatchKind::Reply,
@@ -91,7 +92,7 @@ impl SessionMatchKind {
         SessionMatchKind::New,
     ];
 
-    /// The word in headers, logs and metrics.
+    /// The name in headers, logs and metrics.
     pub fn name(self) -> &'static str {
         match self {
             SessionMatchKind::Named => "session-id",

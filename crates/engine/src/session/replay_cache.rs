@@ -1,5 +1,4 @@
-//! Replies that are kept for a while, for clients that ask again because the first did not reach
-//! them.
+//! Caches replies for a while, for clients that retry because the first reply did not reach them.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -13,21 +12,21 @@ use tokio::{sync::Notify, time::Instant};
 
 use super::RequestOrigin;
 
-/// A reply as it went out.
+/// A reply as it was sent.
 #[derive(Clone, Debug)]
 pub struct CachedReply {
     /// The status.
     pub status: StatusCode,
     /// The headers.
     pub headers: HeaderMap,
-    /// The body, whole.
+    /// The complete body.
     pub body: Bytes,
 }
 
-/// What there is for a client that asks again.
+/// The cached reply for a retry, if any.
 pub(super) enum ReplayLookup {
     Ready(Arc<CachedReply>),
-    /// The first is still at work.
+    /// The first request is still in progress.
     Pending(Arc<Notify>),
     Missing,
 }
@@ -37,7 +36,7 @@ pub(super) struct ReplayCache {
     max_bytes: usize,
     bytes: usize,
     entries: HashMap<u128, ReplayEntry>,
-    /// In the order in which they were kept.
+    /// Fingerprints in the order of insertion.
     order: VecDeque<(u128, Instant)>,
 }
 
@@ -45,20 +44,20 @@ pub(super) struct ReplayCache {
 enum ReplayEntry {
     Pending(Arc<Notify>),
     Ready(Arc<CachedReply>, Instant),
-    /// Several clients asked for the same: nobody can tell whose retry another one is.
+    /// Several clients sent the same request: a retry cannot be attributed to one of them.
     Ambiguous(Instant),
 }
 
 impl ReplayCache {
-    /// At most so many bytes.
-    pub(super) fn new(most: usize) -> ReplayCache {
-        ReplayCache { max_bytes: most, bytes: 0, entries: HashMap::new(), order: VecDeque::new() }
+    /// Creates a cache of at most `max_bytes`.
+    pub(super) fn new(max_bytes: usize) -> ReplayCache {
+        ReplayCache { max_bytes, bytes: 0, entries: HashMap::new(), order: VecDeque::new() }
     }
 
-    pub(super) fn find(&self, fingerprint: u128, now: Instant, longest: Duration) -> ReplayLookup {
+    pub(super) fn find(&self, fingerprint: u128, now: Instant, max_age: Duration) -> ReplayLookup {
         match self.entries.get(&fingerprint) {
-            Some(ReplayEntry::Ready(stored, at)) if now.duration_since(*at) <= longest => {
-                ReplayLookup::Ready(stored.clone())
+            Some(ReplayEntry::Ready(cached, at)) if now.duration_since(*at) <= max_age => {
+                ReplayLookup::Ready(cached.clone())
             }
             Some(ReplayEntry::Pending(waiting)) => ReplayLookup::Pending(waiting.clone()),
             Some(ReplayEntry::Ready(..) | ReplayEntry::Ambiguous(_)) | None => {
@@ -67,15 +66,15 @@ impl ReplayCache {
         }
     }
 
-    /// A reply will come; whether this request is the one that brings it.
+    /// Announces a reply. Returns whether this request is the one that will provide it.
     pub(super) fn expect_reply(
         &mut self,
         fingerprint: u128,
         origin: RequestOrigin,
         now: Instant,
-        longest: Duration,
+        max_age: Duration,
     ) -> bool {
-        let is_recent = |at: &Instant| now.duration_since(*at) <= longest;
+        let is_recent = |at: &Instant| now.duration_since(*at) <= max_age;
         let first = match (self.entries.get(&fingerprint), origin) {
             _ if self.max_bytes == 0 => return false,
             (Some(ReplayEntry::Pending(_)), RequestOrigin::Declared) => return false,
@@ -97,25 +96,25 @@ impl ReplayCache {
         first
     }
 
-    /// It came. Not kept if somebody else has asked the same meanwhile.
-    pub(super) fn put(&mut self, fingerprint: u128, stored: CachedReply, now: Instant) {
+    /// Stores a reply, unless another client has sent the same request meanwhile.
+    pub(super) fn put(&mut self, fingerprint: u128, reply: CachedReply, now: Instant) {
         if matches!(self.entries.get(&fingerprint), Some(ReplayEntry::Ambiguous(_))) {
             return;
         }
-        self.replace_entry(fingerprint, ReplayEntry::Ready(Arc::new(stored), now));
+        self.replace_entry(fingerprint, ReplayEntry::Ready(Arc::new(reply), now));
         self.order.push_back((fingerprint, now));
         self.make_room();
     }
 
-    /// Whoever it was for has it.
+    /// Drops a reply that its client has received.
     pub(super) fn forget(&mut self, fingerprint: u128) {
         if matches!(self.entries.get(&fingerprint), Some(ReplayEntry::Ready(..))) {
-            let gone = self.entries.remove(&fingerprint);
-            self.bytes = self.bytes.saturating_sub(gone.as_ref().map_or(0, entry_bytes));
+            let removed = self.entries.remove(&fingerprint);
+            self.bytes = self.bytes.saturating_sub(removed.as_ref().map_or(0, entry_bytes));
         }
     }
 
-    /// It did not come.
+    /// Withdraws an announced reply.
     pub(super) fn cancel(&mut self, fingerprint: u128) {
         if !matches!(self.entries.get(&fingerprint), Some(ReplayEntry::Pending(_))) {
             return;
@@ -125,22 +124,22 @@ impl ReplayCache {
         }
     }
 
-    pub(super) fn expire(&mut self, now: Instant, longest: Duration) {
-        while self.order.front().is_some_and(|(_, at)| now.duration_since(*at) > longest) {
+    pub(super) fn expire(&mut self, now: Instant, max_age: Duration) {
+        while self.order.front().is_some_and(|(_, at)| now.duration_since(*at) > max_age) {
             self.drop_oldest();
         }
     }
 
-    /// How many there are, and their bytes.
+    /// The number of entries, and their bytes.
     pub(super) fn size(&self) -> (usize, usize) {
         (self.entries.len(), self.bytes)
     }
 
-    fn replace_entry(&mut self, fingerprint: u128, kept: ReplayEntry) {
-        self.bytes += entry_bytes(&kept);
-        let Some(before) = self.entries.insert(fingerprint, kept) else { return };
-        self.bytes = self.bytes.saturating_sub(entry_bytes(&before));
-        if let ReplayEntry::Pending(waiting) = before {
+    fn replace_entry(&mut self, fingerprint: u128, entry: ReplayEntry) {
+        self.bytes += entry_bytes(&entry);
+        let Some(previous) = self.entries.insert(fingerprint, entry) else { return };
+        self.bytes = self.bytes.saturating_sub(entry_bytes(&previous));
+        if let ReplayEntry::Pending(waiting) = previous {
             waiting.notify_waiters();
         }
     }
@@ -150,23 +149,23 @@ impl ReplayCache {
     }
 
     fn drop_oldest(&mut self) -> bool {
-        let Some((fingerprint, kept_at)) = self.order.pop_front() else { return false };
-        // A later reply to the same request has its own place in the order.
-        let is_it = matches!(
+        let Some((fingerprint, inserted_at)) = self.order.pop_front() else { return false };
+        // A later reply to the same request has its own entry in the order.
+        let is_current = matches!(
             self.entries.get(&fingerprint),
-            Some(ReplayEntry::Ready(_, at) | ReplayEntry::Ambiguous(at)) if *at == kept_at
+            Some(ReplayEntry::Ready(_, at) | ReplayEntry::Ambiguous(at)) if *at == inserted_at
         );
-        if is_it && let Some(gone) = self.entries.remove(&fingerprint) {
-            self.bytes = self.bytes.saturating_sub(entry_bytes(&gone));
+        if is_current && let Some(removed) = self.entries.remove(&fingerprint) {
+            self.bytes = self.bytes.saturating_sub(entry_bytes(&removed));
         }
         true
     }
 }
 
-fn entry_bytes(kept: &ReplayEntry) -> usize {
-    match kept {
+fn entry_bytes(entry: &ReplayEntry) -> usize {
+    match entry {
         ReplayEntry::Pending(_) => 0,
-        ReplayEntry::Ready(stored, _) => stored.body.len() + 512,
+        ReplayEntry::Ready(cached, _) => cached.body.len() + 512,
         ReplayEntry::Ambiguous(_) => 128,
     }
 }

@@ -1,4 +1,4 @@
-//! The ids of sessions: safe everywhere, and never those of another owner.
+//! Session ids: safe in paths and logs, and unique to an owner.
 
 use std::sync::{
     Arc, OnceLock,
@@ -7,23 +7,24 @@ use std::sync::{
 
 use xxhash_rust::xxh3::xxh3_128;
 
-/// The longest name of a session, and the longest id.
+/// Maximum length of a session name and of a session id.
 pub(crate) const LONGEST_NAME: usize = 128;
-/// Whose names need nothing in front.
+/// The owner whose names need no prefix.
 const LOCAL_OWNER: &str = "local";
 
-/// Which of an owner's conversations with a model are looked at.
+/// Which of an owner's conversations with a model are searched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SessionScope<'a> {
-    /// Those under this very name.
+    /// Those with this name.
     Named(&'a str),
-    /// Those that share something which is often a name.
+    /// Those with this cache key.
     Keyed(&'a str),
-    /// Those that have no name.
+    /// Those without a name.
     Unnamed,
 }
 
-/// Where the digests of conversations begin: those of another owner, model or name never meet them.
+/// The seed of a conversation's digests. Conversations of another owner, model or name never
+/// collide.
 pub fn conversation_scope(owner: &str, model: &str, within: SessionScope<'_>) -> u128 {
     let mut bytes = Vec::with_capacity(owner.len() + model.len() + 64);
     bytes.extend_from_slice(owner.as_bytes());
@@ -39,19 +40,18 @@ pub fn conversation_scope(owner: &str, model: &str, within: SessionScope<'_>) ->
     xxh3_128(&bytes)
 }
 
-/// A new id that nobody else has: a number of this process that nobody can guess, and one that never
-/// comes twice from it.
+/// A new unique id: a random number of this process, and a counter.
 pub(super) fn new_session_id() -> Arc<str> {
     static START: OnceLock<(u64, u64)> = OnceLock::new();
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    let chance = || getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id()));
-    let (process, start) = *START.get_or_init(|| (chance(), chance()));
-    // Multiplied by an odd number, different counts stay different.
+    let random = || getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id()));
+    let (process, start) = *START.get_or_init(|| (random(), random()));
+    // Multiplication by an odd number keeps different counts different.
     let count = COUNT.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     format!("s-{process:016x}{:016x}", count ^ start).into()
 }
 
-/// The id of the session that an owner calls so. The names of different owners never meet.
+/// The id of the session with this name. Names of different owners never collide.
 pub(crate) fn named_session_id(owner: &str, name: &str) -> Arc<str> {
     if owner == LOCAL_OWNER && is_session_name(name) {
         return name.into();
@@ -59,7 +59,7 @@ pub(crate) fn named_session_id(owner: &str, name: &str) -> Arc<str> {
     hashed_session_id(owner, name)
 }
 
-/// An id that only this owner has for this name.
+/// An id that is unique to this owner and name.
 pub(super) fn hashed_session_id(owner: &str, name: &str) -> Arc<str> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(owner.as_bytes()).update(&[0]).update(name.as_bytes());
@@ -67,7 +67,7 @@ pub(super) fn hashed_session_id(owner: &str, name: &str) -> Arc<str> {
     format!("s-{}", hash.get(..32).unwrap_or_default()).into()
 }
 
-/// Whether a name can be an id as it is: never a path, never a surprise in a log.
+/// Whether a name can be used as an id: safe in paths and logs.
 pub(crate) fn is_session_name(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     !name.is_empty() && name.len() <= LONGEST_NAME && name.bytes().all(plain)
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_an_id_only_where_it_is_safe_and_ones_own() {
+    fn a_name_is_used_as_id_only_if_safe_and_of_the_local_owner() {
         assert_eq!(&*named_session_id("local", "my-chat_1"), "my-chat_1");
         let others = [
             named_session_id("local", "../../etc/passwd"),
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn new_ids_differ() {
-        let (one, two) = (new_session_id(), new_session_id());
-        assert!(is_session_name(&one) && one != two);
+        let (first, second) = (new_session_id(), new_session_id());
+        assert!(is_session_name(&first) && first != second);
     }
 }

@@ -1,4 +1,4 @@
-//! Every known session with its prefixes and kept replies, and which of them a request belongs to.
+//! All known sessions with their prefixes and cached replies. Finds the session of a request.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -26,18 +26,19 @@ pub(super) struct SessionTable {
 #[derive(Debug)]
 pub(super) struct IndexedSession {
     pub(super) id: Arc<str>,
-    /// Whose it is, if that is known, and whether its id was given out by us.
+    /// The owner, if known, and whether we issued the id.
     pub(super) owner: Option<u64>,
     pub(super) is_issued: bool,
     /// The number of its newest exchange.
     pub(super) newest: u32,
-    /// Whether there ever was an exchange.
+    /// Whether the session ever had an exchange.
     pub(super) used: bool,
-    /// The newest reply, if it is kept and nothing shows yet that its client has it.
+    /// The fingerprint of the newest reply, if it is cached and its client has not confirmed it
+    /// yet.
     pub(super) unconfirmed_reply: Option<u128>,
-    /// When it was used last.
+    /// When the session was last used.
     pub(super) at: Instant,
-    /// Somebody is at work; whoever waits is told when that ends.
+    /// Set while a request is in progress; waiting requests are notified when it ends.
     pub(super) busy: Option<Arc<Notify>>,
 }
 
@@ -46,24 +47,24 @@ pub(super) type ResolvedSession = (u32, SessionMatchKind, Option<Arc<str>>);
 impl SessionTable {
     pub(super) fn resolve(
         &mut self,
-        wanted: &SessionQuery<'_>,
+        query: &SessionQuery<'_>,
         now: Instant,
         config: &config::SessionConfig,
     ) -> Result<ResolvedSession, Arc<Notify>> {
         self.make_room(config.nodes);
-        match wanted.selector {
+        match query.selector {
             SessionSelector::Name(name) => {
-                let serial = self.find_named(wanted.owner, name, now);
+                let serial = self.find_named(query.owner, name, now);
                 match self.sessions.get(&serial).and_then(|session| session.busy.clone()) {
                     Some(waiting) => Err(waiting),
                     None => Ok((serial, SessionMatchKind::Named, None)),
                 }
             }
             SessionSelector::CacheKey(name) => {
-                let owner = wanted.owner;
+                let owner = query.owner;
                 let found = self.continue_session(
-                    wanted,
-                    wanted.prefix_keys(),
+                    query,
+                    query.prefix_keys(),
                     SessionMatchKind::Named,
                     now,
                     config.session,
@@ -71,8 +72,8 @@ impl SessionTable {
                 if let Some(found) = found {
                     return Ok(found);
                 }
-                // Many conversations may share such a name: the first of them has its session, and
-                // one that does not go on behind a reply under it has one of its own.
+                // Many conversations may share a cache key. The first of them has the session of
+                // that name; one that does not continue a reply under it gets a session of its own.
                 let serial = self.find_named(owner, name, now);
                 let session = self.sessions.get(&serial);
                 match session.filter(|session| session.used || session.busy.is_some()) {
@@ -84,7 +85,7 @@ impl SessionTable {
                 }
             }
             SessionSelector::SessionId(id) => {
-                let serial = self.find_or_create(id, Some(wanted.owner), now);
+                let serial = self.find_or_create(id, Some(query.owner), now);
                 match self.sessions.get(&serial).and_then(|session| session.busy.clone()) {
                     Some(waiting) => Err(waiting),
                     None => {
@@ -94,36 +95,36 @@ impl SessionTable {
                 }
             }
             SessionSelector::Reply(id) => {
-                let values = [reply_key(id, wanted.scope)];
+                let values = [reply_key(id, query.scope)];
                 let found = self.continue_session(
-                    wanted,
+                    query,
                     values,
                     SessionMatchKind::Reply,
                     now,
                     config.session,
                 );
-                Ok(found.unwrap_or_else(|| self.start_session(wanted.owner, now)))
+                Ok(found.unwrap_or_else(|| self.start_session(query.owner, now)))
             }
             SessionSelector::None => {
                 let found = self.continue_session(
-                    wanted,
-                    wanted.prefix_keys(),
+                    query,
+                    query.prefix_keys(),
                     SessionMatchKind::Prefix,
                     now,
                     config.session,
                 );
-                Ok(found.unwrap_or_else(|| self.start_session(wanted.owner, now)))
+                Ok(found.unwrap_or_else(|| self.start_session(query.owner, now)))
             }
         }
     }
 
-    /// A conversation that nobody has seen.
+    /// Starts a session for an unknown conversation.
     pub(super) fn start_session(&mut self, owner: &str, now: Instant) -> ResolvedSession {
         (self.create_unnamed(owner, now), SessionMatchKind::New, None)
     }
 
-    /// A client goes on behind the newest reply of a session, so it has that: whoever asks for it
-    /// again is somebody else.
+    /// A client that continues after the newest reply has received it, so a later retry of that
+    /// request comes from another client.
     pub(super) fn confirm_reply(&mut self, serial: u32) {
         let session = self.sessions.get_mut(&serial);
         if let Some(fingerprint) = session.and_then(|session| session.unconfirmed_reply.take()) {
@@ -131,36 +132,37 @@ impl SessionTable {
         }
     }
 
-    /// The session behind the first of these values that is known.
+    /// The session of the first key that is known.
     pub(super) fn continue_session(
         &mut self,
-        wanted: &SessionQuery<'_>,
-        values: impl IntoIterator<Item = u64>,
-        matched: SessionMatchKind,
+        query: &SessionQuery<'_>,
+        keys: impl IntoIterator<Item = u64>,
+        match_kind: SessionMatchKind,
         now: Instant,
-        longest: Duration,
+        max_age: Duration,
     ) -> Option<ResolvedSession> {
-        let mut values = values.into_iter();
-        let found = values.find_map(|value| {
-            let node = self.prefixes.get(value)?;
+        let mut keys = keys.into_iter();
+        let found = keys.find_map(|key| {
+            let node = self.prefixes.get(key)?;
             let session = self.sessions.get(&node.session)?;
-            let fresh = now.duration_since(session.at) <= longest;
-            fresh.then(|| (node, session.newest, session.busy.is_some(), session.id.clone()))
+            let is_recent = now.duration_since(session.at) <= max_age;
+            is_recent.then(|| (node, session.newest, session.busy.is_some(), session.id.clone()))
         });
         let (node, newest, busy, id) = found?;
         if !busy && node.number == newest {
             self.confirm_reply(node.session);
-            return Some((node.session, matched, None));
+            return Some((node.session, match_kind, None));
         }
-        Some((self.create_unnamed(wanted.owner, now), SessionMatchKind::New, Some(id)))
+        Some((self.create_unnamed(query.owner, now), SessionMatchKind::New, Some(id)))
     }
 
-    /// The session that an owner calls so. Whoever knows the id of somebody else's gets its own.
+    /// The session with this name. A client that sends another owner's session id gets its own
+    /// session.
     pub(super) fn find_named(&mut self, owner: &str, name: &str, at: Instant) -> u32 {
         let id = session_ids::named_session_id(owner, name);
         let found = self.by_name.get(&id).and_then(|serial| self.sessions.get(serial));
-        let foreign = found.and_then(|it| it.owner).is_some_and(|it| it != owner_key(owner));
-        let id = if foreign { session_ids::hashed_session_id(owner, name) } else { id };
+        let is_foreign = found.and_then(|it| it.owner).is_some_and(|it| it != owner_key(owner));
+        let id = if is_foreign { session_ids::hashed_session_id(owner, name) } else { id };
         self.find_or_create(&id, Some(owner), at)
     }
 
@@ -176,7 +178,7 @@ impl SessionTable {
         }
     }
 
-    /// A session that nobody has named.
+    /// Creates a session without a name.
     pub(super) fn create_unnamed(&mut self, owner: &str, at: Instant) -> u32 {
         let serial = self.create_session(session_ids::new_session_id(), Some(owner), at);
         if let Some(session) = self.sessions.get_mut(&serial) {
@@ -203,9 +205,9 @@ impl SessionTable {
         serial
     }
 
-    /// At most so many sessions: the older half of those at rest goes.
-    pub(super) fn make_room(&mut self, most: usize) {
-        if self.sessions.len() < most.max(2) {
+    /// Keeps at most `max` sessions: drops the older half of the idle ones.
+    pub(super) fn make_room(&mut self, max: usize) {
+        if self.sessions.len() < max.max(2) {
             return;
         }
         let mut times: Vec<Instant> = self.sessions.values().map(|session| session.at).collect();
@@ -215,15 +217,15 @@ impl SessionTable {
         self.forget_sessions(|session| session.at <= median);
     }
 
-    pub(super) fn forget_sessions(&mut self, old: impl Fn(&IndexedSession) -> bool) {
+    pub(super) fn forget_sessions(&mut self, expired: impl Fn(&IndexedSession) -> bool) {
         let before = self.sessions.len();
         let SessionTable { sessions, by_name, .. } = self;
         sessions.retain(|_, session| {
-            let stays = session.busy.is_some() || !old(session);
-            if !stays {
+            let keep = session.busy.is_some() || !expired(session);
+            if !keep {
                 by_name.remove(&session.id);
             }
-            stays
+            keep
         });
         if self.sessions.len() < before {
             let sessions = &self.sessions;

@@ -1,10 +1,10 @@
-//! Making a conversation shorter, with a summary that the model itself writes. What fails leaves the
-//! conversation as it was.
+//! Compacts a conversation, with a summary that the model itself writes. A failure leaves the
+//! conversation unchanged.
 
 use std::{fmt::Write as _, sync::Arc};
 
 use foxwedge_core::{CheckOptions, compact::TokenLimits as Budget};
-use foxwedge_dialect::compact::{
+use foxwedge_formats::compact::{
     CompactionSettings, CompactionStage as Strategy, DigestSummarizer, HistorySummarizer,
     SummaryRequest, compact,
 };
@@ -18,24 +18,24 @@ use crate::{
     model::{ChatModel, ModelDescription, ReplyDelta},
 };
 
-/// Makes conversations shorter.
+/// Compacts conversations.
 #[derive(Default)]
 pub(super) struct HistoryCompactor {
     token_counters: Arc<TokenCounters>,
 }
 
-/// When a conversation is made shorter.
+/// Why a conversation may be compacted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum CompactionTrigger {
-    /// If the model's window is nearly full.
+    /// Only if the model's window is nearly full.
     IfFull,
-    /// The provider says that it is too long.
+    /// The provider refused it as too long.
     Overflow,
-    /// Somebody wants it.
+    /// The user requested it.
     Requested,
 }
 
-/// A request that is to become shorter.
+/// A request to compact.
 pub(super) struct CompactionJob {
     body: String,
     question: CheckOptions,
@@ -45,14 +45,14 @@ pub(super) struct CompactionJob {
     fits: bool,
 }
 
-/// A request that became shorter.
+/// A compacted request.
 pub(super) struct CompactedRequest {
     pub(super) body: String,
     pub(super) before: u64,
     pub(super) after: u64,
 }
 
-/// Why it did not.
+/// Why compaction failed.
 pub(super) struct CompactionFailure {
     pub(super) why: String,
     /// Whether it could be sent as it is.
@@ -60,26 +60,25 @@ pub(super) struct CompactionFailure {
 }
 
 impl HistoryCompactor {
-    /// Whether a request has to become shorter, and by how much.
+    /// The compaction job of a request; `None` if it needs none.
     pub(super) fn needs_compaction(
         &self,
         body: &str,
         about: &ModelDescription,
         question: CheckOptions,
         limits: &LoopLimits,
-        shortening: CompactionTrigger,
+        trigger: CompactionTrigger,
     ) -> Option<CompactionJob> {
         let room = about.window.map(|window| window - limits.max_reply_tokens.min(window / 2));
         let full = room.map(|room| share_of(room, limits.compact_at));
-        // A token takes a byte or more, so that most requests are not looked at.
+        // A token takes at least one byte, so that most requests need no counting.
         let small = full.is_none_or(|full| body.len() as u64 <= full);
-        if shortening == CompactionTrigger::IfFull && small {
+        if trigger == CompactionTrigger::IfFull && small {
             return None;
         }
         let tokens = self.count_tokens(body, about)?;
-        let fits =
-            room.is_none_or(|room| tokens <= room) && shortening != CompactionTrigger::Overflow;
-        let most = match shortening {
+        let fits = room.is_none_or(|room| tokens <= room) && trigger != CompactionTrigger::Overflow;
+        let max_tokens = match trigger {
             CompactionTrigger::IfFull => full.filter(|full| tokens > *full)?,
             CompactionTrigger::Overflow => {
                 share_of(room.map_or(tokens, |room| room.min(tokens)), 0.7)
@@ -88,7 +87,7 @@ impl HistoryCompactor {
                 share_of(full.map_or(tokens, |full| full.min(tokens)), 0.5)
             }
         };
-        let budget = Budget::new(most, share_of(most, 0.6));
+        let budget = Budget::new(max_tokens, share_of(max_tokens, 0.6));
         Some(CompactionJob { body: body.to_owned(), question, budget, tokens, fits })
     }
 
@@ -97,21 +96,21 @@ impl HistoryCompactor {
         self.token_counters.count_tokens(body, about.wire, &about.name)
     }
 
-    /// Makes a request shorter; `None` if there is nothing to gain. `focus` is what a person wants
-    /// to be kept.
+    /// Compacts a request; `None` if there is nothing to gain. `focus` is what the summary must
+    /// preserve.
     pub(super) async fn compact_in_background(
         &self,
-        load: CompactionJob,
+        job: CompactionJob,
         model: &Arc<dyn ChatModel>,
         focus: Option<String>,
         stop: StopReceiver,
     ) -> Result<Option<CompactedRequest>, CompactionFailure> {
-        let scales = self.token_counters.clone();
+        let counters = self.token_counters.clone();
         let mut writer =
             HistorySummaryWriter { model: model.clone(), runtime: Handle::current(), focus, stop };
-        let fits = load.fits;
-        // Whoever writes summaries waits for a model: that takes a thread of its own.
-        let work = spawn_blocking(move || load.compact_blocking(&scales, &mut writer));
+        let fits = job.fits;
+        // Writing a summary blocks on a model, so it runs on its own thread.
+        let work = spawn_blocking(move || job.compact_blocking(&counters, &mut writer));
         work.await.unwrap_or_else(|error| Err(CompactionFailure { why: error.to_string(), fits }))
     }
 }
@@ -119,17 +118,17 @@ impl HistoryCompactor {
 impl CompactionJob {
     fn compact_blocking(
         self,
-        scales: &TokenCounters,
+        counters: &TokenCounters,
         writer: &mut HistorySummaryWriter,
     ) -> Result<Option<CompactedRequest>, CompactionFailure> {
         let CompactionJob { body, question, budget, tokens, fits } = self;
         let about = writer.model.about().clone();
         let mut settings = CompactionSettings::new(question, budget);
         settings.stages = vec![Strategy::Elide, Strategy::Summarize, Strategy::Budget];
-        let counted = scales.with_counter(&about.name, |counter| {
+        let result = counters.with_counter(&about.name, |counter| {
             compact(&body, about.wire, &settings, counter, writer)
         });
-        match counted {
+        match result {
             Ok(done) if done.is_changed() => {
                 let after = done.account.after.tokens;
                 Ok(Some(CompactedRequest { body: done.text.into_owned(), before: tokens, after }))
@@ -140,7 +139,7 @@ impl CompactionJob {
     }
 }
 
-/// Asks a model for summaries.
+/// Has a model write summaries.
 struct HistorySummaryWriter {
     model: Arc<dyn ChatModel>,
     runtime: Handle,
@@ -158,54 +157,49 @@ impl HistorySummarizer for HistorySummaryWriter {
         if let Some(focus) = &self.focus {
             let _ = write!(prompt, "\nWhat matters most: {focus}\n");
         }
-        let asked = self.runtime.block_on(ask_for_summary(
+        let summary_text = self.runtime.block_on(ask_for_summary(
             &self.model,
             &prompt,
             request.max_tokens,
             &mut self.stop,
         ));
-        match asked {
+        match summary_text {
             Some(summary) if !summary.trim().is_empty() => Ok(summary),
             _ if self.stop.level() > StopLevel::None => Err("it was stopped".to_owned()),
-            // A model that is in trouble does not keep anybody from working.
+            // If the model fails, fall back to a digest.
             _ => DigestSummarizer.summarize(request),
         }
     }
 }
 
-/// Asks a model one thing, in a conversation of its own.
+/// Sends one prompt to a model, in a separate conversation.
 async fn ask_for_summary(
     model: &Arc<dyn ChatModel>,
     prompt: &str,
-    most: u64,
+    max_tokens: u64,
     stop: &mut StopReceiver,
 ) -> Option<String> {
     let tools = Toolbox::new();
     let about = model.about();
-    let reply = most.max(256);
-    let context = RequestComposer {
-        about,
-        instructions: "",
-        tools: &tools,
-        max_tools: 0,
-        max_reply_tokens: reply,
-    };
-    let entry = ConversationMessage {
+    let max_reply_tokens = max_tokens.max(256);
+    let context =
+        RequestComposer { about, instructions: "", tools: &tools, max_tools: 0, max_reply_tokens };
+    let message = ConversationMessage {
         id: "summary".into(),
         wire: foxwedge_core::Format::Anthropic,
         body: json!({ "role": "user", "content": prompt }).to_string().into(),
         run: None,
     };
-    let composed = context.compose(&[entry]).ok()?;
-    let mut speech = model.send(context.validate(composed.body).ok()?);
+    let composed = context.compose(&[message]).ok()?;
+    let mut stream = model.send(context.validate(composed.body).ok()?);
     let mut text = String::new();
     loop {
-        let piece = tokio::select! {
+        let delta = tokio::select! {
             biased;
             () = stop.wait_for(StopLevel::Graceful) => return None,
-            piece = speech.next_delta() => piece,
+            delta = stream.next_delta() => delta,
         };
-        match piece {
+        match delta {
             Ok(Some(ReplyDelta::Text(more))) => text.push_str(&more),
             Ok(Some(
                 ReplyDelta::Reasoning(_)

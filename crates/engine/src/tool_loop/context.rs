@@ -1,8 +1,8 @@
-//! What a model is sent: the conversation, the instructions and the tools, in the model's format,
-//! sound, and proven to be.
+//! Composes the request for a model: the conversation, the instructions and the tools, in the
+//! model's format, repaired and validated.
 
 use foxwedge_core::{CheckOptions, EditLog, Format, Policy, RuleSet, Span};
-use foxwedge_dialect::{
+use foxwedge_formats::{
     ReadError,
     convert::{self, ConversionOptions, ConvertedRequest},
     model::{
@@ -17,15 +17,15 @@ use foxwedge_tools::Toolbox;
 use super::{LoopError, message::ConversationMessage};
 use crate::model::{InvalidRequestError, ModelDescription, ValidRequest};
 
-/// What goes into a request.
+/// Composes requests.
 #[derive(Clone, Copy)]
 pub(super) struct RequestComposer<'a> {
     pub(super) about: &'a ModelDescription,
     pub(super) instructions: &'a str,
     pub(super) tools: &'a Toolbox,
-    /// Tools that are offered, at most: those that were added first.
+    /// Maximum number of offered tools: those that were added first.
     pub(super) max_tools: usize,
-    /// Tokens of the reply.
+    /// Maximum tokens of the reply.
     pub(super) max_reply_tokens: u64,
 }
 
@@ -33,12 +33,12 @@ pub(super) struct RequestComposer<'a> {
 pub(super) struct ComposedRequest {
     pub(super) body: String,
     pub(super) edits: EditLog,
-    /// Names of tools that the model knows under another name.
+    /// Tools that the model knows under another name.
     pub(super) names: Vec<IdentifierReplacement>,
 }
 
 impl RequestComposer<'_> {
-    /// Whose rules, and what a repair may do.
+    /// The rules of the model's profile, with the default repair policy.
     pub(super) fn check_options(&self) -> CheckOptions {
         let profile = self.about.profile;
         CheckOptions { profile, rules: RuleSet::of(profile), policy: Policy::default() }
@@ -47,52 +47,52 @@ impl RequestComposer<'_> {
     /// The request for a conversation.
     pub(super) fn compose(
         &self,
-        entries: &[ConversationMessage],
+        conversation: &[ConversationMessage],
     ) -> Result<ComposedRequest, LoopError> {
         self.compose_in(
-            entries,
+            conversation,
             self.about.wire,
             ConversionOptions { profile: Some(self.about.profile), ..ConversionOptions::default() },
         )
     }
 
-    /// The same in any format.
+    /// The request for a conversation in any format.
     pub(super) fn compose_in(
         &self,
-        entries: &[ConversationMessage],
+        conversation: &[ConversationMessage],
         wire: Format,
         options: ConversionOptions,
     ) -> Result<ComposedRequest, LoopError> {
-        let mut messages = Vec::with_capacity(entries.len() + 1);
+        let mut messages = Vec::with_capacity(conversation.len() + 1);
         if !self.instructions.is_empty() {
             let text = ModelPart::new(ContentPart::Text(JsonText::from(self.instructions)));
             messages.push(ModelMessage::new(ModelRole::System, vec![text]));
         }
-        for entry in entries {
-            messages.extend(decode_turn(&entry.body, entry.wire).map_err(convert_error)?);
+        for message in conversation {
+            messages.extend(decode_turn(&message.body, message.wire).map_err(convert_error)?);
         }
-        let most = self.max_reply_tokens.to_string();
-        let settings = self.request_settings(&most, wire);
+        let max_tokens = self.max_reply_tokens.to_string();
+        let settings = self.request_settings(&max_tokens, wire);
         let request = ModelRequest { settings, history: ModelHistory { messages }, object: true };
         let converted = convert::compose(request, wire, &options).map_err(convert_error)?;
         let ConvertedRequest { body, target_edits: edits, renamed_tools: names, .. } = converted;
         Ok(ComposedRequest { body, edits, names })
     }
 
-    fn request_settings<'s>(&'s self, most: &'s str, wire: Format) -> RequestSettings<'s> {
+    fn request_settings<'s>(&'s self, max_tokens: &'s str, wire: Format) -> RequestSettings<'s> {
         let tools = self.tools.first(self.max_tools).map(|tool| {
-            let about = tool.spec();
+            let spec = tool.spec();
             ToolDeclaration {
-                name: JsonText::from(&*about.name),
-                description: Some(JsonText::from(&*about.description)),
-                input: ToolInput::Object(Some(JsonText::from(about.schema.to_string()))),
+                name: JsonText::from(&*spec.name),
+                description: Some(JsonText::from(&*spec.description)),
+                input: ToolInput::Object(Some(JsonText::from(spec.schema.to_string()))),
                 strict: None,
                 cache: None,
                 others: Vec::new(),
                 raw: None,
             }
         });
-        // Nothing lies on a provider's server, so what a model reasoned has to come to us.
+        // The provider stores nothing, so the reasoning has to be returned to us.
         let others = match wire {
             Format::OpenaiResponses => {
                 [("store", "false"), ("include", INCLUDE_ENCRYPTED_REASONING)]
@@ -110,19 +110,19 @@ impl RequestComposer<'_> {
         RequestSettings {
             model: Some(JsonText::from(&*self.about.name)),
             tools: tools.collect(),
-            max_tokens: Some(most),
+            max_tokens: Some(max_tokens),
             stream: Some(true),
             others,
             ..RequestSettings::default()
         }
     }
 
-    /// Proves a request sound.
+    /// Validates a request.
     pub(super) fn validate(&self, body: String) -> Result<ValidRequest, InvalidRequestError> {
         ValidRequest::validate(body.into(), self.about.wire, &self.check_options())
     }
 
-    /// The messages of a request, without the instructions that stand before them.
+    /// The messages of a request, without the instructions before them.
     pub(super) fn messages(&self, body: &str) -> Result<Vec<(Format, String)>, LoopError> {
         let wire = self.about.wire;
         let reading =
@@ -139,22 +139,22 @@ impl RequestComposer<'_> {
     }
 }
 
-/// What brings the reasoning of a model back to us.
+/// Asks OpenAI to return encrypted reasoning.
 const INCLUDE_ENCRYPTED_REASONING: &str = r#"["reasoning.encrypted_content"]"#;
 
-fn is_instruction(message: &str, wire: Format) -> bool {
-    let said = decode_turn(message, wire).ok().and_then(|turn| turn.into_iter().next());
-    said.is_some_and(|said| matches!(said.role, ModelRole::System | ModelRole::Developer))
+fn is_instruction(message: &str, format: Format) -> bool {
+    let first = decode_turn(message, format).ok().and_then(|turn| turn.into_iter().next());
+    first.is_some_and(|first| matches!(first.role, ModelRole::System | ModelRole::Developer))
 }
 
-/// What a person said in a message; `None` if it is no prompt.
-pub(super) fn prompt_text(entry: &ConversationMessage) -> Option<String> {
-    let turn = decode_turn(&entry.body, entry.wire).ok()?;
+/// The text of a prompt; `None` if the message is not a prompt.
+pub(super) fn prompt_text(stored: &ConversationMessage) -> Option<String> {
+    let turn = decode_turn(&stored.body, stored.wire).ok()?;
     let mut text = String::new();
-    for said in &turn {
-        for part in said.parts.iter().filter(|_| said.role == ModelRole::User) {
+    for message in &turn {
+        for part in message.parts.iter().filter(|_| message.role == ModelRole::User) {
             match part.content() {
-                ContentPart::Text(words) => text.push_str(words),
+                ContentPart::Text(part_text) => text.push_str(part_text),
                 ContentPart::ToolResult(_) => return None,
                 ContentPart::Media(_)
                 | ContentPart::Reasoning(_)
@@ -163,19 +163,22 @@ pub(super) fn prompt_text(entry: &ConversationMessage) -> Option<String> {
             }
         }
     }
-    turn.iter().all(|said| said.role == ModelRole::User).then_some(text).filter(|it| !it.is_empty())
+    turn.iter()
+        .all(|message| message.role == ModelRole::User)
+        .then_some(text)
+        .filter(|it| !it.is_empty())
 }
 
-/// Whether the model is to speak next.
-pub(super) fn awaits_model(entries: &[ConversationMessage]) -> bool {
-    let last = entries.last().and_then(|entry| decode_turn(&entry.body, entry.wire).ok());
-    last.is_some_and(|turn| turn.iter().any(|said| said.role == ModelRole::User))
+/// Whether the next message has to come from the model.
+pub(super) fn awaits_model(conversation: &[ConversationMessage]) -> bool {
+    let last = conversation.last().and_then(|stored| decode_turn(&stored.body, stored.wire).ok());
+    last.is_some_and(|turn| turn.iter().any(|message| message.role == ModelRole::User))
 }
 
 /// The ids of the calls in a message.
-pub(super) fn call_ids(body: &str, wire: Format) -> Option<Vec<String>> {
-    let turn = decode_turn(body, wire).ok()?;
-    let parts = turn.iter().flat_map(|said| &said.parts);
+pub(super) fn call_ids(body: &str, format: Format) -> Option<Vec<String>> {
+    let turn = decode_turn(body, format).ok()?;
+    let parts = turn.iter().flat_map(|message| &message.parts);
     let calls = parts.filter_map(|part| match part.content() {
         ContentPart::ToolCall(call) => Some(call.id.as_deref().map(str::to_owned)),
         ContentPart::Text(_)

@@ -1,5 +1,5 @@
-//! The conversation in the store: a tree of records of which the newest is the tip. What leads from
-//! the tip to a root is the conversation; nothing is ever taken out of the tree.
+//! The conversation in the store: a tree of records whose newest record is the tip. The path from
+//! a root to the tip is the conversation. Records are never removed from the tree.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -13,11 +13,11 @@ use super::{
 };
 use crate::record::retry_unavailable;
 
-/// Records that are read at once.
+/// Records per read.
 const RECORD_PAGE: usize = 1_000;
-/// Bytes of records that are written at once.
+/// Maximum bytes of records per write.
 const MAX_BATCH_BYTES: usize = 32 << 20;
-/// Bytes of a record besides its body.
+/// Estimated bytes of a record besides its body.
 const RECORD_OVERHEAD: usize = 512;
 
 /// A session's conversation.
@@ -32,18 +32,18 @@ pub(super) struct ConversationLog<S> {
     records: u64,
 }
 
-/// Why a conversation begins anew.
+/// Why a conversation is rewritten.
 pub(super) enum RewriteReason<'a> {
     /// It was repaired.
     Repaired,
-    /// It was made shorter: tokens before and after.
+    /// It was compacted: tokens before and after.
     Compacted(u64, u64),
-    /// It is a copy of another session's.
+    /// It is a copy of another session's conversation.
     Forked(&'a str),
 }
 
 impl<S: Store> ConversationLog<S> {
-    /// A conversation of which nothing is known yet.
+    /// A log that is not loaded yet.
     pub(super) fn new(store: Arc<S>, session: &str) -> ConversationLog<S> {
         ConversationLog {
             store,
@@ -69,7 +69,7 @@ impl<S: Store> ConversationLog<S> {
         Ok(())
     }
 
-    /// Reads it again if somebody else has added to it.
+    /// Reloads the conversation if another process has added to it.
     pub(super) async fn refresh(&mut self) -> Result<(), LoopError> {
         let row = self.store.session(&self.session).await?;
         if row.is_some_and(|row| row.records == self.records) {
@@ -83,50 +83,50 @@ impl<S: Store> ConversationLog<S> {
         self.tip.as_deref()
     }
 
-    /// Adds messages behind the tip.
+    /// Appends messages after the tip.
     pub(super) async fn append(
         &mut self,
-        entries: Vec<ConversationMessage>,
+        messages: Vec<ConversationMessage>,
     ) -> Result<(), LoopError> {
-        let records = chain_records(&entries, self.tip.as_deref());
+        let records = chain_records(&messages, self.tip.as_deref());
         self.write(records).await?;
-        self.messages.extend(entries);
+        self.messages.extend(messages);
         Ok(())
     }
 
-    /// Messages were added behind the tip, together with something else.
-    pub(super) fn note_appended(&mut self, entries: Vec<ConversationMessage>) {
-        self.records += entries.len() as u64;
-        self.tip = entries.last().map(|entry| entry.id.to_string()).or(self.tip.take());
-        self.messages.extend(entries);
+    /// Notes messages that were appended to the store by another write.
+    pub(super) fn note_appended(&mut self, messages: Vec<ConversationMessage>) {
+        self.records += messages.len() as u64;
+        self.tip = messages.last().map(|message| message.id.to_string()).or(self.tip.take());
+        self.messages.extend(messages);
     }
 
-    /// Moves the tip back, so that so many messages stay.
-    pub(super) async fn rewind(&mut self, stay: usize) -> Result<(), LoopError> {
-        let target = stay.checked_sub(1).and_then(|place| self.messages.get(place));
+    /// Moves the tip back, so that the first `keep` messages stay.
+    pub(super) async fn rewind(&mut self, keep: usize) -> Result<(), LoopError> {
+        let target = keep.checked_sub(1).and_then(|index| self.messages.get(index));
         let record = NewRecord {
             id: format!("rewind-{}", self.records + 1),
-            parent: target.map(|entry| entry.id.to_string()),
+            parent: target.map(|message| message.id.to_string()),
             run: None,
             kind: REWIND.to_owned(),
             body: json!({ "from": self.tip }).to_string(),
         };
         self.write(vec![record]).await?;
-        self.messages.truncate(stay);
+        self.messages.truncate(keep);
         Ok(())
     }
 
-    /// Begins the conversation anew with these messages. The old one stays in the tree, and is what
-    /// counts until all of the new one is there. `mark` goes into the ids, `run` is what they belong
-    /// to.
+    /// Replaces the conversation with these messages. The old one stays in the tree, and stays
+    /// active until the new one is complete. `mark` is part of the record ids; `run` is the run that
+    /// they belong to.
     pub(super) async fn rewrite(
         &mut self,
-        why: RewriteReason<'_>,
+        reason: RewriteReason<'_>,
         messages: Vec<(Format, String)>,
         mark: &str,
         run: Option<&Arc<str>>,
     ) -> Result<(), LoopError> {
-        let (word, more) = match why {
+        let (reason_name, details) = match reason {
             RewriteReason::Repaired => ("repair", json!({})),
             RewriteReason::Compacted(before, after) => {
                 ("compaction", json!({ "before": before, "after": after }))
@@ -135,9 +135,9 @@ impl<S: Store> ConversationLog<S> {
         };
         let from = self.tip.clone();
         let unique = self.records + 1;
-        let id = |place: usize| format!("{mark}_{unique}_{place}");
+        let id = |index: usize| format!("{mark}_{unique}_{index}");
         let last = id(messages.len());
-        let body = json!({ "why": word, "last": last, "from": from, "about": more });
+        let body = json!({ "why": reason_name, "last": last, "from": from, "about": details });
         let base = NewRecord {
             id: id(0),
             parent: None,
@@ -145,20 +145,20 @@ impl<S: Store> ConversationLog<S> {
             kind: BASE.to_owned(),
             body: body.to_string(),
         };
-        let entries: Vec<ConversationMessage> = messages
+        let rewritten: Vec<ConversationMessage> = messages
             .into_iter()
             .enumerate()
-            .map(|(place, (wire, body))| ConversationMessage {
-                id: id(place + 1).into(),
+            .map(|(index, (wire, body))| ConversationMessage {
+                id: id(index + 1).into(),
                 wire,
                 body: body.into(),
                 run: run.cloned(),
             })
             .collect();
         let mut records = vec![base];
-        records.extend(chain_records(&entries, Some(&id(0))));
+        records.extend(chain_records(&rewritten, Some(&id(0))));
         self.write(records).await?;
-        self.messages = entries;
+        self.messages = rewritten;
         Ok(())
     }
 
@@ -178,13 +178,13 @@ impl<S: Store> ConversationLog<S> {
     }
 }
 
-/// Records one behind the other.
+/// Records of messages, each the parent of the next.
 pub(super) fn chain_records(
-    entries: &[ConversationMessage],
+    messages: &[ConversationMessage],
     parent: Option<&str>,
 ) -> Vec<NewRecord> {
-    let parents = std::iter::once(parent).chain(entries.iter().map(|entry| Some(&*entry.id)));
-    entries.iter().zip(parents).map(|(entry, parent)| entry.to_record(parent)).collect()
+    let parents = std::iter::once(parent).chain(messages.iter().map(|message| Some(&*message.id)));
+    messages.iter().zip(parents).map(|(message, parent)| message.to_record(parent)).collect()
 }
 
 fn batches(records: Vec<NewRecord>) -> Vec<Vec<NewRecord>> {
@@ -205,48 +205,48 @@ fn batches(records: Vec<NewRecord>) -> Vec<Vec<NewRecord>> {
     batches
 }
 
-/// The messages on the way from a root to a record. Where a new beginning is not all there, whoever
-/// wrote it died over it, and the old way counts.
+/// The messages on the path from a root to the tip. An incomplete rewrite comes from a process that
+/// died while writing; the old conversation is then used.
 fn active_path(all: &[StoredRecord], tip: Option<&str>) -> Vec<ConversationMessage> {
-    let places: HashMap<&str, usize> =
-        all.iter().enumerate().map(|(place, record)| (record.record.id.as_str(), place)).collect();
-    let mut next = tip.and_then(|tip| places.get(tip).copied());
+    let indexes: HashMap<&str, usize> =
+        all.iter().enumerate().map(|(index, record)| (record.record.id.as_str(), index)).collect();
+    let mut next = tip.and_then(|tip| indexes.get(tip).copied());
     loop {
-        let (entries, base) = walk_to_base(all, &places, next);
+        let (messages, base) = walk_to_base(all, &indexes, next);
         let Some((last, from)) = base.and_then(|base| rewrite_targets(&base.record.body)) else {
-            return entries;
+            return messages;
         };
-        if places.contains_key(last.as_str()) {
-            return entries;
+        if indexes.contains_key(last.as_str()) {
+            return messages;
         }
-        let from = from.and_then(|from| places.get(from.as_str()).copied());
-        // What it takes the place of stands before it.
+        let from = from.and_then(|from| indexes.get(from.as_str()).copied());
+        // A replaced conversation precedes its rewrite.
         next = from.filter(|from| next.is_some_and(|next| *from < next));
     }
 }
 
-/// The messages up to a record, and the beginning they stand behind.
+/// The messages up to a record, and the base record that they follow.
 fn walk_to_base<'r>(
     all: &'r [StoredRecord],
-    places: &HashMap<&str, usize>,
+    indexes: &HashMap<&str, usize>,
     mut next: Option<usize>,
 ) -> (Vec<ConversationMessage>, Option<&'r StoredRecord>) {
-    let (mut entries, mut base) = (Vec::new(), None);
-    while let Some((place, record)) = next.and_then(|place| Some((place, all.get(place)?))) {
-        entries.extend(ConversationMessage::from_record(record));
+    let (mut messages, mut base) = (Vec::new(), None);
+    while let Some((index, record)) = next.and_then(|index| Some((index, all.get(index)?))) {
+        messages.extend(ConversationMessage::from_record(record));
         if record.record.kind == BASE {
             base = Some(record);
             break;
         }
-        let parent = record.record.parent.as_deref().and_then(|it| places.get(it).copied());
-        // A parent stands before its child; whatever else a file says leads nowhere.
-        next = parent.filter(|parent| *parent < place);
+        let parent = record.record.parent.as_deref().and_then(|it| indexes.get(it).copied());
+        // A parent precedes its child; ignore any other link, so that cycles end.
+        next = parent.filter(|parent| *parent < index);
     }
-    entries.reverse();
-    (entries, base)
+    messages.reverse();
+    (messages, base)
 }
 
-/// The last message that a new beginning has, and what it takes the place of.
+/// The last message of a rewrite, and the tip that it replaces.
 fn rewrite_targets(body: &str) -> Option<(String, Option<String>)> {
     let body: Value = serde_json::from_str(body).ok()?;
     let text = |key| body.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -266,19 +266,21 @@ mod tests {
     /// The id, the parent, the kind and the body of a record.
     type Row = (&'static str, &'static str, &'static str, &'static str);
 
-    fn told(records: &[Row]) -> String {
+    fn active_ids(records: &[Row]) -> String {
         let all: Vec<StoredRecord> = (1u64..)
             .zip(records)
             .map(|(ordinal, (id, parent, kind, body))| record(ordinal, id, parent, kind, body))
             .collect();
         let tip = all.last().map(|record| record.record.id.clone());
-        let ids: Vec<String> =
-            active_path(&all, tip.as_deref()).iter().map(|entry| entry.id.to_string()).collect();
+        let ids: Vec<String> = active_path(&all, tip.as_deref())
+            .iter()
+            .map(|message| message.id.to_string())
+            .collect();
         ids.join(" ")
     }
 
     #[test]
-    fn the_conversation_is_the_way_to_the_newest_record() {
+    fn conversation_is_the_path_to_the_newest_record() {
         let m = "message";
         let base = r#"{"last":"y","from":"b"}"#;
         let table: [(&[Row], &str); 7] = [
@@ -307,13 +309,13 @@ mod tests {
             (&[("a", "", m, ""), ("r", "", REWIND, "")], ""),
         ];
         for (records, expected) in table {
-            assert_eq!(told(records), expected, "{records:?}");
+            assert_eq!(active_ids(records), expected, "{records:?}");
         }
     }
 
     #[test]
-    fn links_that_lead_in_a_circle_end() {
+    fn cyclic_parent_links_end() {
         let table = [("a", "b", "message", ""), ("b", "a", "message", "")];
-        assert_eq!(told(&table), "a b");
+        assert_eq!(active_ids(&table), "a b");
     }
 }

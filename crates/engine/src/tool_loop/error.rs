@@ -1,16 +1,16 @@
-//! What keeps a loop from going on. Trouble of a model is none of it: that ends a run, and a run's
-//! end is no error.
+//! Errors of a loop. A model error is not among them: it ends the run, and the end of a run is not
+//! an error of the loop.
 
 use foxwedge_store::StoreError;
 
-/// Why a loop cannot do what it is asked to.
+/// Why an operation of a loop fails.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoopError {
-    /// The store cannot.
+    /// The store failed.
     #[error("the conversation cannot be kept")]
     Store(#[from] StoreError),
-    /// Somebody else works on the session.
+    /// Another process works on the session.
     #[error("session `{session}` is at work elsewhere: run `{run}` of {owner}")]
     Busy {
         /// The session.
@@ -20,10 +20,10 @@ pub enum LoopError {
         /// Who runs it.
         owner: String,
     },
-    /// There is nothing to say, or nothing to go on with.
+    /// The prompt is empty, or there is nothing to continue.
     #[error("there is nothing to send")]
     NothingToSend,
-    /// More than can be kept.
+    /// More than can be stored.
     #[error("{what} has {bytes} bytes, and at most {most} can be kept")]
     TooLarge {
         /// What.
@@ -33,10 +33,10 @@ pub enum LoopError {
         /// The limit.
         most: usize,
     },
-    /// The conversation cannot be told to this model.
+    /// The conversation cannot be converted to the model's format.
     #[error("the conversation cannot be told to this model: {0}")]
     Unconvertible(String),
-    /// The history cannot be made shorter.
+    /// The history cannot be compacted.
     #[error("the history cannot be made shorter: {0}")]
     Compaction(String),
 }

@@ -1,28 +1,28 @@
-//! Stopping a run from outside of it.
+//! Stops a run from another task.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use foxwedge_tools::{StopLevel, StopReceiver, StopSender};
 
-/// Stops what a loop is doing. A copy is the same.
+/// Stops the current run of a loop. Cheap to clone; clones share state.
 #[derive(Clone, Debug, Default)]
 pub struct LoopHandle(Arc<Mutex<Option<StopSender>>>);
 
 /// What an interrupt did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InterruptResult {
-    /// Nothing: no run is at work.
+    /// No run is in progress.
     Idle,
-    /// The run was asked to stop: what is nearly done may finish.
+    /// The run was asked to stop; running tools may finish.
     Stopping,
-    /// It is stopped by force.
+    /// The run is killed.
     Forced,
-    /// It was stopped by force before: whoever presses on wants to leave.
+    /// The run was killed before; the user probably wants to quit.
     AlreadyForced,
 }
 
 impl LoopHandle {
-    /// Interrupts what is at work, more strongly each time.
+    /// Interrupts the current run, more strongly each time.
     pub fn interrupt(&self) -> InterruptResult {
         let current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(interrupt) = &*current else { return InterruptResult::Idle };
@@ -39,13 +39,12 @@ impl LoopHandle {
         }
     }
 
-    /// Whether something is at work.
+    /// Whether a run is in progress.
     pub fn is_busy(&self) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// Something is at work from now on, until the guard is dropped. An interrupt of before does
-    /// not count.
+    /// Marks the loop as busy until the guard is dropped. Earlier interrupts do not count.
     pub(super) fn begin(&self) -> BusyGuard {
         let interrupt = StopSender::new();
         let stop = interrupt.receiver();
@@ -54,7 +53,7 @@ impl LoopHandle {
     }
 }
 
-/// Something is at work.
+/// Marks the loop as busy.
 #[derive(Debug)]
 pub(super) struct BusyGuard {
     handle: LoopHandle,
@@ -72,15 +71,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_press_is_stronger_and_none_counts_while_nothing_is_at_work() {
+    fn each_interrupt_is_stronger_and_none_counts_while_idle() {
         let handle = LoopHandle::default();
         assert_eq!(handle.interrupt(), InterruptResult::Idle);
         let busy = handle.begin();
         assert_eq!(busy.stop.level(), StopLevel::None);
-        let pressed =
+        let results =
             [handle.interrupt(), handle.interrupt(), handle.interrupt(), handle.interrupt()];
         assert_eq!(
-            pressed,
+            results,
             [
                 InterruptResult::Stopping,
                 InterruptResult::Forced,

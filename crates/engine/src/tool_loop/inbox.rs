@@ -1,5 +1,4 @@
-//! Input that waits for the end of a run. It is kept in the store, so that it survives whatever
-//! happens to the process.
+//! Prompts that wait for the end of a run. They are in the store, so that they survive a crash.
 
 use std::sync::Arc;
 
@@ -7,10 +6,10 @@ use foxwedge_store::{AgentSnapshot, Store};
 
 use super::LoopError;
 
-/// The name under which it is kept.
+/// Name of the snapshot that holds the queue.
 const SNAPSHOT_NAME: &str = "queue";
 
-/// Where input waits. A copy is the same, and can be used while a run is at work.
+/// The queue of waiting prompts. Cheap to clone; clones share state, also during a run.
 #[derive(Debug)]
 pub struct PromptQueue<S> {
     store: Arc<S>,
@@ -28,10 +27,10 @@ impl<S: Store> PromptQueue<S> {
         PromptQueue { store, session }
     }
 
-    /// What waits, from now on.
+    /// Replaces the waiting prompts.
     ///
     /// # Errors
-    /// If the store cannot keep it.
+    /// If the store cannot be written.
     pub async fn replace(&self, texts: &[String]) -> Result<(), LoopError> {
         if texts.is_empty() {
             self.store.drop_snapshot(&self.session, SNAPSHOT_NAME).await?;
@@ -42,7 +41,7 @@ impl<S: Store> PromptQueue<S> {
         Ok(self.store.put_snapshot(&self.session, snapshot).await?)
     }
 
-    /// What waits.
+    /// The waiting prompts.
     ///
     /// # Errors
     /// If the store cannot be read.

@@ -1,5 +1,5 @@
-//! Which runs this process works on. A run of this process that is open in the store and not among
-//! them was left: whoever waited for it went away.
+//! The runs that this process works on. A run of this process that is open in the store but not
+//! listed here was abandoned: its future was dropped.
 
 use std::{
     collections::HashSet,
@@ -10,7 +10,7 @@ use foxwedge_store::process;
 
 static LIVE_RUNS: Mutex<Option<HashSet<String>>> = Mutex::new(None);
 
-/// A run that is worked on, until this is dropped.
+/// Marks a run as live until it is dropped.
 #[derive(Debug)]
 pub(super) struct LiveRunGuard(String);
 
@@ -27,7 +27,7 @@ impl Drop for LiveRunGuard {
     }
 }
 
-/// Whether a run was left by this very process.
+/// Whether this process started the run and abandoned it.
 pub(super) fn is_abandoned_here(owner: &str, run: &str) -> bool {
     process::machine_id().is_some()
         && owner == process::current_owner()

@@ -1,35 +1,34 @@
-//! One message of a conversation, as it is kept.
+//! One message of a conversation, as it is stored.
 
 use std::sync::Arc;
 
 use foxwedge_core::Format;
 use foxwedge_store::{NewRecord, StoredRecord};
 
-/// A message of the conversation: one turn of somebody. In OpenAI's Responses format it may be a list
-/// of items.
+/// A message of the conversation. In OpenAI's Responses format it may be a list of items.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConversationMessage {
     /// The record's id.
     pub id: Arc<str>,
-    /// The format it is kept in: the one in which it was said.
+    /// The format of `body`: the one in which the message arrived.
     pub wire: Format,
-    /// The message, JSON.
+    /// The message as JSON.
     pub body: Arc<str>,
-    /// The run it comes from.
+    /// The run that produced it.
     pub run: Option<Arc<str>>,
 }
 
-/// The kind of records that move the tip back.
+/// Kind of a record that moves the tip back.
 pub(super) const REWIND: &str = "rewind";
-/// The kind of records at which a conversation begins anew.
+/// Kind of a record that starts a rewritten conversation.
 pub(super) const BASE: &str = "base";
 
 /// The kind of a record that holds a message.
-pub(super) fn record_kind(wire: Format) -> String {
-    match wire {
-        // What the store writes itself when it closes a run.
+pub(super) fn record_kind(format: Format) -> String {
+    match format {
+        // The store uses this kind when it closes a run.
         Format::Anthropic => "message".to_owned(),
-        wire => format!("message/{}", wire.name()),
+        format => format!("message/{}", format.name()),
     }
 }
 
@@ -42,7 +41,7 @@ pub(super) fn record_wire(kind: &str) -> Option<Format> {
 }
 
 impl ConversationMessage {
-    /// The message in a record; `None` if it holds none.
+    /// The message in a record; `None` if the record has another kind.
     pub(super) fn from_record(record: &StoredRecord) -> Option<ConversationMessage> {
         let NewRecord { id, run, kind, body, .. } = &record.record;
         let run = run.as_deref().map(Arc::from);
@@ -54,7 +53,7 @@ impl ConversationMessage {
         })
     }
 
-    /// The record of it, behind another.
+    /// The record of the message, with its parent.
     pub(super) fn to_record(&self, parent: Option<&str>) -> NewRecord {
         NewRecord {
             id: self.id.to_string(),

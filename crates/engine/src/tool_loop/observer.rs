@@ -1,4 +1,4 @@
-//! Who is told what happens, and who decides whether a tool may run.
+//! Observers of a loop, and approvers of tool calls.
 
 use std::time::Duration;
 
@@ -8,48 +8,48 @@ use serde_json::Value;
 
 use crate::{CountedList, RepairChange};
 
-/// Is told what happens. Everything it is told is in the store.
+/// Receives the events of a loop. Every run event is in the store before.
 pub trait LoopObserver: Send {
-    /// Something happened. Must not wait.
-    fn on_event(&mut self, told: LoopEvent);
+    /// Handles an event. Must not block.
+    fn on_event(&mut self, event: LoopEvent);
 }
 
-/// What a listener is told.
+/// An event for an observer.
 #[derive(Clone, PartialEq, Debug)]
 #[expect(clippy::large_enum_variant, reason = "nearly everything that is told is a run's")]
 pub enum LoopEvent {
-    /// What the run machine says: events of the log, and changes of what is shown.
+    /// An effect of the run machine: a stored event, or a change of what is shown.
     Run(RunEffect),
-    /// Something beside the run.
+    /// A notice that is not part of the run.
     Notice(LoopNotice),
 }
 
-/// Something beside the run.
+/// A notice that is not part of the run.
 #[derive(Clone, PartialEq, Debug)]
 pub enum LoopNotice {
-    /// Passing trouble of the model is waited out.
+    /// The request is retried after a transient error.
     Retrying {
-        /// How long.
+        /// The pause before the next attempt.
         pause: Duration,
-        /// Why.
+        /// The error.
         why: String,
     },
-    /// The history was repaired, for good.
+    /// The history was repaired, and the repair stored.
     Repaired(CountedList<RepairChange>),
-    /// The provider refused so many tools: fewer are offered from now on.
+    /// The provider refused the number of tools: fewer are offered from now on.
     FewerTools {
-        /// How many.
+        /// How many are offered.
         offered: usize,
         /// How many there are.
         all: usize,
     },
-    /// The history is being made shorter.
+    /// The history is being compacted.
     Compacting,
-    /// It was made shorter: tokens before and after.
+    /// It was compacted: tokens before and after.
     Compacted(u64, u64),
 }
 
-/// Hears nothing.
+/// Ignores all events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SilentObserver;
 
@@ -58,21 +58,21 @@ impl LoopObserver for SilentObserver {
 }
 
 impl<F: FnMut(LoopEvent) + Send> LoopObserver for F {
-    fn on_event(&mut self, told: LoopEvent) {
-        self(told);
+    fn on_event(&mut self, event: LoopEvent) {
+        self(event);
     }
 }
 
 /// Decides whether a call may run.
 pub trait ToolApprover: Send + Sync + 'static {
-    /// Whether somebody has to be asked at all; else the call runs at once.
-    fn needs_approval(&self, asking: &ToolApprovalRequest<'_>) -> bool;
+    /// Whether the call needs approval; else it runs at once.
+    fn needs_approval(&self, request: &ToolApprovalRequest<'_>) -> bool;
 
-    /// Asks. May be dropped while it waits: then nobody wants to know any more.
-    fn decide<'a>(&'a self, asking: ToolApprovalRequest<'a>) -> ToolFuture<'a, ToolDecision>;
+    /// Decides about a call. The future is dropped if the run is stopped meanwhile.
+    fn decide<'a>(&'a self, request: ToolApprovalRequest<'a>) -> ToolFuture<'a, ToolDecision>;
 }
 
-/// A call that wants to run.
+/// A tool call that needs a decision.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolApprovalRequest<'a> {
     /// The id of the call.
@@ -83,16 +83,16 @@ pub struct ToolApprovalRequest<'a> {
     pub input: &'a Value,
 }
 
-/// What was decided.
+/// The decision about a tool call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ToolDecision {
-    /// It may.
+    /// The call may run.
     Allow,
-    /// It may not; what the person said about it goes to the model.
+    /// The call may not run; the model gets the reason.
     Deny(Option<String>),
 }
 
-/// Lets everything run.
+/// Approves every call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ApproveAll;
 
@@ -106,13 +106,13 @@ impl ToolApprover for ApproveAll {
     }
 }
 
-/// Lets run what only reads, and nothing else.
+/// Approves tools that only read, and denies all others.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ApproveReadOnly;
 
 impl ToolApprover for ApproveReadOnly {
-    fn needs_approval(&self, asking: &ToolApprovalRequest<'_>) -> bool {
-        asking.tool.effect == foxwedge_tools::ToolEffect::Writes
+    fn needs_approval(&self, request: &ToolApprovalRequest<'_>) -> bool {
+        request.tool.effect == foxwedge_tools::ToolEffect::Writes
     }
 
     fn decide<'a>(&'a self, _: ToolApprovalRequest<'a>) -> ToolFuture<'a, ToolDecision> {

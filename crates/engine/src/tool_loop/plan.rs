@@ -1,42 +1,42 @@
-//! Which calls run when: those that only read side by side, every other alone and in its turn. What
-//! cannot run is answered at once. Pure.
+//! Plans the calls of a turn: calls that only read run in parallel, every other call runs alone and
+//! in order. A call that cannot run gets an error result at once. Pure.
 
 use foxwedge_tools::{ToolEffect, Toolbox};
 use serde_json::{Map, Value};
 
 use crate::model::ReplyToolCall;
 
-/// What is done about the calls of a turn, in this order.
+/// One step of running the calls of a turn.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum ToolStep {
-    /// These run side by side: their places among the calls, and their arguments.
+    /// These run in parallel: their indexes among the calls, and their arguments.
     Parallel(Vec<(usize, Value)>),
     /// This one runs alone.
     Alone(usize, Value),
-    /// This one cannot run, and its answer says why.
+    /// This one cannot run; its result is this error.
     Reject(usize, String),
 }
 
-/// Names of tools that are told to a model that called an unknown one.
+/// Maximum number of tool names in the error for an unknown tool.
 const MAX_NAMES: usize = 40;
-/// Characters of arguments that are repeated to whoever wrote them.
+/// Maximum characters of invalid arguments that an error quotes.
 const MAX_EXCERPT: usize = 200;
 
-/// Decides about the calls of a turn.
+/// Plans the calls of a turn.
 pub(super) fn plan_steps(calls: &[ReplyToolCall], tools: &Toolbox) -> Vec<ToolStep> {
     let mut steps: Vec<ToolStep> = Vec::new();
-    for (place, call) in calls.iter().enumerate() {
+    for (index, call) in calls.iter().enumerate() {
         match check_call(call, tools) {
-            Err(words) => steps.push(ToolStep::Reject(place, words)),
-            Ok((ToolEffect::Writes, input)) => steps.push(ToolStep::Alone(place, input)),
+            Err(error) => steps.push(ToolStep::Reject(index, error)),
+            Ok((ToolEffect::Writes, input)) => steps.push(ToolStep::Alone(index, input)),
             Ok((ToolEffect::Reads, input)) => {
-                // An answer that is known already keeps nobody from running.
+                // A rejected call does not split a parallel step.
                 let last =
                     steps.iter_mut().rev().find(|step| !matches!(step, ToolStep::Reject(..)));
                 match last {
-                    Some(ToolStep::Parallel(together)) => together.push((place, input)),
+                    Some(ToolStep::Parallel(batch)) => batch.push((index, input)),
                     Some(ToolStep::Alone(..) | ToolStep::Reject(..)) | None => {
-                        steps.push(ToolStep::Parallel(vec![(place, input)]));
+                        steps.push(ToolStep::Parallel(vec![(index, input)]));
                     }
                 }
             }
@@ -124,14 +124,14 @@ mod tests {
     fn tools() -> Toolbox {
         let mut tools = Toolbox::new();
         for (name, effect) in [("read", ToolEffect::Reads), ("write", ToolEffect::Writes)] {
-            let about = ToolSpec {
+            let spec = ToolSpec {
                 name: name.into(),
                 description: "".into(),
                 schema: json!({ "type": "object" }),
                 effect,
                 limit: Duration::from_secs(1),
             };
-            tools.add(Arc::new(Fake(about))).expect("two names");
+            tools.add(Arc::new(Fake(spec))).expect("two names");
         }
         tools
     }
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reads_runs_side_by_side_and_what_writes_alone() {
+    fn reads_run_in_parallel_and_writes_run_alone() {
         let table: [(&[(&str, &str)], &str); 5] = [
             (&[], ""),
             (&[("read", "{}"), ("read", ""), ("read", "null")], "[0 1 2]"),
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_are_no_object_are_answered_with_what_is_wrong() {
+    fn invalid_arguments_are_rejected_with_the_reason() {
         let table = [
             (
                 "{\"a\":",
@@ -185,8 +185,8 @@ mod tests {
             ("\"x\"", "its arguments have to be a JSON object, not a string."),
         ];
         for (arguments, expected) in table {
-            let told = planned(&[("write", arguments)]);
-            assert_eq!(told, format!("0: The call did not run: {expected}"));
+            let steps = planned(&[("write", arguments)]);
+            assert_eq!(steps, format!("0: The call did not run: {expected}"));
         }
     }
 }

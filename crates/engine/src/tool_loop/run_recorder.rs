@@ -1,5 +1,5 @@
-//! One run that is at work: what happens goes into the run machine, what the machine says goes into
-//! the store, and only then to whoever listens.
+//! Records one run: events go through the run machine into the store, and only then to the
+//! observer.
 
 use std::{sync::Arc, time::SystemTime};
 
@@ -15,10 +15,10 @@ use tokio::time::Instant;
 use super::{FinishedRun, LoopError, LoopEvent, LoopLimits, LoopNotice, LoopObserver};
 use crate::record::retry_unavailable;
 
-/// Events that are read at once.
+/// Events per read.
 const EVENT_PAGE: usize = 1_000;
 
-/// A run at work.
+/// Records the events of one run in progress.
 pub(super) struct RunRecorder<'a, S> {
     store: Arc<S>,
     listener: &'a mut dyn LoopObserver,
@@ -26,23 +26,23 @@ pub(super) struct RunRecorder<'a, S> {
     epoch: u64,
     lease: Lease,
     machine: SessionMachine,
-    /// What the log does not hold yet.
+    /// Events that are not in the store yet.
     unsaved: Vec<RunEvent>,
-    /// What nobody has been told yet.
+    /// Effects that the observer has not seen yet.
     unpublished: Vec<RunEffect>,
-    /// The last place in the log.
+    /// Sequence number of the last stored event.
     last_sequence: u64,
     end: Option<(RunEnd, RunSummary)>,
     /// When the lease was renewed last.
     lease_renewed: Instant,
 }
 
-/// Why a run cannot be kept any more.
+/// Why a run can no longer be recorded.
 #[derive(Debug)]
 pub(super) enum RunRecordError {
-    /// Somebody else ended it, or has it.
+    /// Another process ended it, or holds its lease.
     TakenOver,
-    /// The loop cannot go on.
+    /// The loop failed.
     Loop(LoopError),
 }
 
@@ -64,7 +64,7 @@ impl From<StoreError> for RunRecordError {
 }
 
 impl<'a, S: Store> RunRecorder<'a, S> {
-    /// A run that the store has begun.
+    /// A recorder for a run that the store has started.
     pub(super) fn new(
         store: Arc<S>,
         row: &RunRow,
@@ -73,7 +73,7 @@ impl<'a, S: Store> RunRecorder<'a, S> {
         listener: &'a mut dyn LoopObserver,
     ) -> RunRecorder<'a, S> {
         let run = SharedId::from(row.id.as_str());
-        let mut keeper = RunRecorder {
+        let mut recorder = RunRecorder {
             store,
             listener,
             run: run.clone(),
@@ -91,13 +91,13 @@ impl<'a, S: Store> RunRecorder<'a, S> {
             at: Some(row.started),
             ..RunEvent::new(&run, EventPayload::Started(start))
         };
-        keeper.apply(MachineInput::Event(event));
+        recorder.apply(MachineInput::Event(event));
         // The store wrote the start itself.
-        keeper.unsaved.clear();
-        keeper
+        recorder.unsaved.clear();
+        recorder
     }
 
-    /// Something happened.
+    /// Applies an event to the run.
     pub(super) fn record_event(&mut self, body: EventPayload) {
         let event = RunEvent { at: Some(now_millis()), ..RunEvent::new(&self.run, body) };
         self.apply(MachineInput::Event(event));
@@ -122,27 +122,27 @@ impl<'a, S: Store> RunRecorder<'a, S> {
         }
     }
 
-    /// What is known of the run.
+    /// The state of the run.
     pub(super) fn run(&self) -> Option<&Run> {
         self.machine.run(&self.run)
     }
 
-    /// Its id.
+    /// The run ID.
     pub(super) fn id(&self) -> &SharedId {
         &self.run
     }
 
-    /// Its number in the session.
+    /// The number of the run in its session.
     pub(super) fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// Whether its end is decided and told to the machine.
+    /// Whether the run machine has reached the end of the run.
     pub(super) fn has_ended(&self) -> bool {
         self.end.is_some()
     }
 
-    /// Keeps what happened, and tells it. What ends a run is kept by [`Keeper::finish`].
+    /// Stores new events and publishes them. [`RunRecorder::finish`] stores the end of a run.
     pub(super) async fn save(&mut self) -> Result<(), RunRecordError> {
         if self.has_ended() {
             return Ok(());
@@ -158,16 +158,16 @@ impl<'a, S: Store> RunRecorder<'a, S> {
         Ok(())
     }
 
-    /// Tells something beside the run.
-    pub(super) fn notify(&mut self, note: LoopNotice) {
-        self.listener.on_event(LoopEvent::Notice(note));
+    /// Sends a notice to the observer.
+    pub(super) fn notify(&mut self, notice: LoopNotice) {
+        self.listener.on_event(LoopEvent::Notice(notice));
     }
 
-    /// Looks whether the run is still ours, and stays the one who runs it. A store that is away for
-    /// a while ends nothing, as long as the lease holds.
+    /// Checks that the run is still ours, and renews the lease when due. An unavailable store is
+    /// tolerated until the lease expires.
     pub(super) async fn check_lease(&mut self, limits: &LoopLimits) -> Result<(), RunRecordError> {
         let since = self.lease_renewed.elapsed();
-        let looked = match since >= limits.lease / 3 {
+        let still_ours = match since >= limits.lease / 3 {
             true => {
                 let ttl = u64::try_from(limits.lease.as_millis()).unwrap_or(u64::MAX);
                 self.store.renew(&self.run, &self.lease, ttl).await.map(|()| {
@@ -180,7 +180,7 @@ impl<'a, S: Store> RunRecorder<'a, S> {
                 lease.is_some_and(|lease| lease.fence == self.lease.fence)
             }),
         };
-        match looked {
+        match still_ours {
             Ok(true) => Ok(()),
             Ok(false) => Err(RunRecordError::TakenOver),
             Err(StoreError::Unavailable(_)) if since < limits.lease => Ok(()),
@@ -188,7 +188,7 @@ impl<'a, S: Store> RunRecorder<'a, S> {
         }
     }
 
-    /// Ends the run in the store, with what it leaves in the session, and tells the end.
+    /// Ends the run in the store together with its session records, and publishes the end.
     pub(super) async fn finish(
         &mut self,
         records: Vec<NewRecord>,
@@ -205,7 +205,7 @@ impl<'a, S: Store> RunRecorder<'a, S> {
         .await?;
         match finalized {
             FinalizeResult::Recorded(_) => {}
-            // The acknowledgement was lost, and it was our end.
+            // The acknowledgement of our own close was lost.
             FinalizeResult::AlreadyEnded(row) if row.state.outcome() == ended.outcome => {}
             FinalizeResult::AlreadyEnded(_) => return Err(RunRecordError::TakenOver),
         }
@@ -213,24 +213,24 @@ impl<'a, S: Store> RunRecorder<'a, S> {
         Ok(FinishedRun { run: self.run.to_string(), ended, summary })
     }
 
-    /// Somebody else ended the run: tells what they said about it.
+    /// Another process ended the run: publishes the events that it stored.
     pub(super) async fn finish_taken_over(&mut self) -> Result<FinishedRun, LoopError> {
         self.unpublished.clear();
         self.unsaved.clear();
         let mut machine = SessionMachine::new(MachineSettings::default());
-        let (mut place, mut end) = (0, None);
+        let (mut sequence, mut end) = (0, None);
         loop {
-            let page = self.store.events(&self.run, place, EVENT_PAGE).await?;
+            let page = self.store.events(&self.run, sequence, EVENT_PAGE).await?;
             let Some(newest) = page.last() else { break };
-            place = newest.seq;
+            sequence = newest.seq;
             for stored in page {
-                let (told, mut effects) = (stored.seq > self.last_sequence, Vec::new());
+                let (is_new, mut effects) = (stored.seq > self.last_sequence, Vec::new());
                 machine.apply(now_millis(), MachineInput::Event(stored.event), &mut effects);
                 for effect in effects {
                     if let RunEffect::Announce { ended, summary, .. } = &effect {
                         end = Some((ended.clone(), *summary));
                     }
-                    if told {
+                    if is_new {
                         self.listener.on_event(LoopEvent::Run(effect));
                     }
                 }
@@ -247,7 +247,7 @@ impl<'a, S: Store> RunRecorder<'a, S> {
     }
 }
 
-/// Milliseconds since 1970.
+/// Milliseconds since the Unix epoch.
 pub(super) fn now_millis() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)

@@ -1,28 +1,28 @@
-//! What a tool loop may be told before it starts.
+//! Settings of a tool loop.
 
 use std::time::Duration;
 
-/// How a loop is set up.
+/// Setup of a loop.
 #[derive(Clone, Debug)]
 pub struct LoopSetup {
-    /// The session: `[A-Za-z0-9_-]{1,128}`. One that is there goes on.
+    /// The session ID: `[A-Za-z0-9_-]{1,128}`. An existing session is continued.
     pub session: String,
-    /// Whose it is.
+    /// The owner of the session.
     pub owner: String,
-    /// Who runs it: a process on a machine, so that others can tell whether it is gone.
+    /// The process that runs it, with its machine, so that others can detect that it is gone.
     pub process: String,
-    /// What a person reads in a list of sessions.
+    /// Title in the list of sessions.
     pub title: String,
-    /// Anything else about the session, a JSON object; `{"kind":"chat"}` if nothing is said.
+    /// Metadata of the session, a JSON object; `{"kind":"chat"}` by default.
     pub meta: Option<String>,
-    /// What the model is told before everything else.
+    /// System instructions for the model.
     pub instructions: String,
-    /// How much of everything.
+    /// The limits.
     pub limits: LoopLimits,
 }
 
 impl LoopSetup {
-    /// A session with the usual limits.
+    /// A setup with default limits.
     pub fn new(session: impl Into<String>) -> LoopSetup {
         LoopSetup {
             session: session.into(),
@@ -36,24 +36,24 @@ impl LoopSetup {
     }
 }
 
-/// How much of everything.
+/// Limits of a loop.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LoopLimits {
-    /// Replies of the model in one run.
+    /// Maximum model replies in one run.
     pub max_turns: u32,
-    /// Tools that read at the same time.
+    /// Maximum read-only tools that run in parallel.
     pub parallel_tools: usize,
-    /// How long tools at work may take to finish after the first interrupt.
+    /// How long running tools may take to finish after the first interrupt.
     pub stop_grace: Duration,
-    /// The same calls with the same answers, so many times one behind the other, end a run.
+    /// The run ends after this many identical turns in a row: same calls, same results.
     pub max_repeats: u32,
-    /// Bytes of an answer that are kept.
+    /// Maximum bytes of a tool result.
     pub max_result_bytes: usize,
-    /// Tokens of a reply.
+    /// Maximum tokens of a reply.
     pub max_reply_tokens: u64,
-    /// The share of the model's window at which the history is made shorter by itself.
+    /// The share of the model's window at which the history is compacted automatically.
     pub compact_at: f64,
-    /// How long a run is ours without a sign of life.
+    /// How long a run stays ours without a renewal.
     pub lease: Duration,
 }
 

@@ -1,13 +1,13 @@
-//! How many tools are offered to a model: as many as its provider takes.
+//! Limits the tools that are offered to a model to as many as its provider takes.
 
 use foxwedge_core::Profile;
 
 use crate::model::max_tools;
 
-/// What was learned about how many tools a provider takes.
+/// The tool limit of a provider, as learned from its errors.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ToolOffer {
-    /// So many were not refused, as far as anybody knows.
+    /// Set after a refusal.
     learned_limit: Option<usize>,
 }
 
@@ -18,7 +18,7 @@ impl ToolOffer {
         self.learned_limit.map_or(known, |learned| learned.min(known))
     }
 
-    /// The provider refused so many: half of them from now on, of which there have to be some.
+    /// Halves the limit after the provider refused `offered` tools; `None` if none would be left.
     pub(super) fn reduce(&mut self, offered: usize) -> Option<usize> {
         let fewer = offered / 2;
         (fewer > 0).then(|| {
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_offer_that_is_refused_becomes_smaller_until_nothing_is_left() {
+    fn refused_offer_is_halved_until_no_tool_is_left() {
         let mut offer = ToolOffer::default();
         assert_eq!(offer.max_tools(Profile::OpenaiChat), 128);
         assert_eq!(offer.max_tools(Profile::Anthropic), usize::MAX);

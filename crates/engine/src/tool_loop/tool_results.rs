@@ -1,4 +1,4 @@
-//! How the end of a call is told to the model and to people. Pure.
+//! The tool results that the model and users see. Pure.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use serde_json::Value;
 
 use super::tool_tasks::{FinishedTool, ToolTaskOutcome};
 
-/// Bytes of blocks that are no text: images have to fit through a provider's door.
+/// Maximum bytes of content blocks: images have to fit the provider's request limit.
 const MAX_BLOCKS: usize = 4 << 20;
 
-/// How a call ended, and what is said about it, in at most so many bytes.
-pub(super) fn tool_result(done: FinishedTool, most: usize) -> (Ending, RawJson) {
-    let FinishedTool { elapsed, effect, outcome: how, output: said, .. } = done;
-    match how {
+/// The outcome of a call, and its content in at most `max_bytes` bytes of text.
+pub(super) fn tool_result(done: FinishedTool, max_bytes: usize) -> (Ending, RawJson) {
+    let FinishedTool { elapsed, effect, outcome, output, .. } = done;
+    match outcome {
         ToolTaskOutcome::NotStarted => (
             Ending::Cancelled,
             RawJson::string(placeholder_text(
@@ -26,45 +26,46 @@ pub(super) fn tool_result(done: FinishedTool, most: usize) -> (Ending, RawJson) 
             )),
         ),
         ToolTaskOutcome::Answered(ToolCallResult { completion: ToolCompletion::Done, content }) => {
-            (Ending::Ok, encode_content(content, most))
+            (Ending::Ok, encode_content(content, max_bytes))
         }
         ToolTaskOutcome::Answered(ToolCallResult {
             completion: ToolCompletion::Failed,
             content,
-        }) => (Ending::Error, encode_content(content, most)),
+        }) => (Ending::Error, encode_content(content, max_bytes)),
         ToolTaskOutcome::Answered(ToolCallResult {
             completion: ToolCompletion::Stopped,
             content,
         }) => {
-            let said = match content {
+            let output = match content {
                 ToolResultContent::Text(text) => text,
-                ToolResultContent::Blocks(_) => said,
+                ToolResultContent::Blocks(_) => output,
             };
             (
                 Ending::Interrupted,
-                interrupted_result(interruption_kind(effect), elapsed, &said, most),
+                interrupted_result(interruption_kind(effect), elapsed, &output, max_bytes),
             )
         }
         ToolTaskOutcome::Interrupted => (
             Ending::Interrupted,
-            interrupted_result(interruption_kind(effect), elapsed, &said, most),
+            interrupted_result(interruption_kind(effect), elapsed, &output, max_bytes),
         ),
-        ToolTaskOutcome::TimedOut => {
-            (Ending::TimedOut, interrupted_result(MissingAnswer::TimedOut, elapsed, &said, most))
-        }
+        ToolTaskOutcome::TimedOut => (
+            Ending::TimedOut,
+            interrupted_result(MissingAnswer::TimedOut, elapsed, &output, max_bytes),
+        ),
     }
 }
 
-/// What is told about a call that somebody did not allow.
-pub(super) fn denied_result(why: Option<&str>) -> RawJson {
-    let words = placeholder_text(MissingAnswer::Denied, PlaceholderLanguage::English);
-    match why.map(str::trim).filter(|why| !why.is_empty()) {
-        Some(why) => RawJson::string(&format!("{words} They said: {why}")),
-        None => RawJson::string(words),
+/// The result of a call that was denied.
+pub(super) fn denied_result(reason: Option<&str>) -> RawJson {
+    let text = placeholder_text(MissingAnswer::Denied, PlaceholderLanguage::English);
+    match reason.map(str::trim).filter(|reason| !reason.is_empty()) {
+        Some(reason) => RawJson::string(&format!("{text} They said: {reason}")),
+        None => RawJson::string(text),
     }
 }
 
-/// An answer for which there is no room beside the others of its turn.
+/// Replaces a result that does not fit beside the other results of its turn.
 pub(super) fn omitted_result(bytes: usize) -> RawJson {
     RawJson::string(&format!(
         "The answer of {bytes} bytes is left out: there is no room for it beside the other answers."
@@ -78,30 +79,30 @@ fn interruption_kind(effect: ToolEffect) -> MissingAnswer {
     }
 }
 
-/// A call that was cut off: what is known, how long it ran, and what it had said.
+/// The result of an interrupted call: what is known, how long it ran, and its output.
 fn interrupted_result(
     missing: MissingAnswer,
     elapsed: Duration,
-    said: &str,
-    most: usize,
+    output: &str,
+    max_bytes: usize,
 ) -> RawJson {
-    let words = placeholder_text(missing, PlaceholderLanguage::English);
-    let ran = format!("It ran for {:.1} s.", elapsed.as_secs_f64());
-    let said = truncate_middle(said.trim_end(), most);
-    match said.is_empty() {
-        true => RawJson::string(&format!("{words} {ran}")),
-        false => RawJson::string(&format!("{words} {ran} Until then it said:\n{said}")),
+    let text = placeholder_text(missing, PlaceholderLanguage::English);
+    let duration = format!("It ran for {:.1} s.", elapsed.as_secs_f64());
+    let output = truncate_middle(output.trim_end(), max_bytes);
+    match output.is_empty() {
+        true => RawJson::string(&format!("{text} {duration}")),
+        false => RawJson::string(&format!("{text} {duration} Until then it said:\n{output}")),
     }
 }
 
-fn encode_content(content: ToolResultContent, most: usize) -> RawJson {
+fn encode_content(content: ToolResultContent, max_bytes: usize) -> RawJson {
     match content {
-        ToolResultContent::Text(text) => RawJson::string(&truncate_middle(&text, most)),
+        ToolResultContent::Text(text) => RawJson::string(&truncate_middle(&text, max_bytes)),
         ToolResultContent::Blocks(blocks) => {
             let blocks: Vec<Value> =
-                blocks.into_iter().map(|block| truncate_block(block, most)).collect();
-            let told = Value::Array(blocks);
-            let json = RawJson::from(&told);
+                blocks.into_iter().map(|block| truncate_block(block, max_bytes)).collect();
+            let array = Value::Array(blocks);
+            let json = RawJson::from(&array);
             match json.raw().len() {
                 0..=MAX_BLOCKS => json,
                 bytes => RawJson::string(&format!(
@@ -112,21 +113,21 @@ fn encode_content(content: ToolResultContent, most: usize) -> RawJson {
     }
 }
 
-fn truncate_block(mut block: Value, most: usize) -> Value {
+fn truncate_block(mut block: Value, max_bytes: usize) -> Value {
     if let Some(text) = block.get_mut("text")
-        && let Some(long) = text.as_str().filter(|text| text.len() > most)
+        && let Some(long) = text.as_str().filter(|text| text.len() > max_bytes)
     {
-        *text = Value::String(truncate_middle(long, most));
+        *text = Value::String(truncate_middle(long, max_bytes));
     }
     block
 }
 
-/// A text with its middle left out, if it is too long.
-fn truncate_middle(text: &str, most: usize) -> String {
-    if text.len() <= most {
+/// Leaves out the middle of a text that is too long.
+fn truncate_middle(text: &str, max_bytes: usize) -> String {
+    if text.len() <= max_bytes {
         return text.to_owned();
     }
-    let output = OutputCapture::new(most);
+    let output = OutputCapture::new(max_bytes);
     output.push(text.as_bytes());
     let CapturedOutput { text, .. } = output.capture();
     text
@@ -138,20 +139,20 @@ mod tests {
 
     use super::*;
 
-    fn done(how: ToolTaskOutcome, said: &str) -> (Ending, String) {
+    fn done(outcome: ToolTaskOutcome, output: &str) -> (Ending, String) {
         let done = FinishedTool {
             place: 0,
             elapsed: Duration::from_millis(3_140),
             effect: ToolEffect::Writes,
-            outcome: how,
-            output: said.to_owned(),
+            outcome,
+            output: output.to_owned(),
         };
         let (ending, json) = tool_result(done, 16);
         (ending, json.plain())
     }
 
     #[test]
-    fn nothing_is_claimed_that_is_not_known() {
+    fn results_claim_only_what_is_known() {
         let stopped = ToolCallResult {
             completion: ToolCompletion::Stopped,
             content: ToolResultContent::Text("half".into()),
@@ -186,8 +187,8 @@ mod tests {
                  it. It ran for 3.1 s. Until then it said:\n01234567\n[… 4 bytes left out …]\ncdefghij",
             ),
         ];
-        for (how, said, ending, words) in table {
-            assert_eq!(done(how, said), (ending, words.to_owned()));
+        for (outcome, output, ending, text) in table {
+            assert_eq!(done(outcome, output), (ending, text.to_owned()));
         }
         assert_eq!(
             denied_result(Some("later")).plain(),

@@ -1,4 +1,4 @@
-//! Tools at work: started, watched, stopped. Nothing of them is left when this is dropped.
+//! Running tools: started, watched, stopped. Dropping [`ToolTasks`] aborts all of them.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -12,103 +12,103 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// A call that a tool is to work on.
+/// A tool call to run.
 pub(super) struct ToolTask {
-    /// Its place among the calls of its turn.
+    /// Index among the calls of its turn.
     pub(super) place: usize,
     pub(super) call: String,
     pub(super) input: Value,
     pub(super) tool: Arc<dyn Tool>,
 }
 
-/// Tools at work.
+/// The running tools of a turn.
 pub(super) struct ToolTasks {
     tasks: JoinSet<ToolTaskEnd>,
     running: HashMap<Id, RunningTool>,
-    /// Bytes that are kept of what a tool says.
+    /// Maximum bytes of output that are kept per tool.
     max_output: usize,
 }
 
-/// One of them.
+/// A running tool.
 struct RunningTool {
     place: usize,
     started: Instant,
     interrupt: StopSender,
     output: OutputCapture,
     effect: ToolEffect,
-    /// Bytes of its output that were told.
+    /// Bytes of its output that were reported as progress.
     reported_bytes: u64,
 }
 
-/// How a task ended by itself.
+/// How a task ended on its own.
 enum ToolTaskEnd {
     Answered(ToolCallResult),
     TimedOut,
     NotStarted,
 }
 
-/// A call that is not at work any more.
+/// A call that has ended.
 #[derive(Debug)]
 pub(super) struct FinishedTool {
     pub(super) place: usize,
     pub(super) elapsed: Duration,
     pub(super) effect: ToolEffect,
     pub(super) outcome: ToolTaskOutcome,
-    /// What it had said when it was cut off.
+    /// Its output until it was interrupted.
     pub(super) output: String,
 }
 
-/// How a call came to its end.
+/// How a call ended.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum ToolTaskOutcome {
-    /// It answered.
+    /// The tool returned a result.
     Answered(ToolCallResult),
     /// It took too long.
     TimedOut,
-    /// It was stopped in the middle.
+    /// It was stopped while running.
     Interrupted,
-    /// It was stopped before it began.
+    /// It was stopped before it started.
     NotStarted,
 }
 
 impl ToolTasks {
-    pub(super) fn new(most: usize) -> ToolTasks {
-        ToolTasks { tasks: JoinSet::new(), running: HashMap::new(), max_output: most }
+    pub(super) fn new(max_output: usize) -> ToolTasks {
+        ToolTasks { tasks: JoinSet::new(), running: HashMap::new(), max_output }
     }
 
-    /// How many are at work.
+    /// How many tools are running.
     pub(super) fn len(&self) -> usize {
         self.running.len()
     }
 
-    /// Starts one, unless everything is stopped by the time it begins.
-    pub(super) fn start(&mut self, job: ToolTask, gate: StopReceiver) {
-        let ToolTask { place, call, input, tool } = job;
+    /// Starts a tool, unless the run is stopped by the time its task begins.
+    pub(super) fn start(&mut self, task_spec: ToolTask, run_stop: StopReceiver) {
+        let ToolTask { place, call, input, tool } = task_spec;
         let ToolSpec { effect, limit, .. } = *tool.spec();
         let (interrupt, output) = (StopSender::new(), OutputCapture::new(self.max_output));
-        let (stop, says) = (interrupt.receiver(), output.clone());
+        let (stop, task_output) = (interrupt.receiver(), output.clone());
         let task = self.tasks.spawn(async move {
-            // A task begins when there is time for it; somebody may have stopped everything by then.
-            if gate.level() > StopLevel::None {
+            // The run may have been stopped before the scheduler polls this task.
+            if run_stop.level() > StopLevel::None {
                 return ToolTaskEnd::NotStarted;
             }
-            let work = ToolInvocation { call_id: &call, input: &input, stop, output: says };
-            match timeout(limit, tool.run(work)).await {
-                Ok(answer) => ToolTaskEnd::Answered(answer),
+            let invocation =
+                ToolInvocation { call_id: &call, input: &input, stop, output: task_output };
+            match timeout(limit, tool.run(invocation)).await {
+                Ok(result) => ToolTaskEnd::Answered(result),
                 Err(_) => ToolTaskEnd::TimedOut,
             }
         });
-        let began = Instant::now();
-        let running =
-            RunningTool { place, started: began, interrupt, output, effect, reported_bytes: 0 };
+        let started = Instant::now();
+        let running = RunningTool { place, started, interrupt, output, effect, reported_bytes: 0 };
         self.running.insert(task.id(), running);
     }
 
-    /// The next that comes to its end; `None` if none is at work. May be dropped while it waits.
+    /// The next finished tool; `None` if none is running. Cancel safe.
     pub(super) async fn next_finished(&mut self) -> Option<FinishedTool> {
-        let ended = self.tasks.join_next_with_id().await?;
-        let (id, how) = match ended {
-            Ok((id, ToolTaskEnd::Answered(answer))) => (id, ToolTaskOutcome::Answered(answer)),
+        let joined = self.tasks.join_next_with_id().await?;
+        let (id, outcome) = match joined {
+            Ok((id, ToolTaskEnd::Answered(result))) => (id, ToolTaskOutcome::Answered(result)),
             Ok((id, ToolTaskEnd::TimedOut)) => (id, ToolTaskOutcome::TimedOut),
             Ok((id, ToolTaskEnd::NotStarted)) => (id, ToolTaskOutcome::NotStarted),
             Err(error) if error.is_panic() => {
@@ -117,21 +117,21 @@ impl ToolTasks {
             }
             Err(error) => (error.id(), ToolTaskOutcome::Interrupted),
         };
-        self.running.remove(&id).map(|running| running.finish(normalize_stopped(how)))
+        self.running.remove(&id).map(|running| running.finish(normalize_stopped(outcome)))
     }
 
-    /// Wants all of them to end.
-    pub(super) fn request_stop(&self, stage: StopLevel) {
-        self.running.values().for_each(|running| running.interrupt.raise(stage));
+    /// Asks all tools to stop.
+    pub(super) fn request_stop(&self, level: StopLevel) {
+        self.running.values().for_each(|running| running.interrupt.raise(level));
     }
 
-    /// Ends all of them, now; [`Crew::next`] tells how they came out.
+    /// Aborts all tools; [`ToolTasks::next_finished`] returns their outcomes.
     pub(super) fn kill(&mut self) {
         self.request_stop(StopLevel::Kill);
         self.tasks.abort_all();
     }
 
-    /// Waits for none of them any more.
+    /// Detaches all tools and reports them as interrupted.
     pub(super) fn detach_all(&mut self) -> Vec<FinishedTool> {
         self.tasks.detach_all();
         let left =
@@ -141,41 +141,41 @@ impl ToolTasks {
         left
     }
 
-    /// What they have said since the last time, by place.
+    /// New output of tools since the last call, by index.
     pub(super) fn progress(&mut self) -> Vec<(usize, String)> {
-        let mut news = Vec::new();
+        let mut updates = Vec::new();
         for running in self.running.values_mut() {
             let captured = running.output.capture();
             if captured.total != running.reported_bytes {
                 running.reported_bytes = captured.total;
-                news.push((running.place, last_lines(&captured.text)));
+                updates.push((running.place, last_lines(&captured.text)));
             }
         }
-        news.sort_by_key(|(place, _)| *place);
-        news
+        updates.sort_by_key(|(place, _)| *place);
+        updates
     }
 }
 
 impl RunningTool {
-    fn finish(self, how: ToolTaskOutcome) -> FinishedTool {
+    fn finish(self, outcome: ToolTaskOutcome) -> FinishedTool {
         FinishedTool {
             place: self.place,
             elapsed: self.started.elapsed(),
             effect: self.effect,
-            outcome: how,
+            outcome,
             output: self.output.capture().text,
         }
     }
 }
 
-/// A tool that says it was stopped did not answer.
-fn normalize_stopped(how: ToolTaskOutcome) -> ToolTaskOutcome {
-    match how {
+/// Treats a stopped tool without output as interrupted.
+fn normalize_stopped(outcome: ToolTaskOutcome) -> ToolTaskOutcome {
+    match outcome {
         ToolTaskOutcome::Answered(ToolCallResult {
             completion: ToolCompletion::Stopped,
             content: ToolResultContent::Text(text),
         }) if text.trim().is_empty() => ToolTaskOutcome::Interrupted,
-        how => how,
+        outcome => outcome,
     }
 }
 

@@ -1,5 +1,5 @@
-//! The course of a run: ask, listen, run tools, answer, until there is an end. Every wait can be
-//! interrupted, and whatever the end is, it leaves by one door.
+//! Drives a run: send the request, read the reply, run the tools, record the results, repeat. Every
+//! wait can be interrupted, and every run ends in [`TurnDriver::finish`].
 
 mod read_reply;
 mod run_tools;
@@ -7,7 +7,7 @@ mod run_tools;
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use foxwedge_core::Format;
-use foxwedge_dialect::model::IdentifierReplacement;
+use foxwedge_formats::model::IdentifierReplacement;
 use foxwedge_run::{
     EventPayload, Outcome, RunEnd, RunProblem, RunUsage, SharedId, TurnStart, history,
 };
@@ -30,10 +30,10 @@ use crate::{
 };
 use read_reply::ReplyReadOutcome;
 
-/// How often is looked whether the run is still ours: somebody may have ended it from outside.
+/// How often the lease is checked: another process may have ended the run.
 const LEASE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A run on its way.
+/// A run in progress.
 pub(super) struct TurnDriver<'a, S> {
     pub(super) recorder: RunRecorder<'a, S>,
     pub(super) log: &'a mut ConversationLog<S>,
@@ -45,26 +45,26 @@ pub(super) struct TurnDriver<'a, S> {
     pub(super) stop: StopReceiver,
     pub(super) compactor: &'a HistoryCompactor,
     offer: &'a mut ToolOffer,
-    /// When somebody looks whether the run is still ours.
+    /// Ticks when the lease has to be checked.
     lease_timer: Interval,
     turn: u32,
-    /// Messages of this run that are in the session.
+    /// Number of messages of this run that are in the session.
     recorded: usize,
-    /// What the model said in this turn, in its own format.
+    /// The model's reply of this turn, in its own format.
     raw_reply: Option<(Format, String)>,
-    /// Names of tools that the model knows under another name.
+    /// Tools that the model knows under another name.
     names: Vec<IdentifierReplacement>,
-    /// Whether the conversation was repaired for good in this run.
+    /// Whether a repair was stored in this run.
     repaired: bool,
-    /// Bytes that the answers of this turn may still have.
+    /// Bytes left for the tool results of this turn.
     result_bytes_left: usize,
-    /// What earlier turns cost.
+    /// Token usage of all turns so far.
     usage: RunUsage,
-    /// What the turn before did, and how often it was done in a row.
+    /// Calls and results of the previous turn, and how often they repeated in a row.
     last_calls: (String, u32),
 }
 
-/// What is needed to drive.
+/// What a [`TurnDriver`] needs besides its recorder and log.
 pub(super) struct LoopDependencies<'a> {
     pub(super) model: Arc<dyn ChatModel>,
     pub(super) tools: &'a Toolbox,
@@ -76,25 +76,25 @@ pub(super) struct LoopDependencies<'a> {
     pub(super) offer: &'a mut ToolOffer,
 }
 
-/// How a run comes to its end.
+/// Why the turn loop ended.
 enum TurnLoopEnd {
     /// The model is done.
     Completed,
-    /// The model would not.
+    /// The model refused.
     Refused,
-    /// Somebody wanted it.
+    /// The run was stopped.
     Stopped,
-    /// There is no turn left.
+    /// The turn limit is reached.
     MaxTurns,
-    /// Something went wrong.
+    /// An error ended the run.
     Failed(RunProblem),
 }
 
 impl<'a, S: Store> TurnDriver<'a, S> {
     pub(super) fn new(
-        keeper: RunRecorder<'a, S>,
-        shelf: &'a mut ConversationLog<S>,
-        gear: LoopDependencies<'a>,
+        recorder: RunRecorder<'a, S>,
+        log: &'a mut ConversationLog<S>,
+        dependencies: LoopDependencies<'a>,
     ) -> Self {
         let LoopDependencies {
             model,
@@ -103,24 +103,24 @@ impl<'a, S: Store> TurnDriver<'a, S> {
             instructions,
             limits,
             stop,
-            compactor: shortener,
+            compactor,
             offer,
-        } = gear;
-        let mut pulse =
+        } = dependencies;
+        let mut lease_timer =
             interval((limits.lease / 3).clamp(Duration::from_millis(10), LEASE_CHECK_INTERVAL));
-        pulse.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        lease_timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
         TurnDriver {
-            recorder: keeper,
-            log: shelf,
+            recorder,
+            log,
             model,
             tools,
             approver,
             instructions,
             limits,
             stop,
-            compactor: shortener,
+            compactor,
             offer,
-            lease_timer: pulse,
+            lease_timer,
             turn: 0,
             recorded: 0,
             raw_reply: None,
@@ -132,14 +132,14 @@ impl<'a, S: Store> TurnDriver<'a, S> {
         }
     }
 
-    /// Drives to the end.
+    /// Runs turns until the run ends.
     pub(super) async fn run(mut self) -> Result<FinishedRun, LoopError> {
         let names = self.tools.iter().map(|tool| SharedId::from(&*tool.spec().name)).collect();
         let available = foxwedge_run::ToolsAvailable { version: None, ready: true, tools: names };
         self.recorder.record_event(EventPayload::ToolsAvailable(available));
         let finished = match self.run_turns().await {
             Ok(end) => self.finish(end).await,
-            Err(trouble) => Err(trouble),
+            Err(error) => Err(error),
         };
         match finished {
             Ok(finished) => Ok(finished),
@@ -154,7 +154,7 @@ impl<'a, S: Store> TurnDriver<'a, S> {
 
     async fn run_turns(&mut self) -> Result<TurnLoopEnd, RunRecordError> {
         self.recorder.save().await?;
-        let mut tight = false;
+        let mut overflowed = false;
         loop {
             if self.is_stopped() {
                 return Ok(TurnLoopEnd::Stopped);
@@ -162,9 +162,9 @@ impl<'a, S: Store> TurnDriver<'a, S> {
             if self.turn >= self.limits.max_turns {
                 return Ok(TurnLoopEnd::MaxTurns);
             }
-            let shortening =
-                if tight { CompactionTrigger::Overflow } else { CompactionTrigger::IfFull };
-            let request = match self.prepare_request(shortening).await? {
+            let trigger =
+                if overflowed { CompactionTrigger::Overflow } else { CompactionTrigger::IfFull };
+            let request = match self.prepare_request(trigger).await? {
                 Ok(request) => request,
                 Err(end) => return Ok(end),
             };
@@ -177,12 +177,12 @@ impl<'a, S: Store> TurnDriver<'a, S> {
             let (calls, stop) = match self.read_reply(request).await? {
                 ReplyReadOutcome::Complete(calls, stop) => (calls, stop),
                 ReplyReadOutcome::Stopped => return Ok(TurnLoopEnd::Stopped),
-                // A provider that counts otherwise than we do is believed, once.
-                ReplyReadOutcome::Failed(error) if error.code == "overflow" && !tight => {
-                    tight = true;
+                // The provider may count tokens differently than we do: compact and retry once.
+                ReplyReadOutcome::Failed(error) if error.code == "overflow" && !overflowed => {
+                    overflowed = true;
                     continue;
                 }
-                // So is one that takes fewer tools than anybody knew.
+                // The provider takes fewer tools than expected: retry with fewer.
                 ReplyReadOutcome::Failed(error)
                     if error.code == "too_many_tools" && self.offer_fewer() =>
                 {
@@ -192,7 +192,7 @@ impl<'a, S: Store> TurnDriver<'a, S> {
                     return Ok(TurnLoopEnd::Failed(fatal_problem(error.code, error.message)));
                 }
             };
-            tight = false;
+            overflowed = false;
             self.record_messages(TurnPart::Reply).await?;
             if calls.is_empty() {
                 match stop {
@@ -200,9 +200,9 @@ impl<'a, S: Store> TurnDriver<'a, S> {
                     ReplyStopReason::Refused => return Ok(TurnLoopEnd::Refused),
                     ReplyStopReason::Done => return Ok(TurnLoopEnd::Completed),
                     ReplyStopReason::Length => {
-                        let words = "the model was not allowed to say more: its reply is cut off";
+                        let message = "the model was not allowed to say more: its reply is cut off";
                         let problem =
-                            RunProblem { fatal: false, ..fatal_problem("length", words.into()) };
+                            RunProblem { fatal: false, ..fatal_problem("length", message.into()) };
                         self.recorder.record_event(EventPayload::Problem(problem));
                         return Ok(TurnLoopEnd::Completed);
                     }
@@ -219,7 +219,7 @@ impl<'a, S: Store> TurnDriver<'a, S> {
         }
     }
 
-    /// Offers fewer tools from now on; whether there are still some.
+    /// Offers fewer tools from now on. Returns whether any are left.
     fn offer_fewer(&mut self) -> bool {
         let all = self.tools.len();
         let offered = self.offer.max_tools(self.model.about().profile).min(all);
@@ -234,20 +234,20 @@ impl<'a, S: Store> TurnDriver<'a, S> {
         self.stop.level() > StopLevel::None
     }
 
-    /// The next request: short enough, sound, and proven to be; or why there is none.
+    /// The next request, compacted and validated; or why there is none.
     async fn prepare_request(
         &mut self,
-        shortening: CompactionTrigger,
+        trigger: CompactionTrigger,
     ) -> Result<Result<ValidRequest, TurnLoopEnd>, RunRecordError> {
         let mut composed = self.context().compose(&self.log.messages)?;
-        match self.fit_window(&composed.body, shortening).await? {
+        match self.fit_window(&composed.body, trigger).await? {
             WindowFit::Unchanged => {}
             WindowFit::Compacted => composed = self.context().compose(&self.log.messages)?,
             WindowFit::End(end) => return Ok(Err(end)),
         }
         if !composed.edits.is_empty() && !self.repaired {
-            // For good: the same is not found again with every request. What comes back all the
-            // same is mended on its way, and not written down each time.
+            // Store the repair once, so that later requests do not repeat it. Further findings are
+            // repaired in the request only.
             self.repaired = true;
             let messages = self.context().messages(&composed.body)?;
             self.rewrite_history(RewriteReason::Repaired, messages).await?;
@@ -256,62 +256,62 @@ impl<'a, S: Store> TurnDriver<'a, S> {
         }
         self.names = composed.names;
         match self.context().validate(composed.body) {
-            Ok(sealed) => Ok(Ok(sealed)),
+            Ok(request) => Ok(Ok(request)),
             Err(error) => Ok(Err(TurnLoopEnd::Failed(fatal_problem("unsound", error.to_string())))),
         }
     }
 
-    /// Makes the history shorter if it has to be. Never in vain: what is too long for the model is
-    /// told before anybody is asked.
+    /// Compacts the history if it does not fit the model's window. If it cannot be made to fit, the
+    /// run ends before a request is sent.
     async fn fit_window(
         &mut self,
         body: &str,
-        shortening: CompactionTrigger,
+        trigger: CompactionTrigger,
     ) -> Result<WindowFit, RunRecordError> {
-        let (question, limits) = (self.context().check_options(), self.limits);
-        let about = self.model.about();
-        let load = self.compactor.needs_compaction(body, about, question, &limits, shortening);
-        let Some(load) = load else { return Ok(WindowFit::Unchanged) };
+        let (options, limits) = (self.context().check_options(), self.limits);
+        let description = self.model.about();
+        let job = self.compactor.needs_compaction(body, description, options, &limits, trigger);
+        let Some(job) = job else { return Ok(WindowFit::Unchanged) };
         self.recorder.notify(LoopNotice::Compacting);
         let mut stop = self.stop.clone();
-        let (shortener, model) = (self.compactor, self.model.clone());
-        let shorten = shortener.compact_in_background(load, &model, None, self.stop.clone());
-        tokio::pin!(shorten);
-        let shortened = loop {
+        let (compactor, model) = (self.compactor, self.model.clone());
+        let compaction = compactor.compact_in_background(job, &model, None, self.stop.clone());
+        tokio::pin!(compaction);
+        let result = loop {
             tokio::select! {
                 biased;
                 () = stop.wait_for(StopLevel::Graceful) => return Ok(WindowFit::End(TurnLoopEnd::Stopped)),
-                shortened = &mut shorten => break shortened,
+                result = &mut compaction => break result,
                 _ = self.lease_timer.tick() => self.recorder.check_lease(&limits).await?,
             }
         };
-        match shortened {
-            Ok(Some(shorter)) => {
-                let messages = self.context().messages(&shorter.body)?;
+        match result {
+            Ok(Some(compacted)) => {
+                let messages = self.context().messages(&compacted.body)?;
                 self.rewrite_history(
-                    RewriteReason::Compacted(shorter.before, shorter.after),
+                    RewriteReason::Compacted(compacted.before, compacted.after),
                     messages,
                 )
                 .await?;
-                self.recorder.notify(LoopNotice::Compacted(shorter.before, shorter.after));
+                self.recorder.notify(LoopNotice::Compacted(compacted.before, compacted.after));
                 Ok(WindowFit::Compacted)
             }
             Ok(None) => Ok(WindowFit::Unchanged),
-            Err(failed) if failed.fits => Ok(WindowFit::Unchanged),
-            Err(failed) => {
-                Ok(WindowFit::End(TurnLoopEnd::Failed(fatal_problem("overflow", failed.why))))
+            Err(failure) if failure.fits => Ok(WindowFit::Unchanged),
+            Err(failure) => {
+                Ok(WindowFit::End(TurnLoopEnd::Failed(fatal_problem("overflow", failure.why))))
             }
         }
     }
 
     async fn rewrite_history(
         &mut self,
-        why: RewriteReason<'_>,
+        reason: RewriteReason<'_>,
         messages: Vec<(Format, String)>,
     ) -> Result<(), RunRecordError> {
         let mark = format!("{}-{}", self.recorder.epoch(), self.recorded);
         let run = Arc::from(&**self.recorder.id());
-        self.log.rewrite(why, messages, &mark, Some(&run)).await?;
+        self.log.rewrite(reason, messages, &mark, Some(&run)).await?;
         Ok(())
     }
 
@@ -325,12 +325,12 @@ impl<'a, S: Store> TurnDriver<'a, S> {
         }
     }
 
-    /// Puts what was said into the session.
+    /// Appends the new messages of the run to the session.
     async fn record_messages(&mut self, upto: TurnPart) -> Result<(), RunRecordError> {
-        let entries = self.unrecorded_messages(upto);
-        self.recorded += entries.len();
-        if !entries.is_empty() {
-            self.log.append(entries).await?;
+        let messages = self.unrecorded_messages(upto);
+        self.recorded += messages.len();
+        if !messages.is_empty() {
+            self.log.append(messages).await?;
         }
         Ok(())
     }
@@ -346,14 +346,14 @@ impl<'a, S: Store> TurnDriver<'a, S> {
         }
         let (epoch, id): (_, Arc<str>) = (self.recorder.epoch(), Arc::from(&**self.recorder.id()));
         let mut entries = Vec::new();
-        for (place, message) in messages.into_iter().enumerate().skip(self.recorded) {
+        for (index, message) in messages.into_iter().enumerate().skip(self.recorded) {
             let raw = (message.role == "assistant").then(|| self.raw_reply.take()).flatten();
             let raw = raw
                 .filter(|(wire, body)| call_ids(body, *wire) == Some(message_call_ids(&message)));
             let (wire, body) =
                 raw.unwrap_or_else(|| (Format::Anthropic, message.value().to_string()));
             entries.push(ConversationMessage {
-                id: format!("{epoch}-{}", place + 1).into(),
+                id: format!("{epoch}-{}", index + 1).into(),
                 wire,
                 body: body.into(),
                 run: Some(id.clone()),
@@ -362,7 +362,7 @@ impl<'a, S: Store> TurnDriver<'a, S> {
         entries
     }
 
-    /// The one way out.
+    /// Ends the run. Every path goes through here.
     async fn finish(&mut self, end: TurnLoopEnd) -> Result<FinishedRun, RunRecordError> {
         if !self.recorder.has_ended() {
             match end {
@@ -391,47 +391,47 @@ impl<'a, S: Store> TurnDriver<'a, S> {
         Ok(finished)
     }
 
-    /// Whether the model does the same again and again.
+    /// Reports a problem if the model repeats the same calls too often.
     fn find_repetition(&mut self, calls: &[ReplyToolCall]) -> Option<RunProblem> {
         let run = self.recorder.run()?;
         let tools = run.tools().iter().filter(|tool| tool.turn() == self.turn);
-        let answers: HashMap<&str, String> =
+        let results: HashMap<&str, String> =
             tools.map(|tool| (&*tool.call, tool.result_content().raw().to_owned())).collect();
-        let did: String = calls
+        let signature: String = calls
             .iter()
             .map(|call| {
-                let answer = answers.get(call.id.as_str()).map_or("", String::as_str);
-                format!("{}\0{}\0{answer}\0", call.name, call.arguments)
+                let result = results.get(call.id.as_str()).map_or("", String::as_str);
+                format!("{}\0{}\0{result}\0", call.name, call.arguments)
             })
             .collect();
         self.last_calls = match std::mem::take(&mut self.last_calls) {
-            (before, times) if before == did => (before, times + 1),
-            _ => (did, 1),
+            (before, times) if before == signature => (before, times + 1),
+            _ => (signature, 1),
         };
         (self.last_calls.1 >= self.limits.max_repeats.max(2)).then(|| {
-            let words = format!(
+            let message = format!(
                 "the model made the same calls {} times in a row and got the same answers",
                 self.last_calls.1
             );
-            fatal_problem("repeated_calls", words)
+            fatal_problem("repeated_calls", message)
         })
     }
 }
 
-/// Whether a request can be sent.
+/// Whether a request fits the model's window.
 enum WindowFit {
     Unchanged,
-    /// The conversation became shorter.
+    /// The conversation was compacted.
     Compacted,
     End(TurnLoopEnd),
 }
 
-/// How much of a turn is over.
+/// How much of a turn to record.
 #[derive(Clone, Copy)]
 enum TurnPart {
-    /// What the model said.
+    /// Only the model's reply.
     Reply,
-    /// The answers, too.
+    /// The reply and the tool results.
     Results,
 }
 

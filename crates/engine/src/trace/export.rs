@@ -1,4 +1,4 @@
-//! Sends spans, many at a time. What cannot be sent is counted and lost: nobody waits for it.
+//! Exports spans in batches. Spans that cannot be sent are counted and dropped: no request waits.
 
 use std::{
     fmt, mem,
@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 
 use crate::metrics::{DroppedItem, Metrics};
 
-/// Spans that wait to be sent.
+/// Spans that wait for their export.
 pub(super) struct SpanQueue {
     waiting: Mutex<QueuedSpans>,
     wake: Notify,
@@ -25,21 +25,21 @@ struct QueuedSpans {
     closed: bool,
 }
 
-/// Spans that may wait.
+/// Maximum number of waiting spans.
 pub(super) const MAX_QUEUED_SPANS: usize = 2_048;
 
-/// So many are sent without waiting for more.
+/// From this number on, spans are sent without waiting for more.
 const EXPORT_BATCH_SIZE: usize = 256;
 
-/// A single span waits so long for others.
+/// How long a span waits for others.
 const BATCH_WAIT: Duration = Duration::from_secs(1);
 
-/// A collector has to reply.
+/// Timeout of an export request.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl SpanQueue {
-    pub(super) fn new(meter: Metrics) -> SpanQueue {
-        SpanQueue { waiting: Mutex::default(), wake: Notify::new(), metrics: meter }
+    pub(super) fn new(metrics: Metrics) -> SpanQueue {
+        SpanQueue { waiting: Mutex::default(), wake: Notify::new(), metrics }
     }
 
     /// Adds a span, if there is room.
@@ -51,27 +51,27 @@ impl SpanQueue {
             return;
         }
         waiting.spans.push(span);
-        let number = waiting.spans.len();
+        let count = waiting.spans.len();
         drop(waiting);
-        if number == 1 || number == EXPORT_BATCH_SIZE {
+        if count == 1 || count == EXPORT_BATCH_SIZE {
             self.wake.notify_one();
         }
     }
 
-    /// No more are taken; what is there is sent.
+    /// Closes the queue. Waiting spans are still sent.
     pub(super) fn close(&self) {
         self.lock().closed = true;
         self.wake.notify_one();
     }
 
-    /// Sends until the queue is closed and empty.
+    /// Exports spans until the queue is closed and empty.
     pub(super) async fn export_spans<S, F>(self: Arc<SpanQueue>, send: S)
     where
         S: Fn(Bytes) -> F + Send,
         F: Future<Output = Result<(), ()>> + Send,
     {
         loop {
-            // Rung for the first span; then others may join it, until there are many.
+            // Woken by the first span; then others may join it, up to a full batch.
             self.wake.notified().await;
             if !self.is_full() {
                 let _ = tokio::time::timeout(BATCH_WAIT, self.wake.notified()).await;

@@ -1,42 +1,42 @@
-//! The trace that a request belongs to, as W3C writes it.
+//! The W3C trace context of a request.
 
-/// What `traceparent` says.
+/// The content of a `traceparent` header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct TraceParent {
     /// The trace.
     pub(super) trace: u128,
-    /// The span in it that asked us.
+    /// The calling span.
     pub(super) span: u64,
-    /// Whether anybody wants to see it.
+    /// Whether the trace is sampled.
     pub(super) sampled: bool,
 }
 
 impl TraceParent {
-    /// `None` if it makes no sense.
+    /// Parses a header; `None` if it is invalid.
     pub(super) fn read(text: &str) -> Option<TraceParent> {
         let mut parts = text.split('-');
         let version = parse_hex(parts.next()?, 2)?;
         let trace = parse_hex(parts.next()?, 32)?;
         let span = parse_hex(parts.next()?, 16)?;
         let flags = parse_hex(parts.next()?, 2)?;
-        // Later versions may say more; this one may not.
-        let known = version != 0xff && (version != 0 || parts.next().is_none());
-        (known && trace != 0 && span != 0).then_some(TraceParent {
+        // Later versions may have more fields; this one may not.
+        let is_valid_version = version != 0xff && (version != 0 || parts.next().is_none());
+        (is_valid_version && trace != 0 && span != 0).then_some(TraceParent {
             trace,
             span: u64::try_from(span).ok()?,
             sampled: flags & 1 == 1,
         })
     }
 
-    /// As it is sent on.
+    /// The header value.
     pub(super) fn to_header(self) -> String {
         format!("00-{:032x}-{:016x}-{:02x}", self.trace, self.span, u8::from(self.sampled))
     }
 }
 
 fn parse_hex(text: &str, digits: usize) -> Option<u128> {
-    let plain = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    (text.len() == digits && plain).then(|| u128::from_str_radix(text, 16).ok()).flatten()
+    let is_hex = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    (text.len() == digits && is_hex).then(|| u128::from_str_radix(text, 16).ok()).flatten()
 }
 
 #[cfg(test)]
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_parent_is_read_or_passed_over() {
+    fn a_valid_parent_is_parsed_and_an_invalid_one_ignored() {
         let good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
         let parent = TraceParent::read(good).expect("a parent");
         assert_eq!((parent.to_header().as_str(), parent.sampled), (good, true));

@@ -1,4 +1,4 @@
-//! One question to a model.
+//! The span of one model request.
 
 use std::{
     sync::{
@@ -8,19 +8,19 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use foxwedge_dialect::model::{self, StopReason};
+use foxwedge_formats::model::{self, StopReason};
 use serde_json::{Value, json};
 
 use super::{export::SpanQueue, parent::TraceParent};
 use crate::{FindingTally, record::ReplyCompletion};
 
-/// A question to a model. It is over when it is dropped.
+/// The span of one model request. It ends when it is dropped.
 #[derive(Debug)]
 pub struct ChatSpan(ChatSpanState);
 
 #[derive(Debug)]
 enum ChatSpanState {
-    /// Nobody wants to see it; a trace of the client's goes on.
+    /// Not exported. The client's trace header is passed on.
     Off(Option<Box<str>>),
     On(Box<OpenChatSpan>),
 }
@@ -40,8 +40,8 @@ struct OpenChatSpan {
 }
 
 impl ChatSpan {
-    pub(super) fn disabled(told: Option<&str>) -> ChatSpan {
-        ChatSpan(ChatSpanState::Off(told.map(Box::from)))
+    pub(super) fn disabled(traceparent: Option<&str>) -> ChatSpan {
+        ChatSpan(ChatSpanState::Off(traceparent.map(Box::from)))
     }
 
     pub(super) fn start(
@@ -69,15 +69,15 @@ impl ChatSpan {
         })))
     }
 
-    /// What an upstream is told about the trace.
+    /// The trace header for the upstream.
     pub fn traceparent(&self) -> Option<String> {
         match &self.0 {
-            ChatSpanState::Off(told) => told.as_deref().map(str::to_owned),
+            ChatSpanState::Off(traceparent) => traceparent.as_deref().map(str::to_owned),
             ChatSpanState::On(open) => Some(open.own.to_header()),
         }
     }
 
-    /// Which conversation and run it belongs to.
+    /// Sets the conversation and the run.
     pub fn set_run(&mut self, session: &str, run: &str) {
         if let ChatSpanState::On(open) = &mut self.0 {
             open.attributes.push(text_attribute("gen_ai.conversation.id", session));
@@ -85,24 +85,24 @@ impl ChatSpan {
         }
     }
 
-    /// What was repaired.
-    pub fn add_repairs(&mut self, noted: &[FindingTally]) {
+    /// Adds the repairs.
+    pub fn add_repairs(&mut self, findings: &[FindingTally]) {
         if let ChatSpanState::On(open) = &mut self.0 {
-            open.events.extend(noted.iter().map(|noted| {
+            open.events.extend(findings.iter().map(|finding| {
                 json!({
                     "timeUnixNano": unix_nanos().to_string(),
                     "name": "foxwedge.repair",
                     "attributes": [
-                        text_attribute("code", &format!("FW{}", noted.code)),
-                        text_attribute("strategy", noted.strategy),
-                        number_attribute("count", noted.count as u64),
+                        text_attribute("code", &format!("FW{}", finding.code)),
+                        text_attribute("strategy", finding.strategy),
+                        number_attribute("count", finding.count as u64),
                     ],
                 })
             }));
         }
     }
 
-    /// What the model said of itself: never what it said.
+    /// Sets the metadata of the reply, never its content.
     pub fn set_reply(&mut self, reply: &model::ModelReply<'_>) {
         if let ChatSpanState::On(open) = &mut self.0 {
             let attributes = &mut open.attributes;
@@ -123,14 +123,14 @@ impl ChatSpan {
         }
     }
 
-    /// The reply is over.
-    pub fn set_completion(&mut self, ended: ReplyCompletion) {
+    /// Sets how the reply ended.
+    pub fn set_completion(&mut self, completion: ReplyCompletion) {
         if let ChatSpanState::On(open) = &mut self.0 {
-            open.ended = Some(ended);
+            open.ended = Some(completion);
         }
     }
 
-    /// There is no reply, but a status.
+    /// Sets the status of a request that got no reply.
     pub fn set_failure(&self, status: u16) {
         if let ChatSpanState::On(open) = &self.0 {
             open.failed.store(status, Ordering::Relaxed);
@@ -140,9 +140,9 @@ impl ChatSpan {
 
 impl Drop for OpenChatSpan {
     fn drop(&mut self) {
-        let failed = self.failed.load(Ordering::Relaxed);
-        // A client that went away did what it wanted.
-        let (reason, error) = match (self.ended, failed) {
+        let failure_status = self.failed.load(Ordering::Relaxed);
+        // A client that disconnects is not an error.
+        let (reason, error) = match (self.ended, failure_status) {
             (Some(ReplyCompletion::Complete), _) => ("completed", None),
             (Some(ReplyCompletion::Failed), 0) => ("failed", Some("provider_error".to_owned())),
             (Some(ReplyCompletion::Cut), _) => ("failed", Some("cut_off".to_owned())),
@@ -170,10 +170,10 @@ impl Drop for OpenChatSpan {
     }
 }
 
-/// The number of a span that asks somebody else.
+/// The OTLP number of a client span.
 const SPAN_KIND_CLIENT: u8 = 3;
 
-/// The number of a status that is an error.
+/// The OTLP number of an error status.
 const SPAN_STATUS_ERROR: u8 = 2;
 
 fn finish_reason<'a>(stop: &'a StopReason<'_>) -> &'a str {
@@ -202,13 +202,13 @@ fn unix_nanos() -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Neither may be zero.
+/// New random ids. Neither may be zero.
 fn new_ids() -> (u128, u64) {
     let mut bytes = [0; 24];
     if getrandom::fill(&mut bytes).is_err() {
         bytes[16..].copy_from_slice(&unix_nanos().to_be_bytes());
     }
-    let number = |bytes: &[u8]| bytes.iter().fold(0, |all, byte| all << 8 | u128::from(*byte));
+    let number = |bytes: &[u8]| bytes.iter().fold(0, |sum, byte| sum << 8 | u128::from(*byte));
     let (trace, span) = bytes.split_at(16);
     (number(trace).max(1), u64::try_from(number(span)).unwrap_or(1).max(1))
 }

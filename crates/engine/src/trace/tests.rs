@@ -1,16 +1,16 @@
-use foxwedge_dialect::model::{self, StopReason};
+use foxwedge_formats::model::{self, StopReason};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::{FindingTally, record::ReplyCompletion};
 
-/// What a collector gets from what is done with a tracer.
+/// The spans that a collector receives while `work` uses a tracer.
 async fn collected(work: impl FnOnce(&ChatTracer)) -> Vec<Value> {
     let bodies = Arc::new(Mutex::new(Vec::new()));
-    let kept = bodies.clone();
+    let received = bodies.clone();
     let tracer = ChatTracer::with_sender(Metrics::new(), move |body: Bytes| {
         let body: Value = serde_json::from_slice(&body).expect("JSON");
-        kept.lock().expect("nobody panicked").push(body);
+        received.lock().expect("nobody panicked").push(body);
         async { Ok(()) }
     });
     work(&tracer);
@@ -32,13 +32,16 @@ fn with_parent(text: &'static str) -> HeaderMap {
 
 fn attribute<'a>(span: &'a Value, key: &str) -> Option<&'a Value> {
     let attributes = span["attributes"].as_array()?;
-    attributes.iter().find(|one| one["key"] == key).map(|one| &one["value"])
+    attributes
+        .iter()
+        .find(|attribute_entry| attribute_entry["key"] == key)
+        .map(|attribute_entry| &attribute_entry["value"])
 }
 
 const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
 #[tokio::test]
-async fn a_span_says_who_was_asked_and_what_it_cost() {
+async fn a_span_has_provider_model_usage_and_repairs() {
     let spans = collected(|tracer| {
         let mut span = tracer.start_span(&with_parent(PARENT), "anthropic", "claude");
         let header = span.traceparent().expect("a trace");
@@ -87,7 +90,7 @@ async fn a_span_says_who_was_asked_and_what_it_cost() {
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_is_no_error_and_a_failure_is() {
+async fn a_disconnect_is_no_error_and_a_failure_is_one() {
     let spans = collected(|tracer| {
         let headers = HeaderMap::new();
         drop(tracer.start_span(&headers, "p", "gone"));
@@ -96,7 +99,7 @@ async fn a_client_that_goes_away_is_no_error_and_a_failure_is() {
         tracer.start_span(&headers, "p", "failed").set_completion(ReplyCompletion::Failed);
     })
     .await;
-    let told: Vec<_> = spans
+    let summaries: Vec<_> = spans
         .iter()
         .map(|span| {
             let error = attribute(span, "error.type").map(|value| &value["stringValue"]);
@@ -104,7 +107,7 @@ async fn a_client_that_goes_away_is_no_error_and_a_failure_is() {
         })
         .collect();
     assert_eq!(
-        told,
+        summaries,
         [
             (Some("chat gone"), None, None),
             (Some("chat refused"), Some(2), Some("429")),
@@ -115,7 +118,7 @@ async fn a_client_that_goes_away_is_no_error_and_a_failure_is() {
 }
 
 #[tokio::test]
-async fn a_trace_that_nobody_wants_to_see_goes_on_without_a_span() {
+async fn an_unsampled_trace_is_passed_on_without_a_span() {
     let unsampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
     let spans = collected(|tracer| {
         let span = tracer.start_span(&with_parent(unsampled), "p", "m");
@@ -126,7 +129,7 @@ async fn a_trace_that_nobody_wants_to_see_goes_on_without_a_span() {
 }
 
 #[test]
-fn without_a_collector_nothing_is_made_and_a_trace_goes_on() {
+fn without_a_collector_the_trace_is_passed_on_without_a_span() {
     let tracer = ChatTracer::disabled();
     assert_eq!(
         tracer.start_span(&with_parent(PARENT), "p", "m").traceparent().as_deref(),
@@ -137,15 +140,15 @@ fn without_a_collector_nothing_is_made_and_a_trace_goes_on() {
 }
 
 #[tokio::test]
-async fn spans_that_cannot_be_kept_or_sent_are_counted() {
-    let meter = Metrics::new();
-    let tracer = ChatTracer::with_sender(meter.clone(), |_| async { Err(()) });
+async fn dropped_spans_are_counted() {
+    let metrics = Metrics::new();
+    let tracer = ChatTracer::with_sender(metrics.clone(), |_| async { Err(()) });
     for _ in 0..export::MAX_QUEUED_SPANS + 5 {
         drop(tracer.start_span(&HeaderMap::new(), "p", "m"));
     }
     tracer.drain().await;
     drop(tracer.start_span(&HeaderMap::new(), "p", "m"));
-    let lost = export::MAX_QUEUED_SPANS + 6;
-    let line = format!(r#"foxwedge_dropped_total{{what="spans"}} {lost}"#);
-    assert!(meter.render().lines().any(|one| one == line), "{}", meter.render());
+    let dropped = export::MAX_QUEUED_SPANS + 6;
+    let line = format!(r#"foxwedge_dropped_total{{what="spans"}} {dropped}"#);
+    assert!(metrics.render().lines().any(|other| other == line), "{}", metrics.render());
 }

@@ -1,4 +1,4 @@
-//! The path of a request, as each kind of provider has it.
+//! The request path of each provider API.
 
 use std::fmt::Write as _;
 
@@ -6,34 +6,35 @@ use foxwedge_core::Format;
 
 use crate::GatewayEndpoint;
 
-/// The path behind the prefix of a base address.
+/// The path after the prefix of a base URL.
 pub(super) fn request_path(
     version: &str,
-    face: GatewayEndpoint,
-    wire: Format,
+    endpoint: GatewayEndpoint,
+    format: Format,
     model: &str,
     stream: bool,
 ) -> String {
-    match wire {
+    match format {
         Format::OpenaiChat => format!("{version}/chat/completions"),
         Format::OpenaiResponses => format!("{version}/responses"),
         Format::Anthropic => {
-            let count = if face == GatewayEndpoint::CountTokens { "/count_tokens" } else { "" };
+            let count = if endpoint == GatewayEndpoint::CountTokens { "/count_tokens" } else { "" };
             format!("{version}/messages{count}")
         }
         Format::Gemini => {
-            let what = if stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
+            let method = if stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
             let model = model.strip_prefix("models/").unwrap_or(model);
-            format!("{version}/models/{}:{what}", escape_segment(model))
+            format!("{version}/models/{}:{method}", escape_segment(model))
         }
         Format::Bedrock => {
-            let what = if stream { "converse-stream" } else { "converse" };
-            format!("{version}/model/{}/{what}", escape_segment(model))
+            let method = if stream { "converse-stream" } else { "converse" };
+            format!("{version}/model/{}/{method}", escape_segment(model))
         }
     }
 }
 
-/// A name as one part of a path: a model's name comes from a client, and leads nowhere else.
+/// Escapes a name as one path segment: a client chooses the model name, so it must not change the
+/// path.
 fn escape_segment(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for byte in name.bytes() {
@@ -44,7 +45,7 @@ fn escape_segment(name: &str) -> String {
             let _ = write!(out, "%{byte:02X}");
         }
     }
-    // A part of dots would climb.
+    // A segment of dots would be a relative path.
     if out.bytes().all(|byte| byte == b'.') { out.replace('.', "%2E") } else { out }
 }
 
@@ -53,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_model_leads_nowhere_but_to_its_endpoint() {
+    fn model_name_cannot_change_the_path() {
         use Format::{Anthropic, Gemini, OpenaiChat, OpenaiResponses};
         let table = [
             ("/v1", GatewayEndpoint::Chat, OpenaiChat, false, "/v1/chat/completions"),
@@ -76,8 +77,8 @@ mod tests {
                 "/v1beta/models/a%2F..%3Fb:streamGenerateContent?alt=sse",
             ),
         ];
-        for (version, face, wire, stream, expected) in table {
-            assert_eq!(request_path(version, face, wire, "a/..?b", stream), expected);
+        for (version, endpoint, format, stream, expected) in table {
+            assert_eq!(request_path(version, endpoint, format, "a/..?b", stream), expected);
         }
         assert_eq!(escape_segment(".."), "%2E%2E");
     }

@@ -1,9 +1,8 @@
-//! How many retries an upstream gets: a failing one is not asked several times for everything.
+//! The retry budget of an upstream: a failing upstream does not get every request several times.
 //!
-//! Retries that fail are counted against a share of the requests of the last seconds. A retry holds a
-//! part of the budget until its outcome is known, and gives it back if it was of use. Others that
-//! want to retry meanwhile wait for that: either retrying helps, and all of them are served, or it
-//! does not, and they are told at once.
+//! Failed retries are limited to a share of the requests of the last seconds. A retry holds a
+//! permit until its outcome is known, and returns it if the retry succeeded. Other retries wait
+//! meanwhile: if retrying helps, all of them proceed; if not, they fail at once.
 
 use std::{
     collections::VecDeque,
@@ -18,25 +17,25 @@ use tokio::{
 
 /// Seconds over which requests and failed retries are counted.
 const WINDOW: u64 = 10;
-/// Of so many requests one may be retried in vain.
+/// Requests per failed retry.
 const REQUESTS_PER_RETRY: u64 = 5;
-/// So many retries may always fail.
+/// Failed retries that are always allowed.
 const MIN_RETRIES: u64 = 20;
 
-/// The retries of one upstream.
+/// The retry budget of one upstream.
 #[derive(Debug)]
 pub(crate) struct RetryBudget {
     started: Instant,
     window: Mutex<BudgetWindow>,
-    /// The outcome of a retry is known.
+    /// Notified when the outcome of a retry is known.
     changed: Notify,
 }
 
-/// A retry that is at work. Dropped, it gives its part of the budget back.
+/// Permit of a retry in flight. Dropping it returns it to the budget.
 #[derive(Debug)]
 pub(crate) struct RetryPermit<'a>(&'a RetryBudget);
 
-/// What is known about the last seconds, the newest last. Reads no clock.
+/// Counts of the last seconds, the newest last. Reads no clock.
 #[derive(Debug, Default)]
 struct BudgetWindow {
     seconds: VecDeque<BudgetSecond>,
@@ -54,7 +53,7 @@ struct BudgetSecond {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum RetryTurn {
     Now,
-    /// When it is known whether those at work are of use.
+    /// Once the outcome of the retries in flight is known.
     Later,
     Never,
 }
@@ -65,19 +64,19 @@ impl RetryBudget {
         RetryBudget { started: Instant::now(), window, changed }
     }
 
-    /// A request is sent for the first time.
+    /// Counts the first attempt of a request.
     pub(crate) fn count_request(&self) {
         let now = self.now();
         self.lock().count(now, 1, 0);
     }
 
     /// Waits until a retry may begin; `None` if it may not.
-    pub(crate) async fn acquire_retry(&self, longest: Duration) -> Option<RetryPermit<'_>> {
-        let deadline = Instant::now() + longest;
+    pub(crate) async fn acquire_retry(&self, max_wait: Duration) -> Option<RetryPermit<'_>> {
+        let deadline = Instant::now() + max_wait;
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
-            // Whatever changes from here on is heard.
+            // From here on no notification is missed.
             changed.as_mut().enable();
             let now = self.now();
             match self.lock().try_acquire(now) {
@@ -99,7 +98,7 @@ impl RetryBudget {
 }
 
 impl RetryPermit<'_> {
-    /// The retry failed as the try before it.
+    /// Counts the retry as failed.
     pub(crate) fn mark_failed(self) {
         let now = self.0.now();
         self.0.lock().count(now, 0, 1);
@@ -116,7 +115,7 @@ impl Drop for RetryPermit<'_> {
 }
 
 impl BudgetWindow {
-    /// Counts something that happens now.
+    /// Adds to the counts of the current second.
     fn count(&mut self, now: u64, requests: u64, failed: u64) {
         self.expire(now);
         match self.seconds.back_mut() {
@@ -133,8 +132,8 @@ impl BudgetWindow {
         let (requests, failed) = self.seconds.iter().fold((0, 0), |(requests, failed), second| {
             (requests + second.requests, failed + second.failed)
         });
-        let most = (requests / REQUESTS_PER_RETRY).max(MIN_RETRIES);
-        if failed + self.in_flight < most {
+        let max_failed = (requests / REQUESTS_PER_RETRY).max(MIN_RETRIES);
+        if failed + self.in_flight < max_failed {
             self.in_flight += 1;
             return RetryTurn::Now;
         }
@@ -153,8 +152,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn retries_that_fail_are_a_share_of_the_requests() {
-        // (requests, retries that failed, those at work, what the next one is told)
+    fn failed_retries_are_limited_to_a_share_of_requests() {
+        // (requests, retries that failed, retries in flight, the decision for the next)
         let table = [
             (0, 0, 0, RetryTurn::Now),
             (1, 19, 0, RetryTurn::Now),
@@ -179,29 +178,29 @@ mod tests {
 
     #[test]
     fn whatever_happens_no_more_retries_fail_than_the_budget_has() {
-        let mut dice = 88_172_645_463_325_252_u64;
-        let mut roll = move |sides: u64| {
-            dice ^= dice << 13;
-            dice ^= dice >> 7;
-            dice ^= dice << 17;
-            dice % sides
+        let mut state = 88_172_645_463_325_252_u64;
+        let mut random = move |sides: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state % sides
         };
         for _ in 0..300 {
             let mut window = BudgetWindow::default();
-            let (mut now, mut at_work) = (0, 0_u64);
+            let (mut now, mut in_flight) = (0, 0_u64);
             let mut events: Vec<(u64, u64, u64)> = Vec::new();
             for _ in 0..400 {
-                match roll(8) {
-                    0 => now += roll(4),
+                match random(8) {
+                    0 => now += random(4),
                     1 | 2 => {
                         window.count(now, 1, 0);
                         events.push((now, 1, 0));
                     }
-                    3 if at_work > 0 => {
-                        (at_work, window.in_flight) = (at_work - 1, window.in_flight - 1);
+                    3 if in_flight > 0 => {
+                        (in_flight, window.in_flight) = (in_flight - 1, window.in_flight - 1);
                     }
-                    4 if at_work > 0 => {
-                        (at_work, window.in_flight) = (at_work - 1, window.in_flight - 1);
+                    4 if in_flight > 0 => {
+                        (in_flight, window.in_flight) = (in_flight - 1, window.in_flight - 1);
                         window.count(now, 0, 1);
                         events.push((now, 0, 1));
                     }
@@ -212,11 +211,11 @@ mod tests {
                                 (sum.0 + request, sum.1 + failed)
                             });
                         let room =
-                            failed + at_work < (requests / REQUESTS_PER_RETRY).max(MIN_RETRIES);
+                            failed + in_flight < (requests / REQUESTS_PER_RETRY).max(MIN_RETRIES);
                         let turn = window.try_acquire(now);
                         assert_eq!(turn == RetryTurn::Now, room);
-                        assert_eq!(turn == RetryTurn::Never, !room && at_work == 0);
-                        at_work += u64::from(room);
+                        assert_eq!(turn == RetryTurn::Never, !room && in_flight == 0);
+                        in_flight += u64::from(room);
                     }
                 }
             }
@@ -224,7 +223,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_waits_for_a_turn_hears_how_the_others_fared() {
+    async fn waiting_retry_follows_the_outcome_of_those_in_flight() {
         const LONG: Duration = Duration::from_secs(60);
         for helps in [true, false] {
             let budget = RetryBudget::new();
@@ -243,7 +242,7 @@ mod tests {
         }
     }
 
-    /// Looks once.
+    /// Polls once.
     async fn futures_poll<T>(mut future: std::pin::Pin<&mut impl Future<Output = T>>) -> Option<T> {
         std::future::poll_fn(|context| {
             std::task::Poll::Ready(match future.as_mut().poll(context) {

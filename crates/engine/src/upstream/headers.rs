@@ -1,4 +1,4 @@
-//! Which headers cross: what a client says to its provider does, what belongs to this hop does not.
+//! Which headers are forwarded: those for the provider are, those for this hop are not.
 
 use foxwedge_core::Format;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -9,7 +9,7 @@ use crate::{
     config::{UpstreamKey, UpstreamTransport},
 };
 
-/// What belongs to one hop, to this gateway, or to the client's browser.
+/// Headers for one hop, for this gateway, or of the client's browser.
 const WITHHELD_HEADERS: [&str; 20] = [
     "host",
     "connection",
@@ -33,12 +33,12 @@ const WITHHELD_HEADERS: [&str; 20] = [
     "x-request-id",
 ];
 
-/// What an upstream says that a client may hear. Whatever is on no list stays here: a redirect, a
-/// cookie, a header that a proxy between us and the client would obey.
+/// Response headers that are returned to a client. All others are dropped: redirects, cookies,
+/// headers that a proxy between us and the client would obey.
 const RETURNED_HEADERS: [&str; 4] =
     ["content-type", "retry-after", "retry-after-ms", "x-should-retry"];
 
-/// The beginnings of more of them: limits, times and costs, as providers and other gateways tell them.
+/// Prefixes of further returned headers: limits, times and costs of providers and gateways.
 const RETURNED_PREFIXES: [&str; 7] = [
     "x-ratelimit-",
     "ratelimit-",
@@ -49,31 +49,31 @@ const RETURNED_PREFIXES: [&str; 7] = [
     "x-litellm-",
 ];
 
-/// What a client hears across formats, too.
+/// Headers that are returned even if client and upstream use different formats.
 const RETURNED_ACROSS_FORMATS: [&str; 3] = ["retry-after", "retry-after-ms", "x-should-retry"];
 
 /// The headers of a request to an upstream.
-pub(super) fn request_headers(sending: UpstreamRequest<'_>, attempt: u32) -> HeaderMap {
-    let mut out = HeaderMap::with_capacity(sending.headers.len() + 6);
-    let crosses = sending.wire != sending.face.wire();
-    let scripted = matches!(sending.upstream.transport, UpstreamTransport::Scripted);
-    let hop = hop_by_hop(sending.headers);
-    for (name, value) in sending.headers {
-        if is_forwarded(name.as_str(), crosses, scripted) && !hop.contains(name) {
+pub(super) fn request_headers(request: UpstreamRequest<'_>, attempt: u32) -> HeaderMap {
+    let mut out = HeaderMap::with_capacity(request.headers.len() + 6);
+    let converted = request.wire != request.face.wire();
+    let scripted = matches!(request.upstream.transport, UpstreamTransport::Scripted);
+    let hop = hop_by_hop(request.headers);
+    for (name, value) in request.headers {
+        if is_forwarded(name.as_str(), converted, scripted) && !hop.contains(name) {
             out.append(name, value.clone());
         }
     }
     out.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    let accept = if sending.stream { "text/event-stream" } else { "application/json" };
+    let accept = if request.stream { "text/event-stream" } else { "application/json" };
     out.insert(header::ACCEPT, HeaderValue::from_static(accept));
-    if sending.wire == Format::Anthropic && !out.contains_key("anthropic-version") {
+    if request.wire == Format::Anthropic && !out.contains_key("anthropic-version") {
         out.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
     }
-    if let Some(trace) = sending.trace.and_then(|trace| HeaderValue::from_str(trace).ok()) {
+    if let Some(trace) = request.trace.and_then(|trace| HeaderValue::from_str(trace).ok()) {
         out.insert("traceparent", trace);
     }
-    authorize(sending, &mut out);
-    for (name, value) in &sending.upstream.headers {
+    authorize(request, &mut out);
+    for (name, value) in &request.upstream.headers {
         out.insert(name, value.clone());
     }
     if scripted {
@@ -82,27 +82,29 @@ pub(super) fn request_headers(sending: UpstreamRequest<'_>, attempt: u32) -> Hea
     out
 }
 
-fn is_forwarded(name: &str, crosses: bool, scripted: bool) -> bool {
+fn is_forwarded(name: &str, converted: bool, scripted: bool) -> bool {
     if name.starts_with("x-scripted") {
         return scripted && name != "x-scripted-attempt";
     }
     let private = WITHHELD_HEADERS.contains(&name)
         || ["x-foxwedge-", "x-forwarded-", "sec-", "cf-"].iter().any(|it| name.starts_with(it))
         || matches!(name, "origin" | "referer" | "forwarded" | "x-real-ip" | "via" | "priority");
-    // Another provider would not know what was said to the first.
-    !private && (!crosses || matches!(name, "user-agent" | "idempotency-key" | "tracestate"))
+    // Headers for one provider mean nothing to another.
+    !private && (!converted || matches!(name, "user-agent" | "idempotency-key" | "tracestate"))
 }
 
-/// In whose name.
-fn authorize(sending: UpstreamRequest<'_>, out: &mut HeaderMap) {
+/// Adds the credentials.
+fn authorize(request: UpstreamRequest<'_>, out: &mut HeaderMap) {
     let bearer = |secret: &str| format!("Bearer {secret}");
-    let (secret, way) = match (&sending.upstream.key, &sending.caller.client_key) {
+    let (secret, scheme) = match (&request.upstream.key, &request.caller.client_key) {
         (UpstreamKey::Configured(secret), _) => (secret.reveal(), AuthScheme::Key),
-        (UpstreamKey::FromCaller, Some(own)) => (own.secret.reveal(), own.scheme),
+        (UpstreamKey::FromCaller, Some(client_key)) => {
+            (client_key.secret.reveal(), client_key.scheme)
+        }
         (UpstreamKey::FromCaller, None) | (UpstreamKey::None, _) => return,
     };
-    let (name, value) = match sending.wire {
-        Format::Anthropic if way == AuthScheme::Key => ("x-api-key", secret.to_owned()),
+    let (name, value) = match request.wire {
+        Format::Anthropic if scheme == AuthScheme::Key => ("x-api-key", secret.to_owned()),
         Format::Gemini => ("x-goog-api-key", secret.to_owned()),
         Format::OpenaiChat | Format::OpenaiResponses | Format::Bedrock | Format::Anthropic => {
             ("authorization", bearer(secret))
@@ -114,22 +116,22 @@ fn authorize(sending: UpstreamRequest<'_>, out: &mut HeaderMap) {
     }
 }
 
-/// Headers that a message itself says are for this hop alone.
+/// Headers that the `connection` header names as hop-by-hop.
 pub(crate) fn hop_by_hop(headers: &HeaderMap) -> Vec<HeaderName> {
     let values = headers.get_all(header::CONNECTION).iter();
-    let words = values.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
-    words.filter_map(|word| HeaderName::from_bytes(word.trim_ascii()).ok()).collect()
+    let names = values.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+    names.filter_map(|name| HeaderName::from_bytes(name.trim_ascii()).ok()).collect()
 }
 
-/// The headers of a reply that go on to the client.
-pub(crate) fn response_headers(theirs: &HeaderMap, crosses: bool) -> HeaderMap {
-    let mut out = HeaderMap::with_capacity(theirs.len() + 6);
-    let hop = hop_by_hop(theirs);
-    for (name, value) in theirs {
+/// The response headers that are returned to the client.
+pub(crate) fn response_headers(upstream_headers: &HeaderMap, converted: bool) -> HeaderMap {
+    let mut out = HeaderMap::with_capacity(upstream_headers.len() + 6);
+    let hop = hop_by_hop(upstream_headers);
+    for (name, value) in upstream_headers {
         let name = match name.as_str() {
             _ if hop.contains(name) => continue,
             "x-request-id" | "request-id" => "x-upstream-request-id",
-            name if is_returned(name, crosses) => name,
+            name if is_returned(name, converted) => name,
             _ => continue,
         };
         if let Ok(name) = HeaderName::from_bytes(name.as_bytes()) {
@@ -139,18 +141,18 @@ pub(crate) fn response_headers(theirs: &HeaderMap, crosses: bool) -> HeaderMap {
     out
 }
 
-/// What a foreign provider says about its limits says nothing to a client of another.
-fn is_returned(name: &str, crosses: bool) -> bool {
-    match crosses {
+/// Limits of one provider mean nothing to a client of another.
+fn is_returned(name: &str, converted: bool) -> bool {
+    match converted {
         true => RETURNED_ACROSS_FORMATS.contains(&name),
         false => {
             RETURNED_HEADERS.contains(&name)
-                || RETURNED_PREFIXES.iter().any(|family| name.starts_with(family))
+                || RETURNED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
         }
     }
 }
 
-/// Whether a reply comes in pieces.
+/// Whether a response is an event stream.
 pub(crate) fn is_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     kind.is_some_and(|kind| kind.trim_start().starts_with("text/event-stream"))

@@ -1,6 +1,6 @@
-//! Asks an upstream until it replies: passing trouble is waited out, a refusal of the history's
-//! shape is repaired once, and never are the same bytes sent again after a refusal. There is no
-//! other loop that asks.
+//! Sends a request until the upstream replies. Transient errors are retried after a pause. A
+//! history that is refused as invalid is repaired once; refused bytes are never sent again
+//! unchanged. This is the only retry loop.
 
 use std::time::{Duration, SystemTime};
 
@@ -20,109 +20,118 @@ use crate::{
     http::{HttpClient, HttpError, HttpErrorKind, HttpStage, IncomingBody},
 };
 
-/// The longest error of an upstream that is read.
+/// Maximum bytes of an error body that are read.
 const MAX_ERROR_BODY: usize = 1 << 20;
 
-/// What an upstream said.
+/// The response of an upstream.
 pub(crate) enum UpstreamResponse {
-    /// It replies.
+    /// A success, with its body to read.
     Reply { status: StatusCode, headers: HeaderMap, body: IncomingBody },
-    /// It refuses, or is in trouble; all of its words.
+    /// An error, with its whole body.
     Error { status: StatusCode, headers: HeaderMap, body: Bytes, tries: UpstreamTries },
 }
 
-/// Whether it is of use to ask once more what an upstream did not reply to.
+/// Whether the client should retry a failed request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum UpstreamTries {
-    /// It was asked as often as it is good for: whoever asks again does harm.
+    /// All attempts are used up; a retry of the client would only add load.
     Exhausted,
-    /// Nothing is known about that.
+    /// Unknown.
     Unknown,
 }
 
-/// Looks on while an upstream is asked, and decides what is repaired.
+/// Observes the attempts of a request, and repairs a refused one.
 pub(crate) trait AttemptObserver {
-    /// It was asked: its status, or none if it could not be.
+    /// An attempt ended: its status, or `None` if the upstream was unreachable.
     fn attempt_finished(&mut self, status: Option<StatusCode>);
 
-    /// It refuses the request: what about.
+    /// The upstream refused the request.
     fn request_refused(&mut self, class: RejectionClass);
 
-    /// The request, repaired for what a refusal names; `None` if it stays as it is. Asked again only
-    /// as long as it said `None`.
+    /// The request, repaired for what the refusal names; `None` if it stays unchanged. Not called
+    /// again after it returned a repaired request.
     fn repair_request(&mut self, sent: &Bytes, explanation: &ErrorExplanation<'_>)
     -> Option<Bytes>;
 
-    /// It is asked again, after a pause or after a repair.
+    /// The request is sent again, after a pause or a repair.
     fn retrying(&mut self, again: RetryCause<'_>);
 }
 
-/// Why an upstream is asked again.
+/// Why a request is sent again.
 pub(crate) enum RetryCause<'a> {
     /// The request was repaired.
     Repaired,
-    /// It is in passing trouble, in its own words.
+    /// The upstream returned a transient error.
     ProviderError { pause: Duration, status: StatusCode, words: &'a [u8] },
-    /// It could not be reached.
+    /// The upstream could not be reached.
     Unreachable { pause: Duration, error: &'a HttpError },
 }
 
-/// How long a request waits until it is known whether retries are of use.
+/// How long a request waits for a retry permit.
 const BUDGET_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How often, and at whose expense, an upstream is asked.
+/// Retry policy and retry budget of a request.
 pub(crate) struct RetryPlan<'a> {
     pub(crate) policy: RetryPolicy,
-    /// What all requests to the upstream share.
+    /// Shared by all requests to the upstream.
     pub(crate) budget: Option<&'a RetryBudget>,
 }
 
-/// Asks until there is a reply, or an error that stays.
+/// Sends a request until there is a reply or a permanent error.
 pub(crate) async fn send_with_retry(
     client: &HttpClient,
     sending: UpstreamRequest<'_>,
     mut body: Bytes,
     plan: RetryPlan<'_>,
-    onlooker: &mut (dyn AttemptObserver + Send),
+    observer: &mut (dyn AttemptObserver + Send),
 ) -> Result<UpstreamResponse, (HttpError, UpstreamTries)> {
-    let RetryPlan { policy: patience, budget } = plan;
-    let mut healed = false;
+    let RetryPlan { policy, budget } = plan;
+    let mut repaired = false;
     let mut permit: Option<RetryPermit<'_>> = None;
     if let Some(budget) = budget {
         budget.count_request();
     }
     loop {
-        let attempt = patience.next_attempt();
-        let (trouble, decision) = match send_once(client, sending, body.clone(), attempt).await {
+        let attempt = policy.next_attempt();
+        let (failure, decision) = match send_once(client, sending, body.clone(), attempt).await {
             Ok(reply) => {
-                onlooker.attempt_finished(Some(reply.status));
+                observer.attempt_finished(Some(reply.status));
                 let (status, headers) = (reply.status, reply.headers);
                 if status.is_success() {
                     return Ok(UpstreamResponse::Reply { status, headers, body: reply.body });
                 }
-                // An error that breaks off is still an error.
-                let words = reply.body.read_all(MAX_ERROR_BODY).await.unwrap_or_default();
+                // A truncated error body is still an error.
+                let error_body = reply.body.read_all(MAX_ERROR_BODY).await.unwrap_or_default();
                 if is_refusal(status)
-                    && let Some(mended) = repair_refused(&body, &words, healed, onlooker)
+                    && let Some(repaired_body) =
+                        repair_refused(&body, &error_body, repaired, observer)
                 {
                     permit = None;
-                    (healed, body) = (true, mended);
-                    onlooker.retrying(RetryCause::Repaired);
+                    (repaired, body) = (true, repaired_body);
+                    observer.retrying(RetryCause::Repaired);
                     continue;
                 }
                 if !RetryPolicy::is_retryable(status) {
                     let tries = UpstreamTries::Unknown;
-                    return Ok(UpstreamResponse::Error { status, headers, body: words, tries });
+                    return Ok(UpstreamResponse::Error {
+                        status,
+                        headers,
+                        body: error_body,
+                        tries,
+                    });
                 }
-                let wished = retry_after(&headers, SystemTime::now());
-                (RetryableFailure::Status(status, headers, words), patience.decide(wished))
+                let retry_after_header = retry_after(&headers, SystemTime::now());
+                (
+                    RetryableFailure::Status(status, headers, error_body),
+                    policy.decide(retry_after_header),
+                )
             }
             Err(error) => {
-                onlooker.attempt_finished(None);
+                observer.attempt_finished(None);
                 if !is_retryable(&error) {
                     return Err((error, UpstreamTries::Unknown));
                 }
-                (RetryableFailure::Unreachable(error), patience.decide(RetryAfter::Unspecified))
+                (RetryableFailure::Unreachable(error), policy.decide(RetryAfter::Unspecified))
             }
         };
         if let Some(permit) = permit.take() {
@@ -130,16 +139,16 @@ pub(crate) async fn send_with_retry(
         }
         let pause = match decision {
             RetryDecision::Retry(pause) => pause,
-            RetryDecision::NotNow => return trouble.into_result(UpstreamTries::Unknown),
-            RetryDecision::Exhausted => return trouble.into_result(patience.exhausted_tries()),
+            RetryDecision::NotNow => return failure.into_result(UpstreamTries::Unknown),
+            RetryDecision::Exhausted => return failure.into_result(policy.exhausted_tries()),
         };
         if let Some(budget) = budget {
             permit = budget.acquire_retry(BUDGET_TIMEOUT).await;
             if permit.is_none() {
-                return trouble.into_result(patience.exhausted_tries());
+                return failure.into_result(policy.exhausted_tries());
             }
         }
-        onlooker.retrying(match &trouble {
+        observer.retrying(match &failure {
             RetryableFailure::Status(status, _, words) => {
                 RetryCause::ProviderError { pause, status: *status, words }
             }
@@ -149,14 +158,14 @@ pub(crate) async fn send_with_retry(
     }
 }
 
-/// Trouble that may pass.
+/// A transient failure.
 enum RetryableFailure {
     Status(StatusCode, HeaderMap, Bytes),
     Unreachable(HttpError),
 }
 
 impl RetryableFailure {
-    /// Nobody waits for its end.
+    /// The result of a request that is not retried.
     fn into_result(
         self,
         tries: UpstreamTries,
@@ -170,27 +179,27 @@ impl RetryableFailure {
     }
 }
 
-/// Whether it may be the shape of the request that is refused.
+/// Whether the status may mean that the request is invalid.
 fn is_refusal(status: StatusCode) -> bool {
     matches!(status, StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY)
 }
 
-/// A request that was refused for its shape, repaired.
+/// Repairs a request that was refused as invalid.
 fn repair_refused(
     sent: &Bytes,
     error: &[u8],
-    healed: bool,
-    onlooker: &mut (dyn AttemptObserver + Send),
+    already_repaired: bool,
+    observer: &mut (dyn AttemptObserver + Send),
 ) -> Option<Bytes> {
     let error = String::from_utf8_lossy(error);
     let (class, explanation) = classify_rejection(&error);
-    onlooker.request_refused(class);
-    let explanation = explanation.filter(|_| !healed)?;
+    observer.request_refused(class);
+    let explanation = explanation.filter(|_| !already_repaired)?;
     // The same bytes would be refused again.
-    onlooker.repair_request(sent, &explanation).filter(|mended| mended != sent)
+    observer.repair_request(sent, &explanation).filter(|repaired| repaired != sent)
 }
 
-/// Whether it may go better the next time. Whoever was late once is not waited for again.
+/// Whether a retry may succeed. Of timeouts only those while connecting are retried.
 fn is_retryable(error: &HttpError) -> bool {
     match error.kind {
         HttpErrorKind::Closed | HttpErrorKind::Failed => error.stage != HttpStage::Tls,

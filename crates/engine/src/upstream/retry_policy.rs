@@ -1,4 +1,4 @@
-//! How often an upstream is asked, and how long to wait in between.
+//! How often a request is sent to an upstream, and how long to wait between attempts.
 
 use std::{
     sync::{
@@ -12,104 +12,117 @@ use http::{HeaderMap, StatusCode};
 
 use super::retry::UpstreamTries;
 
-/// The longest pause that is taken on behalf of a client; who has to wait longer is told so.
+/// The longest pause between two attempts; for a longer one the client gets the error.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
-/// The tries of one request. Cheap to clone; clones share the count, so that whoever asks on behalf
-/// of somebody else does not begin anew.
+/// The attempts of one request. Cheap to clone; clones share the attempt count.
 #[derive(Clone, Debug)]
 pub(crate) struct RetryPolicy {
     max_attempts: u32,
-    /// Whether requests of this upstream are tried again at all.
+    /// Whether requests to this upstream are retried at all.
     retries: bool,
     attempts: Arc<AtomicU32>,
 }
 
-/// What an upstream says about when to come back.
+/// The retry delay that an upstream requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RetryAfter {
-    /// Nothing, or nothing that can be understood.
+    /// None, or unreadable.
     Unspecified,
     /// After this long.
     After(Duration),
-    /// Later than can be counted.
+    /// Too long to represent.
     TooLong,
 }
 
-/// What to do about trouble that may pass.
+/// What to do after a transient failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RetryDecision {
-    /// Ask again after a pause.
+    /// Retry after a pause.
     Retry(Duration),
-    /// The tries are used up.
+    /// All attempts are used up.
     Exhausted,
-    /// The upstream wants nobody back so soon.
+    /// The upstream requests a longer delay than we wait.
     NotNow,
 }
 
 impl RetryPolicy {
-    pub(crate) fn new(most: u32) -> RetryPolicy {
-        RetryPolicy { max_attempts: most.max(1), retries: most > 1, attempts: Arc::default() }
+    pub(crate) fn new(max_attempts: u32) -> RetryPolicy {
+        RetryPolicy {
+            max_attempts: max_attempts.max(1),
+            retries: max_attempts > 1,
+            attempts: Arc::default(),
+        }
     }
 
-    /// That of a request which its client itself sends once more: one try, for what failed three
-    /// times does not need nine.
+    /// The policy for a request that the client itself retries: one attempt, so that retries do not
+    /// multiply.
     #[must_use]
     pub(crate) fn for_client_retry(self) -> RetryPolicy {
         RetryPolicy { max_attempts: 1, ..self }
     }
 
-    /// The number of the next try, from one on.
+    /// Counts the next attempt and returns its number, starting at 1.
     pub(crate) fn next_attempt(&self) -> u32 {
         self.attempts.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// What is to be said about a request whose tries are over. Where nothing is ever tried again
-    /// here, that is the client's affair.
+    /// What to report about a request whose attempts are used up. If we never retry, the client
+    /// decides.
     pub(super) fn exhausted_tries(&self) -> UpstreamTries {
         if self.retries { UpstreamTries::Exhausted } else { UpstreamTries::Unknown }
     }
 
-    /// What to do after a try that failed.
-    pub(crate) fn decide(&self, wished: RetryAfter) -> RetryDecision {
+    /// What to do after a failed attempt.
+    pub(crate) fn decide(&self, retry_after: RetryAfter) -> RetryDecision {
         let chance = getrandom::u32().unwrap_or(0) % 1_000;
-        retry_decision(self.attempts.load(Ordering::Relaxed), self.max_attempts, wished, chance)
+        retry_decision(
+            self.attempts.load(Ordering::Relaxed),
+            self.max_attempts,
+            retry_after,
+            chance,
+        )
     }
 
-    /// How long to wait before the next try; `None` if this was the last.
-    pub(crate) fn next_pause(&self, wished: RetryAfter) -> Option<Duration> {
-        match self.decide(wished) {
+    /// How long to wait before the next attempt; `None` if this was the last.
+    pub(crate) fn next_pause(&self, retry_after: RetryAfter) -> Option<Duration> {
+        match self.decide(retry_after) {
             RetryDecision::Retry(pause) => Some(pause),
             RetryDecision::Exhausted | RetryDecision::NotNow => None,
         }
     }
 
-    /// Whether such a reply may be better the next time.
+    /// Whether a retry after this status may succeed.
     pub(crate) fn is_retryable(status: StatusCode) -> bool {
         matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504 | 529)
     }
 }
 
-/// Pauses double. Many clients that were refused together come back apart: `chance` is a number
-/// below a thousand.
-fn retry_decision(tried: u32, most: u32, wished: RetryAfter, chance: u32) -> RetryDecision {
-    let wished = match wished {
+/// Pauses double. `chance`, a random number below 1000, adds jitter, so that clients that failed
+/// together do not retry together.
+fn retry_decision(
+    attempts: u32,
+    max_attempts: u32,
+    delay: RetryAfter,
+    chance: u32,
+) -> RetryDecision {
+    let delay = match delay {
         RetryAfter::TooLong => return RetryDecision::NotNow,
-        RetryAfter::After(wished) if wished > MAX_PAUSE => return RetryDecision::NotNow,
-        RetryAfter::After(wished) => wished,
+        RetryAfter::After(delay) if delay > MAX_PAUSE => return RetryDecision::NotNow,
+        RetryAfter::After(delay) => delay,
         RetryAfter::Unspecified => Duration::ZERO,
     };
-    if tried >= most {
+    if attempts >= max_attempts {
         return RetryDecision::Exhausted;
     }
-    let doubled = FIRST_PAUSE.saturating_mul(1 << tried.saturating_sub(1).min(10));
+    let doubled = FIRST_PAUSE.saturating_mul(1 << attempts.saturating_sub(1).min(10));
     let apart = doubled.mul_f64(0.5 + f64::from(chance % 1_000) / 2_000.0).min(MAX_PAUSE);
-    RetryDecision::Retry(apart.max(wished))
+    RetryDecision::Retry(apart.max(delay))
 }
 
-/// What an upstream says about when to come back: milliseconds, seconds, or a date. Of several it is
-/// the latest.
+/// Reads the retry delay from `retry-after-ms` and `retry-after`: milliseconds, seconds, or a date.
+/// Of several values the longest counts.
 pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> RetryAfter {
     let all = |name: &str, read: &dyn Fn(&str) -> RetryAfter| {
         let values = headers.get_all(name).iter();
@@ -128,9 +141,9 @@ pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> RetryAfter {
                     HttpDate::Far => RetryAfter::TooLong,
                 })
             }
-            told => told,
+            delay => delay,
         }),
-        told => told,
+        delay => delay,
     }
 }
 
@@ -139,13 +152,13 @@ impl RetryAfter {
         match (self, other) {
             (RetryAfter::TooLong, _) | (_, RetryAfter::TooLong) => RetryAfter::TooLong,
             (RetryAfter::After(one), RetryAfter::After(two)) => RetryAfter::After(one.max(two)),
-            (RetryAfter::Unspecified, told) | (told, RetryAfter::Unspecified) => told,
+            (RetryAfter::Unspecified, delay) | (delay, RetryAfter::Unspecified) => delay,
         }
     }
 }
 
-/// A number of some unit, also a fraction. One below nothing is over already; one that is too large
-/// to be counted is long, not nothing.
+/// Parses a number, also a fraction, times `unit` seconds. A negative number is zero; one that is
+/// too large is [`RetryAfter::TooLong`].
 fn parse_seconds(text: &str, unit: f64) -> RetryAfter {
     match text.parse::<f64>() {
         Ok(number) if number.is_nan() => RetryAfter::Unspecified,
@@ -155,15 +168,15 @@ fn parse_seconds(text: &str, unit: f64) -> RetryAfter {
     }
 }
 
-/// When a date is.
+/// A parsed date.
 enum HttpDate {
-    /// In seconds since 1970.
+    /// Seconds since the Unix epoch.
     At(u64),
-    /// Later than years have four digits.
+    /// The year has more than four digits.
     Far,
 }
 
-/// A date in one of the three ways of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT`,
+/// Parses a date in one of the three formats of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT`,
 /// `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`.
 fn parse_date(text: &str) -> Option<HttpDate> {
     const MONTHS: [&str; 12] =
@@ -190,7 +203,7 @@ fn parse_date(text: &str) -> Option<HttpDate> {
     if year < 1970 || !(1..=31).contains(&day) || hour > 24 || minute > 60 || second > 60 {
         return None;
     }
-    // Days since 1970, counting years from March so that the odd day is the last of a year.
+    // Days since 1970, counting years from March so that the leap day is the last of a year.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1;
     Some(HttpDate::At((days - 719_468) * 86_400 + hour * 3_600 + minute * 60 + second))
@@ -200,7 +213,7 @@ fn parse_date(text: &str) -> Option<HttpDate> {
 mod tests {
     use super::*;
 
-    fn told(name: &str, value: &str) -> RetryAfter {
+    fn parsed(name: &str, value: &str) -> RetryAfter {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
         let name: http::HeaderName = name.parse().expect("a name");
         let headers: HeaderMap = [(name, value.parse().expect("a value"))].into_iter().collect();
@@ -208,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upstream_says_when_to_come_back_in_seconds_or_by_a_date() {
+    fn retry_after_is_parsed_as_seconds_milliseconds_or_date() {
         let soon = |milliseconds| RetryAfter::After(Duration::from_millis(milliseconds));
         let table = [
             ("retry-after", "3", soon(3_000)),
@@ -235,12 +248,12 @@ mod tests {
             ("retry-after-ms", "soon", RetryAfter::Unspecified),
         ];
         for (name, value, expected) in table {
-            assert_eq!(told(name, value), expected, "{name}: {value}");
+            assert_eq!(parsed(name, value), expected, "{name}: {value}");
         }
     }
 
     #[test]
-    fn of_several_wishes_the_latest_counts_and_milliseconds_are_read_first() {
+    fn longest_of_several_delays_counts_and_milliseconds_come_first() {
         let now = SystemTime::UNIX_EPOCH;
         let of = |all: &[(&str, &str)]| {
             let pair = |(name, value): &(&str, &str)| {
@@ -256,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_not_wanted_back_soon_is_not_asked_again() {
+    fn delay_beyond_the_maximum_pause_is_not_retried() {
         let far = [
             ("retry-after", "31"),
             ("retry-after", "3600"),
@@ -271,25 +284,32 @@ mod tests {
         ];
         for (name, value) in far {
             for (tried, most) in [(1, 3), (2, 3), (3, 3), (1, u32::MAX)] {
-                let decision = retry_decision(tried, most, told(name, value), 0);
+                let decision = retry_decision(tried, most, parsed(name, value), 0);
                 assert_eq!(decision, RetryDecision::NotNow, "{name}: {value}");
             }
         }
     }
 
     #[test]
-    fn every_pause_is_at_least_what_was_wished_and_at_most_half_a_minute() {
-        for tried in 0..40 {
-            for most in [1, 2, 3, 10, 100, u32::MAX] {
+    fn every_pause_is_at_least_the_requested_delay_and_at_most_the_maximum() {
+        for attempts in 0..40 {
+            for max_attempts in [1, 2, 3, 10, 100, u32::MAX] {
                 for milliseconds in [0, 1, 249, 1_000, 29_999, 30_000, 30_001, u64::MAX] {
                     for chance in [0, 1, 500, 999, u32::MAX] {
-                        let wished = Duration::from_millis(milliseconds);
-                        match retry_decision(tried, most, RetryAfter::After(wished), chance) {
+                        let delay = Duration::from_millis(milliseconds);
+                        match retry_decision(
+                            attempts,
+                            max_attempts,
+                            RetryAfter::After(delay),
+                            chance,
+                        ) {
                             RetryDecision::Retry(pause) => {
-                                assert!(tried < most && pause >= wished && pause <= MAX_PAUSE);
+                                assert!(
+                                    attempts < max_attempts && pause >= delay && pause <= MAX_PAUSE
+                                );
                             }
-                            RetryDecision::Exhausted => assert!(tried >= most),
-                            RetryDecision::NotNow => assert!(wished > MAX_PAUSE),
+                            RetryDecision::Exhausted => assert!(attempts >= max_attempts),
+                            RetryDecision::NotNow => assert!(delay > MAX_PAUSE),
                         }
                     }
                 }
@@ -298,19 +318,19 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_tried_so_often_and_the_pauses_grow() {
-        let patience = RetryPolicy::new(3);
+    fn attempts_are_limited_and_pauses_grow() {
+        let policy = RetryPolicy::new(3);
         let seconds = |seconds| RetryAfter::After(Duration::from_secs(seconds));
-        assert_eq!(patience.next_attempt(), 1);
-        let first = patience.next_pause(RetryAfter::Unspecified).expect("one more");
+        assert_eq!(policy.next_attempt(), 1);
+        let first = policy.next_pause(RetryAfter::Unspecified).expect("one more");
         assert!(first >= FIRST_PAUSE / 2 && first <= FIRST_PAUSE, "{first:?}");
-        assert_eq!(patience.next_pause(seconds(31)), None);
-        assert_eq!(patience.next_pause(seconds(5)), Some(Duration::from_secs(5)));
-        // Whoever asks for the same request counts on.
-        let same = patience.clone();
+        assert_eq!(policy.next_pause(seconds(31)), None);
+        assert_eq!(policy.next_pause(seconds(5)), Some(Duration::from_secs(5)));
+        // A clone shares the attempt count.
+        let same = policy.clone();
         assert_eq!(same.next_attempt(), 2);
-        assert!(patience.next_pause(RetryAfter::Unspecified).expect("one more") >= FIRST_PAUSE);
-        assert_eq!(patience.next_attempt(), 3);
+        assert!(policy.next_pause(RetryAfter::Unspecified).expect("one more") >= FIRST_PAUSE);
+        assert_eq!(policy.next_attempt(), 3);
         assert_eq!(same.next_pause(RetryAfter::Unspecified), None);
     }
 }

@@ -113,10 +113,10 @@ async fn what_a_strict_provider_refuses_gets_through() {
             }
             // What no reader understands is refused by everybody.
             let text = body.to_string();
-            if foxwedge_dialect::read(
+            if foxwedge_formats::read(
                 &text,
                 face.wire(),
-                foxwedge_dialect::OutlineOptions::default(),
+                foxwedge_formats::OutlineOptions::default(),
             )
             .is_err()
             {

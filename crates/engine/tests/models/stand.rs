@@ -1,16 +1,16 @@
 //! A conversation with a model: what a loop does with one, without the loop.
 
 use foxwedge_core::Format;
-use foxwedge_dialect::{
+use foxwedge_engine::model::{
+    ChatModel, ModelEndpoint, ModelError, ReplyDelta, ReplyStopReason, ReplyStream, ReplyToolCall,
+    ValidRequest,
+};
+use foxwedge_formats::{
     convert::{ConversionOptions, ConvertedRequest, compose},
     model::{
         ContentPart, FormatSetting, ModelHistory, ModelMessage, ModelPart, ModelRequest, ModelRole,
         RequestSettings, ToolDeclaration, ToolInput, decode_turn,
     },
-};
-use foxwedge_engine::model::{
-    ChatModel, ModelEndpoint, ModelError, ReplyDelta, ReplyStopReason, ReplyStream, ReplyToolCall,
-    ValidRequest,
 };
 use serde_json::json;
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use foxwedge_dialect::session::SessionAgent;
+use foxwedge_sessions::SessionAgent;
 
 use super::{SessionOrigin, SessionSearch, env_folder, read_session_id};
 

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use foxwedge_dialect::session::SessionAgent;
+use foxwedge_sessions::SessionAgent;
 use serde::Deserialize;
 
 use super::{SessionOrigin, SessionSearch, env_folder};

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use foxwedge_dialect::session::SessionAgent;
+use foxwedge_sessions::SessionAgent;
 
 use super::{SessionOrigin, SessionSearch};
 

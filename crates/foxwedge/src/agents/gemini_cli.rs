@@ -9,7 +9,7 @@ use std::{
     path::Path,
 };
 
-use foxwedge_dialect::session::SessionAgent;
+use foxwedge_sessions::SessionAgent;
 
 use super::{SessionOrigin, SessionSearch, read_session_id};
 

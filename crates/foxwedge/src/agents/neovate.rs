@@ -1,6 +1,6 @@
 //! Neovate Code: `~/.neovate/projects/<folder>/<session>.jsonl`.
 
-use foxwedge_dialect::session::SessionAgent;
+use foxwedge_sessions::SessionAgent;
 
 use super::{SessionOrigin, SessionSearch};
 

@@ -119,7 +119,7 @@ pub(crate) fn shorten_ids<'e>(ids: impl Iterator<Item = &'e str> + Clone) -> Vec
 mod tests {
     use std::{path::PathBuf, time::SystemTime};
 
-    use foxwedge_dialect::session::SessionAgent;
+    use foxwedge_sessions::SessionAgent;
 
     use super::*;
     use crate::agents::SessionOrigin;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use foxwedge_core::{CheckOptions, Format, PartKind, Policy, Profile, RuleSet};
-use foxwedge_dialect::{
+use foxwedge_formats::{
     model::{CallPairs, ContentPart, ModelPart, ModelRole, PartIndex, decode},
     outline_options, read,
 };
@@ -52,7 +52,7 @@ impl ChatHistory {
         let question =
             CheckOptions { profile, rules: RuleSet::of(profile), policy: Policy::default() };
         let mut counter = ModelTokenizer::for_model(Some(model));
-        let weights = foxwedge_dialect::compact::weigh(&reading.draft, reading.frame, &mut counter);
+        let weights = foxwedge_formats::compact::weigh(&reading.draft, reading.frame, &mut counter);
         let is_call = |part: &&foxwedge_core::Part<'_>| matches!(part.kind, PartKind::Call(_));
         Ok(ChatHistorySize {
             messages: reading.draft.messages.len(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use foxwedge_core::{Format, Profile};
-use foxwedge_dialect::session::SessionAgent;
+use foxwedge_sessions::SessionAgent;
 
 use super::{
     RepairArgs,

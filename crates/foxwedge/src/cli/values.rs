@@ -8,7 +8,7 @@ use clap::{
 use foxwedge_core::{
     Format, OrphanPolicy, PlaceholderLanguage, Profile, TailPolicy, UnansweredPolicy,
 };
-use foxwedge_dialect::session::SessionAgent;
+use foxwedge_sessions::SessionAgent;
 use foxwedge_tokens::CountingMethod;
 
 /// The format of an input.

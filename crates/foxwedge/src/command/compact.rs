@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Context;
 use foxwedge_core::compact::ShrinkError;
-use foxwedge_dialect::{
+use foxwedge_formats::{
     compact::{CompactError, compact, weigh},
     outline_options, read,
 };

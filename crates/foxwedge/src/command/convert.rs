@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Context;
 use foxwedge_core::Format;
-use foxwedge_dialect::{
+use foxwedge_formats::{
     convert::{ConversionOptions, ToolNotation},
     stream::{StreamConverter, StreamEnding, StreamOptions},
 };

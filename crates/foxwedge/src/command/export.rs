@@ -4,7 +4,7 @@ use std::{path::Path, process::ExitCode};
 
 use anyhow::{Context, bail};
 use foxwedge_core::PartKind;
-use foxwedge_dialect::model::{ModelHistory, decode};
+use foxwedge_formats::model::{ModelHistory, decode};
 
 use crate::{
     agents,

@@ -8,10 +8,8 @@ use std::{
 
 use anyhow::{Context, bail};
 use foxwedge_core::check;
-use foxwedge_dialect::{
-    outline_options,
-    session::{ParsedSession, SessionAgent, read, readable_text},
-};
+use foxwedge_formats::outline_options;
+use foxwedge_sessions::{ParsedSession, SessionAgent, read, readable_text};
 
 use crate::{
     agents,

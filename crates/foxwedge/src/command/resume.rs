@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use foxwedge_core::{CheckOptions, EditLog, Format, Profile, Report, RuleSet};
-use foxwedge_dialect::{
+use foxwedge_formats::{
     model::{Loss, LossLocation, decode, encode},
     outline_options, read,
 };

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::bail;
 use foxwedge_core::Rule;
-use foxwedge_dialect::session::RecordNode;
+use foxwedge_sessions::RecordNode;
 
 use crate::{
     agents::{self, SessionOrigin},

@@ -4,10 +4,8 @@ use std::{borrow::Cow, path::PathBuf};
 
 use anyhow::Context;
 use foxwedge_core::EditLog;
-use foxwedge_dialect::{
-    compact::CompactedText,
-    session::{CompactedFile, ParsedSession},
-};
+use foxwedge_formats::compact::CompactedText;
+use foxwedge_sessions::{CompactedFile, ParsedSession};
 
 use super::{
     amount::format_spaced,

@@ -4,7 +4,7 @@ use foxwedge_core::{
     CheckOptions,
     compact::{AnswerTreatment, ElisionPolicy, HistoryFraction, ToolElisionRule},
 };
-use foxwedge_dialect::compact::{CompactionSettings, CompactionStage};
+use foxwedge_formats::compact::{CompactionSettings, CompactionStage};
 
 use super::{
     amount::{parse_share, parse_tokens},

@@ -7,7 +7,7 @@ use foxwedge_core::{
     compact::{TokenCounter, UnitHold, split_units, unit_at, user_part},
     pair_calls,
 };
-use foxwedge_dialect::{
+use foxwedge_formats::{
     OutlinedDocument,
     compact::{CompactedText, MessageOutcome, weigh},
     outline_options, read,

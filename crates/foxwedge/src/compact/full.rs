@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use foxwedge_core::{EditLog, Format};
-use foxwedge_dialect::compact::{CompactionAccount, HistorySize};
+use foxwedge_formats::compact::{CompactionAccount, HistorySize};
 
 use super::{
     amount::format_spaced, compaction_result::CompactionResult, lost_messages, plot, strategies,

@@ -6,7 +6,7 @@ use foxwedge_core::{
     Edit, Finding,
     compact::{AnswerRemainder, DropReason, DroppedUnit, HistoryCut, ShrinkError},
 };
-use foxwedge_dialect::compact::{
+use foxwedge_formats::compact::{
     CachedPrefix, HistorySize, MessageOutcome, ShortenedResult, StageAccount,
 };
 use serde::Serialize;

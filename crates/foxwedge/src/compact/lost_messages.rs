@@ -1,6 +1,6 @@
 //! What the user had said and is not there any more.
 
-use foxwedge_dialect::compact::MessageOutcome;
+use foxwedge_formats::compact::MessageOutcome;
 
 use super::{compaction_result::CompactionResult, full::push_row};
 use crate::cli_output::{DIM, clean, paint, pluralize};

@@ -2,7 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 use foxwedge_core::compact::DropReason;
-use foxwedge_dialect::compact::MessageOutcome;
+use foxwedge_formats::compact::MessageOutcome;
 
 use super::{amount::format_spaced, compaction_result::CompactionResult};
 use crate::cli_output::{ADDED, DIM, FRAME, REMOVED, WARNING, paint, width};

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, process::ExitCode};
 
 use anyhow::{Context, bail};
-use foxwedge_dialect::session::{self, SessionText};
+use foxwedge_sessions::{self, SessionText};
 
 use super::{
     CompactedOutput, CompactionTarget, ProviderConversation, check_replaceable, repair_session_file,
@@ -85,9 +85,9 @@ pub(crate) fn undo_compaction(args: &CompactArgs) -> anyhow::Result<ExitCode> {
 /// How many messages an agent sees of a file.
 fn count_messages(content: &[u8], like: &InputDocument<'_>) -> anyhow::Result<usize> {
     let DocumentBody::Session(session) = &like.body else { return Ok(0) };
-    let text: SessionText<'_> = session::readable_text(content)?;
-    let want = foxwedge_dialect::outline_options(like.check_options.profile);
-    Ok(session::read(&text, session.agent, want)?.draft().messages.len())
+    let text: SessionText<'_> = foxwedge_sessions::readable_text(content)?;
+    let want = foxwedge_formats::outline_options(like.check_options.profile);
+    Ok(foxwedge_sessions::read(&text, session.agent, want)?.draft().messages.len())
 }
 
 fn write_report(

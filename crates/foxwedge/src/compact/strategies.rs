@@ -3,7 +3,7 @@
 use std::{cmp::Ordering, collections::BTreeMap};
 
 use foxwedge_core::compact::{AnswerRemainder, DropReason, DroppedUnit, UnitScore};
-use foxwedge_dialect::compact::{ShortenedResult, StageAccount};
+use foxwedge_formats::compact::{ShortenedResult, StageAccount};
 
 use super::{
     amount::format_spaced,

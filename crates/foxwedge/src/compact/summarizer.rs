@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use foxwedge_dialect::compact::{DigestSummarizer, HistorySummarizer, SummaryRequest};
+use foxwedge_formats::compact::{DigestSummarizer, HistorySummarizer, SummaryRequest};
 
 use super::command_guard::{CommandFailure, run_command};
 use crate::{

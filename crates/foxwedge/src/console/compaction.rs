@@ -6,7 +6,7 @@ use foxwedge_core::{
     compact::{HistoryFraction, TokenLimits},
     pair_calls,
 };
-use foxwedge_dialect::{
+use foxwedge_formats::{
     compact::{
         CompactError, CompactedText, CompactionSettings, CompactionStage, DigestSummarizer,
         MessageOutcome, compact,
@@ -73,7 +73,7 @@ fn preview_cut(
     cut: CompactionAmount,
 ) -> Result<Value, LocalSessionError> {
     let unread =
-        |error: foxwedge_dialect::ReadError| LocalSessionError::Unreadable(error.to_string());
+        |error: foxwedge_formats::ReadError| LocalSessionError::Unreadable(error.to_string());
     let reading = read(text, wire, outline_options(question.profile)).map_err(unread)?;
     let tokenizer = match text.len() {
         length if length > MAX_EXACT_BYTES => ModelTokenizer::of(estimated_counting()),

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use foxwedge_core::{Draft, Format, ResultMatch, Role, Span, pair_calls};
-use foxwedge_dialect::{
+use foxwedge_formats::{
     model::{ContentPart, ModelMessage, decode_message},
     outline_options, read,
 };
@@ -73,7 +73,7 @@ impl ConsoleConversation {
             counts: CallCounts::default(),
         };
         let unread =
-            |error: foxwedge_dialect::ReadError| LocalSessionError::Unreadable(error.to_string());
+            |error: foxwedge_formats::ReadError| LocalSessionError::Unreadable(error.to_string());
         let reading =
             read(&text, wire, outline_options(document.check_options.profile)).map_err(unread)?;
         view.pair_calls(&reading.draft);

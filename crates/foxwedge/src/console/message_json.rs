@@ -1,6 +1,6 @@
 //! Messages as JSON, fit to be shown: texts that are too long are cut, media is described.
 
-use foxwedge_dialect::model::{ContentPart, MediaPart, MediaSource, ModelPart, ToolResultPart};
+use foxwedge_formats::model::{ContentPart, MediaPart, MediaSource, ModelPart, ToolResultPart};
 use serde_json::{Value, json};
 
 use super::conversation::{AnswerPlacement, ConsoleConversation, role_name};

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use foxwedge_core::{Role, chain::ChainStatus};
-use foxwedge_dialect::session::RecordNode;
+use foxwedge_core::Role;
 use foxwedge_gateway::console::{
     LocalSessionError, RecordFilter, RowRange, SessionFileCheck, SessionFileHealth,
 };
+use foxwedge_sessions::ChainStatus;
+use foxwedge_sessions::RecordNode;
 use serde_json::{Value, json};
 
 use super::{

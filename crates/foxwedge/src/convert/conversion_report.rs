@@ -1,7 +1,7 @@
 //! All there is to say about a conversion, as data: reports read it and nothing else.
 
 use foxwedge_core::{EditLog, Format, Profile};
-use foxwedge_dialect::{
+use foxwedge_formats::{
     model::{IdentifierReplacement, Loss, LossKind, LossLocation},
     stream::event::StreamLoss,
 };

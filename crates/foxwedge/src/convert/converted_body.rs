@@ -4,7 +4,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use anyhow::Context;
 use foxwedge_core::{CheckOptions, EditLog, Format, RuleSet};
-use foxwedge_dialect::{
+use foxwedge_formats::{
     ReadError,
     convert::{self, ConversionOptions},
     outline_options, position, read,
@@ -109,7 +109,7 @@ pub(crate) fn response(
 ) -> anyhow::Result<ConvertedBody> {
     let plain = decompress(&input.buffer).with_context(|| clean(&input.display_name))?;
     let bytes = plain.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&plain);
-    let source = foxwedge_dialect::text(bytes).map_err(|error| {
+    let source = foxwedge_formats::text(bytes).map_err(|error| {
         let place = position(bytes, error.at());
         failure_error(input, &TargetFailure::new(describe_read_error(&error)).at(place))
     })?;

@@ -1,7 +1,7 @@
 //! The report for people: what was repaired, what is missing, what is called otherwise.
 
 use foxwedge_core::{Edit, Format};
-use foxwedge_dialect::model::IdentifierReplacement;
+use foxwedge_formats::model::IdentifierReplacement;
 
 use super::conversion_report::{ConversionEnding, ConversionReport, ReportedLoss};
 use crate::{

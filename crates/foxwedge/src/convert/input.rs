@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use foxwedge_dialect::session::SessionAgent;
+use foxwedge_sessions::SessionAgent;
 
 use crate::{
     cli_output::{CliError, clean},

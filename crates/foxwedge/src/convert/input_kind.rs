@@ -2,7 +2,6 @@
 
 use anyhow::bail;
 use foxwedge_core::Format;
-use foxwedge_dialect::session;
 
 use super::{
     ConversionInput,
@@ -104,7 +103,10 @@ fn detect_from_head(input: &mut ConversionInput) -> anyhow::Result<DetectedInput
 pub(super) fn is_session(input: &ConversionInput) -> bool {
     let recognised = |bytes: &[u8]| {
         let text = decode_text(bytes).ok()?;
-        Some(session::detect_agent(text.as_str()) != session::AgentDetection::Unknown)
+        Some(
+            foxwedge_sessions::detect_agent(text.as_str())
+                != foxwedge_sessions::AgentDetection::Unknown,
+        )
     };
     input.agent.is_some()
         || decompress(&input.buffer).ok().and_then(|plain| recognised(&plain)).unwrap_or(false)

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use anyhow::Context;
 use foxwedge_core::{Edit, Policy};
-use foxwedge_dialect::model::IdentifierReplacement;
+use foxwedge_formats::model::IdentifierReplacement;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, value::RawValue};
 

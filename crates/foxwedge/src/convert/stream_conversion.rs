@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use foxwedge_dialect::stream::{StreamConverter, StreamEnding, StreamError};
+use foxwedge_formats::stream::{StreamConverter, StreamEnding, StreamError};
 
 use super::ConversionInput;
 

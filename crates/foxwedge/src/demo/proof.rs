@@ -1,7 +1,7 @@
 //! What is proven about a repair, from its bytes.
 
 use foxwedge_core::{CheckOptions, PartKind, Repair, Rule, check, explain, is_placeholder};
-use foxwedge_dialect::OutlinedDocument;
+use foxwedge_formats::OutlinedDocument;
 
 use super::{draw::json_text, histories::DemoHistory};
 

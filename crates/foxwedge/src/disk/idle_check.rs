@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use foxwedge_dialect::session::SessionAgent;
+use foxwedge_sessions::SessionAgent;
 use serde::Deserialize;
 
 use super::{process, state_folder, writers};

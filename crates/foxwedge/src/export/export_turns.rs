@@ -1,7 +1,7 @@
 //! A history as it is read: turns, and every answer beside its call.
 
 use foxwedge_core::is_placeholder;
-use foxwedge_dialect::model::{
+use foxwedge_formats::model::{
     CallPairs, ContentPart, MediaPart, MediaSource, ModelHistory, ModelRole, PartIndex,
     ReasoningPart, ToolCallPart, ToolResultPart, UnknownPart,
 };

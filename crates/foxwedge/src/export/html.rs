@@ -8,7 +8,7 @@ mod html_turn;
 mod arguments;
 mod image;
 
-use foxwedge_dialect::model::{ModelHistory, ModelRole};
+use foxwedge_formats::model::{ModelHistory, ModelRole};
 
 use super::{
     ExportHeader,

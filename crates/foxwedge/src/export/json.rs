@@ -1,6 +1,6 @@
 //! A conversation for programs. Field names are a promise.
 
-use foxwedge_dialect::model::{
+use foxwedge_formats::model::{
     ContentPart, MediaSource, ModelHistory, ModelMessage, ModelPart, ModelRole,
 };
 use serde::Serialize;

@@ -5,7 +5,7 @@
 
 mod escape;
 
-use foxwedge_dialect::model::{
+use foxwedge_formats::model::{
     ContentPart, ModelHistory, ReasoningPart, ToolCallPart, ToolResultPart,
 };
 

@@ -15,7 +15,7 @@ mod tests;
 
 use std::collections::HashMap;
 
-use foxwedge_dialect::model::{
+use foxwedge_formats::model::{
     ContentPart, MediaPart, MediaSource, ModelHistory, ModelMessage, ModelPart, ReasoningPart,
     ReasoningSignature, ToolCallPart, ToolResultPart, UnknownPart,
 };

@@ -1,5 +1,5 @@
 use foxwedge_core::Format;
-use foxwedge_dialect::model::decode;
+use foxwedge_formats::model::decode;
 
 use super::*;
 
@@ -31,7 +31,7 @@ fn title() -> ExportHeader {
 }
 
 fn written(
-    write: fn(&ExportHeader, &foxwedge_dialect::model::ModelHistory<'_>) -> String,
+    write: fn(&ExportHeader, &foxwedge_formats::model::ModelHistory<'_>) -> String,
 ) -> String {
     write(&title(), &decode(DOCUMENT, Format::Anthropic).expect("readable"))
 }

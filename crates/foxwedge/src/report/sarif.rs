@@ -7,7 +7,7 @@ use std::{
 };
 
 use foxwedge_core::{Rule, rules};
-use foxwedge_dialect::TextPosition;
+use foxwedge_formats::TextPosition;
 use serde::{Serialize, Serializer};
 
 use super::{

@@ -1,7 +1,7 @@
 //! How a session is, in a word.
 
 use anstyle::Style;
-use foxwedge_dialect::session::FindingEffect;
+use foxwedge_sessions::FindingEffect;
 use serde::Serialize;
 
 use crate::cli_output::{ERROR, GOOD, WARNING, paint};

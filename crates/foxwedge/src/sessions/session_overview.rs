@@ -4,10 +4,8 @@ use std::{collections::BTreeMap, fs};
 
 use anyhow::bail;
 use foxwedge_core::{Draft, PartKind, Role, TextShape};
-use foxwedge_dialect::{
-    outline_options,
-    session::{AgentDetection, FindingEffect, ParsedSession, detect_agent, read},
-};
+use foxwedge_formats::outline_options;
+use foxwedge_sessions::{AgentDetection, FindingEffect, ParsedSession, detect_agent, read};
 
 use super::{SessionHealth, default_check_options, view::is_safely_fixable};
 use crate::{agents::LocalSessionEntry, preview, source};
@@ -64,7 +62,7 @@ fn try_read_overview(entry: &LocalSessionEntry, most: u64) -> anyhow::Result<Ses
     }
     let content = fs::read(&entry.path)?;
     let content = source::decompress_within(&content, most)?;
-    let text = foxwedge_dialect::session::readable_text(&content)?;
+    let text = foxwedge_sessions::readable_text(&content)?;
     let recognised = detect_agent(text.as_str());
     match &recognised {
         AgentDetection::UnknownVersion(_, why) => bail!("{why}"),
@@ -77,7 +75,7 @@ fn try_read_overview(entry: &LocalSessionEntry, most: u64) -> anyhow::Result<Ses
     let session = read(&text, entry.agent, outline_options(question.profile))?;
     let rated = session.rate_findings(&question);
     // Lists of messages look alike.
-    let alike = entry.agent == foxwedge_dialect::session::SessionAgent::Cline;
+    let alike = entry.agent == foxwedge_sessions::SessionAgent::Cline;
     if recognised == AgentDetection::Unknown && !alike && !rated.counts.is_empty() {
         bail!("there is no record of {} in it", entry.agent.name());
     }

@@ -4,7 +4,7 @@ use std::{borrow::Cow, io};
 
 use anyhow::{Context, bail};
 use foxwedge_core::{EditLog, Finding, FixApplicability, Repair, Report};
-use foxwedge_dialect::session::SessionText;
+use foxwedge_sessions::SessionText;
 
 use super::{LoadedConversation, SessionHealth};
 use crate::{

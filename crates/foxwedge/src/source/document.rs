@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use foxwedge_core::{CheckOptions, Draft, EditLog, Finding, Report, Severity, check, repair};
-use foxwedge_dialect::{
-    OutlinedDocument,
-    session::{FindingEffect, ParsedSession},
-};
+use foxwedge_formats::OutlinedDocument;
+use foxwedge_sessions::{FindingEffect, ParsedSession};
 
 use crate::sessions::SessionHealth;
 

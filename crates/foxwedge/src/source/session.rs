@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 
 use foxwedge_core::Finding;
-use foxwedge_dialect::{
-    outline_options, position,
-    session::{self, AgentDetection, ParsedSession, SessionAgent, SessionText},
-};
+use foxwedge_formats::{outline_options, position};
+use foxwedge_sessions::{self, AgentDetection, ParsedSession, SessionAgent, SessionText};
 
 use super::{
     DocumentBody, InputDocument, InputRejection, ParsedInput, decompress, describe_read_error,
@@ -27,7 +25,7 @@ pub(super) fn parse_session<'a>(
     let agent = match ask.format() {
         Some(InputFormat::Wire(_)) => return Ok(None),
         Some(InputFormat::Agent(agent)) => agent,
-        None => match session::detect_agent(text.as_str()) {
+        None => match foxwedge_sessions::detect_agent(text.as_str()) {
             AgentDetection::Unknown => return Ok(None),
             AgentDetection::Known(agent) => agent,
             AgentDetection::UnknownVersion(agent, why) => {
@@ -38,7 +36,7 @@ pub(super) fn parse_session<'a>(
     };
     let mut question = ask.options_for_agent(agent);
     let mut notes: Vec<String> = no_rules_note(ask, &question).into_iter().collect();
-    match session::read(text, agent, outline_options(question.profile)) {
+    match foxwedge_sessions::read(text, agent, outline_options(question.profile)) {
         Ok(session) if is_foreign(text, &session, ask) => {
             let what = format!("there is no record of {} in it", agent.name());
             Err(TargetFailure::new(what)
@@ -112,7 +110,7 @@ fn is_foreign(text: &SessionText<'_>, session: &ParsedSession<'_>, ask: &CheckSe
     let begun = session.agent == SessionAgent::Cline && list;
     // So is a file in which nothing stands yet, where the agent keeps its files.
     let nothing = ask.is_in_agent_folder() && session.draft().body.defects.is_empty();
-    let known = match session::detect_agent(text.as_str()) {
+    let known = match foxwedge_sessions::detect_agent(text.as_str()) {
         AgentDetection::Known(other) | AgentDetection::UnknownVersion(other, _) => {
             other == session.agent
         }
@@ -130,13 +128,13 @@ fn unsupported_failure(name: &str) -> TargetFailure {
 /// Whose session some content is, without a question about it.
 pub(crate) fn identify_session(content: &[u8]) -> Option<SessionRef> {
     let plain = decompress(content).ok()?;
-    let text = session::readable_text(&plain).ok()?;
+    let text = foxwedge_sessions::readable_text(&plain).ok()?;
     let (AgentDetection::Known(agent) | AgentDetection::UnknownVersion(agent, _)) =
-        session::detect_agent(text.as_str())
+        foxwedge_sessions::detect_agent(text.as_str())
     else {
         return None;
     };
-    let read = session::read(&text, agent, outline_options(agent.profile()));
+    let read = foxwedge_sessions::read(&text, agent, outline_options(agent.profile()));
     Some(
         read.map_or(SessionRef { agent, id: None, folder: None }, |session| {
             SessionRef::of(&session)

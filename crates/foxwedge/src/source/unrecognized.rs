@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::de::IgnoredAny;
 
 use crate::outcome::TargetFailure;
-use foxwedge_dialect::{TextPosition, session::SessionAgent};
+use foxwedge_formats::TextPosition;
+use foxwedge_sessions::SessionAgent;
 
 /// Lines that are looked at.
 const MAX_INSPECTED_LINES: usize = 40;

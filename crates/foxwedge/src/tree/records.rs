@@ -6,8 +6,8 @@ use std::{
 };
 
 use anstyle::Style;
-use foxwedge_core::chain::ChainStatus;
-use foxwedge_dialect::session::RecordNode;
+use foxwedge_sessions::ChainStatus;
+use foxwedge_sessions::RecordNode;
 
 use crate::{
     agents::session_lookup,

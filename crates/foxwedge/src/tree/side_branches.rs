@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foxwedge_core::{Role, chain::ChainStatus};
-use foxwedge_dialect::session::RecordNode;
+use foxwedge_core::Role;
+use foxwedge_sessions::ChainStatus;
+use foxwedge_sessions::RecordNode;
 
 use super::BranchDetail;
 use crate::{

@@ -3,7 +3,7 @@
 //! what it leaves out is missing history, and what stops it needs repair.
 
 use foxwedge_core::{Severity, rules};
-use foxwedge_dialect::session::{
+use foxwedge_sessions::{
     AgentVersion, FindingEffect, FindingPart, RATED_ROWS, RatedRow, SessionAgent,
 };
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! One connection: its requests one after the other, until it ends, is late, or has to stop.
+//! One connection: serves its requests in order until it closes, times out, or must stop.
 
 use std::{
     convert::Infallible,
@@ -20,7 +20,7 @@ use tokio::{net::TcpStream, sync::watch};
 
 use super::{ConnectionAddresses, ConnectionRules, socket::TimedSocket, timers::ConnectionTimers};
 
-/// Everything a connection needs.
+/// One accepted connection and the state it shares with the server.
 pub(super) struct ClientConnection<F> {
     pub(super) rules: ConnectionRules,
     pub(super) peer: ConnectionAddresses,
@@ -29,7 +29,7 @@ pub(super) struct ClientConnection<F> {
     pub(super) stopped: watch::Receiver<bool>,
 }
 
-/// hyper wants at least this much.
+/// hyper requires at least this much.
 const LEAST_BUFFER: usize = 8 << 10;
 
 impl<F, R, B> ClientConnection<F>
@@ -39,39 +39,38 @@ where
     B: Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    /// Ends when the connection does. How it ended is nobody's business: a client may go whenever
-    /// it likes.
+    /// Runs until the connection ends. Errors are dropped: a client may disconnect at any time.
     pub(super) async fn run(mut self, stream: TcpStream) {
-        let pulse = Arc::new(ConnectionTimers::new(self.rules));
-        let socket = TimedSocket::new(stream, pulse.clone());
+        let timers = Arc::new(ConnectionTimers::new(self.rules));
+        let socket = TimedSocket::new(stream, timers.clone());
         let service = {
-            let (pulse, at_work) = (pulse.clone(), self.at_work.clone());
-            let (answer, peer) = (self.answer, self.peer);
+            let (timers, at_work) = (timers.clone(), self.at_work.clone());
+            let (handler, peer) = (self.answer, self.peer);
             service_fn(move |request: Request<Incoming>| {
                 let has_body = !request.body().is_end_stream();
-                let work = InFlightRequest::new(pulse.clone(), at_work.clone());
-                let answer = answer(request, peer);
-                // hyper keeps the room for a future as long as the connection lives; this one needs
-                // much, and only until the reply begins.
+                let in_flight = InFlightRequest::new(timers.clone(), at_work.clone());
+                let answer = handler(request, peer);
+                // Boxed: hyper reserves space for this future as long as the connection lives, but
+                // it is large and only needed until the reply begins.
                 Box::pin(async move {
                     let response = answer.await;
                     if has_body && !response.status().is_success() {
-                        work.pulse.note_refused();
+                        in_flight.pulse.note_refused();
                     }
-                    Ok::<_, Infallible>(response.map(|body| InFlightBody { body, work }))
+                    Ok::<_, Infallible>(response.map(|body| InFlightBody { body, work: in_flight }))
                 })
             })
         };
         let buffer = self.rules.head_bytes.max(LEAST_BUFFER);
         let mut connection = pin!(
             http1::Builder::new()
-                // Ours are beside the connection: hyper's would close a resting one, too.
+                // We use our own timers: hyper's would also close idle connections.
                 .header_read_timeout(None)
                 .max_buf_size(buffer)
                 .max_header_size(self.rules.head_bytes)
                 .serve_connection(socket, service)
         );
-        let mut timer = pin!(tokio::time::sleep_until(pulse.next_deadline()));
+        let mut timer = pin!(tokio::time::sleep_until(timers.next_deadline()));
         let mut stopped = pin!(self.stopped.wait_for(|stopped| *stopped));
         let mut stopping = false;
         poll_fn(|context| {
@@ -83,24 +82,24 @@ where
                 return Poll::Ready(());
             }
             loop {
-                let due = pulse.next_deadline();
+                let due = timers.next_deadline();
                 if due < timer.deadline() {
                     timer.as_mut().reset(due);
                 }
                 if timer.as_mut().poll(context).is_pending() {
                     return Poll::Pending;
                 }
-                if pulse.is_late() {
+                if timers.is_late() {
                     return Poll::Ready(());
                 }
-                timer.as_mut().reset(pulse.next_deadline());
+                timer.as_mut().reset(timers.next_deadline());
             }
         })
         .await;
     }
 }
 
-/// A request, from its head to the last byte of its reply.
+/// A request in flight, from its head to the last byte of its reply.
 struct InFlightRequest {
     pulse: Arc<ConnectionTimers>,
     at_work: Arc<AtomicUsize>,
@@ -121,7 +120,7 @@ impl Drop for InFlightRequest {
     }
 }
 
-/// A reply's body; the request is over when it is dropped.
+/// A reply body. Dropping it ends the request.
 struct InFlightBody<B> {
     body: B,
     #[expect(dead_code, reason = "its end is what counts")]

@@ -1,4 +1,4 @@
-//! How many connections there are, in all and from one address.
+//! Limits the number of connections, in total and per address.
 
 use std::{
     collections::HashMap,
@@ -8,7 +8,7 @@ use std::{
 
 use foxwedge_engine::metrics::ConnectionRefusal;
 
-/// The seats that are left.
+/// Counts connections against the limits.
 #[derive(Debug)]
 pub(super) struct ConnectionLimit {
     total: usize,
@@ -22,11 +22,11 @@ struct ConnectionCounts {
     by_address: HashMap<IpAddr, usize>,
 }
 
-/// A seat; dropping it frees it.
+/// One counted connection. Dropping it frees its place.
 #[derive(Debug)]
 pub(super) struct ConnectionPermit {
     seats: Arc<ConnectionLimit>,
-    /// Loopback is counted in all only: behind a proxy on this machine everybody is loopback.
+    /// `None` for loopback, which has no per-address limit: a local proxy hides all its clients.
     address: Option<IpAddr>,
 }
 
@@ -40,38 +40,38 @@ impl ConnectionLimit {
         address: IpAddr,
     ) -> Result<ConnectionPermit, ConnectionRefusal> {
         let address = counted_address(address);
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        if taken.all >= self.total {
+        let mut counts = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if counts.all >= self.total {
             return Err(ConnectionRefusal::Total);
         }
         if let Some(address) = address {
-            let here = taken.by_address.entry(address).or_default();
-            if *here >= self.per_address {
+            let count = counts.by_address.entry(address).or_default();
+            if *count >= self.per_address {
                 return Err(ConnectionRefusal::PerAddress);
             }
-            *here += 1;
+            *count += 1;
         }
-        taken.all += 1;
+        counts.all += 1;
         Ok(ConnectionPermit { seats: self.clone(), address })
     }
 }
 
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
-        let mut taken = self.seats.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        taken.all = taken.all.saturating_sub(1);
+        let mut counts = self.seats.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.all = counts.all.saturating_sub(1);
         if let Some(address) = self.address
-            && let Some(here) = taken.by_address.get_mut(&address)
+            && let Some(count) = counts.by_address.get_mut(&address)
         {
-            *here -= 1;
-            if *here == 0 {
-                taken.by_address.remove(&address);
+            *count -= 1;
+            if *count == 0 {
+                counts.by_address.remove(&address);
             }
         }
     }
 }
 
-/// Whom an address belongs to: with IPv6 one customer has at least the last 64 bits.
+/// The address to count. IPv6 customers have at least a /64, so the last 64 bits are cleared.
 fn counted_address(address: IpAddr) -> Option<IpAddr> {
     match address.to_canonical() {
         address if address.is_loopback() => None,

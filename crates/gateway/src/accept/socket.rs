@@ -1,4 +1,4 @@
-//! A socket, as hyper reads and writes it.
+//! The socket that hyper reads and writes.
 
 use std::{
     cell::RefCell,
@@ -16,7 +16,7 @@ use tokio::{
 
 use super::timers::ConnectionTimers;
 
-/// A socket, with a look at what it does.
+/// A socket that reports its reads and writes to the timers of its connection.
 pub(super) struct TimedSocket {
     stream: TcpStream,
     pulse: Arc<ConnectionTimers>,
@@ -25,17 +25,17 @@ pub(super) struct TimedSocket {
 
 enum SocketState {
     Open,
-    /// Our side is closed, the rest of the other is thrown away.
+    /// Our side is closed; incoming bytes are discarded.
     Lingering,
 }
 
-/// Bytes of one read.
+/// Maximum size of one read in bytes.
 const READ: usize = 64 << 10;
 
 thread_local! {
-    /// Where a read lands before it is copied to where hyper wants it: safe code cannot read into
-    /// memory that was never written. One for a thread, so that it stays in the cache and idle
-    /// connections have none.
+    /// Read buffer. Data is copied from here into hyper's buffer, because safe code cannot read
+    /// into uninitialized memory. There is one per thread, so it stays in the CPU cache and idle
+    /// connections need none.
     static LANDING: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ].into());
 }
 
@@ -61,8 +61,8 @@ impl hyper::rt::Read for TimedSocket {
         mut to: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
         LANDING.with_borrow_mut(|landing| {
-            let most = landing.len().min(to.remaining());
-            let Some(landing) = landing.get_mut(..most) else {
+            let limit = landing.len().min(to.remaining());
+            let Some(landing) = landing.get_mut(..limit) else {
                 return Poll::Ready(Ok(()));
             };
             let mut read = ReadBuf::new(landing);
@@ -89,10 +89,10 @@ impl hyper::rt::Write for TimedSocket {
     fn poll_write_vectored(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        pieces: &[IoSlice<'_>],
+        slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
-        self.note_write(written, pieces.iter().map(|piece| piece.len()).sum())
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.note_write(written, slices.iter().map(|slice| slice.len()).sum())
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -103,8 +103,8 @@ impl hyper::rt::Write for TimedSocket {
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
-    /// Closing a socket with unread bytes resets it, and the client never sees why it was refused:
-    /// so the rest of a refused body is read and thrown away, for a while.
+    /// Closing a socket with unread bytes resets it, and the client would not see the error reply.
+    /// So the rest of a refused body is read and discarded for a while.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
             match self.end {

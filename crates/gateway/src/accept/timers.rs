@@ -1,8 +1,8 @@
-//! When a connection has to go on, or else is let go.
+//! The deadlines of a connection.
 //!
-//! The times lie beside the connection, not inside the reply that may have stalled. They move with
-//! every request, so that moving one is a store into memory; the one timer of a connection looks
-//! at them when it fires, and is set anew only when it would be late.
+//! They are kept outside the reply, which may have stalled. They move with every request, so
+//! moving one is only an atomic store. The single timer of a connection reads them when it
+//! fires and is reset early only when a deadline moves forward.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::ConnectionRules;
 
-/// Two times by which something has to happen. Everything here is used by one task.
+/// The read and write deadlines. Only one task uses them.
 #[derive(Debug)]
 pub(super) struct ConnectionTimers {
     start: Instant,
@@ -21,24 +21,24 @@ pub(super) struct ConnectionTimers {
     /// Milliseconds since the start.
     read_by: AtomicU64,
     write_by: AtomicU64,
-    /// Bytes that went out since a write had to wait.
+    /// Bytes written since a write last blocked.
     written: AtomicU64,
-    /// Between two requests, and not a byte of the next one is there.
+    /// Between two requests, with no byte of the next one received.
     resting: AtomicBool,
-    /// The client may still be sending what nobody will read.
+    /// The client may still be sending a body that will not be read.
     linger: AtomicBool,
 }
 
 const NEVER: u64 = u64::MAX;
 
-/// So much has to go out in the time for a write, if there is so much.
+/// A blocked connection must write this many bytes per timeout period, if it has as many.
 const MIN_WRITTEN_BYTES: u64 = 64 << 10;
 
-/// How long the rest of a refused body is thrown away, so that the refusal arrives.
+/// How long the rest of a refused body is discarded, so that the error reply arrives.
 const LINGER: Duration = Duration::from_secs(2);
 
 impl ConnectionTimers {
-    /// A connection begins: its first head is due.
+    /// Starts the timers of a new connection, which must send its first head.
     pub(super) fn new(rules: ConnectionRules) -> ConnectionTimers {
         ConnectionTimers {
             start: Instant::now(),
@@ -51,19 +51,19 @@ impl ConnectionTimers {
         }
     }
 
-    /// When somebody has to look again.
+    /// When to check for a timeout next.
     pub(super) fn next_deadline(&self) -> Instant {
         let due = self.read_by.load(Relaxed).min(self.write_by.load(Relaxed));
-        // A day is never: the timer is set anew then.
+        // Capped at one day; the timer is then set again.
         self.start + Duration::from_millis(due.min(self.now().saturating_add(86_400_000)))
     }
 
-    /// Something did not happen in time.
+    /// Whether a deadline has passed.
     pub(super) fn is_late(&self) -> bool {
         self.now() >= self.read_by.load(Relaxed).min(self.write_by.load(Relaxed))
     }
 
-    /// Bytes came.
+    /// Notes received bytes.
     pub(super) fn note_read(&self) {
         if self.resting.load(Relaxed) {
             self.resting.store(false, Relaxed);
@@ -71,20 +71,20 @@ impl ConnectionTimers {
         }
     }
 
-    /// A head is there; the request takes its time.
+    /// A request head is complete. The request itself has no read deadline.
     pub(super) fn request_started(&self) {
         self.resting.store(false, Relaxed);
         self.linger.store(false, Relaxed);
         self.read_by.store(NEVER, Relaxed);
     }
 
-    /// The reply is over.
+    /// The reply has ended; the keep-alive time begins.
     pub(super) fn reply_finished(&self) {
         self.resting.store(true, Relaxed);
         self.read_by.store(self.deadline_after(self.rules.keep_alive), Relaxed);
     }
 
-    /// So many bytes went out, of so many.
+    /// Notes that `number` bytes of `of` were written.
     pub(super) fn note_written(&self, number: usize, of: usize) {
         if self.write_by.load(Relaxed) == NEVER {
             return;
@@ -96,7 +96,7 @@ impl ConnectionTimers {
         }
     }
 
-    /// Bytes wait to go out.
+    /// Notes that a write is blocked.
     pub(super) fn note_blocked(&self) {
         if self.write_by.load(Relaxed) == NEVER {
             self.written.store(0, Relaxed);
@@ -104,13 +104,13 @@ impl ConnectionTimers {
         }
     }
 
-    /// A request with a body was refused, perhaps before its body was read.
+    /// Notes that a request was refused, possibly before its body was read.
     pub(super) fn note_refused(&self) {
         self.linger.store(true, Relaxed);
     }
 
-    /// Whether what still comes has to be thrown away before the end; from now on that is all
-    /// that is waited for.
+    /// Whether incoming bytes must be discarded before closing. If so, the linger deadline is the
+    /// only one left.
     pub(super) fn start_linger(&self) -> bool {
         let lingers = self.linger.swap(false, Relaxed);
         if lingers {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_is_late_is_found() {
+    async fn a_missed_deadline_is_detected() {
         let rules = ConnectionRules {
             head: Duration::ZERO,
             ..ConnectionRules::from_config(&GatewayLimits::default(), &GatewayTimeouts::default())

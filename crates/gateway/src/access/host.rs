@@ -1,4 +1,4 @@
-//! The names of this server. A page that makes its own name lead to this machine is found by it.
+//! Host names of this server. Checking `Host` defeats DNS rebinding.
 
 use std::net::IpAddr;
 
@@ -6,8 +6,8 @@ use foxwedge_engine::config::AccessConfig;
 
 use crate::ConnectionAddresses;
 
-/// Whether a `Host` is one of ours: a loopback name, the address the client came to, or one of the
-/// configuration. The port does not matter: tunnels change it.
+/// Whether a `Host` is ours: a loopback name, the address that the client connected to, or a
+/// configured name. The port is ignored, because tunnels change it.
 pub(super) fn is_allowed(access: &AccessConfig, host: &str, peer: ConnectionAddresses) -> bool {
     let Some(name) = host_name(host) else {
         return false;
@@ -26,7 +26,7 @@ pub(super) fn is_allowed(access: &AccessConfig, host: &str, peer: ConnectionAddr
             .any(|listed| listed.eq_ignore_ascii_case(name) || listed.eq_ignore_ascii_case(host))
 }
 
-/// Whether a `Host` can only mean the machine that says it.
+/// Whether a `Host` is a loopback name or address.
 pub(super) fn is_loopback(host: &str) -> bool {
     let Some(name) = host_name(host) else {
         return false;
@@ -36,7 +36,7 @@ pub(super) fn is_loopback(host: &str) -> bool {
         || name.strip_suffix('.').unwrap_or(name).eq_ignore_ascii_case("localhost")
 }
 
-/// A `Host` without its port; `None` if it is no host.
+/// A `Host` without its port; `None` if it is invalid.
 fn host_name(host: &str) -> Option<&str> {
     let (name, rest) = match host.strip_prefix('[') {
         Some(rest) => host.split_at(host.len() - rest.split_once(']')?.1.len()),

@@ -1,4 +1,4 @@
-//! Tokens: whose request it is.
+//! Tokens: finds the principal of a request.
 
 use std::sync::Arc;
 
@@ -10,41 +10,40 @@ use http::{HeaderMap, HeaderValue};
 
 use super::Principal;
 
-/// The owner when nobody has to say who he is.
+/// The owner if no tokens are configured.
 const LOCAL_OWNER: &str = "local";
 
-/// Nothing longer is hashed.
+/// Longer keys are rejected without hashing.
 const MAX_KEY_BYTES: usize = 512;
 
 /// The keys that a request carries.
 #[derive(Debug, Default)]
 pub(super) struct RequestKeys {
-    /// In the header that is only for our token.
+    /// From the header that holds only our token.
     gateway_token: Option<SecretText>,
-    /// In the headers where clients put the key of a provider.
+    /// From the headers in which clients send provider keys.
     provider_keys: Vec<ClientKey>,
 }
 
 impl RequestKeys {
-    /// Takes them out of the headers. Never from the address: addresses are written down
-    /// everywhere.
+    /// Removes the keys from the headers. The URL is never searched: URLs end up in logs.
     pub(super) fn take(headers: &mut HeaderMap) -> RequestKeys {
         let mut take = |name: &str| {
             let value = headers.remove(name);
             value.as_ref().and_then(header_secret)
         };
-        let ours = take("x-foxwedge-token");
+        let gateway_token = take("x-foxwedge-token");
         let bearer = take("authorization").and_then(|key| bearer_token(&key));
         let bearer = bearer.map(|secret| ClientKey { secret, scheme: AuthScheme::Bearer });
         let mut key = |name| take(name).map(|secret| ClientKey { secret, scheme: AuthScheme::Key });
         let theirs = [bearer, key("x-api-key"), key("x-goog-api-key"), key("api-key")];
         take("proxy-authorization");
         take("cookie");
-        RequestKeys { gateway_token: ours, provider_keys: theirs.into_iter().flatten().collect() }
+        RequestKeys { gateway_token, provider_keys: theirs.into_iter().flatten().collect() }
     }
 }
 
-/// Whose keys they are; `None` if they open nothing.
+/// The principal of these keys; `None` if none of them is valid.
 pub(super) fn find_principal(access: &AccessConfig, keys: RequestKeys) -> Option<Principal> {
     let own = |keys: RequestKeys| keys.provider_keys.into_iter().next();
     if access.tokens.is_empty() {
@@ -52,7 +51,7 @@ pub(super) fn find_principal(access: &AccessConfig, keys: RequestKeys) -> Option
         return Some(Principal { caller, scope: TokenScope::Admin });
     }
     let (token, own) = match &keys.gateway_token {
-        // Our token has a header of its own: what stands in the others is for the provider.
+        // Our token has its own header, so the other keys are for the provider.
         Some(key) => (find_token(&access.tokens, key)?, own(keys)),
         None => {
             let tried =
@@ -66,14 +65,14 @@ pub(super) fn find_principal(access: &AccessConfig, keys: RequestKeys) -> Option
     })
 }
 
-/// Looks at every token, wherever it finds one: the time says nothing.
+/// Compares with every token even after a match, so that timing reveals nothing.
 fn find_token<'a>(tokens: &'a [AccessToken], key: &SecretText) -> Option<&'a AccessToken> {
     if key.reveal().len() > MAX_KEY_BYTES || key.is_empty() {
         return None;
     }
     tokens.iter().fold(None, |found, token| {
-        let fits = !token.secret.is_empty() && token.secret.equals(key.reveal());
-        if fits && found.is_none() { Some(token) } else { found }
+        let matches = !token.secret.is_empty() && token.secret.equals(key.reveal());
+        if matches && found.is_none() { Some(token) } else { found }
     })
 }
 
@@ -148,7 +147,7 @@ mod tests {
             (&[("authorization", "Bearer t-an")], None),
             (&[("x-api-key", "")], None),
             (&[("x-api-key", long.as_str())], None),
-            // What a client says about itself does not count.
+            // A client's claims about itself do not count.
             (&[("x-other", "admin"), ("x-api-key", "t-ann")], Some("ann User -")),
         ];
         for (headers, expected) in table {

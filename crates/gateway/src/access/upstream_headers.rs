@@ -1,13 +1,13 @@
-//! Headers by which other gateways let a client choose where its request goes. Here only the
-//! configuration does; such a header is refused, not passed over, because whoever sends it
-//! believes that it counts.
+//! Rejects headers with which other gateways let a client choose the upstream. Here only the
+//! configuration does. Such a header is an error and not ignored, because the client relies on
+//! it.
 
 use foxwedge_engine::ApiError;
 use http::HeaderMap;
 
 use crate::error;
 
-/// How such names end, without dashes.
+/// Endings of such names, without dashes.
 const ENDINGS: [&str; 12] = [
     "apibase",
     "apibaseurl",
@@ -32,10 +32,10 @@ pub(crate) fn reject_upstream_headers(headers: &HeaderMap) -> Result<(), ApiErro
     }
 }
 
-/// A cheap look first: nearly no header ends like one of them.
+/// Checks the last byte first: almost no other header ends like these.
 fn names_upstream(name: &str) -> bool {
-    let ends = name.as_bytes().last();
-    if !matches!(ends, Some(b'e' | b'l' | b'h' | b't' | b'm')) {
+    let last = name.as_bytes().last();
+    if !matches!(last, Some(b'e' | b'l' | b'h' | b't' | b'm')) {
         return false;
     }
     let mut letters = [0; 64];
@@ -43,7 +43,7 @@ fn names_upstream(name: &str) -> bool {
     for byte in name.bytes().filter(|byte| !b"-_".contains(byte)) {
         match letters.get_mut(length) {
             Some(letter) => *letter = byte,
-            // No name that means this is so long.
+            // No such name is this long.
             None => return false,
         }
         length += 1;

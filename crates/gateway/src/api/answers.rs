@@ -1,4 +1,4 @@
-//! `/v1/runs/{id}/answers`: what an agent asks people, and what they decide.
+//! `/v1/runs/{id}/answers`: open questions and permission requests of an agent, and decisions.
 
 use foxwedge_engine::{AgentQuestion, ApiError, ApiErrorKind, PermissionDecision, PermissionKind};
 use foxwedge_store::RunState;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{decisions::DecisionClaim, json_reply as reply, lookup};
 use crate::{HttpReply, error, routes::ApiRequest, serve::GatewayState};
 
-/// What somebody decides.
+/// The body of a decision.
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct DecisionBody {
@@ -26,76 +26,78 @@ enum DecisionVerdict {
     Deny,
 }
 
-/// `GET`: the questions that wait.
+/// `GET`: the open questions.
 pub(super) async fn list(
     app: &GatewayState,
-    call: &ApiRequest<'_>,
+    request: &ApiRequest<'_>,
     id: &str,
 ) -> Result<HttpReply, ApiError> {
     app.engine.recorder().flush().await;
-    let row = lookup::visible_run(app, call, id).await?;
+    let row = lookup::visible_run(app, request, id).await?;
     let questions = app.engine.questions(&row.id).unwrap_or_default();
     let list: Vec<Value> = questions.iter().map(question_json).collect();
     Ok(reply(&json!({ "run": row.id, "questions": list })))
 }
 
-/// `POST`: a decision about one of them.
+/// `POST`: decides one of them.
 pub(super) async fn decide(
     app: &GatewayState,
-    call: &ApiRequest<'_>,
+    request: &ApiRequest<'_>,
     id: &str,
 ) -> Result<HttpReply, ApiError> {
     app.engine.recorder().flush().await;
-    let row = lookup::visible_run(app, call, id).await?;
-    let decided: DecisionBody = serde_json::from_slice(&call.body).map_err(|_| {
+    let row = lookup::visible_run(app, request, id).await?;
+    let body: DecisionBody = serde_json::from_slice(&request.body).map_err(|_| {
         error::bad_request(
             "an answer is {\"question\"?, \"decision\": \"allow\" or \"deny\", \"message\"?, \
              \"input\"?, \"answers\"?}",
         )
     })?;
     let questions = app.engine.questions(&row.id).unwrap_or_default();
-    let said = decided.decision_value();
+    let decision_value = body.decision_value();
     let chosen = match row.state == RunState::Open {
-        true => choose_question(&questions, decided.question.as_deref()),
+        true => choose_question(&questions, body.question.as_deref()),
         false => Err(conflict("run_ended", "the run has ended")),
     };
     let question = match chosen {
         Ok(question) => question,
-        // What is closed by now may be closed by this very decision.
-        Err(fault) => {
-            let named = decided.question.as_deref();
-            let nothing_open = named.is_some() || questions.is_empty();
-            let before = app
+        // This very decision may have closed the question.
+        Err(error) => {
+            let ticket = body.question.as_deref();
+            let nothing_open = ticket.is_some() || questions.is_empty();
+            let earlier = app
                 .answered_questions
-                .earlier_claim(&row.id, named, &said)
+                .earlier_claim(&row.id, ticket, &decision_value)
                 .filter(|_| nothing_open);
-            return match before {
+            return match earlier {
                 Some(DecisionClaim::Repeated(ticket)) => {
-                    Ok(decision_reply(&row.id, &ticket, decided.verdict_name(), true))
+                    Ok(decision_reply(&row.id, &ticket, body.verdict_name(), true))
                 }
                 Some(DecisionClaim::Different) if row.state == RunState::Open => {
                     Err(question_closed())
                 }
-                Some(DecisionClaim::Different | DecisionClaim::First) | None => Err(fault),
+                Some(DecisionClaim::Different | DecisionClaim::First) | None => Err(error),
             };
         }
     };
     let ticket = question.ticket.clone();
-    let (decision, word) = parse_decision(question, decided)?;
-    match app.answered_questions.claim(&row.id, &ticket, &said) {
+    let (decision, verdict) = parse_decision(question, body)?;
+    match app.answered_questions.claim(&row.id, &ticket, &decision_value) {
         DecisionClaim::First => {}
-        DecisionClaim::Repeated(ticket) => return Ok(decision_reply(&row.id, &ticket, word, true)),
+        DecisionClaim::Repeated(ticket) => {
+            return Ok(decision_reply(&row.id, &ticket, verdict, true));
+        }
         DecisionClaim::Different => return Err(question_closed()),
     }
     if !app.engine.decide(&row.id, ticket.clone(), decision).await {
         app.answered_questions.forget(&row.id, &ticket);
         return Err(question_closed());
     }
-    Ok(decision_reply(&row.id, &ticket, word, false))
+    Ok(decision_reply(&row.id, &ticket, verdict, false))
 }
 
 impl DecisionBody {
-    /// The decision itself, so that it is known when it comes again.
+    /// The decision as a value, to recognize a repeated request.
     fn decision_value(&self) -> Value {
         let DecisionBody { message, input, answers, .. } = self;
         json!({ "decision": self.verdict_name(), "message": message, "input": input, "answers": answers })
@@ -111,18 +113,18 @@ impl DecisionBody {
 }
 
 fn decision_reply(run: &str, ticket: &str, decision: &str, repeated: bool) -> HttpReply {
-    let mut told = json!({ "run": run, "question": ticket, "decision": decision });
+    let mut value = json!({ "run": run, "question": ticket, "decision": decision });
     if repeated {
-        told["repeated"] = true.into();
+        value["repeated"] = true.into();
     }
-    reply(&told)
+    reply(&value)
 }
 
 fn question_closed() -> ApiError {
     conflict("question_closed", "the question was answered otherwise, or withdrawn meanwhile")
 }
 
-/// The question that is meant.
+/// The question with this ticket, or the only open one.
 fn choose_question<'q>(
     questions: &'q [AgentQuestion],
     ticket: Option<&str>,
@@ -137,23 +139,23 @@ fn choose_question<'q>(
         (None, []) => Err(conflict("nothing_asked", "nothing is asked")),
         (None, _) => {
             let tickets: Vec<&str> = questions.iter().map(|one| &*one.ticket).collect();
-            let words = "several questions are open: name one as `question`";
-            Err(error::bad_request(words).with("questions", json!(tickets)))
+            let message = "several questions are open: name one as `question`";
+            Err(error::bad_request(message).with("questions", json!(tickets)))
         }
     }
 }
 
 fn parse_decision(
     question: &AgentQuestion,
-    decided: DecisionBody,
+    body: DecisionBody,
 ) -> Result<(PermissionDecision, &'static str), ApiError> {
-    let DecisionBody { decision, message, input, answers, .. } = decided;
-    let word = match (decision, &answers) {
-        (Some(word), _) => word,
+    let DecisionBody { decision, message, input, answers, .. } = body;
+    let verdict = match (decision, &answers) {
+        (Some(verdict), _) => verdict,
         (None, Some(_)) => DecisionVerdict::Allow,
         (None, None) => return Err(error::bad_request("`decision` is `allow` or `deny`")),
     };
-    match (word, question.kind) {
+    match (verdict, question.kind) {
         (DecisionVerdict::Deny, _) if input.is_some() || answers.is_some() => {
             Err(error::bad_request("a denial has no `input` and no `answers`"))
         }
@@ -197,8 +199,8 @@ fn question_json(question: &AgentQuestion) -> Value {
     })
 }
 
-fn conflict(code: &'static str, words: &'static str) -> ApiError {
-    ApiError::new(ApiErrorKind::Conflict, code, words)
+fn conflict(code: &'static str, message: &'static str) -> ApiError {
+    ApiError::new(ApiErrorKind::Conflict, code, message)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The decisions that were taken, so that one that is sent twice is taken once.
+//! Recent decisions, so that one that is sent twice takes effect once.
 
 use std::{
     collections::VecDeque,
@@ -7,10 +7,10 @@ use std::{
 
 use serde_json::Value;
 
-/// So many decisions are remembered.
+/// Number of decisions kept.
 const REMEMBERED: usize = 1_024;
 
-/// The newest decisions about questions of agents.
+/// The newest decisions on questions of agents.
 #[derive(Debug, Default)]
 pub(crate) struct AnsweredQuestions(Mutex<VecDeque<AnsweredQuestion>>);
 
@@ -21,44 +21,44 @@ struct AnsweredQuestion {
     decision: Value,
 }
 
-/// What a decision is, compared to those that were taken.
+/// How a decision compares to earlier ones.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum DecisionClaim {
-    /// The first one about its question.
+    /// The first decision on its question.
     First,
-    /// The same as before, about this question.
+    /// The same decision as before, on this question.
     Repeated(String),
-    /// Another one than before.
+    /// Differs from the earlier decision.
     Different,
 }
 
 impl AnsweredQuestions {
-    /// Takes a decision about a question, unless one was taken before.
-    pub(super) fn claim(&self, run: &str, ticket: &str, said: &Value) -> DecisionClaim {
+    /// Records a decision on a question, unless there is one already.
+    pub(super) fn claim(&self, run: &str, ticket: &str, decision: &Value) -> DecisionClaim {
         let mut known = self.lock();
-        if let Some(claim) = compare_decisions(&known, run, Some(ticket), said) {
+        if let Some(claim) = compare_decisions(&known, run, Some(ticket), decision) {
             return claim;
         }
         if known.len() >= REMEMBERED {
             known.pop_front();
         }
-        let (run, ticket, said) = (run.to_owned(), ticket.to_owned(), said.clone());
-        known.push_back(AnsweredQuestion { run, ticket, decision: said });
+        let (run, ticket, decision) = (run.to_owned(), ticket.to_owned(), decision.clone());
+        known.push_back(AnsweredQuestion { run, ticket, decision });
         DecisionClaim::First
     }
 
-    /// What was decided before about a question that is not open, or about the last one of its run
-    /// if none is named; `None` if nothing was.
+    /// The earlier decision on a closed question, or on the last one of the run if `ticket` is
+    /// `None`.
     pub(super) fn earlier_claim(
         &self,
         run: &str,
         ticket: Option<&str>,
-        said: &Value,
+        decision: &Value,
     ) -> Option<DecisionClaim> {
-        compare_decisions(&self.lock(), run, ticket, said)
+        compare_decisions(&self.lock(), run, ticket, decision)
     }
 
-    /// The decision did not reach the agent.
+    /// Removes a decision that did not reach the agent.
     pub(super) fn forget(&self, run: &str, ticket: &str) {
         self.lock().retain(|known| known.run != run || known.ticket != ticket);
     }
@@ -72,14 +72,14 @@ fn compare_decisions(
     known: &VecDeque<AnsweredQuestion>,
     run: &str,
     ticket: Option<&str>,
-    said: &Value,
+    decision: &Value,
 ) -> Option<DecisionClaim> {
-    let fits = |known: &&AnsweredQuestion| {
+    let matches = |known: &&AnsweredQuestion| {
         known.run == run && ticket.is_none_or(|ticket| known.ticket == ticket)
     };
-    let before = known.iter().rev().find(fits)?;
-    Some(match before.decision == *said {
-        true => DecisionClaim::Repeated(before.ticket.clone()),
+    let earlier = known.iter().rev().find(matches)?;
+    Some(match earlier.decision == *decision {
+        true => DecisionClaim::Repeated(earlier.ticket.clone()),
         false => DecisionClaim::Different,
     })
 }

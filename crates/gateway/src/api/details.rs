@@ -8,21 +8,21 @@ use serde_json::Value;
 use super::{json_reply, lookup, shape, store_error};
 use crate::{HttpReply, routes::ApiRequest, serve::GatewayState};
 
-/// Events are read in such pages, and no more of them: a run with more is told up to there.
+/// Page size, and maximum number of events to replay. Longer runs are shown up to that point.
 const PAGE: usize = 1_000;
 const EVENTS: u64 = 20_000;
 
 /// `GET /v1/sessions/{id}`.
 pub(super) async fn session(
     app: &GatewayState,
-    call: &ApiRequest<'_>,
+    request: &ApiRequest<'_>,
     id: &str,
 ) -> Result<HttpReply, ApiError> {
-    let limit = call.limit()?;
+    let limit = request.limit()?;
     app.engine.recorder().flush().await;
-    let row = lookup::visible_session(app, call, id).await?;
-    let after = match call.parameter("after")? {
-        Some(id) => Some(lookup::visible_run(app, call, &id).await?.id),
+    let row = lookup::visible_session(app, request, id).await?;
+    let after = match request.parameter("after")? {
+        Some(id) => Some(lookup::visible_run(app, request, &id).await?.id),
         None => None,
     };
     let filter = ListFilter { session: Some(row.id.clone()), ..ListFilter::default() };
@@ -36,16 +36,16 @@ pub(super) async fn session(
 /// `GET /v1/runs/{id}`.
 pub(super) async fn run(
     app: &GatewayState,
-    call: &ApiRequest<'_>,
+    request: &ApiRequest<'_>,
     id: &str,
 ) -> Result<HttpReply, ApiError> {
     app.engine.recorder().flush().await;
-    let row = lookup::visible_run(app, call, id).await?;
+    let row = lookup::visible_run(app, request, id).await?;
     let machine = replay_run(app, &row).await?;
     Ok(json_reply(&run_json(&row, &machine)))
 }
 
-/// A run, with what its log says.
+/// A run as JSON, with its tool calls and texts from the log.
 fn run_json(row: &RunRow, machine: &SessionMachine) -> Value {
     let mut value = shape::run(row);
     if let Some(run) = machine.run(&row.id) {
@@ -70,7 +70,7 @@ pub(super) async fn replay_run(
         let Some(end) = page.last() else { break };
         last = end.seq;
         for stored in page {
-            // A log has no gaps, so that nothing depends on the time.
+            // A log has no gaps, so the time does not matter.
             machine.apply(0, MachineInput::Event(stored.event), &mut effects);
             effects.clear();
         }

@@ -1,5 +1,5 @@
-//! `GET /v1/runs/{id}/events`: the events of a run, live and from any place, in the words of a user
-//! interface.
+//! `GET /v1/runs/{id}/events`: the events of a run, live and from any position, in a user
+//! interface format.
 
 use foxwedge_engine::ApiError;
 use foxwedge_run::{
@@ -19,66 +19,66 @@ use crate::{
 
 pub(super) async fn events(
     app: &GatewayState,
-    call: &ApiRequest<'_>,
+    request: &ApiRequest<'_>,
     id: &str,
 ) -> Result<HttpReply, ApiError> {
-    let format = format(call)?;
-    let options = options(call)?;
-    let after = resume_position(call)?;
+    let format = format(request)?;
+    let options = options(request)?;
+    let after = resume_position(request)?;
     app.engine.recorder().flush().await;
-    let row = lookup::visible_run(app, call, id).await?;
-    if call.method == Method::HEAD {
-        return Ok(reply(call, format, ResponseBody::full("")));
+    let row = lookup::visible_run(app, request, id).await?;
+    if request.method == Method::HEAD {
+        return Ok(reply(request, format, ResponseBody::full("")));
     }
-    let replay = call.flag("replay")?.unwrap_or(false);
+    let replay = request.flag("replay")?.unwrap_or(false);
     if has_ended(&row) && format == UiFormat::AiSdk && after.is_none() && !replay {
-        // Whoever resumes a chat wants what is still coming, and hears that nothing is.
+        // A client that resumes a chat wants new events only, and there are none.
         return Ok(no_content());
     }
     let feeds = app.engine.recorder().feeds().clone();
-    // Whoever follows its own run live hears what is not stored, also if it was cut off meanwhile. Who
-    // comes when all is over, or looks at the runs of others, sees what is stored.
-    let lives = !has_ended(&row) || after.is_some();
-    let words = match lives && lookup::owns_run(app, call, &row).await? {
+    // Owners that follow their run live also get text that is not stored, even after a
+    // reconnect. Later readers, and readers of other owners' runs, get what is stored.
+    let is_live = !has_ended(&row) || after.is_some();
+    let live_text = match is_live && lookup::owns_run(app, request, &row).await? {
         true => app.engine.recorder().live_text(),
         false => None,
     };
-    let following = feeds.follow_with(id, format, options.clone(), after, words.clone());
+    let following = feeds.follow_with(id, format, options.clone(), after, live_text.clone());
     let mut follower = following.await.map_err(store_error)?;
     let mut first = None;
     if has_ended(&row) {
         match follower.next().await.map_err(store_error)? {
-            // A reader that has everything must not come back.
+            // 204: a reader that has everything must not reconnect.
             FeedItem::Ended => return Ok(no_content()),
-            told @ (FeedItem::Frame(_) | FeedItem::Lagged(_)) => first = Some(told),
+            item @ (FeedItem::Frame(_) | FeedItem::Lagged(_)) => first = Some(item),
         }
     }
-    let spelling = frame_encoding(call, format);
-    let what = FollowTarget { run: row.id, format, options, words };
-    let follow = RunEventsBody::new(feeds, follower, first, what, spelling, app.draining.clone());
-    Ok(reply(call, format, ResponseBody::stream(follow)))
+    let encoding = frame_encoding(request, format);
+    let target = FollowTarget { run: row.id, format, options, words: live_text };
+    let follow = RunEventsBody::new(feeds, follower, first, target, encoding, app.draining.clone());
+    Ok(reply(request, format, ResponseBody::stream(follow)))
 }
 
-fn format(call: &ApiRequest<'_>) -> Result<UiFormat, ApiError> {
-    match call.parameter("format")? {
+fn format(request: &ApiRequest<'_>) -> Result<UiFormat, ApiError> {
+    match request.parameter("format")? {
         None => Ok(UiFormat::AgUi),
         Some(name) => UiFormat::from_name(&name)
             .ok_or_else(|| error::bad_request("`format` is one of agui, ai-sdk, acp and jsonl")),
     }
 }
 
-fn options(call: &ApiRequest<'_>) -> Result<EncoderOptions, ApiError> {
-    let agui = match call.parameter("agui_version")?.as_deref() {
+fn options(request: &ApiRequest<'_>) -> Result<EncoderOptions, ApiError> {
+    let agui = match request.parameter("agui_version")?.as_deref() {
         None | Some("0") => AgUiRevision::V0,
         Some("1") => AgUiRevision::V1,
         Some(_) => return Err(error::bad_request("`agui_version` is 0 or 1")),
     };
-    let acp = match call.parameter("acp_version")?.as_deref() {
+    let acp = match request.parameter("acp_version")?.as_deref() {
         None | Some("1") => AcpRevision::V1,
         Some("2") => AcpRevision::V2,
         Some(_) => return Err(error::bad_request("`acp_version` is 1 or 2")),
     };
-    let prompt = match call.parameter("prompt")?.as_deref() {
+    let prompt = match request.parameter("prompt")?.as_deref() {
         None => None,
         Some(text) => match text.parse::<u64>() {
             Ok(number) => RawJson::parse(&number.to_string()),
@@ -88,11 +88,11 @@ fn options(call: &ApiRequest<'_>) -> Result<EncoderOptions, ApiError> {
     Ok(EncoderOptions { agui, acp, prompt, ..EncoderOptions::default() })
 }
 
-/// Where a reader was: the id of a frame, or the place of an event.
-fn resume_position(call: &ApiRequest<'_>) -> Result<Option<FrameId>, ApiError> {
-    let header = call.headers.get("last-event-id").map(HeaderValue::to_str);
-    let text = match (header, call.parameter("after")?) {
-        // The header is newer: a browser sends it when it comes back to the same address.
+/// Where to resume: the id of a frame, or the sequence number of an event.
+fn resume_position(request: &ApiRequest<'_>) -> Result<Option<FrameId>, ApiError> {
+    let header = request.headers.get("last-event-id").map(HeaderValue::to_str);
+    let text = match (header, request.parameter("after")?) {
+        // The header is newer: a browser sends it when it reconnects to the same URL.
         (Some(Ok(text)), _) => text.to_owned(),
         (Some(Err(_)), _) => return Err(bad_position()),
         (None, Some(text)) => text.into_owned(),
@@ -112,9 +112,9 @@ fn bad_position() -> ApiError {
     error::bad_request("`last-event-id` is the id of a frame, as 12.3, or the place of an event")
 }
 
-/// Lines only for those who want lines.
-fn frame_encoding(call: &ApiRequest<'_>, format: UiFormat) -> FrameEncoding {
-    let accept = call.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+/// JSON lines for `jsonl`, unless the client accepts server-sent events.
+fn frame_encoding(request: &ApiRequest<'_>, format: UiFormat) -> FrameEncoding {
+    let accept = request.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     let wants_events = accept.is_some_and(|accept| accept.contains("text/event-stream"));
     match format {
         UiFormat::Jsonl if !wants_events => FrameEncoding::Lines,
@@ -135,16 +135,16 @@ fn no_content() -> HttpReply {
     reply
 }
 
-fn reply(call: &ApiRequest<'_>, format: UiFormat, body: ResponseBody) -> HttpReply {
+fn reply(request: &ApiRequest<'_>, format: UiFormat, body: ResponseBody) -> HttpReply {
     let mut reply = Response::new(body);
     let out = reply.headers_mut();
     for (name, value) in headers(format) {
-        // Whether the connection stays is for the server to say.
+        // The server decides whether the connection is kept.
         if *name != "connection" {
             out.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
     }
-    if frame_encoding(call, format) == FrameEncoding::Events {
+    if frame_encoding(request, format) == FrameEncoding::Events {
         out.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     }
     reply

@@ -1,5 +1,5 @@
-//! A run that somebody follows, as the body of a reply. Whoever does not read holds up nobody: it
-//! is read from the log again where it was left behind.
+//! The response body that follows a run. A slow reader blocks nothing: it falls behind and then
+//! resumes from the log.
 
 use std::{
     future::Future,
@@ -20,19 +20,18 @@ use tokio::{
 
 use crate::response_body::ResponseBodyError;
 
-/// How long nothing is said before something is said all the same, so that nobody between us and
-/// the client takes the connection for dead.
+/// A keep-alive is sent after this much silence, so that no proxy closes the connection.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Frames that are there together go out together, up to so many bytes.
+/// Available frames are sent together, up to this many bytes.
 const MAX_BATCH_BYTES: usize = 32 << 10;
 
-/// How frames are spelled.
+/// How frames are encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum FrameEncoding {
-    /// As server-sent events.
+    /// Server-sent events.
     Events,
-    /// One in a line.
+    /// One JSON object per line.
     Lines,
 }
 
@@ -40,13 +39,13 @@ type NextFrameFuture =
     Pin<Box<dyn Future<Output = (FeedFollower<AnyStore>, Result<FeedItem>)> + Send>>;
 type RefollowFuture = Pin<Box<dyn Future<Output = Result<FeedFollower<AnyStore>>> + Send>>;
 
-/// What is followed, and how it is told.
+/// Which run to follow, and in which format.
 #[derive(Clone)]
 pub(super) struct FollowTarget {
     pub(super) run: String,
     pub(super) format: UiFormat,
     pub(super) options: EncoderOptions,
-    /// What was said and is not stored.
+    /// Text that is not stored.
     pub(super) words: Option<Arc<dyn EventTextSource>>,
 }
 
@@ -58,19 +57,19 @@ pub(super) struct RunEventsBody {
     first: Option<FeedItem>,
     state: RunEventsState,
     keep_alive_timer: Pin<Box<Sleep>>,
-    /// Ready when the server is about to stop.
+    /// Completes when the server shuts down.
     shutdown: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
 enum RunEventsState {
     /// Waits for the next frame.
     WaitingForFrame(NextFrameFuture),
-    /// It was too slow, and follows anew.
+    /// It was too slow and follows again.
     Refollowing(RefollowFuture),
     Ended,
 }
 
-/// What one look brought.
+/// The result of one poll.
 enum FollowProgress {
     Frame,
     Pending,
@@ -83,35 +82,27 @@ impl RunEventsBody {
         feeds: FeedRegistry<AnyStore>,
         follower: FeedFollower<AnyStore>,
         first: Option<FeedItem>,
-        what: FollowTarget,
-        spelling: FrameEncoding,
+        target: FollowTarget,
+        encoding: FrameEncoding,
         mut draining: watch::Receiver<bool>,
     ) -> RunEventsBody {
         let state = RunEventsState::WaitingForFrame(next_frame(follower));
-        let silence = Box::pin(sleep(KEEP_ALIVE_INTERVAL));
-        let leaving = Box::pin(async move {
-            // Whoever would say so is gone: that is the same.
+        let keep_alive_timer = Box::pin(sleep(KEEP_ALIVE_INTERVAL));
+        let shutdown = Box::pin(async move {
+            // A dropped sender means shutdown, too.
             let _ = draining.wait_for(|draining| *draining).await;
         });
-        RunEventsBody {
-            feeds,
-            target: what,
-            encoding: spelling,
-            first,
-            state,
-            keep_alive_timer: silence,
-            shutdown: leaving,
-        }
+        RunEventsBody { feeds, target, encoding, first, state, keep_alive_timer, shutdown }
     }
 
     fn poll_follower(&mut self, context: &mut Context<'_>, out: &mut String) -> FollowProgress {
-        if let Some(told) = self.first.take() {
-            return self.take_item(told, out);
+        if let Some(item) = self.first.take() {
+            return self.take_item(item, out);
         }
         loop {
             match &mut self.state {
                 RunEventsState::Ended => return FollowProgress::Ended,
-                RunEventsState::Refollowing(anew) => match anew.as_mut().poll(context) {
+                RunEventsState::Refollowing(refollow) => match refollow.as_mut().poll(context) {
                     Poll::Pending => return FollowProgress::Pending,
                     Poll::Ready(Ok(follower)) => {
                         self.state = RunEventsState::WaitingForFrame(next_frame(follower))
@@ -120,9 +111,9 @@ impl RunEventsBody {
                 },
                 RunEventsState::WaitingForFrame(waiting) => match waiting.as_mut().poll(context) {
                     Poll::Pending => return FollowProgress::Pending,
-                    Poll::Ready((follower, Ok(told))) => {
+                    Poll::Ready((follower, Ok(item))) => {
                         self.state = RunEventsState::WaitingForFrame(next_frame(follower));
-                        return self.take_item(told, out);
+                        return self.take_item(item, out);
                     }
                     Poll::Ready((_, Err(_))) => return self.fail(),
                 },
@@ -130,8 +121,8 @@ impl RunEventsBody {
         }
     }
 
-    fn take_item(&mut self, told: FeedItem, out: &mut String) -> FollowProgress {
-        match told {
+    fn take_item(&mut self, item: FeedItem, out: &mut String) -> FollowProgress {
+        match item {
             FeedItem::Frame(frame) => {
                 self.encode_frame(&frame.sse, out);
                 FollowProgress::Frame
@@ -158,20 +149,20 @@ impl RunEventsBody {
         }
     }
 
-    /// The log cannot be read on. Nobody may take that for the end.
+    /// The log cannot be read further. The client must not take that for the end.
     fn fail(&mut self) -> FollowProgress {
         self.state = RunEventsState::Ended;
         FollowProgress::Failed("the events cannot be read on".into())
     }
 
-    /// Nothing happened for a while.
+    /// The keep-alive text, if it is due.
     fn keep_alive(&mut self, context: &mut Context<'_>) -> Option<&'static str> {
-        let late = self.keep_alive_timer.as_mut().poll(context).is_ready();
-        if !late {
+        let is_due = self.keep_alive_timer.as_mut().poll(context).is_ready();
+        if !is_due {
             return None;
         }
         self.keep_alive_timer.as_mut().reset(Instant::now() + KEEP_ALIVE_INTERVAL);
-        // The new time has to be asked for once, so that somebody is woken.
+        // Polling once registers the waker for the new deadline.
         let _ = self.keep_alive_timer.as_mut().poll(context);
         Some(match self.encoding {
             FrameEncoding::Events => ":\n\n",
@@ -190,25 +181,25 @@ impl Body for RunEventsBody {
     ) -> Poll<Option<std::result::Result<Frame<Bytes>, ResponseBodyError>>> {
         let this = &mut *self;
         let mut out = String::new();
-        let looked = loop {
+        let progress = loop {
             match this.poll_follower(context, &mut out) {
                 FollowProgress::Frame if out.len() < MAX_BATCH_BYTES => {}
-                looked => break looked,
+                progress => break progress,
             }
         };
         if !out.is_empty() {
             this.keep_alive_timer.as_mut().reset(Instant::now() + KEEP_ALIVE_INTERVAL);
-            if let FollowProgress::Failed(_) = looked {
-                // Told the next time.
+            if let FollowProgress::Failed(_) = progress {
+                // The error is returned by the next poll.
                 this.state =
                     RunEventsState::Refollowing(Box::pin(std::future::ready(Err(read_failed()))));
             }
             return Poll::Ready(Some(Ok(Frame::data(out.into()))));
         }
-        match looked {
+        match progress {
             FollowProgress::Ended => Poll::Ready(None),
-            FollowProgress::Failed(why) => Poll::Ready(Some(Err(why))),
-            // Broken off and not ended: whoever follows comes back and goes on where it was.
+            FollowProgress::Failed(error) => Poll::Ready(Some(Err(error))),
+            // An error and not the end, so that the client reconnects and resumes.
             FollowProgress::Frame | FollowProgress::Pending
                 if this.shutdown.as_mut().poll(context).is_ready() =>
             {
@@ -216,8 +207,8 @@ impl Body for RunEventsBody {
                 Poll::Ready(Some(Err("the server stops".into())))
             }
             FollowProgress::Frame | FollowProgress::Pending => match this.keep_alive(context) {
-                Some(breath) => {
-                    Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(breath.as_bytes())))))
+                Some(keep_alive) => {
+                    Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(keep_alive.as_bytes())))))
                 }
                 None => Poll::Pending,
             },
@@ -231,12 +222,16 @@ fn read_failed() -> foxwedge_store::StoreError {
 
 fn next_frame(mut follower: FeedFollower<AnyStore>) -> NextFrameFuture {
     Box::pin(async move {
-        let told = follower.next().await;
-        (follower, told)
+        let item = follower.next().await;
+        (follower, item)
     })
 }
 
-fn refollow(feeds: &FeedRegistry<AnyStore>, what: &FollowTarget, last: FrameId) -> RefollowFuture {
-    let (feeds, FollowTarget { run, format, options, words }) = (feeds.clone(), what.clone());
+fn refollow(
+    feeds: &FeedRegistry<AnyStore>,
+    target: &FollowTarget,
+    last: FrameId,
+) -> RefollowFuture {
+    let (feeds, FollowTarget { run, format, options, words }) = (feeds.clone(), target.clone());
     Box::pin(async move { feeds.follow_with(&run, format, options, Some(last), words).await })
 }

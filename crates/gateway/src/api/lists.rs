@@ -1,4 +1,4 @@
-//! Lists, the newest first, page by page: a page begins behind the last id of the one before.
+//! Lists, newest first, in pages: a page begins after the last id of the previous one.
 
 use std::collections::HashMap;
 
@@ -12,36 +12,39 @@ use crate::{HttpReply, routes::ApiRequest, serve::GatewayState};
 /// `GET /v1/sessions`.
 pub(super) async fn sessions(
     app: &GatewayState,
-    call: &ApiRequest<'_>,
+    request: &ApiRequest<'_>,
 ) -> Result<HttpReply, ApiError> {
-    let limit = call.limit()?;
-    let open = call.flag("open")?;
+    let limit = request.limit()?;
+    let open = request.flag("open")?;
     app.engine.recorder().flush().await;
-    let after = match call.parameter("after")? {
-        Some(id) => Some(lookup::visible_session(app, call, &id).await?.id),
+    let after = match request.parameter("after")? {
+        Some(id) => Some(lookup::visible_session(app, request, &id).await?.id),
         None => None,
     };
-    let filter = ListFilter { owner: call.owner().map(str::to_owned), session: None, open };
-    // One more tells whether there are more.
+    let filter = ListFilter { owner: request.owner().map(str::to_owned), session: None, open };
+    // One extra row shows whether there are more.
     let page = ListPage { after, limit: limit + 1 };
     let rows = app.store.sessions(filter, page).await.map_err(store_error)?;
     Ok(json_reply(&shape::page(rows, limit, |row| row.id.clone(), shape::session)))
 }
 
 /// `GET /v1/runs`.
-pub(super) async fn runs(app: &GatewayState, call: &ApiRequest<'_>) -> Result<HttpReply, ApiError> {
-    let limit = call.limit()?;
-    let open = call.flag("open")?;
+pub(super) async fn runs(
+    app: &GatewayState,
+    request: &ApiRequest<'_>,
+) -> Result<HttpReply, ApiError> {
+    let limit = request.limit()?;
+    let open = request.flag("open")?;
     app.engine.recorder().flush().await;
-    let session = match call.parameter("session")? {
-        Some(id) => Some(lookup::visible_session(app, call, &id).await?.id),
+    let session = match request.parameter("session")? {
+        Some(id) => Some(lookup::visible_session(app, request, &id).await?.id),
         None => None,
     };
-    let after = match call.parameter("after")? {
-        Some(id) => Some(lookup::visible_run(app, call, &id).await?.id),
+    let after = match request.parameter("after")? {
+        Some(id) => Some(lookup::visible_run(app, request, &id).await?.id),
         None => None,
     };
-    let filter = ListFilter { owner: call.owner().map(str::to_owned), session, open };
+    let filter = ListFilter { owner: request.owner().map(str::to_owned), session, open };
     let page = ListPage { after, limit: limit + 1 };
     let rows = app.store.runs(filter, page).await.map_err(store_error)?;
     let counts = open_calls(app, rows.get(..limit).unwrap_or(&rows)).await?;
@@ -55,17 +58,17 @@ pub(super) async fn runs(app: &GatewayState, call: &ApiRequest<'_>) -> Result<Ht
     Ok(json_reply(&shape::page(rows, limit, |row| row.id.clone(), shape)))
 }
 
-/// The calls of runs that are at work, in numbers. Their logs have to be read for that: of long ones
-/// and of many nothing is said.
+/// Call counts of open runs. These require reading the logs, so long logs and all but the first
+/// 50 runs are skipped.
 async fn open_calls(
     app: &GatewayState,
     rows: &[RunRow],
 ) -> Result<HashMap<String, Value>, ApiError> {
     const MOST: usize = 50;
     const EVENTS: u64 = 2_000;
-    let short = |row: &&RunRow| row.state == RunState::Open && row.last <= EVENTS;
+    let is_short = |row: &&RunRow| row.state == RunState::Open && row.last <= EVENTS;
     let mut counts = HashMap::new();
-    for row in rows.iter().filter(short).take(MOST) {
+    for row in rows.iter().filter(is_short).take(MOST) {
         let machine = details::replay_run(app, row).await?;
         let run = machine.run(&row.id);
         counts.extend(run.map(|run| (row.id.clone(), shape::summary(&run.summary()))));

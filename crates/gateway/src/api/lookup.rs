@@ -1,4 +1,4 @@
-//! What a request asks for: whose things, which page, in which form. Nothing of it is trusted.
+//! Parses and checks request parameters, and finds the rows a caller may see.
 
 use std::borrow::Cow;
 
@@ -8,15 +8,15 @@ use foxwedge_store::{RunRow, SessionRow, Store};
 use super::{not_found, store_error};
 use crate::{error, routes::ApiRequest, serve::GatewayState};
 
-/// Rows of a page, if nobody says how many; and the most.
+/// Default and maximum number of rows of a page.
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
 
-/// The most bytes of an id.
+/// Maximum length of an id in bytes.
 const MAX_ID_BYTES: usize = 128;
 
 impl ApiRequest<'_> {
-    /// Whose things may be seen: one owner's, or everybody's.
+    /// The owner whose objects are visible; `None` for all owners.
     pub(crate) fn owner(&self) -> Option<&str> {
         match self.principal.scope {
             TokenScope::Admin => None,
@@ -24,7 +24,7 @@ impl ApiRequest<'_> {
         }
     }
 
-    /// What the address says under a name.
+    /// The value of a query parameter.
     pub(crate) fn parameter(&self, name: &str) -> Result<Option<Cow<'_, str>>, ApiError> {
         let pairs = self.query.unwrap_or_default().split('&');
         let mut found = pairs.filter_map(|pair| {
@@ -38,7 +38,7 @@ impl ApiRequest<'_> {
         }
     }
 
-    /// How many rows a page has.
+    /// The number of rows of a page.
     pub(crate) fn limit(&self) -> Result<usize, ApiError> {
         match self.parameter("limit")? {
             None => Ok(DEFAULT_LIMIT),
@@ -49,7 +49,7 @@ impl ApiRequest<'_> {
         }
     }
 
-    /// A yes or a no.
+    /// A boolean query parameter.
     pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, ApiError> {
         match self.parameter(name)?.as_deref() {
             None => Ok(None),
@@ -63,21 +63,21 @@ impl ApiRequest<'_> {
 /// A session that the caller may see.
 pub(super) async fn visible_session(
     app: &GatewayState,
-    call: &ApiRequest<'_>,
+    request: &ApiRequest<'_>,
     id: &str,
 ) -> Result<SessionRow, ApiError> {
     if !is_id(id) {
         return Err(not_found("session"));
     }
     let row = app.store.session(id).await.map_err(store_error)?;
-    let mine = |row: &SessionRow| call.owner().is_none_or(|owner| row.owner == owner);
-    row.filter(mine).ok_or_else(|| not_found("session"))
+    let is_visible = |row: &SessionRow| request.owner().is_none_or(|owner| row.owner == owner);
+    row.filter(is_visible).ok_or_else(|| not_found("session"))
 }
 
 /// A run that the caller may see.
 pub(super) async fn visible_run(
     app: &GatewayState,
-    call: &ApiRequest<'_>,
+    request: &ApiRequest<'_>,
     id: &str,
 ) -> Result<RunRow, ApiError> {
     if !is_id(id) {
@@ -85,21 +85,21 @@ pub(super) async fn visible_run(
     }
     let row = app.store.run(id).await.map_err(store_error)?;
     let row = row.ok_or_else(|| not_found("run"))?;
-    visible_session(app, call, &row.session).await.map_err(|fault| match fault.code {
+    visible_session(app, request, &row.session).await.map_err(|error| match error.code {
         "session_not_found" => not_found("run"),
-        _ => fault,
+        _ => error,
     })?;
     Ok(row)
 }
 
-/// Whether a run is the caller's own.
+/// Whether the caller owns the run.
 pub(super) async fn owns_run(
     app: &GatewayState,
-    call: &ApiRequest<'_>,
+    request: &ApiRequest<'_>,
     row: &RunRow,
 ) -> Result<bool, ApiError> {
     let session = app.store.session(&row.session).await.map_err(store_error)?;
-    Ok(session.is_some_and(|session| *session.owner == *call.principal.caller.owner))
+    Ok(session.is_some_and(|session| *session.owner == *request.principal.caller.owner))
 }
 
 /// Whether a text can be an id.
@@ -108,11 +108,11 @@ pub(crate) fn is_id(id: &str) -> bool {
     (1..=MAX_ID_BYTES).contains(&id.len()) && id.bytes().all(plain)
 }
 
-/// A value without its escapes. All that we take is short and plain.
+/// Decodes percent escapes. All accepted values are short.
 fn decode_parameter(value: &str) -> Result<Cow<'_, str>, ApiError> {
-    let odd = || error::bad_request("a parameter cannot be read");
+    let invalid = || error::bad_request("a parameter cannot be read");
     if value.len() > 4 * MAX_ID_BYTES {
-        return Err(odd());
+        return Err(invalid());
     }
     if !value.contains(['%', '+']) {
         return Ok(Cow::Borrowed(value));
@@ -125,11 +125,11 @@ fn decode_parameter(value: &str) -> Result<Cow<'_, str>, ApiError> {
             b'%' => {
                 let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
                 let (high, low) = (digit(bytes.next()), digit(bytes.next()));
-                let (Some(high), Some(low)) = (high, low) else { return Err(odd()) };
-                u8::try_from(high * 16 + low).map_err(|_| odd())?
+                let (Some(high), Some(low)) = (high, low) else { return Err(invalid()) };
+                u8::try_from(high * 16 + low).map_err(|_| invalid())?
             }
             byte => byte,
         });
     }
-    String::from_utf8(out).map(Cow::Owned).map_err(|_| odd())
+    String::from_utf8(out).map(Cow::Owned).map_err(|_| invalid())
 }

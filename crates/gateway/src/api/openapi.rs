@@ -1,9 +1,8 @@
-//! The description of every route, for programs. Written by hand; a test compares it with the
-//! routes.
+//! The OpenAPI description. It is written by hand; a test compares it with the routes.
 
 use bytes::Bytes;
 
-/// The description.
+/// The OpenAPI document.
 pub(crate) fn openapi() -> Bytes {
     Bytes::from_static(include_bytes!("openapi.json"))
 }
@@ -17,7 +16,7 @@ mod tests {
     use super::*;
     use crate::{api, console, routes::GatewayRoute};
 
-    /// Every path that there is, and how it is asked.
+    /// All paths and their methods.
     fn routes() -> Vec<(Method, String)> {
         let faces = GatewayEndpoint::ALL.map(|face| (Method::POST, face.path().to_owned()));
         let others = [

@@ -1,4 +1,4 @@
-//! How sessions and runs look as JSON. Times are milliseconds since 1970.
+//! Sessions and runs as JSON. Times are milliseconds since 1970.
 
 use foxwedge_run::{RunSummary, RunUsage, TextItem, TextKind, ToolCallState, ToolStatus};
 use foxwedge_store::{RunRow, RunState, SessionRow};
@@ -64,7 +64,7 @@ pub(super) fn run(row: &RunRow) -> Value {
     run
 }
 
-/// The calls of a run in numbers.
+/// The tool call counts of a run.
 pub(super) fn summary(summary: &RunSummary) -> Value {
     let by_status: Map<String, Value> = ToolStatus::ALL
         .into_iter()
@@ -80,7 +80,7 @@ pub(super) fn usage(usage: &RunUsage) -> Value {
     json!({ "input": input, "output": output, "cached": cached, "reasoning": reasoning })
 }
 
-/// A call of a run.
+/// A tool call of a run.
 pub(super) fn tool(tool: &ToolCallState) -> Value {
     json!({
         "id": &*tool.call,

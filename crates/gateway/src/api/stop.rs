@@ -1,4 +1,4 @@
-//! `POST /v1/runs/{id}/stop`: ends a run, wherever it is at work.
+//! `POST /v1/runs/{id}/stop`: ends a run, on whichever node it runs.
 
 use std::time::Duration;
 
@@ -16,46 +16,46 @@ use crate::{
     serve::GatewayState,
 };
 
-/// How often, and how long between, is looked whether a run at work here has ended.
+/// How often to check whether a local run has ended, and the pause between checks.
 const LOOKS: usize = 40;
 const PAUSE: Duration = Duration::from_millis(25);
 
 pub(super) async fn stop(
     app: &GatewayState,
-    call: &ApiRequest<'_>,
+    request: &ApiRequest<'_>,
     id: &str,
 ) -> Result<HttpReply, ApiError> {
-    if !is_empty(&call.body) {
+    if !is_empty(&request.body) {
         return Err(error::bad_request("a stop has no body, or an empty object"));
     }
     app.engine.recorder().flush().await;
-    let row = lookup::visible_run(app, call, id).await?;
+    let row = lookup::visible_run(app, request, id).await?;
     if row.state != RunState::Open {
         return Ok(stop_reply(&row, false));
     }
     if app.engine.stop_run(id) {
-        return wait_until_ended(app, call, row).await;
+        return wait_until_ended(app, request, row).await;
     }
-    let wish = EventPayload::Stop(StopRequest { grace: 0 });
-    let done =
-        close_run(&*app.store, id, wish, CloseAuthority::Operator).await.map_err(store_error)?;
+    let payload = EventPayload::Stop(StopRequest { grace: 0 });
+    let result =
+        close_run(&*app.store, id, payload, CloseAuthority::Operator).await.map_err(store_error)?;
     app.engine.recorder().forget_run(id);
     app.engine.release_run(id);
-    Ok(match done {
+    Ok(match result {
         FinalizeResult::Recorded(row) => stop_reply(&row, true),
         FinalizeResult::AlreadyEnded(row) => stop_reply(&row, false),
     })
 }
 
-/// It is at work here, and ends as soon as whoever works on it notices.
+/// Waits for a run of this process, which ends as soon as its worker notices the stop.
 async fn wait_until_ended(
     app: &GatewayState,
-    call: &ApiRequest<'_>,
+    request: &ApiRequest<'_>,
     mut row: RunRow,
 ) -> Result<HttpReply, ApiError> {
     for _ in 0..LOOKS {
         app.engine.recorder().flush().await;
-        row = lookup::visible_run(app, call, &row.id).await?;
+        row = lookup::visible_run(app, request, &row.id).await?;
         if row.state != RunState::Open {
             break;
         }
@@ -64,7 +64,7 @@ async fn wait_until_ended(
     Ok(stop_reply(&row, true))
 }
 
-/// Nobody may believe that something was understood that was not.
+/// Any other body is rejected, so that no option is silently ignored.
 fn is_empty(body: &[u8]) -> bool {
     let body = body.trim_ascii();
     body.is_empty()

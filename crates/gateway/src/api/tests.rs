@@ -3,7 +3,7 @@ use http::Method;
 use super::ApiRoute;
 
 #[test]
-fn only_these_paths_lead_to_something() {
+fn only_known_paths_have_a_route() {
     let table = [
         ("/v1/sessions", Some(ApiRoute::Sessions)),
         ("/v1/sessions/a", Some(ApiRoute::Session("a"))),

@@ -1,4 +1,4 @@
-//! What there is, what may be done, and the pages of the rules.
+//! Version, access and limits for the console, and the explanations of the rules.
 
 use foxwedge_core::rules;
 use foxwedge_engine::{
@@ -11,8 +11,8 @@ use super::{json_reply as reply, monitor, request};
 use crate::{HttpReply, routes::ApiRequest, serve::GatewayState};
 
 /// `GET /v1/console`.
-pub(super) fn about(app: &GatewayState, call: &ApiRequest<'_>) -> HttpReply {
-    let scope = match call.principal.scope {
+pub(super) fn about(app: &GatewayState, http_request: &ApiRequest<'_>) -> HttpReply {
+    let scope = match http_request.principal.scope {
         TokenScope::User => "user",
         TokenScope::Admin => "admin",
     };
@@ -21,14 +21,14 @@ pub(super) fn about(app: &GatewayState, call: &ApiRequest<'_>) -> HttpReply {
         ContentRecording::Stored => "kept",
     };
     let agents =
-        app.console.local_sessions.as_ref().map(|machine| machine.agents()).unwrap_or_default();
+        app.console.local_sessions.as_ref().map(|sessions| sessions.agents()).unwrap_or_default();
     let rules: Vec<Value> = rules::ALL.iter().map(|rule| rule_json(rule)).collect();
     reply(&json!({
         "version": env!("CARGO_PKG_VERSION"),
         "started": app.console.started,
         "scope": scope,
-        "owner": &*call.principal.caller.owner,
-        "files": request::file_access(app, call),
+        "owner": &*http_request.principal.caller.owner,
+        "files": request::file_access(app, http_request),
         "content": content,
         "agents": agents,
         "rules": rules,

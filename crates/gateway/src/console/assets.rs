@@ -1,5 +1,5 @@
-//! The page and its files, built into the program. They say nothing that has to be kept from
-//! anybody, and load nothing from anywhere else.
+//! The console page and its files, embedded in the binary. They are public and load nothing from
+//! other origins.
 
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 
@@ -7,16 +7,16 @@ use crate::{HttpReply, response_body::ResponseBody};
 
 /// A file of the page.
 struct ConsoleAsset {
-    /// Its path in the folder of the build.
+    /// Path in the build folder.
     name: &'static str,
     plain: &'static [u8],
-    /// The same, packed, where that makes it smaller.
+    /// The gzip form, if it is smaller.
     gzip: Option<&'static [u8]>,
-    /// Another content has another tag.
+    /// Content hash for the `ETag`.
     tag: &'static str,
 }
 
-/// In the order of their names.
+/// Sorted by name.
 static FILES: &[ConsoleAsset] = include!(concat!(env!("OUT_DIR"), "/console.rs"));
 
 const PAGE: &str = "index.html";
@@ -25,18 +25,18 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
                       img-src 'self' data:; font-src 'self'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 
-/// Whether a path leads to the page or to one of its files.
+/// Whether a path is the page or one of its files.
 pub(crate) fn has_asset(path: &str) -> bool {
     let name = asset_name(path);
     name == Some(PAGE) || name.is_some_and(|name| find_asset(FILES, name).is_some())
 }
 
-/// The page or one of its files; `None` if it is not built in.
+/// The page or one of its files; `None` if it is not embedded.
 pub(crate) fn asset_reply(path: &str, headers: &HeaderMap) -> Option<HttpReply> {
     Some(build_reply(find_asset(FILES, asset_name(path)?)?, headers))
 }
 
-/// The page can stand at the root and below `/ui`; its files stand beside it.
+/// The page is served at the root and below `/ui`; its files are next to it.
 fn asset_name(path: &str) -> Option<&str> {
     match path {
         "/" | "/ui" | "/ui/" => Some(PAGE),
@@ -49,13 +49,13 @@ fn find_asset<'f>(files: &'f [ConsoleAsset], name: &str) -> Option<&'f ConsoleAs
 }
 
 fn build_reply(file: &ConsoleAsset, headers: &HeaderMap) -> HttpReply {
-    let (bytes, tag, packed) = match file.gzip {
+    let (bytes, tag, compressed) = match file.gzip {
         Some(gzip) if takes_gzip(headers) => (gzip, format!("\"{}-gz\"", file.tag), true),
         Some(_) | None => (file.plain, format!("\"{}\"", file.tag), false),
     };
-    let known = is_known(headers, &tag);
-    let mut reply = Response::new(ResponseBody::full(if known { &[] } else { bytes }));
-    if known {
+    let not_modified = is_known(headers, &tag);
+    let mut reply = Response::new(ResponseBody::full(if not_modified { &[] } else { bytes }));
+    if not_modified {
         *reply.status_mut() = StatusCode::NOT_MODIFIED;
     }
     let out = reply.headers_mut();
@@ -68,7 +68,7 @@ fn build_reply(file: &ConsoleAsset, headers: &HeaderMap) -> HttpReply {
     put(header::REFERRER_POLICY, "no-referrer");
     put(header::CACHE_CONTROL, cache_control(file.name));
     put(header::VARY, "accept-encoding");
-    if packed {
+    if compressed {
         put(header::CONTENT_ENCODING, "gzip");
     }
     if let Ok(tag) = HeaderValue::from_str(&tag) {
@@ -77,7 +77,7 @@ fn build_reply(file: &ConsoleAsset, headers: &HeaderMap) -> HttpReply {
     reply
 }
 
-/// Whether the client has this very content.
+/// Whether the client already has this content.
 fn is_known(headers: &HeaderMap, tag: &str) -> bool {
     let tags = headers.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
     let mut tags = tags.unwrap_or_default().split(',').map(str::trim);
@@ -97,7 +97,7 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
     })
 }
 
-/// A name with a hash in it means one content for ever.
+/// A file with a hash in its name never changes.
 fn cache_control(name: &str) -> &'static str {
     let stem = name.rsplit('/').next().unwrap_or(name);
     let hash =

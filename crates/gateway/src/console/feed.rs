@@ -1,4 +1,4 @@
-//! `GET /v1/console/feed`: the newest requests, and what was done about each.
+//! `GET /v1/console/feed`: the newest requests, and what the guard did with each.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -14,35 +14,41 @@ use super::{
 use crate::{HttpReply, api, error, log::DeliveryOutcome, routes::ApiRequest, serve::GatewayState};
 
 /// `GET /v1/console/feed`.
-pub(super) fn list(app: &GatewayState, call: &ApiRequest<'_>) -> Result<HttpReply, ApiError> {
-    let limit = call.limit()?;
-    let wanted = RequestFilter::from_request(call)?;
-    let after =
-        call.parameter("after")?.map(|id| RequestEntry::number(&id).ok_or_else(request_not_found));
-    let fits = |entry: &RequestEntry| wanted.matches(entry);
-    let rows = app.console.monitor.ring().before(after.transpose()?, limit + 1, fits);
-    let known = KnownRepairs::from_state(app, call.owner());
-    let page = api::shape::page(rows, limit, |entry| entry.id(), |entry| known.entry_json(entry));
+pub(super) fn list(
+    app: &GatewayState,
+    http_request: &ApiRequest<'_>,
+) -> Result<HttpReply, ApiError> {
+    let limit = http_request.limit()?;
+    let filter = RequestFilter::from_request(http_request)?;
+    let after = http_request
+        .parameter("after")?
+        .map(|id| RequestEntry::number(&id).ok_or_else(request_not_found));
+    let matches = |entry: &RequestEntry| filter.matches(entry);
+    let rows = app.console.monitor.ring().before(after.transpose()?, limit + 1, matches);
+    let repairs = KnownRepairs::from_state(app, http_request.owner());
+    let page = api::shape::page(rows, limit, |entry| entry.id(), |entry| repairs.entry_json(entry));
     Ok(reply(&page))
 }
 
 /// `GET /v1/console/feed/{id}`.
 pub(super) fn one(
     app: &GatewayState,
-    call: &ApiRequest<'_>,
+    http_request: &ApiRequest<'_>,
     id: &str,
 ) -> Result<HttpReply, ApiError> {
     let number = RequestEntry::number(id).ok_or_else(request_not_found)?;
     let entry = app.console.monitor.ring().get(number);
-    let mine = entry.filter(|entry| call.owner().is_none_or(|owner| *entry.owner == *owner));
-    let entry = mine.ok_or_else(request_not_found)?;
-    let known = KnownRepairs::from_state(app, call.owner());
-    let detail = known.repair_of(&entry).map(|repair| repair.detail()).unwrap_or_default();
-    const MORE: [&str; 7] =
+    let visible =
+        entry.filter(|entry| http_request.owner().is_none_or(|owner| *entry.owner == *owner));
+    let entry = visible.ok_or_else(request_not_found)?;
+    let repairs = KnownRepairs::from_state(app, http_request.owner());
+    let detail = repairs.repair_of(&entry).map(|repair| repair.detail()).unwrap_or_default();
+    const DETAIL_KEYS: [&str; 7] =
         ["mode", "format", "changes", "losses", "compacted", "body_before", "body_after"];
-    let more = MORE.map(|key| (key.to_owned(), detail.get(key).cloned().unwrap_or_default()));
+    let more =
+        DETAIL_KEYS.map(|key| (key.to_owned(), detail.get(key).cloned().unwrap_or_default()));
     Ok(reply(&sessions::merge_objects(
-        known.entry_json(&entry),
+        repairs.entry_json(&entry),
         Value::Object(Map::from_iter(more)),
     )))
 }
@@ -55,7 +61,7 @@ fn request_not_found() -> ApiError {
     )
 }
 
-/// The repairs that are still known, by request and run.
+/// The repairs still in memory, by request and run.
 pub(super) struct KnownRepairs(HashMap<(Arc<str>, Arc<str>), Arc<RepairRecord>>);
 
 impl KnownRepairs {
@@ -107,7 +113,7 @@ impl KnownRepairs {
     }
 }
 
-/// Which requests are wanted.
+/// Selects requests.
 pub(super) struct RequestFilter {
     owner: Option<String>,
     face: Option<String>,
@@ -122,7 +128,7 @@ pub(super) struct RequestFilter {
     words: Option<String>,
 }
 
-/// A status, or a class of them.
+/// A status code or a class of codes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum StatusFilter {
     One(u16),
@@ -130,8 +136,8 @@ enum StatusFilter {
 }
 
 impl RequestFilter {
-    pub(super) fn from_request(call: &ApiRequest<'_>) -> Result<RequestFilter, ApiError> {
-        let text = |name| request::text_parameter(call, name);
+    pub(super) fn from_request(http_request: &ApiRequest<'_>) -> Result<RequestFilter, ApiError> {
+        let text = |name| request::text_parameter(http_request, name);
         let rule = match text("rule")? {
             None => None,
             Some(name) => Some(
@@ -146,13 +152,13 @@ impl RequestFilter {
         }
         let status = match text("status")? {
             None => None,
-            Some(word) => {
-                let odd = || error::bad_request("`status` is a status, or a class such as 4xx");
-                Some(StatusFilter::parse(&word).ok_or_else(odd)?)
+            Some(value) => {
+                let invalid = || error::bad_request("`status` is a status, or a class such as 4xx");
+                Some(StatusFilter::parse(&value).ok_or_else(invalid)?)
             }
         };
         Ok(RequestFilter {
-            owner: call.owner().map(str::to_owned),
+            owner: http_request.owner().map(str::to_owned),
             face: text("face")?,
             model: text("model")?,
             upstream: text("upstream")?,
@@ -167,18 +173,20 @@ impl RequestFilter {
     }
 
     pub(super) fn matches(&self, entry: &RequestEntry) -> bool {
-        let is = |wanted: &Option<String>, value: Option<&str>| {
+        let equals = |wanted: &Option<String>, value: Option<&str>| {
             wanted.as_deref().is_none_or(|wanted| value == Some(wanted))
         };
-        is(&self.owner, Some(&entry.owner))
-            && is(&self.face, Some(entry.face.name()))
-            && is(&self.model, entry.model.as_deref())
-            && is(&self.upstream, entry.upstream.as_deref())
-            && is(&self.matched, entry.matched)
-            && is(&self.action, Some(entry.action))
-            && is(&self.session, entry.session.as_deref())
-            && is(&self.run, entry.run.as_deref())
-            && self.rule.is_none_or(|rule| entry.findings.iter().any(|noted| noted.code == rule))
+        equals(&self.owner, Some(&entry.owner))
+            && equals(&self.face, Some(entry.face.name()))
+            && equals(&self.model, entry.model.as_deref())
+            && equals(&self.upstream, entry.upstream.as_deref())
+            && equals(&self.matched, entry.matched)
+            && equals(&self.action, Some(entry.action))
+            && equals(&self.session, entry.session.as_deref())
+            && equals(&self.run, entry.run.as_deref())
+            && self
+                .rule
+                .is_none_or(|rule| entry.findings.iter().any(|finding| finding.code == rule))
             && self.status.is_none_or(|status| status.matches(entry.status.as_u16()))
             && self.words.as_ref().is_none_or(|words| contains_words(entry, words))
     }
@@ -197,10 +205,10 @@ fn contains_words(entry: &RequestEntry, words: &str) -> bool {
 }
 
 impl StatusFilter {
-    fn parse(word: &str) -> Option<StatusFilter> {
-        match word.strip_suffix("xx") {
+    fn parse(text: &str) -> Option<StatusFilter> {
+        match text.strip_suffix("xx") {
             Some(class) => class.parse().ok().filter(|class| (1..=5).contains(class)),
-            None => return word.parse().ok().map(StatusFilter::One),
+            None => return text.parse().ok().map(StatusFilter::One),
         }
         .map(StatusFilter::Class)
     }

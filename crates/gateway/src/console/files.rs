@@ -1,4 +1,4 @@
-//! One session file: looked at, repaired, put back. The machine does it; here is only asked.
+//! One session file: view, repair, undo. [`LocalSessions`] does the work.
 
 use std::sync::Arc;
 
@@ -16,18 +16,18 @@ use crate::{
     HttpReply, api, error, response_body::ResponseBody, routes::ApiRequest, serve::GatewayState,
 };
 
-/// Bytes of a line that are shown, if nobody says how many; and the most.
+/// Default and maximum number of bytes shown of a line.
 const DEFAULT_LINE_BYTES: usize = 16 << 10;
 const MAX_LINE_BYTES: usize = 1 << 20;
 
 /// Everything below `/v1/console/sessions/{id}`.
 pub(super) async fn answer(
     app: &GatewayState,
-    call: &ApiRequest<'_>,
+    http_request: &ApiRequest<'_>,
     id: &str,
-    what: SessionFileRoute,
+    route: SessionFileRoute,
 ) -> Result<HttpReply, ApiError> {
-    let machine = request::allowed_sessions(app, call)?;
+    let local_sessions = request::allowed_sessions(app, http_request)?;
     if !api::is_id(id) {
         return Err(ApiError::new(
             foxwedge_engine::ApiErrorKind::NotFound,
@@ -35,115 +35,133 @@ pub(super) async fn answer(
             "no such session",
         ));
     }
-    let named = id.to_owned();
-    let value = match what {
+    let file_id = id.to_owned();
+    let value = match route {
         SessionFileRoute::About => {
             let (file, more) =
-                request::run_blocking(app, machine, move |machine| machine.session(&named)).await?;
+                request::run_blocking(app, local_sessions, move |files| files.session(&file_id))
+                    .await?;
             sessions::merge_objects(sessions::file_json(&file), more)
         }
         SessionFileRoute::Messages => {
-            let (page, words) = (request::row_range(call, 0)?, request::text_parameter(call, "q")?);
-            let look =
-                move |machine: &dyn LocalSessions| machine.messages(&named, page, words.as_deref());
-            request::run_blocking(app, machine, look).await?
+            let (page, words) =
+                (request::row_range(http_request, 0)?, request::text_parameter(http_request, "q")?);
+            let read =
+                move |files: &dyn LocalSessions| files.messages(&file_id, page, words.as_deref());
+            request::run_blocking(app, local_sessions, read).await?
         }
         SessionFileRoute::Tree => {
-            let page = request::row_range(call, 0)?;
-            let only = match call.parameter("kind")?.as_deref() {
+            let page = request::row_range(http_request, 0)?;
+            let filter = match http_request.parameter("kind")?.as_deref() {
                 None | Some("all") => RecordFilter::All,
                 Some("messages") => RecordFilter::Messages,
                 Some(_) => return Err(error::bad_request("`kind` is `all` or `messages`")),
             };
-            request::run_blocking(app, machine, move |machine| machine.tree(&named, page, only))
-                .await?
+            request::run_blocking(app, local_sessions, move |files| {
+                files.tree(&file_id, page, filter)
+            })
+            .await?
         }
         SessionFileRoute::Records => {
-            let page = request::row_range(call, 1)?;
-            let most = match call.parameter("bytes")? {
+            let page = request::row_range(http_request, 1)?;
+            let max_bytes = match http_request.parameter("bytes")? {
                 None => DEFAULT_LINE_BYTES,
                 Some(text) => match text.parse::<usize>() {
                     Ok(0) | Err(_) => {
                         return Err(error::bad_request("`bytes` is a number from 1 on"));
                     }
-                    Ok(most) => most.min(MAX_LINE_BYTES),
+                    Ok(max_bytes) => max_bytes.min(MAX_LINE_BYTES),
                 },
             };
-            request::run_blocking(app, machine, move |machine| machine.records(&named, page, most))
-                .await?
+            request::run_blocking(app, local_sessions, move |files| {
+                files.records(&file_id, page, max_bytes)
+            })
+            .await?
         }
         SessionFileRoute::Findings => {
-            let page = request::row_range(call, 0)?;
-            request::run_blocking(app, machine, move |machine| machine.findings(&named, page))
+            let page = request::row_range(http_request, 0)?;
+            request::run_blocking(app, local_sessions, move |files| files.findings(&file_id, page))
                 .await?
         }
-        SessionFileRoute::Repair if call.method == Method::POST => {
-            let wish: RepairBody =
-                parse_body(call, "a repair needs the name of its plan: {\"plan\": …}")?;
-            let plan = move |machine: &dyn LocalSessions| machine.repair(&named, &wish.plan);
-            request::run_blocking(app, machine, plan).await?
+        SessionFileRoute::Repair if http_request.method == Method::POST => {
+            let body: RepairBody =
+                parse_body(http_request, "a repair needs the name of its plan: {\"plan\": …}")?;
+            let repair = move |files: &dyn LocalSessions| files.repair(&file_id, &body.plan);
+            request::run_blocking(app, local_sessions, repair).await?
         }
         SessionFileRoute::Repair => {
-            let page = request::row_range(call, 0)?;
-            request::run_blocking(app, machine, move |machine| machine.plan(&named, page)).await?
+            let page = request::row_range(http_request, 0)?;
+            request::run_blocking(app, local_sessions, move |files| files.plan(&file_id, page))
+                .await?
         }
         SessionFileRoute::RepairMarkdown => {
-            let told =
-                request::run_blocking(app, machine, move |machine| machine.plan_markdown(&named))
-                    .await?;
-            return Ok(ResponseBody::reply(StatusCode::OK, "text/markdown; charset=utf-8", told));
+            let markdown = request::run_blocking(app, local_sessions, move |files| {
+                files.plan_markdown(&file_id)
+            })
+            .await?;
+            return Ok(ResponseBody::reply(
+                StatusCode::OK,
+                "text/markdown; charset=utf-8",
+                markdown,
+            ));
         }
         SessionFileRoute::Undo => {
-            if !call.body.trim_ascii().is_empty() {
+            if !http_request.body.trim_ascii().is_empty() {
                 let empty: Map<String, Value> =
-                    parse_body(call, "an undo has no body, or an empty object")?;
+                    parse_body(http_request, "an undo has no body, or an empty object")?;
                 if !empty.is_empty() {
                     return Err(error::bad_request("an undo has no body, or an empty object"));
                 }
             }
-            request::run_blocking(app, machine, move |machine| machine.undo(&named)).await?
+            request::run_blocking(app, local_sessions, move |files| files.undo(&file_id)).await?
         }
         SessionFileRoute::Compaction => {
-            let number = |name| call.parameter(name).map(|text| text.map(|text| text.into_owned()));
-            let wish = compaction_request(
+            let number =
+                |name| http_request.parameter(name).map(|text| text.map(|text| text.into_owned()));
+            let options = compaction_request(
                 number("fraction")?.map(|text| text.parse::<f64>().ok()),
                 number("budget")?.map(|text| text.parse::<u64>().ok()),
-                request::text_parameter(call, "model")?,
+                request::text_parameter(http_request, "model")?,
             )?;
-            let of = CompactionSubject::File(named);
-            request::run_blocking(app, machine, move |machine| machine.compaction(&of, &wish))
-                .await?
+            let subject = CompactionSubject::File(file_id);
+            request::run_blocking(app, local_sessions, move |files| {
+                files.compaction(&subject, &options)
+            })
+            .await?
         }
     };
     Ok(json_reply(&value))
 }
 
-/// `POST /v1/console/compaction`. What is in the body is the caller's own: no file is looked at.
+/// `POST /v1/console/compaction`. The caller sends the conversation; no file is read.
 pub(super) async fn compaction(
     app: &GatewayState,
-    call: &ApiRequest<'_>,
+    http_request: &ApiRequest<'_>,
 ) -> Result<HttpReply, ApiError> {
-    const WANTED: &str = "a preview needs a conversation and a cut: {\"body\": …, \"fraction\": …}";
-    let Some(machine) = &app.console.local_sessions else {
-        let words = "this gateway cannot count tokens for a preview";
-        return Err(ApiError::new(foxwedge_engine::ApiErrorKind::Permission, "files_off", words));
+    const EXPECTED: &str =
+        "a preview needs a conversation and a cut: {\"body\": …, \"fraction\": …}";
+    let Some(local_sessions) = &app.console.local_sessions else {
+        let message = "this gateway cannot count tokens for a preview";
+        return Err(ApiError::new(foxwedge_engine::ApiErrorKind::Permission, "files_off", message));
     };
-    let asked: CompactionPreviewBody<'_> = parse_body(call, WANTED)?;
-    let wire = match asked.format {
+    let preview: CompactionPreviewBody<'_> = parse_body(http_request, EXPECTED)?;
+    let wire = match preview.format {
         None => None,
         Some(name) => Some(
             Format::parse(name).ok_or_else(|| error::bad_request("`format` is no known format"))?,
         ),
     };
-    let wish = compaction_request(
-        asked.fraction.map(|number| number.as_f64()),
-        asked.budget.map(|number| number.as_u64()),
-        asked.model,
+    let options = compaction_request(
+        preview.fraction.map(|number| number.as_f64()),
+        preview.budget.map(|number| number.as_u64()),
+        preview.model,
     )?;
-    let of = CompactionSubject::Body { text: asked.body.get().to_owned(), wire };
-    let machine: &Arc<dyn LocalSessions> = machine;
-    let value =
-        request::run_blocking(app, machine, move |machine| machine.compaction(&of, &wish)).await?;
+    let subject = CompactionSubject::Body { text: preview.body.get().to_owned(), wire };
+    let local_sessions: &Arc<dyn LocalSessions> = local_sessions;
+    let value = request::run_blocking(app, local_sessions, move |files| {
+        files.compaction(&subject, &options)
+    })
+    .await?;
     Ok(json_reply(&value))
 }
 
@@ -168,15 +186,15 @@ struct CompactionPreviewBody<'a> {
     model: Option<String>,
 }
 
-/// Nobody may believe that something was understood that was not.
+/// Unknown fields are rejected, so that no option is silently ignored.
 fn parse_body<'a, T: Deserialize<'a>>(
-    call: &'a ApiRequest<'_>,
-    wanted: &'static str,
+    http_request: &'a ApiRequest<'_>,
+    expected: &'static str,
 ) -> Result<T, ApiError> {
-    serde_json::from_slice(&call.body).map_err(|_| error::bad_request(wanted))
+    serde_json::from_slice(&http_request.body).map_err(|_| error::bad_request(expected))
 }
 
-/// One of the two. The inner `None` is something that is no number.
+/// Requires exactly one of the two. An inner `None` is a value that is not a number.
 fn compaction_request(
     fraction: Option<Option<f64>>,
     budget: Option<Option<u64>>,

@@ -1,32 +1,31 @@
-//! What the gateway wants to know of the machine that it runs on. Whoever starts a gateway may give
-//! it such a view; without one, the console shows requests and runs only.
+//! Access to the session files on this machine. The program that starts a gateway may provide it;
+//! without it, the console shows only requests and runs.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use foxwedge_core::Format;
 use serde_json::Value;
 
-/// The session files of agents on a machine. Everything may take its time and is called where
-/// waiting holds up nobody. A session is named by an id that [`Machine::sessions`] told; no path is
-/// ever taken from a caller.
+/// The session files of agents on this machine. Calls may block and run on a blocking thread. A
+/// session is named by an id from [`LocalSessions::sessions`]; callers never pass a path.
 pub trait LocalSessions: Send + Sync + 'static {
-    /// The agents whose files are looked for.
+    /// The supported agents.
     fn agents(&self) -> Vec<&'static str>;
 
-    /// Every session file that is known, the newest first. Looks again in the background if the
-    /// last look is old, and does not wait for that: the answer is there at once.
+    /// All known session files, newest first. Returns at once; starts a scan in the background if
+    /// the last one is old.
     fn sessions(&self) -> SessionFileList;
 
-    /// One session: what the list says, and more about it.
+    /// One session: its summary and details.
     ///
     /// # Errors
     /// If there is no such session, or it cannot be read.
     fn session(&self, id: &str) -> Result<(Arc<SessionFileSummary>, Value), LocalSessionError>;
 
-    /// The conversation as people read it; only messages with these words, if there are any.
+    /// The conversation in readable form; with `words`, only messages that contain them.
     ///
     /// # Errors
-    /// As for [`Machine::session`].
+    /// As for [`LocalSessions::session`].
     fn messages(
         &self,
         id: &str,
@@ -34,10 +33,10 @@ pub trait LocalSessions: Send + Sync + 'static {
         words: Option<&str>,
     ) -> Result<Value, LocalSessionError>;
 
-    /// Its records as a tree.
+    /// The records as a tree.
     ///
     /// # Errors
-    /// As for [`Machine::session`].
+    /// As for [`LocalSessions::session`].
     fn tree(
         &self,
         id: &str,
@@ -45,143 +44,148 @@ pub trait LocalSessions: Send + Sync + 'static {
         only: RecordFilter,
     ) -> Result<Value, LocalSessionError>;
 
-    /// Its lines, each cut to so many bytes.
+    /// The lines of the file, each cut to this many bytes.
     ///
     /// # Errors
-    /// As for [`Machine::session`].
-    fn records(&self, id: &str, page: RowRange, most: usize) -> Result<Value, LocalSessionError>;
+    /// As for [`LocalSessions::session`].
+    fn records(
+        &self,
+        id: &str,
+        page: RowRange,
+        max_bytes: usize,
+    ) -> Result<Value, LocalSessionError>;
 
-    /// What is wrong with it.
+    /// The findings of the session.
     ///
     /// # Errors
-    /// As for [`Machine::session`].
+    /// As for [`LocalSessions::session`].
     fn findings(&self, id: &str, page: RowRange) -> Result<Value, LocalSessionError>;
 
     /// What a repair would do.
     ///
     /// # Errors
-    /// As for [`Machine::session`].
+    /// As for [`LocalSessions::session`].
     fn plan(&self, id: &str, page: RowRange) -> Result<Value, LocalSessionError>;
 
-    /// The same, as Markdown.
+    /// The repair plan as Markdown.
     ///
     /// # Errors
-    /// As for [`Machine::session`].
+    /// As for [`LocalSessions::session`].
     fn plan_markdown(&self, id: &str) -> Result<String, LocalSessionError>;
 
-    /// Makes the repair of that very plan.
+    /// Applies exactly this plan.
     ///
     /// # Errors
-    /// If it is no longer the plan, if somebody writes to the file, or if it cannot be done. The
-    /// file then is as it was.
+    /// If the plan is outdated, another process writes to the file, or the repair fails. The file
+    /// is unchanged then.
     fn repair(&self, id: &str, plan: &str) -> Result<Value, LocalSessionError>;
 
-    /// Puts back what the last repair replaced.
+    /// Restores what the last repair replaced.
     ///
     /// # Errors
-    /// If there is nothing to put back, or it cannot be done. The file then is as it was.
+    /// If there is nothing to restore, or it fails. The file is unchanged then.
     fn undo(&self, id: &str) -> Result<Value, LocalSessionError>;
 
     /// What a compaction would do. Nothing is written.
     ///
     /// # Errors
-    /// If the conversation cannot be read, or cannot become that short.
+    /// If the conversation cannot be read or cannot be cut that short.
     fn compaction(
         &self,
-        of: &CompactionSubject,
-        wish: &CompactionPreviewOptions,
+        subject: &CompactionSubject,
+        options: &CompactionPreviewOptions,
     ) -> Result<Value, LocalSessionError>;
 }
 
-/// Every session file that is known.
+/// All known session files.
 #[derive(Clone, Debug, Default)]
 pub struct SessionFileList {
-    /// The newest first.
+    /// Newest first.
     pub files: Vec<Arc<SessionFileSummary>>,
-    /// How far the look at them is.
+    /// Progress of the scan.
     pub scan: ScanProgress,
 }
 
-/// A look at every file.
+/// Progress of a scan over all files.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ScanProgress {
-    /// It is not over.
+    /// Whether the scan is still running.
     pub running: bool,
-    /// Files whose health is known.
+    /// Number of files checked.
     pub checked: usize,
-    /// Files in all.
+    /// Total number of files.
     pub total: usize,
-    /// When it began, in milliseconds since 1970.
+    /// Start time, in milliseconds since 1970.
     pub began: u64,
-    /// When it was over.
+    /// End time.
     pub ended: Option<u64>,
-    /// Folders that cannot be looked into, and why.
+    /// Folders that cannot be read, and why.
     pub unreadable_folders: Vec<(String, String)>,
 }
 
-/// A session file, as a list shows it.
+/// A session file in the list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SessionFileSummary {
-    /// Its name in the console.
+    /// Id in the console.
     pub id: String,
-    /// Its id among the sessions of its agent.
+    /// Session id of the agent.
     pub session: String,
-    /// Whose format it is.
+    /// The agent whose format the file has.
     pub agent: &'static str,
-    /// Whose file it is, where several products share a format.
+    /// The product, where several products share a format.
     pub product: &'static str,
-    /// What it is called.
+    /// Title of the session.
     pub title: Option<String>,
-    /// The folder it is about.
+    /// Project folder.
     pub project: Option<String>,
-    /// Where it lies, for people.
+    /// Path for display.
     pub path: String,
-    /// When it was written to, in milliseconds since 1970.
+    /// Time of the last change, in milliseconds since 1970.
     pub touched: u64,
-    /// Its bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// What one look at it told; `None` if nobody looked yet.
+    /// Result of the last check; `None` before the first one.
     pub check: Option<SessionFileCheck>,
-    /// Whether somebody writes to it; `None` if nobody looked.
+    /// Whether a process writes to it; `None` if unknown.
     pub live: Option<bool>,
-    /// Another session started it.
+    /// Whether another session started it.
     pub sub_agent: bool,
-    /// The session that started it, where that is known.
+    /// The session that started it, if known.
     pub parent: Option<String>,
-    /// How many sessions it started.
+    /// Number of sessions it started.
     pub sub_agents: usize,
 }
 
-/// What one look at a session file told.
+/// The result of a check of a session file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SessionFileCheck {
-    /// How it is.
+    /// Health of the file.
     pub health: SessionFileHealth,
     /// Why it cannot be read.
     pub unreadable_reason: Option<String>,
-    /// Messages of the conversation.
+    /// Number of messages.
     pub messages: usize,
-    /// How often each rule is broken, by its label.
+    /// Number of findings by rule label.
     pub findings: BTreeMap<String, usize>,
-    /// Whether a repair does something about it.
+    /// Whether a repair would change the file.
     pub repairable: bool,
 }
 
-/// How a session file is.
+/// Health of a session file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SessionFileHealth {
-    /// Its agent opens all of it.
+    /// The agent opens it completely.
     Ok,
-    /// Its agent opens it, but leaves something out.
+    /// The agent opens it without a part of the history.
     HistoryMissing,
-    /// Its agent cannot open it, or the provider refuses what the agent sends.
+    /// The agent cannot open it, or the provider rejects what the agent sends.
     NeedsRepair,
-    /// Nobody can say.
+    /// The file cannot be read.
     Unreadable,
 }
 
 impl SessionFileHealth {
-    /// The word for it.
+    /// Name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             SessionFileHealth::Ok => "ok",
@@ -195,67 +199,67 @@ impl SessionFileHealth {
 /// A part of a list with a fixed order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RowRange {
-    /// The first row; below zero it is counted from the end.
+    /// The first row; a negative number counts from the end.
     pub from: i64,
-    /// At most so many rows.
+    /// Maximum number of rows.
     pub limit: usize,
 }
 
 impl RowRange {
-    /// The first row of a list of so many.
+    /// Index of the first row in a list of `total` rows.
     pub fn first(self, total: usize) -> usize {
         match usize::try_from(self.from) {
             Ok(from) => from.min(total),
             Err(_) => {
-                let back = usize::try_from(self.from.unsigned_abs()).unwrap_or(usize::MAX);
-                total.saturating_sub(back)
+                let from_end = usize::try_from(self.from.unsigned_abs()).unwrap_or(usize::MAX);
+                total.saturating_sub(from_end)
             }
         }
     }
 }
 
-/// Which records of a file are told.
+/// Which records of a file are returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RecordFilter {
-    /// All.
+    /// All records.
     All,
-    /// Those that are messages.
+    /// Only messages.
     Messages,
 }
 
-/// What is to become shorter.
+/// What to compact.
 #[derive(Clone, Debug)]
 pub enum CompactionSubject {
     /// A session file.
     File(String),
     /// A request, or a list of messages.
     Body {
-        /// Its text.
+        /// The JSON text.
         text: String,
-        /// Its format, if somebody says so.
+        /// The format, if the client names it.
         wire: Option<Format>,
     },
 }
 
-/// How short it shall become.
+/// Options of a compaction preview.
 #[derive(Clone, Debug)]
 pub struct CompactionPreviewOptions {
-    /// How much.
+    /// How much to remove.
     pub cut: CompactionAmount,
-    /// The model whose tokens are counted, if it is another than the conversation names.
+    /// The model whose tokens are counted, if it is not the one in the conversation.
     pub model: Option<String>,
 }
 
-/// How much goes.
+/// How much a compaction removes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum CompactionAmount {
     /// This share of the messages.
     Fraction(f64),
-    /// All but what fits into so many tokens.
+    /// All but what fits into this many tokens.
     Budget(u64),
 }
 
-/// Why something was not done.
+/// Why an operation on a session failed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LocalSessionError {
@@ -265,30 +269,30 @@ pub enum LocalSessionError {
     /// It cannot be read.
     #[error("{0}")]
     Unreadable(String),
-    /// It has more bytes than are read here.
+    /// It is larger than the console reads.
     #[error("the session has more bytes than the console reads: {0}")]
     TooLarge(u64),
-    /// Its agent is at work on it.
+    /// Its agent is using it.
     #[error("{0}")]
     Live(String),
-    /// The file is not what the plan was made for.
+    /// The file changed since the plan was made.
     #[error("the file changed since the repair was planned; plan it again")]
     Changed,
-    /// Nothing would change.
+    /// A repair would change nothing.
     #[error("there is nothing to repair")]
     NothingToRepair,
     /// No repair can be undone.
     #[error("there is no repair to undo")]
     NothingToUndo,
-    /// The file went on since it was repaired.
+    /// The file changed since the repair.
     #[error(
         "the file changed since it was repaired; `foxwedge undo --force` puts it back all the same"
     )]
     ChangedSince,
-    /// What has to stay is too much.
+    /// What must remain is too large.
     #[error("{0}")]
     CannotShrink(String),
-    /// It could not be done, and nothing was changed.
+    /// The operation failed and changed nothing.
     #[error("{0}")]
     Failed(String),
 }

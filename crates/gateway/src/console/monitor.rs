@@ -1,5 +1,5 @@
-//! What was asked of this process: the newest requests, and counts by the minute. In memory, and
-//! never more of it than is said here. No content.
+//! Recent requests of this process and counts per minute. Kept in memory with fixed limits, and
+//! without message content.
 
 mod ring;
 mod minutes;
@@ -18,17 +18,17 @@ use crate::log::DeliveryOutcome;
 pub(super) use minutes::{ACTIONS, CLASSES, MinuteCounts, MinuteSlot, percentile};
 pub(super) use ring::RequestRing;
 
-/// Requests that are remembered, and bytes of them.
+/// Maximum number of requests kept, and their size in bytes.
 pub(super) const MAX_REQUESTS: usize = 2_000;
 const MAX_BYTES: usize = 2 << 20;
 
-/// Minutes that are remembered.
+/// Maximum number of minutes kept.
 pub(super) const MAX_MINUTES: usize = 720;
 
-/// Letters of a name that a client chose.
+/// Maximum length of a client-chosen name.
 const MAX_NAME_CHARACTERS: usize = 160;
 
-/// What was asked of this process.
+/// Recent requests of this process.
 pub(crate) struct RequestMonitor {
     ring: Mutex<RequestRing>,
     minutes: Mutex<MinuteCounts>,
@@ -36,7 +36,7 @@ pub(crate) struct RequestMonitor {
     newest: watch::Sender<u64>,
 }
 
-/// A request that is over.
+/// A finished request.
 pub(crate) struct FinishedRequest<'s> {
     pub(crate) at: SystemTime,
     pub(crate) request: &'s Arc<str>,
@@ -52,10 +52,10 @@ pub(crate) struct FinishedRequest<'s> {
     pub(crate) ended: DeliveryOutcome,
 }
 
-/// What is remembered of a request.
+/// What is kept of a request.
 #[derive(Debug)]
 pub(super) struct RequestEntry {
-    /// A later one has a higher one.
+    /// Later requests have higher numbers.
     pub(super) number: u64,
     pub(super) at: u64,
     pub(super) request: Box<str>,
@@ -80,19 +80,19 @@ pub(super) struct RequestEntry {
 
 impl RequestMonitor {
     pub(crate) fn new() -> RequestMonitor {
-        // Numbers of a later process are higher.
+        // A later process starts with higher numbers.
         let first = milliseconds(SystemTime::now()).saturating_mul(1_000);
         let ring = Mutex::new(RequestRing::new(first, MAX_REQUESTS, MAX_BYTES));
         let minutes = Mutex::new(MinuteCounts::new(MAX_MINUTES));
         RequestMonitor { ring, minutes, newest: watch::Sender::new(first) }
     }
 
-    /// A request is over.
-    pub(crate) fn record_request(&self, seen: FinishedRequest<'_>) {
-        let entry = RequestEntry::from_finished(&seen);
+    /// Records a finished request.
+    pub(crate) fn record_request(&self, request: FinishedRequest<'_>) {
+        let entry = RequestEntry::from_finished(&request);
         lock(&self.minutes).count(&entry);
         let number = lock(&self.ring).push(entry);
-        // Two requests that end together may come here in another order.
+        // Requests that end at the same time may get here out of order.
         self.newest.send_if_modified(|newest| {
             let later = number > *newest;
             *newest = number.max(*newest);
@@ -105,56 +105,56 @@ impl RequestMonitor {
         lock(&self.ring)
     }
 
-    /// Counts by the minute.
+    /// Counts per minute.
     pub(super) fn minutes(&self) -> MutexGuard<'_, MinuteCounts> {
         lock(&self.minutes)
     }
 
-    /// Says when there is a newer one.
+    /// Signals newer requests.
     pub(super) fn newest(&self) -> watch::Receiver<u64> {
         self.newest.subscribe()
     }
 }
 
 impl RequestEntry {
-    fn from_finished(seen: &FinishedRequest<'_>) -> RequestEntry {
-        let told = seen.summary;
+    fn from_finished(request: &FinishedRequest<'_>) -> RequestEntry {
+        let summary = request.summary;
         let text = |text: &Option<Arc<str>>| text.as_deref().map(shorten);
         RequestEntry {
             number: 0,
-            at: milliseconds(seen.at),
-            request: shorten(seen.request),
-            owner: seen.owner.clone(),
-            face: seen.face,
-            agent: seen.agent.map(shorten),
-            model: text(&told.model),
-            upstream: told.upstream.clone(),
-            session: text(&told.session),
-            run: told.run.clone(),
-            matched: told.match_kind,
-            action: match told.action {
-                // Nothing was done about it, and it did not pass either.
+            at: milliseconds(request.at),
+            request: shorten(request.request),
+            owner: request.owner.clone(),
+            face: request.face,
+            agent: request.agent.map(shorten),
+            model: text(&summary.model),
+            upstream: summary.upstream.clone(),
+            session: text(&summary.session),
+            run: summary.run.clone(),
+            matched: summary.match_kind,
+            action: match summary.action {
+                // The guard did nothing, but the request did not succeed.
                 None => "failed",
-                Some(GuardAction::None) if !seen.status.is_success() => "failed",
+                Some(GuardAction::None) if !request.status.is_success() => "failed",
                 Some(action) => action.name(),
             },
-            findings: told.findings.clone(),
-            error_code: told.error_code,
-            status: seen.status,
-            until_first_byte: seen.until_first_byte,
-            until_end: seen.until_end,
-            bytes_in: seen.bytes_in,
-            bytes_out: seen.bytes_out,
-            ended: seen.ended,
+            findings: summary.findings.clone(),
+            error_code: summary.error_code,
+            status: request.status,
+            until_first_byte: request.until_first_byte,
+            until_end: request.until_end,
+            bytes_in: request.bytes_in,
+            bytes_out: request.bytes_out,
+            ended: request.ended,
         }
     }
 
-    /// Its name.
+    /// Id in the console.
     pub(super) fn id(&self) -> String {
         format!("q-{}", self.number)
     }
 
-    /// The number of a name.
+    /// The number in an id.
     pub(super) fn number(id: &str) -> Option<u64> {
         let digits = id.strip_prefix("q-")?;
         digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
@@ -177,7 +177,7 @@ pub(super) fn milliseconds(at: SystemTime) -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A name that a client chose, not longer than a name should be.
+/// Truncates a client-chosen name.
 fn shorten(text: &str) -> Box<str> {
     match text.char_indices().nth(MAX_NAME_CHARACTERS) {
         Some((end, _)) => text.get(..end).unwrap_or_default().into(),

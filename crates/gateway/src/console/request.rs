@@ -1,4 +1,4 @@
-//! Who may look at session files, and what a request of the console says. Nothing of it is trusted.
+//! Access to session files, and parameters of console requests.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,79 +13,85 @@ use tokio::{task::spawn_blocking, time::timeout};
 use super::{LocalSessionError, LocalSessions, RowRange};
 use crate::{access, error, routes::ApiRequest, serve::GatewayState};
 
-/// How long a place is waited for.
+/// How long to wait for a permit.
 const PERMIT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Rows of a page, if nobody says how many; and the most.
+/// Default and maximum number of rows of a page.
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 500;
 
-/// Whether session files may be seen, for whoever asks.
-pub(super) fn file_access(app: &GatewayState, call: &ApiRequest<'_>) -> Value {
-    match allowed_sessions(app, call) {
+/// Whether the caller may see session files.
+pub(super) fn file_access(app: &GatewayState, request: &ApiRequest<'_>) -> Value {
+    match allowed_sessions(app, request) {
         Ok(_) => json!({ "enabled": true, "why": null }),
-        Err(fault) => json!({ "enabled": false, "why": fault.code }),
+        Err(error) => json!({ "enabled": false, "why": error.code }),
     }
 }
 
-/// The machine, if the caller may look at it: an administrator with a token, who sits at it.
+/// The session files, if the caller may see them: an administrator with a token, on this machine.
 pub(super) fn allowed_sessions<'a>(
     app: &'a GatewayState,
-    call: &ApiRequest<'_>,
+    request: &ApiRequest<'_>,
 ) -> Result<&'a Arc<dyn LocalSessions>, ApiError> {
-    let no = |code, words: &str| ApiError::new(ApiErrorKind::Permission, code, words);
-    let machine = match (&app.console.local_sessions, app.config.console.files) {
-        (Some(machine), SessionFileAccess::Shown) => machine,
+    let denied = |code, message: &str| ApiError::new(ApiErrorKind::Permission, code, message);
+    let sessions = match (&app.console.local_sessions, app.config.console.files) {
+        (Some(sessions), SessionFileAccess::Shown) => sessions,
         (None, SessionFileAccess::Shown | SessionFileAccess::Hidden)
         | (Some(_), SessionFileAccess::Hidden) => {
-            return Err(no("files_off", "session files are not shown by this gateway"));
+            return Err(denied("files_off", "session files are not shown by this gateway"));
         }
     };
-    // Without tokens everybody on this machine is let in, and files are their owner's alone.
+    // Without tokens every user of this machine has access, but files belong to one user.
     if app.config.access.tokens.is_empty() {
-        return Err(no("files_need_token", "session files are shown to holders of a token only"));
+        return Err(denied(
+            "files_need_token",
+            "session files are shown to holders of a token only",
+        ));
     }
-    match call.principal.scope {
+    match request.principal.scope {
         TokenScope::Admin => {}
         TokenScope::User => {
-            return Err(no("files_for_admins", "session files are shown to administrators only"));
+            return Err(denied(
+                "files_for_admins",
+                "session files are shown to administrators only",
+            ));
         }
     }
-    if !access::is_local(call.headers, call.peer) {
-        let words = "session files are shown on the machine itself only, under a loopback name";
-        return Err(no("files_for_loopback", words));
+    if !access::is_local(request.headers, request.peer) {
+        let message = "session files are shown on the machine itself only, under a loopback name";
+        return Err(denied("files_for_loopback", message));
     }
-    Ok(machine)
+    Ok(sessions)
 }
 
-/// Lets the machine work where that holds up nobody. It goes on to its end, whoever waits.
+/// Runs a job on a blocking thread. It runs to its end even if the client disconnects.
 pub(super) async fn run_blocking<T: Send + 'static>(
     app: &GatewayState,
-    machine: &Arc<dyn LocalSessions>,
+    sessions: &Arc<dyn LocalSessions>,
     job: impl FnOnce(&dyn LocalSessions) -> Result<T, LocalSessionError> + Send + 'static,
 ) -> Result<T, ApiError> {
-    let waiting = timeout(PERMIT_TIMEOUT, app.console.permits.clone().acquire_owned()).await;
-    let Ok(Ok(permit)) = waiting else {
+    let acquired = timeout(PERMIT_TIMEOUT, app.console.permits.clone().acquire_owned()).await;
+    let Ok(Ok(permit)) = acquired else {
         return Err(busy());
     };
-    let machine = machine.clone();
-    let done = spawn_blocking(move || {
+    let sessions = sessions.clone();
+    let result = spawn_blocking(move || {
         let _permit = permit;
-        job(&*machine)
+        job(&*sessions)
     });
-    match done.await {
-        Ok(done) => done.map_err(session_error),
+    match result.await {
+        Ok(result) => result.map_err(session_error),
         Err(_) => Err(error::internal_error()),
     }
 }
 
-/// A page of a list with a fixed order.
-pub(super) fn row_range(call: &ApiRequest<'_>, first: i64) -> Result<RowRange, ApiError> {
-    let from = match call.parameter("from")? {
+/// The range of rows that the request asks for.
+pub(super) fn row_range(request: &ApiRequest<'_>, first: i64) -> Result<RowRange, ApiError> {
+    let from = match request.parameter("from")? {
         None => first,
         Some(text) => text.parse().map_err(|_| error::bad_request("`from` is a whole number"))?,
     };
-    let limit = match call.parameter("limit")? {
+    let limit = match request.parameter("limit")? {
         None => DEFAULT_LIMIT,
         Some(text) => match text.parse::<usize>() {
             Ok(0) | Err(_) => return Err(error::bad_request("`limit` is a number from 1 on")),
@@ -95,49 +101,55 @@ pub(super) fn row_range(call: &ApiRequest<'_>, first: i64) -> Result<RowRange, A
     Ok(RowRange { from, limit })
 }
 
-/// What the address says under a name, if that is anything.
+/// The trimmed value of a query parameter; `None` if it is blank.
 pub(super) fn text_parameter(
-    call: &ApiRequest<'_>,
+    request: &ApiRequest<'_>,
     name: &str,
 ) -> Result<Option<String>, ApiError> {
-    let text = call.parameter(name)?;
+    let text = request.parameter(name)?;
     Ok(text.filter(|text| !text.trim().is_empty()).map(|text| text.trim().to_owned()))
 }
 
 fn busy() -> ApiError {
-    let words = "too much is looked at already";
-    let mut fault = ApiError::new(ApiErrorKind::Unavailable, "console_busy", words);
-    fault.retry_after = Some(5);
-    fault
+    let message = "too much is looked at already";
+    let mut error = ApiError::new(ApiErrorKind::Unavailable, "console_busy", message);
+    error.retry_after = Some(5);
+    error
 }
 
-fn session_error(refusal: LocalSessionError) -> ApiError {
-    let words = refusal.to_string();
-    let unprocessable = |code, words| {
-        let mut fault = ApiError::new(ApiErrorKind::InvalidRequest, code, words);
-        fault.status = Some(StatusCode::UNPROCESSABLE_ENTITY);
-        fault
+fn session_error(error: LocalSessionError) -> ApiError {
+    let message = error.to_string();
+    let unprocessable = |code, message| {
+        let mut api_error = ApiError::new(ApiErrorKind::InvalidRequest, code, message);
+        api_error.status = Some(StatusCode::UNPROCESSABLE_ENTITY);
+        api_error
     };
-    match refusal {
+    match error {
         LocalSessionError::NotFound => {
-            ApiError::new(ApiErrorKind::NotFound, "session_not_found", words)
+            ApiError::new(ApiErrorKind::NotFound, "session_not_found", message)
         }
-        LocalSessionError::Unreadable(_) => unprocessable("session_unreadable", words),
-        LocalSessionError::CannotShrink(_) => unprocessable("cannot_shrink", words),
+        LocalSessionError::Unreadable(_) => unprocessable("session_unreadable", message),
+        LocalSessionError::CannotShrink(_) => unprocessable("cannot_shrink", message),
         LocalSessionError::TooLarge(_) => {
-            ApiError::new(ApiErrorKind::TooLarge, "session_too_large", words)
+            ApiError::new(ApiErrorKind::TooLarge, "session_too_large", message)
         }
-        LocalSessionError::Live(_) => ApiError::new(ApiErrorKind::Conflict, "session_live", words),
-        LocalSessionError::Changed => ApiError::new(ApiErrorKind::Conflict, "file_changed", words),
+        LocalSessionError::Live(_) => {
+            ApiError::new(ApiErrorKind::Conflict, "session_live", message)
+        }
+        LocalSessionError::Changed => {
+            ApiError::new(ApiErrorKind::Conflict, "file_changed", message)
+        }
         LocalSessionError::NothingToRepair => {
-            ApiError::new(ApiErrorKind::Conflict, "nothing_to_repair", words)
+            ApiError::new(ApiErrorKind::Conflict, "nothing_to_repair", message)
         }
         LocalSessionError::NothingToUndo => {
-            ApiError::new(ApiErrorKind::Conflict, "nothing_to_undo", words)
+            ApiError::new(ApiErrorKind::Conflict, "nothing_to_undo", message)
         }
         LocalSessionError::ChangedSince => {
-            ApiError::new(ApiErrorKind::Conflict, "changed_since_repair", words)
+            ApiError::new(ApiErrorKind::Conflict, "changed_since_repair", message)
         }
-        LocalSessionError::Failed(_) => ApiError::new(ApiErrorKind::Server, "repair_failed", words),
+        LocalSessionError::Failed(_) => {
+            ApiError::new(ApiErrorKind::Server, "repair_failed", message)
+        }
     }
 }

@@ -1,17 +1,17 @@
-//! What can be asked of the console.
+//! The routes of the console API.
 
 use foxwedge_engine::ApiError;
 use http::Method;
 
 use crate::error;
 
-/// Something of the console.
+/// A route of the console API.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ConsoleRoute<'p> {
     About,
     Rule(&'p str),
     Sessions,
-    /// Something about a session file.
+    /// A session file by its id.
     File(&'p str, SessionFileRoute),
     Compaction,
     Feed,
@@ -20,7 +20,7 @@ pub(crate) enum ConsoleRoute<'p> {
     Series,
 }
 
-/// What is asked about a session file.
+/// A route below one session file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SessionFileRoute {
     About,
@@ -37,19 +37,19 @@ pub(crate) enum SessionFileRoute {
 }
 
 impl<'p> ConsoleRoute<'p> {
-    /// Finds it.
+    /// Finds the route for a path.
     pub(crate) fn find(path: &'p str) -> Option<ConsoleRoute<'p>> {
         let rest = path.strip_prefix("/v1/console")?;
         if rest.is_empty() {
             return Some(ConsoleRoute::About);
         }
         let mut parts = rest.strip_prefix('/')?.split('/');
-        let place = match (parts.next()?, parts.next(), parts.next()) {
+        let route = match (parts.next()?, parts.next(), parts.next()) {
             ("rules", Some(code), None) => ConsoleRoute::Rule(code),
             ("sessions", None, None) => ConsoleRoute::Sessions,
             ("sessions", Some(id), None) => ConsoleRoute::File(id, SessionFileRoute::About),
-            ("sessions", Some(id), Some(what)) => {
-                ConsoleRoute::File(id, SessionFileRoute::find(what)?)
+            ("sessions", Some(id), Some(name)) => {
+                ConsoleRoute::File(id, SessionFileRoute::find(name)?)
             }
             ("compaction", None, None) => ConsoleRoute::Compaction,
             ("feed", None, None) => ConsoleRoute::Feed,
@@ -58,10 +58,10 @@ impl<'p> ConsoleRoute<'p> {
             ("series", None, None) => ConsoleRoute::Series,
             _ => return None,
         };
-        parts.next().is_none().then_some(place)
+        parts.next().is_none().then_some(route)
     }
 
-    /// Whether it may be asked in this way.
+    /// Whether the route allows this method.
     pub(crate) fn check_method(self, method: &Method) -> Result<(), ApiError> {
         let (reads, writes) = match self {
             ConsoleRoute::File(_, SessionFileRoute::Repair) => (true, true),
@@ -96,8 +96,8 @@ impl<'p> ConsoleRoute<'p> {
 }
 
 impl SessionFileRoute {
-    fn find(word: &str) -> Option<SessionFileRoute> {
-        Some(match word {
+    fn find(name: &str) -> Option<SessionFileRoute> {
+        Some(match name {
             "messages" => SessionFileRoute::Messages,
             "tree" => SessionFileRoute::Tree,
             "records" => SessionFileRoute::Records,

@@ -1,4 +1,4 @@
-//! `GET /v1/console/series`: counts and latencies by the minute.
+//! `GET /v1/console/series`: counts and latencies per minute.
 
 use std::time::SystemTime;
 
@@ -12,12 +12,12 @@ use super::{
 };
 use crate::{HttpReply, error, routes::ApiRequest, serve::GatewayState};
 
-/// Minutes, if nobody says how many.
+/// Default number of minutes.
 const DEFAULT_MINUTES: usize = 180;
 
 /// `GET /v1/console/series`.
-pub(super) fn answer(app: &GatewayState, call: &ApiRequest<'_>) -> Result<HttpReply, ApiError> {
-    let minutes = match call.parameter("minutes")? {
+pub(super) fn answer(app: &GatewayState, request: &ApiRequest<'_>) -> Result<HttpReply, ApiError> {
+    let minutes = match request.parameter("minutes")? {
         None => DEFAULT_MINUTES,
         Some(text) => match text.parse::<usize>() {
             Ok(0) | Err(_) => return Err(error::bad_request("`minutes` is a number from 1 on")),
@@ -58,10 +58,10 @@ fn slot_json(slot: &MinuteSlot) -> Value {
     })
 }
 
-/// Those that are not zero, by name.
+/// The counts that are not zero, by name.
 fn counts<S: AsRef<str>>(names: impl IntoIterator<Item = S>, counts: &[u32]) -> Value {
-    let some = names.into_iter().zip(counts).filter(|(_, count)| **count > 0);
-    Value::Object(Map::from_iter(some.map(|(name, n)| (name.as_ref().to_owned(), json!(n)))))
+    let nonzero = names.into_iter().zip(counts).filter(|(_, count)| **count > 0);
+    Value::Object(Map::from_iter(nonzero.map(|(name, n)| (name.as_ref().to_owned(), json!(n)))))
 }
 
 fn latency_json(bins: &[u32]) -> Value {

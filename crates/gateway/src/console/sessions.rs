@@ -1,5 +1,5 @@
-//! `GET /v1/console/sessions`: the sessions of agents on this machine and those of the gateway, in
-//! one list, the newest first.
+//! `GET /v1/console/sessions`: session files on this machine and sessions of the gateway, in one
+//! list, newest first.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -17,37 +17,41 @@ use super::{
 };
 use crate::{HttpReply, api, error, routes::ApiRequest, serve::GatewayState};
 
-/// Sessions of the gateway that are in this list.
+/// Maximum number of gateway sessions in the list.
 const MAX_GATEWAY_SESSIONS: usize = 1_000;
 
-/// The words for how a session is.
+/// The values of `health`.
 const HEALTHS: [&str; 7] =
     ["ok", "history-missing", "needs-repair", "unreadable", "unknown", "repaired", "refused"];
 
 /// `GET /v1/console/sessions`.
-pub(super) async fn list(app: &GatewayState, call: &ApiRequest<'_>) -> Result<HttpReply, ApiError> {
-    let limit = call.limit()?;
-    let wanted = SessionListFilter::from_request(call)?;
-    let after = call.parameter("after")?.map(|text| SessionListCursor::parse(&text)).transpose()?;
-    let seen = request::file_access(app, call);
-    let listed = match (request::allowed_sessions(app, call), wanted.source) {
-        (Ok(machine), None | Some(SessionSource::File)) => machine.sessions(),
+pub(super) async fn list(
+    app: &GatewayState,
+    http_request: &ApiRequest<'_>,
+) -> Result<HttpReply, ApiError> {
+    let limit = http_request.limit()?;
+    let filter = SessionListFilter::from_request(http_request)?;
+    let after =
+        http_request.parameter("after")?.map(|text| SessionListCursor::parse(&text)).transpose()?;
+    let file_access = request::file_access(app, http_request);
+    let session_files = match (request::allowed_sessions(app, http_request), filter.source) {
+        (Ok(sessions), None | Some(SessionSource::File)) => sessions.sessions(),
         (Ok(_), Some(SessionSource::Gateway)) | (Err(_), _) => SessionFileList::default(),
     };
-    let kept = match wanted.source {
-        None | Some(SessionSource::Gateway) => gateway_sessions(app, call).await?,
+    let gateway_sessions = match filter.source {
+        None | Some(SessionSource::Gateway) => gateway_sessions(app, http_request).await?,
         Some(SessionSource::File) => Vec::new(),
     };
-    let files = listed.files.iter().map(ConsoleSessionRow::File);
+    let files = session_files.files.iter().map(ConsoleSessionRow::File);
     let mut rows: Vec<ConsoleSessionRow<'_>> = files
-        .chain(kept.iter().map(ConsoleSessionRow::Gateway))
-        .filter(|row| wanted.matches(row))
+        .chain(gateway_sessions.iter().map(ConsoleSessionRow::Gateway))
+        .filter(|row| filter.matches(row))
         .collect();
     let mut counts: BTreeMap<&str, usize> = HEALTHS.map(|health| (health, 0)).into();
     for row in &rows {
         *counts.entry(row.health()).or_default() += 1;
     }
-    rows.retain(|row| wanted.health.is_empty() || wanted.health.contains(&row.health()));
+    rows.retain(|row| filter.health.is_empty() || filter.health.contains(&row.health()));
     rows.sort_by_cached_key(|row| std::cmp::Reverse(row.cursor()));
     let total = rows.len();
     rows.retain(|row| after.as_ref().is_none_or(|after| row.cursor() < *after));
@@ -60,15 +64,15 @@ pub(super) async fn list(app: &GatewayState, call: &ApiRequest<'_>) -> Result<Ht
         "has_more": more,
         "next": next,
         "total": total,
-        "scan": scan_json(&listed.scan),
+        "scan": scan_json(&session_files.scan),
         "counts": counts,
-        "files": seen,
+        "files": file_access,
     })))
 }
 
 /// A session file as JSON.
 pub(super) fn file_json(file: &SessionFileSummary) -> Value {
-    let looked = file.check.as_ref();
+    let check = file.check.as_ref();
     json!({
         "source": "file",
         "id": file.id,
@@ -80,11 +84,11 @@ pub(super) fn file_json(file: &SessionFileSummary) -> Value {
         "path": file.path,
         "touched": file.touched,
         "size": file.size,
-        "messages": looked.map(|looked| looked.messages),
-        "health": looked.map_or("unknown", |looked| looked.health.name()),
-        "why": looked.and_then(|looked| looked.unreadable_reason.as_deref()),
-        "findings": looked.map(|looked| &looked.findings),
-        "repairable": looked.is_some_and(|looked| looked.repairable),
+        "messages": check.map(|check| check.messages),
+        "health": check.map_or("unknown", |check| check.health.name()),
+        "why": check.and_then(|check| check.unreadable_reason.as_deref()),
+        "findings": check.map(|check| &check.findings),
+        "repairable": check.is_some_and(|check| check.repairable),
         "live": file.live,
         "sub_agent": file.sub_agent,
         "parent": file.parent,
@@ -92,7 +96,7 @@ pub(super) fn file_json(file: &SessionFileSummary) -> Value {
     })
 }
 
-/// One object with the members of both.
+/// Merges the members of two objects.
 pub(super) fn merge_objects(mut value: Value, more: Value) -> Value {
     if let (Value::Object(members), Value::Object(more)) = (&mut value, more) {
         members.extend(more);
@@ -101,18 +105,18 @@ pub(super) fn merge_objects(mut value: Value, more: Value) -> Value {
 }
 
 fn scan_json(scan: &ScanProgress) -> Value {
-    let closed = |(path, why): &(String, String)| json!({ "path": path, "why": why });
+    let folder_json = |(path, why): &(String, String)| json!({ "path": path, "why": why });
     json!({
         "state": if scan.running { "running" } else { "done" },
         "looked": scan.checked,
         "total": scan.total,
         "began": scan.began,
         "ended": scan.ended,
-        "closed": scan.unreadable_folders.iter().map(closed).collect::<Vec<_>>(),
+        "closed": scan.unreadable_folders.iter().map(folder_json).collect::<Vec<_>>(),
     })
 }
 
-/// A session of the gateway, and what was found in its requests.
+/// A session of the gateway and the findings in its requests.
 struct GatewaySession {
     row: SessionRow,
     findings: BTreeMap<String, usize>,
@@ -123,24 +127,24 @@ struct GatewaySession {
 /// The newest sessions that the caller may see.
 async fn gateway_sessions(
     app: &GatewayState,
-    call: &ApiRequest<'_>,
+    http_request: &ApiRequest<'_>,
 ) -> Result<Vec<GatewaySession>, ApiError> {
     app.engine.recorder().flush().await;
-    let owner = call.owner().map(str::to_owned);
+    let owner = http_request.owner().map(str::to_owned);
     let page = || ListPage { after: None, limit: MAX_GATEWAY_SESSIONS };
     let filter = |open| ListFilter { owner: owner.clone(), session: None, open };
     let rows = app.store.sessions(filter(None), page()).await.map_err(api::store_error)?;
     let open = app.store.sessions(filter(Some(true)), page()).await.map_err(api::store_error)?;
     let open: HashSet<String> = open.into_iter().map(|row| row.id).collect();
     let mut repairs: HashMap<String, Vec<Arc<RepairRecord>>> = HashMap::new();
-    for repair in app.engine.recorder().repairs().list(call.owner(), None, usize::MAX) {
+    for repair in app.engine.recorder().repairs().list(http_request.owner(), None, usize::MAX) {
         repairs.entry(repair.session.to_string()).or_default().push(repair);
     }
-    let kept = |row: SessionRow| {
+    let to_session = |row: SessionRow| {
         let repairs = repairs.remove(&row.id).unwrap_or_default();
         let mut findings = BTreeMap::new();
-        for noted in repairs.iter().flat_map(|repair| &repair.findings) {
-            *findings.entry(format!("FW{}", noted.code)).or_insert(0) += noted.count;
+        for finding in repairs.iter().flat_map(|repair| &repair.findings) {
+            *findings.entry(format!("FW{}", finding.code)).or_insert(0) += finding.count;
         }
         let refused = |repair: &Arc<RepairRecord>| match repair.action {
             GuardAction::Observed | GuardAction::Rejected => !repair.findings.is_empty(),
@@ -153,7 +157,7 @@ async fn gateway_sessions(
         };
         GatewaySession { live: open.contains(&row.id), row, findings, health }
     };
-    Ok(rows.into_iter().map(kept).collect())
+    Ok(rows.into_iter().map(to_session).collect())
 }
 
 /// A row of the list.
@@ -168,8 +172,8 @@ impl ConsoleSessionRow<'_> {
             ConsoleSessionRow::File(file) => {
                 SessionListCursor { touched: file.touched, id: file.id.clone() }
             }
-            ConsoleSessionRow::Gateway(kept) => {
-                SessionListCursor { touched: kept.row.touched, id: kept.row.id.clone() }
+            ConsoleSessionRow::Gateway(session) => {
+                SessionListCursor { touched: session.row.touched, id: session.row.id.clone() }
             }
         }
     }
@@ -177,41 +181,41 @@ impl ConsoleSessionRow<'_> {
     fn health(&self) -> &'static str {
         match self {
             ConsoleSessionRow::File(file) => {
-                file.check.as_ref().map_or("unknown", |l| SessionFileHealth::name(l.health))
+                file.check.as_ref().map_or("unknown", |check| SessionFileHealth::name(check.health))
             }
-            ConsoleSessionRow::Gateway(kept) => kept.health,
+            ConsoleSessionRow::Gateway(session) => session.health,
         }
     }
 
     fn findings(&self) -> Option<&BTreeMap<String, usize>> {
         match self {
-            ConsoleSessionRow::File(file) => file.check.as_ref().map(|looked| &looked.findings),
-            ConsoleSessionRow::Gateway(kept) => Some(&kept.findings),
+            ConsoleSessionRow::File(file) => file.check.as_ref().map(|check| &check.findings),
+            ConsoleSessionRow::Gateway(session) => Some(&session.findings),
         }
     }
 
     fn row_json(&self) -> Value {
         match self {
-            ConsoleSessionRow::File(one) => file_json(one),
-            ConsoleSessionRow::Gateway(kept) => {
+            ConsoleSessionRow::File(file) => file_json(file),
+            ConsoleSessionRow::Gateway(session) => {
                 let more: Map<String, Value> = [
                     ("source", json!("gateway")),
-                    ("session", json!(kept.row.id)),
+                    ("session", json!(session.row.id)),
                     ("agent", Value::Null),
-                    ("health", json!(kept.health)),
-                    ("findings", json!(kept.findings)),
-                    ("live", json!(kept.live)),
+                    ("health", json!(session.health)),
+                    ("findings", json!(session.findings)),
+                    ("live", json!(session.live)),
                 ]
                 .into_iter()
                 .map(|(key, value)| (key.to_owned(), value))
                 .collect();
-                merge_objects(api::shape::session(&kept.row), Value::Object(more))
+                merge_objects(api::shape::session(&session.row), Value::Object(more))
             }
         }
     }
 }
 
-/// Where a row stands: the later it was touched, the higher.
+/// The position of a row: later changes come first.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct SessionListCursor {
     touched: u64,
@@ -224,20 +228,23 @@ impl SessionListCursor {
     }
 
     fn parse(text: &str) -> Result<SessionListCursor, ApiError> {
-        let odd = || error::bad_request("`after` is the `next` of another page");
-        let (touched, id) = text.split_once('.').ok_or_else(odd)?;
-        Ok(SessionListCursor { touched: touched.parse().map_err(|_| odd())?, id: id.to_owned() })
+        let invalid = || error::bad_request("`after` is the `next` of another page");
+        let (touched, id) = text.split_once('.').ok_or_else(invalid)?;
+        Ok(SessionListCursor {
+            touched: touched.parse().map_err(|_| invalid())?,
+            id: id.to_owned(),
+        })
     }
 }
 
-/// Where sessions come from.
+/// Source of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum SessionSource {
     File,
     Gateway,
 }
 
-/// Which sessions are wanted.
+/// Selects sessions.
 struct SessionListFilter {
     source: Option<SessionSource>,
     words: Vec<String>,
@@ -250,22 +257,23 @@ struct SessionListFilter {
 }
 
 impl SessionListFilter {
-    fn from_request(call: &ApiRequest<'_>) -> Result<SessionListFilter, ApiError> {
-        let source = match call.parameter("source")?.as_deref() {
+    fn from_request(http_request: &ApiRequest<'_>) -> Result<SessionListFilter, ApiError> {
+        let source = match http_request.parameter("source")?.as_deref() {
             None | Some("") => None,
             Some("file") => Some(SessionSource::File),
             Some("gateway") => Some(SessionSource::Gateway),
             Some(_) => return Err(error::bad_request("`source` is `file` or `gateway`")),
         };
         let mut health = Vec::new();
-        for word in request::text_parameter(call, "health")?.unwrap_or_default().split(',') {
+        for word in request::text_parameter(http_request, "health")?.unwrap_or_default().split(',')
+        {
             match HEALTHS.iter().find(|one| **one == word) {
                 Some(word) => health.push(*word),
                 None if word.is_empty() => {}
                 None => return Err(error::bad_request("`health` has an unknown word in it")),
             }
         }
-        let rule = match request::text_parameter(call, "rule")? {
+        let rule = match request::text_parameter(http_request, "rule")? {
             None => None,
             Some(text) => Some(
                 rules::find_rule(&text)
@@ -273,24 +281,25 @@ impl SessionListFilter {
                     .label(),
             ),
         };
-        let small = |text: Option<String>| text.map(|text| text.to_lowercase());
-        let words = small(request::text_parameter(call, "q")?).unwrap_or_default();
+        let lowercase = |text: Option<String>| text.map(|text| text.to_lowercase());
+        let words = lowercase(request::text_parameter(http_request, "q")?).unwrap_or_default();
         Ok(SessionListFilter {
             source,
             words: words.split_whitespace().map(str::to_owned).collect(),
-            agent: request::text_parameter(call, "agent")?,
+            agent: request::text_parameter(http_request, "agent")?,
             health,
             rule,
-            project: small(request::text_parameter(call, "project")?),
-            live: call.flag("live")?,
-            sub_agents: call.flag("sub_agents")?.unwrap_or(false),
+            project: lowercase(request::text_parameter(http_request, "project")?),
+            live: http_request.flag("live")?,
+            sub_agents: http_request.flag("sub_agents")?.unwrap_or(false),
         })
     }
 
-    /// Whether a row fits, whatever its health.
+    /// Whether a row matches, ignoring its health.
     fn matches(&self, row: &ConsoleSessionRow<'_>) -> bool {
-        let breaks = |rule: &String| row.findings().is_some_and(|found| found.contains_key(rule));
-        if !self.rule.as_ref().is_none_or(breaks) {
+        let has_rule =
+            |rule: &String| row.findings().is_some_and(|findings| findings.contains_key(rule));
+        if !self.rule.as_ref().is_none_or(has_rule) {
             return false;
         }
         match row {
@@ -305,11 +314,11 @@ impl SessionListFilter {
                     && self.live.is_none_or(|live| file.live.unwrap_or(false) == live)
                     && self.contains_words(&text)
             }
-            ConsoleSessionRow::Gateway(kept) => {
-                let row = &kept.row;
+            ConsoleSessionRow::Gateway(session) => {
+                let row = &session.row;
                 self.agent.is_none()
                     && self.project.is_none()
-                    && self.live.is_none_or(|live| kept.live == live)
+                    && self.live.is_none_or(|live| session.live == live)
                     && self.contains_words(&format!("{}\n{}\n{}", row.title, row.id, row.owner))
             }
         }

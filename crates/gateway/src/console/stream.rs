@@ -1,5 +1,5 @@
-//! `GET /v1/console/feed/events`: requests as they end, for whoever watches. Who does not read
-//! holds up nobody: what falls out meanwhile is told as missed.
+//! `GET /v1/console/feed/events`: streams requests as they end. A slow reader blocks nothing:
+//! requests that it misses are counted and reported.
 
 use std::{
     future::Future,
@@ -30,20 +30,20 @@ use crate::{
     serve::GatewayState,
 };
 
-/// How long nothing is said before something is said all the same.
+/// A keep-alive is sent after this much silence.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Requests that are looked at together.
+/// Maximum number of requests per batch.
 const MAX_BATCH_REQUESTS: usize = 64;
 
 /// `GET /v1/console/feed/events`.
-pub(super) fn follow(app: &GatewayState, call: &ApiRequest<'_>) -> Result<HttpReply, ApiError> {
-    let wanted = RequestFilter::from_request(call)?;
+pub(super) fn follow(app: &GatewayState, request: &ApiRequest<'_>) -> Result<HttpReply, ApiError> {
+    let filter = RequestFilter::from_request(request)?;
     let newest = app.console.monitor.newest();
-    let last = resume_position(call)?.unwrap_or_else(|| *newest.borrow());
-    let body = match *call.method {
+    let last = resume_position(request)?.unwrap_or_else(|| *newest.borrow());
+    let body = match *request.method {
         Method::HEAD => ResponseBody::full(""),
-        _ => ResponseBody::stream(RequestFeedBody::new(app, wanted, call.owner(), last, newest)),
+        _ => ResponseBody::stream(RequestFeedBody::new(app, filter, request.owner(), last, newest)),
     };
     let mut reply = Response::new(body);
     let headers = reply.headers_mut();
@@ -52,18 +52,18 @@ pub(super) fn follow(app: &GatewayState, call: &ApiRequest<'_>) -> Result<HttpRe
     Ok(reply)
 }
 
-/// Where a reader was.
-fn resume_position(call: &ApiRequest<'_>) -> Result<Option<u64>, ApiError> {
-    let odd = || error::bad_request("`last-event-id` is the id of a request, as q-12");
-    let header = call.headers.get("last-event-id").map(HeaderValue::to_str);
-    let text = match (header, call.parameter("after")?) {
-        (Some(text), _) => text.map_err(|_| odd())?.to_owned(),
+/// Where to resume.
+fn resume_position(request: &ApiRequest<'_>) -> Result<Option<u64>, ApiError> {
+    let invalid = || error::bad_request("`last-event-id` is the id of a request, as q-12");
+    let header = request.headers.get("last-event-id").map(HeaderValue::to_str);
+    let text = match (header, request.parameter("after")?) {
+        (Some(text), _) => text.map_err(|_| invalid())?.to_owned(),
         (None, Some(text)) => text.into_owned(),
         (None, None) => return Ok(None),
     };
     match text.as_str() {
         "" => Ok(None),
-        text => RequestEntry::number(text).map(Some).ok_or_else(odd),
+        text => RequestEntry::number(text).map(Some).ok_or_else(invalid),
     }
 }
 
@@ -77,12 +77,12 @@ struct RequestFeedBody {
     last: u64,
     state: RequestFeedState,
     keep_alive_timer: Pin<Box<Sleep>>,
-    /// Ready when the server is about to stop.
+    /// Completes when the server shuts down.
     shutdown: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
 enum RequestFeedState {
-    /// There may be something to tell.
+    /// There may be new requests.
     Ready(watch::Receiver<u64>),
     /// Nothing is new.
     Waiting(NewestRequestFuture),
@@ -92,7 +92,7 @@ enum RequestFeedState {
 impl RequestFeedBody {
     fn new(
         app: &GatewayState,
-        wanted: RequestFilter,
+        filter: RequestFilter,
         owner: Option<&str>,
         last: u64,
         newest: watch::Receiver<u64>,
@@ -101,19 +101,19 @@ impl RequestFeedBody {
         RequestFeedBody {
             monitor: app.console.monitor.clone(),
             engine: app.engine.clone(),
-            filter: wanted,
+            filter,
             owner: owner.map(str::to_owned),
             last,
             state: RequestFeedState::Ready(newest),
             keep_alive_timer: Box::pin(sleep(KEEP_ALIVE_INTERVAL)),
             shutdown: Box::pin(async move {
-                // Whoever would say so is gone: that is the same.
+                // A dropped sender means shutdown, too.
                 let _ = draining.wait_for(|draining| *draining).await;
             }),
         }
     }
 
-    /// What came since the last look, as events.
+    /// The requests since the last batch, as events.
     fn next_events(&mut self) -> String {
         let batch = self
             .monitor
@@ -126,9 +126,9 @@ impl RequestFeedBody {
             text.push_str(&format!("event: missed\ndata: {missed}\n\n"));
         }
         if !batch.entries.is_empty() {
-            let known = KnownRepairs::from_engine(&self.engine, self.owner.as_deref());
+            let repairs = KnownRepairs::from_engine(&self.engine, self.owner.as_deref());
             for entry in &batch.entries {
-                let (id, told) = (entry.id(), known.entry_json(entry));
+                let (id, told) = (entry.id(), repairs.entry_json(entry));
                 text.push_str(&format!("id: {id}\nevent: request\ndata: {told}\n\n"));
             }
         }
@@ -147,14 +147,14 @@ impl RequestFeedBody {
                     }
                 },
                 RequestFeedState::Ready(mut newest) => {
-                    // Seen before the look: what comes while we look wakes us again.
+                    // Read before the batch is taken: requests that arrive meanwhile wake us again.
                     let until = *newest.borrow_and_update();
                     let text = self.next_events();
                     let more = self.last < until || !text.is_empty();
                     self.state = match more {
                         true => RequestFeedState::Ready(newest),
                         false => RequestFeedState::Waiting(Box::pin(async move {
-                            // It cannot end: we hold the other side.
+                            // This cannot fail: we hold the sender.
                             let _ = newest.changed().await;
                             newest
                         })),
@@ -167,13 +167,13 @@ impl RequestFeedBody {
         }
     }
 
-    /// Nothing happened for a while.
+    /// Whether a keep-alive is due.
     fn keep_alive(&mut self, context: &mut Context<'_>) -> bool {
         if self.keep_alive_timer.as_mut().poll(context).is_pending() {
             return false;
         }
         self.reset_keep_alive();
-        // The new time has to be asked for once, so that somebody is woken.
+        // Polling once registers the waker for the new deadline.
         let _ = self.keep_alive_timer.as_mut().poll(context);
         true
     }
@@ -199,7 +199,7 @@ impl Body for RequestFeedBody {
         if matches!(this.state, RequestFeedState::Ended) {
             return Poll::Ready(None);
         }
-        // Broken off and not ended: whoever watches comes back and goes on where it was.
+        // An error and not the end, so that the client reconnects and resumes.
         if this.shutdown.as_mut().poll(context).is_ready() {
             this.state = RequestFeedState::Ended;
             return Poll::Ready(Some(Err("the server stops".into())));

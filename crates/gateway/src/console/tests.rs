@@ -3,7 +3,7 @@ use http::Method;
 use super::routes::{ConsoleRoute, SessionFileRoute};
 
 #[test]
-fn only_these_paths_lead_to_something() {
+fn only_known_paths_have_a_route() {
     let table = [
         ("/v1/console", Some(ConsoleRoute::About)),
         ("/v1/console/rules/FW101", Some(ConsoleRoute::Rule("FW101"))),

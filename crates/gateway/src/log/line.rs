@@ -1,4 +1,4 @@
-//! What a line says, and how it looks.
+//! The fields of a log line and its text and JSON forms.
 
 use std::{
     borrow::Cow,
@@ -11,28 +11,28 @@ use foxwedge_engine::RequestSummary;
 use http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
-/// A request that is over.
+/// A finished request.
 #[derive(Debug)]
 pub(crate) struct RequestLogLine {
-    /// When it came.
+    /// Time of arrival.
     pub(crate) at: SystemTime,
-    /// Its id.
+    /// Request id.
     pub(crate) id: Arc<str>,
-    /// How it asked.
+    /// HTTP method.
     pub(crate) method: Method,
-    /// Where, without anything that is not ours.
+    /// Path, masked.
     pub(crate) path: Cow<'static, str>,
-    /// Who asked.
+    /// The owner of the token.
     pub(crate) owner: Option<Arc<str>>,
-    /// With which program.
+    /// The `User-Agent` of the client.
     pub(crate) agent: Option<Box<str>>,
-    /// The status.
+    /// HTTP status of the reply.
     pub(crate) status: StatusCode,
-    /// What the engine tells.
+    /// The engine's summary of the request.
     pub(crate) summary: RequestSummary,
-    /// Until the reply began.
+    /// Time until the reply began.
     pub(crate) until_first_byte: Duration,
-    /// Until it was over.
+    /// Time until the reply ended.
     pub(crate) until_end: Duration,
     /// Bytes of the request's body.
     pub(crate) bytes_in: usize,
@@ -45,15 +45,15 @@ pub(crate) struct RequestLogLine {
 /// How a reply ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum DeliveryOutcome {
-    /// With its last byte.
+    /// The last byte was sent.
     Complete,
-    /// The client was gone before.
+    /// The client disconnected before.
     ClientGone,
-    /// It could not go on.
+    /// The body failed.
     Failed,
 }
 
-/// How a line looks.
+/// The style of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum LogStyle {
     Plain,
@@ -61,13 +61,13 @@ pub(super) enum LogStyle {
     Json,
 }
 
-/// A value of a client is not longer than this in a line.
+/// Maximum length of a client-chosen value.
 const LONGEST: usize = 128;
 
 impl RequestLogLine {
-    /// Writes it, with the end of the line.
-    pub(super) fn write(&self, look: LogStyle, to: &mut String) {
-        match look {
+    /// Writes the line, including the line end.
+    pub(super) fn write(&self, style: LogStyle, to: &mut String) {
+        match style {
             LogStyle::Json => self.write_json(to),
             LogStyle::Plain => self.write_text(to, &["", "", ""]),
             LogStyle::Colored => {
@@ -83,7 +83,7 @@ impl RequestLogLine {
     }
 
     fn write_text(&self, to: &mut String, [dim, status, plain]: &[&str; 3]) {
-        // Writing into a text cannot fail.
+        // Writing into a `String` cannot fail.
         let _ = write!(
             to,
             "{dim}{}{plain} {} {} {status}{}{plain} {}ms",
@@ -133,25 +133,28 @@ impl RequestLogLine {
         }
     }
 
-    /// What both looks say.
+    /// The fields of both forms.
     fn fields(&self) -> Vec<(&'static str, Value)> {
-        let told = &self.summary;
+        let summary = &self.summary;
         let mut fields = vec![("request.id", Value::from(&*self.id))];
         let mut field =
             |name, value: Option<Value>| fields.extend(value.map(|value| (name, value)));
         let text = |value: &Option<Arc<str>>| value.as_deref().map(|value| sanitize(value).into());
         field("owner", text(&self.owner));
-        field("model", text(&told.model));
-        field("upstream", text(&told.upstream));
-        field("session.id", text(&told.session));
-        field("run.id", text(&told.run));
-        field("match", told.match_kind.map(Value::from));
-        field("action", told.action.map(|action| action.name().into()));
-        let findings: Vec<_> =
-            told.findings.iter().map(|noted| format!("FW{}={}", noted.code, noted.count)).collect();
+        field("model", text(&summary.model));
+        field("upstream", text(&summary.upstream));
+        field("session.id", text(&summary.session));
+        field("run.id", text(&summary.run));
+        field("match", summary.match_kind.map(Value::from));
+        field("action", summary.action.map(|action| action.name().into()));
+        let findings: Vec<_> = summary
+            .findings
+            .iter()
+            .map(|finding| format!("FW{}={}", finding.code, finding.count))
+            .collect();
         field("findings", (!findings.is_empty()).then(|| findings.join(",").into()));
-        field("ignored_results", text(&told.ignored_results));
-        field("trouble", told.error_code.map(Value::from));
+        field("ignored_results", text(&summary.ignored_results));
+        field("trouble", summary.error_code.map(Value::from));
         field("first_ms", Some(json!(milliseconds(self.until_first_byte))));
         field("bytes.in", Some(self.bytes_in.into()));
         field("bytes.out", Some(self.bytes_out.into()));
@@ -168,22 +171,22 @@ impl RequestLogLine {
     }
 }
 
-/// A path, with everything hidden that does not look like a word: ids, and what people put into
-/// addresses by mistake.
+/// Masks every part of a path that does not look like a word: ids, and secrets that users put
+/// into URLs by mistake.
 pub(crate) fn mask_path(path: &str) -> String {
-    let word = |part: &str| {
+    let is_word = |part: &str| {
         part.len() <= 24
             && part.bytes().all(|byte| byte.is_ascii_lowercase() || b"_.1".contains(&byte))
     };
     let mut masked = String::new();
     for part in path.split('/').skip(1).take(8) {
         masked.push('/');
-        masked.push_str(if word(part) { part } else { "*" });
+        masked.push_str(if is_word(part) { part } else { "*" });
     }
     masked
 }
 
-/// Control characters, and the invisible ones that turn a line around or hide in it.
+/// Control characters, and invisible ones that reorder or hide text.
 fn is_harmful(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
@@ -191,7 +194,7 @@ fn is_harmful(c: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Without anything that a terminal would obey.
+/// Removes characters that a terminal would interpret, and truncates.
 fn sanitize(text: &str) -> String {
     let mut clean: String = text
         .chars()
@@ -208,22 +211,10 @@ fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }
 
-/// `2026-01-31T23:59:59.123Z`.
+/// A time like `2026-01-31T23:59:59.123Z`.
 fn timestamp(at: SystemTime) -> String {
-    let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (seconds, milliseconds) = (since.as_secs(), since.subsec_millis());
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Days since the first of March of the year 0: the leap day is the last of its year.
-    let shifted = days + 719_468;
-    let (era, day) = (shifted / 146_097, shifted % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year + era * 400 + u64::from(month <= 2);
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}Z")
+    let at = jiff::Timestamp::try_from(at.max(UNIX_EPOCH)).unwrap_or(jiff::Timestamp::MAX);
+    format!("{at:.3}")
 }
 
 #[cfg(test)]

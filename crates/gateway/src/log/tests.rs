@@ -86,7 +86,7 @@ struct Gate(mpsc::Receiver<()>);
 
 impl Write for Gate {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // Whoever holds the other end is gone: nobody keeps us.
+        // The other end is closed, so nothing blocks us.
         let _ = self.0.recv();
         Ok(bytes.len())
     }
@@ -97,7 +97,7 @@ impl Write for Gate {
 }
 
 #[test]
-fn a_log_that_cannot_be_written_loses_lines_and_stops_nobody() {
+fn a_log_that_cannot_be_written_loses_lines_and_blocks_no_request() {
     let (leave, wait) = mpsc::channel();
     let meter = Metrics::new();
     let (log, writer) = RequestLog::start(

@@ -1,5 +1,5 @@
-//! Unpacks a body. A small one may claim to be endless, so it is unpacked piece by piece, and one
-//! that turns out large is measured to its end before memory is set aside for it.
+//! Decompresses a body. A small body may expand without end, so it is decompressed in chunks.
+//! The size of a large result is measured before memory is reserved for it.
 
 use std::io::{self, Read};
 
@@ -11,7 +11,7 @@ use ruzstd::decoding::StreamingDecoder;
 
 use crate::error;
 
-/// How a body is packed.
+/// The content encoding of a body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum BodyCompression {
     Gzip,
@@ -21,20 +21,20 @@ pub(super) enum BodyCompression {
 
 impl BodyCompression {
     /// # Errors
-    /// If it is packed in a way that we do not know, or more than once.
+    /// If the encoding is unknown, or there is more than one.
     pub(super) fn from_headers(headers: &HeaderMap) -> Result<Option<BodyCompression>, ApiError> {
         let mut found = None;
         for value in headers.get_all(header::CONTENT_ENCODING) {
             let value = value.to_str().map_err(|_| unsupported_encoding())?;
             for name in value.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-                let packed = match name.to_ascii_lowercase().as_str() {
+                let compression = match name.to_ascii_lowercase().as_str() {
                     "identity" => continue,
                     "gzip" | "x-gzip" => BodyCompression::Gzip,
                     "deflate" => BodyCompression::Deflate,
                     "zstd" => BodyCompression::Zstd,
                     _ => return Err(unsupported_encoding()),
                 };
-                if found.replace(packed).is_some() {
+                if found.replace(compression).is_some() {
                     return Err(unsupported_encoding());
                 }
             }
@@ -43,68 +43,72 @@ impl BodyCompression {
     }
 }
 
-/// The other tasks of the thread get their turn after so many bytes.
+/// Chunk size in bytes; other tasks of the thread may run after each chunk.
 const PIECE: usize = 64 << 10;
 
-/// More than this is measured before it is kept.
+/// Larger results are measured before they are kept.
 const SMALL: usize = 4 << 20;
 
-/// A larger window is not set aside for anybody.
+/// Maximum zstd window.
 const WINDOW: u64 = 8 << 20;
 
 /// # Errors
-/// If there is more in it than there may be, or it is torn.
+/// If the result exceeds the limit or the data is damaged.
 pub(super) async fn decompress(
-    packed: BodyCompression,
+    compression: BodyCompression,
     bytes: &[u8],
-    most: usize,
+    limit: usize,
 ) -> Result<Bytes, ApiError> {
     let mut all = Vec::new();
-    let whole = decode_chunks(packed, bytes, most, &mut |piece, before| {
-        if before + piece.len() <= SMALL {
-            all.extend_from_slice(piece);
+    let size = decode_chunks(compression, bytes, limit, &mut |chunk, before| {
+        if before + chunk.len() <= SMALL {
+            all.extend_from_slice(chunk);
         } else {
             all = Vec::new();
         }
     })
     .await?;
-    if whole > SMALL {
-        all.reserve_exact(whole);
-        decode_chunks(packed, bytes, whole, &mut |piece, _| all.extend_from_slice(piece)).await?;
+    if size > SMALL {
+        all.reserve_exact(size);
+        decode_chunks(compression, bytes, size, &mut |chunk, _| all.extend_from_slice(chunk))
+            .await?;
     }
     Ok(all.into())
 }
 
-/// Reads to the end, and says how many bytes there were.
+/// Decodes to the end and returns the number of bytes.
 async fn decode_chunks(
-    packed: BodyCompression,
+    compression: BodyCompression,
     bytes: &[u8],
-    most: usize,
+    limit: usize,
     each: &mut (dyn FnMut(&[u8], usize) + Send),
 ) -> Result<usize, ApiError> {
-    let mut reader = open_decoder(packed, bytes).map_err(|_| invalid_body())?;
-    let mut piece = vec![0; PIECE];
+    let mut reader = open_decoder(compression, bytes).map_err(|_| invalid_body())?;
+    let mut chunk = vec![0; PIECE];
     let mut total = 0;
     loop {
-        let number = match reader.read(&mut piece) {
+        let count = match reader.read(&mut chunk) {
             Ok(0) => return Ok(total),
-            Ok(number) => number,
+            Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(_) => return Err(invalid_body()),
         };
-        if total + number > most {
-            return Err(error::too_large(most));
+        if total + count > limit {
+            return Err(error::too_large(limit));
         }
-        each(piece.get(..number).unwrap_or_default(), total);
-        total += number;
+        each(chunk.get(..count).unwrap_or_default(), total);
+        total += count;
         tokio::task::yield_now().await;
     }
 }
 
-fn open_decoder(packed: BodyCompression, bytes: &[u8]) -> io::Result<Box<dyn Read + Send + '_>> {
-    Ok(match packed {
+fn open_decoder(
+    compression: BodyCompression,
+    bytes: &[u8],
+) -> io::Result<Box<dyn Read + Send + '_>> {
+    Ok(match compression {
         BodyCompression::Gzip => Box::new(MultiGzDecoder::new(bytes)),
-        // The name means the form with a header; some send it without.
+        // `deflate` means zlib data with a header, but some clients send it without.
         BodyCompression::Deflate if bytes.first().is_some_and(|first| first & 0x0f == 8) => {
             Box::new(ZlibDecoder::new(bytes))
         }

@@ -13,7 +13,7 @@ use http_body::{Frame, SizeHint};
 
 use super::*;
 
-/// A body in pieces; `None` is a piece that never comes.
+/// A body in chunks; `None` is a chunk that never arrives.
 struct Pieces {
     pieces: VecDeque<Option<&'static [u8]>>,
     told: Option<u64>,
@@ -161,7 +161,7 @@ fn a_body_that_is_or_becomes_too_large_is_refused() {
         run(collect(Pieces { pieces, told }, 4, Duration::from_secs(1)))
             .map_err(|fault| fault.kind.status().as_u16())
     };
-    // Told beforehand: nothing is read.
+    // The length is known in advance: nothing is read.
     assert_eq!(collect(Some(5), &[]), Err(413));
     assert_eq!(collect(None, &[b"ab", b"cde"]), Err(413));
     assert_eq!(collect(None, &[b"ab", b"cd"]).as_deref(), Ok(&b"abcd"[..]));
@@ -180,7 +180,7 @@ fn a_body_that_stops_coming_is_given_up() {
 }
 
 #[test]
-fn a_single_piece_is_not_copied() {
+fn a_single_chunk_is_not_copied() {
     let piece: &'static [u8] = b"whole";
     let mut context = Context::from_waker(Waker::noop());
     let mut future = std::pin::pin!(collect(

@@ -1,9 +1,9 @@
 //! The Agent Client Protocol: JSON-RPC messages of an agent.
 //!
-//! In version 1 the answer to the prompt ends the run, so every update comes before it. In the
-//! draft of version 2 the prompt was answered when it was taken, and the state of the session says
-//! when it is over. What neither has a word for is a notification of ours, whose name begins with
-//! `_`; clients pass over those they do not know.
+//! In version 1 the response to the prompt ends the run, so every update comes before it. In the
+//! draft of version 2 the prompt is answered when it is accepted, and the session state shows when
+//! the run is over. What neither version supports is sent as a notification of our own, whose name
+//! starts with `_`; clients ignore notifications they do not know.
 
 mod tools;
 mod permission;
@@ -19,39 +19,39 @@ use crate::{
     TaskStatus,
 };
 
-/// Speaks ACP for one run.
+/// Encodes one run as ACP.
 pub(super) struct AcpEncoder {
     version: AcpRevision,
     session: SharedId,
-    /// How every update begins.
+    /// The common start of every update.
     update: String,
     /// The id of the prompt, as JSON.
     prompt: String,
-    /// Requests that nobody has answered, which hold the run up.
+    /// The number of open requests, which block the run.
     requests: usize,
-    /// Calls that are open: what they say last is theirs.
+    /// Open calls. Text of a sub-agent is shown in its call while the call is open.
     open: std::collections::HashSet<SharedId>,
 }
 
 impl AcpEncoder {
     pub(super) fn new(run: &SharedId, options: &EncoderOptions) -> AcpEncoder {
-        let given = options.prompt.as_ref().filter(|prompt| is_request_id(prompt));
+        let prompt_id = options.prompt.as_ref().filter(|prompt| is_request_id(prompt));
         let begins =
             "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":";
         AcpEncoder {
             version: options.acp,
             session: options.session.clone(),
             update: format!("{begins}{},\"update\":", quote(&options.session)),
-            prompt: given.map_or_else(|| quote(run), |id| id.raw().to_owned()),
+            prompt: prompt_id.map_or_else(|| quote(run), |id| id.raw().to_owned()),
             requests: 0,
             open: std::collections::HashSet::new(),
         }
     }
 
-    pub(super) fn encode(&mut self, told: TrackedChange<'_>, sink: &mut FrameSink<'_>) {
-        match told {
+    pub(super) fn encode(&mut self, change: TrackedChange<'_>, sink: &mut FrameSink<'_>) {
+        match change {
             TrackedChange::RunStarted { .. } => self.write_session_state("running", sink),
-            // Neither version knows steps, nor where a text begins and ends.
+            // Neither version has steps, or the start and end of a text.
             TrackedChange::StepStarted { .. }
             | TrackedChange::StepEnded { .. }
             | TrackedChange::PartStarted(_) => {}
@@ -61,7 +61,7 @@ impl AcpEncoder {
                 self.open.insert(tool.id.clone());
                 sink.push_frame(self.update(tools::tool_call_start(self.version, tool)));
             }
-            // Arguments come whole.
+            // Arguments are sent complete.
             TrackedChange::ToolArguments(..) => {}
             TrackedChange::ToolReady(tool, input) => {
                 if let Some(input) = input {
@@ -88,12 +88,12 @@ impl AcpEncoder {
                     self.write_session_state("running", sink);
                 }
             }
-            TrackedChange::ToolEnded(tool, settled) => {
+            TrackedChange::ToolEnded(tool, ending) => {
                 self.open.remove(&tool.id);
-                sink.push_frame(self.update(tools::tool_call_end(self.version, tool, settled)));
+                sink.push_frame(self.update(tools::tool_call_end(self.version, tool, ending)));
             }
-            TrackedChange::ToolCorrected(tool, settled) => {
-                sink.push_frame(self.update(tools::tool_call_end(self.version, tool, settled)));
+            TrackedChange::ToolCorrected(tool, ending) => {
+                sink.push_frame(self.update(tools::tool_call_end(self.version, tool, ending)));
             }
             TrackedChange::ToolsAvailable(tools) => {
                 sink.push_frame(
@@ -111,7 +111,7 @@ impl AcpEncoder {
                 sink.push_frame(self.activity_update(id, activity))
             }
             TrackedChange::Problem(problem) => sink.push_frame(self.problem_update(problem)),
-            TrackedChange::RunEnded(over) => sink.push_frame(end::end_message(self, &over)),
+            TrackedChange::RunEnded(ending) => sink.push_frame(end::end_message(self, &ending)),
         }
     }
 
@@ -123,7 +123,7 @@ impl AcpEncoder {
             TrackedPartKind::Text => "agent_message_chunk",
             TrackedPartKind::Thought => "agent_thought_chunk",
         };
-        // The one message that comes for every token is written in one go.
+        // This message is sent for every token, so it is written without intermediate values.
         let mut json =
             String::with_capacity(self.update.len() + part.quoted.len() + delta.len() + 128);
         json.push_str(&self.update);
@@ -137,19 +137,19 @@ impl AcpEncoder {
         sink.push_frame(json);
     }
 
-    /// What a sub-agent says must not look like the answer: the call it works for shows it, once it
-    /// is whole.
+    /// Text of a sub-agent must not look like text of the run. The call that started the sub-agent
+    /// shows it, once it is complete.
     fn write_part_end(&self, part: &TrackedPart, sink: &mut FrameSink<'_>) {
         let Some(parent) = part.parent.as_ref().filter(|_| !part.text.is_empty()) else { return };
         if self.open.contains(parent) {
             sink.push_frame(self.update(tools::subagent_text_update(self.version, parent, part)));
             return;
         }
-        let said = JsonObjectWriter::with_capacity(part.text.len())
+        let fields = JsonObjectWriter::with_capacity(part.text.len())
             .text("parentToolCallId", parent)
             .text("kind", part.kind.name())
             .text("text", &part.text);
-        sink.push_frame(self.own_notification("subagent", said));
+        sink.push_frame(self.own_notification("subagent", fields));
     }
 
     fn tasks_update(&self, id: &str, tasks: &[TaskItem]) -> String {
@@ -167,22 +167,22 @@ impl AcpEncoder {
     }
 
     fn activity_update(&self, id: &str, activity: &ActivityCard) -> String {
-        let about = JsonObjectWriter::new()
+        let fields = JsonObjectWriter::new()
             .text("id", id)
             .text("kind", &activity.kind)
             .json("content", &activity.content);
-        // Version 1 allows it only to clients that asked for it.
+        // Version 1 allows it only for clients that opted in.
         if self.version == AcpRevision::V1 || &*activity.kind != "compaction" {
-            return self.own_notification("activity", about);
+            return self.own_notification("activity", fields);
         }
-        let told = activity.content.value();
-        let known = ["in_progress", "completed", "failed", "cancelled"];
-        let status = told.get("status").and_then(|status| status.as_str());
+        let content = activity.content.value();
+        let statuses = ["in_progress", "completed", "failed", "cancelled"];
+        let status = content.get("status").and_then(|status| status.as_str());
         let update = JsonObjectWriter::new()
             .text("sessionUpdate", "compaction_update")
             .text("compactionId", id)
-            .text("status", status.filter(|it| known.contains(it)).unwrap_or("completed"));
-        self.update(update.object("_meta", meta(about)))
+            .text("status", status.filter(|it| statuses.contains(it)).unwrap_or("completed"));
+        self.update(update.object("_meta", meta(fields)))
     }
 
     fn problem_update(&self, problem: &RunProblem) -> String {
@@ -203,7 +203,7 @@ impl AcpEncoder {
         }
     }
 
-    /// The state of the session, where there is one.
+    /// Sends the session state, in the version that has one.
     fn write_session_state(&self, state: &str, sink: &mut FrameSink<'_>) {
         match self.version {
             AcpRevision::V1 => {}
@@ -218,10 +218,11 @@ impl AcpEncoder {
         format!("{}{}}}}}", self.update, update.finish())
     }
 
-    /// Something that only we know.
-    fn own_notification(&self, name: &str, about: JsonObjectWriter) -> String {
-        let params =
-            JsonObjectWriter::new().text("sessionId", &self.session).raw("update", &about.finish());
+    /// A notification of our own.
+    fn own_notification(&self, name: &str, fields: JsonObjectWriter) -> String {
+        let params = JsonObjectWriter::new()
+            .text("sessionId", &self.session)
+            .raw("update", &fields.finish());
         notification(&format!("_foxwedge/{name}"), params)
     }
 }
@@ -237,9 +238,9 @@ fn notification(method: &str, params: JsonObjectWriter) -> String {
     message.raw("params", &params).finish()
 }
 
-/// What the protocol has no field for.
-fn meta(about: JsonObjectWriter) -> JsonObjectWriter {
-    JsonObjectWriter::new().object("foxwedge", about)
+/// Wraps fields that the protocol does not have.
+fn meta(fields: JsonObjectWriter) -> JsonObjectWriter {
+    JsonObjectWriter::new().object("foxwedge", fields)
 }
 
 fn is_request_id(id: &RawJson) -> bool {
@@ -254,7 +255,7 @@ fn is_request_id(id: &RawJson) -> bool {
 }
 
 fn plan_entry(task: &TaskItem) -> String {
-    let (status, is_all) = match task.status {
+    let (status, is_exact) = match task.status {
         TaskStatus::Pending => ("pending", true),
         TaskStatus::InProgress => ("in_progress", true),
         TaskStatus::Completed => ("completed", true),
@@ -264,10 +265,10 @@ fn plan_entry(task: &TaskItem) -> String {
         .text("content", &task.content)
         .text("priority", "medium")
         .text("status", status);
-    if is_all {
+    if is_exact {
         return entry.finish();
     }
-    let about =
+    let fields =
         JsonObjectWriter::new().text("status", common_fields::task_status_name(task.status));
-    entry.object("_meta", meta(about)).finish()
+    entry.object("_meta", meta(fields)).finish()
 }

@@ -1,7 +1,7 @@
 //! AG-UI: events with a `type`.
 //!
-//! Readers of 1.0 know sub-agents and cancelled runs; older ones refuse the latter and would show
-//! what a sub-agent says as the answer, so they get it as a card.
+//! Clients of 1.0 support sub-agents and cancelled runs. Older clients reject cancelled runs and
+//! would show text of a sub-agent as text of the run, so they get it as a card.
 
 mod end;
 mod subagents;
@@ -19,7 +19,7 @@ use crate::{
 };
 use subagents::SubagentTracker;
 
-/// Speaks AG-UI for one run.
+/// Encodes one run as AG-UI.
 pub(super) struct AgUiEncoder {
     version: AgUiRevision,
     thread: SharedId,
@@ -42,8 +42,8 @@ impl AgUiEncoder {
         }
     }
 
-    pub(super) fn encode(&mut self, told: TrackedChange<'_>, sink: &mut FrameSink<'_>) {
-        match told {
+    pub(super) fn encode(&mut self, change: TrackedChange<'_>, sink: &mut FrameSink<'_>) {
+        match change {
             TrackedChange::RunStarted { epoch, at, started } => {
                 self.write_run_start(epoch, at, started, sink)
             }
@@ -74,12 +74,12 @@ impl AgUiEncoder {
             TrackedChange::ApprovalReplied(tool, request, verdict) => {
                 sink.push_frame(reply_event(tool, request, verdict))
             }
-            TrackedChange::ToolEnded(tool, settled) => self.write_tool_end(tool, settled, sink),
+            TrackedChange::ToolEnded(tool, ending) => self.write_tool_end(tool, ending, sink),
             // A second result would be a second message.
-            TrackedChange::ToolCorrected(tool, settled) => {
+            TrackedChange::ToolCorrected(tool, ending) => {
                 sink.push_frame(custom_event(
                     "tool-status",
-                    common_fields::add_tool_ending(tool_fields(tool), settled),
+                    common_fields::add_tool_ending(tool_fields(tool), ending),
                 ));
             }
             TrackedChange::ToolsAvailable(tools) => {
@@ -99,9 +99,9 @@ impl AgUiEncoder {
             )),
             TrackedChange::Activity(id, activity) => sink.push_frame(activity_event(id, activity)),
             TrackedChange::Problem(problem) => sink.push_frame(problem_event(problem)),
-            TrackedChange::RunEnded(over) => {
+            TrackedChange::RunEnded(ending) => {
                 self.subagents.end_all(sink);
-                sink.push_frame(end::end_event(self, &over));
+                sink.push_frame(end::end_event(self, &ending));
             }
         }
     }
@@ -185,7 +185,7 @@ impl AgUiEncoder {
         }
     }
 
-    /// Whether it must not look like the answer of the run.
+    /// Whether the part is shown as a card, because it must not look like text of the run.
     fn is_card(&self, part: &TrackedPart) -> bool {
         self.version == AgUiRevision::V0 && part.parent.is_some()
     }
@@ -194,7 +194,8 @@ impl AgUiEncoder {
         let parent = tool.parent.as_ref();
         self.subagents.announce_subagent(parent, sink);
         self.subagents.add_call(tool);
-        // Calls of one turn belong to one message; those of sub-agents to none of ours.
+        // Calls of one turn belong to one message. Calls of sub-agents belong to none of the run's
+        // messages.
         let message = if parent.is_none() { self.message.as_deref() } else { None };
         let metadata = JsonObjectWriter::new()
             .optional_text("title", tool.title.as_deref())
@@ -210,16 +211,16 @@ impl AgUiEncoder {
     fn write_tool_end(
         &mut self,
         tool: &TrackedTool,
-        settled: ToolEnding<'_>,
+        ending: ToolEnding<'_>,
         sink: &mut FrameSink<'_>,
     ) {
-        self.subagents.end_call(tool, settled, sink);
-        let metadata = common_fields::add_tool_ending(JsonObjectWriter::new(), settled)
+        self.subagents.end_call(tool, ending, sink);
+        let metadata = common_fields::add_tool_ending(JsonObjectWriter::new(), ending)
             .optional_text("parentToolCallId", tool.parent.as_deref());
         let result = event("TOOL_CALL_RESULT")
             .text("messageId", &tool.result)
             .text("toolCallId", &tool.id)
-            .text("content", &settled.content.plain())
+            .text("content", &ending.content.plain())
             .text("role", "tool")
             .object("metadata", metadata);
         sink.push_frame(self.subagents.with_subagent(result, tool.parent.as_ref()).finish());
@@ -237,17 +238,17 @@ fn with_timestamp(object: JsonObjectWriter, at: Option<u64>) -> JsonObjectWriter
     }
 }
 
-/// Says which sub-agent speaks. Only readers of 1.0 get here with one.
+/// Adds the sub-agent that an event belongs to. Only clients of 1.0 get one.
 fn with_subagent(object: JsonObjectWriter, parent: Option<&SharedId>) -> JsonObjectWriter {
     object.optional_text("subagentRunId", parent.map(|parent| &**parent))
 }
 
-/// Something that AG-UI has no event for.
+/// An event of our own, for what AG-UI has no event for.
 fn custom_event(name: &str, value: JsonObjectWriter) -> String {
     event("CUSTOM").text("name", &format!("foxwedge.{name}")).object("value", value).finish()
 }
 
-/// What a user interface shows beside the messages.
+/// A card beside the messages.
 fn card_event(id: &str, kind: &str, content: JsonObjectWriter) -> String {
     let card = event("ACTIVITY_SNAPSHOT").text("messageId", id).text("activityType", kind);
     card.object("content", content).finish()
@@ -267,8 +268,9 @@ fn arguments_event(tool: &TrackedTool, delta: &str) -> String {
     object.text("toolCallId", &tool.id).text("delta", delta).finish()
 }
 
-/// The rest of the arguments, and their end. Readers put the pieces together and take the result
-/// for what was called, so where the pieces are something else, the end says what it was.
+/// Writes the rest of the arguments and their end. Clients join the deltas and use the result as
+/// the arguments. Where the deltas differ from the actual arguments, the end event carries the
+/// actual ones.
 fn write_arguments_end(tool: &TrackedTool, input: Option<&RawJson>, sink: &mut FrameSink<'_>) {
     let mut metadata = JsonObjectWriter::new();
     match input {
@@ -285,8 +287,8 @@ fn write_arguments_end(tool: &TrackedTool, input: Option<&RawJson>, sink: &mut F
     sink.push_frame(end.non_empty_object("metadata", metadata).finish());
 }
 
-fn is_same_json(pieces: &str, input: &RawJson) -> bool {
-    RawJson::parse(pieces).is_some_and(|pieces| pieces.value() == input.value())
+fn is_same_json(deltas: &str, input: &RawJson) -> bool {
+    RawJson::parse(deltas).is_some_and(|deltas| deltas.value() == input.value())
 }
 
 fn status_event(tool: &TrackedTool, status: ToolStatus) -> String {
@@ -327,7 +329,7 @@ fn problem_event(problem: &RunProblem) -> String {
 }
 
 fn activity_event(id: &str, activity: &ActivityCard) -> String {
-    // The content of a card is an object.
+    // The content of a card must be an object.
     if activity.content.raw().starts_with('{') {
         let snapshot =
             event("ACTIVITY_SNAPSHOT").text("messageId", id).text("activityType", &activity.kind);

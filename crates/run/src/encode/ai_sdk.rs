@@ -1,8 +1,8 @@
 //! The UI message stream of the AI SDK: chunks that build one message.
 //!
-//! Every tool is `dynamic`, since the reader does not know it. The message has no state for calls
-//! that were called off, so those are errors, and a `data-tool-status` part says what they were. A
-//! message is only valid if approvals and the ends of calls agree; see [`approvals`].
+//! Every tool is `dynamic`, since the client does not know it. A message has no state for cancelled
+//! calls, so they become errors, and a `data-tool-status` part carries their status. A message is
+//! valid only if approvals and call ends agree; see [`approvals`].
 
 mod approvals;
 mod end;
@@ -18,12 +18,12 @@ use crate::{
 };
 use approvals::ApprovalTracker;
 
-/// Speaks the AI SDK's chunks for one run.
+/// Encodes one run as chunks of the AI SDK.
 pub(super) struct AiSdkEncoder {
     session: SharedId,
     run: SharedId,
     in_step: bool,
-    /// Calls of this step whose arguments are still coming.
+    /// Calls of this step whose arguments are still arriving.
     unready: Vec<UnreadyCall>,
     approvals: ApprovalTracker,
 }
@@ -45,8 +45,8 @@ impl AiSdkEncoder {
         }
     }
 
-    pub(super) fn encode(&mut self, told: TrackedChange<'_>, sink: &mut FrameSink<'_>) {
-        match told {
+    pub(super) fn encode(&mut self, change: TrackedChange<'_>, sink: &mut FrameSink<'_>) {
+        match change {
             TrackedChange::RunStarted { epoch, at, started } => {
                 sink.push_frame(self.start_chunk(epoch, at, started))
             }
@@ -77,16 +77,16 @@ impl AiSdkEncoder {
                     common_fields::verdict_name(verdict),
                 )),
             },
-            TrackedChange::ToolEnded(tool, settled) => {
+            TrackedChange::ToolEnded(tool, ending) => {
                 self.unready.retain(|unready| unready.id != tool.id);
-                self.approvals.end_call(tool, settled, sink);
+                self.approvals.end_call(tool, ending, sink);
             }
-            // The state of the call and its approval have to agree, so they stay as they are.
-            TrackedChange::ToolCorrected(tool, settled) => {
+            // The state of the call and its approval must agree, so they stay unchanged.
+            TrackedChange::ToolCorrected(tool, ending) => {
                 sink.push_frame(data_chunk(
                     "tool-status",
                     &tool.id,
-                    common_fields::add_tool_ending(tool_fields(tool), settled),
+                    common_fields::add_tool_ending(tool_fields(tool), ending),
                 ));
             }
             TrackedChange::ToolsAvailable(tools) => {
@@ -100,32 +100,32 @@ impl AiSdkEncoder {
             TrackedChange::Usage(usage) => sink.push_frame(usage_chunk(usage)),
             TrackedChange::Activity(id, activity) => sink.push_frame(activity_chunk(id, activity)),
             TrackedChange::Problem(problem) => sink.push_frame(problem_chunk(problem)),
-            TrackedChange::RunEnded(over) => {
+            TrackedChange::RunEnded(ending) => {
                 self.end_step(sink);
-                end::write_end(&over, sink);
+                end::write_end(&ending, sink);
             }
         }
     }
 
-    /// The run's id is the message's: a stream that is read again builds the same message.
+    /// The message has the id of the run, so reading a stream again builds the same message.
     fn start_chunk(&self, epoch: u64, at: Option<u64>, started: &RunStart) -> String {
-        let about = JsonObjectWriter::new()
+        let fields = JsonObjectWriter::new()
             .text("session", &self.session)
             .text("run", &self.run)
             .number("epoch", epoch)
             .optional_text("parent", started.parent.as_deref())
             .optional_text("agent", started.agent.as_deref())
             .optional_text("model", started.model.as_deref());
-        let about = match at {
-            Some(at) => about.number("startedAt", at),
-            None => about,
+        let fields = match at {
+            Some(at) => fields.number("startedAt", at),
+            None => fields,
         };
         let start = chunk("start").text("messageId", &self.run);
-        start.object("messageMetadata", metadata(about)).finish()
+        start.object("messageMetadata", metadata(fields)).finish()
     }
 
     fn start_step(&mut self, sink: &mut FrameSink<'_>) {
-        // Of a call in an earlier step nothing but its end can be told.
+        // After its step a call can only end, so its arguments are sent now.
         for unready in std::mem::take(&mut self.unready) {
             self.write_input(&unready, "{}", sink);
         }
@@ -139,7 +139,7 @@ impl AiSdkEncoder {
         }
     }
 
-    /// Whatever is shown belongs to a step.
+    /// Every part must be in a step.
     fn ensure_step(&mut self, sink: &mut FrameSink<'_>) {
         if !self.in_step {
             self.start_step(sink);
@@ -162,14 +162,14 @@ impl AiSdkEncoder {
             .text("toolName", &tool.name)
             .flag("dynamic", true)
             .optional_text("title", tool.title.as_deref());
-        let about =
+        let tool_metadata =
             JsonObjectWriter::new().optional_text("parentToolCallId", tool.parent.as_deref());
-        sink.push_frame(start.non_empty_object("toolMetadata", about).finish());
+        sink.push_frame(start.non_empty_object("toolMetadata", tool_metadata).finish());
     }
 
     fn write_arguments_delta(&self, tool: &TrackedTool, delta: &str, sink: &mut FrameSink<'_>) {
         let is_unready = self.unready.iter().any(|unready| unready.id == tool.id);
-        // A piece would hide that somebody is asked; all of it comes when it is ready.
+        // A delta would hide the open approval request. The complete arguments are sent later.
         if is_unready && !self.approvals.is_open(&tool.id) {
             let object = JsonObjectWriter::with_capacity(tool.id.len() + delta.len());
             let object = object.unescaped("type", "tool-input-delta").text("toolCallId", &tool.id);
@@ -186,7 +186,7 @@ impl AiSdkEncoder {
         let at = self.unready.iter().position(|unready| unready.id == tool.id);
         match (at.map(|at| self.unready.remove(at)), input) {
             (Some(unready), Some(input)) => self.write_input(&unready, &single_line(input), sink),
-            // What came of them is shown already, and the end of the call is near.
+            // The deltas are already shown, and the call ends soon.
             (Some(_), None) if !tool.arguments.is_empty() && tool.requests.is_empty() => {}
             (Some(unready), None) => self.write_input(&unready, "{}", sink),
             (None, Some(input)) => {
@@ -216,17 +216,17 @@ fn chunk(kind: &str) -> JsonObjectWriter {
     JsonObjectWriter::new().text("type", kind)
 }
 
-/// What only we know about a message, where it cannot meet what an application keeps there.
-fn metadata(about: JsonObjectWriter) -> JsonObjectWriter {
-    JsonObjectWriter::new().object("foxwedge", about)
+/// Wraps our own metadata, so that it does not collide with that of an application.
+fn metadata(fields: JsonObjectWriter) -> JsonObjectWriter {
+    JsonObjectWriter::new().object("foxwedge", fields)
 }
 
-/// Something that the message keeps. The same name and id again replace it.
+/// A data part that the message keeps. A part with the same name and id replaces it.
 fn data_chunk(name: &str, id: &str, data: JsonObjectWriter) -> String {
     chunk(&format!("data-{name}")).text("id", id).object("data", data).finish()
 }
 
-/// Something that is told once and not kept.
+/// A data part that the message does not keep.
 fn transient_chunk(name: &str, id: &str, data: JsonObjectWriter) -> String {
     let chunk = chunk(&format!("data-{name}")).text("id", id).object("data", data);
     chunk.flag("transient", true).finish()
@@ -257,17 +257,18 @@ fn write_part_delta(part: &TrackedPart, delta: &str, sink: &mut FrameSink<'_>) {
     sink.push_frame(object.raw("id", &part.quoted).text("delta", delta).finish());
 }
 
-/// What a sub-agent says must not look like the answer: it is kept beside it, once it is whole.
+/// Text of a sub-agent must not look like text of the run. It becomes a data part, once it is
+/// complete.
 fn write_part_end(part: &TrackedPart, sink: &mut FrameSink<'_>) {
     match part.parent.as_deref() {
         None => sink.push_frame(part_chunk(part, "text-end", "reasoning-end").finish()),
         Some(_) if part.text.is_empty() => {}
         Some(parent) => {
-            let said = JsonObjectWriter::with_capacity(part.text.len())
+            let fields = JsonObjectWriter::with_capacity(part.text.len())
                 .text("parentToolCallId", parent)
                 .text("kind", part.kind.name())
                 .text("text", &part.text);
-            sink.push_frame(data_chunk("subagent", &part.id, said));
+            sink.push_frame(data_chunk("subagent", &part.id, fields));
         }
     }
 }
@@ -276,7 +277,7 @@ fn status_chunk(tool: &TrackedTool, status: ToolStatus) -> String {
     transient_chunk("tool-status", &tool.id, tool_fields(tool).text("status", status.name()))
 }
 
-/// An approval is a yes or a no; a question needs more than that.
+/// A question becomes a data part, since an approval can only be granted or denied.
 fn question_chunk(tool: &TrackedTool, request: &TrackedRequest, state: &str) -> String {
     let question =
         tool_fields(tool).text("state", state).optional_text("prompt", request.prompt.as_deref());
@@ -292,9 +293,9 @@ fn tasks_chunk(id: &str, tasks: &[TaskItem]) -> String {
 }
 
 fn usage_chunk(usage: &RunUsage) -> String {
-    let about = JsonObjectWriter::new()
+    let fields = JsonObjectWriter::new()
         .object("usage", common_fields::add_usage(JsonObjectWriter::new(), usage));
-    chunk("message-metadata").object("messageMetadata", metadata(about)).finish()
+    chunk("message-metadata").object("messageMetadata", metadata(fields)).finish()
 }
 
 fn activity_chunk(id: &str, activity: &ActivityCard) -> String {
@@ -302,7 +303,7 @@ fn activity_chunk(id: &str, activity: &ActivityCard) -> String {
     chunk.json("data", &activity.content).finish()
 }
 
-/// The chunk `error` would end the message.
+/// A data part, since an `error` chunk would end the message.
 fn problem_chunk(problem: &RunProblem) -> String {
     chunk("data-problem").object("data", common_fields::problem_object(problem)).finish()
 }

@@ -1,5 +1,5 @@
-//! What the standards have in common: the words of our enums, and the objects that they all carry
-//! beside their own fields.
+//! What the formats have in common: names of our enums, and objects that all formats carry besides
+//! their own fields.
 
 use super::{
     json::{JsonObjectWriter, array},
@@ -29,7 +29,7 @@ pub(super) fn task_status_name(status: TaskStatus) -> &'static str {
     }
 }
 
-/// Tokens, in the names that AG-UI and the AI SDK give them.
+/// Adds token counts under the names that AG-UI and the AI SDK use.
 pub(super) fn add_usage(object: JsonObjectWriter, usage: &RunUsage) -> JsonObjectWriter {
     object
         .number("inputTokens", usage.input)
@@ -65,7 +65,7 @@ pub(super) fn problem_object(problem: &RunProblem) -> JsonObjectWriter {
         .optional_text("code", problem.code.as_deref())
 }
 
-/// Calls by how they ended; those that no call has are left out.
+/// Counts of calls by status. Statuses without calls are left out.
 pub(super) fn summary_object(summary: &RunSummary) -> JsonObjectWriter {
     let mut object = JsonObjectWriter::new().number("calls", summary.calls as u64);
     for status in crate::ToolStatus::ALL {
@@ -77,20 +77,20 @@ pub(super) fn summary_object(summary: &RunSummary) -> JsonObjectWriter {
     object
 }
 
-/// What a call's status is in our words, which say more than those of any standard.
+/// Adds our own status and reason, which are more precise than those of any format.
 pub(super) fn add_tool_ending(
     object: JsonObjectWriter,
-    settled: ToolEnding<'_>,
+    ending: ToolEnding<'_>,
 ) -> JsonObjectWriter {
     object
-        .text("status", settled.status.name())
-        .optional_text("reason", settled.reason.map(crate::ToolStatusReason::name))
+        .text("status", ending.status.name())
+        .optional_text("reason", ending.reason.map(crate::ToolStatusReason::name))
 }
 
-/// What went wrong, for runs that failed.
-pub(super) fn problem_message<'a>(over: &RunEnding<'a>) -> &'a str {
-    let told = over.ended.problem.as_ref().map(|problem| problem.message.as_str());
-    told.filter(|message| !message.is_empty()).unwrap_or(match over.outcome {
+/// The error message of a failed run.
+pub(super) fn problem_message<'a>(ending: &RunEnding<'a>) -> &'a str {
+    let message = ending.ended.problem.as_ref().map(|problem| problem.message.as_str());
+    message.filter(|message| !message.is_empty()).unwrap_or(match ending.outcome {
         Outcome::Interrupted => "The run was interrupted: whoever ran it is gone.",
         Outcome::Completed
         | Outcome::Stopped
@@ -102,8 +102,8 @@ pub(super) fn problem_message<'a>(over: &RunEnding<'a>) -> &'a str {
     })
 }
 
-/// The same in a word.
-pub(super) fn problem_code<'a>(over: &RunEnding<'a>) -> &'a str {
-    let told = over.ended.problem.as_ref().and_then(|problem| problem.code.as_deref());
-    told.unwrap_or(over.outcome.name())
+/// The error code of a failed run.
+pub(super) fn problem_code<'a>(ending: &RunEnding<'a>) -> &'a str {
+    let code = ending.ended.problem.as_ref().and_then(|problem| problem.code.as_deref());
+    code.unwrap_or(ending.outcome.name())
 }

@@ -1,18 +1,18 @@
-//! A frame: one JSON text, and the name by which a reader asks for what comes after it.
+//! A frame: one JSON text, with an id from which a client can resume.
 
 use std::{fmt, str::FromStr};
 
 /// One JSON text, or the literal that ends a stream of the AI SDK.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UiFrame {
-    /// Its name.
+    /// Its id.
     pub id: FrameId,
     /// The text, on one line.
     pub data: String,
 }
 
 impl UiFrame {
-    /// Adds it as a server-sent event.
+    /// Appends the frame as a server-sent event.
     pub fn write_sse(&self, out: &mut String) {
         out.reserve(self.data.len() + 40);
         out.push_str("id: ");
@@ -22,20 +22,20 @@ impl UiFrame {
         out.push_str("\n\n");
     }
 
-    /// Adds it as a line.
+    /// Appends the frame as a line.
     pub fn write_line(&self, out: &mut String) {
         out.push_str(&self.data);
         out.push('\n');
     }
 }
 
-/// The place of a frame in its run: `12.3` is the third that came of the twelfth event. Frames of
-/// one stream are in the order of their ids.
+/// The position of a frame in its run: `12.3` is the third frame of event 12. Frames of one stream
+/// are ordered by their ids.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FrameId {
-    /// The event's place in the log of its run.
+    /// The sequence number of the event in its run.
     pub seq: u64,
-    /// Its place among the frames of the event, from 1 on.
+    /// The position among the frames of the event, from 1.
     pub part: u32,
 }
 
@@ -60,7 +60,7 @@ impl FromStr for FrameId {
     }
 }
 
-/// A text is no id of a frame.
+/// A text is not a frame id.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FrameIdError;
 
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_comes_back_as_it_was() {
+    fn frame_id_round_trips_as_text() {
         let table = [
             ("0.1", Some((0, 1))),
             ("12.3", Some((12, 3))),
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_is_an_event_or_a_line() {
+    fn frame_is_written_as_server_sent_event_or_line() {
         let frame = UiFrame { id: FrameId { seq: 7, part: 2 }, data: "{}".to_owned() };
         let (mut event, mut line) = (String::new(), String::new());
         frame.write_sse(&mut event);

@@ -1,16 +1,16 @@
 //! Writes JSON objects, one line each.
 //!
-//! By hand, since a text delta is written for every token of every run: one string, filled from
-//! left to right, and no tree of values.
+//! Written by hand, because a text delta is encoded for every token of every run: it fills one
+//! string from left to right and builds no tree of values.
 
 use std::borrow::Cow;
 
 use crate::RawJson;
 
-/// The largest whole number that every reader keeps exact.
+/// The largest integer that every reader holds exactly.
 const MAX_EXACT_INTEGER: u64 = (1 << 53) - 1;
 
-/// An object that is being written. Keys are ours and need no escapes.
+/// An object that is being written. Keys are our own and need no escapes.
 pub(super) struct JsonObjectWriter {
     json: String,
 }
@@ -20,7 +20,7 @@ impl JsonObjectWriter {
         JsonObjectWriter::with_capacity(128)
     }
 
-    /// With room for a text of that length.
+    /// Reserves space for a text of this length.
     pub(super) fn with_capacity(length: usize) -> JsonObjectWriter {
         let mut json = String::with_capacity(length.saturating_add(128));
         json.push('{');
@@ -33,7 +33,7 @@ impl JsonObjectWriter {
         self
     }
 
-    /// A word of ours, which needs no escapes either.
+    /// Adds a string of our own, which needs no escapes.
     pub(super) fn unescaped(mut self, key: &str, value: &str) -> JsonObjectWriter {
         self.key(key);
         self.json.push('"');
@@ -42,7 +42,7 @@ impl JsonObjectWriter {
         self
     }
 
-    /// Nothing at all, if there is nothing: no standard here likes `null`.
+    /// Adds nothing for `None`, since none of the formats expects `null`.
     pub(super) fn optional_text(self, key: &str, value: Option<&str>) -> JsonObjectWriter {
         match value {
             Some(value) => self.text(key, value),
@@ -62,14 +62,14 @@ impl JsonObjectWriter {
         self
     }
 
-    /// A value that somebody else spelled.
+    /// Adds a JSON value from a source.
     pub(super) fn json(mut self, key: &str, value: &RawJson) -> JsonObjectWriter {
         self.key(key);
         self.json.push_str(&single_line(value));
         self
     }
 
-    /// A value that was written here.
+    /// Adds a JSON value that was written here.
     pub(super) fn raw(mut self, key: &str, value: &str) -> JsonObjectWriter {
         self.key(key);
         self.json.push_str(value);
@@ -80,7 +80,7 @@ impl JsonObjectWriter {
         self.raw(key, &value.finish())
     }
 
-    /// Left out, if nothing is in it.
+    /// Adds nothing if the object is empty.
     pub(super) fn non_empty_object(self, key: &str, value: JsonObjectWriter) -> JsonObjectWriter {
         if value.is_empty() { self } else { self.object(key, value) }
     }
@@ -112,14 +112,14 @@ impl JsonObjectWriter {
     }
 }
 
-/// A text as a JSON string.
+/// Encodes a text as a JSON string.
 pub(super) fn quote(text: &str) -> String {
     let mut json = String::with_capacity(text.len() + 2);
     escape(&mut json, text);
     json
 }
 
-/// Values that were written here, as a JSON array.
+/// Joins encoded values into a JSON array.
 pub(super) fn array(items: impl IntoIterator<Item = String>) -> String {
     let mut json = String::from("[");
     for item in items {
@@ -132,16 +132,16 @@ pub(super) fn array(items: impl IntoIterator<Item = String>) -> String {
     json
 }
 
-/// JSON as it was spelled, on one line: line breaks stand between values only, and what some
-/// readers of lines take for one stands in texts only. What some readers of JSON cannot hold, such
-/// as `1e400`, becomes a text.
+/// Returns JSON in its original spelling, on one line. Line breaks occur only between values; other
+/// characters that some readers treat as line breaks occur only in strings. JSON that some readers
+/// cannot parse, such as `1e400`, becomes a string.
 pub(super) fn single_line(value: &RawJson) -> Cow<'_, str> {
     let raw = value.raw();
     if !is_portable(raw) {
         return Cow::Owned(quote(raw));
     }
-    let breaks = |c| matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}');
-    if !raw.contains(breaks) {
+    let is_line_break = |c| matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    if !raw.contains(is_line_break) {
         return Cow::Borrowed(raw);
     }
     let mut line = String::with_capacity(raw.len() + 16);
@@ -157,8 +157,7 @@ pub(super) fn single_line(value: &RawJson) -> Cow<'_, str> {
     Cow::Owned(line)
 }
 
-/// Whether every reader of JSON can hold it: no more than 100 levels, and no number that is too
-/// large to be one.
+/// Whether every JSON reader can parse the value: at most 100 levels, and no number out of range.
 fn is_portable(raw: &str) -> bool {
     let (mut depth, mut digits, mut is_text, mut is_escaped) = (0_u32, 0_u32, false, false);
     for byte in raw.bytes() {
@@ -182,12 +181,12 @@ fn is_portable(raw: &str) -> bool {
     true
 }
 
-/// Whether its numbers are numbers. Only asked where one has an exponent, since that is slow.
+/// Whether all numbers are in range. Slow, so called only if a number has an exponent.
 fn is_number(raw: &str) -> bool {
     serde_json::from_str::<serde_json::Value>(raw).is_ok()
 }
 
-/// The text of a JSON string, with its quotes.
+/// Appends a text as a JSON string, with quotes.
 pub(super) fn escape(out: &mut String, text: &str) {
     out.push('"');
     let bytes = text.as_bytes();
@@ -199,7 +198,7 @@ pub(super) fn escape(out: &mut String, text: &str) {
             [b'"', ..] => (1, "\\\""),
             [b'\\', ..] => (1, "\\\\"),
             [byte @ 0..0x20, ..] => (1, control(*byte)),
-            // Some readers of lines take these for their ends.
+            // Some readers treat these characters as line breaks.
             [0xc2, 0x85, ..] => (2, "\\u0085"),
             [0xe2, 0x80, 0xa8, ..] => (3, "\\u2028"),
             [0xe2, 0x80, 0xa9, ..] => (3, "\\u2029"),
@@ -217,7 +216,7 @@ pub(super) fn escape(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Whether an escape may begin here.
+/// Whether an escape may start at this byte.
 fn is_special(byte: &u8) -> bool {
     const ALL: [bool; 256] = {
         let mut all = [false; 256];
@@ -251,7 +250,7 @@ mod tests {
 
     #[test]
     fn objects_are_one_line_and_keep_their_order() {
-        let spread = RawJson::parse("{\n  \"a\": [1,\r\n2], \"b\": \"x\\ny\u{2028}\"\n}")
+        let multiline = RawJson::parse("{\n  \"a\": [1,\r\n2], \"b\": \"x\\ny\u{2028}\"\n}")
             .expect("it is JSON");
         let object = JsonObjectWriter::new()
             .text("type", "x")
@@ -259,7 +258,7 @@ mod tests {
             .optional_text("some", Some("y"))
             .number("huge", u64::MAX)
             .flag("yes", true)
-            .json("spread", &spread)
+            .json("spread", &multiline)
             .non_empty_object("empty", JsonObjectWriter::new())
             .non_empty_object("full", JsonObjectWriter::new().text("a", "b"))
             .list("list", [quote("1"), "2".to_owned()]);
@@ -271,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_some_readers_cannot_hold_is_a_text() {
+    fn json_that_some_readers_cannot_parse_becomes_a_string() {
         let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         let table = [
             ("1e400".to_owned(), true),
@@ -285,14 +284,14 @@ mod tests {
         ];
         for (raw, expected) in table {
             let json = RawJson::parse(&raw).expect("it is JSON");
-            let told = single_line(&json);
-            let value: serde_json::Value = serde_json::from_str(&told).expect("every reader can");
+            let line = single_line(&json);
+            let value: serde_json::Value = serde_json::from_str(&line).expect("every reader can");
             assert_eq!(value == raw.as_str(), expected, "{raw}");
         }
     }
 
     #[test]
-    fn texts_come_back_as_they_were() {
+    fn escaped_texts_round_trip() {
         let all: String = (0..0x2100_u32).filter_map(char::from_u32).collect();
         for text in ["", "plain", "\"\\\n\r\t\u{8}\u{c}\u{0}\u{1f}", "é\u{2028}😀", &all] {
             let read: String = serde_json::from_str(&quote(text)).expect("it is JSON");

@@ -1,10 +1,10 @@
-//! What the encoders promise, whatever comes in.
+//! What the encoders guarantee for any input.
 
 mod scenes;
 mod random;
 mod judge;
 
-/// The scenes are also read elsewhere, where the crate has its own name.
+/// `xtask` includes the scenes too, where this crate has another name.
 mod run {
     pub(crate) use crate::*;
 }
@@ -21,7 +21,7 @@ use crate::{
 };
 
 #[test]
-fn every_run_is_one_that_clients_take() {
+fn clients_accept_the_frames_of_every_scene() {
     for scene in scenes::all() {
         for (format, options) in voices() {
             let frames = encode(format, &options, &scene.changes);
@@ -32,32 +32,32 @@ fn every_run_is_one_that_clients_take() {
 }
 
 #[test]
-fn a_client_sees_what_happened() {
+fn client_sees_text_calls_and_outcome_of_every_scene() {
     for scene in scenes::all() {
         for (format, options) in voices().into_iter().take(2) {
             let frames = encode(format, &options, &scene.changes);
-            let read = |frame: &UiFrame| serde_json::from_str::<Value>(&frame.data).expect("JSON");
-            let events: Vec<Value> = frames.iter().map(read).collect();
-            let of = |kind: &'static str| events.iter().filter(move |it| it["type"] == kind);
-            let theirs: Vec<&Value> = of("TEXT_MESSAGE_START")
+            let parse = |frame: &UiFrame| serde_json::from_str::<Value>(&frame.data).expect("JSON");
+            let events: Vec<Value> = frames.iter().map(parse).collect();
+            let of_kind = |kind: &'static str| events.iter().filter(move |it| it["type"] == kind);
+            let subagent_messages: Vec<&Value> = of_kind("TEXT_MESSAGE_START")
                 .filter(|it| it.get("subagentRunId").is_some())
                 .map(|it| &it["messageId"])
                 .collect();
-            let said: String = of("TEXT_MESSAGE_CONTENT")
-                .filter(|it| !theirs.contains(&&it["messageId"]))
+            let own_text: String = of_kind("TEXT_MESSAGE_CONTENT")
+                .filter(|it| !subagent_messages.contains(&&it["messageId"]))
                 .filter_map(|it| it["delta"].as_str())
                 .collect();
-            assert_eq!(said, scene.text, "{}", scene.name);
-            let answer = |id: &Value| {
-                let answer = of("TOOL_CALL_RESULT").find(|it| it["toolCallId"] == *id)?;
-                ToolStatus::from_name(answer.pointer("/metadata/status")?.as_str()?)
+            assert_eq!(own_text, scene.text, "{}", scene.name);
+            let status = |id: &Value| {
+                let result = of_kind("TOOL_CALL_RESULT").find(|it| it["toolCallId"] == *id)?;
+                ToolStatus::from_name(result.pointer("/metadata/status")?.as_str()?)
             };
             let call = |it: &Value| {
                 let id = &it["toolCallId"];
-                (id.as_str().unwrap_or_default().to_owned(), answer(id))
+                (id.as_str().unwrap_or_default().to_owned(), status(id))
             };
             let calls: Vec<(String, Option<ToolStatus>)> =
-                of("TOOL_CALL_START").map(call).collect();
+                of_kind("TOOL_CALL_START").map(call).collect();
             assert_eq!(calls, scene.calls, "{}", scene.name);
             let end = events.last().and_then(|it| it.pointer("/metadata/outcome"));
             assert_eq!(end, Some(&json!(scene.outcome.name())), "{}", scene.name);
@@ -66,7 +66,7 @@ fn a_client_sees_what_happened() {
 }
 
 #[test]
-fn changes_in_any_order_make_a_run_that_clients_take() {
+fn clients_accept_changes_in_any_order() {
     for seed in 0..400 {
         let changes = random::changes(seed);
         for (format, options) in voices() {
@@ -77,9 +77,9 @@ fn changes_in_any_order_make_a_run_that_clients_take() {
     }
 }
 
-/// The judge is no judge if it takes everything.
+/// Checks the judge itself: it must not accept everything.
 #[test]
-fn what_is_left_out_is_found() {
+fn judge_rejects_runs_with_missing_frames() {
     let table = [
         (UiFormat::AgUi, "\"RUN_STARTED\""),
         (UiFormat::AgUi, "\"TEXT_MESSAGE_END\""),
@@ -109,14 +109,14 @@ fn what_is_left_out_is_found() {
 }
 
 #[test]
-fn frames_behind_an_id_are_the_same_when_they_are_made_again() {
+fn encoding_again_gives_the_same_frames_after_an_id() {
     for scene in scenes::all() {
         for (format, options) in voices() {
             let frames = encode(format, &options, &scene.changes);
-            let again = encode(format, &options, &scene.changes);
+            let second = encode(format, &options, &scene.changes);
             for (at, frame) in frames.iter().enumerate() {
                 let id: FrameId = frame.id.to_string().parse().expect("an id");
-                let rest: Vec<&UiFrame> = again.iter().filter(|frame| frame.id > id).collect();
+                let rest: Vec<&UiFrame> = second.iter().filter(|frame| frame.id > id).collect();
                 assert_eq!(rest, frames.iter().skip(at + 1).collect::<Vec<_>>(), "{}", scene.name);
             }
         }
@@ -124,7 +124,7 @@ fn frames_behind_an_id_are_the_same_when_they_are_made_again() {
 }
 
 #[test]
-fn every_outcome_ends_as_its_standard_says() {
+fn every_outcome_ends_as_its_format_requires() {
     let [agui, agui1, ai_sdk, acp, acp2] = [0, 1, 2, 3, 4];
     let error = json!({ "type": "error", "errorText": "The run failed." });
     let table = [
@@ -163,8 +163,8 @@ fn every_outcome_ends_as_its_standard_says() {
         (acp2, Outcome::Failed, "/params/update/stopReason", json!("error")),
         (acp2, Outcome::Failed, "/params/update/error/message", json!("The run failed.")),
     ];
-    for (voice, outcome, place, expected) in table {
-        let (format, options) = voices().remove(voice);
+    for (index, outcome, place, expected) in table {
+        let (format, options) = voices().remove(index);
         let frames = encode(format, &options, &[ended(outcome)]);
         let last = frames.iter().rfind(|frame| frame.data != "[DONE]").expect("an end");
         let last: Value = serde_json::from_str(&last.data).expect("it is JSON");
@@ -174,7 +174,7 @@ fn every_outcome_ends_as_its_standard_says() {
 }
 
 #[test]
-fn every_end_of_a_call_looks_as_its_standard_says() {
+fn every_call_status_ends_as_its_format_requires() {
     let table = [
         (ToolStatus::Succeeded, "succeeded", "tool-output-available", "completed", "completed"),
         (ToolStatus::HandedOver, "handed_over", "tool-output-available", "completed", "completed"),
@@ -182,15 +182,15 @@ fn every_end_of_a_call_looks_as_its_standard_says() {
         (ToolStatus::Denied, "denied", "tool-output-denied", "failed", "failed"),
         (ToolStatus::Cancelled, "cancelled", "tool-output-error", "failed", "cancelled"),
         (ToolStatus::Interrupted, "interrupted", "tool-output-error", "failed", "cancelled"),
-        // What is no end is one here: the worst that it can mean.
+        // A status that is not final ends the call as the worst case.
         (ToolStatus::Running, "interrupted", "tool-output-error", "failed", "cancelled"),
     ];
     for (status, agui, ai_sdk, acp, acp2) in table {
         let tool = ToolRef { call: SharedId::from("a"), turn: 1 };
         let content = RawJson::string("words");
         let change = UiChange::ToolSettled { tool, status, reason: None, content };
-        let told = [agui, agui, ai_sdk, acp, acp2];
-        for ((format, options), expected) in voices().into_iter().zip(told) {
+        let statuses = [agui, agui, ai_sdk, acp, acp2];
+        for ((format, options), expected) in voices().into_iter().zip(statuses) {
             let frames = encode(format, &options, std::slice::from_ref(&change));
             let values = frames.iter().filter_map(|frame| serde_json::from_str(&frame.data).ok());
             let found: Vec<String> = values.filter_map(|value| end_of_call(&value)).collect();
@@ -200,7 +200,7 @@ fn every_end_of_a_call_looks_as_its_standard_says() {
 }
 
 #[test]
-fn a_call_that_was_denied_after_all_is_told_so_once_more() {
+fn call_denied_after_it_settled_is_corrected_once() {
     let tool = ToolRef { call: SharedId::from("a"), turn: 1 };
     let (reason, content) = (None, RawJson::string("words"));
     let (failed, denied) = (ToolStatus::Failed, ToolStatus::Denied);
@@ -223,13 +223,13 @@ fn a_call_that_was_denied_after_all_is_told_so_once_more() {
         let before = encode(format, &options, &changes[..1]).len();
         let frames = encode(format, &options, &changes);
         assert_eq!(frames.len(), before + 1, "{format:?}");
-        let behind = |frame: &&UiFrame| frame.data.contains(r#""status":"denied""#);
-        assert_eq!(frames.iter().filter(behind).count(), 1, "{frames:?}");
+        let is_denied = |frame: &&UiFrame| frame.data.contains(r#""status":"denied""#);
+        assert_eq!(frames.iter().filter(is_denied).count(), 1, "{frames:?}");
     }
 }
 
 #[test]
-fn an_encoder_speaks_for_one_run() {
+fn encoder_ignores_other_runs() {
     let other = SharedId::from("other");
     let foreign = RunEffect::Show { run: other.clone(), change: text("x") };
     let own = RunEffect::Show { run: SharedId::from("r"), change: text("x") };
@@ -246,7 +246,7 @@ fn an_encoder_speaks_for_one_run() {
 }
 
 #[test]
-fn events_are_lines_with_their_own_place() {
+fn jsonl_frames_are_events_with_their_sequence_number() {
     let run = SharedId::from("r");
     let mut event = RunEvent::new(&run, EventPayload::TurnStarted(TurnStart::default()));
     event.seq = Some(12);
@@ -260,7 +260,7 @@ fn events_are_lines_with_their_own_place() {
 }
 
 #[test]
-fn only_a_run_that_is_over_is_done() {
+fn done_frame_is_sent_once_after_the_end() {
     let mut encoder = RunEncoder::new(UiFormat::AiSdk, EncoderOptions::default());
     let mut frames = Vec::new();
     encoder.finish(&mut frames);
@@ -278,12 +278,12 @@ fn only_a_run_that_is_over_is_done() {
 }
 
 #[test]
-fn the_answer_has_the_id_of_its_prompt() {
+fn acp_response_has_the_id_of_its_prompt() {
     let table = [
         (None, "\"r\""),
         (Some("7"), "7"),
         (Some("\"p-1\""), "\"p-1\""),
-        // No ids in JSON-RPC.
+        // Not valid as JSON-RPC ids.
         (Some("null"), "\"r\""),
         (Some("1.5"), "\"r\""),
         (Some("{}"), "\"r\""),
@@ -292,9 +292,9 @@ fn the_answer_has_the_id_of_its_prompt() {
         let prompt = prompt.and_then(RawJson::parse);
         let options = EncoderOptions { prompt: prompt.clone(), ..EncoderOptions::default() };
         let frames = encode(UiFormat::Acp, &options, &[ended(Outcome::Completed)]);
-        let [answer] = frames.as_slice() else { panic!("{}", told(&frames)) };
+        let [response] = frames.as_slice() else { panic!("{}", told(&frames)) };
         let start = format!("{{\"jsonrpc\":\"2.0\",\"id\":{expected},\"result\":");
-        assert!(answer.data.starts_with(&start), "{prompt:?}: {}", answer.data);
+        assert!(response.data.starts_with(&start), "{prompt:?}: {}", response.data);
     }
 }
 
@@ -319,7 +319,7 @@ fn voices() -> Vec<(UiFormat, EncoderOptions)> {
     ]
 }
 
-/// Each change as if an event of its own had made it.
+/// Encodes each change as if it had an event of its own.
 fn encode(format: UiFormat, options: &EncoderOptions, changes: &[UiChange]) -> Vec<UiFrame> {
     let run = SharedId::from("r");
     let mut encoder = RunEncoder::new(format, options.clone());
@@ -334,8 +334,8 @@ fn encode(format: UiFormat, options: &EncoderOptions, changes: &[UiChange]) -> V
     frames
 }
 
-fn text(words: &str) -> UiChange {
-    UiChange::TextDelta(UiPart { id: SharedId::from("m"), parent: None }, words.to_owned())
+fn text(content: &str) -> UiChange {
+    UiChange::TextDelta(UiPart { id: SharedId::from("m"), parent: None }, content.to_owned())
 }
 
 fn ended(outcome: Outcome) -> UiChange {
@@ -343,7 +343,7 @@ fn ended(outcome: Outcome) -> UiChange {
     UiChange::RunEnded { ended, summary: RunSummary::default(), at: None }
 }
 
-/// The status or the chunk that ends a call, if this is one.
+/// The status or the chunk that ends a call, if the frame has one.
 fn end_of_call(value: &Value) -> Option<String> {
     let kind = value["type"].as_str().unwrap_or_default();
     let found = match kind {

@@ -1,9 +1,9 @@
-//! Makes changes fit together, whatever came in.
+//! Makes every sequence of changes well formed.
 //!
-//! The machine sends changes that are well formed. Readers of the standards refuse a whole run for
-//! one event out of place, so nothing is left to that: every change passes here first, and what the
-//! encoders are told has a beginning, opens before it grows, closes once, and ends once. What would
-//! not fit is opened, closed or dropped. This is the only place that decides such things.
+//! The machine sends well-formed changes. But clients reject a whole run for one misplaced event,
+//! so every change passes through here first. What the encoders receive has a start, opens before
+//! it grows, closes once, and ends once. What does not fit is opened, closed or dropped. Only this
+//! module decides that.
 
 mod part;
 mod tool;
@@ -21,15 +21,15 @@ pub(super) use tool::{TrackedRequest, TrackedTool};
 
 use super::unique_names::UniqueNames;
 
-/// What an encoder is told.
+/// A well-formed change, for an encoder.
 pub(super) enum TrackedChange<'a> {
-    /// The run began. Always the first.
+    /// The run started. Always the first.
     RunStarted {
         epoch: u64,
         at: Option<u64>,
         started: &'a RunStart,
     },
-    /// With the name of a message, for what the step does before it says anything.
+    /// With a message id for whatever the step does before its first text.
     StepStarted {
         turn: u32,
         message: &'a SharedId,
@@ -41,24 +41,24 @@ pub(super) enum TrackedChange<'a> {
     PartDelta(&'a TrackedPart, &'a str),
     PartEnded(&'a TrackedPart),
     ToolStarted(&'a TrackedTool),
-    /// The tool's `arguments` hold the piece already.
+    /// The `arguments` of the tool already contain the delta.
     ToolArguments(&'a TrackedTool, &'a str),
-    /// All arguments; or nothing more of them will come.
+    /// The complete arguments; `None` if no more will come.
     ToolReady(&'a TrackedTool, Option<&'a RawJson>),
     ToolStatus(&'a TrackedTool, ToolStatus),
     ToolProgress(&'a TrackedTool, &'a RawJson),
     ApprovalRequested(&'a TrackedTool, &'a TrackedRequest),
     ApprovalReplied(&'a TrackedTool, &'a TrackedRequest, ApprovalVerdict),
-    /// Its arguments are ready and nobody is asked about it any more.
+    /// Its arguments are ready and it has no open requests.
     ToolEnded(&'a TrackedTool, ToolEnding<'a>),
-    /// It is over, and ended otherwise than was told.
+    /// It has ended, with another status than the one sent before.
     ToolCorrected(&'a TrackedTool, ToolEnding<'a>),
     ToolsAvailable(&'a ToolsAvailable),
     Tasks(&'a SharedId, &'a [TaskItem]),
     Usage(&'a RunUsage),
     Activity(&'a SharedId, &'a ActivityCard),
     Problem(&'a RunProblem),
-    /// The run is over. Always the last, and nothing is open, but for calls that wait.
+    /// The run ended. Always the last. Nothing is open except calls that wait for a person.
     RunEnded(RunEnding<'a>),
 }
 
@@ -76,20 +76,20 @@ pub(super) struct RunEnding<'a> {
     pub(super) ended: &'a RunEnd,
     pub(super) summary: &'a RunSummary,
     pub(super) at: Option<u64>,
-    /// Calls that a person is still asked about.
+    /// Calls with open requests.
     pub(super) waiting: Vec<&'a TrackedTool>,
 }
 
-/// What becomes of a question that nobody closed when the run ends well.
+/// What to do with requests that are still open when the run ends normally.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum OpenRequestPolicy {
-    /// The standard can end a run that waits for a person.
+    /// The format can end a run that waits for a person.
     KeepOpen,
-    /// It cannot.
+    /// The format cannot.
     Close,
 }
 
-/// What is open in a run.
+/// Tracks what is open in a run.
 pub(super) struct ChangeTracker {
     run: SharedId,
     open_requests: OpenRequestPolicy,
@@ -98,13 +98,13 @@ pub(super) struct ChangeTracker {
     parts: Vec<TrackedPart>,
     tools: HashMap<ToolRef, TrackedTool>,
     settled: HashMap<ToolRef, TrackedTool>,
-    /// The name that the last call with an id has.
+    /// The unique name of the last call with an id.
     calls: HashMap<SharedId, SharedId>,
     cards: HashMap<SharedId, SharedId>,
-    /// The name of the list of tasks.
+    /// The unique name of the task list.
     tasks: SharedId,
     names: UniqueNames,
-    /// Requests are often called like the call they are about.
+    /// Separate, because a request often has the same id as its call.
     requests: UniqueNames,
     opened: u64,
 }
@@ -119,12 +119,12 @@ enum TrackerPhase {
 type ChangeSink<'t> = &'t mut dyn FnMut(TrackedChange<'_>);
 
 impl ChangeTracker {
-    pub(super) fn new(run: &SharedId, waiting: OpenRequestPolicy) -> ChangeTracker {
+    pub(super) fn new(run: &SharedId, open_requests: OpenRequestPolicy) -> ChangeTracker {
         let mut names = UniqueNames::default();
         ChangeTracker {
             run: run.clone(),
             tasks: names.take(&format!("{run}:tasks")),
-            open_requests: waiting,
+            open_requests,
             phase: TrackerPhase::NotStarted,
             step: None,
             parts: Vec::new(),
@@ -142,19 +142,19 @@ impl ChangeTracker {
         self.phase == TrackerPhase::Ended
     }
 
-    /// Takes a change, and tells what it comes to.
-    pub(super) fn apply(&mut self, change: &UiChange, tell: ChangeSink<'_>) {
+    /// Applies a change, and emits the well-formed changes that follow from it.
+    pub(super) fn apply(&mut self, change: &UiChange, emit: ChangeSink<'_>) {
         match (&self.phase, change) {
             (TrackerPhase::Ended, _) | (TrackerPhase::Running, UiChange::RunStarted { .. }) => {
                 return;
             }
             (TrackerPhase::NotStarted, UiChange::RunStarted { epoch, at, started }) => {
                 self.phase = TrackerPhase::Running;
-                return tell(TrackedChange::RunStarted { epoch: *epoch, at: *at, started });
+                return emit(TrackedChange::RunStarted { epoch: *epoch, at: *at, started });
             }
             (TrackerPhase::NotStarted, _) => {
                 self.phase = TrackerPhase::Running;
-                tell(TrackedChange::RunStarted {
+                emit(TrackedChange::RunStarted {
                     epoch: 0,
                     at: None,
                     started: &RunStart::default(),
@@ -164,88 +164,88 @@ impl ChangeTracker {
         }
         match change {
             UiChange::RunStarted { .. } => {}
-            UiChange::StepStarted { turn } => self.start_step(*turn, tell),
-            UiChange::StepEnded { turn } if self.step == Some(*turn) => self.end_step(tell),
+            UiChange::StepStarted { turn } => self.start_step(*turn, emit),
+            UiChange::StepEnded { turn } if self.step == Some(*turn) => self.end_step(emit),
             UiChange::StepEnded { .. } => {}
-            UiChange::TextOpened(part) => self.start_part(TrackedPartKind::Text, part, tell),
+            UiChange::TextOpened(part) => self.start_part(TrackedPartKind::Text, part, emit),
             UiChange::TextDelta(part, delta) => {
-                self.append_part(TrackedPartKind::Text, part, delta, tell)
+                self.append_part(TrackedPartKind::Text, part, delta, emit)
             }
-            UiChange::TextClosed(part) => self.end_part(TrackedPartKind::Text, part, tell),
-            UiChange::ThoughtOpened(part) => self.start_part(TrackedPartKind::Thought, part, tell),
+            UiChange::TextClosed(part) => self.end_part(TrackedPartKind::Text, part, emit),
+            UiChange::ThoughtOpened(part) => self.start_part(TrackedPartKind::Thought, part, emit),
             UiChange::ThoughtDelta(part, delta) => {
-                self.append_part(TrackedPartKind::Thought, part, delta, tell)
+                self.append_part(TrackedPartKind::Thought, part, delta, emit)
             }
-            UiChange::ThoughtClosed(part) => self.end_part(TrackedPartKind::Thought, part, tell),
+            UiChange::ThoughtClosed(part) => self.end_part(TrackedPartKind::Thought, part, emit),
             UiChange::ToolOpened { tool, name, parent, title } => {
-                self.start_tool(tool, name, parent.as_ref(), title.as_deref(), tell);
+                self.start_tool(tool, name, parent.as_ref(), title.as_deref(), emit);
             }
             UiChange::ToolArguments { tool, delta } => {
-                self.with_tool(tool, tell, |tool, tell| tool.append_arguments(delta, tell));
+                self.with_tool(tool, emit, |tool, emit| tool.append_arguments(delta, emit));
             }
             UiChange::ToolReady { tool, input } => {
-                self.with_tool(tool, tell, |tool, tell| tool.complete_arguments(Some(input), tell));
+                self.with_tool(tool, emit, |tool, emit| tool.complete_arguments(Some(input), emit));
             }
             UiChange::ToolStatus { tool, status } => {
-                self.with_tool(tool, tell, |tool, tell| tool.set_status(*status, tell));
+                self.with_tool(tool, emit, |tool, emit| tool.set_status(*status, emit));
             }
             UiChange::ToolProgress { tool, content } => {
-                self.with_tool(tool, tell, |tool, tell| {
-                    tell(TrackedChange::ToolProgress(tool, content))
+                self.with_tool(tool, emit, |tool, emit| {
+                    emit(TrackedChange::ToolProgress(tool, content))
                 });
             }
-            UiChange::ApprovalRequested { tool, request: ask } => self.add_request(tool, ask, tell),
+            UiChange::ApprovalRequested { tool, request } => self.add_request(tool, request, emit),
             UiChange::ApprovalClosed { tool, id, verdict } => {
-                self.with_tool(tool, tell, |tool, tell| tool.close_request(id, *verdict, tell));
+                self.with_tool(tool, emit, |tool, emit| tool.close_request(id, *verdict, emit));
             }
             UiChange::ToolSettled { tool, status, reason, content } => {
-                let settled = ToolEnding { status: *status, reason: *reason, content };
-                self.end_tool(tool, settled, tell);
+                let ending = ToolEnding { status: *status, reason: *reason, content };
+                self.end_tool(tool, ending, emit);
             }
             UiChange::ToolCorrected { tool, status, reason, content } => {
-                let settled = ToolEnding { status: *status, reason: *reason, content };
-                self.correct_tool(tool, settled, tell);
+                let ending = ToolEnding { status: *status, reason: *reason, content };
+                self.correct_tool(tool, ending, emit);
             }
-            UiChange::ToolsAvailable(tools) => tell(TrackedChange::ToolsAvailable(tools)),
-            UiChange::Tasks(tasks) => tell(TrackedChange::Tasks(&self.tasks, tasks)),
-            UiChange::Usage(usage) => tell(TrackedChange::Usage(usage)),
+            UiChange::ToolsAvailable(tools) => emit(TrackedChange::ToolsAvailable(tools)),
+            UiChange::Tasks(tasks) => emit(TrackedChange::Tasks(&self.tasks, tasks)),
+            UiChange::Usage(usage) => emit(TrackedChange::Usage(usage)),
             UiChange::Activity(activity) => {
                 let id = self.card_id(activity);
-                tell(TrackedChange::Activity(&id, activity));
+                emit(TrackedChange::Activity(&id, activity));
             }
-            UiChange::Problem(problem) => tell(TrackedChange::Problem(problem)),
-            UiChange::RunEnded { ended, summary, at } => self.end_run(ended, summary, *at, tell),
+            UiChange::Problem(problem) => emit(TrackedChange::Problem(problem)),
+            UiChange::RunEnded { ended, summary, at } => self.end_run(ended, summary, *at, emit),
         }
     }
 
-    fn start_step(&mut self, turn: u32, tell: ChangeSink<'_>) {
+    fn start_step(&mut self, turn: u32, emit: ChangeSink<'_>) {
         if self.step == Some(turn) {
             return;
         }
-        self.end_step(tell);
+        self.end_step(emit);
         self.step = Some(turn);
         let message = self.names.take(&format!("{}:step-{turn}", self.run));
-        tell(TrackedChange::StepStarted { turn, message: &message });
+        emit(TrackedChange::StepStarted { turn, message: &message });
     }
 
-    /// What the run itself says ends with its step; sub-agents go on.
-    fn end_step(&mut self, tell: ChangeSink<'_>) {
-        self.close_parts(|part| part.parent.is_none(), tell);
+    /// Ends the step and the run's own open texts. Texts of sub-agents stay open.
+    fn end_step(&mut self, emit: ChangeSink<'_>) {
+        self.close_parts(|part| part.parent.is_none(), emit);
         if let Some(turn) = self.step.take() {
-            tell(TrackedChange::StepEnded { turn });
+            emit(TrackedChange::StepEnded { turn });
         }
     }
 
-    fn start_part(&mut self, kind: TrackedPartKind, part: &crate::UiPart, tell: ChangeSink<'_>) {
+    fn start_part(&mut self, kind: TrackedPartKind, part: &crate::UiPart, emit: ChangeSink<'_>) {
         if self.parts.iter().any(|open| open.matches(kind, &part.id)) {
             return;
         }
-        // One speaker says one thing at a time.
+        // The run and each sub-agent have at most one open part.
         let parent = part.parent.as_ref().map(|call| self.call_name(call));
-        self.close_parts(|open| open.parent == parent, tell);
+        self.close_parts(|open| open.parent == parent, emit);
         let name = self.names.take(&run_scoped_id(&self.run, &part.id));
         let part = TrackedPart::new(kind, &part.id, name, parent);
-        tell(TrackedChange::PartStarted(&part));
+        emit(TrackedChange::PartStarted(&part));
         self.parts.push(part);
     }
 
@@ -254,29 +254,29 @@ impl ChangeTracker {
         kind: TrackedPartKind,
         part: &crate::UiPart,
         delta: &str,
-        tell: ChangeSink<'_>,
+        emit: ChangeSink<'_>,
     ) {
         if delta.is_empty() {
             return;
         }
         if !self.parts.iter().any(|open| open.matches(kind, &part.id)) {
-            self.start_part(kind, part, tell);
+            self.start_part(kind, part, emit);
         }
         if let Some(open) = self.parts.iter_mut().find(|open| open.matches(kind, &part.id)) {
             open.append(delta);
-            tell(TrackedChange::PartDelta(open, delta));
+            emit(TrackedChange::PartDelta(open, delta));
         }
     }
 
-    fn end_part(&mut self, kind: TrackedPartKind, part: &crate::UiPart, tell: ChangeSink<'_>) {
-        self.close_parts(|open| open.matches(kind, &part.id), tell);
+    fn end_part(&mut self, kind: TrackedPartKind, part: &crate::UiPart, emit: ChangeSink<'_>) {
+        self.close_parts(|open| open.matches(kind, &part.id), emit);
     }
 
-    fn close_parts(&mut self, which: impl Fn(&TrackedPart) -> bool, tell: ChangeSink<'_>) {
+    fn close_parts(&mut self, which: impl Fn(&TrackedPart) -> bool, emit: ChangeSink<'_>) {
         self.parts.retain(|part| {
             let closes = which(part);
             if closes {
-                tell(TrackedChange::PartEnded(part));
+                emit(TrackedChange::PartEnded(part));
             }
             !closes
         });
@@ -288,7 +288,7 @@ impl ChangeTracker {
         name: &SharedId,
         parent: Option<&SharedId>,
         title: Option<&str>,
-        tell: ChangeSink<'_>,
+        emit: ChangeSink<'_>,
     ) {
         if self.settled.contains_key(tool) || self.tools.contains_key(tool) {
             return;
@@ -300,73 +300,73 @@ impl ChangeTracker {
         self.opened += 1;
         let title = title.map(str::to_owned);
         let open = TrackedTool::new([id, result, name.clone()], parent, title, self.opened);
-        tell(TrackedChange::ToolStarted(&open));
+        emit(TrackedChange::ToolStarted(&open));
         self.tools.insert(tool.clone(), open);
     }
 
-    /// A call that is not settled, opened if nobody did.
+    /// Calls `act` with an unsettled call. Opens the call if it is not open.
     fn with_tool(
         &mut self,
         tool: &ToolRef,
-        tell: ChangeSink<'_>,
+        emit: ChangeSink<'_>,
         act: impl FnOnce(&mut TrackedTool, ChangeSink<'_>),
     ) {
         if !self.tools.contains_key(tool) {
-            self.start_tool(tool, &SharedId::from("unknown"), None, None, tell);
+            self.start_tool(tool, &SharedId::from("unknown"), None, None, emit);
         }
         if let Some(open) = self.tools.get_mut(tool) {
-            act(open, tell);
+            act(open, emit);
         }
     }
 
-    fn add_request(&mut self, tool: &ToolRef, ask: &ApprovalRequest, tell: ChangeSink<'_>) {
-        let known = self.tools.get(tool).is_some_and(|tool| tool.has_request(ask));
+    fn add_request(&mut self, tool: &ToolRef, request: &ApprovalRequest, emit: ChangeSink<'_>) {
+        let known = self.tools.get(tool).is_some_and(|tool| tool.has_request(request));
         if self.settled.contains_key(tool) || known {
             return;
         }
-        let name = match &ask.id {
+        let name = match &request.id {
             Some(id) => self.requests.take(id),
             None => self.requests.take(&format!("ask-{}", tool.call)),
         };
-        self.with_tool(tool, tell, |tool, tell| tool.add_request(name, ask, tell));
+        self.with_tool(tool, emit, |tool, emit| tool.add_request(name, request, emit));
     }
 
-    fn end_tool(&mut self, tool: &ToolRef, settled: ToolEnding<'_>, tell: ChangeSink<'_>) {
-        self.with_tool(tool, tell, |tool, tell| tool.settle(settled, tell));
+    fn end_tool(&mut self, tool: &ToolRef, ending: ToolEnding<'_>, emit: ChangeSink<'_>) {
+        self.with_tool(tool, emit, |tool, emit| tool.settle(ending, emit));
         if let Some(settled) = self.tools.remove(tool) {
             self.settled.insert(tool.clone(), settled);
         }
     }
 
-    /// A call that is over ended otherwise. One that is not settled is settled by it.
-    fn correct_tool(&mut self, tool: &ToolRef, settled: ToolEnding<'_>, tell: ChangeSink<'_>) {
+    /// Corrects the status of a settled call. Settles a call that is not settled yet.
+    fn correct_tool(&mut self, tool: &ToolRef, ending: ToolEnding<'_>, emit: ChangeSink<'_>) {
         match self.settled.get_mut(tool) {
-            None => self.end_tool(tool, settled, tell),
-            Some(known) if known.status == settled.status => {}
-            // Only what seemed to have gone wrong turns out to have been denied, or handed over.
+            None => self.end_tool(tool, ending, emit),
+            Some(known) if known.status == ending.status => {}
+            // Only a failed or interrupted call can turn out to be denied or handed over.
             Some(known)
                 if matches!(
                     known.status,
                     ToolStatus::Failed | ToolStatus::Interrupted | ToolStatus::Denied
-                ) && matches!(settled.status, ToolStatus::Denied | ToolStatus::HandedOver) =>
+                ) && matches!(ending.status, ToolStatus::Denied | ToolStatus::HandedOver) =>
             {
-                known.status = settled.status;
-                tell(TrackedChange::ToolCorrected(known, settled));
+                known.status = ending.status;
+                emit(TrackedChange::ToolCorrected(known, ending));
             }
             Some(_) => {}
         }
     }
 
-    /// The card's name: the same for the same id.
+    /// Returns the unique name of a card. The same id always gives the same name.
     fn card_id(&mut self, activity: &ActivityCard) -> SharedId {
-        let wanted = match &activity.id {
+        let base = match &activity.id {
             Some(id) if self.cards.contains_key(id) => {
                 return self.cards.get(id).cloned().unwrap_or_default();
             }
             Some(id) => run_scoped_id(&self.run, id),
             None => run_scoped_id(&self.run, &activity.kind),
         };
-        let name = self.names.take(&wanted);
+        let name = self.names.take(&base);
         if let Some(id) = &activity.id {
             self.cards.insert(id.clone(), name.clone());
         }
@@ -378,45 +378,46 @@ impl ChangeTracker {
         ended: &RunEnd,
         summary: &RunSummary,
         at: Option<u64>,
-        tell: ChangeSink<'_>,
+        emit: ChangeSink<'_>,
     ) {
         self.phase = TrackerPhase::Ended;
-        self.close_parts(|part| part.kind == TrackedPartKind::Text, tell);
-        self.close_parts(|_| true, tell);
+        self.close_parts(|part| part.kind == TrackedPartKind::Text, emit);
+        self.close_parts(|_| true, emit);
         let outcome = ended.outcome.unwrap_or(match &ended.problem {
             Some(_) => Outcome::Failed,
             None => Outcome::Interrupted,
         });
-        let stays = self.open_requests == OpenRequestPolicy::KeepOpen
+        let keep_open = self.open_requests == OpenRequestPolicy::KeepOpen
             && matches!(outcome, Outcome::Completed | Outcome::NoText);
         let mut tools: Vec<TrackedTool> = std::mem::take(&mut self.tools).into_values().collect();
-        // The calls of sub-agents before those that they work for.
+        // Calls of sub-agents come before the calls that started those sub-agents.
         tools.sort_by_key(|tool| (tool.parent.is_none(), tool.order()));
         for tool in tools.iter_mut().filter(|tool| !tool.ready) {
-            tool.complete_arguments(None, tell);
+            tool.complete_arguments(None, emit);
         }
-        let (waiting, cut): (Vec<TrackedTool>, Vec<TrackedTool>) =
-            tools.into_iter().partition(|tool| stays && !tool.requests.is_empty());
-        for mut tool in cut {
-            let (status, words) = tool.status_at_run_end();
-            let content = RawJson::string(words);
+        let (waiting, open): (Vec<TrackedTool>, Vec<TrackedTool>) =
+            tools.into_iter().partition(|tool| keep_open && !tool.requests.is_empty());
+        for mut tool in open {
+            let (status, text) = tool.status_at_run_end();
+            let content = RawJson::string(text);
             let reason = Some(ToolStatusReason::RunEnded);
-            tool.settle(ToolEnding { status, reason, content: &content }, tell);
+            tool.settle(ToolEnding { status, reason, content: &content }, emit);
         }
         if let Some(turn) = self.step.take() {
-            tell(TrackedChange::StepEnded { turn });
+            emit(TrackedChange::StepEnded { turn });
         }
         let waiting = waiting.iter().collect();
-        tell(TrackedChange::RunEnded(RunEnding { outcome, ended, summary, at, waiting }));
+        emit(TrackedChange::RunEnded(RunEnding { outcome, ended, summary, at, waiting }));
     }
 
-    /// The name of a call that somebody works for.
+    /// Returns the unique name of a call.
     fn call_name(&self, call: &SharedId) -> SharedId {
         self.calls.get(call).unwrap_or(call).clone()
     }
 }
 
-/// A message's id is known for as long as its session, a part's only in its run.
+/// Adds the run to an id: part ids are unique only in their run, message ids must be in the
+/// session.
 fn run_scoped_id(run: &str, id: &str) -> String {
     format!("{run}:{id}")
 }

@@ -1,21 +1,21 @@
-//! Names that are used once.
+//! Unique names.
 //!
-//! User interfaces keep messages and calls by their ids and add to whatever has the id already. So
-//! an id that comes a second time gets a name of its own.
+//! User interfaces look up messages and calls by id, and append to an existing one with the same
+//! id. So an id that occurs a second time gets another name.
 
 use std::collections::HashMap;
 
 use crate::SharedId;
 
-/// The names that are taken in a run.
+/// The names already used in a run.
 #[derive(Default)]
 pub(super) struct UniqueNames {
-    /// How often each was wanted.
+    /// The number of uses of each name.
     taken: HashMap<SharedId, u32>,
 }
 
 impl UniqueNames {
-    /// The name itself, or with `~2`, `~3` … behind it.
+    /// Returns the name itself, or the name with `~2`, `~3` … appended.
     pub(super) fn take(&mut self, wanted: &str) -> SharedId {
         let mut name = SharedId::from(wanted);
         while self.taken.contains_key(&name) {

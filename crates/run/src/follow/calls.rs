@@ -1,8 +1,8 @@
-//! The calls of a run as its follower knows them: which one an id means, and in which turn it is.
+//! The calls of a run in a stream: finds the call of an id, and its turn.
 //!
-//! Ids repeat in real streams, so a call is its turn and its id; a result without a turn goes to
-//! the call of its id that is open. Two calls of one turn that share an id are told apart by a
-//! number behind the second one's.
+//! Ids repeat in real streams, so a call is identified by turn and id. A result without a turn
+//! belongs to the open call with its id. If two calls of one turn share an id, a number is appended
+//! to the second one.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,53 +11,53 @@ use std::{
 
 use crate::{ApprovalVerdict, CallRef, RawJson, SharedId};
 
-/// How far a call is.
+/// The stage of a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallStage {
-    /// Somebody spoke of it before it was made.
+    /// Referenced before it was made.
     Mentioned,
-    /// Its arguments are coming.
+    /// Its arguments are being streamed.
     Writing,
-    /// Its arguments are there.
+    /// Its arguments are complete.
     Complete,
     /// It has its result.
     Settled,
 }
 
-/// Whether a person is asked about a call.
+/// The approval state of a call.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum CallApproval {
-    /// No.
+    /// No approval was requested.
     NotAsked,
-    /// Yes, under this request.
+    /// Requested with this id.
     Open(SharedId),
-    /// Yes, and somebody answered.
+    /// Requested and decided.
     Replied(ApprovalVerdict),
 }
 
 /// What is known about a call.
 pub(super) struct StreamCall {
-    /// How it is told.
+    /// The reference in run events.
     pub(super) call: CallRef,
     pub(super) name: Option<SharedId>,
     pub(super) parent: Option<SharedId>,
     pub(super) stage: CallStage,
     pub(super) approval: CallApproval,
-    /// Somebody other than the person who was asked said no.
+    /// Denied by something other than an approval.
     pub(super) refused: bool,
-    /// It ended in an error, or may have run: that it was denied would say more.
+    /// It ended in an error or may have run, so a later denial is more precise.
     pub(super) failed: bool,
-    /// The model's provider runs it.
+    /// The provider of the model runs it.
     pub(super) by_provider: bool,
-    /// It has been told with its arguments.
+    /// It was emitted with its arguments.
     emitted: bool,
-    /// The message that makes it.
+    /// The message that contains it.
     message: Option<SharedId>,
     input_hash: Option<u64>,
 }
 
 impl StreamCall {
-    fn new(call: CallRef, home: Option<SharedId>) -> StreamCall {
+    fn new(call: CallRef, message: Option<SharedId>) -> StreamCall {
         StreamCall {
             call,
             name: None,
@@ -68,7 +68,7 @@ impl StreamCall {
             failed: false,
             by_provider: false,
             emitted: false,
-            message: home,
+            message,
             input_hash: None,
         }
     }
@@ -84,22 +84,22 @@ pub(super) struct StreamCalls {
 }
 
 impl StreamCalls {
-    /// The call of a message with this id: known already, or new.
+    /// The call with this id in a message, known or new.
     pub(super) fn announce(
         &mut self,
         id: Option<&SharedId>,
         turn: u32,
-        home: &SharedId,
+        message: &SharedId,
         input: Option<&RawJson>,
     ) -> usize {
         let found = self.with_id(id).find(|(_, known)| match (&known.message, known.stage) {
-            (Some(other), CallStage::Mentioned | CallStage::Writing) => other == home,
-            // A message that is told again, and not two calls that look alike.
+            (Some(other), CallStage::Mentioned | CallStage::Writing) => other == message,
+            // The same message again, and not two similar calls.
             (Some(other), CallStage::Complete | CallStage::Settled) => {
-                let alike = known.input_hash.is_none()
+                let same_input = known.input_hash.is_none()
                     || input.is_none()
                     || known.input_hash == input_hash(input);
-                other == home && id.is_some() && alike
+                other == message && id.is_some() && same_input
             }
             (None, _) => known.approval != CallApproval::NotAsked || known.call.turn == Some(turn),
         });
@@ -108,18 +108,18 @@ impl StreamCalls {
             None => self.add(id, turn),
         };
         if let Some(known) = self.calls.get_mut(number) {
-            known.message = Some(home.clone());
+            known.message = Some(message.clone());
         }
         number
     }
 
-    /// A call that somebody speaks of: known already, or one that is still to come.
+    /// The call that is referenced, known or still to come.
     pub(super) fn mention(&mut self, id: Option<&SharedId>, turn: u32) -> usize {
         self.find(id).unwrap_or_else(|| self.add(id, turn))
     }
 
-    /// The call that a result with this id belongs to: one that is open, in the last turn that
-    /// has one; else the last one that had the id.
+    /// The call that a result with this id belongs to: the open one of the latest turn, else the
+    /// last call with that id.
     pub(super) fn find(&self, id: Option<&SharedId>) -> Option<usize> {
         let unsettled = || self.with_id(id).filter(|(_, known)| known.stage != CallStage::Settled);
         let newest = unsettled().map(|(_, known)| known.call.turn).max();
@@ -129,8 +129,8 @@ impl StreamCalls {
             .map(|(number, _)| number)
     }
 
-    /// Notes that the arguments are there. Says whether that is new. Arguments that were put
-    /// together from pieces are not given: the line that has them whole may spell them otherwise.
+    /// Notes that the arguments are complete. Returns true the first time. Arguments assembled from
+    /// deltas are not passed: the line with the whole call may encode them differently.
     pub(super) fn complete(&mut self, number: usize, input: Option<&RawJson>) -> bool {
         let Some(known) = self.calls.get_mut(number) else { return false };
         match known.stage {
@@ -162,7 +162,7 @@ impl StreamCalls {
         self.calls.get_mut(number)
     }
 
-    /// How a call is told.
+    /// The reference to a call in run events.
     pub(super) fn reference(&self, number: usize) -> CallRef {
         self.calls.get(number).map(|known| known.call.clone()).unwrap_or_default()
     }
@@ -172,15 +172,18 @@ impl StreamCalls {
         self.open.iter().filter_map(|number| Some((*number, self.calls.get(*number)?)))
     }
 
-    /// The open calls that somebody outside of the agent may have to answer.
+    /// The open calls that wait for something outside the agent.
     pub(super) fn waiting(&self) -> Vec<CallRef> {
-        let waits = |known: &StreamCall| match known.approval {
+        let is_waiting = |known: &StreamCall| match known.approval {
             CallApproval::Open(_) => true,
             CallApproval::NotAsked | CallApproval::Replied(_) => {
                 known.parent.is_none() && !known.by_provider
             }
         };
-        self.open().filter(|(_, known)| waits(known)).map(|(_, known)| known.call.clone()).collect()
+        self.open()
+            .filter(|(_, known)| is_waiting(known))
+            .map(|(_, known)| known.call.clone())
+            .collect()
     }
 
     fn with_id(&self, id: Option<&SharedId>) -> impl Iterator<Item = (usize, &StreamCall)> {
@@ -190,14 +193,14 @@ impl StreamCalls {
 
     fn add(&mut self, id: Option<&SharedId>, turn: u32) -> usize {
         let same = self.with_id(id).filter(|(_, known)| known.call.turn == Some(turn)).count();
-        let told = match (id, same) {
+        let unique_id = match (id, same) {
             (Some(id), 1..) => Some(format!("{id}#{}", same + 1).into()),
             (id, _) => id.cloned(),
         };
         let number = self.calls.len();
-        self.calls.push(StreamCall::new(CallRef { id: told, turn: Some(turn) }, None));
+        self.calls.push(StreamCall::new(CallRef { id: unique_id, turn: Some(turn) }, None));
         let numbers = self.by_id.entry(id.cloned()).or_default();
-        // An agent may use one id for ever: what is settled and of an earlier turn is not meant.
+        // An agent may always use the same id: settled calls of earlier turns are not meant.
         numbers.retain(|number| {
             let known = self.calls.get(*number);
             let is_past = |known: &StreamCall| {
@@ -210,7 +213,7 @@ impl StreamCalls {
     }
 }
 
-/// A mark by which arguments are known again, however they are spelled.
+/// A hash of the arguments that does not depend on formatting.
 fn input_hash(input: Option<&RawJson>) -> Option<u64> {
     let raw = input?.raw();
     let value: Option<serde_json::Value> = serde_json::from_str(raw).ok();
@@ -300,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_behind_its_result_is_told_and_not_open() {
+    fn a_call_after_its_result_is_emitted_and_not_open() {
         let mut calls = StreamCalls::default();
         let id: SharedId = "x".into();
         let answered = calls.mention(Some(&id), 1);
@@ -313,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_was_asked_about_first_is_one_call() {
+    fn a_call_whose_approval_came_first_is_one_call() {
         let mut calls = StreamCalls::default();
         let id: SharedId = "x".into();
         let asked = calls.mention(Some(&id), 0);

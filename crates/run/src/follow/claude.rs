@@ -1,8 +1,8 @@
-//! Claude Code's stream-json, old and new, and what agents print in its likeness.
+//! Claude Code's `stream-json`, old and new versions, and agents that print the same format.
 //!
-//! Lines are grouped by the id of their message, not by their order: a tool starts, and its
-//! result is printed, while the reply that called it still streams. `stop_reason` on a line is
-//! filled by a race, or not at all, and decides nothing here.
+//! Lines are grouped by message id, not by order: a tool starts, and its result is printed, while
+//! the reply that called it is still streamed. `stop_reason` on a line is unreliable (a race fills
+//! it, or nothing does) and is not used here.
 
 mod messages;
 mod reply;
@@ -32,7 +32,7 @@ use messages::StreamedMessages;
 use system::BackgroundTasks;
 use usage::UsageTotals;
 
-/// How many lines are remembered, so that one that comes twice is told once.
+/// Number of line ids kept, so that a repeated line is read once.
 const MAX_REMEMBERED: usize = 4096;
 
 /// Follows Claude Code.
@@ -44,37 +44,37 @@ pub(super) struct ClaudeCodeReader {
     requests: ControlRequests,
     background: BackgroundTasks,
     tasks: TaskList,
-    /// What calls about tasks are about, until they are answered.
+    /// Inputs of task calls, until they have results.
     task_calls: BTreeMap<usize, RawJson>,
     tools: ReportedTools,
     lines: LineDeduplicator,
     host: HostState,
-    /// Somebody called the agent off.
+    /// The agent was interrupted.
     interrupted: bool,
     compactions: u32,
-    /// The last compaction is under way.
+    /// The last compaction is still running.
     compacting: bool,
 }
 
-/// What is known about whoever speaks to the agent.
+/// What is known about the host of the agent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum HostState {
-    /// Nothing: only the agent's own lines are there.
+    /// Nothing: only lines of the agent were read.
     Unknown,
-    /// It has said nothing that would start a run.
+    /// It has sent nothing that starts a run.
     Silent,
     /// It has sent a prompt.
     Prompted,
 }
 
-/// The tools that were told last.
+/// The tools that were reported last.
 #[derive(Default)]
 struct ReportedTools {
     last: Option<(bool, Vec<SharedId>)>,
     version: u64,
 }
 
-/// The lines that have been read, by their ids.
+/// The ids of lines that were read.
 #[derive(Default)]
 struct LineDeduplicator {
     ids: BTreeSet<SharedId>,
@@ -101,8 +101,7 @@ impl ClaudeCodeReader {
         }
     }
 
-    /// Something of a run is there: it begins if it has not, and a new one does if the last is
-    /// over.
+    /// Starts the run if it has not started, or a new one if the last has ended.
     fn ensure_run(&mut self) {
         if self.emitter.phase() == EmitterPhase::Ended {
             self.reset();
@@ -110,7 +109,7 @@ impl ClaudeCodeReader {
         self.emitter.begin();
     }
 
-    /// Forgets the run that is over.
+    /// Clears the state of the run that has ended.
     fn reset(&mut self) {
         self.emitter.start_next_run();
         self.messages = StreamedMessages::default();
@@ -123,8 +122,8 @@ impl ClaudeCodeReader {
         self.interrupted = false;
     }
 
-    /// The host sent a prompt, which is the end of what waited for its end. One that comes while
-    /// the agent works is folded into that work.
+    /// The host sent a prompt, which confirms an announced end. A prompt during a run becomes part
+    /// of that run.
     fn prompt(&mut self) {
         if self.emitter.phase() == EmitterPhase::Running {
             self.settle();
@@ -159,11 +158,11 @@ impl AgentStreamReader for ClaudeCodeReader {
             "result" => self.read_result(line, &fields),
             "control_request" => self.read_control_request(line, &fields),
             "control_cancel_request" => self.cancel_request(&fields),
-            // The decisions of its host may stand between the agent's own lines.
+            // Responses of the host may appear between the agent's own lines.
             "control_response" if self.answers_agent(&fields) => self.read_host_response(&fields),
             "control_response" => self.read_control_response(&fields),
             "tool_progress" => self.read_progress(&fields),
-            // Other lines say what these would say.
+            // Other lines have the same information.
             "command_lifecycle" | "keep_alive" => {}
             "attachment" | "rate_limit_event" | "auth_status" | "tool_use_summary"
             | "prompt_suggestion" => self.emit_card(&kind, fields.id("uuid"), line),
@@ -184,14 +183,14 @@ impl AgentStreamReader for ClaudeCodeReader {
             "user" => self.read_host_message(&fields),
             "control_request" => self.read_host_request(&fields),
             "control_response" => self.read_host_response(&fields),
-            // The host knows what it said.
+            // Other host lines do not matter here.
             _ => {}
         }
     }
 
     fn finish(&mut self, exit: AgentExit) {
         match (self.emitter.phase(), self.host) {
-            // A host that never asked for anything has no run.
+            // Without a prompt there is no run.
             (EmitterPhase::NotStarted, HostState::Silent) | (EmitterPhase::Ended, _) => {}
             (EmitterPhase::NotStarted, HostState::Unknown | HostState::Prompted)
             | (EmitterPhase::Running, _) => {
@@ -215,10 +214,10 @@ impl AgentStreamReader for ClaudeCodeReader {
             (EmitterPhase::Ended, _) => return AgentState::Complete,
             (EmitterPhase::Running, _) => {}
         }
-        let goes_on = self.ending.state_events || self.background.is_busy();
+        let continues = self.ending.state_events || self.background.is_busy();
         match self.emitter.state() {
-            _ if self.ending.is_announced() && !goes_on => AgentState::Complete,
-            // Whoever stopped to listen at the first call would miss the others.
+            _ if self.ending.is_announced() && !continues => AgentState::Complete,
+            // A reader that stopped at the first call would miss the others.
             AgentState::Waiting { .. } if self.messages.is_streaming() => AgentState::Streaming,
             state => state,
         }
@@ -230,7 +229,7 @@ impl AgentStreamReader for ClaudeCodeReader {
 }
 
 impl LineDeduplicator {
-    /// Whether the line comes for the first time, as far as anybody can tell.
+    /// Whether the line is new, as far as its id shows.
     fn is_first(&mut self, line: &LineFields<'_>) -> bool {
         let Some(id) = line.id("uuid") else { return true };
         if !self.ids.insert(id.clone()) {
@@ -246,7 +245,7 @@ impl LineDeduplicator {
     }
 }
 
-/// A card about something beside the conversation.
+/// An activity card.
 fn card(kind: &str, id: Option<SharedId>, content: RawJson) -> EventPayload {
     EventPayload::Activity(crate::ActivityCard { kind: kind.into(), id, content })
 }

@@ -1,5 +1,5 @@
-//! Codex's `codex exec --json`: items that start, change and are complete, within a turn that is
-//! one prompt. A `turn.completed` is the end.
+//! Codex with `codex exec --json`: items that start, change and complete, within a turn per prompt.
+//! `turn.completed` ends the run.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,13 @@ use crate::{
 /// Follows Codex.
 pub(super) struct CodexExecReader {
     emitter: RunEmitter,
-    /// What has been told of messages and thoughts, by item.
+    /// Text emitted so far for messages and thoughts, by item.
     emitted_texts: BTreeMap<SharedId, String>,
-    /// An error after which nothing may come any more.
+    /// An error that may be the last line.
     error: Option<RunProblem>,
 }
 
-/// How far an item is.
+/// The step of an item.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CodexItemStep {
     Started,
@@ -104,7 +104,7 @@ impl CodexExecReader {
         }
     }
 
-    /// A text, as far as it has come; what was told of it before is not told again.
+    /// Emits the new part of a text.
     fn emit_text(
         &mut self,
         step: CodexItemStep,
@@ -122,10 +122,10 @@ impl CodexExecReader {
             }));
         }
         let Some(id) = message.clone() else { return };
-        let told = self.emitted_texts.entry(id).or_default();
-        let new = text.strip_prefix(told.as_str()).filter(|new| !new.is_empty());
-        if let Some(delta) = new.map(str::to_owned) {
-            *told = text;
+        let emitted = self.emitted_texts.entry(id).or_default();
+        let added = text.strip_prefix(emitted.as_str()).filter(|added| !added.is_empty());
+        if let Some(delta) = added.map(str::to_owned) {
+            *emitted = text;
             self.emitter.emit(body(TextUpdate {
                 message,
                 delta: Some(delta),
@@ -147,10 +147,10 @@ impl CodexExecReader {
         let is_new = known.stage == CallStage::Mentioned;
         known.name = Some(name.clone());
         let call = known.call.clone();
-        // What is searched for is known only when it has been.
+        // The query is known only when the search is done.
         let is_ready = step == CodexItemStep::Completed || kind != "web_search";
-        let tells = if is_ready { calls.complete(number, input.as_ref()) } else { is_new };
-        if tells {
+        let should_emit = if is_ready { calls.complete(number, input.as_ref()) } else { is_new };
+        if should_emit {
             let input = input.filter(|_| is_ready);
             let (name, status) = (Some(name.clone()), Some(ToolStatus::Running));
             let call = call.clone();
@@ -170,11 +170,11 @@ impl CodexExecReader {
                 }
             }
             CodexItemStep::Completed => {
-                let (how, odd) = tool_outcome(item);
+                let (outcome, unknown_word) = tool_outcome(item);
                 let content = tool_content(kind, item);
                 let name = Some(name);
-                let result = ToolResult { call, name, outcome: how, reason: None, content };
-                self.emitter.emit_with_unknown(EventPayload::ToolResult(result), odd);
+                let result = ToolResult { call, name, outcome, reason: None, content };
+                self.emitter.emit_with_unknown(EventPayload::ToolResult(result), unknown_word);
                 self.emitter.calls.settle(number);
             }
         }
@@ -206,7 +206,7 @@ impl AgentStreamReader for CodexExecReader {
             "item.updated" => self.read_item(CodexItemStep::Updated, line, &fields),
             "item.completed" => self.read_item(CodexItemStep::Completed, line, &fields),
             "error" => {
-                // Also what is only tried again is told so; what is not, ends the stream.
+                // Errors that are retried look the same; a final one ends the stream.
                 let message = fields.text("message").unwrap_or_default();
                 let problem = RunProblem { message, code: None, fatal: false };
                 self.error = Some(problem.clone());
@@ -281,7 +281,7 @@ fn tool_content(kind: &str, item: &LineFields<'_>) -> Option<RawJson> {
     }
 }
 
-/// How an item ended, with the word for it that nobody knows.
+/// How an item ended, and its status if we do not know it.
 fn tool_outcome(item: &LineFields<'_>) -> (ToolOutcome, Option<SharedId>) {
     let failed = item.signed("exit_code").is_some_and(|code| code != 0);
     let failed = failed || item.raw("error").is_some();
@@ -289,10 +289,10 @@ fn tool_outcome(item: &LineFields<'_>) -> (ToolOutcome, Option<SharedId>) {
         Some("completed") | None if !failed => (ToolOutcome::Ok, None),
         Some("completed" | "failed") | None => (ToolOutcome::Error, None),
         Some("declined") => (ToolOutcome::Denied, None),
-        // Its turn ended before it did.
+        // The turn ended before it did.
         Some("in_progress") => (ToolOutcome::Interrupted, None),
         Some(word) if failed => (ToolOutcome::Error, Some(word.into())),
-        // It may have done its work.
+        // It may have run.
         Some(word) => (ToolOutcome::Interrupted, Some(word.into())),
     }
 }
@@ -307,7 +307,7 @@ fn read_tasks(item: &LineFields<'_>) -> Vec<TaskItem> {
     items.map(task).collect()
 }
 
-/// An object of some fields, each as it was spelled.
+/// An object with these fields, each in its original encoding.
 fn object<'a>(fields: impl Iterator<Item = (&'a str, &'a RawValue)>) -> Option<RawJson> {
     let fields: Vec<String> =
         fields.map(|(name, raw)| format!("\"{name}\":{}", raw.get())).collect();

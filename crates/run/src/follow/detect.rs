@@ -1,11 +1,11 @@
-//! Whose lines they are, by what is in them.
+//! Detects the source of a stream from its lines.
 
 use crate::{
     follow::{StreamSource, fields::LineFields},
     wire,
 };
 
-/// Whose line this is; nothing if it could be anybody's. The first lines of a stream are enough.
+/// The source of a line; `None` if it is ambiguous. The first lines of a stream are enough.
 pub fn detect_source(line: &str) -> Option<StreamSource> {
     let fields = LineFields::read(line)?;
     let kind = fields.text("type")?;
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_says_whose_it_is() {
+    fn a_line_identifies_its_source() {
         let table = [
             (r#"{"type":"system","subtype":"init"}"#, Some(StreamSource::ClaudeCode)),
             (r#"{"type":"assistant","message":{}}"#, Some(StreamSource::ClaudeCode)),

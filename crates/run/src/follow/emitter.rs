@@ -1,32 +1,32 @@
-//! Where a reader tells what it read: the run it belongs to, its beginning and its end.
+//! Emits the events of a run, including its start and end.
 
 use crate::{
     EventPayload, Outcome, RawJson, RunEnd, RunEvent, RunProblem, RunStart, SharedId,
     follow::{AgentExit, AgentState, calls::StreamCalls},
 };
 
-/// How much may wait for the run to begin.
+/// Maximum number of events before the run starts.
 const MAX_EARLY_EVENTS: usize = 256;
 
-/// How much is kept of a line that cannot be read, in bytes.
+/// Bytes that are kept of an unreadable line.
 const MAX_UNREADABLE_BYTES: usize = 4096;
 
-/// How far the run is.
+/// The phase of the run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum EmitterPhase {
-    /// It has not begun.
+    /// It has not started.
     NotStarted,
-    /// It is under way.
+    /// It is running.
     Running,
     /// It has ended.
     Ended,
 }
 
-/// The run that is told, and what has been told since somebody asked.
+/// The current run, and the events since the last call of `take_events`.
 pub(super) struct RunEmitter {
-    /// When the line was printed, if it says so.
+    /// The time of the line, if it has one.
     pub(super) at: Option<u64>,
-    /// What is known about the run when it begins.
+    /// What is known when the run starts.
     pub(super) start: RunStart,
     pub(super) calls: StreamCalls,
     /// The number of the model's last message.
@@ -57,7 +57,7 @@ impl RunEmitter {
         }
     }
 
-    /// A tale of events that are told already: nothing is begun or ended here.
+    /// An emitter for events of a log: it starts and ends nothing itself.
     pub(super) fn for_log(run: SharedId) -> RunEmitter {
         RunEmitter { phase: EmitterPhase::Running, ..RunEmitter::new(run, "foxwedge") }
     }
@@ -66,21 +66,17 @@ impl RunEmitter {
         self.phase
     }
 
-    /// Tells something. What comes before the run has begun waits for it.
+    /// Emits an event. Events before the start of the run are held back.
     pub(super) fn emit(&mut self, body: EventPayload) {
         self.emit_event(RunEvent { at: self.at, ..RunEvent::new(&self.run, body) });
     }
 
-    /// Tells something that holds a word nobody knows.
-    pub(super) fn emit_with_unknown(&mut self, body: EventPayload, odd: Option<SharedId>) {
-        self.emit_event(RunEvent {
-            at: self.at,
-            unknown_word: odd,
-            ..RunEvent::new(&self.run, body)
-        });
+    /// Emits an event with a value that we do not know.
+    pub(super) fn emit_with_unknown(&mut self, body: EventPayload, unknown_word: Option<SharedId>) {
+        self.emit_event(RunEvent { at: self.at, unknown_word, ..RunEvent::new(&self.run, body) });
     }
 
-    /// Tells an event as it is.
+    /// Emits an event unchanged.
     pub(super) fn emit_event(&mut self, event: RunEvent) {
         match self.phase {
             EmitterPhase::NotStarted => self.early.push(event),
@@ -91,7 +87,7 @@ impl RunEmitter {
         }
     }
 
-    /// Begins the run, unless it has begun; then what came too early is told.
+    /// Starts the run, unless it has started, and emits the events that were held back.
     pub(super) fn begin(&mut self) {
         if self.phase == EmitterPhase::NotStarted {
             self.phase = EmitterPhase::Running;
@@ -102,15 +98,15 @@ impl RunEmitter {
     }
 
     /// Ends the run, unless it has ended.
-    pub(super) fn end(&mut self, ended: RunEnd, odd: Option<SharedId>) {
+    pub(super) fn end(&mut self, ended: RunEnd, unknown_word: Option<SharedId>) {
         if self.phase != EmitterPhase::Ended {
             self.begin();
-            self.emit_with_unknown(EventPayload::Ended(ended), odd);
+            self.emit_with_unknown(EventPayload::Ended(ended), unknown_word);
             self.phase = EmitterPhase::Ended;
         }
     }
 
-    /// Goes over to the next run, which has not begun.
+    /// Switches to the next run, which has not started.
     pub(super) fn start_next_run(&mut self) {
         self.number = self.number.saturating_add(1);
         let name = || format!("{}-{}", self.base_id, self.number).into();
@@ -120,7 +116,7 @@ impl RunEmitter {
         self.turn = 0;
     }
 
-    /// Names the run that begins next.
+    /// Sets the id of the next run.
     pub(super) fn name_next(&mut self, run: SharedId) {
         match self.phase {
             EmitterPhase::NotStarted => {
@@ -131,13 +127,13 @@ impl RunEmitter {
         }
     }
 
-    /// A line, or a part of it, of a kind that nobody knows.
+    /// Emits a line, or a part of it, of unknown kind.
     pub(super) fn emit_unknown(&mut self, kind: impl Into<String>, raw: &str) {
         let raw = RawJson::parse(raw).unwrap_or_else(|| RawJson::string(truncate(raw)));
         self.emit(EventPayload::Unknown { kind: kind.into(), raw });
     }
 
-    /// A line that is not a JSON object; an empty one is nothing at all.
+    /// Emits a line that is not a JSON object; an empty line is ignored.
     pub(super) fn emit_unreadable(&mut self, line: &str) {
         self.at = None;
         let line = line.trim();
@@ -153,7 +149,7 @@ impl RunEmitter {
         }
     }
 
-    /// What the agent is doing, if nothing but its calls is to be looked at.
+    /// What the agent is doing, judged by its calls only.
     pub(super) fn state(&self) -> AgentState {
         match self.phase {
             EmitterPhase::NotStarted => AgentState::Idle,
@@ -170,7 +166,7 @@ impl RunEmitter {
     }
 }
 
-/// The end of a run that did not come to its own.
+/// The end of a run that the agent did not end itself.
 pub(super) fn unfinished_end(exit: AgentExit) -> RunEnd {
     let (outcome, code, message) = match exit {
         AgentExit::Eof | AgentExit::Code(0) => (
@@ -178,7 +174,7 @@ pub(super) fn unfinished_end(exit: AgentExit) -> RunEnd {
             "stream-ended",
             "the agent's stream ended before the run did".into(),
         ),
-        // A shell says it this way: 128 and the signal.
+        // Shell convention: 128 plus the signal.
         AgentExit::Code(code @ 129..=165) => killed_by(code - 128),
         AgentExit::Signal(signal) => killed_by(signal),
         AgentExit::Code(code) => {
@@ -195,7 +191,7 @@ fn killed_by(signal: i32) -> (Outcome, &'static str, String) {
     (Outcome::Interrupted, "killed", message)
 }
 
-/// As much of a text as is kept.
+/// Truncates a text to the bytes that are kept.
 fn truncate(text: &str) -> &str {
     let end =
         (0..=MAX_UNREADABLE_BYTES.min(text.len())).rev().find(|at| text.is_char_boundary(*at));

@@ -1,4 +1,4 @@
-//! Events of our own, out of a log or from another node: nothing is made of them, they are read.
+//! Reads our own events, from a log or from another node, without conversion.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use crate::{
     wire,
 };
 
-/// Follows a log.
+/// Follows an event log.
 pub(super) struct EventLogReader {
     emitter: RunEmitter,
-    /// Runs that have begun and not ended, with their open calls.
+    /// Open runs and their open calls.
     open: BTreeMap<SharedId, OpenRunCalls>,
-    /// The run that the last event belongs to.
+    /// The run of the last event.
     last: Option<SharedId>,
 }
 
-/// The open calls of a run by their id, each with its turn and a number that tells the order.
+/// The open calls of a run by id, each with its turn and a number for the order.
 #[derive(Default)]
 struct OpenRunCalls {
     calls: BTreeMap<Option<SharedId>, Vec<(Option<u32>, u64)>>,
@@ -38,15 +38,15 @@ impl OpenRunCalls {
 
     fn close(&mut self, call: &CallRef) {
         let Some(same) = self.calls.get_mut(&call.id) else { return };
-        if let Some(place) = same.iter().position(|(turn, _)| is_same(*turn, call.turn)) {
-            same.remove(place);
+        if let Some(position) = same.iter().position(|(turn, _)| is_same(*turn, call.turn)) {
+            same.remove(position);
         }
         if same.is_empty() {
             self.calls.remove(&call.id);
         }
     }
 
-    /// In the order in which they were made.
+    /// The calls in the order in which they were made.
     fn list(&self) -> Vec<CallRef> {
         let of_id = |(id, same): (&Option<SharedId>, &Vec<(Option<u32>, u64)>)| {
             let call = |(turn, order): &(Option<u32>, u64)| {

@@ -1,5 +1,5 @@
-//! Takes a line apart without building a tree: a value is looked into only when somebody asks,
-//! and arguments keep the spelling they came in.
+//! Reads the fields of a line without building a tree: values are parsed on demand, and arguments
+//! keep their original encoding.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use serde_json::value::RawValue;
 
 use crate::{RawJson, SharedId};
 
-/// The fields of a JSON object. A field that is `null` is not there.
+/// The fields of a JSON object. A `null` field counts as missing.
 pub(super) struct LineFields<'a>(BTreeMap<String, &'a RawValue>);
 
 impl<'a> LineFields<'a> {
-    /// The fields of an object; nothing if the text is something else.
+    /// Reads an object; `None` if the text is something else.
     pub(super) fn read(text: &'a str) -> Option<LineFields<'a>> {
         serde_json::from_str(text).ok().map(LineFields)
     }
@@ -28,12 +28,12 @@ impl<'a> LineFields<'a> {
         self.raw(name).and_then(text_of)
     }
 
-    /// A text that says something.
+    /// A text that is not empty.
     pub(super) fn non_empty_text(&self, name: &str) -> Option<String> {
         self.text(name).filter(|text| !text.is_empty())
     }
 
-    /// A name: a text that is not empty, or a number.
+    /// An id: a text that is not empty, or a number.
     pub(super) fn id(&self, name: &str) -> Option<SharedId> {
         let raw = self.raw(name)?;
         match text_of(raw) {
@@ -47,7 +47,7 @@ impl<'a> LineFields<'a> {
         self.raw(name).and_then(|raw| LineFields::read(raw.get()))
     }
 
-    /// The elements of a list; none if it is something else.
+    /// The elements of a list; empty if it is something else.
     pub(super) fn list(&self, name: &str) -> Vec<&'a RawValue> {
         self.raw(name).and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
     }
@@ -75,53 +75,53 @@ impl<'a> LineFields<'a> {
 
 /// The text of a JSON string.
 pub(super) fn text_of(raw: &RawValue) -> Option<String> {
-    let spelled = raw.get();
-    if !spelled.starts_with('"') {
+    let json = raw.get();
+    if !json.starts_with('"') {
         return None;
     }
-    serde_json::from_str(spelled)
+    serde_json::from_str(json)
         .ok()
-        .or_else(|| serde_json::from_str(&replace_lone_surrogates(spelled)).ok())
+        .or_else(|| serde_json::from_str(&replace_lone_surrogates(json)).ok())
 }
 
-/// A number without a fraction, however it is spelled.
+/// A non-negative number without its fraction, in any notation.
 fn whole_number(raw: &RawValue) -> Option<u64> {
-    let spelled = raw.get();
-    serde_json::from_str::<u64>(spelled).ok().or_else(|| {
-        let number: f64 = serde_json::from_str(spelled).ok()?;
-        // Casting stops at the ends of the range.
+    let json = raw.get();
+    serde_json::from_str::<u64>(json).ok().or_else(|| {
+        let number: f64 = serde_json::from_str(json).ok()?;
+        // The cast saturates.
         (number >= 0.0).then_some(number as u64)
     })
 }
 
-/// A JSON string without lone surrogates: JavaScript prints halves of characters, and no text
-/// of ours can hold them.
-fn replace_lone_surrogates(spelled: &str) -> String {
-    let mut mended = String::with_capacity(spelled.len());
-    let mut rest = spelled;
+/// Replaces lone surrogates in a JSON string: JavaScript prints halves of characters, which a
+/// `String` cannot hold.
+fn replace_lone_surrogates(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut rest = json;
     while let Some((before, from)) = rest.find('\\').and_then(|at| rest.split_at_checked(at)) {
-        mended.push_str(before);
-        let pair =
+        out.push_str(before);
+        let is_pair =
             || from.get(6..).and_then(code_unit).is_some_and(|low| (0xDC00..0xE000).contains(&low));
-        let taken = match code_unit(from) {
-            Some(high) if (0xD800..0xDC00).contains(&high) && pair() => 12,
+        let length = match code_unit(from) {
+            Some(high) if (0xD800..0xDC00).contains(&high) && is_pair() => 12,
             Some(lone) if (0xD800..0xE000).contains(&lone) => {
-                mended.push_str("\\ufffd");
+                out.push_str("\\ufffd");
                 rest = from.get(6..).unwrap_or_default();
                 continue;
             }
             Some(_) => 6,
             None => 1 + from.chars().nth(1).map_or(0, char::len_utf8),
         };
-        let (kept, behind) = from.split_at_checked(taken).unwrap_or((from, ""));
-        mended.push_str(kept);
-        rest = behind;
+        let (escape, after) = from.split_at_checked(length).unwrap_or((from, ""));
+        out.push_str(escape);
+        rest = after;
     }
-    mended.push_str(rest);
-    mended
+    out.push_str(rest);
+    out
 }
 
-/// The number of a `\u` escape at the beginning of a text.
+/// The code unit of a `\u` escape at the beginning of a text.
 fn code_unit(text: &str) -> Option<u32> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     u32::from_str_radix(digits, 16).ok()

@@ -1,5 +1,5 @@
-//! Gemini CLI's `--output-format stream-json`: messages, calls and results without ids of
-//! messages. What the model says or calls after a result is its next message.
+//! Gemini CLI with `--output-format stream-json`: messages, calls and results without message ids.
+//! Model output after a result belongs to the next message.
 
 use crate::{
     ActivityCard, EventPayload, Outcome, RawJson, RunEnd, RunProblem, RunUsage, SharedId,
@@ -15,7 +15,7 @@ use crate::{
 /// Follows Gemini CLI.
 pub(super) struct GeminiCliReader {
     emitter: RunEmitter,
-    /// A result came since the model spoke.
+    /// A result arrived since the last model output.
     has_new_results: bool,
 }
 
@@ -34,7 +34,7 @@ impl GeminiCliReader {
         self.emitter.begin();
     }
 
-    /// The model speaks: anew, if somebody answered it.
+    /// The model generates output; after results, this starts a new turn.
     fn ensure_turn(&mut self) {
         self.emitter.begin();
         if self.emitter.turn == 0 || self.has_new_results {
@@ -52,9 +52,9 @@ impl GeminiCliReader {
         match fields.text("role").as_deref() {
             Some("assistant") => {
                 self.ensure_turn();
-                let is_piece = fields.is_true("delta");
+                let is_delta = fields.is_true("delta");
                 let (delta, full) =
-                    if is_piece { (Some(content), None) } else { (None, Some(content)) };
+                    if is_delta { (Some(content), None) } else { (None, Some(content)) };
                 self.emitter.emit(EventPayload::Text(TextUpdate {
                     delta,
                     full,
@@ -74,9 +74,9 @@ impl GeminiCliReader {
         self.ensure_turn();
         let (id, turn) = (fields.id("tool_id"), self.emitter.turn);
         let input = fields.json("parameters").or_else(|| RawJson::parse("{}"));
-        let home: SharedId = format!("turn-{turn}").into();
+        let message: SharedId = format!("turn-{turn}").into();
         let calls = &mut self.emitter.calls;
-        let number = calls.announce(id.as_ref(), turn, &home, input.as_ref());
+        let number = calls.announce(id.as_ref(), turn, &message, input.as_ref());
         let name = fields.id("tool_name");
         if let Some(known) = calls.get_mut(number) {
             known.name.clone_from(&name);
@@ -106,21 +106,21 @@ impl GeminiCliReader {
         let number = self.emitter.calls.mention(id.as_ref(), self.emitter.turn);
         let error = fields.object("error");
         let kind = error.as_ref().and_then(|error| error.text("type"));
-        let (how, odd) = match (fields.text("status").as_deref(), kind.as_deref()) {
+        let (outcome, unknown_word) = match (fields.text("status").as_deref(), kind.as_deref()) {
             (Some("error"), Some("policy_violation" | "execution_denied")) => {
                 (ToolOutcome::Denied, None)
             }
             (Some("error"), _) => (ToolOutcome::Error, None),
             (Some("success") | None, _) => (ToolOutcome::Ok, None),
-            // It may have done its work.
+            // It may have run.
             (Some(word), _) => (ToolOutcome::Interrupted, Some(word.into())),
         };
-        let said = error.and_then(|error| error.json("message"));
-        let content = fields.json("output").or(said);
+        let error_message = error.and_then(|error| error.json("message"));
+        let content = fields.json("output").or(error_message);
         let name = self.emitter.calls.get(number).and_then(|known| known.name.clone());
         let call = self.emitter.calls.reference(number);
-        let result = ToolResult { call, name, outcome: how, reason: None, content };
-        self.emitter.emit_with_unknown(EventPayload::ToolResult(result), odd);
+        let result = ToolResult { call, name, outcome, reason: None, content };
+        self.emitter.emit_with_unknown(EventPayload::ToolResult(result), unknown_word);
         self.emitter.calls.settle(number);
     }
 
@@ -138,14 +138,14 @@ impl GeminiCliReader {
             self.emitter.begin();
             self.emitter.emit(EventPayload::Usage(usage));
         }
-        let (outcome, problem, odd) = match fields.text("status").as_deref() {
+        let (outcome, problem, unknown_word) = match fields.text("status").as_deref() {
             Some("success") | None => (None, None, None),
             Some(status) => {
-                let odd = (status != "error").then(|| status.into());
-                (Some(Outcome::Failed), Some(read_problem(fields)), odd)
+                let unknown_word = (status != "error").then(|| status.into());
+                (Some(Outcome::Failed), Some(read_problem(fields)), unknown_word)
             }
         };
-        self.emitter.end(RunEnd { outcome, problem, usage, ..RunEnd::default() }, odd);
+        self.emitter.end(RunEnd { outcome, problem, usage, ..RunEnd::default() }, unknown_word);
     }
 }
 

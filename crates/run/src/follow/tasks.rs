@@ -1,8 +1,8 @@
-//! Lists of tasks, which agents keep by calling a tool.
+//! Task lists, which agents keep with tool calls.
 
 use crate::{RawJson, SharedId, TaskItem, TaskStatus, follow::fields::LineFields};
 
-/// The whole list, if the tool is one that writes it whole.
+/// The whole list, if the tool writes it at once.
 pub(crate) fn read_written_list(tool: &str, input: &RawJson) -> Option<Vec<TaskItem>> {
     match tool {
         "TodoWrite" | "todo_write" | "write_todos" => {}
@@ -21,8 +21,8 @@ pub(super) struct TaskList {
 }
 
 impl TaskList {
-    /// The list as it is after a call that did its work; nothing if the call is not about it.
-    /// `outcome` is what the tool said about what it did.
+    /// The list after a successful call; `None` if the call does not change it. `outcome` is the
+    /// structured result of the tool.
     pub(super) fn apply_call(
         &mut self,
         tool: &str,
@@ -32,8 +32,8 @@ impl TaskList {
         let input = LineFields::read(input.raw())?;
         match tool {
             "TaskCreate" => {
-                let made = outcome.and_then(|outcome| outcome.object("task"));
-                let id = made.and_then(|task| task.id("id"));
+                let created = outcome.and_then(|outcome| outcome.object("task"));
+                let id = created.and_then(|task| task.id("id"));
                 self.tasks.push(TaskItem { id, ..read_task(&input) });
             }
             "TaskUpdate" => self.update(&input)?,
@@ -44,18 +44,18 @@ impl TaskList {
 
     fn update(&mut self, input: &LineFields<'_>) -> Option<()> {
         let id = input.id("taskId").or_else(|| input.id("id"))?;
-        let place = self.tasks.iter().position(|task| task.id.as_ref() == Some(&id));
+        let position = self.tasks.iter().position(|task| task.id.as_ref() == Some(&id));
         if input.text("status").as_deref() == Some("deleted") {
-            place.map(|place| self.tasks.remove(place))?;
+            position.map(|position| self.tasks.remove(position))?;
             return Some(());
         }
-        let place = place.unwrap_or_else(|| {
-            // Made before the stream began.
+        let position = position.unwrap_or_else(|| {
+            // Created before the stream began.
             let content = format!("#{id}");
             self.tasks.push(TaskItem { id: Some(id), content, ..empty_task() });
             self.tasks.len() - 1
         });
-        let task = self.tasks.get_mut(place)?;
+        let task = self.tasks.get_mut(position)?;
         if let Some(content) = content(input) {
             task.content = content;
         }
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_read_in_the_words_of_its_agent() {
+    fn a_task_list_is_read_in_the_format_of_each_agent() {
         let table = [
             (
                 "TodoWrite",

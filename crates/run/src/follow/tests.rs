@@ -1,4 +1,4 @@
-//! What followers make of streams.
+//! Tests of the stream followers.
 
 mod story;
 mod recordings;

@@ -1,55 +1,55 @@
-//! Which question an answer is for.
+//! Finds the request that a person's answer is for.
 
 use super::{RunPhase, SessionMachine, approvals::ApprovalState};
 use crate::{ApprovalReply, ApprovalVerdict, CallRef, EventPayload, RawJson, RunEvent, SharedId};
 
-/// What somebody answers, and where.
+/// A person's answer, and the request it is for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UserAnswer {
-    /// The run that asked.
+    /// The run that made the request.
     pub run: Option<SharedId>,
-    /// The call that asked, and its turn where ids are used again.
+    /// The call that made the request, and its turn where ids are reused.
     pub call: CallRef,
-    /// The request's own id, if the call asked several things.
+    /// The id of the request, if the call made several.
     pub id: Option<SharedId>,
-    /// What was decided.
+    /// The decision.
     pub verdict: ApprovalVerdict,
-    /// What the person said.
+    /// The answer to a question.
     pub answer: Option<RawJson>,
 }
 
-/// Where an answer goes.
+/// What to do with an answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum AnswerRoute {
-    /// To this event: give it to the machine.
+    /// Pass this event to the machine.
     Deliver(RunEvent),
-    /// Nowhere: the same was answered before.
+    /// Nothing: the same answer was given before.
     Repeated,
 }
 
-/// Why an answer goes nowhere. Nothing was changed.
+/// Why an answer was rejected. The state is unchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AnswerError {
     /// It names no run.
     RunRequired,
-    /// No run of that name is known here.
+    /// The run is unknown.
     RunMismatch,
-    /// The run is over.
+    /// The run has ended.
     RunEnded,
     /// It names no call.
     CallRequired,
-    /// No call of that name is known in the run.
+    /// The call is unknown in the run.
     TargetNotFound,
-    /// The call exists and asks nothing.
+    /// The call has no open request.
     NoPending,
-    /// Calls of several turns have that id and ask: the turn is needed.
+    /// Calls in several turns have that id and an open request: the turn is required.
     Ambiguous,
-    /// Something else was answered before.
+    /// The request was resolved with another answer.
     AlreadyResolved,
 }
 
 impl AnswerError {
-    /// The word for it.
+    /// The error code.
     pub fn code(self) -> &'static str {
         match self {
             AnswerError::RunRequired => "run_required",
@@ -65,37 +65,42 @@ impl AnswerError {
 }
 
 impl SessionMachine {
-    /// Finds the question. The same answer again is no error.
+    /// Finds the request that an answer is for. Repeating an answer is not an error.
     pub fn route(&self, answer: &UserAnswer) -> Result<AnswerRoute, AnswerError> {
         let run = answer.run.as_ref().filter(|run| !run.is_empty());
         let run = self.run(run.ok_or(AnswerError::RunRequired)?);
         let run = run.ok_or(AnswerError::RunMismatch)?;
         let call = answer.call.id.as_ref().filter(|call| !call.is_empty());
         let call = call.ok_or(AnswerError::CallRequired)?;
-        let places = run.table.candidates(call, answer.call.turn);
-        let tools = places.iter().filter_map(|place| run.table.tools.get(*place));
-        let fits = |asked: &&ApprovalState| answer.id.as_ref().is_none_or(|id| asked.has_id(id));
-        let asks: Vec<(u32, &ApprovalState)> = tools
-            .flat_map(|tool| tool.approvals.iter().filter(fits).map(|asked| (tool.turn(), asked)))
+        let indices = run.table.candidates(call, answer.call.turn);
+        let tools = indices.iter().filter_map(|index| run.table.tools.get(*index));
+        let is_match =
+            |approval: &&ApprovalState| answer.id.as_ref().is_none_or(|id| approval.has_id(id));
+        let approvals: Vec<(u32, &ApprovalState)> = tools
+            .flat_map(|tool| {
+                tool.approvals.iter().filter(is_match).map(|approval| (tool.turn(), approval))
+            })
             .collect();
         let open: Vec<&(u32, &ApprovalState)> =
-            asks.iter().filter(|(_, asked)| asked.is_open()).collect();
-        let over = !matches!(run.phase, RunPhase::Running);
+            approvals.iter().filter(|(_, approval)| approval.is_open()).collect();
+        let is_over = !matches!(run.phase, RunPhase::Running);
         match open.as_slice() {
-            _ if places.is_empty() => Err(AnswerError::TargetNotFound),
-            [] => Err(match asks.last() {
-                Some((_, asked)) if answer.repeats(asked) => return Ok(AnswerRoute::Repeated),
-                Some((_, asked)) if asked.verdict != Some(ApprovalVerdict::Cancelled) => {
+            _ if indices.is_empty() => Err(AnswerError::TargetNotFound),
+            [] => Err(match approvals.last() {
+                Some((_, approval)) if answer.repeats(approval) => {
+                    return Ok(AnswerRoute::Repeated);
+                }
+                Some((_, approval)) if approval.verdict != Some(ApprovalVerdict::Cancelled) => {
                     AnswerError::AlreadyResolved
                 }
-                Some(_) | None if over => AnswerError::RunEnded,
+                Some(_) | None if is_over => AnswerError::RunEnded,
                 Some(_) | None => AnswerError::NoPending,
             }),
-            [_] if over => Err(AnswerError::RunEnded),
-            [(turn, asked)] => {
+            [_] if is_over => Err(AnswerError::RunEnded),
+            [(turn, approval)] => {
                 let reply = ApprovalReply {
                     call: CallRef { id: Some(call.clone()), turn: Some(*turn) },
-                    id: Some(asked.id.clone()),
+                    id: Some(approval.id.clone()),
                     verdict: answer.verdict,
                     answer: answer.answer.clone(),
                 };
@@ -110,8 +115,8 @@ impl SessionMachine {
 }
 
 impl UserAnswer {
-    fn repeats(&self, asked: &ApprovalState) -> bool {
+    fn repeats(&self, approval: &ApprovalState) -> bool {
         let value = |answer: &Option<RawJson>| answer.as_ref().map(RawJson::value);
-        asked.verdict == Some(self.verdict) && value(&asked.answer) == value(&self.answer)
+        approval.verdict == Some(self.verdict) && value(&approval.answer) == value(&self.answer)
     }
 }

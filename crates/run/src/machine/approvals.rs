@@ -1,4 +1,4 @@
-//! What a call asks a person, and what became of it.
+//! Requests of a call to a person, and their replies.
 
 use super::ToolCallState;
 use crate::{
@@ -6,33 +6,33 @@ use crate::{
     RawJson, RunEffect, SharedId, ToolRef, UiChange,
 };
 
-/// Something that a person was asked.
+/// A request to a person.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ApprovalState {
-    /// The request's id; the call's own if it has none.
+    /// The id of the request; the id of the call if it has none.
     pub id: SharedId,
-    /// What is asked.
+    /// Approval or question.
     pub kind: ApprovalKind,
-    /// What a person reads.
+    /// The text to show to the person.
     pub prompt: Option<String>,
     /// The choices, in the agent's own form.
     pub choices: Option<RawJson>,
-    /// What was decided.
+    /// The decision.
     pub verdict: Option<ApprovalVerdict>,
-    /// What the person said.
+    /// The person's answer.
     pub answer: Option<RawJson>,
-    /// The id that the request turned out to have, where we had only concluded that there is one.
+    /// The id that the source gave later to a request that we had inferred.
     alias: Option<SharedId>,
-    /// Whether we only conclude from the tool's name that it asks.
+    /// Whether the request is inferred from the call and has not been seen yet.
     inferred: bool,
-    /// Whether anybody asked; a decision may come first.
+    /// Whether the request has been seen or inferred; a reply may come first.
     requested: bool,
     shown: bool,
     closed: bool,
 }
 
 impl ApprovalState {
-    /// Whether somebody still has to decide.
+    /// Whether the request still needs a decision.
     pub fn is_open(&self) -> bool {
         self.requested && self.verdict.is_none()
     }
@@ -45,7 +45,7 @@ impl ApprovalState {
         self.id == *id || self.alias.as_ref() == Some(id)
     }
 
-    /// What whoever asked gets.
+    /// Returns the effect that resolves the request for its source.
     fn resolve(&self, run: &SharedId, tool: &ToolRef, resolution: ApprovalResolution) -> RunEffect {
         let id = self.alias.as_ref().unwrap_or(&self.id).clone();
         RunEffect::Resolve { run: run.clone(), tool: tool.clone(), id, resolution }
@@ -53,79 +53,79 @@ impl ApprovalState {
 }
 
 impl ToolCallState {
-    /// Whether a person has to decide something.
+    /// Whether a person must decide something.
     pub fn awaits_person(&self) -> bool {
         self.is_open() && self.approvals.iter().any(ApprovalState::is_open)
     }
 
-    /// Takes a question. Tells whether it is new. If somebody has decided it before it was heard
-    /// of, whoever asks need not wait.
+    /// Adds a request. Returns whether it is new. If the reply came first, the request is resolved
+    /// at once.
     pub(super) fn add_request(
         &mut self,
-        ask: &ApprovalRequest,
+        request: &ApprovalRequest,
         run: &SharedId,
         effects: &mut Vec<RunEffect>,
     ) -> bool {
-        let new = self.open_request(ask, false);
-        let id = ask.id.as_ref().unwrap_or(&self.call);
-        let decided = self.approvals.iter().find(|asked| asked.has_id(id));
-        if let (true, Some(asked)) = (new, decided)
-            && let Some(verdict) = asked.verdict
+        let is_new = self.open_request(request, false);
+        let id = request.id.as_ref().unwrap_or(&self.call);
+        let decided = self.approvals.iter().find(|approval| approval.has_id(id));
+        if let (true, Some(approval)) = (is_new, decided)
+            && let Some(verdict) = approval.verdict
         {
-            let resolution = ApprovalResolution::Replied(verdict, asked.answer.clone());
-            effects.push(asked.resolve(run, &self.reference(), resolution));
+            let resolution = ApprovalResolution::Replied(verdict, approval.answer.clone());
+            effects.push(approval.resolve(run, &self.reference(), resolution));
         }
-        new
+        is_new
     }
 
-    /// A call that waits for a person has asked, told or not.
+    /// Infers a request for a call that waits for a person, in case none is reported.
     pub(super) fn infer_request(&mut self, kind: ApprovalKind) {
         if self.approvals.is_empty() {
-            let ask = ApprovalRequest {
+            let request = ApprovalRequest {
                 call: CallRef::default(),
                 id: None,
                 kind,
                 prompt: None,
                 choices: self.input.clone(),
             };
-            self.open_request(&ask, true);
+            self.open_request(&request, true);
         }
     }
 
-    fn open_request(&mut self, ask: &ApprovalRequest, concluded: bool) -> bool {
-        let id = ask.id.clone().unwrap_or_else(|| self.call.clone());
+    fn open_request(&mut self, request: &ApprovalRequest, inferred: bool) -> bool {
+        let id = request.id.clone().unwrap_or_else(|| self.call.clone());
         if let Some(known) = self.approvals.iter_mut().find(|known| known.has_id(&id)) {
-            let new = !known.requested || known.inferred && !concluded;
-            if new {
+            let is_new = !known.requested || known.inferred && !inferred;
+            if is_new {
                 known.requested = true;
                 known.inferred = false;
-                known.prompt = ask.prompt.clone();
-                known.choices = ask.choices.clone().or(known.choices.take());
+                known.prompt = request.prompt.clone();
+                known.choices = request.choices.clone().or(known.choices.take());
             }
-            return new;
+            return is_new;
         }
-        if let Some(guess) =
+        if let Some(approval) =
             self.approvals.iter_mut().find(|known| known.inferred && known.is_open())
         {
-            // The question itself, behind our conclusion that there will be one.
-            guess.inferred = false;
-            guess.kind = ask.kind;
-            guess.prompt = ask.prompt.clone();
-            match guess.shown {
-                true => guess.alias = Some(id),
-                false => guess.id = id,
+            // The actual request for one that we had inferred.
+            approval.inferred = false;
+            approval.kind = request.kind;
+            approval.prompt = request.prompt.clone();
+            match approval.shown {
+                true => approval.alias = Some(id),
+                false => approval.id = id,
             }
             return true;
         }
         self.approvals.push(ApprovalState {
             id,
-            kind: ask.kind,
-            prompt: ask.prompt.clone(),
-            choices: ask.choices.clone(),
+            kind: request.kind,
+            prompt: request.prompt.clone(),
+            choices: request.choices.clone(),
             verdict: None,
             answer: None,
             alias: None,
-            inferred: concluded,
+            inferred,
             requested: true,
             shown: false,
             closed: false,
@@ -133,7 +133,7 @@ impl ToolCallState {
         true
     }
 
-    /// Takes a decision: whoever waits for it gets it. Tells whether it is new.
+    /// Applies a reply and resolves the request. Returns whether the reply is new.
     pub(super) fn apply_reply(
         &mut self,
         reply: &ApprovalReply,
@@ -142,10 +142,11 @@ impl ToolCallState {
     ) -> bool {
         let id = reply.id.clone().unwrap_or_else(|| self.call.clone());
         let by_id = self.approvals.iter().position(|known| known.has_id(&id));
-        // Without an id, or where the id is only our conclusion, the open question is meant.
-        let meant =
-            |asked: &ApprovalState| asked.is_open() && (reply.id.is_none() || asked.inferred);
-        let Some(place) = by_id.or_else(|| self.approvals.iter().position(meant)) else {
+        // A reply without an id, or for a request whose id is inferred, is for the open request.
+        let is_target = |approval: &ApprovalState| {
+            approval.is_open() && (reply.id.is_none() || approval.inferred)
+        };
+        let Some(index) = by_id.or_else(|| self.approvals.iter().position(is_target)) else {
             let kind = match reply.verdict {
                 ApprovalVerdict::Answered => ApprovalKind::Question,
                 ApprovalVerdict::Allowed | ApprovalVerdict::Denied | ApprovalVerdict::Cancelled => {
@@ -168,52 +169,54 @@ impl ToolCallState {
             return true;
         };
         let tool = self.reference();
-        match self.approvals.get_mut(place) {
-            Some(asked) if asked.verdict.is_none() => {
-                asked.verdict = Some(reply.verdict);
-                asked.answer = reply.answer.clone();
+        match self.approvals.get_mut(index) {
+            Some(approval) if approval.verdict.is_none() => {
+                approval.verdict = Some(reply.verdict);
+                approval.answer = reply.answer.clone();
                 let resolution = ApprovalResolution::Replied(reply.verdict, reply.answer.clone());
-                effects.push(asked.resolve(run, &tool, resolution));
+                effects.push(approval.resolve(run, &tool, resolution));
                 true
             }
             Some(_) | None => false,
         }
     }
 
-    /// Nobody will answer any more: whoever waits is told.
+    /// Cancels open requests and resolves them.
     pub(super) fn cancel_requests(&mut self, run: &SharedId, effects: &mut Vec<RunEffect>) {
         if self.approvals.is_empty() {
             return;
         }
         let tool = self.reference();
-        for asked in self.approvals.iter_mut().filter(|asked| asked.is_open()) {
-            asked.verdict = Some(ApprovalVerdict::Cancelled);
-            effects.push(asked.resolve(run, &tool, ApprovalResolution::Cancelled));
+        for approval in self.approvals.iter_mut().filter(|approval| approval.is_open()) {
+            approval.verdict = Some(ApprovalVerdict::Cancelled);
+            effects.push(approval.resolve(run, &tool, ApprovalResolution::Cancelled));
         }
     }
 
-    pub(super) fn show_requests(&mut self, tell: &mut impl FnMut(UiChange)) {
+    pub(super) fn show_requests(&mut self, emit: &mut impl FnMut(UiChange)) {
         if self.approvals.is_empty() {
             return;
         }
         let tool = self.reference();
-        for asked in &mut self.approvals {
-            if !asked.shown && asked.is_open() {
-                asked.shown = true;
-                let ask = ApprovalRequest {
+        for approval in &mut self.approvals {
+            if !approval.shown && approval.is_open() {
+                approval.shown = true;
+                let request = ApprovalRequest {
                     call: CallRef { id: Some(tool.call.clone()), turn: Some(tool.turn) },
-                    id: Some(asked.id.clone()),
-                    kind: asked.kind,
-                    prompt: asked.prompt.clone(),
-                    choices: asked.choices.clone(),
+                    id: Some(approval.id.clone()),
+                    kind: approval.kind,
+                    prompt: approval.prompt.clone(),
+                    choices: approval.choices.clone(),
                 };
-                tell(UiChange::ApprovalRequested { tool: tool.clone(), request: ask });
+                emit(UiChange::ApprovalRequested { tool: tool.clone(), request });
             }
-            if let (true, false, Some(verdict)) = (asked.shown, asked.closed, asked.verdict) {
-                asked.closed = true;
-                tell(UiChange::ApprovalClosed {
+            if let (true, false, Some(verdict)) =
+                (approval.shown, approval.closed, approval.verdict)
+            {
+                approval.closed = true;
+                emit(UiChange::ApprovalClosed {
                     tool: tool.clone(),
-                    id: asked.id.clone(),
+                    id: approval.id.clone(),
                     verdict,
                 });
             }

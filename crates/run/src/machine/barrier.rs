@@ -1,23 +1,24 @@
-//! The barrier: no event of a run counts before its start, and no run begins behind a newer one.
+//! The barrier: events wait for the start of their run, and a run older than the newest one is
+//! refused.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::{Run, RunContext, SessionMachine};
 use crate::{EventPayload, RunEffect, RunEvent, RunRefusal, RunWarning, SharedId};
 
-/// Ids that are kept of runs nobody will hear of again.
+/// How many ids of refused or removed runs are kept.
 const MAX_REMEMBERED: usize = 256;
 
-/// Events whose run has not begun, in the order in which they came.
+/// Events whose run has not started, in the order in which they arrived.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct EventBarrier {
     events: VecDeque<(u64, RunEvent)>,
-    /// How many of them each run has.
+    /// The number of waiting events per run.
     counts: BTreeMap<SharedId, usize>,
-    /// Runs that were refused or forgotten, or that somebody was warned about.
+    /// Runs that were refused or removed.
     dropped_runs: VecDeque<SharedId>,
     warned: VecDeque<SharedId>,
-    /// Events that were dropped: too late, refused or never begun.
+    /// The number of dropped events: late, refused or of runs that never started.
     pub(super) dropped: u64,
 }
 
@@ -34,13 +35,13 @@ impl EventBarrier {
         if self.counts.remove(run).is_none() {
             return Vec::new();
         }
-        let (mine, others) = self.events.drain(..).partition(|(_, event)| event.run == *run);
+        let (own, others) = self.events.drain(..).partition(|(_, event)| event.run == *run);
         self.events = others;
-        let mine: VecDeque<(u64, RunEvent)> = mine;
-        mine.into_iter().map(|(_, event)| event).collect()
+        let own: VecDeque<(u64, RunEvent)> = own;
+        own.into_iter().map(|(_, event)| event).collect()
     }
 
-    /// Drops the oldest event. Whoever runs the machine hears of a run's events once.
+    /// Drops the oldest event. Warns once per run.
     fn drop_oldest(
         &mut self,
         effects: &mut Vec<RunEffect>,
@@ -51,7 +52,7 @@ impl EventBarrier {
         let count = self.counts.get(&event.run).copied().unwrap_or(1);
         match count {
             0 | 1 => self.counts.remove(&event.run),
-            more => self.counts.insert(event.run.clone(), more - 1),
+            count => self.counts.insert(event.run.clone(), count - 1),
         };
         if !self.warned.contains(&event.run) {
             effects.push(RunEffect::Warn(warning(event.run.clone(), count)));
@@ -61,7 +62,7 @@ impl EventBarrier {
 }
 
 impl SessionMachine {
-    /// Begins a run, unless a newer one has begun, and gives it what waited for it.
+    /// Starts a run, unless a newer one has started, and applies the events that waited for it.
     pub(super) fn start_run(&mut self, event: RunEvent, effects: &mut Vec<RunEffect>) {
         let epoch = event.epoch.unwrap_or(self.epoch.saturating_add(1));
         let refusal = match epoch.cmp(&self.epoch) {
@@ -81,21 +82,21 @@ impl SessionMachine {
             older.supersede(self.clock.later(self.settings.wait));
         }
         let mut run = Run::new(event.run.clone(), epoch, started.clone(), event.at);
-        let waited = self.barrier.take_events(&event.run);
+        let waiting = self.barrier.take_events(&event.run);
         let SessionMachine { settings, clock, tasks, .. } = self;
-        let mut world = RunContext { settings, clock, tasks, effects };
-        run.begin(event, &mut world);
-        for event in waited {
-            run.take_event(event, &mut world);
+        let mut context = RunContext { settings, clock, tasks, effects };
+        run.begin(event, &mut context);
+        for event in waiting {
+            run.take_event(event, &mut context);
         }
         self.runs.push(run);
         self.forget_old_runs(effects);
     }
 
-    /// Lets an event wait for the start of its run.
+    /// Keeps an event until its run starts.
     pub(super) fn hold_event(&mut self, event: RunEvent, effects: &mut Vec<RunEffect>) {
-        let stale = event.epoch.is_some_and(|epoch| epoch <= self.epoch);
-        if stale || self.barrier.dropped_runs.contains(&event.run) {
+        let is_stale = event.epoch.is_some_and(|epoch| epoch <= self.epoch);
+        if is_stale || self.barrier.dropped_runs.contains(&event.run) {
             self.barrier.dropped += 1;
             return;
         }
@@ -107,7 +108,7 @@ impl SessionMachine {
         self.barrier.events.push_back((deadline, event));
     }
 
-    /// What time alone changes.
+    /// Applies every timeout that is due.
     pub(super) fn expire(&mut self, effects: &mut Vec<RunEffect>) {
         while self.barrier.deadline().is_some_and(|moment| self.clock.has_passed(moment)) {
             self.barrier
@@ -129,13 +130,13 @@ impl SessionMachine {
         }
     }
 
-    /// Old runs that are over need not be kept.
+    /// Removes the oldest runs beyond the limit, ended ones first.
     fn forget_old_runs(&mut self, effects: &mut Vec<RunEffect>) {
         while self.runs.len() > self.settings.limits.runs.max(1) {
             let newest = self.runs.len() - 1;
-            let over = |(place, run): (usize, &Run)| place < newest && run.is_over();
-            let place = self.runs.iter().enumerate().position(over).unwrap_or(0);
-            let mut run = self.runs.remove(place);
+            let is_old_and_over = |(index, run): (usize, &Run)| index < newest && run.is_over();
+            let index = self.runs.iter().enumerate().position(is_old_and_over).unwrap_or(0);
+            let mut run = self.runs.remove(index);
             let SessionMachine { settings, clock, tasks, .. } = self;
             run.replace(&mut RunContext { settings, clock, tasks, effects });
             remember(&mut self.barrier.dropped_runs, run.id);

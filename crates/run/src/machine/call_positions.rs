@@ -1,159 +1,162 @@
-//! Where the calls of one id are. Nearly always there is one, and then the call itself says
-//! everything; lists are kept from the second on.
+//! The indices of the calls with one id. Nearly always there is only one, and then the call itself
+//! holds everything; lists are kept from the second call on.
 
 use std::collections::BTreeMap;
 
 use super::ToolCallState;
 
-/// The calls of one id.
+/// The calls with one id.
 #[derive(Clone, Debug)]
 pub(super) enum CallPositions {
-    /// The only one.
+    /// The only call.
     One(usize),
-    /// More.
+    /// Several calls.
     Many(Box<CallPositionList>),
 }
 
-/// How far back is looked for a call whose turn nobody named.
+/// How many open calls are searched for one without an explicit turn.
 const MAX_LOOKBACK: usize = 8;
 
-/// Several calls of one id.
+/// Several calls with one id.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CallPositionList {
     newest: usize,
-    /// Those whose turn is known.
+    /// Calls whose turn is known.
     turns: BTreeMap<u32, usize>,
-    /// Those that may be open; what is settled is taken out when it is met.
+    /// Calls that may be open. Settled ones are removed when they are found.
     open: Vec<usize>,
-    /// Those that were heard of before anybody named their turn.
+    /// Calls that appeared before their turn was known.
     without_turn: Vec<usize>,
 }
 
 impl CallPositions {
-    /// The call that was heard of last.
+    /// The call that appeared last.
     pub(super) fn newest(&self) -> usize {
         match self {
-            CallPositions::One(place) => *place,
-            CallPositions::Many(many) => many.newest,
+            CallPositions::One(index) => *index,
+            CallPositions::Many(list) => list.newest,
         }
     }
 
     /// The call of a turn.
     pub(super) fn of_turn(&self, turn: u32, tools: &[ToolCallState]) -> Option<usize> {
         match self {
-            CallPositions::One(place) => {
-                is_matching(*place, tools, |tool| tool.turn == Some(turn)).then_some(*place)
+            CallPositions::One(index) => {
+                is_matching(*index, tools, |tool| tool.turn == Some(turn)).then_some(*index)
             }
-            CallPositions::Many(many) => many.turns.get(&turn).copied(),
+            CallPositions::Many(list) => list.turns.get(&turn).copied(),
         }
     }
 
-    /// All of them: first those whose turn is known, in the order of their turns.
+    /// All calls: first those with a known turn, in the order of their turns.
     pub(super) fn all(&self, tools: &[ToolCallState]) -> Vec<usize> {
         match self {
-            CallPositions::One(place) => vec![*place],
-            CallPositions::Many(many) => {
-                let adrift = many
+            CallPositions::One(index) => vec![*index],
+            CallPositions::Many(list) => {
+                let without_turn = list
                     .without_turn
                     .iter()
-                    .filter(|place| is_matching(**place, tools, has_no_turn));
-                many.turns.values().chain(adrift).copied().collect()
+                    .filter(|index| is_matching(**index, tools, has_no_turn));
+                list.turns.values().chain(without_turn).copied().collect()
             }
         }
     }
 
     pub(super) fn last_open(&mut self, tools: &[ToolCallState]) -> Option<usize> {
         match self {
-            CallPositions::One(place) => {
-                is_matching(*place, tools, ToolCallState::is_open).then_some(*place)
+            CallPositions::One(index) => {
+                is_matching(*index, tools, ToolCallState::is_open).then_some(*index)
             }
-            CallPositions::Many(many) => last_matching(&mut many.open, |place| {
-                is_matching(place, tools, ToolCallState::is_open)
+            CallPositions::Many(list) => last_matching(&mut list.open, |index| {
+                is_matching(index, tools, ToolCallState::is_open)
             }),
         }
     }
 
     pub(super) fn last_without_turn(&mut self, tools: &[ToolCallState]) -> Option<usize> {
         match self {
-            CallPositions::One(place) => is_matching(*place, tools, has_no_turn).then_some(*place),
-            CallPositions::Many(many) => last_matching(&mut many.without_turn, |place| {
-                is_matching(place, tools, has_no_turn)
+            CallPositions::One(index) => is_matching(*index, tools, has_no_turn).then_some(*index),
+            CallPositions::Many(list) => last_matching(&mut list.without_turn, |index| {
+                is_matching(index, tools, has_no_turn)
             }),
         }
     }
 
-    /// An open call that came before anybody spoke of turns: one of the last few.
+    /// Finds an open call that came before any turn was reported, among the last few.
     pub(super) fn recent_open(&mut self, tools: &[ToolCallState]) -> Option<usize> {
-        let fits = |tool: &ToolCallState| tool.is_open() && !tool.explicit && tool.turn() == 0;
+        let is_match = |tool: &ToolCallState| tool.is_open() && !tool.explicit && tool.turn() == 0;
         match self {
-            CallPositions::One(place) => is_matching(*place, tools, fits).then_some(*place),
-            CallPositions::Many(many) => {
-                let mut last = Vec::new();
-                while last.len() < MAX_LOOKBACK
-                    && let Some(place) = many.open.pop()
+            CallPositions::One(index) => is_matching(*index, tools, is_match).then_some(*index),
+            CallPositions::Many(list) => {
+                let mut recent = Vec::new();
+                while recent.len() < MAX_LOOKBACK
+                    && let Some(index) = list.open.pop()
                 {
-                    last.extend(is_matching(place, tools, ToolCallState::is_open).then_some(place));
+                    recent
+                        .extend(is_matching(index, tools, ToolCallState::is_open).then_some(index));
                 }
-                let found = last.iter().copied().find(|place| is_matching(*place, tools, fits));
-                many.open.extend(last.into_iter().rev());
+                let found =
+                    recent.iter().copied().find(|index| is_matching(*index, tools, is_match));
+                list.open.extend(recent.into_iter().rev());
                 found
             }
         }
     }
 
-    /// Takes one more call, whose turn nobody named so far.
-    pub(super) fn add(&mut self, place: usize, tools: &[ToolCallState]) {
+    /// Adds a call whose turn is not known yet.
+    pub(super) fn add(&mut self, index: usize, tools: &[ToolCallState]) {
         if let CallPositions::One(first) = *self {
-            let mut many = CallPositionList::default();
-            many.push(first);
+            let mut list = CallPositionList::default();
+            list.push(first);
             if let Some(turn) = tools.get(first).and_then(|tool| tool.turn) {
-                many.turns.insert(turn, first);
+                list.turns.insert(turn, first);
             }
-            *self = CallPositions::Many(Box::new(many));
+            *self = CallPositions::Many(Box::new(list));
         }
-        if let CallPositions::Many(many) = self {
-            many.push(place);
+        if let CallPositions::Many(list) = self {
+            list.push(index);
         }
     }
 
-    /// A call's turn was named.
-    pub(super) fn set_turn(&mut self, place: usize, turn: u32) {
+    /// Records the turn of a call.
+    pub(super) fn set_turn(&mut self, index: usize, turn: u32) {
         match self {
             CallPositions::One(_) => {}
-            CallPositions::Many(many) => {
-                many.turns.insert(turn, place);
+            CallPositions::Many(list) => {
+                list.turns.insert(turn, index);
             }
         }
     }
 }
 
 impl CallPositionList {
-    fn push(&mut self, place: usize) {
-        self.newest = place;
-        self.open.push(place);
-        self.without_turn.push(place);
+    fn push(&mut self, index: usize) {
+        self.newest = index;
+        self.open.push(index);
+        self.without_turn.push(index);
     }
 }
 
 fn is_matching(
-    place: usize,
+    index: usize,
     tools: &[ToolCallState],
-    fits: impl Fn(&ToolCallState) -> bool,
+    is_match: impl Fn(&ToolCallState) -> bool,
 ) -> bool {
-    tools.get(place).is_some_and(fits)
+    tools.get(index).is_some_and(is_match)
 }
 
 fn has_no_turn(tool: &ToolCallState) -> bool {
     tool.turn.is_none()
 }
 
-/// The last place that still fits. What does not fit any more never will.
-fn last_matching(places: &mut Vec<usize>, fits: impl Fn(usize) -> bool) -> Option<usize> {
-    while let Some(place) = places.last().copied() {
-        if fits(place) {
-            return Some(place);
+/// Returns the last index that still matches. Indices that no longer match are removed: they never
+/// will again.
+fn last_matching(indices: &mut Vec<usize>, is_match: impl Fn(usize) -> bool) -> Option<usize> {
+    while let Some(index) = indices.last().copied() {
+        if is_match(index) {
+            return Some(index);
         }
-        places.pop();
+        indices.pop();
     }
     None
 }

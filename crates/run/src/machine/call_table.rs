@@ -1,7 +1,7 @@
-//! The calls of a run, found by what an event says of them.
+//! The calls of a run, and how events refer to them.
 //!
-//! Ids are unique within a turn only. An event that names no turn means the newest open call of
-//! its id; calls without an id are told apart by their order in their turn.
+//! Ids are unique only within a turn. An event without a turn refers to the newest open call with
+//! its id. Calls without an id are identified by their order in their turn.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque, hash_map::Entry},
@@ -11,7 +11,7 @@ use std::{
 use super::{ToolCallState, call_positions::CallPositions};
 use crate::{CallRef, SharedId};
 
-/// The calls of a run, in the order in which they were first heard of.
+/// The calls of a run, in the order in which they first appeared.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CallTable {
     pub(super) tools: Vec<ToolCallState>,
@@ -21,7 +21,7 @@ pub(super) struct CallTable {
     local_count: u64,
 }
 
-/// Calls without an id, of one turn: those that wait for an answer, and answers that wait.
+/// Calls of one turn without an id: calls that wait for a result, and results that wait for a call.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct UnnamedCalls {
     unanswered: VecDeque<usize>,
@@ -29,23 +29,23 @@ struct UnnamedCalls {
     last: Option<usize>,
 }
 
-/// What the event is about to say.
+/// The kind of event that a call is looked up for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum LookupPurpose<'a> {
-    /// That the call is made.
+    /// A tool call.
     Call {
-        /// The tool.
+        /// The name of the tool.
         name: Option<&'a SharedId>,
-        /// Whether its arguments are complete.
+        /// Whether the arguments are complete.
         complete: bool,
     },
-    /// What came back.
+    /// A tool result.
     Answer,
-    /// Anything else.
+    /// Any other event.
     Other,
 }
 
-/// What finds calls follows from the calls.
+/// Leaves out the lookup tables: they follow from the calls.
 impl PartialEq for CallTable {
     fn eq(&self, other: &CallTable) -> bool {
         (&self.tools, self.local_count) == (&other.tools, other.local_count)
@@ -61,7 +61,7 @@ impl Hash for CallTable {
 }
 
 impl CallTable {
-    /// The call that is meant; a new one if it has not been heard of.
+    /// Returns the call that an event refers to. Adds it if it is new.
     pub(super) fn find(
         &mut self,
         run: &SharedId,
@@ -75,21 +75,21 @@ impl CallTable {
         }
     }
 
-    /// The calls that may be meant, of those that have been heard of.
+    /// Returns the known calls that an event may refer to.
     pub(super) fn candidates(&self, id: &str, turn: Option<u32>) -> Vec<usize> {
-        let Some(places) = self.by_id.get(id) else { return Vec::new() };
+        let Some(positions) = self.by_id.get(id) else { return Vec::new() };
         match turn {
-            Some(turn) => places.of_turn(turn, &self.tools).into_iter().collect(),
-            None => places.all(&self.tools),
+            Some(turn) => positions.of_turn(turn, &self.tools).into_iter().collect(),
+            None => positions.all(&self.tools),
         }
     }
 
-    /// The newest call of an id.
+    /// The newest call with an id.
     pub(super) fn newest(&self, id: &str) -> Option<usize> {
         self.by_id.get(id).map(CallPositions::newest)
     }
 
-    /// The calls that a call's sub-agent made.
+    /// The calls that the sub-agent of a call made.
     pub(super) fn children(&self, parent: &str) -> &[usize] {
         self.children.get(parent).map(Vec::as_slice).unwrap_or(&[])
     }
@@ -105,59 +105,60 @@ impl CallTable {
         current: u32,
         purpose: LookupPurpose<'_>,
     ) -> usize {
-        let calls = matches!(purpose, LookupPurpose::Call { .. });
-        let named = turn.or(calls.then_some(current));
+        let is_call = matches!(purpose, LookupPurpose::Call { .. });
+        let named_turn = turn.or(is_call.then_some(current));
         let tools = &mut self.tools;
-        let places = match self.by_id.entry(id.clone()) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => {
-                let place = tools.len();
-                unknown.insert(CallPositions::One(place));
-                tools.push(ToolCallState::new(id.clone(), named, turn.is_some()));
-                return place;
+        let positions = match self.by_id.entry(id.clone()) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let index = tools.len();
+                entry.insert(CallPositions::One(index));
+                tools.push(ToolCallState::new(id.clone(), named_turn, turn.is_some()));
+                return index;
             }
         };
-        let exact = named.and_then(|turn| places.of_turn(turn, tools));
+        let exact = named_turn.and_then(|turn| positions.of_turn(turn, tools));
         let found = exact.or_else(|| match (turn, purpose) {
             (Some(_), LookupPurpose::Call { .. }) => {
-                places.last_without_turn(tools).or_else(|| places.recent_open(tools))
+                positions.last_without_turn(tools).or_else(|| positions.recent_open(tools))
             }
-            (Some(_), LookupPurpose::Answer | LookupPurpose::Other) => places.recent_open(tools),
+            (Some(_), LookupPurpose::Answer | LookupPurpose::Other) => positions.recent_open(tools),
             (None, LookupPurpose::Call { .. }) => {
-                places.last_without_turn(tools).or_else(|| places.last_open(tools))
+                positions.last_without_turn(tools).or_else(|| positions.last_open(tools))
             }
             (None, LookupPurpose::Answer | LookupPurpose::Other) => {
-                places.last_open(tools).or(Some(places.newest()))
+                positions.last_open(tools).or(Some(positions.newest()))
             }
         });
-        let place = found.unwrap_or_else(|| {
-            places.add(tools.len(), tools);
+        let index = found.unwrap_or_else(|| {
+            positions.add(tools.len(), tools);
             tools.push(ToolCallState::new(id.clone(), None, false));
             tools.len() - 1
         });
-        // A turn that others may have seen stays as it is.
-        if let (Some(tool), Some(named)) = (tools.get_mut(place), named)
+        // A turn that was already shown does not change.
+        if let (Some(tool), Some(named_turn)) = (tools.get_mut(index), named_turn)
             && tool.turn.is_none()
         {
-            tool.turn = Some(named);
+            tool.turn = Some(named_turn);
             tool.explicit = turn.is_some();
-            places.set_turn(place, named);
+            positions.set_turn(index, named_turn);
         }
-        place
+        index
     }
 
     fn find_unnamed(&mut self, run: &SharedId, turn: u32, purpose: LookupPurpose<'_>) -> usize {
         let tools = &self.tools;
-        let open = |place: &usize| tools.get(*place).is_some_and(ToolCallState::is_open);
-        let answered = |place: &usize| tools.get(*place).is_none_or(ToolCallState::has_answer);
+        let is_open = |index: &usize| tools.get(*index).is_some_and(ToolCallState::is_open);
+        let has_answer = |index: &usize| tools.get(*index).is_none_or(ToolCallState::has_answer);
         let found = match purpose {
             LookupPurpose::Call { name, complete } => {
                 self.unnamed.get_mut(&turn).and_then(|group| {
-                    // A call that is still being written is completed by what is said next.
-                    let unfinished = |place: &usize| {
-                        tools.get(*place).is_some_and(|tool| {
-                            let same = tool.name.is_none() || tool.name.as_ref() == name;
-                            same && tool.is_open()
+                    // The next update completes a call whose arguments are still arriving.
+                    let unfinished = |index: &usize| {
+                        tools.get(*index).is_some_and(|tool| {
+                            let is_same_tool = tool.name.is_none() || tool.name.as_ref() == name;
+                            is_same_tool
+                                && tool.is_open()
                                 && tool.input.is_none()
                                 && (complete || !tool.called)
                         })
@@ -168,30 +169,30 @@ impl CallTable {
             LookupPurpose::Answer => {
                 let groups = self.unnamed.range_mut(..=turn).rev();
                 groups.take(8).find_map(|(_, group)| {
-                    while group.unanswered.front().is_some_and(answered) {
+                    while group.unanswered.front().is_some_and(has_answer) {
                         group.unanswered.pop_front();
                     }
                     group.unanswered.pop_front()
                 })
             }
             LookupPurpose::Other => {
-                self.unnamed.get(&turn).and_then(|group| group.last).filter(open)
+                self.unnamed.get(&turn).and_then(|group| group.last).filter(is_open)
             }
         };
-        if let Some(place) = found {
-            return place;
+        if let Some(index) = found {
+            return index;
         }
         let id = self.local_id(run);
-        let place = self.tools.len();
-        self.by_id.insert(id.clone(), CallPositions::One(place));
+        let index = self.tools.len();
+        self.by_id.insert(id.clone(), CallPositions::One(index));
         self.tools.push(ToolCallState::new(id, Some(turn), true));
         let group = self.unnamed.entry(turn).or_default();
-        group.last = Some(place);
+        group.last = Some(index);
         match purpose {
-            LookupPurpose::Call { .. } | LookupPurpose::Other => group.unanswered.push_back(place),
-            LookupPurpose::Answer => group.uncalled.push_back(place),
+            LookupPurpose::Call { .. } | LookupPurpose::Other => group.unanswered.push_back(index),
+            LookupPurpose::Answer => group.uncalled.push_back(index),
         }
-        place
+        index
     }
 
     fn local_id(&mut self, run: &SharedId) -> SharedId {

@@ -1,4 +1,4 @@
-//! What each kind of event changes in its run.
+//! What each event changes in its run.
 
 use super::{Run, RunContext, TextKind, ToolCallState, call_table::LookupPurpose};
 use crate::{
@@ -8,102 +8,108 @@ use crate::{
     follow::tasks::read_written_list,
 };
 
-/// What an event says that was not known.
+/// What an event changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum EventImpact {
     /// Nothing.
     Unchanged,
     /// Something.
     Changed,
-    /// That a question went over to a person: the log says so, and not what was said about it.
+    /// A question was handed over to a person. The log records that, and not the answer.
     HandedOver,
-    /// That this call was called off: its sub-agents go with it.
+    /// This call was cancelled; the calls of its sub-agents must be closed too.
     CallClosed(usize),
-    /// That this call was made for one that had been called off.
+    /// This call was made by the sub-agent of a cancelled call.
     ParentClosed(usize),
 }
 
 impl From<bool> for EventImpact {
-    fn from(news: bool) -> EventImpact {
-        if news { EventImpact::Changed } else { EventImpact::Unchanged }
+    fn from(changed: bool) -> EventImpact {
+        if changed { EventImpact::Changed } else { EventImpact::Unchanged }
     }
 }
 
 impl Run {
-    /// What an event changes, apart from ending the run. `seq` is the place it will have.
+    /// Applies an event, except for ending the run. `seq` is the sequence number it will have.
     pub(super) fn apply_event(
         &mut self,
         event: &RunEvent,
         seq: u64,
-        world: &mut RunContext<'_>,
+        context: &mut RunContext<'_>,
     ) -> EventImpact {
         match &event.body {
             EventPayload::Started(_) => EventImpact::Unchanged,
-            EventPayload::ToolsAvailable(tools) => self.apply_tools(tools, world),
-            EventPayload::TurnStarted(turn) => self.start_turn(turn, world),
-            EventPayload::Text(text) => self.apply_text(TextKind::Text, text, seq, world),
-            EventPayload::Thought(text) => self.apply_text(TextKind::Thought, text, seq, world),
-            EventPayload::ToolCall(call) => self.apply_call(call, seq, world),
+            EventPayload::ToolsAvailable(tools) => self.apply_tools(tools, context),
+            EventPayload::TurnStarted(turn) => self.start_turn(turn, context),
+            EventPayload::Text(text) => self.apply_text(TextKind::Text, text, seq, context),
+            EventPayload::Thought(text) => self.apply_text(TextKind::Thought, text, seq, context),
+            EventPayload::ToolCall(call) => self.apply_call(call, seq, context),
             EventPayload::ToolArguments { call, delta } => {
-                self.update_call(call, LookupPurpose::Other, world, |tool, _| {
-                    let open = tool.is_open() && tool.input.is_none();
-                    if open {
+                self.update_call(call, LookupPurpose::Other, context, |tool, _| {
+                    let is_open = tool.is_open() && tool.input.is_none();
+                    if is_open {
                         tool.arguments.push_str(delta);
                     }
-                    open
+                    is_open
                 })
             }
             EventPayload::ToolProgress { call, content } => {
-                self.apply_progress(call, content, world)
+                self.apply_progress(call, content, context)
             }
-            EventPayload::ToolResult(result) => self.apply_result(result, seq, world),
+            EventPayload::ToolResult(result) => self.apply_result(result, seq, context),
             EventPayload::ToolCancelled { call } => {
-                self.update_call(call, LookupPurpose::Answer, world, |tool, around| {
-                    let (open, status) = (tool.is_open(), tool.status_when_closed());
-                    around.release(tool);
+                self.update_call(call, LookupPurpose::Answer, context, |tool, call_context| {
+                    let (was_open, status) = (tool.is_open(), tool.status_when_closed());
+                    call_context.release(tool);
                     tool.close(status, ToolStatusReason::CallCancelled, seq);
-                    open
+                    was_open
                 })
             }
-            EventPayload::ApprovalRequested(ask) => {
-                self.update_call(&ask.call, LookupPurpose::Other, world, |tool, around| {
-                    tool.is_open() && tool.add_request(ask, around.run, around.effects)
-                })
-            }
-            EventPayload::ApprovalReplied(reply) => {
-                self.update_call(&reply.call, LookupPurpose::Other, world, |tool, around| {
+            EventPayload::ApprovalRequested(request) => self.update_call(
+                &request.call,
+                LookupPurpose::Other,
+                context,
+                |tool, call_context| {
+                    tool.is_open()
+                        && tool.add_request(request, call_context.run, call_context.effects)
+                },
+            ),
+            EventPayload::ApprovalReplied(reply) => self.update_call(
+                &reply.call,
+                LookupPurpose::Other,
+                context,
+                |tool, call_context| {
                     if !tool.is_open() {
                         return reply.verdict == ApprovalVerdict::Denied
-                            && tool.deny(around.settings);
+                            && tool.deny(call_context.settings);
                     }
-                    let news = tool.apply_reply(reply, around.run, around.effects);
-                    if news {
-                        tool.apply_verdict(reply.verdict, seq, around.settings);
+                    let changed = tool.apply_reply(reply, call_context.run, call_context.effects);
+                    if changed {
+                        tool.apply_verdict(reply.verdict, seq, call_context.settings);
                     }
-                    news
-                })
-            }
+                    changed
+                },
+            ),
             EventPayload::Tasks(tasks) => {
-                self.apply_tasks(tasks, world);
+                self.apply_tasks(tasks, context);
                 EventImpact::Changed
             }
-            EventPayload::Usage(usage) => self.apply_usage(usage, world),
+            EventPayload::Usage(usage) => self.apply_usage(usage, context),
             EventPayload::Activity(activity) => {
-                self.show_change(UiChange::Activity(activity.clone()), world);
+                self.show_change(UiChange::Activity(activity.clone()), context);
                 EventImpact::Changed
             }
             EventPayload::Problem(problem) => {
                 if !problem.fatal {
-                    self.show_change(UiChange::Problem(problem.clone()), world);
+                    self.show_change(UiChange::Problem(problem.clone()), context);
                 }
                 EventImpact::Changed
             }
             EventPayload::TimedOut { call: Some(call) } => {
                 let call = call.clone();
-                let how = ToolOutcome::TimedOut;
-                let result =
-                    ToolResult { call, name: None, outcome: how, reason: None, content: None };
-                self.apply_result(&result, seq, world)
+                let outcome = ToolOutcome::TimedOut;
+                let result = ToolResult { call, name: None, outcome, reason: None, content: None };
+                self.apply_result(&result, seq, context)
             }
             EventPayload::TimedOut { call: None }
             | EventPayload::Stop(_)
@@ -111,50 +117,50 @@ impl Run {
             EventPayload::Unknown { kind, .. } => {
                 if event.unknown_word.is_none() {
                     let (run, word) = (self.id.clone(), kind.clone());
-                    world.effects.push(RunEffect::Warn(RunWarning::UnknownWord { run, word }));
+                    context.effects.push(RunEffect::Warn(RunWarning::UnknownWord { run, word }));
                 }
                 EventImpact::Changed
             }
         }
     }
 
-    /// Takes the list of tasks. A list that is told as a call and by itself is shown once.
-    fn apply_tasks(&self, tasks: &[TaskItem], world: &mut RunContext<'_>) {
-        if world.tasks.replace(&self.id, self.epoch, tasks) {
-            self.show_change(UiChange::Tasks(tasks.to_vec()), world);
+    /// Applies a task list. A list that arrives both as a tool call and as an event is shown once.
+    fn apply_tasks(&self, tasks: &[TaskItem], context: &mut RunContext<'_>) {
+        if context.tasks.replace(&self.id, self.epoch, tasks) {
+            self.show_change(UiChange::Tasks(tasks.to_vec()), context);
         }
     }
 
-    fn apply_tools(&mut self, tools: &ToolsAvailable, world: &mut RunContext<'_>) -> EventImpact {
-        let newer = match &self.available {
+    fn apply_tools(&mut self, tools: &ToolsAvailable, context: &mut RunContext<'_>) -> EventImpact {
+        let is_newer = match &self.available {
             None => true,
             Some(known) => known != tools && known.version <= tools.version,
         };
-        if newer {
+        if is_newer {
             self.available = Some(tools.clone());
-            self.show_change(UiChange::ToolsAvailable(tools.clone()), world);
+            self.show_change(UiChange::ToolsAvailable(tools.clone()), context);
         }
-        newer.into()
+        is_newer.into()
     }
 
-    fn start_turn(&mut self, turn: &TurnStart, world: &mut RunContext<'_>) -> EventImpact {
-        let same = turn.message.is_some() && turn.message == self.message;
+    fn start_turn(&mut self, turn: &TurnStart, context: &mut RunContext<'_>) -> EventImpact {
+        let is_same = turn.message.is_some() && turn.message == self.message;
         let next = turn.turn.unwrap_or(self.turn.saturating_add(1));
-        if same || next <= self.turn {
+        if is_same || next <= self.turn {
             return EventImpact::Unchanged;
         }
-        self.texts.close(&self.id, world.effects);
-        self.end_step(world);
+        self.texts.close(&self.id, context.effects);
+        self.end_step(context);
         self.turn = next;
         self.message.clone_from(&turn.message);
         self.step = Some(next);
-        self.show_change(UiChange::StepStarted { turn: next }, world);
+        self.show_change(UiChange::StepStarted { turn: next }, context);
         EventImpact::Changed
     }
 
-    pub(super) fn end_step(&mut self, world: &mut RunContext<'_>) {
+    pub(super) fn end_step(&mut self, context: &mut RunContext<'_>) {
         if let Some(turn) = self.step.take() {
-            self.show_change(UiChange::StepEnded { turn }, world);
+            self.show_change(UiChange::StepEnded { turn }, context);
         }
     }
 
@@ -163,46 +169,46 @@ impl Run {
         kind: TextKind,
         text: &TextUpdate,
         seq: u64,
-        world: &mut RunContext<'_>,
+        context: &mut RunContext<'_>,
     ) -> EventImpact {
-        self.texts.take(kind, text, (self.turn, seq), (&self.id, world.effects)).into()
+        self.texts.take(kind, text, (self.turn, seq), (&self.id, context.effects)).into()
     }
 
     fn apply_call(
         &mut self,
         call: &ToolCallUpdate,
         seq: u64,
-        world: &mut RunContext<'_>,
+        context: &mut RunContext<'_>,
     ) -> EventImpact {
         let purpose =
             LookupPurpose::Call { name: call.name.as_ref(), complete: call.input.is_some() };
-        let place = self.table.find(&self.id, &call.call, self.turn, purpose);
-        let Some(tool) = self.table.tools.get_mut(place) else { return EventImpact::Unchanged };
-        let first = !tool.called;
-        if first {
-            self.texts.close(&self.id, world.effects);
+        let index = self.table.find(&self.id, &call.call, self.turn, purpose);
+        let Some(tool) = self.table.tools.get_mut(index) else { return EventImpact::Unchanged };
+        let is_first = !tool.called;
+        if is_first {
+            self.texts.close(&self.id, context.effects);
         }
-        let open = tool.is_open();
-        let adopted = tool.parent.is_none() && call.parent.is_some();
-        let listed = tool.written_tasks().is_some();
-        let news = tool.apply_call(call, seq, world.settings);
-        let closed = open && closes_children(tool);
-        show_tool(&self.id, tool, world);
-        if let Some(tasks) = tool.written_tasks().filter(|_| !listed) {
-            self.apply_tasks(&tasks, world);
+        let was_open = tool.is_open();
+        let gained_parent = tool.parent.is_none() && call.parent.is_some();
+        let had_tasks = tool.written_tasks().is_some();
+        let changed = tool.apply_call(call, seq, context.settings);
+        let closes = was_open && closes_children(tool);
+        show_tool(&self.id, tool, context);
+        if let Some(tasks) = tool.written_tasks().filter(|_| !had_tasks) {
+            self.apply_tasks(&tasks, context);
         }
-        if let (true, Some(parent)) = (adopted, &call.parent) {
-            self.table.add_child(parent, place);
+        if let (true, Some(parent)) = (gained_parent, &call.parent) {
+            self.table.add_child(parent, index);
             if self.was_cancelled(parent) {
-                return EventImpact::ParentClosed(place);
+                return EventImpact::ParentClosed(index);
             }
         }
-        if closed { EventImpact::CallClosed(place) } else { news.into() }
+        if closes { EventImpact::CallClosed(index) } else { changed.into() }
     }
 
-    /// Whether the call of that id was called off: what its sub-agent still begins goes, too.
+    /// Whether the call with this id was cancelled. New calls of its sub-agent are then closed too.
     fn was_cancelled(&self, id: &SharedId) -> bool {
-        let newest = self.table.newest(id).and_then(|place| self.table.tools.get(place));
+        let newest = self.table.newest(id).and_then(|index| self.table.tools.get(index));
         newest.is_some_and(closes_children)
     }
 
@@ -210,18 +216,18 @@ impl Run {
         &mut self,
         call: &CallRef,
         content: &RawJson,
-        world: &mut RunContext<'_>,
+        context: &mut RunContext<'_>,
     ) -> EventImpact {
-        let place = self.table.find(&self.id, call, self.turn, LookupPurpose::Other);
-        let Some(tool) = self.table.tools.get_mut(place) else { return EventImpact::Unchanged };
+        let index = self.table.find(&self.id, call, self.turn, LookupPurpose::Other);
+        let Some(tool) = self.table.tools.get_mut(index) else { return EventImpact::Unchanged };
         if !tool.is_open() {
             return EventImpact::Unchanged;
         }
         tool.begun = true;
-        show_tool(&self.id, tool, world);
+        show_tool(&self.id, tool, context);
         if tool.was_called() {
             let (tool, content) = (tool.reference(), content.clone());
-            self.show_change(UiChange::ToolProgress { tool, content }, world);
+            self.show_change(UiChange::ToolProgress { tool, content }, context);
         }
         EventImpact::Changed
     }
@@ -230,13 +236,14 @@ impl Run {
         &mut self,
         result: &ToolResult,
         seq: u64,
-        world: &mut RunContext<'_>,
+        context: &mut RunContext<'_>,
     ) -> EventImpact {
-        let news = self.update_call(&result.call, LookupPurpose::Answer, world, |tool, around| {
-            tool.apply_result(result, seq, around.settings)
-        });
-        match news {
-            // Its sub-agents' calls are closed by the end, too, each by itself.
+        let impact =
+            self.update_call(&result.call, LookupPurpose::Answer, context, |tool, call_context| {
+                tool.apply_result(result, seq, call_context.settings)
+            });
+        match impact {
+            // The end of the run closes the calls of sub-agents too, one by one.
             EventImpact::CallClosed(_) if result.reason == Some(ToolStatusReason::RunEnded) => {
                 EventImpact::Changed
             }
@@ -244,53 +251,53 @@ impl Run {
             | EventImpact::Changed
             | EventImpact::HandedOver
             | EventImpact::CallClosed(_)
-            | EventImpact::ParentClosed(_) => news,
+            | EventImpact::ParentClosed(_) => impact,
         }
     }
 
     pub(super) fn apply_usage(
         &mut self,
         usage: &RunUsage,
-        world: &mut RunContext<'_>,
+        context: &mut RunContext<'_>,
     ) -> EventImpact {
-        // What is told is the sum so far, so the greater one is the newer one.
+        // The counts are totals so far, so the larger one is the newer one.
         let sum = RunUsage {
             input: self.usage.input.max(usage.input),
             output: self.usage.output.max(usage.output),
             cached: self.usage.cached.max(usage.cached),
             reasoning: self.usage.reasoning.max(usage.reasoning),
         };
-        let news = sum != self.usage;
-        if news {
+        let changed = sum != self.usage;
+        if changed {
             self.usage = sum;
-            self.show_change(UiChange::Usage(sum), world);
+            self.show_change(UiChange::Usage(sum), context);
         }
-        news.into()
+        changed.into()
     }
 
-    /// Changes the call that is meant, and shows what changed.
+    /// Changes the call that an event refers to, and shows what changed.
     fn update_call(
         &mut self,
         call: &CallRef,
         purpose: LookupPurpose<'_>,
-        world: &mut RunContext<'_>,
+        context: &mut RunContext<'_>,
         change: impl FnOnce(&mut ToolCallState, &mut CallContext<'_>) -> bool,
     ) -> EventImpact {
-        let place = self.table.find(&self.id, call, self.turn, purpose);
-        let Some(tool) = self.table.tools.get_mut(place) else { return EventImpact::Unchanged };
-        let (run, settings) = (&self.id, world.settings);
-        let news = change(tool, &mut CallContext { run, settings, effects: world.effects });
-        show_tool(&self.id, tool, world);
+        let index = self.table.find(&self.id, call, self.turn, purpose);
+        let Some(tool) = self.table.tools.get_mut(index) else { return EventImpact::Unchanged };
+        let (run, settings) = (&self.id, context.settings);
+        let changed = change(tool, &mut CallContext { run, settings, effects: context.effects });
+        show_tool(&self.id, tool, context);
         match tool.settled {
-            _ if !news => EventImpact::Unchanged,
+            _ if !changed => EventImpact::Unchanged,
             Some(ToolStatus::HandedOver) => EventImpact::HandedOver,
-            _ if closes_children(tool) => EventImpact::CallClosed(place),
+            _ if closes_children(tool) => EventImpact::CallClosed(index),
             _ => EventImpact::Changed,
         }
     }
 }
 
-/// What a call sees of its surroundings while it changes.
+/// What a call needs from its run while it changes.
 pub(super) struct CallContext<'a> {
     pub(super) run: &'a SharedId,
     pub(super) settings: &'a MachineSettings,
@@ -298,7 +305,7 @@ pub(super) struct CallContext<'a> {
 }
 
 impl CallContext<'_> {
-    /// Whoever waits for a person waits no longer, and whoever works may stop.
+    /// Cancels a running call and its open requests.
     pub(super) fn release(&mut self, tool: &mut ToolCallState) {
         if tool.status() == ToolStatus::Running {
             let (run, tool) = (self.run.clone(), tool.reference());
@@ -309,7 +316,7 @@ impl CallContext<'_> {
 }
 
 impl ToolCallState {
-    /// The list of tasks that it writes. That of a sub-agent is its own.
+    /// Returns the task list that the call writes. The list of a sub-agent is not the run's.
     fn written_tasks(&self) -> Option<Vec<TaskItem>> {
         match (&self.name, &self.input, &self.parent) {
             (Some(name), Some(input), None) => read_written_list(name, input),
@@ -317,7 +324,7 @@ impl ToolCallState {
         }
     }
 
-    /// Takes what is known about a call. Tells whether any of it is new.
+    /// Applies what is known about a call. Returns whether any of it is new.
     fn apply_call(&mut self, call: &ToolCallUpdate, seq: u64, settings: &MachineSettings) -> bool {
         let before = self.fact_counts();
         if !self.called {
@@ -342,7 +349,7 @@ impl ToolCallState {
             {
                 self.infer_request(ApprovalKind::Approval);
             }
-            // Whatever is final comes with its result.
+            // A final status comes with the result.
             Some(
                 ToolStatus::Pending
                 | ToolStatus::AwaitingApproval
@@ -355,14 +362,15 @@ impl ToolCallState {
             )
             | None => {}
         }
-        let asks = self.input.is_some() || call.status == Some(ToolStatus::AwaitingApproval);
-        if asks && self.is_open() && self.is_interactive(settings) {
+        let awaits_person =
+            self.input.is_some() || call.status == Some(ToolStatus::AwaitingApproval);
+        if awaits_person && self.is_open() && self.is_interactive(settings) {
             self.infer_request(ApprovalKind::Question);
         }
         before != self.fact_counts()
     }
 
-    /// How much is known, so that a comparison tells whether there is more.
+    /// Summarizes what is known, so that a comparison shows whether there is more.
     fn fact_counts(&self) -> ([bool; 7], usize, ToolStatus) {
         let facts = [
             self.called,
@@ -376,13 +384,12 @@ impl ToolCallState {
         (facts, self.approvals.len(), self.status())
     }
 
-    /// What a person's decision makes of the call itself.
+    /// Applies a person's decision to the call.
     fn apply_verdict(&mut self, verdict: ApprovalVerdict, seq: u64, settings: &MachineSettings) {
         match verdict {
             ApprovalVerdict::Denied => {
-                let (call, how) = (CallRef::default(), ToolOutcome::Denied);
-                let denial =
-                    ToolResult { call, name: None, outcome: how, reason: None, content: None };
+                let (call, outcome) = (CallRef::default(), ToolOutcome::Denied);
+                let denial = ToolResult { call, name: None, outcome, reason: None, content: None };
                 self.apply_result(&denial, seq, settings);
             }
             ApprovalVerdict::Answered => self.begun = true,
@@ -391,8 +398,8 @@ impl ToolCallState {
     }
 }
 
-/// Whether what a call's sub-agents still have open goes with it. At the end of a run each call is
-/// closed by itself.
+/// Whether open calls of a call's sub-agents are closed with it. At the end of a run each call is
+/// closed separately.
 fn closes_children(tool: &ToolCallState) -> bool {
     match tool.settled {
         Some(ToolStatus::Cancelled | ToolStatus::Interrupted | ToolStatus::Denied) => {
@@ -411,10 +418,10 @@ fn closes_children(tool: &ToolCallState) -> bool {
     }
 }
 
-/// Shows what changed. Nobody waits for a person behind the end of a call.
-pub(super) fn show_tool(run: &SharedId, tool: &mut ToolCallState, world: &mut RunContext<'_>) {
+/// Shows what changed. A call that has ended has no open requests.
+pub(super) fn show_tool(run: &SharedId, tool: &mut ToolCallState, context: &mut RunContext<'_>) {
     if !tool.is_open() {
-        tool.cancel_requests(run, world.effects);
+        tool.cancel_requests(run, context.effects);
     }
-    tool.show(false, |change| world.effects.push(RunEffect::Show { run: run.clone(), change }));
+    tool.show(false, |change| context.effects.push(RunEffect::Show { run: run.clone(), change }));
 }

@@ -1,6 +1,6 @@
-//! Time as the machine counts it: it never goes back, whatever the caller's clock does.
+//! The machine's clock. It never goes back, whatever the caller's clock does.
 
-/// Milliseconds that went by, beside the caller's clock.
+/// Elapsed milliseconds, and the last time on the caller's clock.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct MachineClock {
     elapsed: u64,
@@ -17,7 +17,7 @@ impl MachineClock {
         self.now = now;
     }
 
-    /// The moment that lies so far ahead.
+    /// Returns the moment `by` milliseconds from now.
     pub(super) fn later(&self, by: u64) -> u64 {
         self.elapsed.saturating_add(by)
     }
@@ -26,7 +26,7 @@ impl MachineClock {
         self.elapsed >= moment
     }
 
-    /// A moment, on the caller's clock.
+    /// Converts a moment to the caller's clock.
     pub(super) fn to_caller_time(&self, moment: u64) -> u64 {
         self.now.saturating_add(moment.saturating_sub(self.elapsed))
     }
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_jumps_back_stands_still() {
+    fn clock_stands_still_when_the_caller_clock_jumps_back() {
         let mut clock = MachineClock::default();
         clock.advance(1_000_000);
         let moment = clock.later(2_000);
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_time_is_no_accident() {
+    fn clock_saturates_at_the_maximum() {
         let mut clock = MachineClock::default();
         clock.advance(0);
         clock.advance(u64::MAX);

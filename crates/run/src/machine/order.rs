@@ -1,46 +1,46 @@
-//! The order of a run's log: events with a place wait until all before them are there.
+//! The order of a run's log: events with a sequence number wait for all earlier ones.
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
 use crate::RunEvent;
 
-/// The highest place that a log can have: what a JSON number holds everywhere.
+/// The highest sequence number: the largest integer that every JSON reader holds exactly.
 pub(super) const LAST_PLACE: u64 = 1 << 53;
 
-/// The next place, and what came too early.
+/// The next sequence number, and events that arrived too early.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct EventOrder {
     next: u64,
     early: BTreeMap<u64, RunEvent>,
-    /// When a missing place is given up.
+    /// When to stop waiting for a missing sequence number.
     pub(super) deadline: Option<u64>,
 }
 
-/// What is to be done with an event that has a place.
+/// What to do with an event that has a sequence number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum EventPosition {
     /// It is the next one.
     Next,
-    /// It has been told before.
+    /// It was applied before.
     Repeated,
-    /// It has to wait.
+    /// It must wait for earlier events.
     Early,
 }
 
 impl EventOrder {
-    /// A log whose start has this place.
+    /// Creates the order of a log whose start event has this sequence number.
     pub(super) fn after_start(start: u64) -> EventOrder {
         EventOrder { next: start.saturating_add(1), ..EventOrder::default() }
     }
 
-    /// Gives out the next place.
+    /// Assigns the next sequence number.
     pub(super) fn take_place(&mut self) -> u64 {
-        let place = self.next;
+        let seq = self.next;
         self.next = self.next.saturating_add(1);
-        place
+        seq
     }
 
-    /// Whose turn it is. The next place is given out by this.
+    /// Classifies a sequence number. If it is the next one, it counts as taken.
     pub(super) fn claim_position(&mut self, seq: u64) -> EventPosition {
         match seq.cmp(&self.next) {
             _ if seq > LAST_PLACE => EventPosition::Repeated,
@@ -54,12 +54,12 @@ impl EventOrder {
         }
     }
 
-    /// Keeps an event that has to wait.
+    /// Keeps an event that must wait.
     pub(super) fn hold(&mut self, seq: u64, event: RunEvent) {
         self.early.insert(seq, event);
     }
 
-    /// The next event, if it came before its time.
+    /// Returns the next event, if it arrived early.
     pub(super) fn take_next(&mut self) -> Option<RunEvent> {
         let first = self.early.first_entry()?;
         if *first.key() != self.next {
@@ -70,7 +70,7 @@ impl EventOrder {
         Some(event)
     }
 
-    /// Goes on without the places that nobody sent: the first and the last of them.
+    /// Skips the missing sequence numbers. Returns the first and the last of them.
     pub(super) fn skip_missing(&mut self) -> Option<(u64, u64)> {
         let first = *self.early.first_key_value()?.0;
         let missing = (self.next, first - 1);
@@ -86,11 +86,11 @@ impl EventOrder {
         self.early.len()
     }
 
-    /// Throws away what came too early: there is nothing behind the end.
+    /// Discards early events, since nothing follows the end. Returns their number.
     pub(super) fn close(&mut self) -> usize {
-        let thrown = self.early.len();
+        let dropped = self.early.len();
         self.early.clear();
         self.deadline = None;
-        thrown
+        dropped
     }
 }

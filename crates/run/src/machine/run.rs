@@ -1,4 +1,4 @@
-//! One run: what its events change.
+//! One run: its state, and how events are accepted.
 
 use super::{
     RunContext, TextItem, TextKind, ToolCallState,
@@ -12,7 +12,7 @@ use crate::{
     RunWarning, SharedId, ToolOutcome, ToolsAvailable, UiChange,
 };
 
-/// A run that has begun.
+/// A run that has started.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Run {
     pub(super) id: SharedId,
@@ -20,12 +20,12 @@ pub struct Run {
     pub(super) started: RunStart,
     pub(super) started_at: Option<u64>,
     pub(super) phase: RunPhase,
-    /// Whether we give out the places, or read a log.
+    /// Whether we number the events, or read a log.
     pub(super) origin: EventOrigin,
     order: EventOrder,
-    /// Calls at work that a stop waits for.
+    /// Running calls that a stop waits for.
     pub(super) unfinished: Vec<usize>,
-    /// When a newer run began: how long this one has to come to its own end.
+    /// Set when a newer run started: the deadline for this run to end by itself.
     superseded: Option<u64>,
     pub(super) turn: u32,
     pub(super) message: Option<SharedId>,
@@ -37,79 +37,79 @@ pub struct Run {
     pub(super) counts: EventCounts,
 }
 
-/// How far a run is.
+/// The phase of a run.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum RunPhase {
-    /// At work.
+    /// Running.
     Running,
-    /// Its outcome is decided, and tools may still finish.
+    /// The outcome is decided; tools may still finish.
     Stopping {
-        /// What was decided.
+        /// The end that was decided.
         ended: RunEnd,
-        /// When it is over at the latest, on the machine's own clock.
+        /// When it ends at the latest, on the machine's own clock.
         deadline: u64,
     },
-    /// Over.
+    /// Ended.
     Ended {
-        /// How.
+        /// How it ended.
         ended: RunEnd,
-        /// In numbers.
+        /// Counts of its calls by status.
         summary: RunSummary,
-        /// When, as its source says.
+        /// When it ended, as the source reports it.
         at: Option<u64>,
     },
 }
 
-/// What became of a run's events.
+/// Counts of a run's events by what happened to them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct EventCounts {
-    /// They changed something, or have their place in the log.
+    /// Events that changed something or have a sequence number in the log.
     pub accepted: u64,
-    /// They said what was known.
+    /// Events that contained nothing new.
     pub repeated: u64,
-    /// They came after the end.
+    /// Events that arrived after the end.
     pub late: u64,
-    /// Places of the log that nobody sent.
+    /// Sequence numbers of the log that never arrived.
     pub missing: u64,
 }
 
-/// What a user interface blinks for.
+/// Activity indicators for a user interface.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct ActivityFlags {
-    /// The run is at work.
+    /// The run is in progress.
     pub generating: bool,
-    /// The model thinks.
+    /// The model is reasoning.
     pub thinking: bool,
-    /// The model speaks.
+    /// The model is writing text.
     pub streaming: bool,
 }
 
 /// Where an event comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum EventOrigin {
-    /// From whoever runs the agent: it has no place yet.
+    /// The process that runs the agent. The event has no sequence number yet.
     Source,
-    /// Out of a log.
+    /// A log.
     Log,
 }
 
 impl Run {
-    /// Its id.
+    /// The id of the run.
     pub fn id(&self) -> &SharedId {
         &self.id
     }
 
-    /// Its number in the session.
+    /// The number of the run in its session.
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// How far it is.
+    /// The phase of the run.
     pub fn phase(&self) -> &RunPhase {
         &self.phase
     }
 
-    /// How it ended; `None` before.
+    /// The outcome; `None` before the end.
     pub fn outcome(&self) -> Option<Outcome> {
         match &self.phase {
             RunPhase::Running | RunPhase::Stopping { .. } => None,
@@ -117,51 +117,51 @@ impl Run {
         }
     }
 
-    /// Its calls, in the order in which they were first heard of.
+    /// Its calls, in the order in which they first appeared.
     pub fn tools(&self) -> &[ToolCallState] {
         &self.table.tools
     }
 
-    /// Its texts and thoughts, in the order in which they began.
+    /// Its texts and thoughts, in the order in which they started.
     pub fn texts(&self) -> &[TextItem] {
         &self.texts.items
     }
 
-    /// Its calls in numbers.
+    /// Counts its calls by status.
     pub fn summary(&self) -> RunSummary {
         let available = self.available.as_ref().map(|available| available.tools.len());
         let mut summary = RunSummary { available, ..RunSummary::default() };
-        // An answer whose call never came is no call.
+        // A tool result whose call never came is not a call.
         for tool in self.table.tools.iter().filter(|tool| tool.was_called()) {
             summary.add(tool.status());
         }
         summary
     }
 
-    /// What became of its events.
+    /// Counts of its events by what happened to them.
     pub fn counts(&self) -> EventCounts {
         self.counts
     }
 
-    /// What it cost so far.
+    /// Token usage so far.
     pub fn usage(&self) -> RunUsage {
         self.usage
     }
 
-    /// What blinks. Nothing does behind the end.
+    /// The activity indicators. None is set after the end.
     pub fn flags(&self) -> ActivityFlags {
         if self.is_over() {
             return ActivityFlags::default();
         }
-        let live = self.texts.open_kind();
+        let open = self.texts.open_kind();
         ActivityFlags {
             generating: true,
-            thinking: live == Some(TextKind::Thought),
-            streaming: live == Some(TextKind::Text),
+            thinking: open == Some(TextKind::Thought),
+            streaming: open == Some(TextKind::Text),
         }
     }
 
-    /// Whether it has ended.
+    /// Whether the run has ended.
     pub fn is_over(&self) -> bool {
         matches!(self.phase, RunPhase::Ended { .. })
     }
@@ -188,76 +188,77 @@ impl Run {
         }
     }
 
-    /// The first event.
-    pub(super) fn begin(&mut self, mut event: RunEvent, world: &mut RunContext<'_>) {
-        let place = match event.seq {
+    /// Applies the start event.
+    pub(super) fn begin(&mut self, mut event: RunEvent, context: &mut RunContext<'_>) {
+        let seq = match event.seq {
             Some(seq) => {
                 self.origin = EventOrigin::Log;
                 seq.min(LAST_PLACE)
             }
             None => 1,
         };
-        self.order = EventOrder::after_start(place);
-        event.seq = Some(place);
+        self.order = EventOrder::after_start(seq);
+        event.seq = Some(seq);
         event.epoch = Some(self.epoch);
         self.counts.accepted += 1;
-        self.warn_unknown(&event, world);
+        self.warn_unknown(&event, context);
         let change = UiChange::RunStarted {
             epoch: self.epoch,
             at: self.started_at,
             started: self.started.clone(),
         };
-        world.effects.push(RunEffect::Emit(event));
-        self.show_change(change, world);
+        context.effects.push(RunEffect::Emit(event));
+        self.show_change(change, context);
     }
 
-    pub(super) fn take_event(&mut self, event: RunEvent, world: &mut RunContext<'_>) {
+    pub(super) fn take_event(&mut self, event: RunEvent, context: &mut RunContext<'_>) {
         let Some(seq) = event.seq else {
-            // Whoever writes now has taken the log over: what is missing will not come.
+            // An event without a sequence number means that its source now writes the log: missing
+            // events will not arrive.
             while self.order.early_count() > 0 {
-                self.skip_missing(world);
+                self.skip_missing(context);
             }
-            self.accept(event, EventOrigin::Source, world);
+            self.accept(event, EventOrigin::Source, context);
             return;
         };
         match self.order.claim_position(seq) {
             EventPosition::Repeated => self.counts.repeated += 1,
             EventPosition::Next => {
-                self.accept(event, EventOrigin::Log, world);
-                self.apply_early(world);
+                self.accept(event, EventOrigin::Log, context);
+                self.apply_early(context);
             }
             EventPosition::Early if self.is_over() => self.counts.late += 1,
             EventPosition::Early => {
                 self.order.hold(seq, event);
-                if self.order.early_count() > world.settings.limits.waiting {
-                    self.skip_missing(world);
+                if self.order.early_count() > context.settings.limits.waiting {
+                    self.skip_missing(context);
                 } else {
-                    let deadline = world.clock.later(world.settings.wait);
+                    let deadline = context.clock.later(context.settings.wait);
                     self.order.deadline.get_or_insert(deadline);
                 }
             }
         }
     }
 
-    /// The next moment at which time alone changes something.
+    /// The next moment at which something times out.
     pub(super) fn deadline(&self) -> Option<u64> {
-        let over = match &self.phase {
+        let end_deadline = match &self.phase {
             RunPhase::Running => self.superseded,
             RunPhase::Stopping { deadline, .. } => Some(*deadline),
             RunPhase::Ended { .. } => return None,
         };
-        [self.order.deadline, over].into_iter().flatten().min()
+        [self.order.deadline, end_deadline].into_iter().flatten().min()
     }
 
-    /// Such a moment has come.
-    pub(super) fn expire(&mut self, world: &mut RunContext<'_>) {
-        let due = |moment: Option<u64>| moment.is_some_and(|at| world.clock.has_passed(at));
-        let (gap, superseded) = (due(self.order.deadline), due(self.superseded));
-        if gap {
-            self.skip_missing(world);
+    /// Applies every timeout that is due.
+    pub(super) fn expire(&mut self, context: &mut RunContext<'_>) {
+        let is_due = |moment: Option<u64>| moment.is_some_and(|at| context.clock.has_passed(at));
+        let (has_gap, superseded) = (is_due(self.order.deadline), is_due(self.superseded));
+        if has_gap {
+            self.skip_missing(context);
         }
-        let over = match &self.phase {
-            RunPhase::Stopping { ended, deadline } if world.clock.has_passed(*deadline) => {
+        let end = match &self.phase {
+            RunPhase::Stopping { ended, deadline } if context.clock.has_passed(*deadline) => {
                 Some(ended.clone())
             }
             RunPhase::Running if superseded => {
@@ -265,114 +266,114 @@ impl Run {
             }
             RunPhase::Running | RunPhase::Stopping { .. } | RunPhase::Ended { .. } => None,
         };
-        if let Some(ended) = over {
-            self.end(ended, None, None, self.origin, world);
+        if let Some(ended) = end {
+            self.end(ended, None, None, self.origin, context);
         }
     }
 
-    /// There is no room for runs that nobody ends.
-    pub(super) fn replace(&mut self, world: &mut RunContext<'_>) {
+    /// Ends a run that must be removed to make room.
+    pub(super) fn replace(&mut self, context: &mut RunContext<'_>) {
         let ended = RunEnd { outcome: Some(Outcome::Replaced), ..RunEnd::default() };
         if !self.is_over() {
-            self.end(ended, None, None, self.origin, world);
+            self.end(ended, None, None, self.origin, context);
         }
     }
 
-    /// A newer run has begun: this one gets a moment to come to its own end.
+    /// A newer run has started: this run gets until the deadline to end by itself.
     pub(super) fn supersede(&mut self, deadline: u64) {
         if !self.is_over() {
             self.superseded.get_or_insert(deadline);
         }
     }
 
-    fn skip_missing(&mut self, world: &mut RunContext<'_>) {
+    fn skip_missing(&mut self, context: &mut RunContext<'_>) {
         if let Some((from, to)) = self.order.skip_missing() {
             self.counts.missing += to - from + 1;
             let run = self.id.clone();
-            world.effects.push(RunEffect::Warn(RunWarning::Missing { run, from, to }));
+            context.effects.push(RunEffect::Warn(RunWarning::Missing { run, from, to }));
         }
         self.order.deadline = None;
-        self.apply_early(world);
+        self.apply_early(context);
     }
 
-    fn apply_early(&mut self, world: &mut RunContext<'_>) {
+    fn apply_early(&mut self, context: &mut RunContext<'_>) {
         while let Some(event) = self.order.take_next() {
-            self.accept(event, EventOrigin::Log, world);
+            self.accept(event, EventOrigin::Log, context);
         }
         self.order.deadline = match (self.order.early_count(), self.order.deadline) {
             (0, _) => None,
             (_, Some(deadline)) => Some(deadline),
-            (_, None) => Some(world.clock.later(world.settings.wait)),
+            (_, None) => Some(context.clock.later(context.settings.wait)),
         };
     }
 
-    fn accept(&mut self, mut event: RunEvent, origin: EventOrigin, world: &mut RunContext<'_>) {
-        let refused = match &self.phase {
+    fn accept(&mut self, mut event: RunEvent, origin: EventOrigin, context: &mut RunContext<'_>) {
+        let is_late = match &self.phase {
             RunPhase::Running => false,
             RunPhase::Stopping { .. } => {
                 origin == EventOrigin::Source && !counts_while_stopping(&event.body)
             }
             RunPhase::Ended { .. } => true,
         };
-        if refused {
+        if is_late {
             self.counts.late += 1;
             return;
         }
-        self.warn_unknown(&event, world);
+        self.warn_unknown(&event, context);
         if let EventPayload::Ended(ended) = &event.body {
             let ended = ended.clone();
-            self.end(ended, Some(event), None, origin, world);
+            self.end(ended, Some(event), None, origin, context);
             return;
         }
-        let before = world.effects.len();
+        let before = context.effects.len();
         let seq = event.seq.unwrap_or(self.order.next());
-        let news = self.apply_event(&event, seq, world);
-        if news == EventImpact::Unchanged && origin == EventOrigin::Source {
+        let impact = self.apply_event(&event, seq, context);
+        if impact == EventImpact::Unchanged && origin == EventOrigin::Source {
             self.counts.repeated += 1;
             return;
         }
         let at = event.at;
         let decided = end_decision(&event.body);
-        if news == EventImpact::HandedOver && origin == EventOrigin::Source {
+        if impact == EventImpact::HandedOver && origin == EventOrigin::Source {
             hand_over(&mut event.body);
         }
-        self.emit(before, event, origin, world);
-        match news {
+        self.emit(before, event, origin, context);
+        match impact {
             EventImpact::Unchanged | EventImpact::Changed | EventImpact::HandedOver => {}
-            EventImpact::CallClosed(place) => self.close_children(place, at, origin, world),
-            EventImpact::ParentClosed(place) => self.close_branch(place, at, origin, world),
+            EventImpact::CallClosed(index) => self.close_children(index, at, origin, context),
+            EventImpact::ParentClosed(index) => self.close_branch(index, at, origin, context),
         }
         if let Some((ended, grace)) = decided {
-            self.decide((ended, grace), at, origin, world);
+            self.decide((ended, grace), at, origin, context);
         }
-        self.end_if_settled(at, world);
+        self.end_if_settled(at, context);
     }
 
-    fn warn_unknown(&self, event: &RunEvent, world: &mut RunContext<'_>) {
+    fn warn_unknown(&self, event: &RunEvent, context: &mut RunContext<'_>) {
         if let Some(word) = &event.unknown_word {
             let (run, word) = (self.id.clone(), word.to_string());
-            world.effects.push(RunEffect::Warn(RunWarning::UnknownWord { run, word }));
+            context.effects.push(RunEffect::Warn(RunWarning::UnknownWord { run, word }));
         }
     }
 
-    /// Puts an event into the log, in front of what it changed.
+    /// Appends an event to the log, before the changes it caused.
     pub(super) fn emit(
         &mut self,
         before: usize,
         mut event: RunEvent,
         origin: EventOrigin,
-        world: &mut RunContext<'_>,
+        context: &mut RunContext<'_>,
     ) {
         if origin == EventOrigin::Source {
             event.seq = Some(self.order.take_place());
         }
         event.epoch = Some(self.epoch);
         self.counts.accepted += 1;
-        world.effects.insert(before, RunEffect::Emit(event));
+        context.effects.insert(before, RunEffect::Emit(event));
     }
 
-    pub(super) fn show_change(&self, change: UiChange, world: &mut RunContext<'_>) {
-        world.effects.push(RunEffect::Show { run: self.id.clone(), change });
+    pub(super) fn show_change(&self, change: UiChange, context: &mut RunContext<'_>) {
+        context.effects.push(RunEffect::Show { run: self.id.clone(), change });
     }
 
     pub(super) fn next_place(&self) -> u64 {
@@ -384,8 +385,8 @@ impl Run {
     }
 }
 
-/// The log says that a question was handed over, so that whoever reads it need not know which tools
-/// ask a person, and keeps what the host made of the person's answer to itself.
+/// Records the result as a hand-over. Readers of the log then need not know which tools ask a
+/// person, and the person's answer, as the host reports it, stays out of the log.
 fn hand_over(body: &mut EventPayload) {
     if let EventPayload::ToolResult(result) = body {
         result.outcome = ToolOutcome::HandedOver;
@@ -393,7 +394,7 @@ fn hand_over(body: &mut EventPayload) {
     }
 }
 
-/// Whether an event decides how the run ends, and how long tools may take to finish.
+/// Returns the end that an event decides, and how long tools may take to finish.
 fn end_decision(body: &EventPayload) -> Option<(RunEnd, u64)> {
     let (outcome, problem, grace) = match body {
         EventPayload::Problem(problem) if problem.fatal => {
@@ -410,7 +411,7 @@ fn end_decision(body: &EventPayload) -> Option<(RunEnd, u64)> {
     Some((RunEnd { outcome: Some(outcome), problem, ..RunEnd::default() }, grace))
 }
 
-/// While a run stops, tools may finish and nothing may begin.
+/// While a run stops, tools may finish and nothing may start.
 fn counts_while_stopping(body: &EventPayload) -> bool {
     match body {
         EventPayload::ToolResult(_)

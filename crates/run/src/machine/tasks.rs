@@ -1,8 +1,8 @@
-//! The tasks of a session, and what the end of a run does to them.
+//! The task list of a session, and what the end of a run does to it.
 
 use crate::{Outcome, SharedId, TaskItem, TaskStatus};
 
-/// The tasks of one session, and the run that wrote them last.
+/// The tasks of one session, and the run that last wrote them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct SessionTasks {
     list: Vec<TaskItem>,
@@ -15,7 +15,7 @@ impl SessionTasks {
         &self.list
     }
 
-    /// Takes a list, unless a newer run has written one. Tells whether that changes anything.
+    /// Replaces the list, unless a newer run has written one. Returns whether anything changed.
     pub(super) fn replace(&mut self, run: &SharedId, epoch: u64, tasks: &[TaskItem]) -> bool {
         if epoch < self.epoch {
             return false;
@@ -27,8 +27,8 @@ impl SessionTasks {
         !same
     }
 
-    /// What was under way is done, or waits. Only for the run that wrote them. Tells whether
-    /// anything changed.
+    /// Completes or pauses tasks in progress, if this run wrote the list. Returns whether anything
+    /// changed.
     pub(super) fn finish(&mut self, run: &SharedId, outcome: Outcome) -> bool {
         if self.run.as_ref() != Some(run) {
             return false;

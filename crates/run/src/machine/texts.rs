@@ -1,4 +1,4 @@
-//! What the model said and thought, and the one text that stands for the run.
+//! The texts and thoughts of a run, and its final text.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -7,52 +7,52 @@ use std::{
 
 use crate::{RunEffect, SharedId, TextUpdate, UiChange, UiPart};
 
-/// Said or thought.
+/// The kind of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum TextKind {
-    /// Said.
+    /// Text of a message.
     Text,
-    /// Thought.
+    /// Reasoning.
     Thought,
 }
 
-/// One text.
+/// One text or thought.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TextItem {
     /// Its id.
     pub id: SharedId,
-    /// Said or thought.
+    /// Text or reasoning.
     pub kind: TextKind,
-    /// The call whose sub-agent said it.
+    /// The call whose sub-agent wrote it.
     pub parent: Option<SharedId>,
-    /// The turn it came in.
+    /// Its turn.
     pub turn: u32,
-    /// All of it, so far.
+    /// The text so far.
     pub text: String,
-    /// Whether that is all.
+    /// Whether the text is complete.
     pub complete: bool,
-    /// Its place in the log.
+    /// Its position in the log.
     pub(crate) position: u64,
-    /// How much of it is shown.
+    /// The number of bytes that are shown.
     shown: usize,
-    /// In how many parts.
+    /// The number of parts it is shown in.
     parts: u32,
-    /// Whether its id is ours.
+    /// Whether we generated its id.
     anonymous: bool,
 }
 
-/// Every text of a run.
+/// All texts of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct RunTexts {
     pub(super) items: Vec<TextItem>,
     by_id: HashMap<(TextKind, SharedId), usize>,
     parts: HashSet<SharedId>,
-    /// The text that is being shown.
+    /// The text that is currently shown.
     open: Option<(usize, UiPart)>,
     anonymous: u32,
 }
 
-/// What finds texts follows from the texts.
+/// Leaves out the lookup tables: they follow from the texts.
 impl Hash for RunTexts {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (&self.items, &self.open, self.anonymous).hash(state);
@@ -60,19 +60,19 @@ impl Hash for RunTexts {
 }
 
 impl RunTexts {
-    /// Takes a piece, or all of a text. Tells whether there was anything new in it.
+    /// Applies a delta or a full text. Returns whether it contained anything new.
     pub(super) fn take(
         &mut self,
         kind: TextKind,
         text: &TextUpdate,
-        (turn, place): (u32, u64),
+        (turn, position): (u32, u64),
         (run, effects): (&SharedId, &mut Vec<RunEffect>),
     ) -> bool {
         let delta = text.delta.as_deref().unwrap_or("");
         if delta.is_empty() && text.full.is_none() {
             return false;
         }
-        let index = self.find(kind, text, turn, place);
+        let index = self.find(kind, text, turn, position);
         let Some(item) = self.items.get_mut(index) else { return false };
         if item.complete {
             return false;
@@ -80,7 +80,7 @@ impl RunTexts {
         item.text.push_str(delta);
         if let Some(full) = &text.full {
             if !full.starts_with(item.text.as_str()) {
-                // What was shown cannot be taken back; what is kept is what was meant.
+                // Text that was shown cannot be removed; the stored text is the full one.
                 item.shown = full.len();
             }
             item.text.clone_from(full);
@@ -90,7 +90,7 @@ impl RunTexts {
         true
     }
 
-    /// Closes what is being shown.
+    /// Closes the text that is currently shown.
     pub(super) fn close(&mut self, run: &SharedId, effects: &mut Vec<RunEffect>) {
         let Some((index, part)) = self.open.take() else { return };
         let Some(item) = self.items.get(index) else { return };
@@ -101,13 +101,13 @@ impl RunTexts {
         effects.push(RunEffect::Show { run: run.clone(), change });
     }
 
-    /// What is being said or thought right now.
+    /// The kind of the text that is currently shown.
     pub(super) fn open_kind(&self) -> Option<TextKind> {
         let (index, _) = self.open.as_ref()?;
         self.items.get(*index).map(|item| item.kind)
     }
 
-    /// What the run said in the end: its last complete text, else what was streamed.
+    /// Returns the final text of the run: its last complete text, else all streamed text.
     pub(super) fn final_text(&self) -> Option<String> {
         let own = || {
             let items = self.items.iter();
@@ -121,16 +121,16 @@ impl RunTexts {
         (!streamed.trim().is_empty()).then_some(streamed)
     }
 
-    fn find(&mut self, kind: TextKind, text: &TextUpdate, turn: u32, place: u64) -> usize {
+    fn find(&mut self, kind: TextKind, text: &TextUpdate, turn: u32, position: u64) -> usize {
         let Some(id) = text.message.as_ref().filter(|id| !id.is_empty()) else {
             let index = self.find_unnamed(kind, text.parent.as_ref());
             return index.unwrap_or_else(|| {
                 self.anonymous += 1;
                 let id = SharedId::from(format!("part-{}", self.anonymous));
-                self.add(kind, text, (id, true), (turn, place))
+                self.add(kind, text, (id, true), (turn, position))
             });
         };
-        // The one that is being shown is nearly always the one.
+        // Most updates are for the text that is currently shown.
         if let Some((index, _)) = &self.open {
             let item = self.items.get(*index);
             if item.is_some_and(|item| item.kind == kind && item.id == *id && !item.anonymous) {
@@ -140,7 +140,7 @@ impl RunTexts {
         let next = self.items.len();
         let index = *self.by_id.entry((kind, id.clone())).or_insert(next);
         if index == next {
-            self.add(kind, text, (id.clone(), false), (turn, place));
+            self.add(kind, text, (id.clone(), false), (turn, position));
         }
         index
     }
@@ -150,7 +150,7 @@ impl RunTexts {
         kind: TextKind,
         text: &TextUpdate,
         (id, anonymous): (SharedId, bool),
-        (turn, born): (u32, u64),
+        (turn, position): (u32, u64),
     ) -> usize {
         self.items.push(TextItem {
             id,
@@ -159,7 +159,7 @@ impl RunTexts {
             turn,
             text: String::new(),
             complete: false,
-            position: born,
+            position,
             shown: 0,
             parts: 0,
             anonymous,
@@ -167,12 +167,12 @@ impl RunTexts {
         self.items.len() - 1
     }
 
-    /// A text without an id goes on for as long as nothing else is said.
+    /// Finds the text that an update without an id continues: the open one, if it has no id either.
     fn find_unnamed(&self, kind: TextKind, parent: Option<&SharedId>) -> Option<usize> {
         let (index, _) = self.open.as_ref()?;
         let item = self.items.get(*index)?;
-        let same = item.kind == kind && item.parent.as_ref() == parent && !item.complete;
-        (same && item.anonymous).then_some(*index)
+        let is_same = item.kind == kind && item.parent.as_ref() == parent && !item.complete;
+        (is_same && item.anonymous).then_some(*index)
     }
 
     fn show(&mut self, index: usize, run: &SharedId, effects: &mut Vec<RunEffect>) {
@@ -197,7 +197,7 @@ impl RunTexts {
         }
     }
 
-    /// Opens a part of its own for a text: the first, or one more after something else was said.
+    /// Opens a part for a text: its first, or another one after something else was shown.
     fn open_part(&mut self, index: usize, run: &SharedId, effects: &mut Vec<RunEffect>) -> UiPart {
         self.close(run, effects);
         let Some(item) = self.items.get_mut(index) else {

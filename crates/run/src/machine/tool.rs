@@ -1,12 +1,13 @@
-//! One call: what is known about it, and the status that follows from it.
+//! One tool call: what is known about it, and the status that follows from it.
 //!
-//! Facts only grow, so the order in which they come does not matter: a call is running if it was
-//! said to have begun, whenever that was said. The first answer settles a call. Behind it only two
-//! facts count, and both say what the answer was: that the call was denied, and which tool it is
-//! (a denial of a question is a hand-over). So a settled status moves in one direction, from
-//! `failed` or `interrupted` to `denied` to `handed_over`, and never behind the end of its run.
+//! Facts are only added, so their order does not matter: a call is running if an event reported
+//! that it began, no matter when. The first tool result settles a call. After it only two facts
+//! count, and both explain the result: that the call was denied, and which tool it is (a denied
+//! question is a hand-over). So a settled status moves in one direction only, from `failed` or
+//! `interrupted` to `denied` to `handed_over`, and never after the end of its run.
 //!
-//! What a text says decides nothing: it is in whatever language its author speaks.
+//! The wording of a result decides nothing, since it may be in any language. The only exceptions
+//! are Claude Code's error markers, see `is_not_accepted`.
 
 use foxwedge_core::{MissingAnswer, PlaceholderLanguage, classify_open_call, placeholder_text};
 
@@ -16,54 +17,54 @@ use crate::{
     ToolStatus, ToolStatusReason, UiChange,
 };
 
-/// What stands for the answer of a question that went over to a person. What the person said
-/// goes to whoever asked, and never in here.
+/// The placeholder result of a question that was handed over to a person. The person's answer goes
+/// to the requesting tool only.
 const HANDED_OVER: &str = "The question was handed over to the user.";
 
-/// A call of a run.
+/// A tool call of a run.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct ToolCallState {
-    /// Its id; `local-<run>-<n>` if its source gave none.
+    /// Its id; `local-<run>-<n>` if the source gave none.
     pub call: SharedId,
-    /// The tool.
+    /// The name of the tool.
     pub name: Option<SharedId>,
-    /// The call whose sub-agent makes it.
+    /// The call whose sub-agent made it.
     pub parent: Option<SharedId>,
-    /// What a person may read about it.
+    /// A title to show to a person.
     pub title: Option<String>,
     /// Its arguments, once they are complete.
     pub input: Option<RawJson>,
-    /// What it asked a person.
+    /// Its requests to a person.
     pub approvals: Vec<ApprovalState>,
-    /// Why it came to its end, where the status does not say it.
+    /// The reason for its final status, where the status alone does not give it.
     pub reason: Option<ToolStatusReason>,
-    /// What it answered.
+    /// The content of its result.
     pub content: Option<RawJson>,
-    /// Its turn, if anybody said so, or if it was the current one when it was called.
+    /// Its turn, as the source reports it, or the current turn when it was called.
     pub(super) turn: Option<u32>,
-    /// Whether somebody said so.
+    /// Whether the source reported the turn.
     pub(super) explicit: bool,
-    /// The pieces of its arguments.
+    /// Its arguments, as far as they arrived in deltas.
     pub(super) arguments: String,
-    /// Whether it was called, or only answered so far.
+    /// Whether the call has arrived, and not only its result.
     pub(super) called: bool,
     pub(super) begun: bool,
     pub(super) has_unknown_status: bool,
     /// The final status that follows from the facts.
     pub(super) settled: Option<ToolStatus>,
-    /// How it ended, as its source says. None for a call that the machine closed.
+    /// How it ended, as the source reports it. `None` for a call that the machine closed.
     outcome: Option<ToolOutcome>,
-    /// Somebody said no.
+    /// Whether it was denied.
     denied: bool,
-    /// A denial that came before the name: what it means depends on the tool.
+    /// A denial that came before the name: its meaning depends on the tool.
     denial: Option<Box<ToolResult>>,
-    /// The places in the log where it was called and where it was settled.
+    /// The log positions of the call and of its result.
     pub(crate) call_position: u64,
     pub(crate) answer_position: u64,
     shown: ShownProgress,
 }
 
-/// What a user interface knows already.
+/// What a user interface already shows.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct ShownProgress {
     opened: bool,
@@ -73,7 +74,7 @@ struct ShownProgress {
 }
 
 impl ToolCallState {
-    /// What is known about it, in one word.
+    /// The current status.
     pub fn status(&self) -> ToolStatus {
         if let Some(status) = self.settled {
             status
@@ -93,21 +94,21 @@ impl ToolCallState {
         self.turn.unwrap_or(0)
     }
 
-    /// Whether it was called. An answer that came first waits for its call.
+    /// Whether the call has arrived. A result that came first waits for its call.
     pub fn was_called(&self) -> bool {
         self.called
     }
 
-    /// How others call it.
+    /// Returns the reference that effects use for this call.
     pub fn reference(&self) -> ToolRef {
         ToolRef { call: self.call.clone(), turn: self.turn() }
     }
 
-    /// What it answered, or the words that stand for it.
+    /// Returns the content of its result, or a placeholder.
     pub fn result_content(&self) -> RawJson {
         match (&self.content, self.placeholder_text()) {
             (Some(content), _) => content.clone(),
-            (None, Some(words)) => RawJson::string(words),
+            (None, Some(text)) => RawJson::string(text),
             (None, None) => RawJson::string(""),
         }
     }
@@ -129,7 +130,7 @@ impl ToolCallState {
         ToolCallState { call, turn, explicit, ..ToolCallState::default() }
     }
 
-    /// Takes the arguments, once.
+    /// Sets the arguments, once.
     pub(super) fn set_input(&mut self, input: &RawJson) {
         if self.input.is_none() {
             self.input = Some(input.clone());
@@ -149,12 +150,12 @@ impl ToolCallState {
         }
     }
 
-    /// Takes an answer, the first one, or a later one that says that the call was denied or handed
-    /// over. Tells whether it says anything new.
+    /// Applies a result: the first one, or a later one that reports a denial or a hand-over.
+    /// Returns whether it changed anything.
     pub(super) fn apply_result(
         &mut self,
         result: &ToolResult,
-        place: u64,
+        position: u64,
         settings: &MachineSettings,
     ) -> bool {
         if self.settled.is_some() {
@@ -170,20 +171,20 @@ impl ToolCallState {
             };
         }
         if self.denial.is_some() {
-            // Only whoever closed the call says more about it by now.
+            // Only a result from the machine that closed the call still counts.
             let Some(reason) = result.reason else { return false };
-            self.close(result.outcome.status(), reason, place);
+            self.close(result.outcome.status(), reason, position);
             return true;
         }
         self.set_name(result.name.as_ref(), settings);
         if result.outcome == ToolOutcome::Denied && self.name.is_none() {
             self.denial = Some(Box::new(result.clone()));
-            self.answer_position = place;
+            self.answer_position = position;
             return true;
         }
         let (status, reason) = (result.outcome.status(), result.outcome.reason().or(result.reason));
         let content = result.content.clone().filter(|_| status != ToolStatus::HandedOver);
-        self.settle(status, reason, content, place);
+        self.settle(status, reason, content, position);
         if reason.is_none() {
             self.outcome = Some(result.outcome);
             self.denied = result.outcome == ToolOutcome::Denied;
@@ -192,8 +193,8 @@ impl ToolCallState {
         true
     }
 
-    /// Somebody said no to a call that has its answer: that is what the answer was about. Tells
-    /// whether this changes anything.
+    /// Records that the call was denied, which explains the result it already has. Returns whether
+    /// this changed anything.
     pub(super) fn deny(&mut self, settings: &MachineSettings) -> bool {
         let before = self.settled;
         self.denied = true;
@@ -201,22 +202,22 @@ impl ToolCallState {
         self.settled != before
     }
 
-    /// A person took the question over: so it stays, and what the person said is nobody else's
-    /// business. Tells whether this changes anything.
+    /// Marks the question as handed over. The status stays final, and the content is removed,
+    /// because the person's answer is private. Returns whether this changed anything.
     fn hand_over(&mut self) -> bool {
-        let fits = matches!(
+        let may_hand_over = matches!(
             self.outcome,
             Some(ToolOutcome::Error | ToolOutcome::Interrupted | ToolOutcome::Denied)
         );
-        if fits {
+        if may_hand_over {
             self.outcome = Some(ToolOutcome::HandedOver);
             self.settled = Some(ToolStatus::HandedOver);
             self.content = None;
         }
-        fits
+        may_hand_over
     }
 
-    /// The status of a call that was answered, by everything that is known by now.
+    /// Updates the status of a call with a result from everything known so far.
     fn update_status(&mut self, settings: &MachineSettings) {
         match self.outcome {
             Some(ToolOutcome::Error | ToolOutcome::Interrupted | ToolOutcome::Denied)
@@ -241,33 +242,35 @@ impl ToolCallState {
         }
     }
 
-    /// Whether a person took the question over. The agent hears of that as an error, in words of
-    /// its host's own. Its own errors are those of a call that was not accepted, and of one that
-    /// somebody had allowed to run.
+    /// Whether a person took the question over. The agent receives that as an error, in the host's
+    /// own wording. Errors of the tool itself are those of a call that was not accepted, and of one
+    /// that a person allowed to run.
     fn is_handed_over(&self, settings: &MachineSettings) -> bool {
         if !self.is_interactive(settings) {
             return false;
         }
-        let allowed =
-            || self.approvals.iter().any(|asked| asked.verdict == Some(ApprovalVerdict::Allowed));
-        let is_own = || self.content.as_ref().is_some_and(is_not_accepted) || allowed();
-        self.denied || self.outcome == Some(ToolOutcome::Error) && !is_own()
+        let was_allowed = || {
+            self.approvals.iter().any(|approval| approval.verdict == Some(ApprovalVerdict::Allowed))
+        };
+        let is_tool_error = || self.content.as_ref().is_some_and(is_not_accepted) || was_allowed();
+        self.denied || self.outcome == Some(ToolOutcome::Error) && !is_tool_error()
     }
 
-    /// The end of it, as [`Tool::closed`] said before anybody was sent away. A denial whose tool
-    /// never got a name is what it says it is by now.
-    pub(super) fn close(&mut self, status: ToolStatus, reason: ToolStatusReason, place: u64) {
+    /// Closes the call with the status from [`ToolCallState::status_when_closed`], determined
+    /// before its requests were cancelled. A denial whose tool name never came counts as a denial.
+    pub(super) fn close(&mut self, status: ToolStatus, reason: ToolStatusReason, position: u64) {
         match self.denial.take() {
             Some(denial) => {
-                let (status, place) = (denial.outcome.status(), self.answer_position);
+                let (status, position) = (denial.outcome.status(), self.answer_position);
                 let reason = if self.called { reason } else { ToolStatusReason::NeverCalled };
-                self.settle(status, Some(reason), denial.content, place);
+                self.settle(status, Some(reason), denial.content, position);
             }
-            None => self.settle(status, Some(reason), None, place),
+            None => self.settle(status, Some(reason), None, position),
         }
     }
 
-    /// What it becomes if everything ends now. It never claims more than is known.
+    /// Returns the status that the call gets if it is closed now. It never claims more than is
+    /// known.
     pub(super) fn status_when_closed(&self) -> ToolStatus {
         if self.approvals.iter().any(ApprovalState::is_answered) {
             ToolStatus::HandedOver
@@ -285,7 +288,7 @@ impl ToolCallState {
         status: ToolStatus,
         reason: Option<ToolStatusReason>,
         content: Option<RawJson>,
-        place: u64,
+        position: u64,
     ) {
         if self.settled.is_some() {
             return;
@@ -293,13 +296,13 @@ impl ToolCallState {
         self.settled = Some(status);
         self.reason = reason;
         self.content = content;
-        self.answer_position = place;
+        self.answer_position = position;
         if self.input.is_none() {
             self.input = RawJson::parse(&self.arguments);
         }
     }
 
-    /// Whether an answer came, whatever it means.
+    /// Whether a result has arrived, even if its meaning is still open.
     pub(super) fn has_answer(&self) -> bool {
         self.settled.is_some() || self.denial.is_some()
     }
@@ -312,16 +315,16 @@ impl ToolCallState {
         self.name.as_ref().is_some_and(|name| settings.interactive.contains(name))
     }
 
-    /// Tells what a user interface does not know yet, in the order it needs. An answer without
-    /// its call is not shown before the end (`last`).
-    pub(super) fn show(&mut self, last: bool, mut tell: impl FnMut(UiChange)) {
+    /// Emits what a user interface does not show yet, in the required order. A result without its
+    /// call is shown only at the end (`last`).
+    pub(super) fn show(&mut self, last: bool, mut emit: impl FnMut(UiChange)) {
         if !self.shown.opened {
             if !self.called && !last {
                 return;
             }
             self.shown.opened = true;
             self.shown.status = Some(ToolStatus::Pending);
-            tell(UiChange::ToolOpened {
+            emit(UiChange::ToolOpened {
                 tool: self.reference(),
                 name: self.name.clone().unwrap_or_else(|| SharedId::from("unknown")),
                 parent: self.parent.clone(),
@@ -329,18 +332,18 @@ impl ToolCallState {
             });
         }
         if self.shown.status.is_some_and(ToolStatus::is_final) {
-            return self.show_correction(tell);
+            return self.show_correction(emit);
         }
         let rest = self.arguments.get(self.shown.arguments..).unwrap_or("");
         if !rest.is_empty() && !self.shown.ready {
-            tell(UiChange::ToolArguments { tool: self.reference(), delta: rest.to_owned() });
+            emit(UiChange::ToolArguments { tool: self.reference(), delta: rest.to_owned() });
             self.shown.arguments = self.arguments.len();
         }
         if let (Some(input), false) = (&self.input, self.shown.ready) {
             self.shown.ready = true;
-            tell(UiChange::ToolReady { tool: self.reference(), input: input.clone() });
+            emit(UiChange::ToolReady { tool: self.reference(), input: input.clone() });
         }
-        self.show_requests(&mut tell);
+        self.show_requests(&mut emit);
         let status = self.status();
         if self.shown.status == Some(status) {
             return;
@@ -348,30 +351,30 @@ impl ToolCallState {
         self.shown.status = Some(status);
         let tool = self.reference();
         if status.is_final() {
-            tell(UiChange::ToolSettled {
+            emit(UiChange::ToolSettled {
                 tool,
                 status,
                 reason: self.reason,
                 content: self.result_content(),
             });
         } else {
-            tell(UiChange::ToolStatus { tool, status });
+            emit(UiChange::ToolStatus { tool, status });
         }
     }
 
-    /// Tells that a call turned out to have ended otherwise than it was told.
-    fn show_correction(&mut self, mut tell: impl FnMut(UiChange)) {
+    /// Emits a correction if the call ended with another status than the one shown.
+    fn show_correction(&mut self, mut emit: impl FnMut(UiChange)) {
         let status = self.status();
         if self.shown.status != Some(status) {
             self.shown.status = Some(status);
             let (tool, reason, content) = (self.reference(), self.reason, self.result_content());
-            tell(UiChange::ToolCorrected { tool, status, reason, content });
+            emit(UiChange::ToolCorrected { tool, status, reason, content });
         }
     }
 }
 
-/// Whether the agent itself refused the call before anybody was asked: Claude Code marks what it
-/// says then, and names the kind of error where its arguments are wrong.
+/// Whether the agent itself rejected the call before a person was asked. Claude Code marks such
+/// errors, and names the kind of error where the arguments are invalid.
 fn is_not_accepted(content: &RawJson) -> bool {
     const MARKS: [&str; 2] = ["<tool_use_error>", "InputValidationError"];
     let text = content.plain();

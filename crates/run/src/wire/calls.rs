@@ -1,4 +1,5 @@
-//! What events say about calls: which one, what it is, how it ended, and who has to decide.
+//! Parses what events contain about calls: the call, its name and arguments, its result, and
+//! requests to a person.
 
 use super::{enum_names, object::EventObject, read::MissingField};
 use crate::{
@@ -6,28 +7,28 @@ use crate::{
     SharedId, ToolCallUpdate, ToolOutcome, ToolResult, ToolStatus, ToolStatusReason,
 };
 
-/// The names of a call's id. Agents use one or several of them.
+/// The field names for a call's id. Agents use one or several of them.
 const IDS: [&str; 4] = ["toolCallId", "toolId", "toolUseId", "callId"];
 
-/// Which call an event is about.
+/// The call that an event refers to.
 pub(super) fn read_call_ref(object: &EventObject<'_>) -> CallRef {
     CallRef { id: object.id(&IDS), turn: read_turn(object) }
 }
 
-/// Which call, where `id` is the call's own.
+/// The call, where `id` may hold the call's own id.
 pub(super) fn read_call_ref_or_id(object: &EventObject<'_>) -> CallRef {
     let call = read_call_ref(object);
     CallRef { id: call.id.or_else(|| object.id(&["id"])), ..call }
 }
 
-/// Which call, if the event is about one: an empty id is a call without id.
+/// The call, if the event refers to one. An empty id stands for a call without an id.
 pub(super) fn read_optional_call_ref(object: &EventObject<'_>) -> Option<CallRef> {
     let call = read_call_ref(object);
-    let is_one = call.turn.is_some() || object.string(&IDS).is_some() || call.id.is_some();
-    is_one.then_some(call)
+    let has_call = call.turn.is_some() || object.string(&IDS).is_some() || call.id.is_some();
+    has_call.then_some(call)
 }
 
-/// The number of a turn.
+/// The number of the turn.
 pub(super) fn read_turn(object: &EventObject<'_>) -> Option<u32> {
     let number = object.number(&["turn"])?;
     let turn = u32::try_from(number).ok();
@@ -37,7 +38,7 @@ pub(super) fn read_turn(object: &EventObject<'_>) -> Option<u32> {
     turn
 }
 
-/// The call whose sub-agent it comes from.
+/// The call whose sub-agent sent the event.
 pub(super) fn read_parent(object: &EventObject<'_>) -> Option<SharedId> {
     object.id(&["parentToolCallId", "parentToolUseId", "parentToolId"])
 }
@@ -53,24 +54,24 @@ pub(super) fn read_call(object: &EventObject<'_>, call: CallRef) -> ToolCallUpda
     }
 }
 
-/// Some agents put the arguments into a string.
+/// Some agents send the arguments as a string.
 fn read_string_arguments(object: &EventObject<'_>) -> Option<RawJson> {
     let inner = object.string(&["arguments"]).and_then(|text| RawJson::parse(&text));
     inner.or_else(|| object.json(&["arguments"]))
 }
 
-/// The status of a call that is open. A final one says nothing: it comes with the result.
+/// The status of an open call. A final status is ignored: it comes with the result.
 fn read_status(object: &EventObject<'_>) -> Option<ToolStatus> {
-    let asks = object.flag(&["requiresApproval"]) == Some(true);
-    let Some(word) = object.word(&["status"]) else {
-        return asks.then_some(ToolStatus::AwaitingApproval);
+    let needs_approval = object.flag(&["requiresApproval"]) == Some(true);
+    let Some(name) = object.word(&["status"]) else {
+        return needs_approval.then_some(ToolStatus::AwaitingApproval);
     };
-    match ToolStatus::from_name(&word) {
+    match ToolStatus::from_name(&name) {
         None => {
-            object.note_unknown(&word);
+            object.note_unknown(&name);
             Some(ToolStatus::Unknown)
         }
-        Some(ToolStatus::Pending) if asks => Some(ToolStatus::AwaitingApproval),
+        Some(ToolStatus::Pending) if needs_approval => Some(ToolStatus::AwaitingApproval),
         Some(status) => (!status.is_final()).then_some(status),
     }
 }
@@ -81,11 +82,11 @@ pub(super) fn read_arguments(object: &EventObject<'_>) -> Result<EventPayload, M
 }
 
 pub(super) fn read_result(object: &EventObject<'_>) -> ToolResult {
-    let (how, reason) = read_outcome(object);
+    let (outcome, reason) = read_outcome(object);
     ToolResult {
         call: read_call_ref(object),
         name: object.id(&["name", "toolName"]),
-        outcome: how,
+        outcome,
         reason,
         content: object.json(&["content", "result", "output"]),
     }
@@ -93,30 +94,31 @@ pub(super) fn read_result(object: &EventObject<'_>) -> ToolResult {
 
 fn read_outcome(object: &EventObject<'_>) -> (ToolOutcome, Option<ToolStatusReason>) {
     let reason = read_reason(object);
-    let exact = object.string(&["how"]).and_then(|word| enum_names::outcome_from_name(&word));
-    if let Some(how) = exact {
-        return (how, reason);
+    let exact = object.string(&["how"]).and_then(|name| enum_names::outcome_from_name(&name));
+    if let Some(outcome) = exact {
+        return (outcome, reason);
     }
     let is_error = object.flag(&["isError"]).unwrap_or(false);
     let by_flag = if is_error { ToolOutcome::Error } else { ToolOutcome::Ok };
-    let said = match object.word(&["status"]) {
+    let by_status = match object.word(&["status"]) {
         None => by_flag,
-        Some(word) => enum_names::outcome_from_name(&word).unwrap_or_else(|| {
-            object.note_unknown(&word);
+        Some(name) => enum_names::outcome_from_name(&name).unwrap_or_else(|| {
+            object.note_unknown(&name);
             by_flag
         }),
     };
-    // For some agents a call that came to its end is complete, error or not.
-    let how = if said == ToolOutcome::Ok { by_flag } else { said };
-    enum_names::combine_outcome(how, reason)
+    // Some agents report `completed` for every call that ended, even with an error.
+    let outcome = if by_status == ToolOutcome::Ok { by_flag } else { by_status };
+    enum_names::combine_outcome(outcome, reason)
 }
 
-/// The reason, if it is one of ours. Sentences are what a person said, and nobody else's business.
+/// The reason, if it is one of ours. Sentences may be a person's private answer, so they are not
+/// recorded.
 fn read_reason(object: &EventObject<'_>) -> Option<ToolStatusReason> {
-    let word = object.word(&["reason"])?;
-    let reason = ToolStatusReason::from_name(&word);
+    let name = object.word(&["reason"])?;
+    let reason = ToolStatusReason::from_name(&name);
     if reason.is_none() {
-        object.note_unknown(if word.contains(char::is_whitespace) { "reason" } else { &word });
+        object.note_unknown(if name.contains(char::is_whitespace) { "reason" } else { &name });
     }
     reason
 }
@@ -134,14 +136,14 @@ pub(super) fn read_approval_request(
     }
 }
 
-/// A decision. Without a word for it nothing is decided, least of all that a call may run.
+/// A reply. Without a known verdict nothing is decided, and no call is allowed to run.
 pub(super) fn read_approval_reply(
     kind: &str,
     object: &EventObject<'_>,
 ) -> Result<ApprovalReply, MissingField> {
     let answer = object.json(&["answer", "answers"]);
     let verdict = match object.word(&["verdict"]) {
-        Some(word) => enum_names::verdict_from_name(&word).ok_or_else(|| word.into_owned())?,
+        Some(name) => enum_names::verdict_from_name(&name).ok_or_else(|| name.into_owned())?,
         None => match object.flag(&["approved"]) {
             Some(true) => ApprovalVerdict::Allowed,
             Some(false) => ApprovalVerdict::Denied,

@@ -1,4 +1,4 @@
-//! The end of a run, what it cost and what went wrong.
+//! Parses the end of a run, its token usage and its errors.
 
 use super::object::{self, EventObject};
 use crate::{Outcome, RunEnd, RunProblem, RunUsage};
@@ -21,22 +21,24 @@ pub(super) fn read_end(object: &EventObject<'_>) -> RunEnd {
     }
 }
 
-/// How the run ended. A word that nobody knows is an end, and not a good one.
+/// The outcome of the run. An unknown outcome counts as a failure.
 fn read_outcome(object: &EventObject<'_>) -> Option<Outcome> {
-    let word = object.word(&["reason", "outcome", "terminalReason"])?;
-    let outcome = Outcome::from_name(&word);
+    let name = object.word(&["reason", "outcome", "terminalReason"])?;
+    let outcome = Outcome::from_name(&name);
     if outcome.is_none() {
-        object.note_unknown(&word);
+        object.note_unknown(&name);
     }
     Some(outcome.unwrap_or(Outcome::Failed))
 }
 
-/// What went wrong: in the object itself, or in its `error`. That something did is all it takes.
+/// An error: in the object itself, or in its `error`. All fields are optional.
 pub(super) fn read_problem(object: &EventObject<'_>, fatal: bool) -> RunProblem {
     let inner = object.object(&ERROR);
-    let told = inner.as_ref().and_then(|inner| inner.text(&["message", "error"]));
-    let message =
-        object.text(&["message"]).or(told).or_else(|| object.text(&["error", "errorText"]));
+    let inner_message = inner.as_ref().and_then(|inner| inner.text(&["message", "error"]));
+    let message = object
+        .text(&["message"])
+        .or(inner_message)
+        .or_else(|| object.text(&["error", "errorText"]));
     if message.is_none() {
         object.note_unknown("error without message");
     }
@@ -48,7 +50,7 @@ pub(super) fn read_problem(object: &EventObject<'_>, fatal: bool) -> RunProblem 
     }
 }
 
-/// The costs inside of an event.
+/// Token usage in a nested object.
 pub(super) fn read_nested_usage(object: &EventObject<'_>) -> Option<RunUsage> {
     let raw = object.raw(&USAGE)?;
     let found = object.parse_nested(raw).as_ref().and_then(read_usage);
@@ -58,7 +60,7 @@ pub(super) fn read_nested_usage(object: &EventObject<'_>) -> Option<RunUsage> {
     found
 }
 
-/// Costs, in the words of whoever counted them; `None` if there is no count at all.
+/// Token usage, under the field names of any provider; `None` if there is no count at all.
 pub(super) fn read_usage(object: &EventObject<'_>) -> Option<RunUsage> {
     const INPUT: [&str; 4] = ["input", "inputTokens", "promptTokens", "promptTokenCount"];
     const OUTPUT: [&str; 4] =
@@ -76,8 +78,8 @@ pub(super) fn read_usage(object: &EventObject<'_>) -> Option<RunUsage> {
     let read_details = object.object(&["inputTokensDetails", "promptTokensDetails"]);
     let written_details = object.object(&["outputTokensDetails", "completionTokensDetails"]);
     let count = |names: &[&str], details: Option<&EventObject<'_>>| {
-        let place = if object.raw(names).is_some() { Some(object) } else { details };
-        place.and_then(|place| place.raw(names).map(|_| place.number(names).unwrap_or(0)))
+        let source = if object.raw(names).is_some() { Some(object) } else { details };
+        source.and_then(|source| source.raw(names).map(|_| source.number(names).unwrap_or(0)))
     };
     let counts = [
         count(&INPUT, None),
@@ -86,6 +88,6 @@ pub(super) fn read_usage(object: &EventObject<'_>) -> Option<RunUsage> {
         count(&REASONING, written_details.as_ref()),
     ];
     let [input, output, cached, reasoning] = counts.map(Option::unwrap_or_default);
-    let is_any = counts.iter().any(Option::is_some);
-    is_any.then_some(RunUsage { input, output, cached, reasoning })
+    let has_count = counts.iter().any(Option::is_some);
+    has_count.then_some(RunUsage { input, output, cached, reasoning })
 }

@@ -1,25 +1,26 @@
-//! The words of others for enums of ours, and how a call's end fits into two words.
+//! Names that other agents use for our enums, and how the outcome of a call maps to a status and a
+//! reason.
 
 use crate::{ApprovalVerdict, TaskStatus, ToolOutcome, ToolStatus, ToolStatusReason};
 
-/// How a call ended and why, out of what its status and its reason say.
+/// Combines the outcome and the reason that an event has separately.
 pub(super) fn combine_outcome(
-    how: ToolOutcome,
+    outcome: ToolOutcome,
     reason: Option<ToolStatusReason>,
 ) -> (ToolOutcome, Option<ToolStatusReason>) {
-    match (how, reason) {
+    match (outcome, reason) {
         (ToolOutcome::Error, Some(ToolStatusReason::TimedOut)) => (ToolOutcome::TimedOut, None),
         (ToolOutcome::Cancelled, Some(ToolStatusReason::Skipped)) => (ToolOutcome::Skipped, None),
-        said => said,
+        other => other,
     }
 }
 
-/// The one word for how a call ended.
-pub(super) fn outcome_name(how: ToolOutcome) -> &'static str {
-    how.reason().map_or(how.status().name(), ToolStatusReason::name)
+/// The single name of an outcome.
+pub(super) fn outcome_name(outcome: ToolOutcome) -> &'static str {
+    outcome.reason().map_or(outcome.status().name(), ToolStatusReason::name)
 }
 
-/// How a call ended, out of one word: a final status, or what [`how_name`] says.
+/// Parses an outcome from a single name: a final status, or a name from [`outcome_name`].
 pub(super) fn outcome_from_name(name: &str) -> Option<ToolOutcome> {
     match name {
         "timed_out" | "timeout" => return Some(ToolOutcome::TimedOut),
@@ -40,9 +41,9 @@ pub(super) fn outcome_from_name(name: &str) -> Option<ToolOutcome> {
     }
 }
 
-/// Whether a reader that knows nothing else takes it for an error.
-pub(super) fn is_error(how: ToolOutcome) -> bool {
-    match how {
+/// Whether a reader that knows only the `isError` flag should treat it as an error.
+pub(super) fn is_error(outcome: ToolOutcome) -> bool {
+    match outcome {
         ToolOutcome::Ok | ToolOutcome::HandedOver => false,
         ToolOutcome::Error
         | ToolOutcome::Denied
@@ -53,7 +54,7 @@ pub(super) fn is_error(how: ToolOutcome) -> bool {
     }
 }
 
-/// The decision of a word. Only words that cannot mean anything else allow something.
+/// Parses a verdict. Only unambiguous names allow something.
 pub(super) fn verdict_from_name(name: &str) -> Option<ApprovalVerdict> {
     Some(match name {
         "allowed" | "allow" | "approved" | "approve" => ApprovalVerdict::Allowed,
@@ -64,7 +65,7 @@ pub(super) fn verdict_from_name(name: &str) -> Option<ApprovalVerdict> {
     })
 }
 
-/// How far a task is, out of a word.
+/// Parses the status of a task.
 pub(super) fn task_status_from_name(name: &str) -> Option<TaskStatus> {
     Some(match name {
         "unknown" => TaskStatus::Unknown,

@@ -1,5 +1,4 @@
-//! A pen that writes the fields of an object, one after the other, and leaves out what is not
-//! there.
+//! Writes the fields of a JSON object one after the other, and leaves out missing ones.
 
 use super::strings;
 use crate::{RawJson, SharedId};
@@ -16,40 +15,40 @@ impl<'out> JsonFieldWriter<'out> {
         JsonFieldWriter { out }
     }
 
-    /// Closes the object, or the one inside of it that was opened last.
+    /// Closes the innermost open object.
     pub(super) fn close(&mut self) {
         self.out.push('}');
     }
 
-    /// A text, also an empty one.
+    /// Adds a text, even if it is empty.
     pub(super) fn text(&mut self, key: &str, text: &str) {
         self.key(key);
         self.string(text);
     }
 
-    /// A text that may be missing.
+    /// Adds a text, if there is one.
     pub(super) fn text_if(&mut self, key: &str, text: Option<&str>) {
         if let Some(text) = text {
             self.text(key, text);
         }
     }
 
-    /// An id that may be missing. An empty one is no id.
+    /// Adds an id, if there is one. An empty id counts as missing.
     pub(super) fn id(&mut self, key: &str, id: Option<&SharedId>) {
         self.text_if(key, id.map(|id| &**id).filter(|id| !id.is_empty()));
     }
 
-    /// A number.
+    /// Adds a number.
     pub(super) fn number(&mut self, key: &str, number: u64) {
         self.key(key);
         let mut digits = [b'0'; 20];
-        let mut left = number;
+        let mut rest = number;
         let mut first = digits.len();
         for (at, digit) in digits.iter_mut().enumerate().rev() {
-            *digit += (left % 10) as u8;
-            left /= 10;
+            *digit += (rest % 10) as u8;
+            rest /= 10;
             first = at;
-            if left == 0 {
+            if rest == 0 {
                 break;
             }
         }
@@ -57,72 +56,72 @@ impl<'out> JsonFieldWriter<'out> {
         self.out.push_str(std::str::from_utf8(digits).unwrap_or("0"));
     }
 
-    /// A number that may be missing.
+    /// Adds a number, if there is one.
     pub(super) fn number_if(&mut self, key: &str, number: Option<u64>) {
         if let Some(number) = number {
             self.number(key, number);
         }
     }
 
-    /// Yes or no.
+    /// Adds a boolean.
     pub(super) fn flag(&mut self, key: &str, flag: bool) {
         self.key(key);
         self.out.push_str(if flag { "true" } else { "false" });
     }
 
-    /// A value as it was spelled.
+    /// Adds a raw JSON value.
     pub(super) fn raw(&mut self, key: &str, json: &RawJson) {
         self.key(key);
         self.out.push_str(json.raw());
     }
 
-    /// A value that may be missing. `null` is no value.
+    /// Adds a raw JSON value, if there is one. `null` counts as missing.
     pub(super) fn raw_if(&mut self, key: &str, json: Option<&RawJson>) {
         if let Some(json) = json.filter(|json| json.raw() != "null") {
             self.raw(key, json);
         }
     }
 
-    /// Opens an object inside of this one; [`Pen::close`] ends it.
+    /// Opens a nested object; [`JsonFieldWriter::close`] ends it.
     pub(super) fn object(&mut self, key: &str) {
         self.key(key);
         self.out.push('{');
     }
 
-    /// A list of texts.
+    /// Adds a list of texts.
     pub(super) fn texts(&mut self, key: &str, texts: &[SharedId]) {
-        self.list(key, texts, |pen, text| pen.string(text));
+        self.list(key, texts, |writer, text| writer.string(text));
     }
 
-    /// A list of objects, each of which writes its own fields.
+    /// Adds a list of objects. `write_fields` writes the fields of each item.
     pub(super) fn objects<T>(
         &mut self,
         key: &str,
         items: &[T],
-        mut fields: impl FnMut(&mut Self, &T),
+        mut write_fields: impl FnMut(&mut Self, &T),
     ) {
-        self.list(key, items, |pen, item| {
-            pen.out.push('{');
-            fields(pen, item);
-            pen.out.push('}');
+        self.list(key, items, |writer, item| {
+            writer.out.push('{');
+            write_fields(writer, item);
+            writer.out.push('}');
         });
     }
 
-    fn list<T>(&mut self, key: &str, items: &[T], mut item: impl FnMut(&mut Self, &T)) {
+    fn list<T>(&mut self, key: &str, items: &[T], mut write_item: impl FnMut(&mut Self, &T)) {
         self.key(key);
         self.out.push('[');
-        for (at, one) in items.iter().enumerate() {
+        for (at, value) in items.iter().enumerate() {
             if at > 0 {
                 self.out.push(',');
             }
-            item(self, one);
+            write_item(self, value);
         }
         self.out.push(']');
     }
 
-    /// Keys are ours, and need no escape.
+    /// Keys are our own and need no escapes.
     fn key(&mut self, key: &str) {
-        // No value ends in an opening brace, so this is the first field of its object.
+        // No value ends in an opening brace, so one here means the first field of an object.
         if !self.out.ends_with('{') {
             self.out.push(',');
         }

@@ -1,4 +1,4 @@
-//! A JSON object, taken apart into fields that stay as they are spelled until somebody asks.
+//! A JSON object as a list of fields. Values stay raw until they are used.
 
 use std::{borrow::Cow, cell::OnceCell, fmt};
 
@@ -8,82 +8,82 @@ use serde_json::value::RawValue;
 use super::strings;
 use crate::{RawJson, SharedId};
 
-/// How much of a strange word an operator gets to see.
+/// The maximum length of an unknown value in a warning, in characters.
 const MAX_SHOWN: usize = 200;
 
-/// The first strange thing in an event.
+/// The first unknown value in an event.
 pub(super) type UnknownValueCell = OnceCell<SharedId>;
 
 type RawField<'text> = (Cow<'text, str>, &'text RawValue);
 
-/// The fields of an object. A field that is `null` is a field that is missing; of two fields with
-/// one name the last one counts. Names in snake_case are names in camelCase.
+/// The fields of an object. A field that is `null` counts as missing. Of two fields with the same
+/// name the last one counts. Names in snake_case match names in camelCase.
 pub(super) struct EventObject<'text> {
     fields: Vec<RawField<'text>>,
-    /// A bit for every name: most names that somebody asks for are not there, and this tells it
-    /// without a look at the fields.
+    /// A bit for every name. Most names that are looked up are absent, and this shows it without a
+    /// search through the fields.
     names: u64,
     unknown: &'text UnknownValueCell,
 }
 
 impl<'text> EventObject<'text> {
-    /// Takes an object apart; `None` if the text is anything else.
+    /// Parses an object; `None` if the text is anything else.
     pub(super) fn parse(
         text: &'text str,
-        odd: &'text UnknownValueCell,
+        unknown: &'text UnknownValueCell,
     ) -> Option<EventObject<'text>> {
         let mut reader = serde_json::Deserializer::from_str(text);
         let fields = reader.deserialize_map(FieldsVisitor).ok()?;
         reader.end().ok()?;
         let names = fields.iter().fold(0, |names, (name, _)| names | name_bit(name));
-        Some(EventObject { fields, names, unknown: odd })
+        Some(EventObject { fields, names, unknown })
     }
 
-    /// Keeps something strange for the operator, if nothing stranger came first.
-    pub(super) fn note_unknown(&self, word: &str) {
-        let shown = word.char_indices().nth(MAX_SHOWN).and_then(|(end, _)| word.get(..end));
-        let _ = self.unknown.set(shown.unwrap_or(word).into());
+    /// Records an unknown value for the operator. Only the first one is kept.
+    pub(super) fn note_unknown(&self, value: &str) {
+        let shown = value.char_indices().nth(MAX_SHOWN).and_then(|(end, _)| value.get(..end));
+        let _ = self.unknown.set(shown.unwrap_or(value).into());
     }
 
-    /// Whether there is a field with this name, be it `null`.
+    /// Whether there is a field with this name, even if it is `null`.
     pub(super) fn has(&self, name: &str) -> bool {
         self.fields.iter().any(|(key, _)| key == name)
     }
 
-    /// Whether there are no other fields than these.
+    /// Whether there are no fields other than these.
     pub(super) fn has_only(&self, names: &[&str]) -> bool {
         self.fields.iter().all(|(key, _)| names.contains(&&**key))
     }
 
-    /// A value as it is spelled, under the first of the names that has one.
+    /// The raw value of the first of these names that has one.
     pub(super) fn raw(&self, names: &[&str]) -> Option<&'text RawValue> {
         self.find(names).map(|(_, raw)| raw)
     }
 
-    /// A value that nobody looks into.
+    /// A value of any type, not parsed.
     pub(super) fn json(&self, names: &[&str]) -> Option<RawJson> {
         self.raw(names).map(RawJson::from_raw)
     }
 
-    /// A string, and nothing else.
+    /// A string; `None` for any other type.
     pub(super) fn string(&self, names: &[&str]) -> Option<Cow<'text, str>> {
         strings::text_of(self.raw(names)?.get())
     }
 
-    /// A text for people: a string, the texts of a list of blocks, or the JSON itself.
+    /// Readable text: a string, the joined texts of a list of blocks, or the JSON itself.
     pub(super) fn text(&self, names: &[&str]) -> Option<String> {
         self.raw(names).map(text)
     }
 
-    /// A word out of a list that somebody knows; an empty one is none. What is no string is as
-    /// strange as any other word.
+    /// The name of an enum value; `None` if it is empty. A value that is not a string is returned
+    /// as JSON, so that it counts as an unknown name.
     pub(super) fn word(&self, names: &[&str]) -> Option<Cow<'text, str>> {
         let raw = self.raw(names)?.get();
-        let word = strings::text_of(raw).unwrap_or(Cow::Borrowed(raw));
-        (!word.is_empty()).then_some(word)
+        let name = strings::text_of(raw).unwrap_or(Cow::Borrowed(raw));
+        (!name.is_empty()).then_some(name)
     }
 
-    /// The first usable id under these names: a string that is not empty, or a number.
+    /// The first usable id under these names: a non-empty string, or a number.
     pub(super) fn id(&self, names: &[&str]) -> Option<SharedId> {
         names.iter().find_map(|name| {
             let raw = self.raw(&[name])?.get();
@@ -92,8 +92,8 @@ impl<'text> EventObject<'text> {
         })
     }
 
-    /// A whole number that is not negative, as a number or in a string. Anything else is strange,
-    /// and missing.
+    /// A non-negative integer, as a number or in a string. Anything else is recorded as unknown and
+    /// counts as missing.
     pub(super) fn number(&self, names: &[&str]) -> Option<u64> {
         let (name, raw) = self.find(names)?;
         let number = whole_number(strings::text_of(raw.get()).as_deref().unwrap_or(raw.get()));
@@ -103,7 +103,7 @@ impl<'text> EventObject<'text> {
         number
     }
 
-    /// Yes or no. Anything else is strange, and missing.
+    /// A boolean. Anything else is recorded as unknown and counts as missing.
     pub(super) fn flag(&self, names: &[&str]) -> Option<bool> {
         let (name, raw) = self.find(names)?;
         match raw.get() {
@@ -116,31 +116,31 @@ impl<'text> EventObject<'text> {
         }
     }
 
-    /// An object inside of this one.
+    /// A nested object.
     pub(super) fn object(&self, names: &[&str]) -> Option<EventObject<'text>> {
         self.raw(names).and_then(|raw| self.parse_nested(raw))
     }
 
-    /// A value of this object or of a list in it, taken apart; `None` if it is not an object.
+    /// Parses a value of this object or of a list in it; `None` if it is not an object.
     pub(super) fn parse_nested(&self, raw: &'text RawValue) -> Option<EventObject<'text>> {
         if raw.get().starts_with('{') { EventObject::parse(raw.get(), self.unknown) } else { None }
     }
 
-    /// The items of a list, as they are spelled; `None` if it is not a list.
+    /// The raw items of a list; `None` if it is not a list.
     pub(super) fn list(&self, names: &[&str]) -> Option<Vec<&'text RawValue>> {
         serde_json::from_str(self.raw(names)?.get()).ok()
     }
 
     fn find(&self, names: &[&str]) -> Option<(&str, &'text RawValue)> {
-        let likely = |name: &&&str| self.names & name_bit(name) != 0;
-        names.iter().filter(likely).find_map(|name| {
-            let named = |field: &&RawField<'text>| field.0 == **name && field.1.get() != "null";
-            self.fields.iter().rev().find(named).map(|(key, raw)| (&**key, *raw))
+        let may_exist = |name: &&&str| self.names & name_bit(name) != 0;
+        names.iter().filter(may_exist).find_map(|name| {
+            let is_match = |field: &&RawField<'text>| field.0 == **name && field.1.get() != "null";
+            self.fields.iter().rev().find(is_match).map(|(key, raw)| (&**key, *raw))
         })
     }
 }
 
-/// A value, for people.
+/// Readable text of a value.
 pub(super) fn text(raw: &RawValue) -> String {
     if let Some(text) = strings::text_of(raw.get()) {
         return text.into_owned();
@@ -161,7 +161,7 @@ fn is_number(raw: &str) -> bool {
 
 fn whole_number(text: &str) -> Option<u64> {
     text.parse().ok().or_else(|| {
-        // `7.0` and `1e3` are whole, too; above this a fraction has no room.
+        // `7.0` and `1e3` are integers too; above this limit f64 has no fractions.
         let number: f64 = text.parse().ok()?;
         let whole = number.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&number);
         whole.then_some(number as u64)
@@ -179,8 +179,8 @@ impl<'de> de::Visitor<'de> for FieldsVisitor {
 
     fn visit_map<M: de::MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
         let mut fields = Vec::with_capacity(12);
-        // Names are taken raw as well, since half a character in one would be an error. Raw
-        // values do not recurse, so nothing is too deep.
+        // Names are read raw as well, since a lone surrogate in one would be an error. Raw values
+        // do not recurse, so no depth is too much.
         while let Some((name, value)) = map.next_entry::<&'de RawValue, &'de RawValue>()? {
             fields.push((normalize_name(name.get()), value));
         }
@@ -188,7 +188,7 @@ impl<'de> de::Visitor<'de> for FieldsVisitor {
     }
 }
 
-/// A name in camelCase; nearly all of them are already.
+/// Converts a name to camelCase; nearly all names already are.
 fn normalize_name(raw: &str) -> Cow<'_, str> {
     if raw.bytes().any(|byte| byte == b'\\' || byte == b'_') {
         return Cow::Owned(to_camel_case(&strings::text_of(raw).unwrap_or_default()));
@@ -196,7 +196,7 @@ fn normalize_name(raw: &str) -> Cow<'_, str> {
     Cow::Borrowed(raw.trim_matches('"'))
 }
 
-/// `tool_call_id` as `toolCallId`.
+/// Converts `tool_call_id` to `toolCallId`.
 fn to_camel_case(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut words = name.split('_');

@@ -1,7 +1,7 @@
-//! What an event says, whoever spelled it.
+//! Parses events, in our spelling and in those of other agents.
 //!
-//! A type that nobody knows, or one that lacks what it cannot do without, becomes
-//! [`Body::Unknown`] with everything in it.
+//! An event of an unknown type, or one that lacks a required field, becomes
+//! [`EventPayload::Unknown`] with its whole content.
 
 use std::borrow::Cow;
 
@@ -18,25 +18,25 @@ use crate::{
     TaskItem, TaskStatus, TextUpdate, ToolsAvailable, TurnStart,
 };
 
-/// What is missing that a type cannot do without.
+/// A description of a missing required field.
 pub(super) type MissingField = Cow<'static, str>;
 
 pub(super) fn read_event(text: &str) -> Result<RunEvent, EventParseError> {
-    let odd = UnknownValueCell::new();
-    let Some(object) = EventObject::parse(text, &odd) else {
+    let unknown = UnknownValueCell::new();
+    let Some(object) = EventObject::parse(text, &unknown) else {
         let is_json = serde_json::from_str::<&RawValue>(text).is_ok();
         return Err(if is_json { EventParseError::NotObject } else { EventParseError::NotJson });
     };
-    let named = |name| object.string(&[name]).filter(|name| !name.is_empty());
-    let run: SharedId = named("runId").ok_or(EventParseError::NoRun)?.into();
-    let kind = named("type").ok_or(EventParseError::NoType)?;
-    // What its first reader found strange stays.
-    if let Some(word) = named("odd") {
-        let _ = odd.set(word.into());
+    let non_empty = |name| object.string(&[name]).filter(|value| !value.is_empty());
+    let run: SharedId = non_empty("runId").ok_or(EventParseError::NoRun)?.into();
+    let kind = non_empty("type").ok_or(EventParseError::NoType)?;
+    // Keep the unknown value that the first reader recorded.
+    if let Some(value) = non_empty("odd") {
+        let _ = unknown.set(value.into());
     }
-    let body = read_payload(&kind, &object).unwrap_or_else(|lacking| {
-        if let Some(why) = lacking {
-            object.note_unknown(&why);
+    let body = read_payload(&kind, &object).unwrap_or_else(|missing| {
+        if let Some(missing) = missing {
+            object.note_unknown(&missing);
         }
         EventPayload::Unknown {
             kind: kind.into_owned(),
@@ -46,7 +46,7 @@ pub(super) fn read_event(text: &str) -> Result<RunEvent, EventParseError> {
     let epoch = object.number(&["epoch", "runEpoch"]);
     let seq = object.number(&["seq"]).filter(|seq| is_place(*seq, &object));
     let at = object.number(&["at", "timestamp", "startedAt", "emittedAt", "terminalAt"]);
-    Ok(RunEvent { run, epoch, seq, at, unknown_word: odd.into_inner(), body })
+    Ok(RunEvent { run, epoch, seq, at, unknown_word: unknown.into_inner(), body })
 }
 
 fn is_place(seq: u64, object: &EventObject<'_>) -> bool {
@@ -57,7 +57,7 @@ fn is_place(seq: u64, object: &EventObject<'_>) -> bool {
     is_place
 }
 
-/// The body of a type; `Err(None)` if nobody knows the type.
+/// Parses the payload of a type; `Err(None)` if the type is unknown.
 fn read_payload(
     kind: &str,
     object: &EventObject<'_>,
@@ -96,8 +96,8 @@ fn read_payload(
             message: object.id(&["messageId"]),
         }),
         "usage" => {
-            let cost = ending::read_nested_usage(object).or_else(|| ending::read_usage(object));
-            EventPayload::Usage(cost.ok_or(Some("usage without tokens".into()))?)
+            let usage = ending::read_nested_usage(object).or_else(|| ending::read_usage(object));
+            EventPayload::Usage(usage.ok_or(Some("usage without tokens".into()))?)
         }
         "tasks" => EventPayload::Tasks(read_tasks(object)?),
         "activity" => EventPayload::Activity(read_activity(object)?),
@@ -117,9 +117,9 @@ fn read_payload(
     })
 }
 
-/// A piece of text, or all of it. One that says nothing is fine, unless it says it in a field that
-/// nobody knows.
-fn read_text(object: &EventObject<'_>, lacking: &'static str) -> Result<TextUpdate, MissingField> {
+/// A delta or a full text. An event without either is fine, unless it has fields that we do not
+/// know.
+fn read_text(object: &EventObject<'_>, missing: &'static str) -> Result<TextUpdate, MissingField> {
     const ABOUT: [&str; 10] = [
         "type",
         "runId",
@@ -137,8 +137,8 @@ fn read_text(object: &EventObject<'_>, lacking: &'static str) -> Result<TextUpda
         full: object.text(&["full", "text", "content"]),
         ..text_target(object)
     };
-    let says = text.delta.is_some() || text.full.is_some();
-    if says || object.has_only(&ABOUT) { Ok(text) } else { Err(lacking.into()) }
+    let has_text = text.delta.is_some() || text.full.is_some();
+    if has_text || object.has_only(&ABOUT) { Ok(text) } else { Err(missing.into()) }
 }
 
 fn text_target(object: &EventObject<'_>) -> TextUpdate {
@@ -154,17 +154,17 @@ fn read_message(object: &EventObject<'_>) -> Result<TextUpdate, MissingField> {
     })
 }
 
-/// A thought is a text, or an object with an id and a text.
+/// A thought is a string, or an object with an id and a text.
 fn read_thought(object: &EventObject<'_>) -> Result<TextUpdate, MissingField> {
     const LACKING: &str = "agent:thought without thought";
-    let whole = text_target(object);
+    let target = text_target(object);
     let Some(inner) = object.object(&["thought"]) else {
         let full = object.text(&["thought"]).ok_or(LACKING)?;
-        return Ok(TextUpdate { full: Some(full), ..whole });
+        return Ok(TextUpdate { full: Some(full), ..target });
     };
     let full = inner.text(&["content", "text", "thinking"]).ok_or(LACKING)?;
-    let message = inner.id(&["id"]).or(whole.message);
-    let parent = calls::read_parent(&inner).or(whole.parent);
+    let message = inner.id(&["id"]).or(target.message);
+    let parent = calls::read_parent(&inner).or(target.parent);
     Ok(TextUpdate { message, parent, delta: None, full: Some(full) })
 }
 
@@ -173,7 +173,7 @@ fn read_tasks(object: &EventObject<'_>) -> Result<Vec<TaskItem>, MissingField> {
     Ok(items.into_iter().map(|raw| read_task(raw, object)).collect())
 }
 
-/// A task that lacks something is still a line of the list.
+/// A task that lacks fields is still an item of the list.
 fn read_task<'text>(raw: &'text RawValue, list: &EventObject<'text>) -> TaskItem {
     let Some(object) = list.parse_nested(raw) else {
         list.note_unknown("task without status");
@@ -184,10 +184,10 @@ fn read_task<'text>(raw: &'text RawValue, list: &EventObject<'text>) -> TaskItem
     if content.is_none() {
         object.note_unknown("task without content");
     }
-    let word = object.word(&["status"]);
-    let status = word.as_deref().and_then(enum_names::task_status_from_name);
+    let name = object.word(&["status"]);
+    let status = name.as_deref().and_then(enum_names::task_status_from_name);
     if status.is_none() {
-        object.note_unknown(word.as_deref().unwrap_or("task without status"));
+        object.note_unknown(name.as_deref().unwrap_or("task without status"));
     }
     TaskItem {
         id: object.id(&["id"]),
@@ -224,7 +224,7 @@ fn read_tools(object: &EventObject<'_>) -> Result<ToolsAvailable, MissingField> 
             None => object.note_unknown(&format!("tool {raw}")),
         }
     }
-    // A list that says nothing about more to come is the list.
+    // A list without a phase is complete.
     let ready =
         object.flag(&["ready"]).unwrap_or_else(|| match object.word(&["phase"]).as_deref() {
             None | Some("ready") => true,
@@ -237,7 +237,7 @@ fn read_tools(object: &EventObject<'_>) -> Result<ToolsAvailable, MissingField> 
     Ok(ToolsAvailable { version: object.number(&["version", "snapshotVersion"]), ready, tools })
 }
 
-/// A tool is a name, or an object that has one.
+/// A tool is a name, or an object with a name.
 fn read_tool_name<'text>(raw: &'text RawValue, list: &EventObject<'text>) -> Option<SharedId> {
     match strings::text_of(raw.get()) {
         Some(name) => Some(name.into()),
@@ -245,7 +245,7 @@ fn read_tool_name<'text>(raw: &'text RawValue, list: &EventObject<'text>) -> Opt
     }
 }
 
-/// What we wrote about an event of a type that we did not know.
+/// An event of an unknown type, in the form in which we write it.
 fn read_unknown(object: &EventObject<'_>) -> Result<EventPayload, Option<MissingField>> {
     match object.string(&["kind"]) {
         Some(kind) if object.has("raw") => {

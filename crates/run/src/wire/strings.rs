@@ -1,11 +1,11 @@
-//! JSON strings: what is inside of them, in and out.
+//! Escapes and unescapes the content of JSON strings.
 
 use std::borrow::Cow;
 
-/// Adds a text as the inside of a JSON string.
+/// Appends a text as the content of a JSON string, without quotes.
 pub(super) fn escape_into(text: &str, out: &mut String) {
     let mut rest = text;
-    // What needs no escape goes over in one piece.
+    // Characters that need no escape are copied in one go.
     while let Some((plain, special)) = rest.split_at_checked(plain_length(rest.as_bytes())) {
         out.push_str(plain);
         let mut characters = special.chars();
@@ -18,8 +18,8 @@ pub(super) fn escape_into(text: &str, out: &mut String) {
             '\t' => out.push_str("\\t"),
             control => {
                 out.push_str("\\u00");
-                for half in [u32::from(control) >> 4, u32::from(control) & 15] {
-                    out.push(char::from_digit(half, 16).unwrap_or('0'));
+                for digit in [u32::from(control) >> 4, u32::from(control) & 15] {
+                    out.push(char::from_digit(digit, 16).unwrap_or('0'));
                 }
             }
         }
@@ -27,21 +27,21 @@ pub(super) fn escape_into(text: &str, out: &mut String) {
     }
 }
 
-/// What a valid JSON string says; `None` if the value is not a string. Half of a character
+/// Returns the text of a valid JSON string; `None` if the value is not a string. A lone surrogate
 /// (`\ud83d` alone, where a stream was cut) becomes U+FFFD.
 pub(super) fn text_of(raw: &str) -> Option<Cow<'_, str>> {
-    let inside = raw.strip_prefix('"')?.strip_suffix('"')?;
-    Some(match inside.find('\\') {
-        None => Cow::Borrowed(inside),
-        Some(first) => Cow::Owned(unescape(inside, first)),
+    let content = raw.strip_prefix('"')?.strip_suffix('"')?;
+    Some(match content.find('\\') {
+        None => Cow::Borrowed(content),
+        Some(first) => Cow::Owned(unescape(content, first)),
     })
 }
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// How many bytes stand before the next one that needs an escape: a quote, a backslash or a
-/// control character. All of them are ASCII, so a text may be cut there.
+/// The number of bytes before the next one that needs an escape: a quote, a backslash or a control
+/// character. All of them are ASCII, so a text may be split there.
 fn plain_length(bytes: &[u8]) -> usize {
     let (words, tail) = bytes.as_chunks::<8>();
     for (at, word) in words.iter().enumerate() {
@@ -63,9 +63,9 @@ fn special_bytes(word: u64) -> u64 {
     (quotes.wrapping_sub(ONES) & !quotes | slashes.wrapping_sub(ONES) & !slashes | controls) & HIGH
 }
 
-fn unescape(inside: &str, first: usize) -> String {
-    let mut out = String::with_capacity(inside.len());
-    let mut rest = inside;
+fn unescape(content: &str, first: usize) -> String {
+    let mut out = String::with_capacity(content.len());
+    let mut rest = content;
     let mut next = Some(first);
     while let Some((plain, escape)) = next.and_then(|at| rest.split_at_checked(at)) {
         out.push_str(plain);
@@ -78,9 +78,9 @@ fn unescape(inside: &str, first: usize) -> String {
             Some('b') => out.push('\u{8}'),
             Some('f') => out.push('\u{c}'),
             Some('u') => {
-                let (character, behind) = decode_escape(characters.as_str());
+                let (character, after) = decode_escape(characters.as_str());
                 out.push(character);
-                characters = behind.chars();
+                characters = after.chars();
             }
             Some(other) => out.push(other),
             None => {}
@@ -92,7 +92,7 @@ fn unescape(inside: &str, first: usize) -> String {
     out
 }
 
-/// The character of a `\u` escape, whose digits come first, and what is left.
+/// Returns the character of a `\u` escape, given the text after `\u`, and the rest of the text.
 fn decode_escape(digits: &str) -> (char, &str) {
     const BROKEN: char = char::REPLACEMENT_CHARACTER;
     let Some((unit, rest)) = code_unit(digits) else { return (BROKEN, digits) };
@@ -101,9 +101,9 @@ fn decode_escape(digits: &str) -> (char, &str) {
     }
     let pair = rest.strip_prefix("\\u").and_then(self::code_unit);
     match pair {
-        Some((low @ 0xdc00..0xe000, behind)) => {
+        Some((low @ 0xdc00..0xe000, after)) => {
             let code = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
-            (char::from_u32(code).unwrap_or(BROKEN), behind)
+            (char::from_u32(code).unwrap_or(BROKEN), after)
         }
         Some(_) | None => (BROKEN, rest),
     }
@@ -119,13 +119,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_survive_the_way_out_and_in() {
+    fn strings_round_trip() {
         let all: String = (0..0x300).filter_map(char::from_u32).collect();
         let mut texts: Vec<String> =
             ["", "\"", "\\", "a\u{1f600}\u{7f}\u{80}\u{2028}", "\0\u{1f}\\u0041", &all]
                 .map(String::from)
                 .to_vec();
-        // Every special character in every place of a word.
+        // Every special character at every position of an 8-byte word.
         for special in ['"', '\\', '\n', '\u{1}', '\u{e9}', '!', '#', '['] {
             texts.extend((0..20).map(|at| format!("{}{special}{}", "x".repeat(at), "y".repeat(9))));
         }

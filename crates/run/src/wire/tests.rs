@@ -8,7 +8,7 @@ mod hostile;
 use super::{EventParseError, read, write};
 use crate::*;
 
-/// Every example of the reference.
+/// Every example in the reference documentation.
 fn examples() -> Vec<&'static str> {
     let reference = include_str!("../../../../docs/runs/events.md");
     reference.lines().filter(|line| line.starts_with("{\"type\"")).collect()
@@ -22,14 +22,14 @@ fn json(text: &str) -> RawJson {
     RawJson::parse(text).unwrap_or_else(|| panic!("not JSON: {text}"))
 }
 
-/// An event of run `r` that says nothing but its body.
+/// An event of run `r` with nothing but a payload.
 fn plain(body: EventPayload) -> RunEvent {
     RunEvent::new(&id("r"), body)
 }
 
-/// An event of run `r` with something strange in it.
-fn odd(word: &str, body: EventPayload) -> RunEvent {
-    RunEvent { unknown_word: Some(id(word)), ..plain(body) }
+/// An event of run `r` with an unknown value.
+fn odd(value: &str, body: EventPayload) -> RunEvent {
+    RunEvent { unknown_word: Some(id(value)), ..plain(body) }
 }
 
 /// Call `c`.
@@ -37,7 +37,7 @@ fn c() -> CallRef {
     CallRef { id: Some(id("c")), turn: None }
 }
 
-/// The event of an object of run `r`, whose other fields are given.
+/// Parses an event of run `r` with the given other fields.
 fn event(inside: &str) -> RunEvent {
     let text = format!("{{\"runId\":\"r\",{inside}}}");
     read(&text).unwrap_or_else(|error| panic!("{error}: {text}"))

@@ -1,3 +1,3 @@
-//! The run machine, as others see it.
+//! Tests of the run machine through its public API.
 
 mod vectors;

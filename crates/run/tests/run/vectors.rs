@@ -1,10 +1,11 @@
-//! The vectors in `fixtures/run`: what goes in, and what has to come out in every
-//! implementation of the machine.
+//! The test vectors in `fixtures/run`: inputs and the expected results for every implementation of
+//! the machine.
 //!
-//! A vector has `inputs` (an event, a line, an answer with where it goes, or nothing but the time),
-//! the `truth` behind them, the runs that were `announced` with their outcomes, the codes of the
-//! `warnings`, and sometimes what was `resolved` and the `counts` of a snapshot. `order` says in
-//! which other orders the truth is the same; `replay` says that the log gives the same truth again.
+//! A vector has `inputs` (an event, a line, an answer with its expected route, or only a time), the
+//! resulting state (`truth`), the runs that were `announced` with their outcomes, the codes of the
+//! `warnings`, and sometimes the `resolved` requests and the `counts` of a snapshot. `order` lists
+//! other orders that must give the same state. `replay` means that the log must give the same state
+//! again.
 
 mod orders;
 mod told;
@@ -18,36 +19,36 @@ use foxwedge_run::{
 use serde_json::Value;
 
 #[test]
-fn every_vector_comes_out_as_it_should() {
+fn every_vector_gives_the_expected_state() {
     for vector in all() {
-        let (session, told) = replayed(&vector, inputs(&vector));
+        let (session, outputs) = replayed(&vector, inputs(&vector));
         assert_eq!(session.canonical_state(), vector.says["truth"], "{}", vector.name());
-        assert_eq!(told::announced(&told), vector.says["announced"], "{}", vector.name());
-        assert_eq!(told::warnings(&told), vector.says["warnings"], "{}", vector.name());
+        assert_eq!(told::announced(&outputs), vector.says["announced"], "{}", vector.name());
+        assert_eq!(told::warnings(&outputs), vector.says["warnings"], "{}", vector.name());
         if vector.says.get("resolved").is_some() {
-            assert_eq!(told::resolved(&told), vector.says["resolved"], "{}", vector.name());
+            assert_eq!(told::resolved(&outputs), vector.says["resolved"], "{}", vector.name());
         }
         if vector.says.get("counts").is_some() {
             assert_eq!(session.snapshot(), snapshot(&vector), "{}", vector.name());
         }
-        told::laws(&session, &told, &vector.name());
+        told::laws(&session, &outputs, &vector.name());
     }
 }
 
 #[test]
-fn other_orders_are_the_same_truth() {
+fn other_orders_give_the_same_state() {
     let mut tried = 0;
     for vector in all() {
         for order in orders::of(&vector.says["order"], inputs(&vector)) {
             let twice: Vec<&Value> = order.iter().chain(&order).copied().collect();
-            let (session, told) = replayed(&vector, twice);
+            let (session, outputs) = replayed(&vector, twice);
             assert_eq!(
                 session.canonical_state(),
                 vector.says["truth"],
                 "{}: {order:?}",
                 vector.name()
             );
-            let announced = told::announced(&told);
+            let announced = told::announced(&outputs);
             assert_eq!(announced, vector.says["announced"], "{}: {order:?}", vector.name());
             tried += 1;
         }
@@ -56,31 +57,31 @@ fn other_orders_are_the_same_truth() {
 }
 
 #[test]
-fn a_log_is_the_same_run_again() {
+fn replayed_log_gives_the_same_run() {
     for vector in all().iter().filter(|vector| vector.says["replay"] == true) {
-        let (_, told) = replayed(vector, inputs(vector));
-        let log = told::emitted(&told);
-        let mut again = SessionMachine::new(vector.settings());
+        let (_, outputs) = replayed(vector, inputs(vector));
+        let log = told::emitted(&outputs);
+        let mut session = SessionMachine::new(vector.settings());
         let mut effects = Vec::new();
         for line in &log {
             let event = wire::read(line).expect("our own line");
-            again.apply(0, MachineInput::Event(event), &mut effects);
+            session.apply(0, MachineInput::Event(event), &mut effects);
         }
-        let told: Vec<Told> = effects.into_iter().map(Told::from).collect();
-        assert_eq!(again.canonical_state(), vector.says["truth"], "{}", vector.name());
-        assert_eq!(told::announced(&told), vector.says["announced"], "{}", vector.name());
-        assert_eq!(told::emitted(&told), log, "{}", vector.name());
+        let outputs: Vec<Told> = effects.into_iter().map(Told::from).collect();
+        assert_eq!(session.canonical_state(), vector.says["truth"], "{}", vector.name());
+        assert_eq!(told::announced(&outputs), vector.says["announced"], "{}", vector.name());
+        assert_eq!(told::emitted(&outputs), log, "{}", vector.name());
     }
 }
 
 #[test]
-fn every_behaviour_and_every_defect_of_the_original_has_a_vector() {
+fn every_behavior_and_every_defect_of_the_original_has_a_vector() {
     let vectors = all();
-    let words = vectors.iter().filter_map(|vector| vector.says["name"].as_str());
-    let named: BTreeSet<&str> = words.flat_map(|name| name.split(' ')).collect();
+    let names = vectors.iter().filter_map(|vector| vector.says["name"].as_str());
+    let covered: BTreeSet<&str> = names.flat_map(|name| name.split(' ')).collect();
     let numbered = |head: &'static str, last: u32| (1..=last).map(move |at| format!("{head}{at}"));
-    let needed = numbered("b3_", 18).chain(numbered("d", 9)).chain(numbered("acceptance_", 4));
-    let missing: Vec<String> = needed.filter(|id| !named.contains(id.as_str())).collect();
+    let required = numbered("b3_", 18).chain(numbered("d", 9)).chain(numbered("acceptance_", 4));
+    let missing: Vec<String> = required.filter(|id| !covered.contains(id.as_str())).collect();
     assert_eq!(missing, Vec::<String>::new());
 }
 
@@ -95,26 +96,26 @@ impl Vector {
     }
 
     fn settings(&self) -> MachineSettings {
-        let (says, usual) = (&self.says["settings"], MachineSettings::default());
+        let (settings, defaults) = (&self.says["settings"], MachineSettings::default());
         let number = |value: &Value| value.as_u64().map(|number| number as usize);
         MachineSettings {
-            wait: says["wait"].as_u64().unwrap_or(usual.wait),
-            interactive: match says["interactive"].as_array() {
+            wait: settings["wait"].as_u64().unwrap_or(defaults.wait),
+            interactive: match settings["interactive"].as_array() {
                 Some(names) => names.iter().filter_map(Value::as_str).map(SharedId::from).collect(),
-                None => usual.interactive,
+                None => defaults.interactive,
             },
             limits: MachineLimits {
-                waiting: number(&says["limits"]["waiting"]).unwrap_or(usual.limits.waiting),
-                runs: number(&says["limits"]["runs"]).unwrap_or(usual.limits.runs),
+                waiting: number(&settings["limits"]["waiting"]).unwrap_or(defaults.limits.waiting),
+                runs: number(&settings["limits"]["runs"]).unwrap_or(defaults.limits.runs),
             },
         }
     }
 }
 
-/// What a machine, or the reader in front of it, told.
+/// An output of the machine, or of the parser in front of it.
 enum Told {
     Effect(Box<RunEffect>),
-    /// A line was no event.
+    /// A line was not an event.
     Unreadable,
 }
 
@@ -145,14 +146,14 @@ fn inputs(vector: &Vector) -> Vec<&Value> {
 
 fn replayed(vector: &Vector, inputs: Vec<&Value>) -> (SessionMachine, Vec<Told>) {
     let mut session = SessionMachine::new(vector.settings());
-    let mut told = Vec::new();
+    let mut outputs = Vec::new();
     for input in inputs {
-        give(&mut session, input, &mut told, &vector.name());
+        give(&mut session, input, &mut outputs, &vector.name());
     }
-    (session, told)
+    (session, outputs)
 }
 
-fn give(session: &mut SessionMachine, input: &Value, told: &mut Vec<Told>, name: &str) {
+fn give(session: &mut SessionMachine, input: &Value, outputs: &mut Vec<Told>, name: &str) {
     let now = input["now"].as_u64().expect("a time");
     let mut effects = Vec::new();
     let line = match (input.get("event"), &input["line"]) {
@@ -160,7 +161,7 @@ fn give(session: &mut SessionMachine, input: &Value, told: &mut Vec<Told>, name:
         (None, line) => line.as_str().map(str::to_owned),
     };
     let mut is_unreadable = false;
-    let given = match (&line, input.get("answer")) {
+    let machine_input = match (&line, input.get("answer")) {
         (Some(line), _) => match wire::read(line) {
             Ok(event) => MachineInput::Event(event),
             Err(_) => {
@@ -168,51 +169,51 @@ fn give(session: &mut SessionMachine, input: &Value, told: &mut Vec<Told>, name:
                 MachineInput::Tick
             }
         },
-        (None, Some(said)) => {
-            let routed = session.route(&answer(said));
-            let code = match &routed {
+        (None, Some(reply)) => {
+            let route = session.route(&answer(reply));
+            let code = match &route {
                 Ok(AnswerRoute::Deliver(_)) => "deliver",
                 Ok(AnswerRoute::Repeated) => "repeated",
                 Err(error) => error.code(),
             };
             assert_eq!(input["routed"], code, "{name}: {input}");
-            match routed {
+            match route {
                 Ok(AnswerRoute::Deliver(event)) => MachineInput::Event(event),
                 Ok(AnswerRoute::Repeated) | Err(_) => return,
             }
         }
         (None, None) => MachineInput::Tick,
     };
-    session.apply(now, given, &mut effects);
-    told.extend(effects.into_iter().map(Told::from));
-    told.extend(is_unreadable.then_some(Told::Unreadable));
+    session.apply(now, machine_input, &mut effects);
+    outputs.extend(effects.into_iter().map(Told::from));
+    outputs.extend(is_unreadable.then_some(Told::Unreadable));
 }
 
-fn answer(said: &Value) -> UserAnswer {
+fn answer(reply: &Value) -> UserAnswer {
     let id = |value: &Value| value.as_str().map(SharedId::from);
-    let verdict = match said["verdict"].as_str() {
+    let verdict = match reply["verdict"].as_str() {
         Some("allowed") => ApprovalVerdict::Allowed,
         Some("denied") => ApprovalVerdict::Denied,
         Some("answered") => ApprovalVerdict::Answered,
         _ => ApprovalVerdict::Cancelled,
     };
-    let turn = said["turn"].as_u64().and_then(|turn| u32::try_from(turn).ok());
+    let turn = reply["turn"].as_u64().and_then(|turn| u32::try_from(turn).ok());
     UserAnswer {
-        run: id(&said["run"]),
-        call: CallRef { id: id(&said["call"]), turn },
-        id: id(&said["id"]),
+        run: id(&reply["run"]),
+        call: CallRef { id: id(&reply["call"]), turn },
+        id: id(&reply["id"]),
         verdict,
-        answer: said.get("answer").map(RawJson::from),
+        answer: reply.get("answer").map(RawJson::from),
     }
 }
 
-/// The truth, with the counts beside it.
+/// The expected state with the expected counts.
 fn snapshot(vector: &Vector) -> Value {
-    let (mut all, counts) = (vector.says["truth"].clone(), &vector.says["counts"]);
-    all["waiting"] = counts["waiting"].clone();
-    all["dropped"] = counts["dropped"].clone();
-    for (at, run) in all["runs"].as_array_mut().into_iter().flatten().enumerate() {
+    let (mut snapshot, counts) = (vector.says["truth"].clone(), &vector.says["counts"]);
+    snapshot["waiting"] = counts["waiting"].clone();
+    snapshot["dropped"] = counts["dropped"].clone();
+    for (at, run) in snapshot["runs"].as_array_mut().into_iter().flatten().enumerate() {
         run["counts"] = counts["runs"][at].clone();
     }
-    all
+    snapshot
 }

@@ -1,8 +1,8 @@
 //! Anthropic's Messages.
 //!
-//! Neighbours of one role are joined before anything is judged, except that the answers to a turn have
-//! to stand together at the beginning of the first message behind it. System messages inside the list are fine behind
-//! the user.
+//! Adjacent messages of one role are joined before they are judged, except that the results of a
+//! turn must be together at the beginning of the first message after it. System messages in the
+//! list are accepted after a user message.
 
 mod blocks;
 mod server;
@@ -27,13 +27,14 @@ pub(super) fn judge(request: &Value, purpose: RequestPurpose) -> JudgeResult {
     if text(request, "model").is_none() {
         return Err(JudgeObjection::new("model: Input should be a valid string"));
     }
-    if let Some(most) = non_null(request, "max_tokens").filter(|_| purpose == RequestPurpose::Reply)
+    if let Some(max_tokens) =
+        non_null(request, "max_tokens").filter(|_| purpose == RequestPurpose::Reply)
     {
-        match most.as_i64() {
+        match max_tokens.as_i64() {
             None => return Err(JudgeObjection::new("max_tokens: Input should be a valid integer")),
-            Some(most) if most < 1 => {
-                let words = "max_tokens: Input should be greater than or equal to 1";
-                return Err(JudgeObjection::new(words));
+            Some(max_tokens) if max_tokens < 1 => {
+                let detail = "max_tokens: Input should be greater than or equal to 1";
+                return Err(JudgeObjection::new(detail));
             }
             Some(_) => {}
         }
@@ -58,7 +59,7 @@ pub(super) fn judge(request: &Value, purpose: RequestPurpose) -> JudgeResult {
     thinking::judge(request, messages)
 }
 
-/// Nothing is kept here, so no thread can be begun and none is known.
+/// No state is kept, so no thread can be started and none is known.
 fn threads(request: &Value) -> JudgeResult {
     let Some(thread) = non_null(request, "thread") else { return Ok(()) };
     match text(thread, "type") {
@@ -85,8 +86,8 @@ fn tools(request: &Value) -> JudgeResult {
                 )));
             }
             if tool.get("input_schema").is_none() {
-                let words = format!("tools.{at}.custom.input_schema: Field required");
-                return Err(JudgeObjection::new(words));
+                let detail = format!("tools.{at}.custom.input_schema: Field required");
+                return Err(JudgeObjection::new(detail));
             }
         }
     }
@@ -138,8 +139,8 @@ fn roles(messages: &[Value]) -> JudgeResult {
                 }
             },
             Some(_) => {
-                let words = format!("messages.{at}.role: Input should be 'user' or 'assistant'");
-                return Err(JudgeObjection::new(words));
+                let detail = format!("messages.{at}.role: Input should be 'user' or 'assistant'");
+                return Err(JudgeObjection::new(detail));
             }
         }
         before = Some(message);
@@ -169,14 +170,16 @@ fn check_cache_marks(request: &Value) -> JudgeResult {
 }
 
 fn ids(messages: &[Value]) -> JudgeResult {
-    let mut seen = BTreeSet::new();
+    let mut used_ids = BTreeSet::new();
     for (at, message) in messages.iter().enumerate() {
-        // An id of an earlier turn may come again.
+        // An id of an earlier turn may repeat.
         if role(message) != "assistant" {
-            seen.clear();
+            used_ids.clear();
         }
         for (index, block) in blocks_of(message).iter().enumerate() {
-            if has_type(block, "tool_use") && !seen.insert(text(block, "id").unwrap_or_default()) {
+            if has_type(block, "tool_use")
+                && !used_ids.insert(text(block, "id").unwrap_or_default())
+            {
                 return Err(JudgeObjection::new(format!(
                     "messages.{at}.content.{index}: `tool_use` ids must be unique"
                 )));
@@ -186,7 +189,7 @@ fn ids(messages: &[Value]) -> JudgeResult {
     Ok(())
 }
 
-/// The answers to a turn stand at the beginning of the message behind it, all of them, once.
+/// The results of a turn are at the beginning of the message after it: all of them, once.
 fn pairs(messages: &[Value]) -> JudgeResult {
     let mut calls: Vec<&str> = Vec::new();
     let mut caller = 0;
@@ -259,7 +262,7 @@ fn tail(request: &Value, messages: &[Value]) -> JudgeResult {
     let Some(last) = messages.last().filter(|last| role(last) == "assistant") else {
         return Ok(());
     };
-    // A turn that waits for the provider's own tools is sent back to go on.
+    // A turn that waits for provider-run tools is sent back to be continued.
     let length = messages.iter().rev().take_while(|message| role(message) == "assistant").count();
     let start = messages.len() - length;
     let paused = !server::open_in(messages.get(start..).unwrap_or_default(), start)?.is_empty();
@@ -269,12 +272,12 @@ fn tail(request: &Value, messages: &[Value]) -> JudgeResult {
              user message.",
         ));
     }
-    let words = match last.get("content") {
-        Some(Value::String(words)) => Some(words.as_str()),
+    let detail = match last.get("content") {
+        Some(Value::String(detail)) => Some(detail.as_str()),
         Some(Value::Array(blocks)) => blocks.last().and_then(|block| text(block, "text")),
         _ => None,
     };
-    match words.is_some_and(|words| words.ends_with(char::is_whitespace)) {
+    match detail.is_some_and(|detail| detail.ends_with(char::is_whitespace)) {
         true => Err(JudgeObjection::new(
             "messages: final assistant content cannot end with trailing whitespace",
         )),

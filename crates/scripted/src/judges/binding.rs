@@ -1,8 +1,9 @@
-//! What binds the scripted model's thinking to its past.
+//! Binds the thinking of the scripted model to the history before it.
 //!
-//! A signature has three parts: one for the text, one for everything before it, and one for the thinking
-//! before it. So a changed text, a changed past, and a block taken out of the middle can be told
-//! apart. Taking out the first blocks of a history is fine, as with the real models.
+//! A signature has three parts: one for the text, one for everything before it, and one for the
+//! thinking before it. So a changed text, a changed history, and a block removed from the middle
+//! can be distinguished. Removing the first blocks of a history is accepted, as with the real
+//! models.
 
 use serde_json::Value;
 
@@ -10,40 +11,40 @@ use crate::{json_fields::text, stable_hasher::StableHasher};
 
 const SIGNATURE_MARK: &str = "fwsig";
 
-/// Whether a signature was made here.
+/// Whether a signature was made by the scripted model.
 pub(crate) fn is_scripted(signature: &str) -> bool {
     signature.starts_with(SIGNATURE_MARK)
 }
 
-/// Everything that stands before a place in a conversation.
+/// Everything before a position in a conversation.
 #[derive(Clone, Debug)]
 pub(crate) struct SignedPrefix {
     hasher: StableHasher,
     role: String,
-    /// The signature of the thinking before.
+    /// The signature of the previous thinking.
     last_signature: Option<String>,
 }
 
-/// What a signature says about its block.
+/// The result of checking a signature.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum SignatureCheck {
-    /// All is as it was.
+    /// Nothing changed.
     Intact,
-    /// The text is another one, or the signature was never ours.
+    /// The text changed, or the signature was never ours.
     TextChanged,
-    /// What stands before is not what stood before.
+    /// The history before it changed.
     PrefixChanged,
 }
 
 impl SignedPrefix {
-    /// The beginning: instructions and tools.
+    /// The start: instructions and tools.
     pub(crate) fn new(request: &Value) -> SignedPrefix {
         let mut seal = StableHasher::new("prefix");
         match request.get("system") {
-            Some(Value::String(words)) => seal = seal.with_field(words.as_bytes()),
+            Some(Value::String(content)) => seal = seal.with_field(content.as_bytes()),
             Some(Value::Array(blocks)) => {
-                for words in blocks.iter().filter_map(|block| text(block, "text")) {
-                    seal = seal.with_field(words.as_bytes());
+                for content in blocks.iter().filter_map(|block| text(block, "text")) {
+                    seal = seal.with_field(content.as_bytes());
                 }
             }
             _ => {}
@@ -54,11 +55,11 @@ impl SignedPrefix {
         SignedPrefix { hasher: seal, role: String::new(), last_signature: None }
     }
 
-    /// Goes past a message.
+    /// Adds a message.
     pub(crate) fn add_message(&mut self, message: &Value) {
         let role = text(message, "role").unwrap_or_default();
         match message.get("content") {
-            Some(Value::String(words)) => self.add_fields(role, &[b"text", words.as_bytes()]),
+            Some(Value::String(content)) => self.add_fields(role, &[b"text", content.as_bytes()]),
             Some(Value::Array(blocks)) => {
                 blocks.iter().for_each(|block| self.add_block(role, block))
             }
@@ -66,20 +67,23 @@ impl SignedPrefix {
         }
     }
 
-    /// Goes past a block. Thinking is not part of what later thinking stands on; it only has to be
-    /// the same chain.
+    /// Adds a block. Thinking is not part of the history that later thinking is bound to; it only
+    /// has to form the same chain.
     pub(crate) fn add_block(&mut self, role: &str, block: &Value) {
-        let word = |key: &str| text(block, key).unwrap_or_default().as_bytes();
+        let bytes_of = |key: &str| text(block, key).unwrap_or_default().as_bytes();
         match text(block, "type") {
             Some("thinking") => self.last_signature = text(block, "signature").map(str::to_owned),
-            Some("text") => self.add_fields(role, &[b"text", word("text")]),
+            Some("text") => self.add_fields(role, &[b"text", bytes_of("text")]),
             Some("tool_use") => {
                 let input = block.get("input").unwrap_or(&Value::Null).to_string();
-                self.add_fields(role, &[b"call", word("id"), word("name"), input.as_bytes()]);
+                self.add_fields(
+                    role,
+                    &[b"call", bytes_of("id"), bytes_of("name"), input.as_bytes()],
+                );
             }
             Some("tool_result") => {
-                let said = match block.get("content") {
-                    Some(Value::String(words)) => words.clone(),
+                let result_text = match block.get("content") {
+                    Some(Value::String(content)) => content.clone(),
                     Some(Value::Array(blocks)) => match blocks.as_slice() {
                         [one] if text(one, "text").is_some() => {
                             text(one, "text").unwrap_or_default().to_owned()
@@ -91,44 +95,47 @@ impl SignedPrefix {
                     },
                     _ => String::new(),
                 };
-                self.add_fields(role, &[b"answer", word("tool_use_id"), said.as_bytes()]);
+                self.add_fields(
+                    role,
+                    &[b"answer", bytes_of("tool_use_id"), result_text.as_bytes()],
+                );
             }
             _ => self.add_fields(role, &[without_client_fields(block).to_string().as_bytes()]),
         }
     }
 
-    /// Signs thinking that comes now.
-    pub(crate) fn sign(&self, words: &str) -> String {
-        let [text, past, chain] = self.signature_parts(words);
+    /// Signs thinking at this position.
+    pub(crate) fn sign(&self, thinking: &str) -> String {
+        let [text, past, chain] = self.signature_parts(thinking);
         format!("{SIGNATURE_MARK}.{text}.{past}.{chain}")
     }
 
-    /// Looks at thinking that claims to have come now.
-    pub(super) fn check_signature(&self, words: &str, signature: &str) -> SignatureCheck {
-        let [text, past, chain] = self.signature_parts(words);
-        let told: Vec<&str> = signature.split('.').collect();
-        let [SIGNATURE_MARK, told_text, told_past, told_chain] = *told.as_slice() else {
+    /// Checks thinking that claims to belong to this position.
+    pub(super) fn check_signature(&self, thinking: &str, signature: &str) -> SignatureCheck {
+        let [text, past, chain] = self.signature_parts(thinking);
+        let stated: Vec<&str> = signature.split('.').collect();
+        let [SIGNATURE_MARK, stated_text, stated_past, stated_chain] = *stated.as_slice() else {
             return SignatureCheck::TextChanged;
         };
-        if told_text != text {
+        if stated_text != text {
             SignatureCheck::TextChanged
-        } else if told_past != past || self.last_signature.is_some() && told_chain != chain {
+        } else if stated_past != past || self.last_signature.is_some() && stated_chain != chain {
             SignatureCheck::PrefixChanged
         } else {
             SignatureCheck::Intact
         }
     }
 
-    fn signature_parts(&self, words: &str) -> [String; 3] {
+    fn signature_parts(&self, thinking: &str) -> [String; 3] {
         let before = self.last_signature.as_deref().unwrap_or_default();
         [
-            StableHasher::new("thinking").with_field(words.as_bytes()).letters(16),
+            StableHasher::new("thinking").with_field(thinking.as_bytes()).letters(16),
             self.hasher.letters(16),
             StableHasher::new("chain").with_field(before.as_bytes()).letters(8),
         ]
     }
 
-    /// Neighbours of one role are one message.
+    /// Adjacent messages of one role are one message.
     fn add_fields(&mut self, role: &str, fields: &[&[u8]]) {
         if self.role != role {
             self.role = role.to_owned();
@@ -138,14 +145,14 @@ impl SignedPrefix {
     }
 }
 
-/// A block without what clients move and add: cache marks and nulls.
+/// A block without the fields that clients move and add: cache marks and nulls.
 fn without_client_fields(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
-            let kept =
+            let remaining =
                 fields.iter().filter(|(key, value)| *key != "cache_control" && !value.is_null());
             Value::Object(
-                kept.map(|(key, value)| (key.clone(), without_client_fields(value))).collect(),
+                remaining.map(|(key, value)| (key.clone(), without_client_fields(value))).collect(),
             )
         }
         Value::Array(elements) => {

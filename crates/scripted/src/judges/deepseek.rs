@@ -1,7 +1,7 @@
-//! DeepSeek, in the Chat form.
+//! DeepSeek, in the Chat format.
 //!
-//! Each calling message is followed by its own answers. In thinking mode every calling message carries its
-//! `reasoning_content`, if only an empty one.
+//! Each calling message is followed by its own results. In thinking mode every calling message has
+//! its `reasoning_content`, which may be empty.
 
 use std::collections::BTreeSet;
 
@@ -101,7 +101,7 @@ fn call(call: &Value, at: &str, shape: &dyn Fn(String) -> JudgeObjection) -> Jud
         None => return Err(shape(format!("{at}: missing field `id`"))),
         Some(_) => return Err(shape(format!("{at}.id: invalid type, expected a string"))),
     }
-    // Whatever its type says, a call is what it holds.
+    // The content of a call decides its kind, whatever its type is.
     let kind = if call.get("function").is_some() { "function" } else { "custom" };
     let body = call.get(kind).unwrap_or(&Value::Null);
     let name = text(body, "name").unwrap_or_default();

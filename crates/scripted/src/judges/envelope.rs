@@ -1,4 +1,4 @@
-//! The bodies that errors travel in.
+//! The bodies of error responses.
 
 use serde_json::{Value, json};
 
@@ -53,7 +53,7 @@ pub(super) fn write(
     body.to_string()
 }
 
-/// The body of an error that has nothing to do with the request.
+/// The body of an error that is unrelated to the request.
 pub(crate) fn fault(provider: ScriptedProvider, status: u16) -> String {
     let message = words(provider, status);
     let objection = JudgeObjection { status, message, param: None, code: None, kind: None };

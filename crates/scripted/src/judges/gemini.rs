@@ -1,7 +1,8 @@
 //! Google's generateContent.
 //!
-//! A turn that calls follows the user or answers, and the next content holds as many answers as it has calls;
-//! a turn may be several contents that call. Contents of one side may stand in a row otherwise.
+//! A turn with calls follows the user or results, and the next content has as many results as the
+//! turn has calls; a turn may be several contents with calls. Otherwise contents of one role may
+//! follow each other.
 
 use serde_json::Value;
 
@@ -17,10 +18,10 @@ const ANSWER_TURN: &str =
     "Please ensure that function response turn comes immediately after a function call turn.";
 const COUNT_MISMATCH: &str = "Please ensure that the number of function response parts is equal to the number of \
                      function call parts of the function call turn.";
-/// Clients read signatures as base64: whole groups of four letters come back as they were.
+/// Clients decode signatures as base64: only complete groups of four characters survive unchanged.
 const SIGNATURE_MARK: &str = "Zm94d2VkZ2Ux";
 
-/// The signature of the thought behind a call of the scripted model.
+/// The signature of the thought before a call of the scripted model.
 pub(crate) fn thought_signature(name: &str, arguments: &Value) -> String {
     let seal = StableHasher::new("thought")
         .with_field(name.as_bytes())
@@ -49,7 +50,7 @@ pub(super) fn judge(request: &Value) -> JudgeResult {
     signatures(request, contents)
 }
 
-/// A part's field, in either of Google's two spellings.
+/// A field of a part, in camel case or snake case.
 fn field<'v>(part: &'v Value, camel: &str, snake: &str) -> Option<&'v Value> {
     non_null(part, camel).or_else(|| non_null(part, snake))
 }
@@ -153,7 +154,7 @@ fn part(part: &Value, place: &str) -> JudgeResult {
         }
     }
     match part.get("text") {
-        Some(Value::String(words)) if words.is_empty() => {
+        Some(Value::String(value)) if value.is_empty() => {
             let thought = part.get("thought") == Some(&Value::Bool(true));
             let carries = signature_of(part).is_some() || thought;
             if carries { Ok(()) } else { Err(JudgeObjection::new("Model input cannot be empty")) }
@@ -166,7 +167,7 @@ fn part(part: &Value, place: &str) -> JudgeResult {
 }
 
 fn turns(contents: &[Value]) -> JudgeResult {
-    // Contents of the model that call and stand in a row are answered together.
+    // Consecutive model contents with calls get their results together.
     let mut open: &[Value] = &[];
     for (at, content) in contents.iter().enumerate() {
         let (calls, answers) = (calls(content), answers(content));
@@ -197,7 +198,7 @@ fn turns(contents: &[Value]) -> JudgeResult {
     }
 }
 
-/// Answers that name a call by its id name one that was made.
+/// A result with an id must name an existing call.
 fn check_answer_ids(content: &Value, open: &[Value]) -> JudgeResult {
     let ids = |content: &Value, of: fn(&Value) -> Option<&Value>| -> Vec<String> {
         let found = list(content, "parts").iter().filter_map(of);
@@ -212,7 +213,7 @@ fn check_answer_ids(content: &Value, open: &[Value]) -> JudgeResult {
     let answered = ids(content, answer_of);
     let mut called: Vec<String> = open.iter().flat_map(|calls| ids(calls, call_of)).collect();
     called.sort_unstable();
-    // Where a call has no id, an answer to it may have any.
+    // If a call has no id, its result may have any.
     if called.len() < open.iter().map(calls).sum::<usize>() {
         return Ok(());
     }
@@ -223,7 +224,7 @@ fn check_answer_ids(content: &Value, open: &[Value]) -> JudgeResult {
     }
 }
 
-/// Since the user's last words the first call of each step carries the signature of its thought.
+/// After the last user text, the first call of each step has the signature of its thought.
 fn signatures(request: &Value, contents: &[Value]) -> JudgeResult {
     let asks = |content: &Value| !is_model(content) && answers(content) == 0;
     let current = contents.iter().rposition(asks).map_or(0, |at| at + 1);

@@ -1,7 +1,7 @@
-//! Mistral, in the Chat form.
+//! Mistral, in the Chat format.
 //!
-//! Who may follow whom is a rule of its own here, and ids are nine letters and digits. Ids may come again in
-//! a later turn, and the assistant may speak twice.
+//! Mistral has its own rule for the order of roles, and ids are nine letters and digits. Ids may
+//! repeat in a later turn, and two assistant messages may follow each other.
 
 use std::collections::BTreeSet;
 
@@ -124,7 +124,7 @@ fn call(call: &Value) -> JudgeResult {
     if kind.is_some_and(|kind| !["function", "custom"].iter().any(|known| kind == known)) {
         return Err(type_objection("tool type", "tool_calls.type"));
     }
-    // Whatever its type says, a call is what it holds.
+    // The content of a call decides its kind, whatever its type is.
     let body = call.get("function").or_else(|| call.get("custom")).unwrap_or(&Value::Null);
     let name = text(body, "name").unwrap_or_default();
     if name.is_empty() || name.len() > 64 || !has_only(name, "_-") {
@@ -152,7 +152,7 @@ fn order_of_roles(messages: &[Value]) -> JudgeResult {
             (Some((before, _)), "tool") => before == "tool",
             (Some((before, _)), "system") => !matches!(before, "assistant" | "tool"),
             (Some((before, _)), "user") => before != "tool",
-            // Left open: the count of the answers speaks of it.
+            // Left open: the count of the results reports it.
             (Some(_), _) => true,
         };
         if !fits {

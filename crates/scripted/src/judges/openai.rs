@@ -1,18 +1,18 @@
-//! The sentences that both of OpenAI's endpoints use.
+//! Error messages that both of OpenAI's endpoints use.
 
 use serde_json::Value;
 
 use super::{JudgeObjection, JudgeResult};
 use crate::json_fields::has_only;
 
-/// A field that must be there.
+/// A missing field.
 pub(super) fn missing(param: &str) -> JudgeObjection {
     JudgeObjection::new(format!("Missing required parameter: '{param}'."))
         .at(param)
         .code("missing_required_parameter")
 }
 
-/// A field of another type.
+/// A field of a wrong type.
 pub(super) fn wrong_type(param: &str, expected: &str, found: &Value) -> JudgeObjection {
     let found = match found {
         Value::Null => "null",
@@ -30,14 +30,14 @@ pub(super) fn wrong_type(param: &str, expected: &str, found: &Value) -> JudgeObj
     .code("invalid_type")
 }
 
-/// A value that is none of those that are known.
+/// An unknown value.
 pub(super) fn wrong_value(param: &str, value: &str, known: &str) -> JudgeObjection {
     JudgeObjection::new(format!("Invalid value: '{value}'. Supported values are: {known}."))
         .at(param)
         .code("invalid_value")
 }
 
-/// A list with nothing in it.
+/// An empty list.
 pub(super) fn empty_array(param: &str) -> JudgeObjection {
     JudgeObjection::new(format!(
         "Invalid '{param}': empty array. Expected an array with minimum length 1, but got an empty \
@@ -47,21 +47,21 @@ pub(super) fn empty_array(param: &str) -> JudgeObjection {
     .code("empty_array")
 }
 
-/// A list with too much in it.
-pub(super) fn long_array(param: &str, most: usize, length: usize) -> JudgeObjection {
+/// A list that is too long.
+pub(super) fn long_array(param: &str, max: usize, length: usize) -> JudgeObjection {
     JudgeObjection::new(format!(
-        "Invalid '{param}': array too long. Expected an array with maximum length {most}, but got an \
+        "Invalid '{param}': array too long. Expected an array with maximum length {max}, but got an \
          array with length {length} instead."
     ))
     .at(param)
     .code("array_above_max_length")
 }
 
-/// A text that must be there, and its length.
+/// Checks a required text and its length.
 pub(super) fn check_string<'v>(
     value: Option<&'v Value>,
     param: &str,
-    most: usize,
+    max: usize,
 ) -> Result<&'v str, JudgeObjection> {
     let value = value.ok_or_else(|| missing(param))?;
     let text = value.as_str().ok_or_else(|| wrong_type(param, "a string", value))?;
@@ -74,9 +74,9 @@ pub(super) fn check_string<'v>(
         .code("empty_string"));
     }
     let length = text.chars().count();
-    if length > most {
+    if length > max {
         return Err(JudgeObjection::new(format!(
-            "Invalid '{param}': string too long. Expected a string with maximum length {most}, but \
+            "Invalid '{param}': string too long. Expected a string with maximum length {max}, but \
              got a string with length {length} instead."
         ))
         .at(param)
@@ -85,9 +85,9 @@ pub(super) fn check_string<'v>(
     Ok(text)
 }
 
-/// The name of a tool.
-pub(super) fn check_name(value: Option<&Value>, param: &str, most: usize) -> JudgeResult {
-    let name = check_string(value, param, most)?;
+/// Checks the name of a tool.
+pub(super) fn check_name(value: Option<&Value>, param: &str, max: usize) -> JudgeResult {
+    let name = check_string(value, param, max)?;
     if has_only(name, "_-") {
         return Ok(());
     }
@@ -99,7 +99,7 @@ pub(super) fn check_name(value: Option<&Value>, param: &str, most: usize) -> Jud
     .code("invalid_value"))
 }
 
-/// A number of tokens.
+/// Checks a number of tokens.
 pub(super) fn check_token_count(request: &Value, param: &str, least: u64) -> JudgeResult {
     match request.get(param) {
         None | Some(Value::Null) => Ok(()),

@@ -1,7 +1,7 @@
 //! OpenAI's Chat Completions.
 //!
-//! Neighbouring messages of the assistant are one turn; ids may come again in a later turn; system messages
-//! may stand anywhere; arguments may be any string.
+//! Adjacent assistant messages are one turn; ids may repeat in a later turn; system messages may be
+//! anywhere; arguments may be any string.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -140,7 +140,7 @@ fn content(message: &Value, role: &str, at: &str) -> JudgeResult {
                 .at(at))
         }
         Some(Value::String(_)) => Ok(()),
-        // An answer may be an empty list.
+        // A tool result may be an empty list.
         Some(Value::Array(parts)) if parts.is_empty() && !may_be_absent && role != "tool" => {
             Err(empty_array(&at))
         }
@@ -182,7 +182,7 @@ fn part(part: &Value, role: &str, at: &str) -> JudgeResult {
     }
 }
 
-/// Every turn is answered before anything else is said, and nothing else is answered.
+/// Every turn gets all its results before any other message, and there are no other results.
 fn pairs(messages: &[Value]) -> JudgeResult {
     let mut turn = ChatTurnCheck::default();
     for (at, message) in messages.iter().enumerate() {
@@ -207,7 +207,7 @@ fn pairs(messages: &[Value]) -> JudgeResult {
     turn.check_answered(messages.len())
 }
 
-/// Neighbouring messages of the assistant, and the answers behind them.
+/// Adjacent assistant messages, and the results after them.
 #[derive(Default)]
 struct ChatTurnCheck<'v> {
     calls: Vec<&'v str>,

@@ -1,7 +1,7 @@
 //! OpenAI's Responses.
 //!
-//! A call and its output meet by `call_id`, wherever they stand, as long as the call comes first; ids may be used
-//! again. Nothing is kept here, so nothing that lies on the server is known.
+//! A call and its output are matched by `call_id` at any distance, as long as the call comes first;
+//! ids may repeat. No state is kept, so nothing that is stored on the server is known.
 
 mod items;
 
@@ -18,7 +18,7 @@ use crate::{
     stable_hasher::StableHasher,
 };
 
-/// The kinds of call that the client answers: the call, its output, and how the provider calls it.
+/// The kinds of client calls: the call, its output, and the provider's name for it.
 const FAMILIES: [(&str, &str, &str); 7] = [
     ("function_call", "function_call_output", "function call"),
     ("custom_tool_call", "custom_tool_call_output", "custom tool call"),
@@ -30,19 +30,19 @@ const FAMILIES: [(&str, &str, &str); 7] = [
 ];
 const ENCRYPTED_PREFIX: &str = "gAAAAAfw";
 
-/// The id of an item that was made together with reasoning: it says which.
+/// The id of an item that was created together with reasoning; it names the reasoning.
 pub(crate) fn id_with_reasoning(id: &str, reasoning: &str) -> String {
     format!("{id}_r{}", reasoning.trim_start_matches("rs_"))
 }
 
-/// Reasoning as only its maker can read it.
-pub(crate) fn encrypt_reasoning(words: &str) -> String {
-    let body = StableHasher::new("encrypted").with_field(words.as_bytes()).letters(40);
+/// Encrypted reasoning that only the scripted model can read.
+pub(crate) fn encrypt_reasoning(reasoning: &str) -> String {
+    let body = StableHasher::new("encrypted").with_field(reasoning.as_bytes()).letters(40);
     let check = StableHasher::new("check").with_field(body.as_bytes()).letters(8);
     format!("{ENCRYPTED_PREFIX}{body}{check}==")
 }
 
-/// Whether something that looks like ours still is.
+/// Whether content that looks like ours is unchanged.
 fn is_intact(content: &str) -> bool {
     let Some(body) = content.strip_prefix(ENCRYPTED_PREFIX) else { return true };
     let Some((body, check)) = body.strip_suffix("==").and_then(|body| body.split_at_checked(40))
@@ -99,7 +99,7 @@ fn kind(item: &Value) -> &str {
 
 fn item_ids(request: &Value, input: &[Value]) -> JudgeResult {
     let stored = request.get("store") != Some(&Value::Bool(false));
-    let mut seen = BTreeSet::new();
+    let mut used_ids = BTreeSet::new();
     for item in input {
         let Some(id) = text(item, "id") else { continue };
         match kind(item) {
@@ -129,7 +129,7 @@ fn item_ids(request: &Value, input: &[Value]) -> JudgeResult {
             _ => {}
         }
         let counts = ["fc", "ctc", "rs"].iter().any(|prefix| id.starts_with(prefix));
-        if counts && !seen.insert(id) {
+        if counts && !used_ids.insert(id) {
             return Err(JudgeObjection::new(format!(
                 "Duplicate item found with id {id}. Remove duplicate items from your input and try \
                  again."
@@ -141,13 +141,13 @@ fn item_ids(request: &Value, input: &[Value]) -> JudgeResult {
 }
 
 fn pairs(input: &[Value]) -> JudgeResult {
-    // Calls without an output, by their kind and id, in order.
+    // Calls without an output, by kind and id, in order.
     let mut open: BTreeMap<(&str, &str), (usize, u32)> = BTreeMap::new();
     let hosted: BTreeSet<&str> =
         input.iter().filter(|item| items::is_hosted(item)).filter_map(items::call_id).collect();
     for (at, item) in input.iter().enumerate() {
         let (kind, id) = (kind(item), items::call_id(item));
-        // The provider answers what it runs itself.
+        // The provider answers the calls that it runs itself.
         if items::is_hosted(item) {
             continue;
         }
@@ -157,10 +157,10 @@ fn pairs(input: &[Value]) -> JudgeResult {
             }
             continue;
         }
-        let Some((call, _, words)) = FAMILIES.iter().find(|family| family.1 == kind) else {
+        let Some((call, _, label)) = FAMILIES.iter().find(|family| family.1 == kind) else {
             continue;
         };
-        // The server's own searches have no ids.
+        // Provider-run searches have no ids.
         let Some(id) = id else { continue };
         match open.entry((call, id)) {
             Entry::Occupied(mut waiting) => match waiting.get().1 {
@@ -169,14 +169,14 @@ fn pairs(input: &[Value]) -> JudgeResult {
             },
             Entry::Vacant(_) if hosted.contains(id) => {}
             Entry::Vacant(_) => {
-                // The output of a function answers a search, too.
+                // A function output may also be the result of a search.
                 if kind == "function_call_output"
                     && open.remove(&("tool_search_call", id)).is_some()
                 {
                     continue;
                 }
                 return Err(JudgeObjection::new(format!(
-                    "No tool call found for {words} output with call_id {id}."
+                    "No tool call found for {label} output with call_id {id}."
                 ))
                 .at("input"));
             }
@@ -185,12 +185,12 @@ fn pairs(input: &[Value]) -> JudgeResult {
     let Some(((kind, id), _)) = open.into_iter().min_by_key(|(_, (at, _))| *at) else {
         return Ok(());
     };
-    let words = FAMILIES.iter().find(|family| family.0 == kind).map_or("function call", |it| it.2);
-    Err(JudgeObjection::new(format!("No tool output found for {words} {id}.")).at("input"))
+    let label = FAMILIES.iter().find(|family| family.0 == kind).map_or("function call", |it| it.2);
+    Err(JudgeObjection::new(format!("No tool output found for {label} {id}.")).at("input"))
 }
 
 fn reasoning(input: &[Value]) -> JudgeResult {
-    // From the end: whether the next item that is no reasoning is the model's.
+    // From the end: whether the next item that is not reasoning is from the model.
     let mut followed = false;
     for item in input.iter().rev() {
         if kind(item) != "reasoning" {
@@ -221,7 +221,7 @@ fn reasoning(input: &[Value]) -> JudgeResult {
     Ok(())
 }
 
-/// Whether an id is one of [`with_reasoning`]: a prefix, letters, and letters again.
+/// Whether an id has the form of [`id_with_reasoning`]: a prefix, letters, and letters again.
 fn is_scripted_id(id: &str) -> bool {
     let mut steps = id.split('_');
     let prefix = steps.next().is_some_and(|prefix| ["fc", "ctc", "msg"].contains(&prefix));

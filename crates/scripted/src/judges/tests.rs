@@ -1,11 +1,11 @@
-//! Every refusal, by its smallest request: the provider's words, its status, and the rule that the
-//! words are about.
+//! Every refusal with its smallest request: the provider's message, its status, and the rule that
+//! the message belongs to.
 
 use foxwedge_core::explain;
 
 use super::*;
 
-/// Whose request, the rule (0: none of ours), the request's own keys, and how the words go.
+/// Provider, rule (0: none of ours), the keys of the request, and the message.
 type Row = (ScriptedProvider, u16, &'static str, &'static str);
 
 use ScriptedProvider::{
@@ -25,20 +25,20 @@ fn body(provider: ScriptedProvider, list: &str) -> String {
 }
 
 fn refuse(table: &[Row]) {
-    for (provider, code, list, words) in table {
+    for (provider, code, list, expected) in table {
         let whole = list.starts_with('{').then(|| (*list).to_owned());
         let body = whole.unwrap_or_else(|| body(*provider, list));
         let Some(refusal) = check_request(*provider, body.as_bytes()) else {
             panic!("accepted by {}: {body}", provider.name());
         };
         assert!(
-            refusal.message.contains(words),
-            "{body}\nsays: {}\nnot:  {words}",
+            refusal.message.contains(expected),
+            "{body}\nsays: {}\nnot:  {expected}",
             refusal.message
         );
         assert!((400..=422).contains(&refusal.status), "{body}: {}", refusal.status);
-        let told = explain(&refusal.body).map_or(0, |told| told.code);
-        assert_eq!(told, *code, "{}", refusal.body);
+        let explained = explain(&refusal.body).map_or(0, |explained| explained.code);
+        assert_eq!(explained, *code, "{}", refusal.body);
         let read: Value = serde_json::from_str(&refusal.body).expect("an envelope is JSON");
         let envelope = match provider {
             A => read["type"] == "error" && read["error"]["message"] == refusal.message,
@@ -575,7 +575,7 @@ fn reasoning() {
 }
 
 #[test]
-fn fields_that_are_missing_and_state_that_nobody_keeps() {
+fn missing_fields_and_unknown_server_state_are_refused() {
     refuse(&[
         (C, 0, r#"{"messages":[]}"#, "you must provide a model parameter"),
         (C, 0, r#"{"model":"m"}"#, "Missing required parameter: 'messages'."),
@@ -616,7 +616,7 @@ fn fields_that_are_missing_and_state_that_nobody_keeps() {
 }
 
 #[test]
-fn what_vendors_accept_passes() {
+fn requests_that_vendors_accept_are_accepted() {
     let call = |id: &str| {
         format!(
             r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"{id}","type":"function","function":{{"name":"f","arguments":"not json"}}}}]}}"#
@@ -625,7 +625,7 @@ fn what_vendors_accept_passes() {
     let answer = |id: &str| format!(r#"{{"role":"tool","tool_call_id":"{id}","content":""}}"#);
     let (call_a, call_b, answer_a, answer_b) = (call("a"), call("b"), answer("a"), answer("b"));
     let table = [
-        // Calls of one turn in two messages, answered in any order; ids that come again.
+        // Calls of one turn in two messages, with results in any order; repeated ids.
         (C, format!("[{U},{call_a},{call_b},{answer_b},{answer_a},{call_a},{answer_a},{U},{U}]")),
         (C, format!(r#"[{U},{{"role":"system","content":"s"}},{{"role":"assistant","content":"a"}},{{"role":"assistant","content":"","refusal":null}}]"#)),
         (D, format!("[{U},{call_a},{answer_a},{U},{call_a},{answer_a}]")),

@@ -1,13 +1,13 @@
-//! Arguments that fit a schema: what it requires, with plain values.
+//! Generates arguments for a schema: its required properties, with simple values.
 
 use serde_json::{Map, Value, json};
 
-/// How deep a schema is followed.
+/// Maximum depth to which a schema is followed.
 const MAX_DEPTH: usize = 8;
-/// How many values are made up.
+/// Maximum number of generated values.
 const MAX_VALUES: usize = 1000;
 
-/// An object with the properties that the schema requires.
+/// An object with the required properties of the schema.
 pub(super) fn generate_arguments(schema: &Value) -> Value {
     let mut maker = ArgumentGenerator { root: schema, remaining_values: MAX_VALUES };
     match maker.value("", schema, MAX_DEPTH) {
@@ -16,7 +16,7 @@ pub(super) fn generate_arguments(schema: &Value) -> Value {
     }
 }
 
-/// Makes up values, not too many.
+/// Generates values up to a limit.
 struct ArgumentGenerator<'s> {
     root: &'s Value,
     remaining_values: usize,
@@ -83,7 +83,7 @@ impl ArgumentGenerator<'_> {
     }
 }
 
-/// The type of a schema in small letters; of several, the first that is not null.
+/// The type of a schema in lower case; of several, the first that is not null.
 fn kind(schema: &Value) -> Option<&'static str> {
     let named = |value: &Value| {
         let name = value.as_str()?.to_ascii_lowercase();
@@ -111,18 +111,18 @@ fn string(name: &str, schema: &Value) -> String {
         _ => name,
     };
     let least = schema.get("minLength").and_then(Value::as_u64).unwrap_or(0).min(1000);
-    let most = schema.get("maxLength").and_then(Value::as_u64).unwrap_or(1000);
+    let max = schema.get("maxLength").and_then(Value::as_u64).unwrap_or(1000);
     let padded = text.chars().chain(std::iter::repeat('x'));
-    let length = (text.chars().count() as u64).max(least).min(most);
+    let length = (text.chars().count() as u64).max(least).min(max);
     padded.take(usize::try_from(length).unwrap_or(0)).collect()
 }
 
 fn number(schema: &Value, wanted: i64) -> Value {
     let bound = |key: &str| schema.get(key).and_then(Value::as_f64);
     let least = bound("minimum").or_else(|| bound("exclusiveMinimum").map(|least| least + 1.0));
-    let most = bound("maximum").or_else(|| bound("exclusiveMaximum").map(|most| most - 1.0));
+    let max = bound("maximum").or_else(|| bound("exclusiveMaximum").map(|max| max - 1.0));
     let mut number = wanted as f64;
     number = least.map_or(number, |least| number.max(least));
-    number = most.map_or(number, |most| number.min(most));
+    number = max.map_or(number, |max| number.min(max));
     if number.fract() == 0.0 && number.abs() < 9e15 { json!(number as i64) } else { json!(number) }
 }

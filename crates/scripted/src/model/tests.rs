@@ -6,7 +6,7 @@ fn tool(name: &str, schema: Value) -> ScriptedTool {
     ScriptedTool { name: name.to_owned(), input_kind: ToolInputKind::Function, schema }
 }
 
-fn seen(words: &str) -> RequestOutline {
+fn seen(text: &str) -> RequestOutline {
     let schema = json!({
         "type": "object",
         "properties": {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 2}},
@@ -15,7 +15,7 @@ fn seen(words: &str) -> RequestOutline {
     RequestOutline {
         stream: false,
         usage: false,
-        tail: ConversationTail { user_text: words.to_owned(), tool_results: Vec::new() },
+        tail: ConversationTail { user_text: text.to_owned(), tool_results: Vec::new() },
         tools: vec![tool("get_weather", schema), tool("mcp.read", Value::Null)],
         choice: ScriptedToolChoice::Auto,
         parallel: true,
@@ -24,17 +24,17 @@ fn seen(words: &str) -> RequestOutline {
     }
 }
 
-/// What is said, in one line.
-fn line(seen: &RequestOutline) -> String {
-    let speech = decide_reply(seen, false);
-    let thought = speech.reasoning.map(|thought| format!("({thought}) ")).unwrap_or_default();
+/// A reply in one line.
+fn line(request: &RequestOutline) -> String {
+    let reply = decide_reply(request, false);
+    let thought = reply.reasoning.map(|thought| format!("({thought}) ")).unwrap_or_default();
     let calls: Vec<String> =
-        speech.calls.iter().map(|call| format!("{}{}", call.name, call.arguments)).collect();
-    format!("{thought}{}{} {:?}", speech.text, calls.join(" "), speech.stop)
+        reply.calls.iter().map(|call| format!("{}{}", call.name, call.arguments)).collect();
+    format!("{thought}{}{} {:?}", reply.text, calls.join(" "), reply.stop)
 }
 
 #[test]
-fn words_decide_what_is_said() {
+fn user_text_decides_the_reply() {
     let table = [
         ("hello", "You said: hello EndTurn"),
         ("  ", "You said nothing. EndTurn"),
@@ -57,54 +57,54 @@ fn words_decide_what_is_said() {
         ("rethink", "You said: rethink EndTurn"),
         ("think and call mcp.read", "(They want: think and call mcp.read) mcp.read{} Called"),
     ];
-    for (words, said) in table {
-        assert_eq!(line(&seen(words)), said, "{words}");
+    for (text, expected) in table {
+        assert_eq!(line(&seen(text)), expected, "{text}");
     }
 }
 
-/// A setting, and what is said under it.
+/// A setting, and the expected reply.
 type Row = (fn(&mut RequestOutline), &'static str);
 
 #[test]
 fn settings_are_obeyed() {
     let with = |change: fn(&mut RequestOutline)| {
-        let mut seen = seen("use tools");
-        change(&mut seen);
-        line(&seen)
+        let mut request = seen("use tools");
+        change(&mut request);
+        line(&request)
     };
     let table: [Row; 8] = [
-        (|seen| seen.choice = ScriptedToolChoice::None, "You said: use tools EndTurn"),
-        (|seen| seen.parallel = false, r#"get_weather{"city":"city","days":2} Called"#),
+        (|request| request.choice = ScriptedToolChoice::None, "You said: use tools EndTurn"),
+        (|request| request.parallel = false, r#"get_weather{"city":"city","days":2} Called"#),
         (
-            |seen| seen.choice = ScriptedToolChoice::Named("mcp.read".to_owned()),
+            |request| request.choice = ScriptedToolChoice::Named("mcp.read".to_owned()),
             "mcp.read{} Called",
         ),
         (
-            |seen| {
-                seen.choice = ScriptedToolChoice::Any;
-                seen.tail.user_text = "hello".to_owned();
+            |request| {
+                request.choice = ScriptedToolChoice::Any;
+                request.tail.user_text = "hello".to_owned();
             },
             r#"get_weather{"city":"city","days":2} Called"#,
         ),
-        (|seen| seen.tools.clear(), "You said: use tools EndTurn"),
-        (|seen| seen.max_tokens = Some(2), "I would Length"),
+        (|request| request.tools.clear(), "You said: use tools EndTurn"),
+        (|request| request.max_tokens = Some(2), "I would Length"),
         (
-            |seen| {
-                seen.tail.user_text = String::new();
-                seen.tail.tool_results = vec!["sunny".to_owned()];
+            |request| {
+                request.tail.user_text = String::new();
+                request.tail.tool_results = vec!["sunny".to_owned()];
             },
             "The tool said: sunny EndTurn",
         ),
         (
-            |seen| {
-                seen.tail.user_text = String::new();
-                seen.tail.tool_results = vec!["sunny".to_owned(), "late".to_owned()];
+            |request| {
+                request.tail.user_text = String::new();
+                request.tail.tool_results = vec!["sunny".to_owned(), "late".to_owned()];
             },
             "The tools said: sunny | late EndTurn",
         ),
     ];
-    for (change, said) in table {
-        assert_eq!(with(change), said);
+    for (change, expected) in table {
+        assert_eq!(with(change), expected);
     }
 }
 
@@ -134,7 +134,7 @@ fn arguments_fit_their_schema() {
     ];
     for (schema, expected) in table {
         let found = arguments::generate_arguments(&schema);
-        // A schema that holds itself is followed for a while.
+        // A recursive schema is followed up to the maximum depth.
         if !expected.is_null() {
             assert_eq!(found, expected, "{schema}");
         }

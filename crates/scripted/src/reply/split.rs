@@ -1,21 +1,21 @@
-//! A stream whose texts come in one piece, cut so that they come word by word.
+//! Splits the texts of a stream so that they arrive word by word.
 
 use foxwedge_core::Format;
 use serde_json::{Value, json};
 
-/// Letters of arguments in one piece.
+/// Characters of arguments in one delta.
 const ARGUMENTS: usize = 12;
 
-/// The frames of a stream, each with its blank line. Long texts are cut into several.
-pub(super) fn split_frames(wire: Format, text: &str) -> Vec<String> {
+/// The frames of a stream, each with its blank line. Long texts are split into several frames.
+pub(super) fn split_frames(format: Format, text: &str) -> Vec<String> {
     let mut frames = Vec::new();
     for frame in text.split_inclusive("\n\n") {
-        match split_frame(wire, frame) {
+        match split_frame(format, frame) {
             Some(several) => frames.extend(several),
             None => frames.push(frame.to_owned()),
         }
     }
-    match wire {
+    match format {
         Format::OpenaiResponses => renumber_events(&mut frames),
         Format::Gemini => merge_last_frame(&mut frames),
         Format::OpenaiChat | Format::Anthropic | Format::Bedrock => {}
@@ -23,10 +23,10 @@ pub(super) fn split_frames(wire: Format, text: &str) -> Vec<String> {
     frames
 }
 
-/// Where a frame keeps a text that may come in pieces.
-fn text_pointer(wire: Format, data: &Value) -> Option<String> {
+/// The path to the text of a frame that may be split.
+fn text_pointer(format: Format, data: &Value) -> Option<String> {
     let is_text = |pointer: &&str| data.pointer(pointer).is_some_and(Value::is_string);
-    let candidates: &[&str] = match wire {
+    let candidates: &[&str] = match format {
         Format::OpenaiChat => &[
             "/choices/0/delta/content",
             "/choices/0/delta/refusal",
@@ -44,24 +44,24 @@ fn text_pointer(wire: Format, data: &Value) -> Option<String> {
     candidates.iter().find(|pointer| is_text(pointer)).map(|pointer| (*pointer).to_owned())
 }
 
-fn split_frame(wire: Format, frame: &str) -> Option<Vec<String>> {
+fn split_frame(format: Format, frame: &str) -> Option<Vec<String>> {
     let (head, line) = frame.rsplit_once("data: ")?;
     let data: Value = serde_json::from_str(line.trim_end()).ok()?;
-    let place = text_pointer(wire, &data)?;
+    let place = text_pointer(format, &data)?;
     let text = data.pointer(&place)?.as_str()?;
     let arguments = ["arguments", "partial_json"].iter().any(|end| place.ends_with(end))
         || data.get("type").and_then(Value::as_str).is_some_and(|kind| kind.contains("arguments"));
-    let pieces = if arguments { chunks(text) } else { words(text) };
-    if pieces.len() < 2 {
+    let deltas = if arguments { chunks(text) } else { words(text) };
+    if deltas.len() < 2 {
         return None;
     }
-    let mut frames = Vec::with_capacity(pieces.len());
+    let mut frames = Vec::with_capacity(deltas.len());
     let mut data = data.clone();
-    let last = pieces.len() - 1;
-    for (index, piece) in pieces.iter().enumerate() {
-        *data.pointer_mut(&place)? = json!(piece);
-        if wire == Format::Gemini {
-            // Why it ends is told once.
+    let last = deltas.len() - 1;
+    for (index, delta) in deltas.iter().enumerate() {
+        *data.pointer_mut(&place)? = json!(delta);
+        if format == Format::Gemini {
+            // Only the last frame has the stop reason.
             let mut data = data.clone();
             if index != last
                 && let Some(candidate) =
@@ -73,14 +73,14 @@ fn split_frame(wire: Format, frame: &str) -> Option<Vec<String>> {
             continue;
         }
         frames.push(format!("{head}data: {data}\n\n"));
-        if wire == Format::OpenaiChat && index == 0 {
+        if format == Format::OpenaiChat && index == 0 {
             remove_repeated_fields(&mut data);
         }
     }
     Some(frames)
 }
 
-/// What only the first piece of a Chat delta tells.
+/// Removes the fields that only the first Chat delta has.
 fn remove_repeated_fields(data: &mut Value) {
     if let Some(delta) = data.pointer_mut("/choices/0/delta").and_then(Value::as_object_mut) {
         delta.remove("role");
@@ -95,20 +95,20 @@ fn remove_repeated_fields(data: &mut Value) {
     }
 }
 
-/// Words with the white space behind them.
+/// Words with the white space after them.
 fn words(text: &str) -> Vec<&str> {
-    let mut pieces = Vec::new();
+    let mut deltas = Vec::new();
     let mut start = 0;
     let mut space = false;
     for (at, letter) in text.char_indices() {
         if space && !letter.is_whitespace() {
-            pieces.extend(text.get(start..at));
+            deltas.extend(text.get(start..at));
             start = at;
         }
         space = letter.is_whitespace();
     }
-    pieces.extend(text.get(start..).filter(|rest| !rest.is_empty()));
-    pieces
+    deltas.extend(text.get(start..).filter(|rest| !rest.is_empty()));
+    deltas
 }
 
 fn chunks(text: &str) -> Vec<&str> {
@@ -118,7 +118,7 @@ fn chunks(text: &str) -> Vec<&str> {
     ends.windows(2).filter_map(|pair| text.get(*pair.first()?..*pair.last()?)).collect()
 }
 
-/// Counts the events of a Responses stream anew.
+/// Renumbers the events of a Responses stream.
 fn renumber_events(frames: &mut [String]) {
     const KEY: &str = "\"sequence_number\":";
     let mut next = 0_u64;
@@ -133,25 +133,25 @@ fn renumber_events(frames: &mut [String]) {
     }
 }
 
-/// Google tells why an answer ends beside its last words. A frame of its own would bring an empty
-/// text, which clients send back and judges refuse.
+/// Google sends the finish reason with the last text. A separate frame would have an empty text,
+/// which clients send back and judges refuse.
 fn merge_last_frame(frames: &mut Vec<String>) {
-    let [.., words, end] = frames.as_slice() else { return };
+    let [.., text_frame, end] = frames.as_slice() else { return };
     let data = |frame: &String| -> Option<Value> {
         serde_json::from_str(frame.split_once("data: ")?.1.trim_end()).ok()
     };
-    let (Some(mut words), Some(end)) = (data(words), data(end)) else { return };
+    let (Some(mut text_frame), Some(end)) = (data(text_frame), data(end)) else { return };
     let parts = end.pointer("/candidates/0/content/parts");
     if parts != Some(&json!([{"text": ""}])) {
         return;
     }
     for (at, key) in [("/candidates/0", "finishReason"), ("", "usageMetadata")] {
         let value = end.pointer(at).and_then(|it| it.get(key)).cloned();
-        let into = words.pointer_mut(at).and_then(Value::as_object_mut);
+        let into = text_frame.pointer_mut(at).and_then(Value::as_object_mut);
         if let (Some(value), Some(into)) = (value, into) {
             into.insert(key.to_owned(), value);
         }
     }
     frames.truncate(frames.len() - 2);
-    frames.push(format!("data: {words}\n\n"));
+    frames.push(format!("data: {text_frame}\n\n"));
 }

@@ -1,20 +1,20 @@
-//! What came since the model last spoke.
+//! The messages since the last model turn.
 
 use foxwedge_core::Format;
 use serde_json::Value;
 
 use crate::json_fields::{content_text, list, non_null, text};
 
-/// The end of a conversation, behind the model's last turn.
+/// The end of a conversation, after the last model turn.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ConversationTail {
-    /// What the user says there.
+    /// The text of the user.
     pub(crate) user_text: String,
-    /// What tools say there.
+    /// The texts of tool results.
     pub(crate) tool_results: Vec<String>,
 }
 
-/// Something that was said.
+/// One element of the tail.
 enum TailItem {
     ModelTurn,
     UserText(String),
@@ -23,35 +23,35 @@ enum TailItem {
 }
 
 /// Reads the end of a request.
-pub(super) fn read_tail(wire: Format, request: &Value) -> ConversationTail {
-    let (key, each): (_, fn(&Value) -> Vec<TailItem>) = match wire {
+pub(super) fn read_tail(format: Format, request: &Value) -> ConversationTail {
+    let (key, each): (_, fn(&Value) -> Vec<TailItem>) = match format {
         Format::OpenaiChat => ("messages", chat),
         Format::OpenaiResponses => ("input", item),
         Format::Anthropic | Format::Bedrock => ("messages", anthropic),
         Format::Gemini => ("contents", gemini),
     };
     let mut tail = ConversationTail::default();
-    if let Some(Value::String(words)) = request.get(key) {
-        tail.user_text = words.clone();
+    if let Some(Value::String(user_text)) = request.get(key) {
+        tail.user_text = user_text.clone();
         return tail;
     }
     let mut rest = Vec::new();
     for message in list(request, key).iter().rev() {
-        let said = each(message);
-        if said.iter().any(|one| matches!(one, TailItem::ModelTurn)) {
+        let items = each(message);
+        if items.iter().any(|one| matches!(one, TailItem::ModelTurn)) {
             break;
         }
-        rest.push(said);
+        rest.push(items);
     }
-    let mut words = Vec::new();
+    let mut user_texts = Vec::new();
     for one in rest.into_iter().rev().flatten() {
         match one {
-            TailItem::UserText(text) => words.push(text),
+            TailItem::UserText(text) => user_texts.push(text),
             TailItem::ToolResult(text) => tail.tool_results.push(text),
             TailItem::ModelTurn | TailItem::Nothing => {}
         }
     }
-    tail.user_text = words.join("\n");
+    tail.user_text = user_texts.join("\n");
     tail
 }
 
@@ -73,11 +73,11 @@ fn item(item: &Value) -> Vec<TailItem> {
         (None | Some("message"), _) => TailItem::Nothing,
         (Some(kind), _) if kind.ends_with("_output") => {
             let output = item.get("output").unwrap_or(&Value::Null);
-            let words = content_text(output);
-            TailItem::ToolResult(if words.is_empty() && !output.is_string() {
+            let output_text = content_text(output);
+            TailItem::ToolResult(if output_text.is_empty() && !output.is_string() {
                 output.to_string()
             } else {
-                words
+                output_text
             })
         }
         (Some("item_reference" | "mcp_approval_response"), _) => TailItem::Nothing,
@@ -106,7 +106,7 @@ fn anthropic(message: &Value) -> Vec<TailItem> {
     }
 }
 
-/// What the user says. Agents put reminders of their own between the user's words.
+/// The text of a user message. Agents insert their own reminders into it.
 fn user_words(text: &str) -> TailItem {
     let inner = text.trim().strip_prefix("<system-reminder>");
     match inner.and_then(|inner| inner.strip_suffix("</system-reminder>")) {
@@ -128,7 +128,7 @@ fn gemini(content: &Value) -> Vec<TailItem> {
                 TailItem::ToolResult(only.map_or_else(|| response.to_string(), str::to_owned))
             }
             None => match text(part, "text") {
-                Some(words) => TailItem::UserText(words.to_owned()),
+                Some(user_text) => TailItem::UserText(user_text.to_owned()),
                 None => TailItem::Nothing,
             },
         }
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reminders_of_agents_are_not_what_the_user_says() {
+    fn agent_reminders_are_not_user_text() {
         let reminder = "<system-reminder>\nit is Sunday\n</system-reminder>\n";
         let table = [
             (json!([{ "type": "text", "text": reminder }, { "type": "text", "text": "hi" }]), "hi"),

@@ -1,20 +1,20 @@
-//! The tools of a request, and whether they are to be called.
+//! The tools of a request, and the tool choice.
 
 use foxwedge_core::Format;
 use serde_json::Value;
 
 use crate::json_fields::{list, non_null, text};
 
-/// A tool that the client answers.
+/// A client tool.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct ScriptedTool {
     pub(crate) name: String,
     pub(crate) input_kind: ToolInputKind,
-    /// What its arguments look like.
+    /// The schema of its arguments.
     pub(crate) schema: Value,
 }
 
-/// What a tool takes.
+/// The input of a tool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ToolInputKind {
     /// A JSON object.
@@ -23,22 +23,25 @@ pub(crate) enum ToolInputKind {
     Custom,
 }
 
-/// Whether tools are to be called.
+/// The tool choice.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum ScriptedToolChoice {
-    /// As the model likes.
+    /// The model decides.
     Auto,
-    /// Not at all.
+    /// No calls.
     None,
-    /// At least one.
+    /// At least one call.
     Any,
-    /// This one.
+    /// A call of this tool.
     Named(String),
 }
 
-/// Reads the tools and the choice. A choice among some of the tools leaves out the others.
-pub(super) fn read_tools(wire: Format, request: &Value) -> (Vec<ScriptedTool>, ScriptedToolChoice) {
-    let mut tools: Vec<ScriptedTool> = match wire {
+/// Reads the tools and the choice. A choice among some tools removes the others.
+pub(super) fn read_tools(
+    format: Format,
+    request: &Value,
+) -> (Vec<ScriptedTool>, ScriptedToolChoice) {
+    let mut tools: Vec<ScriptedTool> = match format {
         Format::Gemini => list(request, "tools")
             .iter()
             .flat_map(|tool| {
@@ -51,10 +54,10 @@ pub(super) fn read_tools(wire: Format, request: &Value) -> (Vec<ScriptedTool>, S
             })
             .collect(),
         Format::OpenaiChat | Format::OpenaiResponses | Format::Anthropic | Format::Bedrock => {
-            list(request, "tools").iter().filter_map(|one| tool(wire, one)).collect()
+            list(request, "tools").iter().filter_map(|one| tool(format, one)).collect()
         }
     };
-    let (choice, allowed) = choice(wire, request);
+    let (choice, allowed) = choice(format, request);
     if let Some(allowed) = allowed {
         tools.retain(|tool| allowed.contains(&tool.name));
     }
@@ -75,8 +78,8 @@ fn custom(tool: &Value) -> Option<ScriptedTool> {
     Some(ScriptedTool { name, input_kind: ToolInputKind::Custom, schema: Value::Null })
 }
 
-fn tool(wire: Format, tool: &Value) -> Option<ScriptedTool> {
-    match (wire, text(tool, "type")) {
+fn tool(format: Format, tool: &Value) -> Option<ScriptedTool> {
+    match (format, text(tool, "type")) {
         (Format::OpenaiChat, Some("custom")) => custom(tool.get("custom")?),
         (Format::OpenaiChat, Some("function")) => {
             let body = tool.get("function")?;
@@ -87,20 +90,20 @@ fn tool(wire: Format, tool: &Value) -> Option<ScriptedTool> {
         (Format::Anthropic, None | Some("custom")) => {
             function(tool, non_null(tool, "input_schema"))
         }
-        // Tools that the provider runs itself.
+        // Provider-run tools.
         (_, _) => None,
     }
 }
 
-fn choice(wire: Format, request: &Value) -> (ScriptedToolChoice, Option<Vec<String>>) {
-    if wire == Format::Gemini {
+fn choice(format: Format, request: &Value) -> (ScriptedToolChoice, Option<Vec<String>>) {
+    if format == Format::Gemini {
         return gemini(request);
     }
     let Some(choice) = non_null(request, "tool_choice") else {
         return (ScriptedToolChoice::Auto, None);
     };
-    if let Some(word) = choice.as_str() {
-        return (mode(word), None);
+    if let Some(choice_name) = choice.as_str() {
+        return (mode(choice_name), None);
     }
     let name = || {
         let inside = ["function", "custom"].iter().find_map(|key| text(choice.get(key)?, "name"));
@@ -118,13 +121,13 @@ fn choice(wire: Format, request: &Value) -> (ScriptedToolChoice, Option<Vec<Stri
             });
             (mode(text(body, "mode").unwrap_or("auto")), Some(names.collect()))
         }
-        Some(word) => (mode(word), None),
+        Some(choice_name) => (mode(choice_name), None),
         None => (ScriptedToolChoice::Auto, None),
     }
 }
 
-fn mode(word: &str) -> ScriptedToolChoice {
-    match word {
+fn mode(choice_name: &str) -> ScriptedToolChoice {
+    match choice_name {
         "required" | "any" => ScriptedToolChoice::Any,
         "none" => ScriptedToolChoice::None,
         _ => ScriptedToolChoice::Auto,

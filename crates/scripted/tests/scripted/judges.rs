@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use foxwedge_core::{CheckOptions, Format, Policy, Profile, Severity, check, explain};
-use foxwedge_dialect::{OutlineOptions, read};
+use foxwedge_formats::{OutlineOptions, read};
 use foxwedge_scripted::{ScriptedProvider, check_request};
 use foxwedge_testkit::{Random, history, sound_history};
 use serde_json::{Map, Value, json};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use foxwedge_core::Format;
-use foxwedge_dialect::{
+use foxwedge_formats::{
     model::{ContentPart, ModelReply, ModelResponse, StopReason, decode_reply},
     stream::{CollectedEnding, collect},
 };

@@ -1,4 +1,4 @@
-//! A run's log, read page by page and told in a format.
+//! Reads a run's log page by page and encodes it in a UI format.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -10,17 +10,17 @@ use foxwedge_run::{
 use super::{EventTextSource, SseFrame, reader::FrameLog};
 use crate::{Result, Store};
 
-/// How many events are read at once.
+/// Events read per page.
 const PAGE: usize = 500;
 
-/// Reads a log and tells it. The machine and the encoder remember what came before.
+/// Reads a log and encodes it. The machine and the encoder keep the state of earlier events.
 pub(super) struct LogEncoder {
     run: SharedId,
     read: u64,
     session: SessionMachine,
     encoder: RunEncoder,
     over: bool,
-    words: Option<Arc<dyn EventTextSource>>,
+    texts: Option<Arc<dyn EventTextSource>>,
 }
 
 impl std::fmt::Debug for LogEncoder {
@@ -34,7 +34,7 @@ impl LogEncoder {
         run: &str,
         format: UiFormat,
         options: EncoderOptions,
-        words: Option<Arc<dyn EventTextSource>>,
+        texts: Option<Arc<dyn EventTextSource>>,
     ) -> LogEncoder {
         let run = SharedId::from(run);
         let options = EncoderOptions { run: Some(run.clone()), ..options };
@@ -44,30 +44,30 @@ impl LogEncoder {
             session: SessionMachine::new(MachineSettings::default()),
             encoder: RunEncoder::new(format, options),
             over: false,
-            words,
+            texts,
         }
     }
 
-    /// The place of the last event that was read.
+    /// Sequence number of the last event that was read.
     pub(super) fn place(&self) -> u64 {
         self.read
     }
 
-    /// Whether the end was told.
+    /// Whether the end was encoded.
     pub(super) fn is_over(&self) -> bool {
         self.over
     }
 
-    /// Reads on, a page at most: what comes of it.
+    /// Reads one more page at most and returns its frames.
     pub(super) async fn read<S: Store>(&mut self, store: &S) -> Result<Vec<SseFrame>> {
         let page = store.events(&self.run, self.read, PAGE).await?;
         let (mut effects, mut frames) = (Vec::new(), Vec::new());
         for mut stored in page {
             self.read = stored.seq;
-            if let Some(words) = &self.words {
-                words.restore(&mut stored.event);
+            if let Some(texts) = &self.texts {
+                texts.restore(&mut stored.event);
             }
-            // A log has no gaps, so that nothing depends on the time.
+            // A log has no gaps, so the time does not matter.
             self.session.apply(0, MachineInput::Event(stored.event), &mut effects);
         }
         for effect in &effects {
@@ -81,23 +81,23 @@ impl LogEncoder {
     }
 }
 
-/// A log of a store, told for one reader.
+/// The log of a stored run, encoded for one reader.
 #[derive(Debug)]
 pub(super) struct StoreLog<S> {
     store: Arc<S>,
     run: SharedId,
     format: UiFormat,
     options: EncoderOptions,
-    words: Option<Arc<dyn EventTextSource>>,
-    /// How far it was read, while somebody reads it.
+    texts: Option<Arc<dyn EventTextSource>>,
+    /// Read state, while a reader needs it.
     progress: Option<Box<LogProgress>>,
 }
 
-/// How far a log was read.
+/// The read state of a log.
 #[derive(Debug)]
 struct LogProgress {
     encoder: LogEncoder,
-    /// Told, but not handed on yet.
+    /// Encoded frames that were not returned yet.
     frames: VecDeque<SseFrame>,
 }
 
@@ -107,18 +107,18 @@ impl<S> StoreLog<S> {
         run: &str,
         format: UiFormat,
         options: EncoderOptions,
-        words: Option<Arc<dyn EventTextSource>>,
+        texts: Option<Arc<dyn EventTextSource>>,
     ) -> StoreLog<S> {
-        StoreLog { store, run: SharedId::from(run), format, options, words, progress: None }
+        StoreLog { store, run: SharedId::from(run), format, options, texts, progress: None }
     }
 }
 
 impl<S: Store> FrameLog for StoreLog<S> {
     async fn next_after(&mut self, last: FrameId) -> Result<Option<SseFrame>> {
-        let StoreLog { store, run, format, options, words, progress: told } = self;
-        let LogProgress { encoder: teller, frames } = &mut **told.get_or_insert_with(|| {
-            let teller = LogEncoder::new(run, *format, options.clone(), words.clone());
-            Box::new(LogProgress { encoder: teller, frames: VecDeque::new() })
+        let StoreLog { store, run, format, options, texts, progress } = self;
+        let LogProgress { encoder, frames } = &mut **progress.get_or_insert_with(|| {
+            let encoder = LogEncoder::new(run, *format, options.clone(), texts.clone());
+            Box::new(LogProgress { encoder, frames: VecDeque::new() })
         });
         loop {
             while let Some(frame) = frames.pop_front() {
@@ -126,9 +126,9 @@ impl<S: Store> FrameLog for StoreLog<S> {
                     return Ok(Some(frame));
                 }
             }
-            let before = teller.place();
-            let more = teller.read(&**store).await?;
-            if teller.place() == before {
+            let before = encoder.place();
+            let more = encoder.read(&**store).await?;
+            if encoder.place() == before {
                 return Ok(None);
             }
             frames.extend(more);

@@ -1,8 +1,8 @@
-//! One who reads a run: out of the log until the ring holds what comes next, then out of the ring.
+//! Reads the frames of a run: from the log until the ring has the next frame, then from the ring.
 //!
-//! Whoever waits in the ring has everything, so a burst that is longer than the ring is not its
-//! fault: it reads the log again. Only who took frames of the ring and did not come back in time
-//! was too slow, and is told so.
+//! A reader that waits in the ring is up to date. If a burst is longer than the ring, it reads the
+//! log again and has not lagged. Only a reader that took a frame from the ring and did not return
+//! in time was too slow, and gets [`FeedItem::Lagged`].
 
 use std::{
     future::{Future, poll_fn},
@@ -18,19 +18,19 @@ use super::{
 };
 use crate::{Result, StoreError};
 
-/// A log that is told.
+/// A log of frames.
 pub(super) trait FrameLog {
-    /// The first frame behind another, if the log has one already.
+    /// Returns the first frame after `last`, if the log has one already.
     fn next_after(
         &mut self,
         last: FrameId,
     ) -> impl Future<Output = Result<Option<SseFrame>>> + Send;
 
-    /// It is not needed for a while: what it remembers may go.
+    /// Drops buffers until the next read.
     fn release(&mut self);
 }
 
-/// Where somebody is in a run.
+/// The position of a follower in a run.
 #[derive(Debug)]
 pub(super) struct FeedReader<L> {
     slot: usize,
@@ -42,27 +42,27 @@ pub(super) struct FeedReader<L> {
 /// Where the next frame comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum FrameSource {
-    /// The log, until the ring holds what comes next.
+    /// The log, until the ring has the next frame.
     Log,
-    /// The ring, and the reader has all that was in there.
+    /// The ring; the reader has taken every frame in it.
     Waiting,
-    /// The ring, which has more, or had when the reader took its last frame.
+    /// The ring; it has more frames, or had when the reader took its last one.
     Ring,
 }
 
 impl<L: FrameLog> FeedReader<L> {
-    /// Begins behind a frame: in the ring if that holds what comes next, else in the log.
+    /// Starts after a frame: in the ring if it has the next frame, else in the log.
     pub(super) fn in_ring(ring: &FrameRing, last: FrameId, log: L) -> FeedReader<L> {
         let source = if ring.holds_after(last) { FrameSource::Waiting } else { FrameSource::Log };
         FeedReader { slot: ring.take_slot(), last, log, source }
     }
 
-    /// Begins behind a frame in the log.
+    /// Starts after a frame, in the log.
     pub(super) fn in_log(ring: &FrameRing, last: FrameId, log: L) -> FeedReader<L> {
         FeedReader { slot: ring.take_slot(), last, log, source: FrameSource::Log }
     }
 
-    /// What comes next. May be dropped halfway: nothing is lost.
+    /// Returns the next item. Cancel-safe: nothing is lost.
     pub(super) async fn next(&mut self, ring: &FrameRing) -> Result<FeedItem> {
         loop {
             if self.source == FrameSource::Log {
@@ -71,19 +71,19 @@ impl<L: FrameLog> FeedReader<L> {
                     return Ok(FeedItem::Frame(Arc::new(frame)));
                 }
                 if !ring.holds_after(self.last) {
-                    // The run went on meanwhile, and so far that the ring is ahead again.
+                    // The run continued meanwhile, and the ring is ahead again.
                     continue;
                 }
                 self.log.release();
                 self.source = FrameSource::Waiting;
             }
-            let (seat, last, source) = (self.slot, self.last, &mut self.source);
+            let (slot, last, source) = (self.slot, self.last, &mut self.source);
             let poll = |context: &mut Context<'_>| {
-                let found = ring.poll(seat, last, context);
-                if found.is_pending() {
+                let item = ring.poll(slot, last, context);
+                if item.is_pending() {
                     *source = FrameSource::Waiting;
                 }
-                found
+                item
             };
             return match poll_fn(poll).await {
                 RingItem::Frame(frame) => {
@@ -106,7 +106,7 @@ impl<L: FrameLog> FeedReader<L> {
 }
 
 impl<L> FeedReader<L> {
-    /// Gives the seat back.
+    /// Frees the slot.
     pub(super) fn leave(&self, ring: &FrameRing) {
         ring.free_slot(self.slot);
     }

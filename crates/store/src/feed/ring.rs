@@ -1,8 +1,9 @@
-//! The newest frames of a run, for everybody who follows it: a fixed number, whoever is slow.
+//! The newest frames of a run, for all its followers. Its size is fixed, however slow a follower
+//! is.
 //!
-//! One lock holds the frames and whom to wake, so that a frame cannot fall between a look and the
-//! wait that follows it. A reader is known by the last frame it has, not by a place in the ring:
-//! one that is ahead of the ring waits for it, and only a frame that it needs can be gone.
+//! One lock guards the frames and the wakers, so a frame cannot fall between a poll and the wait
+//! that follows it. A reader is identified by the last frame it has, not by a position in the ring.
+//! A reader ahead of the ring waits; it lags only if a frame it needs is gone.
 
 use std::{
     collections::VecDeque,
@@ -17,7 +18,7 @@ use super::{
     sync::{Mutex, MutexGuard},
 };
 
-/// How much is kept: so many frames, or so many bytes of them, whichever is less.
+/// How much the ring keeps: a number of frames or of bytes, whichever is reached first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RingLimits {
     pub(super) frames: usize,
@@ -35,10 +36,10 @@ pub(super) struct FrameRing {
 struct RingState {
     frames: VecDeque<Arc<SseFrame>>,
     bytes: usize,
-    /// The last frame that went before those that are kept.
+    /// The last frame that was evicted.
     evicted: FrameId,
-    over: Option<FeedEnd>,
-    /// Whom to wake: one seat for every reader.
+    end: Option<FeedEnd>,
+    /// Wakers: one slot per reader.
     slots: Vec<ReaderSlot>,
 }
 
@@ -49,53 +50,53 @@ enum ReaderSlot {
     Waiting(Waker),
 }
 
-/// Why nothing comes any more.
+/// Why the feed ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum FeedEnd {
-    /// The run is over, and everything was told.
+    /// The run has ended, and all frames were delivered.
     Ended,
-    /// Its log cannot be read.
+    /// The log cannot be read.
     Failed(Arc<str>),
 }
 
-/// What a reader finds.
+/// What a reader gets from the ring.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RingItem {
     /// The next frame.
     Frame(Arc<SseFrame>),
-    /// The next frame is gone already.
+    /// The next frame was evicted.
     Gone,
-    /// Nothing comes any more.
+    /// The feed has ended.
     Ended(FeedEnd),
 }
 
 impl FrameRing {
-    pub(super) fn new(room: RingLimits) -> FrameRing {
+    pub(super) fn new(limits: RingLimits) -> FrameRing {
         let evicted = FrameId { seq: 0, part: 0 };
-        let (frames, seats) = (VecDeque::new(), Vec::new());
-        let state = RingState { frames, bytes: 0, evicted, over: None, slots: seats };
-        FrameRing { limits: room, state: Mutex::new(state) }
+        let (frames, slots) = (VecDeque::new(), Vec::new());
+        let state = RingState { frames, bytes: 0, evicted, end: None, slots };
+        FrameRing { limits, state: Mutex::new(state) }
     }
 
-    /// A seat for a new reader.
+    /// Reserves a slot for a new reader.
     pub(super) fn take_slot(&self) -> usize {
-        let seats = &mut lock(&self.state).slots;
-        let free = seats.iter().position(|seat| matches!(seat, ReaderSlot::Free));
-        let place = free.unwrap_or(seats.len());
-        match seats.get_mut(place) {
-            Some(seat) => *seat = ReaderSlot::Taken,
-            None => seats.push(ReaderSlot::Taken),
+        let slots = &mut lock(&self.state).slots;
+        let free = slots.iter().position(|slot| matches!(slot, ReaderSlot::Free));
+        let index = free.unwrap_or(slots.len());
+        match slots.get_mut(index) {
+            Some(slot) => *slot = ReaderSlot::Taken,
+            None => slots.push(ReaderSlot::Taken),
         }
-        place
+        index
     }
 
-    pub(super) fn free_slot(&self, seat: usize) {
-        if let Some(seat) = lock(&self.state).slots.get_mut(seat) {
-            *seat = ReaderSlot::Free;
+    pub(super) fn free_slot(&self, slot: usize) {
+        if let Some(slot) = lock(&self.state).slots.get_mut(slot) {
+            *slot = ReaderSlot::Free;
         }
     }
 
-    /// Adds frames and wakes everybody who waits, once for all of them.
+    /// Adds frames, then wakes all waiting readers once.
     pub(super) fn push(&self, frames: impl IntoIterator<Item = SseFrame>) {
         self.change(|state| {
             for frame in frames {
@@ -110,30 +111,30 @@ impl FrameRing {
         });
     }
 
-    pub(super) fn close(&self, over: FeedEnd) {
+    pub(super) fn close(&self, end: FeedEnd) {
         self.change(|state| {
-            state.over.get_or_insert(over);
+            state.end.get_or_insert(end);
         });
     }
 
-    /// Whether no frame behind this one is gone.
+    /// Whether the ring still has all frames after this one.
     pub(super) fn holds_after(&self, last: FrameId) -> bool {
         last >= lock(&self.state).evicted
     }
 
-    /// The first frame behind another; or, under the same lock, whom to wake.
-    pub(super) fn poll(&self, seat: usize, last: FrameId, context: &Context<'_>) -> Poll<RingItem> {
+    /// Returns the first frame after `last`, or registers the waker under the same lock.
+    pub(super) fn poll(&self, slot: usize, last: FrameId, context: &Context<'_>) -> Poll<RingItem> {
         let mut state = lock(&self.state);
         if last < state.evicted {
             return Poll::Ready(RingItem::Gone);
         }
         let seen = state.frames.partition_point(|frame| frame.id <= last);
-        match (state.frames.get(seen).cloned(), state.over.clone()) {
+        match (state.frames.get(seen).cloned(), state.end.clone()) {
             (Some(frame), _) => Poll::Ready(RingItem::Frame(frame)),
-            (None, Some(over)) => Poll::Ready(RingItem::Ended(over)),
+            (None, Some(end)) => Poll::Ready(RingItem::Ended(end)),
             (None, None) => {
-                if let Some(seat) = state.slots.get_mut(seat) {
-                    *seat = ReaderSlot::Waiting(context.waker().clone());
+                if let Some(slot) = state.slots.get_mut(slot) {
+                    *slot = ReaderSlot::Waiting(context.waker().clone());
                 }
                 Poll::Pending
             }
@@ -146,14 +147,14 @@ impl FrameRing {
             change(&mut state);
             state.slots.iter_mut().filter_map(ReaderSlot::wake).collect()
         };
-        // Outside of the lock: whoever wakes up takes it at once.
+        // Outside the lock, because the woken tasks take it at once.
         wakers.into_iter().for_each(Waker::wake);
     }
 }
 
 impl RingState {
-    fn exceeds(&self, room: RingLimits) -> bool {
-        self.frames.len() > room.frames || self.bytes > room.bytes
+    fn exceeds(&self, limits: RingLimits) -> bool {
+        self.frames.len() > limits.frames || self.bytes > limits.bytes
     }
 }
 
@@ -170,7 +171,7 @@ impl ReaderSlot {
     }
 }
 
-/// A lock that somebody panicked with is still a lock: what it guards is whole between calls.
+/// Ignores poisoning: the guarded data is consistent between calls.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

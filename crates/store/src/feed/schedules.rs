@@ -1,5 +1,5 @@
-//! The ring and those who read it under many schedules of threads: a writer, a pump and two
-//! followers. Followers with a mistake in them show that a mistake would be found.
+//! Tests the ring and its readers under many thread schedules: a writer, a pump and two followers.
+//! Followers with a bug show that the test would find one.
 
 mod sync {
     pub(super) use shuttle::sync::{Mutex, MutexGuard};
@@ -20,11 +20,11 @@ use std::{
 };
 
 use foxwedge_run::encode::FrameId;
-use reader::{Log, Reader};
-use ring::{Over, Ring, Room};
+use reader::{FeedReader, FrameLog};
+use ring::{FeedEnd, FrameRing, RingLimits};
 use shuttle::{sync::Mutex, thread};
 
-use super::{Sent, Told};
+use super::{FeedItem, SseFrame};
 use crate::{
     Result,
     bell::{Bell, block_on},
@@ -32,14 +32,14 @@ use crate::{
 
 const SCHEDULES: usize = 1_000;
 
-/// A mistake is found long before; then the search ends.
+/// A bug is found long before; then the search ends.
 const FOUND_WITHIN: usize = 30 * SCHEDULES;
 
-/// What is written, step by step.
+/// The frames written in each step.
 const WRITTEN: [&[FrameId]; 4] = [&[id(1, 0)], &[id(2, 0), id(2, 1)], &[id(3, 0)], &[id(4, 0)]];
 
-/// As much as is written at once: whoever is fast loses nothing, and whoever is slow lags.
-const ROOM: Room = Room { frames: 2, bytes: 1 << 10 };
+/// Room for the largest step: a fast follower loses nothing, and a slow one lags.
+const RING_LIMITS: RingLimits = RingLimits { frames: 2, bytes: 1 << 10 };
 
 const BEGINNING: FrameId = id(0, 0);
 
@@ -47,84 +47,85 @@ const fn id(seq: u64, part: u32) -> FrameId {
     FrameId { seq, part }
 }
 
-/// How somebody follows.
+/// How a follower behaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Manner {
-    /// From the beginning on; anew only when it lagged.
+enum FollowerMode {
+    /// Follows from the start; follows again only after a lag.
     Stays,
-    /// Leaves after every frame, and comes back to the ring if that has what comes next.
+    /// Leaves after every frame and returns; uses the ring if it has the next frame.
     ComesBack,
-    /// Begins in the log, each time.
+    /// Starts in the log each time.
     ReadsTheLog,
-    /// Has all but the last frame, and comes to a ring that may not have got so far.
+    /// Has all but the last frame, and starts on a ring that may be behind it.
     ComesLate,
-    /// Lags once, and goes on without coming anew.
+    /// Continues after a lag without following again.
     GoesOn,
-    /// Drops every wait once, before it waits.
+    /// Cancels every wait once before it waits.
     Hesitates,
-    /// Wrong: looks, lets go of the lock, and only then says whom to wake.
+    /// Bug: polls, releases the lock, and only then registers the waker.
     LooksThenWaits,
-    /// Wrong: takes what is left in the ring when it lagged.
+    /// Bug: takes the frames left in the ring after a lag.
     PassesOver,
-    /// Wrong: has all but the last frame, and counts from the place at which it sat down.
+    /// Bug: has all but the last frame, and compares ring positions instead of frame ids.
     CountsPlaces,
 }
 
-const PAIRS: [[Manner; 2]; 6] = [
-    [Manner::Stays, Manner::ComesBack],
-    [Manner::Stays, Manner::ReadsTheLog],
-    [Manner::Hesitates, Manner::ReadsTheLog],
-    [Manner::Hesitates, Manner::ComesBack],
-    [Manner::ComesLate, Manner::Stays],
-    [Manner::ComesLate, Manner::GoesOn],
+const PAIRS: [[FollowerMode; 2]; 6] = [
+    [FollowerMode::Stays, FollowerMode::ComesBack],
+    [FollowerMode::Stays, FollowerMode::ReadsTheLog],
+    [FollowerMode::Hesitates, FollowerMode::ReadsTheLog],
+    [FollowerMode::Hesitates, FollowerMode::ComesBack],
+    [FollowerMode::ComesLate, FollowerMode::Stays],
+    [FollowerMode::ComesLate, FollowerMode::GoesOn],
 ];
 
-/// What somebody who comes late has already.
+/// The last frame of a follower that starts late.
 const KNOWN: FrameId = id(3, 0);
 
-/// What a run and its followers have in common.
+/// State shared by the run and its followers.
 struct Shared {
-    log: Mutex<(Vec<FrameId>, Option<Over>)>,
-    /// The log went on.
+    log: Mutex<(Vec<FrameId>, Option<FeedEnd>)>,
+    /// Rings when the log has grown.
     news: Bell,
-    ring: Ring,
-    /// Whom to wake besides those in the ring: only who is wrong waits here.
-    aside: Mutex<Vec<Arc<Bell>>>,
+    ring: FrameRing,
+    /// Bells outside the ring, for followers with a bug.
+    extra_bells: Mutex<Vec<Arc<Bell>>>,
 }
 
 /// The log, read by one follower.
-struct Written(Arc<Shared>);
+struct WrittenLog(Arc<Shared>);
 
-impl Log for Written {
-    async fn next_behind(&mut self, last: FrameId) -> Result<Option<Sent>> {
+impl FrameLog for WrittenLog {
+    async fn next_after(&mut self, last: FrameId) -> Result<Option<SseFrame>> {
         let log = self.0.log.lock().expect("the log");
-        Ok(log.0.iter().copied().find(|id| *id > last).map(sent))
+        Ok(log.0.iter().copied().find(|id| *id > last).map(frame))
     }
 
-    fn rest(&mut self) {}
+    fn release(&mut self) {}
 }
 
-/// Somebody writes, a pump brings it into the ring, and two follow. What each of them heard is the
-/// whole log if the run ended, and the beginning of it if its log failed.
-fn followed(manners: [Manner; 2], end: &Over) {
+/// Runs a writer, a pump and two followers. Each follower must receive the whole log if the run
+/// ends, and a prefix of it if the log fails.
+fn check_followers(modes: [FollowerMode; 2], end: &FeedEnd) {
     let shared = Arc::new(Shared {
         log: Mutex::new((Vec::new(), None)),
         news: Bell::default(),
-        ring: Ring::new(ROOM),
-        aside: Mutex::default(),
+        ring: FrameRing::new(RING_LIMITS),
+        extra_bells: Mutex::default(),
     });
     let last = end.clone();
-    let mut threads =
-        vec![started(&shared, move |shared| write(shared, last)), started(&shared, pump)];
-    for manner in manners {
+    let mut threads = vec![spawn(&shared, move |shared| write(shared, last)), spawn(&shared, pump)];
+    for mode in modes {
         let end = end.clone();
-        threads.push(started(&shared, move |shared| {
-            let heard = follow(shared, manner);
-            let mut whole = WRITTEN.concat();
-            whole.retain(|id| *id > manner.has());
+        threads.push(spawn(&shared, move |shared| {
+            let received = follow(shared, mode);
+            let mut expected = WRITTEN.concat();
+            expected.retain(|id| *id > mode.initial_frame());
             match end {
-                Over::Ended => assert_eq!(heard, whole, "{manner:?}"),
-                Over::Failed(_) => assert!(whole.starts_with(&heard), "{manner:?}: {heard:?}"),
+                FeedEnd::Ended => assert_eq!(received, expected, "{mode:?}"),
+                FeedEnd::Failed(_) => {
+                    assert!(expected.starts_with(&received), "{mode:?}: {received:?}")
+                }
             }
         }));
     }
@@ -133,23 +134,23 @@ fn followed(manners: [Manner; 2], end: &Over) {
     }
 }
 
-impl Manner {
-    /// The last frame that it has before it comes.
-    fn has(self) -> FrameId {
+impl FollowerMode {
+    /// The last frame that the follower has when it starts.
+    fn initial_frame(self) -> FrameId {
         match self {
-            Manner::ComesLate | Manner::CountsPlaces => KNOWN,
-            Manner::Stays
-            | Manner::ComesBack
-            | Manner::ReadsTheLog
-            | Manner::GoesOn
-            | Manner::Hesitates
-            | Manner::LooksThenWaits
-            | Manner::PassesOver => BEGINNING,
+            FollowerMode::ComesLate | FollowerMode::CountsPlaces => KNOWN,
+            FollowerMode::Stays
+            | FollowerMode::ComesBack
+            | FollowerMode::ReadsTheLog
+            | FollowerMode::GoesOn
+            | FollowerMode::Hesitates
+            | FollowerMode::LooksThenWaits
+            | FollowerMode::PassesOver => BEGINNING,
         }
     }
 }
 
-fn started(
+fn spawn(
     shared: &Arc<Shared>,
     work: impl FnOnce(&Arc<Shared>) + Send + 'static,
 ) -> thread::JoinHandle<()> {
@@ -157,7 +158,7 @@ fn started(
     thread::spawn(move || work(&shared))
 }
 
-fn write(shared: &Arc<Shared>, end: Over) {
+fn write(shared: &Arc<Shared>, end: FeedEnd) {
     for frames in WRITTEN {
         shared.log.lock().expect("the log").0.extend(frames);
         shared.news.ring();
@@ -174,146 +175,154 @@ fn pump(shared: &Arc<Shared>) {
             (log.0[read..].to_vec(), log.1.clone())
         };
         read += frames.len();
-        let nothing = frames.is_empty();
-        shared.ring.push(frames.into_iter().map(sent));
+        let is_caught_up = frames.is_empty();
+        shared.ring.push(frames.into_iter().map(frame));
         let is_over = over.is_some();
         if let Some(over) = over {
             shared.ring.close(over);
         }
-        let aside = std::mem::take(&mut *shared.aside.lock().expect("who waits"));
-        aside.iter().for_each(|bell| bell.ring());
+        let extra_bells = std::mem::take(&mut *shared.extra_bells.lock().expect("who waits"));
+        extra_bells.iter().for_each(|bell| bell.ring());
         if is_over {
             return;
         }
-        if nothing {
+        if is_caught_up {
             shared.news.wait();
         }
     }
 }
 
-/// Everything that one follower hears, up to the end.
-fn follow(shared: &Arc<Shared>, manner: Manner) -> Vec<FrameId> {
-    let mut heard = Vec::new();
-    let mut reader = begin(shared, manner, manner.has());
+/// Returns all frames that one follower receives.
+fn follow(shared: &Arc<Shared>, mode: FollowerMode) -> Vec<FrameId> {
+    let mut received = Vec::new();
+    let mut reader = begin(shared, mode, mode.initial_frame());
     loop {
-        let told = next(shared, manner, &mut reader);
-        let last = match told {
-            Ok(Told::Frame(frame)) => {
-                heard.push(frame.id);
-                if manner != Manner::ComesBack {
+        let item = next(shared, mode, &mut reader);
+        let last = match item {
+            Ok(FeedItem::Frame(frame)) => {
+                received.push(frame.id);
+                if mode != FollowerMode::ComesBack {
                     continue;
                 }
                 frame.id
             }
-            Ok(Told::Lagged(last)) => {
-                assert_eq!(last, heard.last().copied().unwrap_or(manner.has()), "where it was");
-                // Whoever has heard nothing yet cannot have been too slow.
-                assert!(!heard.is_empty(), "{manner:?} lags by coming late");
-                if manner == Manner::GoesOn {
+            Ok(FeedItem::Lagged(last)) => {
+                assert_eq!(
+                    last,
+                    received.last().copied().unwrap_or(mode.initial_frame()),
+                    "where it was"
+                );
+                // A follower without a frame cannot have been too slow.
+                assert!(!received.is_empty(), "{mode:?} lags by coming late");
+                if mode == FollowerMode::GoesOn {
                     continue;
                 }
                 last
             }
-            Ok(Told::Over) | Err(_) => break,
+            Ok(FeedItem::Ended) | Err(_) => break,
         };
         reader.leave(&shared.ring);
-        reader = begin(shared, manner, last);
+        reader = begin(shared, mode, last);
     }
     reader.leave(&shared.ring);
-    heard
+    received
 }
 
-fn begin(shared: &Arc<Shared>, manner: Manner, last: FrameId) -> Reader<Written> {
-    let (ring, log) = (&shared.ring, Written(shared.clone()));
-    match manner {
-        Manner::ReadsTheLog => Reader::in_log(ring, last, log),
-        Manner::Stays
-        | Manner::ComesBack
-        | Manner::ComesLate
-        | Manner::GoesOn
-        | Manner::Hesitates
-        | Manner::LooksThenWaits
-        | Manner::CountsPlaces => Reader::in_ring(ring, last, log),
-        Manner::PassesOver => {
+fn begin(shared: &Arc<Shared>, mode: FollowerMode, last: FrameId) -> FeedReader<WrittenLog> {
+    let (ring, log) = (&shared.ring, WrittenLog(shared.clone()));
+    match mode {
+        FollowerMode::ReadsTheLog => FeedReader::in_log(ring, last, log),
+        FollowerMode::Stays
+        | FollowerMode::ComesBack
+        | FollowerMode::ComesLate
+        | FollowerMode::GoesOn
+        | FollowerMode::Hesitates
+        | FollowerMode::LooksThenWaits
+        | FollowerMode::CountsPlaces => FeedReader::in_ring(ring, last, log),
+        FollowerMode::PassesOver => {
             let all = WRITTEN.concat();
             let later = [last].into_iter().chain(all.into_iter().filter(|id| *id > last));
-            let left = later.into_iter().find(|id| ring.holds_behind(*id));
-            Reader::in_ring(ring, left.unwrap_or(last), log)
+            let left = later.into_iter().find(|id| ring.holds_after(*id));
+            FeedReader::in_ring(ring, left.unwrap_or(last), log)
         }
     }
 }
 
-fn next(shared: &Shared, manner: Manner, reader: &mut Reader<Written>) -> Result<Told> {
-    match manner {
-        Manner::Stays
-        | Manner::ComesBack
-        | Manner::ReadsTheLog
-        | Manner::ComesLate
-        | Manner::GoesOn
-        | Manner::PassesOver => {}
-        Manner::CountsPlaces => {
-            if !shared.ring.holds_behind(BEGINNING) {
-                return Ok(Told::Lagged(KNOWN));
+fn next(
+    shared: &Shared,
+    mode: FollowerMode,
+    reader: &mut FeedReader<WrittenLog>,
+) -> Result<FeedItem> {
+    match mode {
+        FollowerMode::Stays
+        | FollowerMode::ComesBack
+        | FollowerMode::ReadsTheLog
+        | FollowerMode::ComesLate
+        | FollowerMode::GoesOn
+        | FollowerMode::PassesOver => {}
+        FollowerMode::CountsPlaces => {
+            if !shared.ring.holds_after(BEGINNING) {
+                return Ok(FeedItem::Lagged(KNOWN));
             }
         }
-        Manner::Hesitates => {
-            if let Poll::Ready(told) = look(reader.next(&shared.ring), Waker::noop()) {
-                return told;
+        FollowerMode::Hesitates => {
+            if let Poll::Ready(item) = poll_once(reader.next(&shared.ring), Waker::noop()) {
+                return item;
             }
         }
-        Manner::LooksThenWaits => loop {
-            if let Poll::Ready(told) = look(reader.next(&shared.ring), Waker::noop()) {
-                return told;
+        FollowerMode::LooksThenWaits => loop {
+            if let Poll::Ready(item) = poll_once(reader.next(&shared.ring), Waker::noop()) {
+                return item;
             }
             let bell = Arc::new(Bell::default());
-            shared.aside.lock().expect("who waits").push(bell.clone());
+            shared.extra_bells.lock().expect("who waits").push(bell.clone());
             bell.wait();
         },
     }
     block_on(reader.next(&shared.ring))
 }
 
-fn look<F: Future>(future: F, waker: &Waker) -> Poll<F::Output> {
+fn poll_once<F: Future>(future: F, waker: &Waker) -> Poll<F::Output> {
     pin!(future).poll(&mut Context::from_waker(waker))
 }
 
-fn sent(id: FrameId) -> Sent {
-    Sent { id, sse: "".into() }
+fn frame(id: FrameId) -> SseFrame {
+    SseFrame { id, sse: "".into() }
 }
 
-fn is_found(mistaken: Manner) -> bool {
-    let check = move || followed([mistaken, Manner::Stays], &Over::Ended);
+fn is_found(mistaken: FollowerMode) -> bool {
+    let check = move || check_followers([mistaken, FollowerMode::Stays], &FeedEnd::Ended);
     panic::catch_unwind(|| shuttle::check_random(check, FOUND_WITHIN)).is_err()
 }
 
 #[test]
 fn no_schedule_tells_a_frame_twice_or_in_disorder_or_never() {
     for pair in PAIRS {
-        shuttle::check_random(move || followed(pair, &Over::Ended), SCHEDULES);
-        shuttle::check_pct(move || followed(pair, &Over::Ended), SCHEDULES, 3);
+        shuttle::check_random(move || check_followers(pair, &FeedEnd::Ended), SCHEDULES);
+        shuttle::check_pct(move || check_followers(pair, &FeedEnd::Ended), SCHEDULES, 3);
     }
 }
 
 #[test]
-fn no_schedule_keeps_anybody_waiting_for_a_log_that_failed() {
-    let failed = || Over::Failed("torn".into());
+fn no_schedule_leaves_a_follower_waiting_after_a_failed_log() {
+    let failed = || FeedEnd::Failed("torn".into());
     for pair in PAIRS {
-        shuttle::check_random(move || followed(pair, &failed()), SCHEDULES / 4);
-        shuttle::check_pct(move || followed(pair, &failed()), SCHEDULES / 4, 3);
+        shuttle::check_random(move || check_followers(pair, &failed()), SCHEDULES / 4);
+        shuttle::check_pct(move || check_followers(pair, &failed()), SCHEDULES / 4, 3);
     }
 }
 
 #[test]
-fn a_look_and_then_a_wait_without_a_second_look_is_found() {
-    assert!(is_found(Manner::LooksThenWaits), "the mistake was not found");
+fn waker_registered_after_the_poll_is_found() {
+    assert!(is_found(FollowerMode::LooksThenWaits), "the mistake was not found");
 }
 
 #[test]
-fn a_gap_that_nobody_is_told_of_is_found() {
-    assert!(is_found(Manner::PassesOver), "the mistake was not found");
+fn unreported_gap_is_found() {
+    assert!(is_found(FollowerMode::PassesOver), "the mistake was not found");
 }
 
 #[test]
-fn a_reader_that_counts_places_in_a_ring_that_has_not_come_so_far_is_found() {
-    assert!(is_found(Manner::CountsPlaces), "the mistake was not found");
+fn reader_that_compares_ring_positions_is_found() {
+    assert!(is_found(FollowerMode::CountsPlaces), "the mistake was not found");
 }

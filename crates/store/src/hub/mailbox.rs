@@ -1,5 +1,5 @@
-//! What waits for one watcher. One lock holds both what waits and whom to wake, so that a post
-//! cannot fall between a look and the wait that follows it.
+//! The queue of one watcher. One lock guards both the queue and the waker, so a post cannot fall
+//! between a poll and the wait that follows it.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -11,10 +11,10 @@ use foxwedge_run::SharedId;
 
 use super::{StoreWake, sync::Mutex};
 
-/// So many runs may wait for a watcher; with one more it has to look everywhere.
+/// How many runs can be queued for a watcher. With one more it receives [`StoreWake::All`].
 const RUNS: usize = 1_024;
 
-/// What waits for one watcher.
+/// The queue of one watcher.
 #[derive(Debug, Default)]
 pub(super) struct WatchMailbox {
     state: Mutex<MailboxState>,
@@ -29,9 +29,9 @@ struct MailboxState {
 
 #[derive(Debug)]
 enum WaitingRuns {
-    /// Runs, the one that waits longest first, and the highest place of each.
+    /// Runs in order of arrival, and the highest sequence number of each.
     Runs { order: VecDeque<SharedId>, last: HashMap<SharedId, u64> },
-    /// More than can be told one by one.
+    /// Too many runs to list.
     All,
 }
 
@@ -42,22 +42,22 @@ impl Default for WaitingRuns {
 }
 
 impl WatchMailbox {
-    /// A run went on to a place.
-    pub(super) fn post(&self, run: &SharedId, place: u64) {
-        self.change(|state| state.waiting.add(run, place));
+    /// Adds a run with its last sequence number.
+    pub(super) fn post(&self, run: &SharedId, seq: u64) {
+        self.change(|state| state.waiting.add(run, seq));
     }
 
-    /// Any run may have gone on.
+    /// Replaces the queue with [`StoreWake::All`].
     pub(super) fn post_all(&self) {
         self.change(|state| state.waiting = WaitingRuns::All);
     }
 
-    /// Nothing comes any more.
+    /// Ends the queue once it is empty.
     pub(super) fn close(&self) {
         self.change(|state| state.closed = true);
     }
 
-    /// What waits longest; or, under the same lock, whom to wake.
+    /// Takes the oldest wake-up, or registers the waker under the same lock.
     pub(super) fn poll(&self, context: &Context<'_>) -> Poll<Option<StoreWake>> {
         let mut state = lock(&self.state);
         match state.waiting.take() {
@@ -76,7 +76,7 @@ impl WatchMailbox {
             change(&mut state);
             state.waker.take()
         };
-        // Outside of the lock: whoever wakes up takes it at once.
+        // Outside the lock, because the woken task takes it at once.
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -84,12 +84,12 @@ impl WatchMailbox {
 }
 
 impl WaitingRuns {
-    fn add(&mut self, run: &SharedId, place: u64) {
+    fn add(&mut self, run: &SharedId, seq: u64) {
         let WaitingRuns::Runs { order, last } = self else { return };
         if let Some(known) = last.get_mut(run) {
-            *known = place.max(*known);
+            *known = seq.max(*known);
         } else if last.len() < RUNS {
-            last.insert(run.clone(), place);
+            last.insert(run.clone(), seq);
             order.push_back(run.clone());
         } else {
             *self = WaitingRuns::All;
@@ -111,7 +111,7 @@ impl WaitingRuns {
     }
 }
 
-/// A lock that somebody panicked with is still a lock: what it guards is whole between calls.
+/// Ignores poisoning: the guarded data is consistent between calls.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> super::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,5 @@
-//! The mailbox under many schedules of threads. A variant with a mistake in it shows that a
-//! mistake would be found.
+//! Tests the mailbox under many thread schedules. A variant with a bug shows that the test would
+//! find one.
 
 mod sync {
     pub(super) use shuttle::sync::{Mutex, MutexGuard};
@@ -15,71 +15,70 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use foxwedge_run::Id;
-use mailbox::{Mailbox, locked};
+use foxwedge_run::SharedId;
+use mailbox::{WatchMailbox, lock};
 use shuttle::{
     sync::{Arc, Mutex},
     thread,
 };
 
-use super::Wake;
+use super::StoreWake;
 use crate::bell::block_on;
 
 const SCHEDULES: usize = 25_000;
 
-/// Something that wake-ups can be put into and taken out of.
-trait Letters: Default + Send + Sync + 'static {
-    fn post(&self, run: &Id, last: u64);
-    fn poll(&self, context: &Context<'_>) -> Poll<Option<Wake>>;
+/// A queue of wake-ups.
+trait WakeQueue: Default + Send + Sync + 'static {
+    fn post(&self, run: &SharedId, last: u64);
+    fn poll(&self, context: &Context<'_>) -> Poll<Option<StoreWake>>;
 }
 
-impl Letters for Mailbox {
-    fn post(&self, run: &Id, last: u64) {
-        Mailbox::post(self, run, last);
+impl WakeQueue for WatchMailbox {
+    fn post(&self, run: &SharedId, last: u64) {
+        WatchMailbox::post(self, run, last);
     }
 
-    fn poll(&self, context: &Context<'_>) -> Poll<Option<Wake>> {
-        Mailbox::poll(self, context)
+    fn poll(&self, context: &Context<'_>) -> Poll<Option<StoreWake>> {
+        WatchMailbox::poll(self, context)
     }
 }
 
-/// Looks, lets go of the lock, and only then says whom to wake: what is posted in between wakes
-/// nobody.
+/// Polls, releases the lock, and only then registers the waker: a post in between wakes no task.
 #[derive(Default)]
-struct Forgetful {
-    waits: Mutex<VecDeque<(Id, u64)>>,
+struct LateWaker {
+    queue: Mutex<VecDeque<(SharedId, u64)>>,
     waker: Mutex<Option<Waker>>,
 }
 
-impl Letters for Forgetful {
-    fn post(&self, run: &Id, last: u64) {
-        locked(&self.waits).push_back((run.clone(), last));
-        let waker = locked(&self.waker).take();
+impl WakeQueue for LateWaker {
+    fn post(&self, run: &SharedId, last: u64) {
+        lock(&self.queue).push_back((run.clone(), last));
+        let waker = lock(&self.waker).take();
         if let Some(waker) = waker {
             waker.wake();
         }
     }
 
-    fn poll(&self, context: &Context<'_>) -> Poll<Option<Wake>> {
-        if let Some((run, last)) = locked(&self.waits).pop_front() {
-            return Poll::Ready(Some(Wake::Run { run, last }));
+    fn poll(&self, context: &Context<'_>) -> Poll<Option<StoreWake>> {
+        if let Some((run, last)) = lock(&self.queue).pop_front() {
+            return Poll::Ready(Some(StoreWake::Run { run, last }));
         }
-        *locked(&self.waker) = Some(context.waker().clone());
+        *lock(&self.waker) = Some(context.waker().clone());
         Poll::Pending
     }
 }
 
-/// Two writers, and a reader that reads the log only when it is woken. It has to see everything.
-fn two_writers_and_a_reader<L: Letters>() {
+/// Two writers and a reader that reads the log only when it is woken. It must see everything.
+fn two_writers_and_a_reader<L: WakeQueue>() {
     let mailbox = Arc::new(L::default());
     let log = Arc::new(Mutex::new([0_u64; 2]));
     let writers: Vec<_> = (0..2)
         .map(|number: usize| {
             let (mailbox, log) = (mailbox.clone(), log.clone());
             thread::spawn(move || {
-                let run = Id::from(format!("run-{number}"));
+                let run = SharedId::from(format!("run-{number}"));
                 for last in 1..=2 {
-                    locked(&log)[number] = last;
+                    lock(&log)[number] = last;
                     mailbox.post(&run, last);
                 }
             })
@@ -89,12 +88,12 @@ fn two_writers_and_a_reader<L: Letters>() {
     while seen != [2; 2] {
         let wake = block_on(poll_fn(|context| mailbox.poll(context)));
         match wake {
-            Some(Wake::Run { run, last }) => {
+            Some(StoreWake::Run { run, last }) => {
                 let number = usize::from(&*run == "run-1");
-                seen[number] = locked(&log)[number];
+                seen[number] = lock(&log)[number];
                 assert!(seen[number] >= last, "woken before it was written");
             }
-            Some(Wake::All) | None => panic!("nobody said so"),
+            Some(StoreWake::All) | None => panic!("nobody said so"),
         }
     }
     for writer in writers {
@@ -102,38 +101,38 @@ fn two_writers_and_a_reader<L: Letters>() {
     }
 }
 
-/// The store goes away while somebody watches: the rest is heard, and then the end.
-fn a_writer_that_leaves() {
-    let mailbox = Arc::new(Mailbox::default());
-    let writing = mailbox.clone();
+/// The store closes while a watcher waits: it receives the remaining wake-ups, then the end.
+fn a_writer_that_closes() {
+    let mailbox = Arc::new(WatchMailbox::default());
+    let sender = mailbox.clone();
     let writer = thread::spawn(move || {
-        writing.post(&"run".into(), 1);
-        writing.post_all();
-        writing.close();
+        sender.post(&"run".into(), 1);
+        sender.post_all();
+        sender.close();
     });
-    let mut heard = Vec::new();
+    let mut wakes = Vec::new();
     while let Some(wake) = block_on(poll_fn(|context| mailbox.poll(context))) {
-        heard.push(wake);
+        wakes.push(wake);
     }
-    assert_eq!(heard.last(), Some(&Wake::All));
+    assert_eq!(wakes.last(), Some(&StoreWake::All));
     writer.join().expect("a writer");
 }
 
 #[test]
 fn no_schedule_loses_the_end() {
-    shuttle::check_random(a_writer_that_leaves, SCHEDULES / 5);
+    shuttle::check_random(a_writer_that_closes, SCHEDULES / 5);
 }
 
 #[test]
 fn no_schedule_loses_a_wake_up() {
-    shuttle::check_random(two_writers_and_a_reader::<Mailbox>, SCHEDULES);
-    shuttle::check_pct(two_writers_and_a_reader::<Mailbox>, SCHEDULES, 3);
+    shuttle::check_random(two_writers_and_a_reader::<WatchMailbox>, SCHEDULES);
+    shuttle::check_pct(two_writers_and_a_reader::<WatchMailbox>, SCHEDULES, 3);
 }
 
 #[test]
-fn a_look_before_the_wait_without_a_second_look_is_found() {
+fn waker_registered_after_the_poll_is_found() {
     let found = panic::catch_unwind(|| {
-        shuttle::check_random(two_writers_and_a_reader::<Forgetful>, SCHEDULES);
+        shuttle::check_random(two_writers_and_a_reader::<LateWaker>, SCHEDULES);
     });
     assert!(found.is_err(), "the mistake was not found");
 }

@@ -1,5 +1,3 @@
-//! What a watcher hears, and when.
-
 use std::{
     future::Future,
     pin::pin,
@@ -12,41 +10,41 @@ fn run(run: &str, last: u64) -> Option<StoreWake> {
     Some(StoreWake::Run { run: run.into(), last })
 }
 
-/// What is there without waiting.
-fn heard(watch: &mut StoreWatch) -> Vec<Option<StoreWake>> {
-    let mut heard = Vec::new();
+/// Returns the wake-ups that are ready.
+fn ready_wakes(watch: &mut StoreWatch) -> Vec<Option<StoreWake>> {
+    let mut wakes = Vec::new();
     let mut context = Context::from_waker(Waker::noop());
     while let Poll::Ready(wake) = pin!(watch.next()).poll(&mut context) {
-        let over = wake.is_none();
-        heard.push(wake);
-        if over {
+        let is_end = wake.is_none();
+        wakes.push(wake);
+        if is_end {
             break;
         }
     }
-    heard
+    wakes
 }
 
 #[test]
-fn a_run_is_told_once_with_its_highest_place() {
+fn run_is_queued_once_with_its_highest_sequence_number() {
     let hub = WakeHub::default();
     let mut watch = hub.watch();
     for (id, last) in [("a", 1), ("b", 7), ("a", 3), ("a", 2), ("b", 8)] {
         hub.publish(id, last);
     }
-    assert_eq!(heard(&mut watch), [run("a", 3), run("b", 8)]);
-    assert_eq!(heard(&mut watch), []);
+    assert_eq!(ready_wakes(&mut watch), [run("a", 3), run("b", 8)]);
+    assert_eq!(ready_wakes(&mut watch), []);
     hub.publish("a", 3);
-    assert_eq!(heard(&mut watch), [run("a", 3)]);
+    assert_eq!(ready_wakes(&mut watch), [run("a", 3)]);
 }
 
 #[test]
-fn the_run_that_waits_longest_comes_first() {
+fn oldest_run_comes_first() {
     let hub = WakeHub::default();
     let mut watch = hub.watch();
     for id in ["c", "a", "b", "c"] {
         hub.publish(id, 1);
     }
-    assert_eq!(heard(&mut watch), [run("c", 1), run("a", 1), run("b", 1)]);
+    assert_eq!(ready_wakes(&mut watch), [run("c", 1), run("a", 1), run("b", 1)]);
 }
 
 #[test]
@@ -56,39 +54,39 @@ fn too_many_runs_become_all() {
     for number in 0..5_000 {
         hub.publish(&format!("run-{number}"), 1);
     }
-    assert_eq!(heard(&mut watch), [Some(StoreWake::All)]);
+    assert_eq!(ready_wakes(&mut watch), [Some(StoreWake::All)]);
     hub.publish("a", 2);
-    assert_eq!(heard(&mut watch), [run("a", 2)]);
+    assert_eq!(ready_wakes(&mut watch), [run("a", 2)]);
 }
 
 #[test]
-fn everybody_hears_of_all_once() {
+fn every_watcher_receives_all_once() {
     let hub = WakeHub::default();
     let (mut first, mut second) = (hub.watch(), hub.watch());
     hub.publish("a", 1);
     hub.wake_all();
     hub.publish("b", 1);
     for watch in [&mut first, &mut second] {
-        assert_eq!(heard(watch), [Some(StoreWake::All)]);
+        assert_eq!(ready_wakes(watch), [Some(StoreWake::All)]);
     }
 }
 
 #[test]
-fn whoever_watches_hears_the_rest_and_then_the_end() {
+fn watcher_receives_queued_wakes_and_then_the_end() {
     let hub = WakeHub::default();
     let mut watch = hub.watch();
     hub.publish("a", 1);
     hub.close();
-    assert_eq!(heard(&mut watch), [run("a", 1), None]);
-    assert_eq!(heard(&mut watch), [None]);
+    assert_eq!(ready_wakes(&mut watch), [run("a", 1), None]);
+    assert_eq!(ready_wakes(&mut watch), [None]);
 }
 
 #[test]
-fn whoever_begins_later_hears_nothing_of_before() {
+fn new_watcher_does_not_receive_earlier_wakes() {
     let hub = WakeHub::default();
     hub.publish("a", 1);
     let mut watch = hub.watch();
-    assert_eq!(heard(&mut watch), []);
+    assert_eq!(ready_wakes(&mut watch), []);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Events: how they get into the log, and out of it.
+//! Appends and reads events.
 
 use deadpool_postgres::GenericClient;
 use tokio_postgres::Error;
@@ -18,8 +18,8 @@ use crate::{
 };
 
 impl PostgresStore {
-    /// Appends. The usual case is one statement, which moves the run's row on only if it is where
-    /// we remember it; doing it twice is found out by the places.
+    /// Appends events. Usually this is one statement, which moves the run's row only if it matches
+    /// the cached log end. A repeated attempt is detected by the sequence numbers.
     pub(super) async fn try_append(
         &self,
         run: &str,
@@ -42,9 +42,9 @@ impl PostgresStore {
         let found = runs::find(&client, run).await?.ok_or_else(|| no_run(run))?;
         may_write(&found, lease)?;
         event_draft::check_epochs(run, found.row.epoch, drafts)?;
-        let told_again = event_draft::count_repeated(run, found.row.last, drafts)?;
-        let (old, new) = drafts.split_at_checked(told_again).unwrap_or((drafts, &[]));
-        compare(&client, &found, old).await?;
+        let repeated_count = event_draft::count_repeated(run, found.row.last, drafts)?;
+        let (repeated, new) = drafts.split_at_checked(repeated_count).unwrap_or((drafts, &[]));
+        compare(&client, &found, repeated).await?;
         let mut head = CachedLogHead::from(&found);
         if !new.is_empty() {
             let moved = || {
@@ -58,7 +58,7 @@ impl PostgresStore {
         Ok(head.last)
     }
 
-    /// Events behind a place, verified.
+    /// Returns verified events after a sequence number.
     pub(super) async fn try_events(
         &self,
         run: &str,
@@ -68,26 +68,26 @@ impl PostgresStore {
         let client = self.pool.client().await?;
         let found = runs::find(&client, run).await?.ok_or_else(|| no_run(run))?;
         let head = crate::LogHead { last: found.row.last, chain: found.chain };
-        let span = EventRange { run, epoch: found.row.epoch, head, after, limit };
-        if after >= span.end() {
+        let range = EventRange { run, epoch: found.row.epoch, head, after, limit };
+        if after >= range.end() {
             return Ok(Vec::new());
         }
-        // The event before the first one comes, too, for its link.
+        // Also read the event before the first one, for its link.
         let from = after.saturating_sub(1);
         let mut events =
-            read_raw_events(&client, &found, from, span.end(), limit.saturating_add(1)).await?;
+            read_raw_events(&client, &found, from, range.end(), limit.saturating_add(1)).await?;
         let before = events.first().filter(|first| first.seq == after).map(|first| first.chain);
         events.retain(|event| event.seq > after);
-        match span.read(before, events) {
-            // What is missing may have been deleted, with its run, since we looked.
+        match range.read(before, events) {
+            // The missing events may have been deleted together with their run meanwhile.
             Err(StoreError::Corrupt { .. }) if runs::find(&client, run).await?.is_none() => {
                 Err(no_run(run))
             }
-            read => Ok(read?),
+            result => Ok(result?),
         }
     }
 
-    /// Events behind a place, verified by nobody.
+    /// Returns events after a sequence number, unverified.
     pub(super) async fn try_raw_events(
         &self,
         run: &str,
@@ -100,7 +100,7 @@ impl PostgresStore {
     }
 }
 
-/// Whether somebody may write to a run.
+/// Checks that a run is open and the lease is current.
 pub(super) fn may_write(run: &PostgresRun, lease: &Lease) -> Result<(), StoreError> {
     match &run.row.state {
         RunState::Ended { .. } => Err(StoreError::Ended(Box::new(run.row.clone()))),
@@ -111,17 +111,17 @@ pub(super) fn may_write(run: &PostgresRun, lease: &Lease) -> Result<(), StoreErr
     }
 }
 
-/// Refuses events that are told again and are not what was told.
+/// Refuses repeated events that differ from the stored ones.
 pub(super) async fn compare(
     client: &impl GenericClient,
     run: &PostgresRun,
     drafts: &[EventDraft],
 ) -> Result<(), AttemptFailure> {
     let (Some(first), Some(last)) = (drafts.first(), drafts.last()) else { return Ok(()) };
-    let question = "SELECT seq, body, chain FROM events
+    let sql = "SELECT seq, body, chain FROM events
                     WHERE run = $1 AND seq BETWEEN $2 AND $3 ORDER BY seq";
     let values: query::SqlValues<'_> = &[&run.serial, &signed(first.seq), &signed(last.seq)];
-    let stored = query::rows(client, question, values).await?;
+    let stored = query::rows(client, sql, values).await?;
     if stored.len() != drafts.len() {
         return Err(chain::damage_error(&run.row.id, first.seq, "it is missing".to_owned()).into());
     }
@@ -131,7 +131,7 @@ pub(super) async fn compare(
     Ok(())
 }
 
-/// The links of new events, and the end of the log with them.
+/// Computes the links of new events and the new end of the log.
 pub(super) fn extend_chain(
     head: &CachedLogHead,
     drafts: &[EventDraft],
@@ -146,12 +146,12 @@ pub(super) fn extend_chain(
     (after, links)
 }
 
-/// The error for a run that is not there.
+/// The error for a run that does not exist.
 pub(super) fn no_run(run: &str) -> AttemptFailure {
     AttemptFailure::Refused(StoreError::NoRun(run.to_owned()))
 }
 
-/// Moves the end of a log on, with the events that do so, if it is still where it was.
+/// Appends events and moves the end of the log, if it has not changed.
 async fn append_if_current(
     client: &impl GenericClient,
     head: &CachedLogHead,
@@ -185,16 +185,16 @@ async fn append_if_current(
     Ok((added > 0).then_some(after))
 }
 
-/// Events as they lie there, up to a place.
+/// Returns events unverified, up to a sequence number.
 async fn read_raw_events(
     client: &impl GenericClient,
     run: &PostgresRun,
     after: u64,
     end: u64,
-    most: usize,
+    max: usize,
 ) -> Result<Vec<RawEvent>, AttemptFailure> {
-    let question = "SELECT seq, body, chain FROM events
+    let sql = "SELECT seq, body, chain FROM events
                     WHERE run = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4";
-    let values: query::SqlValues<'_> = &[&run.serial, &signed(after), &signed(end), &limit(most)];
-    query::rows(client, question, values).await?.iter().map(row::event).collect()
+    let values: query::SqlValues<'_> = &[&run.serial, &signed(after), &signed(end), &limit(max)];
+    query::rows(client, sql, values).await?.iter().map(row::event).collect()
 }

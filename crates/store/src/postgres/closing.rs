@@ -1,4 +1,4 @@
-//! The end of a run.
+//! Ends runs.
 
 use deadpool_postgres::GenericClient;
 
@@ -17,9 +17,9 @@ use crate::{
     event_draft::{self, EventDraft},
 };
 
-/// How a run is ended: what was told, spelled.
+/// The end of a run, encoded.
 pub(super) struct PostgresClosing {
-    /// When, as the end itself tells.
+    /// When the run ended, if its last event has a time.
     pub(super) at: Option<u64>,
     pub(super) drafts: Vec<EventDraft>,
     pub(super) ended: String,
@@ -28,13 +28,13 @@ pub(super) struct PostgresClosing {
 }
 
 impl PostgresStore {
-    /// Ends a run. Its session is held before the run, as everywhere; then one statement decides
-    /// who ends it, and the rest follows it or is undone with it.
+    /// Ends a run. Locks the session before the run, as everywhere. Then one statement decides
+    /// which caller ends the run; the rest is committed or rolled back with it.
     pub(super) async fn try_finalize(
         &self,
         run: &str,
         authority: &CloseAuthority,
-        closed: &PostgresClosing,
+        closing: &PostgresClosing,
         token: AttemptToken,
     ) -> Result<FinalizeResult, AttemptFailure> {
         let mut client = self.pool.client().await?;
@@ -44,31 +44,32 @@ impl PostgresStore {
             return Ok(finalize_result(found, token));
         }
         let count = records::lock_session(&transaction, &found.row.session).await?;
-        let held = runs::find_for_update(&transaction, run).await?.ok_or_else(|| no_run(run))?;
-        if matches!(held.row.state, RunState::Ended { .. }) {
-            return Ok(finalize_result(held, token));
+        let locked_run =
+            runs::find_for_update(&transaction, run).await?.ok_or_else(|| no_run(run))?;
+        if matches!(locked_run.row.state, RunState::Ended { .. }) {
+            return Ok(finalize_result(locked_run, token));
         }
         match authority {
-            CloseAuthority::Holder(lease) => append::may_write(&held, lease)?,
+            CloseAuthority::Holder(lease) => append::may_write(&locked_run, lease)?,
             CloseAuthority::Operator => {}
         }
-        let drafts = &closed.drafts;
-        event_draft::check_epochs(run, held.row.epoch, drafts)?;
-        let told_again = event_draft::count_repeated(run, held.row.last, drafts)?;
-        let (old, new) = drafts.split_at_checked(told_again).unwrap_or((drafts, &[]));
-        append::compare(&transaction, &held, old).await?;
-        let Some(ended) = record_end(&transaction, &held, closed, new, token).await? else {
+        let drafts = &closing.drafts;
+        event_draft::check_epochs(run, locked_run.row.epoch, drafts)?;
+        let repeated_count = event_draft::count_repeated(run, locked_run.row.last, drafts)?;
+        let (repeated, new) = drafts.split_at_checked(repeated_count).unwrap_or((drafts, &[]));
+        append::compare(&transaction, &locked_run, repeated).await?;
+        let Some(ended) = record_end(&transaction, &locked_run, closing, new, token).await? else {
             let ended = runs::find(&transaction, run).await?.ok_or_else(|| no_run(run))?;
             return Ok(finalize_result(ended, token));
         };
-        records::add(&transaction, &held.row.session, count, &closed.records).await?;
+        records::add(&transaction, &locked_run.row.session, count, &closing.records).await?;
         transaction.commit().await?;
         self.heads.forget(run);
         Ok(finalize_result(ended, token))
     }
 }
 
-/// Whose end it is that a run has.
+/// Checks the token to see whether this call ended the run.
 fn finalize_result(run: PostgresRun, token: AttemptToken) -> FinalizeResult {
     if run.token == token {
         FinalizeResult::Recorded(run.row)
@@ -77,11 +78,11 @@ fn finalize_result(run: PostgresRun, token: AttemptToken) -> FinalizeResult {
     }
 }
 
-/// Records the end and the last events, if nobody has ended the run; its row, or nothing.
+/// Records the end and the last events, unless the run has ended. Returns its row, or `None`.
 async fn record_end(
     client: &impl GenericClient,
     run: &PostgresRun,
-    closed: &PostgresClosing,
+    closing: &PostgresClosing,
     new: &[EventDraft],
     token: AttemptToken,
 ) -> Result<Option<PostgresRun>, AttemptFailure> {
@@ -106,15 +107,15 @@ async fn record_end(
     let bodies: Vec<&str> = new.iter().map(|draft| draft.body.as_str()).collect();
     let values: query::SqlValues<'_> = &[
         &run.serial,
-        &closed.ended,
-        &closed.summary,
+        &closing.ended,
+        &closing.summary,
         &signed(after.last),
         &after.chain.as_slice(),
         &signed(before.last),
         &bodies,
         &links,
         &token.0,
-        &closed.at.map(signed),
+        &closing.at.map(signed),
     ];
     query::row(client, statement, values).await?.as_ref().map(row::run).transpose()
 }

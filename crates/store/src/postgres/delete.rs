@@ -1,4 +1,4 @@
-//! Taking things away. A session is held before its runs, as everywhere.
+//! Deletes sessions and runs. Locks a session before its runs, as everywhere.
 
 use deadpool_postgres::{GenericClient, Transaction};
 
@@ -21,9 +21,9 @@ impl PostgresStore {
             Err(AttemptFailure::Refused(StoreError::NoSession(_))) => return Ok(false),
             Err(failure) => return Err(failure),
         }
-        // Nobody can begin a run while we hold the session.
-        let question = "SELECT id FROM runs WHERE session = $1 AND ended_at IS NULL LIMIT 1";
-        if let Some(open) = query::row(&transaction, question, &[&id]).await? {
+        // No run can start while this transaction holds the session.
+        let sql = "SELECT id FROM runs WHERE session = $1 AND ended_at IS NULL LIMIT 1";
+        if let Some(open) = query::row(&transaction, sql, &[&id]).await? {
             let (session, run) = (id.to_owned(), open.try_get(0)?);
             return Err(StoreError::Busy { session, run }.into());
         }
@@ -32,7 +32,7 @@ impl PostgresStore {
         Ok(true)
     }
 
-    /// Deletes a run that has ended.
+    /// Deletes an ended run.
     pub(super) async fn try_delete_run(&self, id: &str) -> Result<bool, AttemptFailure> {
         let mut client = self.pool.client().await?;
         let transaction = begin_unlimited(client.transaction().await?).await?;
@@ -49,7 +49,7 @@ impl PostgresStore {
         Ok(true)
     }
 
-    /// Deletes sessions that nobody touched, and snapshots that have expired.
+    /// Deletes sessions that did not change since `before`, and expired snapshots.
     pub(super) async fn try_prune(
         &self,
         before: u64,
@@ -57,33 +57,33 @@ impl PostgresStore {
     ) -> Result<PruneReport, AttemptFailure> {
         let mut client = self.pool.client().await?;
         let transaction = begin_unlimited(client.transaction().await?).await?;
-        // A run that begins touches its session, so that the session falls out of the choice
-        // when it is looked at again under its lock. One that is held is in use.
-        let question = "
+        // A starting run touches its session, so the session no longer matches when PostgreSQL
+        // checks the condition again under its lock. A locked session is in use.
+        let sql = "
             SELECT id FROM sessions
             WHERE touched < $1 AND NOT EXISTS (
                 SELECT 1 FROM runs WHERE runs.session = sessions.id AND runs.ended_at IS NULL)
             ORDER BY touched LIMIT $2 FOR UPDATE SKIP LOCKED";
         let values: query::SqlValues<'_> = &[&signed(before), &limit(count)];
-        let old = query::rows(&transaction, question, values).await?;
+        let old = query::rows(&transaction, sql, values).await?;
         let old: Vec<String> = old.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
         let old: Vec<&str> = old.iter().map(String::as_str).collect();
         let expired = "DELETE FROM snapshots WHERE expires <= now_ms()";
         let expired = query::execute(&transaction, expired, &[]).await?;
-        let mut pruned = remove(&transaction, &old).await?;
-        pruned.snapshots += expired;
+        let mut report = remove(&transaction, &old).await?;
+        report.snapshots += expired;
         transaction.commit().await.map_err(AttemptFailure::in_commit)?;
-        Ok(pruned)
+        Ok(report)
     }
 }
 
-/// There may be a lot to take away: this takes as long as it takes.
+/// Removes the statement timeout, because there may be many rows to delete.
 async fn begin_unlimited(transaction: Transaction<'_>) -> Result<Transaction<'_>, AttemptFailure> {
     transaction.batch_execute("SET LOCAL statement_timeout = 0").await?;
     Ok(transaction)
 }
 
-/// Removes sessions that are held and have no run at work, with everything in them.
+/// Deletes locked sessions without an open run, with everything in them.
 async fn remove(
     client: &impl GenericClient,
     sessions: &[&str],
@@ -92,10 +92,10 @@ async fn remove(
     let events = "DELETE FROM events
                   WHERE run IN (SELECT serial FROM runs WHERE session = ANY ($1))";
     query::execute(client, events, sessions).await?;
-    let gone = async |statement| query::execute(client, statement, sessions).await;
+    let delete = async |statement| query::execute(client, statement, sessions).await;
     Ok(PruneReport {
-        snapshots: gone("DELETE FROM snapshots WHERE session = ANY ($1)").await?,
-        runs: gone("DELETE FROM runs WHERE session = ANY ($1)").await?,
-        sessions: gone("DELETE FROM sessions WHERE id = ANY ($1)").await?,
+        snapshots: delete("DELETE FROM snapshots WHERE session = ANY ($1)").await?,
+        runs: delete("DELETE FROM runs WHERE session = ANY ($1)").await?,
+        sessions: delete("DELETE FROM sessions WHERE id = ANY ($1)").await?,
     })
 }

@@ -1,9 +1,9 @@
-//! What can go wrong between us and the server, and whether to try again.
+//! Errors of the connection and the server, and whether to retry.
 //!
-//! A transaction that was not committed has not happened, and may be tried again. Where the
-//! connection is lost while the commit is under way, nobody knows; then only what finds out that
-//! it has been done (by a place, an id, a token) is tried again, and everything else is told to
-//! the caller.
+//! A transaction that was not committed has no effect and may be retried. If the connection is lost
+//! during a commit, its result is unknown. Then only an operation that can detect an earlier
+//! success (by a sequence number, an id or a token) is retried; every other failure goes to the
+//! caller.
 
 use std::{
     error::Error as _,
@@ -16,31 +16,30 @@ use tokio_postgres::{Error, error::SqlState};
 
 use crate::StoreError;
 
-/// Why an attempt came to nothing.
+/// Why an attempt failed.
 #[derive(Debug)]
 pub(super) enum AttemptFailure {
-    /// It is the answer: the store did not do it, and never will.
+    /// The store refused the operation. A retry does not help.
     Refused(StoreError),
-    /// Nothing has happened, or it does no harm if it happens twice.
+    /// Nothing has happened, or a second execution does no harm.
     Retryable(PostgresError),
-    /// It is of no use to try again, or nobody knows what happened.
+    /// A retry does not help, or the result is unknown.
     Final(PostgresError),
 }
 
 impl AttemptFailure {
-    /// A commit, or a statement that is a transaction by itself, that must not happen twice: only
-    /// where the server says that it undid it, it may be tried again.
+    /// Classifies an error of a commit, or of a single-statement transaction, that must not run
+    /// twice. It may be retried only if the server reports that it rolled back.
     pub(super) fn in_commit(error: Error) -> AttemptFailure {
-        let trouble = PostgresError::from_driver(&error);
+        let cause = PostgresError::from_driver(&error);
         if is_rolled_back(&error) {
-            AttemptFailure::Retryable(trouble)
+            AttemptFailure::Retryable(cause)
         } else {
-            AttemptFailure::Final(trouble)
+            AttemptFailure::Final(cause)
         }
     }
 
-    /// An insert of what was not there when we looked. If it is there by now, the next attempt
-    /// finds it.
+    /// Classifies an error of an insert. If the row exists by now, the next attempt finds it.
     pub(super) fn in_insert(error: Error) -> AttemptFailure {
         match error.code() {
             Some(code) if *code == SqlState::UNIQUE_VIOLATION => {
@@ -59,11 +58,11 @@ impl From<StoreError> for AttemptFailure {
 
 impl From<Error> for AttemptFailure {
     fn from(error: Error) -> AttemptFailure {
-        let trouble = PostgresError::from_driver(&error);
+        let cause = PostgresError::from_driver(&error);
         if is_rolled_back(&error) || is_transient(&error) {
-            AttemptFailure::Retryable(trouble)
+            AttemptFailure::Retryable(cause)
         } else {
-            AttemptFailure::Final(trouble)
+            AttemptFailure::Final(cause)
         }
     }
 }
@@ -87,7 +86,7 @@ impl From<PoolError> for AttemptFailure {
     }
 }
 
-/// What the server said, or the way to it. Nothing that was stored stands in it.
+/// An error of the server or the connection. It contains no stored data.
 #[derive(Clone, Debug)]
 pub(super) struct PostgresError(String);
 
@@ -97,16 +96,16 @@ impl PostgresError {
     }
 
     pub(super) fn from_driver(error: &Error) -> PostgresError {
-        // The server's detail and context are left out: they quote rows.
-        if let Some(told) = error.as_db_error() {
-            return PostgresError(format!("{} ({})", told.message(), told.code().code()));
+        // The server's detail and context are left out, because they quote rows.
+        if let Some(db_error) = error.as_db_error() {
+            return PostgresError(format!("{} ({})", db_error.message(), db_error.code().code()));
         }
         let mut text = error.to_string();
         let mut source = error.source();
         while let Some(error) = source {
-            let told = error.to_string();
-            if !text.contains(&told) {
-                text = format!("{text}: {told}");
+            let source_text = error.to_string();
+            if !text.contains(&source_text) {
+                text = format!("{text}: {source_text}");
             }
             source = error.source();
         }
@@ -123,22 +122,21 @@ impl fmt::Display for PostgresError {
 impl std::error::Error for PostgresError {}
 
 impl From<PostgresError> for StoreError {
-    fn from(trouble: PostgresError) -> StoreError {
-        StoreError::Unavailable(trouble.into())
+    fn from(error: PostgresError) -> StoreError {
+        StoreError::Unavailable(error.into())
     }
 }
 
-/// How long the wait is from attempt to attempt, in milliseconds. Together they outlast a restart
-/// of the server.
+/// Waits between attempts, in milliseconds. Together they outlast a restart of the server.
 const RETRY_WAITS: [u64; 20] = [
     20, 50, 100, 200, 250, 250, 250, 250, 250, 250, 250, 250, 250, 250, 250, 250, 250, 250, 250,
     250,
 ];
 
-/// Attempts that take long themselves, since nothing comes back, are not made for longer than that.
+/// Time limit for all attempts, because an attempt without a response takes long itself.
 const MAX_RETRY_TIME: Duration = Duration::from_secs(20);
 
-/// Bears failures, as long as it makes sense.
+/// Decides whether and when to retry.
 #[derive(Debug)]
 pub(super) struct AttemptBackoff {
     began: Instant,
@@ -150,15 +148,15 @@ impl AttemptBackoff {
         AttemptBackoff { began: Instant::now(), attempts: 0 }
     }
 
-    /// Waits until the next attempt; or says that there is none.
+    /// Waits for the next attempt, or returns the error if there is none.
     pub(super) async fn wait_or_fail(&mut self, failure: AttemptFailure) -> Result<(), StoreError> {
-        let trouble = match failure {
+        let error = match failure {
             AttemptFailure::Refused(error) => return Err(error),
-            AttemptFailure::Final(trouble) => return Err(trouble.into()),
-            AttemptFailure::Retryable(trouble) => trouble,
+            AttemptFailure::Final(error) => return Err(error.into()),
+            AttemptFailure::Retryable(error) => error,
         };
         let wait = RETRY_WAITS.get(self.attempts).filter(|_| self.began.elapsed() < MAX_RETRY_TIME);
-        let Some(wait) = wait else { return Err(trouble.into()) };
+        let Some(wait) = wait else { return Err(error.into()) };
         self.attempts += 1;
         let wait = Duration::from_millis(*wait);
         tokio::time::sleep(wait + jitter(wait)).await;
@@ -166,31 +164,31 @@ impl AttemptBackoff {
     }
 }
 
-/// Up to half of the wait more, so that those who failed together do not come back together.
+/// Up to half of the wait, so that clients that failed together do not retry together.
 pub(super) fn jitter(wait: Duration) -> Duration {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     wait.mul_f64(f64::from(now.subsec_nanos() % 1_000) / 2_000.0)
 }
 
-/// Whether the server says that it has undone the transaction.
+/// Whether the server reports that it rolled the transaction back.
 fn is_rolled_back(error: &Error) -> bool {
-    let undone = [&SqlState::T_R_SERIALIZATION_FAILURE, &SqlState::T_R_DEADLOCK_DETECTED];
-    error.code().is_some_and(|code| undone.contains(&code))
+    let rollback_codes = [&SqlState::T_R_SERIALIZATION_FAILURE, &SqlState::T_R_DEADLOCK_DETECTED];
+    error.code().is_some_and(|code| rollback_codes.contains(&code))
 }
 
-/// Whether it is about the connection, and a new one may do.
+/// Whether the error concerns the connection, so that a new one may work.
 fn is_transient(error: &Error) -> bool {
     if let Some(code) = error.code() {
-        let passing = [
+        let transient_codes = [
             &SqlState::ADMIN_SHUTDOWN,
             &SqlState::CRASH_SHUTDOWN,
             &SqlState::CANNOT_CONNECT_NOW,
             &SqlState::TOO_MANY_CONNECTIONS,
             &SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
         ];
-        return passing.contains(&code) || code.code().starts_with("08");
+        return transient_codes.contains(&code) || code.code().starts_with("08");
     }
-    // What TLS does not like, such as a certificate, is invalid data, and will be the next time.
+    // TLS errors, such as a bad certificate, are invalid data. They do not go away.
     let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
     let invalid = [io::ErrorKind::InvalidData, io::ErrorKind::InvalidInput];
     error.is_closed() || source.is_some_and(|source| !invalid.contains(&source.kind()))

@@ -1,13 +1,13 @@
 //! Wake-ups between processes.
 //!
-//! One connection of its own listens on the schema's channel and speaks on it. A message says
-//! "these runs went on to these places" and nothing else: whoever is woken reads the log. Messages
-//! are sent outside of the transactions that write, and many at once, since PostgreSQL lets only
-//! one transaction that notifies commit at a time.
+//! One dedicated connection listens on the schema's channel and sends on it. A message contains
+//! runs with their last sequence numbers and nothing else; a woken reader reads the log. Messages
+//! are sent outside the writing transactions, many at once, because PostgreSQL commits only one
+//! notifying transaction at a time.
 //!
-//! A message may get lost: the connection breaks, or the process that should send it is killed
-//! after its commit. So everybody is woken after every new connection, and the ends of the logs
-//! are looked at from time to time while somebody watches.
+//! A message may be lost: the connection breaks, or the sending process is killed after its commit.
+//! Therefore all watchers are woken after every reconnect, and the ends of the logs are polled
+//! while there is a watcher.
 
 mod outbox;
 mod message;
@@ -28,14 +28,14 @@ use super::{
 };
 use crate::{Result, StoreWatch, hub::WakeHub};
 
-/// How long somebody who wants to watch waits for the connection.
+/// How long a new watcher waits for the connection.
 const READY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the last messages may take when the store is closed.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
-/// The waits between attempts to connect, in milliseconds.
+/// Waits between attempts to connect, in milliseconds.
 const RECONNECT_WAITS: [u64; 6] = [20, 100, 300, 1_000, 3_000, 5_000];
 
-/// Tells others, and hears from them.
+/// Sends wake-ups to other processes and receives theirs.
 #[derive(Debug)]
 pub(super) struct FanOut {
     shared: Arc<FanOutContext>,
@@ -43,7 +43,7 @@ pub(super) struct FanOut {
     task: JoinHandle<()>,
 }
 
-/// What the connection works on.
+/// State shared with the connection.
 #[derive(Debug)]
 struct FanOutContext {
     pool: PostgresPool,
@@ -59,21 +59,21 @@ enum ListenState {
 }
 
 impl FanOut {
-    /// Begins. No connection is made before somebody watches or writes.
-    pub(super) fn new(gate: PostgresPool, hub: WakeHub) -> FanOut {
-        let shared = Arc::new(FanOutContext { pool: gate, hub, outbox: NoticeOutbox::default() });
-        let (teller, state) = watch::channel(ListenState::Waiting);
-        let task = tokio::spawn(reconnect(shared.clone(), teller));
+    /// Starts the task. It connects only once there is a watcher or a message.
+    pub(super) fn new(pool: PostgresPool, hub: WakeHub) -> FanOut {
+        let shared = Arc::new(FanOutContext { pool, hub, outbox: NoticeOutbox::default() });
+        let (state_sender, state) = watch::channel(ListenState::Waiting);
+        let task = tokio::spawn(reconnect(shared.clone(), state_sender));
         FanOut { shared, state, task }
     }
 
-    /// A run went on to a place: whoever watches here is woken at once, the others soon.
+    /// Announces new events of a run. Local watchers are woken at once, other processes soon.
     pub(super) fn publish(&self, run: &str, last: u64) {
         self.shared.hub.publish(run, last);
         self.shared.outbox.put(run, last);
     }
 
-    /// A new watcher, who hears of everything that is committed from now on.
+    /// Adds a watcher. It is woken for every later commit.
     pub(super) async fn watch(&self) -> Result<StoreWatch> {
         let watch = self.shared.hub.watch();
         self.shared.outbox.wake();
@@ -82,18 +82,18 @@ impl FanOut {
         if let Ok(Ok(_)) = timeout(READY_TIMEOUT, listening).await {
             return Ok(watch);
         }
-        let trouble = match &*self.state.borrow() {
-            ListenState::Down(trouble) => trouble.clone(),
+        let error = match &*self.state.borrow() {
+            ListenState::Down(error) => error.clone(),
             ListenState::Waiting | ListenState::Listening => {
                 PostgresError::from_text("nobody can listen")
             }
         };
-        Err(trouble.into())
+        Err(error.into())
     }
 
-    /// Waits, though not for long, until everything is told.
+    /// Waits briefly until all messages are sent.
     pub(super) async fn flush(&self) {
-        // Whoever does not hear of it looks for it soon.
+        // A process that misses a message finds the events by polling.
         let _ = timeout(FLUSH_TIMEOUT, self.shared.outbox.wait_until_idle()).await;
     }
 }
@@ -105,25 +105,25 @@ impl Drop for FanOut {
     }
 }
 
-/// Connects whenever it is needed, again and again.
+/// Connects whenever the connection is needed.
 async fn reconnect(shared: Arc<FanOutContext>, state: watch::Sender<ListenState>) {
-    let mut failed: usize = 0;
+    let mut failures: usize = 0;
     loop {
         shared.outbox.wait_for_notices(|| shared.hub.watchers() > 0).await;
-        let trouble = match ListenConnection::connect(&shared).await {
-            Ok(line) => {
-                failed = 0;
-                // Whatever was told while nobody listened is to be read now.
+        let error = match ListenConnection::connect(&shared).await {
+            Ok(connection) => {
+                failures = 0;
+                // Messages may have been missed while not connected.
                 shared.hub.wake_all();
                 state.send_replace(ListenState::Listening);
-                line.serve(&shared).await
+                connection.serve(&shared).await
             }
-            Err(trouble) => trouble,
+            Err(error) => error,
         };
-        state.send_replace(ListenState::Down(trouble));
-        let wait = RECONNECT_WAITS.get(failed).or(RECONNECT_WAITS.last()).copied().unwrap_or(0);
+        state.send_replace(ListenState::Down(error));
+        let wait = RECONNECT_WAITS.get(failures).or(RECONNECT_WAITS.last()).copied().unwrap_or(0);
         let wait = Duration::from_millis(wait);
         sleep(wait + jitter(wait)).await;
-        failed += 1;
+        failures += 1;
     }
 }

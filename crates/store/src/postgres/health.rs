@@ -1,21 +1,21 @@
-//! How much is there, and whether it is in order.
+//! Counts the stored rows and checks their consistency.
 
 use deadpool_postgres::Client;
 
 use super::{PostgresStore, failure::AttemptFailure, query, row::number};
 use crate::StoreTotals;
 
-/// The tables, for statements about all of them.
+/// All tables, for statements about all of them.
 const TABLES: &str = "sessions, records, runs, events, snapshots";
 
-/// So many complaints of one kind are told.
+/// Maximum number of errors listed per check.
 const COMPLAINTS: i64 = 100;
 
 impl PostgresStore {
-    /// How much is stored. Records and events are added up, not counted.
+    /// Counts the stored rows. Records and events are added up from their parents' rows.
     pub(super) async fn try_totals(&self) -> Result<StoreTotals, AttemptFailure> {
         let client = self.pool.client().await?;
-        let question = "
+        let sql = "
             SELECT (SELECT coalesce(max(number), 0)::bigint FROM foxwedge_migrations) AS schema,
                    (SELECT count(*) FROM sessions) AS sessions,
                    (SELECT coalesce(sum(records), 0)::bigint FROM sessions) AS records,
@@ -26,7 +26,7 @@ impl PostgresStore {
                    (SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint
                     FROM pg_catalog.pg_class
                     WHERE relkind = 'r' AND relnamespace = $1::text::regnamespace) AS bytes";
-        let row = client.query_one(question, &[&self.pool.schema()]).await?;
+        let row = client.query_one(sql, &[&self.pool.schema()]).await?;
         Ok(StoreTotals {
             schema: u32::try_from(number(&row, "schema")?).unwrap_or(u32::MAX),
             sessions: number(&row, "sessions")?,
@@ -39,16 +39,16 @@ impl PostgresStore {
         })
     }
 
-    /// Makes the space of what was deleted free for what comes.
+    /// Frees the space of deleted rows for new ones.
     pub(super) async fn try_compact(&self) -> Result<(), AttemptFailure> {
         let client = without_timeout(self.pool.client().await?).await?;
         Ok(client.batch_execute(&format!("VACUUM (ANALYZE) {TABLES}")).await?)
     }
 
-    /// What does not add up. Whether an event is what it was is for its chain to say.
+    /// Checks that counters and rows agree. The chain of a run verifies its events.
     pub(super) async fn try_examine(&self) -> Result<Vec<String>, AttemptFailure> {
         let client = without_timeout(self.pool.client().await?).await?;
-        let questions = [
+        let checks = [
             (
                 "events that belong to no run",
                 "SELECT DISTINCT 'run number ' || run FROM events
@@ -72,19 +72,19 @@ impl PostgresStore {
                  LIMIT $1",
             ),
         ];
-        let mut complaints = Vec::new();
-        for (complaint, question) in questions {
+        let mut errors = Vec::new();
+        for (problem, sql) in checks {
             let values: query::SqlValues<'_> = &[&COMPLAINTS];
-            for row in client.query(question, values).await? {
-                complaints.push(format!("{}: {complaint}", row.try_get::<_, String>(0)?));
+            for row in client.query(sql, values).await? {
+                errors.push(format!("{}: {problem}", row.try_get::<_, String>(0)?));
             }
         }
-        Ok(complaints)
+        Ok(errors)
     }
 }
 
-/// A connection that takes as long as it takes. It is not used again, so that the others keep
-/// their time limit.
+/// Removes the statement timeout of a connection. The connection leaves the pool, so that the
+/// others keep their timeout.
 async fn without_timeout(
     client: Client,
 ) -> Result<deadpool_postgres::ClientWrapper, AttemptFailure> {

@@ -1,4 +1,4 @@
-//! Leases. All of them run by the server's clock, so that no machine's own clock matters.
+//! Leases. All use the server's clock, so the clocks of the machines do not matter.
 
 use super::{
     PostgresStore, append,
@@ -11,19 +11,19 @@ use super::{
 use crate::{Lease, RunRow};
 
 impl PostgresStore {
-    /// Keeps a lease.
+    /// Extends a lease.
     pub(super) async fn try_renew(
         &self,
         run: &str,
         lease: &Lease,
-        time: u64,
+        ttl: u64,
     ) -> Result<(), AttemptFailure> {
         let client = self.pool.client().await?;
         let statement = "UPDATE runs SET lease_until = now_ms() + $3
                          WHERE id = $1 AND fence = $2 AND owner = $4 AND ended_at IS NULL";
         let owner = searchable(&lease.owner);
         let values: query::SqlValues<'_> =
-            &[&searchable(run), &signed(lease.fence), &clamp_ttl(time), &owner];
+            &[&searchable(run), &signed(lease.fence), &clamp_ttl(ttl), &owner];
         if owner == lease.owner && query::execute(&client, statement, values).await? > 0 {
             return Ok(());
         }
@@ -34,12 +34,12 @@ impl PostgresStore {
         )))
     }
 
-    /// Takes a run over. Done twice, the second time finds the token of the first.
+    /// Takes over a run. A repeated attempt finds the token of the first.
     pub(super) async fn try_take_over(
         &self,
         run: &str,
         owner: &str,
-        time: u64,
+        ttl: u64,
         token: AttemptToken,
     ) -> Result<Option<Lease>, AttemptFailure> {
         let client = self.pool.client().await?;
@@ -47,7 +47,7 @@ impl PostgresStore {
             UPDATE runs SET owner = $2, fence = fence + 1, lease_until = now_ms() + $3, token = $4
             WHERE id = $1 AND ended_at IS NULL AND lease_until <= now_ms() AND token <> $4
             RETURNING fence";
-        let values: query::SqlValues<'_> = &[&searchable(run), &owner, &clamp_ttl(time), &token.0];
+        let values: query::SqlValues<'_> = &[&searchable(run), &owner, &clamp_ttl(ttl), &token.0];
         if let Some(taken) = query::row(&client, statement, values).await? {
             return Ok(Some(Lease { owner: owner.to_owned(), fence: number(&taken, "fence")? }));
         }
@@ -55,28 +55,28 @@ impl PostgresStore {
         Ok(found.row.lease.filter(|_| found.token == token))
     }
 
-    /// How long the lease that runs out first still lasts.
+    /// Milliseconds until the first lease expires.
     pub(super) async fn try_earliest_lease(&self) -> Result<Option<u64>, AttemptFailure> {
         let client = self.pool.client().await?;
-        let question = "SELECT greatest(lease_until - now_ms(), 0) AS rest FROM runs
+        let sql = "SELECT greatest(lease_until - now_ms(), 0) AS rest FROM runs
                         WHERE ended_at IS NULL ORDER BY lease_until LIMIT 1";
-        let row = query::row(&client, question, &[]).await?;
+        let row = query::row(&client, sql, &[]).await?;
         row.map(|row| number(&row, "rest")).transpose()
     }
 
-    /// Runs whose lease has run out, the longest abandoned first.
+    /// Runs whose lease has expired, oldest first.
     pub(super) async fn try_abandoned_runs(
         &self,
         count: usize,
     ) -> Result<Vec<RunRow>, AttemptFailure> {
         let client = self.pool.client().await?;
-        let question = concat!(
+        let sql = concat!(
             "SELECT ",
             run_columns!(),
             " FROM runs WHERE ended_at IS NULL AND lease_until <= now_ms()
               ORDER BY lease_until, serial LIMIT $1"
         );
-        let rows = query::rows(&client, question, &[&limit(count)]).await?;
+        let rows = query::rows(&client, sql, &[&limit(count)]).await?;
         rows.iter().map(|row| Ok(row::run(row)?.row)).collect()
     }
 }

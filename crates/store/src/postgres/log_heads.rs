@@ -1,7 +1,7 @@
-//! The ends of logs that this process writes to, remembered: an append then needs no reading.
+//! Caches the ends of logs that this process writes, so that an append needs no read.
 //!
-//! What is remembered is only ever a guess. The statement that appends checks it, and where it is
-//! wrong the truth is read.
+//! A cached value may be outdated. The appending statement checks it; if it is wrong, the row is
+//! read.
 
 use std::{
     collections::HashMap,
@@ -11,7 +11,7 @@ use std::{
 use super::row::PostgresRun;
 use crate::chain::ChainLink;
 
-/// So many are remembered.
+/// Maximum number of cached runs.
 const RUNS: usize = 8_192;
 
 /// The end of a log.
@@ -36,41 +36,42 @@ impl From<&PostgresRun> for CachedLogHead {
     }
 }
 
-/// Ends of logs, by run.
+/// Cached log ends, by run.
 #[derive(Debug, Default)]
 pub(super) struct LogHeadCache {
-    known: Mutex<HashMap<String, CachedLogHead>>,
+    heads: Mutex<HashMap<String, CachedLogHead>>,
 }
 
 impl LogHeadCache {
-    /// What is remembered.
+    /// Returns the cached end.
     pub(super) fn get(&self, run: &str) -> Option<CachedLogHead> {
         self.lock().get(run).copied()
     }
 
-    /// Remembers. A later end is never replaced by an earlier one of the same holder.
+    /// Caches an end. An earlier end never replaces a later one of the same holder.
     pub(super) fn put(&self, run: &str, head: CachedLogHead) {
-        let mut known = self.lock();
-        if let Some(before) = known.get_mut(run) {
-            if (head.fence, head.last) > (before.fence, before.last) {
-                *before = head;
+        let mut heads = self.lock();
+        if let Some(cached) = heads.get_mut(run) {
+            if (head.fence, head.last) > (cached.fence, cached.last) {
+                *cached = head;
             }
             return;
         }
-        // Forgetting all of them costs one reading for each: rare, and simpler than their ages.
-        if known.len() >= RUNS {
-            known.clear();
+        // Clearing the whole cache costs one read per run. That is rare, and simpler than tracking
+        // ages.
+        if heads.len() >= RUNS {
+            heads.clear();
         }
-        known.insert(run.to_owned(), head);
+        heads.insert(run.to_owned(), head);
     }
 
-    /// Forgets.
+    /// Removes a run from the cache.
     pub(super) fn forget(&self, run: &str) {
         self.lock().remove(run);
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, CachedLogHead>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.heads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -83,23 +84,23 @@ mod tests {
     }
 
     #[test]
-    fn the_later_end_stays() {
+    fn later_end_is_kept() {
         let table = [
             ((1, 5), (1, 4), (1, 5)),
             ((1, 5), (1, 6), (1, 6)),
             ((2, 3), (1, 9), (2, 3)),
             ((1, 9), (2, 3), (2, 3)),
         ];
-        for (first, second, stays) in table {
+        for (first, second, expected) in table {
             let heads = LogHeadCache::default();
             heads.put("run", head(first.0, first.1));
             heads.put("run", head(second.0, second.1));
-            assert_eq!(heads.get("run"), Some(head(stays.0, stays.1)));
+            assert_eq!(heads.get("run"), Some(head(expected.0, expected.1)));
         }
     }
 
     #[test]
-    fn the_number_of_remembered_runs_is_bounded() {
+    fn cache_size_is_bounded() {
         let heads = LogHeadCache::default();
         (0..3 * RUNS).for_each(|run| heads.put(&run.to_string(), head(1, 1)));
         assert!(heads.lock().len() <= RUNS);

@@ -1,14 +1,14 @@
-//! The tables: made, and brought up to date, by whoever comes first.
+//! Creates and migrates the tables. The first process that needs it does it.
 
 use deadpool_postgres::{Client, GenericClient, Transaction};
 
 use super::failure::AttemptFailure;
 use crate::StoreError;
 
-/// Every step from nothing to now. A step that was released is never changed.
+/// All migrations. A released migration never changes.
 const STEPS: [(i32, &str, &str); 1] = [(1, "begin", include_str!("migrations/0001_begin.sql"))];
 
-/// Brings a schema up to date. Others that do the same wait for each other.
+/// Migrates a schema to the newest version. Concurrent migrations wait for each other.
 pub(super) async fn migrate(client: &mut Client, schema: &str) -> Result<(), AttemptFailure> {
     if applied_version(client, schema).await? == latest() {
         return Ok(());
@@ -19,12 +19,12 @@ pub(super) async fn migrate(client: &mut Client, schema: &str) -> Result<(), Att
         return Err(AttemptFailure::Refused(StoreError::Invalid(why)));
     }
     let transaction = client.transaction().await?;
-    // Only one schema of one database waits for the other.
+    // The lock covers one schema of one database.
     let lock = "SELECT pg_advisory_xact_lock(hashtextextended('foxwedge ' || $1, 0))";
     transaction.execute(lock, &[&schema]).await?;
     if !exists(&transaction, schema).await? {
-        // Asked for only where it is needed: an administrator may have made the schema for
-        // somebody who may not make one.
+        // Only if it is missing: an administrator may have created the schema for a user that may
+        // not create one.
         transaction.batch_execute(&format!("CREATE SCHEMA {schema}")).await?;
     }
     let table = "CREATE TABLE IF NOT EXISTS foxwedge_migrations (
@@ -33,13 +33,13 @@ pub(super) async fn migrate(client: &mut Client, schema: &str) -> Result<(), Att
                      at timestamptz NOT NULL DEFAULT clock_timestamp()
                  )";
     transaction.batch_execute(table).await?;
-    let done = applied_version(&transaction, schema).await?;
-    for (number, name, text) in STEPS.iter().filter(|(number, ..)| *number > done) {
+    let applied = applied_version(&transaction, schema).await?;
+    for (number, name, text) in STEPS.iter().filter(|(number, ..)| *number > applied) {
         transaction.batch_execute(text).await?;
-        let told = "INSERT INTO foxwedge_migrations (number, name) VALUES ($1, $2)";
-        transaction.execute(told, &[number, name]).await?;
+        let record = "INSERT INTO foxwedge_migrations (number, name) VALUES ($1, $2)";
+        transaction.execute(record, &[number, name]).await?;
     }
-    // To do it twice does no harm.
+    // Running it twice does no harm.
     transaction.commit().await?;
     Ok(())
 }
@@ -49,26 +49,26 @@ fn latest() -> i32 {
 }
 
 async fn exists(transaction: &Transaction<'_>, schema: &str) -> Result<bool, AttemptFailure> {
-    let question = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1";
-    Ok(transaction.query_opt(question, &[&schema]).await?.is_some())
+    let sql = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1";
+    Ok(transaction.query_opt(sql, &[&schema]).await?.is_some())
 }
 
-/// The last step that was done.
+/// The last applied migration.
 async fn applied_version(client: &impl GenericClient, schema: &str) -> Result<i32, AttemptFailure> {
-    let there = "SELECT to_regclass($1 || '.foxwedge_migrations') IS NOT NULL";
-    if !client.query_one(there, &[&schema]).await?.try_get::<_, bool>(0)? {
+    let exists_sql = "SELECT to_regclass($1 || '.foxwedge_migrations') IS NOT NULL";
+    if !client.query_one(exists_sql, &[&schema]).await?.try_get::<_, bool>(0)? {
         return Ok(0);
     }
     let last = "SELECT coalesce(max(number), 0) FROM foxwedge_migrations";
-    let done: i32 = client.query_one(last, &[]).await?.try_get(0)?;
-    if done > latest() {
+    let applied: i32 = client.query_one(last, &[]).await?.try_get(0)?;
+    if applied > latest() {
         return Err(AttemptFailure::Refused(StoreError::Invalid(format!(
-            "schema `{schema}` was made by a newer version: it is at step {done}, and this \
+            "schema `{schema}` was made by a newer version: it is at step {applied}, and this \
              version knows {}",
             latest()
         ))));
     }
-    Ok(done)
+    Ok(applied)
 }
 
 #[cfg(test)]

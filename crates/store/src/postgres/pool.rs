@@ -1,4 +1,4 @@
-//! The connections.
+//! The connection pool.
 
 use std::{fmt, time::Duration};
 
@@ -16,14 +16,14 @@ use super::{
 };
 use crate::{Result, StoreError};
 
-/// How long somebody waits for a connection while all are in use.
+/// How long to wait for a connection while all are in use.
 const POOL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What drives a lone connection.
+/// The driver of a dedicated connection.
 pub(super) type PostgresConnection =
     tokio_postgres::Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
 
-/// The way to the database: connections that are used again, and lone ones.
+/// Access to the database: pooled connections and dedicated ones.
 #[derive(Clone)]
 pub(super) struct PostgresPool {
     pool: Pool,
@@ -33,7 +33,7 @@ pub(super) struct PostgresPool {
 }
 
 impl PostgresPool {
-    /// Connects, and brings the tables up to date.
+    /// Connects and migrates the tables.
     pub(super) async fn open(settings: PostgresSettings) -> Result<PostgresPool> {
         let tls = tls::connector(&settings.trust)?;
         let config = settings.config.clone();
@@ -54,22 +54,22 @@ impl PostgresPool {
             }))
             .build()
             .map_err(|error| StoreError::Unavailable(error.into()))?;
-        let gate = PostgresPool { pool, config, tls, settings };
-        let mut patience = AttemptBackoff::new();
+        let postgres_pool = PostgresPool { pool, config, tls, settings };
+        let mut backoff = AttemptBackoff::new();
         loop {
-            match gate.migrate().await {
-                Ok(()) => return Ok(gate),
-                Err(failure) => patience.wait_or_fail(failure).await?,
+            match postgres_pool.migrate().await {
+                Ok(()) => return Ok(postgres_pool),
+                Err(failure) => backoff.wait_or_fail(failure).await?,
             }
         }
     }
 
-    /// A connection.
+    /// Takes a connection from the pool.
     pub(super) async fn client(&self) -> Result<Client, AttemptFailure> {
         Ok(self.pool.get().await?)
     }
 
-    /// A connection that nobody else uses.
+    /// Opens a dedicated connection.
     pub(super) async fn connect_alone(
         &self,
     ) -> Result<(tokio_postgres::Client, PostgresConnection), PostgresError> {
@@ -79,12 +79,11 @@ impl PostgresPool {
             .map_err(|error| PostgresError::from_driver(&error))
     }
 
-    /// The schema.
     pub(super) fn schema(&self) -> &str {
         &self.settings.schema
     }
 
-    /// Ends all connections. Whoever has one keeps it until done.
+    /// Closes all connections. A connection in use stays open until it is returned.
     pub(super) fn close(&self) {
         self.pool.close();
     }
@@ -101,7 +100,7 @@ impl fmt::Debug for PostgresPool {
     }
 }
 
-/// What is acknowledged is on disk, even where an administrator chose otherwise for everybody.
-/// Stronger choices, which wait for other servers, too, are left alone.
+/// Makes every acknowledged write durable, even if an administrator turned `synchronous_commit`
+/// off. Stronger settings, which also wait for other servers, stay.
 const DURABLE_COMMIT_SQL: &str = "SELECT set_config('synchronous_commit', 'on', false)
                        WHERE current_setting('synchronous_commit') = 'off'";

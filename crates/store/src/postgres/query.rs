@@ -1,12 +1,12 @@
-//! Questions to the database. Every statement is prepared once for each connection.
+//! Runs statements. Every statement is prepared once per connection.
 
 use deadpool_postgres::GenericClient;
 use tokio_postgres::{Error, Row, types::ToSql};
 
-/// What stands for `$1`, `$2`, … in a statement.
+/// The values of `$1`, `$2`, … in a statement.
 pub(super) type SqlValues<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-/// All rows of an answer.
+/// Returns all rows.
 pub(super) async fn rows(
     client: &impl GenericClient,
     statement: &str,
@@ -16,7 +16,7 @@ pub(super) async fn rows(
     client.query(&statement, values).await
 }
 
-/// The one row of an answer, if there is one.
+/// Returns the only row, if there is one.
 pub(super) async fn row(
     client: &impl GenericClient,
     statement: &str,
@@ -26,7 +26,7 @@ pub(super) async fn row(
     client.query_opt(&statement, values).await
 }
 
-/// Changes something; how many rows it were.
+/// Executes a statement. Returns the number of affected rows.
 pub(super) async fn execute(
     client: &impl GenericClient,
     statement: &str,

@@ -1,4 +1,4 @@
-//! The records of a session.
+//! Records of sessions.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,7 +17,7 @@ use crate::{
 };
 
 impl PostgresStore {
-    /// Adds records. Doing it twice is found out by their ids.
+    /// Adds records. A repeated attempt is detected by their ids.
     pub(super) async fn try_append_records(
         &self,
         session: &str,
@@ -31,7 +31,7 @@ impl PostgresStore {
         Ok(ordinals)
     }
 
-    /// Records behind an ordinal.
+    /// Returns records with an ordinal above `after`.
     pub(super) async fn try_records(
         &self,
         session: &str,
@@ -39,10 +39,10 @@ impl PostgresStore {
         count: usize,
     ) -> Result<Vec<StoredRecord>, AttemptFailure> {
         let client = self.pool.client().await?;
-        let question = "SELECT ordinal, at, id, parent, run, kind, body FROM records
+        let sql = "SELECT ordinal, at, id, parent, run, kind, body FROM records
                         WHERE session = $1 AND ordinal > $2 ORDER BY ordinal LIMIT $3";
         let values: query::SqlValues<'_> = &[&searchable(session), &signed(after), &limit(count)];
-        let rows = query::rows(&client, question, values).await?;
+        let rows = query::rows(&client, sql, values).await?;
         if rows.is_empty() {
             sessions::require_session(&client, session).await?;
         }
@@ -50,35 +50,35 @@ impl PostgresStore {
     }
 }
 
-/// Holds a session until the end of the transaction; how many records it has.
+/// Locks a session until the end of the transaction. Returns its number of records.
 pub(super) async fn lock_session(
     client: &impl GenericClient,
     session: &str,
 ) -> Result<u64, AttemptFailure> {
-    let question = "SELECT records FROM sessions WHERE id = $1 FOR UPDATE";
-    let held = query::row(client, question, &[&searchable(session)]).await?;
-    number(&held.ok_or_else(|| StoreError::NoSession(session.to_owned()))?, "records")
+    let sql = "SELECT records FROM sessions WHERE id = $1 FOR UPDATE";
+    let locked = query::row(client, sql, &[&searchable(session)]).await?;
+    number(&locked.ok_or_else(|| StoreError::NoSession(session.to_owned()))?, "records")
 }
 
-/// A record in its place. Without a time it is added now.
+/// A record with its ordinal. `at: None` means the current time.
 pub(super) struct PlacedRecord<'a> {
     pub(super) ordinal: u64,
     pub(super) at: Option<u64>,
     pub(super) record: &'a NewRecord,
 }
 
-/// Adds records to a session that is held and has so many, and says that it was touched.
+/// Adds records to a locked session that has `count` records, and touches the session.
 pub(super) async fn add(
     client: &impl GenericClient,
     session: &str,
     count: u64,
     records: &[NewRecord],
 ) -> Result<Vec<u64>, AttemptFailure> {
-    let there = ExistingRecords {
+    let existing = ExistingRecords {
         records: find_stored(client, session, records).await?,
         parents: find_parents(client, session, records).await?,
     };
-    let ordinals = ordinals::assign_ordinals(count, &there, records)?;
+    let ordinals = ordinals::assign_ordinals(count, &existing, records)?;
     let new: Vec<PlacedRecord<'_>> = ordinals::new_records(count, &ordinals, records)
         .map(|(ordinal, record)| PlacedRecord { ordinal, at: None, record })
         .collect();
@@ -90,7 +90,7 @@ pub(super) async fn add(
     Ok(ordinals)
 }
 
-/// Writes records in their places.
+/// Inserts records with their ordinals.
 pub(super) async fn insert(
     client: &impl GenericClient,
     session: &str,
@@ -125,33 +125,33 @@ pub(super) async fn insert(
     Ok(())
 }
 
-/// Those of the records that are there, as they are there.
+/// Finds which of the given records exist.
 async fn find_stored(
     client: &impl GenericClient,
     session: &str,
     records: &[NewRecord],
 ) -> Result<HashMap<String, StoredRecord>, AttemptFailure> {
-    let question = "SELECT ordinal, at, id, parent, run, kind, body FROM records
+    let sql = "SELECT ordinal, at, id, parent, run, kind, body FROM records
                     WHERE session = $1 AND id = ANY ($2)";
     let ids: Vec<&str> = records.iter().map(|record| record.id.as_str()).collect();
-    let rows = query::rows(client, question, &[&session, &ids]).await?;
+    let rows = query::rows(client, sql, &[&session, &ids]).await?;
     let by_id = |record: StoredRecord| (record.record.id.clone(), record);
     rows.iter().map(|row| row::record(row).map(by_id)).collect()
 }
 
-/// Those of the records' parents that are there.
+/// Finds which of the records' parents exist.
 async fn find_parents(
     client: &impl GenericClient,
     session: &str,
     records: &[NewRecord],
 ) -> Result<HashSet<String>, AttemptFailure> {
-    let wanted: HashSet<&str> =
+    let parents: HashSet<&str> =
         records.iter().filter_map(|record| record.parent.as_deref()).collect();
-    if wanted.is_empty() {
+    if parents.is_empty() {
         return Ok(HashSet::new());
     }
-    let wanted: Vec<&str> = wanted.into_iter().collect();
-    let question = "SELECT id FROM records WHERE session = $1 AND id = ANY ($2)";
-    let rows = query::rows(client, question, &[&session, &wanted]).await?;
+    let parents: Vec<&str> = parents.into_iter().collect();
+    let sql = "SELECT id FROM records WHERE session = $1 AND id = ANY ($2)";
+    let rows = query::rows(client, sql, &[&session, &parents]).await?;
     rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }

@@ -1,4 +1,4 @@
-//! Putting things back as they were. All of it can be done twice.
+//! Restores the items of an import. Every step can be repeated.
 
 use std::collections::HashMap;
 
@@ -21,23 +21,23 @@ use crate::{
     codec,
 };
 
-/// A piece that was put back.
+/// The result of restoring an item.
 pub(super) struct RestoreResult {
-    /// How many rows are new.
+    /// Number of new rows.
     pub(super) rows: u64,
-    /// How far a run went by it.
+    /// The changed run, with its last sequence number.
     pub(super) run: Option<(String, u64)>,
 }
 
 impl PostgresStore {
-    /// Puts a piece back.
+    /// Restores an item.
     pub(super) async fn try_restore(
         &self,
-        piece: &RestoreItem,
+        item: &RestoreItem,
     ) -> Result<RestoreResult, AttemptFailure> {
         let mut client = self.pool.client().await?;
         let transaction = client.transaction().await?;
-        let restored = match piece {
+        let result = match item {
             RestoreItem::Session(row) => new_rows(put_session(&transaction, row).await?),
             RestoreItem::Records { session, records } => {
                 new_rows(put_records(&transaction, session, records).await?)
@@ -47,15 +47,15 @@ impl PostgresStore {
             RestoreItem::Left { run } => new_rows(release_run(&transaction, run).await?),
             RestoreItem::End { run, ended, summary, at } => {
                 let end = RunState::Ended { ended: ended.clone(), summary: *summary, at: *at };
-                let spelled = (codec::write_end(ended), codec::write_summary(summary), signed(*at));
-                put_end(&transaction, run, &end, spelled).await?
+                let json = (codec::write_end(ended), codec::write_summary(summary), signed(*at));
+                put_end(&transaction, run, &end, json).await?
             }
         };
         transaction.commit().await?;
-        if let Some((run, _)) = &restored.run {
+        if let Some((run, _)) = &result.run {
             self.heads.forget(run);
         }
-        Ok(restored)
+        Ok(result)
     }
 }
 
@@ -72,40 +72,39 @@ async fn put_session(
     if query::execute(transaction, statement, values).await? > 0 {
         return Ok(1);
     }
-    let question =
-        concat!("SELECT ", session_columns!(), " FROM sessions WHERE id = $1 FOR UPDATE");
-    let gone = || {
+    let sql = concat!("SELECT ", session_columns!(), " FROM sessions WHERE id = $1 FOR UPDATE");
+    let missing = || {
         AttemptFailure::Retryable(PostgresError::from_text("the session went away in the meantime"))
     };
-    let known = query::row(transaction, question, &[&row.id]).await?.ok_or_else(gone)?;
+    let known = query::row(transaction, sql, &[&row.id]).await?.ok_or_else(missing)?;
     let known = row::session(&known)?;
-    let facts =
+    let fixed_fields =
         |row: &SessionRow| (row.owner.clone(), row.title.clone(), row.meta.clone(), row.created);
-    if facts(&known) != facts(row) {
+    if fixed_fields(&known) != fixed_fields(row) {
         return conflict(&row.id);
     }
-    let later = "UPDATE sessions SET touched = greatest(touched, $2), epoch = greatest(epoch, $3)
+    let update = "UPDATE sessions SET touched = greatest(touched, $2), epoch = greatest(epoch, $3)
                  WHERE id = $1";
-    query::execute(transaction, later, &[&row.id, &touched, &epoch]).await?;
+    query::execute(transaction, update, &[&row.id, &touched, &epoch]).await?;
     Ok(0)
 }
 
 async fn put_records(
     transaction: &Transaction<'_>,
     session: &str,
-    told: &[StoredRecord],
+    stored_records: &[StoredRecord],
 ) -> Result<u64, AttemptFailure> {
     let count = records::lock_session(transaction, session).await?;
     let known = "SELECT ordinal, at, id, parent, run, kind, body FROM records
                  WHERE session = $1 AND id = ANY ($2)";
-    let ids: Vec<&str> = told.iter().map(|record| record.record.id.as_str()).collect();
+    let ids: Vec<&str> = stored_records.iter().map(|record| record.record.id.as_str()).collect();
     let known = query::rows(transaction, known, &[&session, &ids]).await?;
     let by_id = |record: StoredRecord| (record.record.id.clone(), record);
     let known = known.iter().map(|row| row::record(row).map(by_id));
     let mut known = known.collect::<Result<HashMap<String, StoredRecord>, AttemptFailure>>()?;
     let mut last = count;
     let mut new: Vec<PlacedRecord<'_>> = Vec::new();
-    for record in told {
+    for record in stored_records {
         let id = &record.record.id;
         match known.get(id) {
             Some(same) if same == record => {}
@@ -118,24 +117,28 @@ async fn put_records(
                 });
                 known.insert(id.clone(), record.clone());
             }
-            // Another record has its id, or its place.
+            // Another record has its id or its ordinal.
             Some(_) | None => return conflict(id),
         }
     }
     records::insert(transaction, session, &new).await?;
-    let grow = "UPDATE sessions SET records = $2 WHERE id = $1";
-    query::execute(transaction, grow, &[&session, &signed(last)]).await?;
+    let update = "UPDATE sessions SET records = $2 WHERE id = $1";
+    query::execute(transaction, update, &[&session, &signed(last)]).await?;
     Ok(last - count)
 }
 
 async fn put_run(transaction: &Transaction<'_>, run: &RunRow) -> Result<u64, AttemptFailure> {
     records::lock_session(transaction, &run.session).await?;
-    let facts = |row: &RunRow| {
+    let fixed_fields = |row: &RunRow| {
         let RunRow { session, epoch, key, started, agent, model, .. } = row.clone();
         (session, epoch, key, started, agent, model)
     };
     if let Some(known) = runs::find(transaction, &run.id).await? {
-        return if facts(&known.row) == facts(run) { Ok(0) } else { conflict(&run.id) };
+        return if fixed_fields(&known.row) == fixed_fields(run) {
+            Ok(0)
+        } else {
+            conflict(&run.id)
+        };
     }
     let taken = "SELECT 1 FROM runs WHERE session = $1 AND (epoch = $2 OR key = $3) LIMIT 1";
     let values: query::SqlValues<'_> = &[&run.session, &signed(run.epoch), &run.key];
@@ -166,12 +169,12 @@ async fn put_events(
     run: &str,
     events: &[RawEvent],
 ) -> Result<RestoreResult, AttemptFailure> {
-    let held = runs::find_for_update(transaction, run).await?.ok_or_else(|| no_run(run))?;
-    let again = events.partition_point(|event| event.seq <= held.row.last);
-    let (again, new) = events.split_at_checked(again).unwrap_or((events, &[]));
-    check_same_events(transaction, &held, again).await?;
+    let locked_run = runs::find_for_update(transaction, run).await?.ok_or_else(|| no_run(run))?;
+    let repeated = events.partition_point(|event| event.seq <= locked_run.row.last);
+    let (repeated, new) = events.split_at_checked(repeated).unwrap_or((events, &[]));
+    check_same_events(transaction, &locked_run, repeated).await?;
     let (Some(first), Some(last)) = (new.first(), new.last()) else { return Ok(new_rows(0)) };
-    if !is_imported(&held) || first.seq != held.row.last + 1 {
+    if !is_imported(&locked_run) || first.seq != locked_run.row.last + 1 {
         return conflict(&format!("{run}/{}", first.seq));
     }
     let statement = "
@@ -180,15 +183,15 @@ async fn put_events(
         )
         INSERT INTO events (run, seq, body, chain)
         SELECT $1, event.* FROM unnest($5::bigint[], $6::text[], $7::bytea[]) AS event";
-    let places: Vec<i64> = new.iter().map(|event| signed(event.seq)).collect();
+    let seqs: Vec<i64> = new.iter().map(|event| signed(event.seq)).collect();
     let bodies: Vec<&str> = new.iter().map(|event| event.body.as_str()).collect();
     let links: Vec<&[u8]> = new.iter().map(|event| event.chain.as_slice()).collect();
     let values: query::SqlValues<'_> = &[
-        &held.serial,
+        &locked_run.serial,
         &signed(last.seq),
         &last.chain.as_slice(),
         &signed(IMPORT_TTL),
-        &places,
+        &seqs,
         &bodies,
         &links,
     ];
@@ -197,10 +200,10 @@ async fn put_events(
 }
 
 async fn release_run(transaction: &Transaction<'_>, run: &str) -> Result<u64, AttemptFailure> {
-    let held = runs::find_for_update(transaction, run).await?.ok_or_else(|| no_run(run))?;
-    if is_imported(&held) {
+    let locked_run = runs::find_for_update(transaction, run).await?.ok_or_else(|| no_run(run))?;
+    if is_imported(&locked_run) {
         let statement = "UPDATE runs SET lease_until = 0 WHERE serial = $1";
-        query::execute(transaction, statement, &[&held.serial]).await?;
+        query::execute(transaction, statement, &[&locked_run.serial]).await?;
     }
     Ok(0)
 }
@@ -211,32 +214,32 @@ async fn put_end(
     end: &RunState,
     (ended, summary, at): (String, String, i64),
 ) -> Result<RestoreResult, AttemptFailure> {
-    let held = runs::find_for_update(transaction, run).await?.ok_or_else(|| no_run(run))?;
-    match &held.row.state {
-        RunState::Ended { .. } if held.row.state == *end => return Ok(new_rows(0)),
-        RunState::Open if is_imported(&held) => {}
+    let locked_run = runs::find_for_update(transaction, run).await?.ok_or_else(|| no_run(run))?;
+    match &locked_run.row.state {
+        RunState::Ended { .. } if locked_run.row.state == *end => return Ok(new_rows(0)),
+        RunState::Open if is_imported(&locked_run) => {}
         RunState::Ended { .. } | RunState::Open => return conflict(run),
     }
     let statement = "UPDATE runs SET ended_at = $2, ended = $3, summary = $4, closed = now_ms()
                      WHERE serial = $1 AND ended_at IS NULL";
-    let values: query::SqlValues<'_> = &[&held.serial, &at, &ended, &summary];
+    let values: query::SqlValues<'_> = &[&locked_run.serial, &at, &ended, &summary];
     let changed = query::execute(transaction, statement, values).await?;
-    Ok(RestoreResult { rows: changed, run: Some((run.to_owned(), held.row.last)) })
+    Ok(RestoreResult { rows: changed, run: Some((run.to_owned(), locked_run.row.last)) })
 }
 
-/// Refuses events that are there and are something else.
+/// Refuses repeated events that differ from the stored ones.
 async fn check_same_events(
     transaction: &Transaction<'_>,
     run: &PostgresRun,
     events: &[RawEvent],
 ) -> Result<(), AttemptFailure> {
-    let question = "SELECT seq, body, chain FROM events
+    let sql = "SELECT seq, body, chain FROM events
                     WHERE run = $1 AND seq = ANY ($2) ORDER BY seq";
-    let places: Vec<i64> = events.iter().map(|event| signed(event.seq)).collect();
-    if places.is_empty() {
+    let seqs: Vec<i64> = events.iter().map(|event| signed(event.seq)).collect();
+    if seqs.is_empty() {
         return Ok(());
     }
-    let stored = query::rows(transaction, question, &[&run.serial, &places]).await?;
+    let stored = query::rows(transaction, sql, &[&run.serial, &seqs]).await?;
     let stored: Vec<RawEvent> = stored.iter().map(row::event).collect::<Result<_, _>>()?;
     let mut stored = stored.iter();
     match events.iter().find(|event| stored.next() != Some(event)) {
@@ -245,7 +248,7 @@ async fn check_same_events(
     }
 }
 
-/// Whether a run is being imported. One that somebody works on is left alone.
+/// Whether the import holds the run. A run that another process holds is not changed.
 fn is_imported(run: &PostgresRun) -> bool {
     run.row.lease.as_ref().is_some_and(|lease| lease.owner == IMPORTER)
 }

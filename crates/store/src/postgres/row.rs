@@ -1,4 +1,4 @@
-//! Rows of the database, read.
+//! Parses rows.
 
 use foxwedge_run::{RunEnd, RunSummary};
 use tokio_postgres::Row;
@@ -27,7 +27,7 @@ macro_rules! run_columns {
 
 pub(super) use {run_columns, session_columns};
 
-/// A run, with what only we need to know.
+/// A run, with columns that only this backend needs.
 #[derive(Clone, Debug)]
 pub(super) struct PostgresRun {
     pub(super) row: RunRow,
@@ -37,7 +37,7 @@ pub(super) struct PostgresRun {
     pub(super) token: AttemptToken,
 }
 
-/// A session.
+/// Reads a session.
 pub(super) fn session(row: &Row) -> Result<SessionRow, AttemptFailure> {
     Ok(SessionRow {
         id: row.try_get("id")?,
@@ -51,7 +51,7 @@ pub(super) fn session(row: &Row) -> Result<SessionRow, AttemptFailure> {
     })
 }
 
-/// A run.
+/// Reads a run.
 pub(super) fn run(row: &Row) -> Result<PostgresRun, AttemptFailure> {
     let id: String = row.try_get("id")?;
     let fence = number(row, "fence")?;
@@ -81,7 +81,7 @@ pub(super) fn run(row: &Row) -> Result<PostgresRun, AttemptFailure> {
     Ok(PostgresRun { row, serial, fence, chain, token })
 }
 
-/// A record of a session.
+/// Reads a record.
 pub(super) fn record(row: &Row) -> Result<StoredRecord, AttemptFailure> {
     Ok(StoredRecord {
         ordinal: number(row, "ordinal")?,
@@ -96,7 +96,7 @@ pub(super) fn record(row: &Row) -> Result<StoredRecord, AttemptFailure> {
     })
 }
 
-/// An event, verified by nobody. A link that is none becomes one that fits nothing.
+/// Reads an event, unverified. An invalid link becomes [`ROOT`], which matches no event.
 pub(super) fn event(row: &Row) -> Result<RawEvent, AttemptFailure> {
     let chain: Vec<u8> = row.try_get("chain")?;
     Ok(RawEvent {
@@ -106,33 +106,33 @@ pub(super) fn event(row: &Row) -> Result<RawEvent, AttemptFailure> {
     })
 }
 
-/// The link of the row's chain.
+/// Reads a chain link.
 pub(super) fn link(run: &str, row: &Row) -> Result<ChainLink, AttemptFailure> {
     let chain: Vec<u8> = row.try_get("chain")?;
-    let bad = |chain: Vec<u8>| {
+    let wrong_length = |chain: Vec<u8>| {
         let why = format!("its link has {} bytes", chain.len());
         AttemptFailure::Refused(chain::damage_error(run, 0, why))
     };
-    chain.try_into().map_err(bad)
+    chain.try_into().map_err(wrong_length)
 }
 
-/// A number that is not negative.
+/// Reads a number that must not be negative.
 pub(super) fn number(row: &Row, column: &str) -> Result<u64, AttemptFailure> {
     unsigned(column, row.try_get(column)?)
 }
 
-/// A number as the database keeps it. What is larger stands for "ever".
+/// Converts a number for the database; larger numbers become the maximum.
 pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// A text to look for. PostgreSQL cannot keep U+0000, so that nothing has such a name, and an
-/// empty one has nobody, either.
+/// Makes a text safe to search for. PostgreSQL cannot store U+0000, so no row matches such a text;
+/// the empty string matches no row either.
 pub(super) fn searchable(text: &str) -> &str {
     if text.contains('\0') { "" } else { text }
 }
 
-/// How many rows are wanted, as the database counts.
+/// Converts a limit for the database.
 pub(super) fn limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! Runs: begun, found, listed.
+//! Starts, finds and lists runs.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::{
 };
 
 impl PostgresStore {
-    /// Starts a run. The session's row is held from the first step on: it gives out the epochs.
+    /// Starts a run. Locks the session's row first, because it assigns the epochs.
     pub(super) async fn try_start(
         &self,
         new: &NewRun,
@@ -37,9 +37,9 @@ impl PostgresStore {
         }
         let count = "UPDATE sessions SET epoch = epoch + 1, touched = greatest(touched, now_ms())
                      WHERE id = $1 RETURNING epoch, now_ms() AS now";
-        let counted = query::row(&transaction, count, &[&new.session]).await?;
-        let counted = counted.ok_or_else(|| StoreError::NoSession(new.session.clone()))?;
-        let (epoch, now) = (number(&counted, "epoch")?, number(&counted, "now")?);
+        let row = query::row(&transaction, count, &[&new.session]).await?;
+        let row = row.ok_or_else(|| StoreError::NoSession(new.session.clone()))?;
+        let (epoch, now) = (number(&row, "epoch")?, number(&row, "now")?);
         let run = insert_run(&transaction, new, token, epoch, new.at.unwrap_or(now)).await?;
         transaction.commit().await?;
         Ok(self.start_result(run))
@@ -53,12 +53,12 @@ impl PostgresStore {
         }
     }
 
-    /// A run.
+    /// Finds a run.
     pub(super) async fn try_run(&self, id: &str) -> Result<Option<PostgresRun>, AttemptFailure> {
         find(&self.pool.client().await?, id).await
     }
 
-    /// Runs, the newest first.
+    /// Lists runs, newest first.
     pub(super) async fn try_runs(
         &self,
         filter: &ListFilter,
@@ -70,7 +70,7 @@ impl PostgresStore {
             let run = find(&client, id).await?.ok_or_else(|| no_run(id))?;
             after = Some((signed(run.row.started), run.serial));
         }
-        let question = concat!(
+        let sql = concat!(
             "SELECT ",
             run_columns!(),
             " FROM runs
@@ -88,36 +88,36 @@ impl PostgresStore {
             &after.map(|(_, serial)| serial),
             &limit(page.limit),
         ];
-        let rows = query::rows(&client, question, values).await?;
+        let rows = query::rows(&client, sql, values).await?;
         rows.iter().map(|row| Ok(row::run(row)?.row)).collect()
     }
 }
 
-/// A run by its id.
+/// Finds a run by id.
 pub(super) async fn find(
     client: &impl GenericClient,
     id: &str,
 ) -> Result<Option<PostgresRun>, AttemptFailure> {
-    let question = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = $1");
-    query::row(client, question, &[&searchable(id)]).await?.as_ref().map(row::run).transpose()
+    let sql = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = $1");
+    query::row(client, sql, &[&searchable(id)]).await?.as_ref().map(row::run).transpose()
 }
 
-/// A run by its id, held until the end of the transaction. The session's row, if it is needed,
-/// is held before.
+/// Finds a run by id and locks it until the end of the transaction. Lock the session's row first if
+/// it is needed.
 pub(super) async fn find_for_update(
     client: &impl GenericClient,
     id: &str,
 ) -> Result<Option<PostgresRun>, AttemptFailure> {
-    let question = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = $1 FOR UPDATE");
-    query::row(client, question, &[&searchable(id)]).await?.as_ref().map(row::run).transpose()
+    let sql = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = $1 FOR UPDATE");
+    query::row(client, sql, &[&searchable(id)]).await?.as_ref().map(row::run).transpose()
 }
 
-/// For how long a lease holds at most: long enough for everybody, and no sum overflows.
+/// Limits a lease to half of the number range, so that no sum overflows.
 pub(super) fn clamp_ttl(ttl: u64) -> i64 {
     signed(ttl).min(i64::MAX / 2)
 }
 
-/// The run that a start finds, by its id or by its key.
+/// Finds the run that a start refers to, by its id or its key.
 pub(super) async fn find_existing(
     client: &impl GenericClient,
     new: &NewRun,
@@ -131,12 +131,12 @@ pub(super) async fn find_existing(
         };
     }
     let Some(key) = &new.key else { return Ok(None) };
-    let question = concat!("SELECT ", run_columns!(), " FROM runs WHERE session = $1 AND key = $2");
-    let found = query::row(client, question, &[&new.session, key]).await?;
+    let sql = concat!("SELECT ", run_columns!(), " FROM runs WHERE session = $1 AND key = $2");
+    let found = query::row(client, sql, &[&new.session, key]).await?;
     found.as_ref().map(row::run).transpose()
 }
 
-/// Writes the run and its first event.
+/// Inserts the run and its first event.
 async fn insert_run(
     client: &impl GenericClient,
     new: &NewRun,
@@ -181,6 +181,7 @@ async fn insert_run(
         &body,
         &token.0,
     ];
-    let begun = query::row(client, statement, values).await.map_err(AttemptFailure::in_insert)?;
-    row::run(&begun.ok_or_else(|| no_run(&new.id))?)
+    let inserted =
+        query::row(client, statement, values).await.map_err(AttemptFailure::in_insert)?;
+    row::run(&inserted.ok_or_else(|| no_run(&new.id))?)
 }

@@ -1,4 +1,4 @@
-//! Sessions, and the states of live agents that are kept with them.
+//! Sessions and agent snapshots.
 
 use deadpool_postgres::GenericClient;
 use tokio_postgres::Row;
@@ -12,7 +12,7 @@ use super::{
 use crate::{AgentSnapshot, ListFilter, ListPage, NewSession, SessionRow, StoreError};
 
 impl PostgresStore {
-    /// Makes a session, or finds it.
+    /// Creates a session, or returns the existing one.
     pub(super) async fn try_create(&self, new: &NewSession) -> Result<SessionRow, AttemptFailure> {
         let client = self.pool.client().await?;
         let statement = concat!(
@@ -22,25 +22,25 @@ impl PostgresStore {
             session_columns!()
         );
         let values: query::SqlValues<'_> = &[&new.id, &new.owner, &new.title, &new.meta];
-        if let Some(made) = query::row(&client, statement, values).await? {
-            return row::session(&made);
+        if let Some(created) = query::row(&client, statement, values).await? {
+            return row::session(&created);
         }
-        // It was there, unless somebody deletes it just now.
-        let gone = || {
+        // It existed, unless another process is deleting it right now.
+        let missing = || {
             AttemptFailure::Retryable(PostgresError::from_text(
                 "the session went away in the meantime",
             ))
         };
-        row::session(&find(&client, &new.id).await?.ok_or_else(gone)?)
+        row::session(&find(&client, &new.id).await?.ok_or_else(missing)?)
     }
 
-    /// A session.
+    /// Finds a session.
     pub(super) async fn try_session(&self, id: &str) -> Result<Option<SessionRow>, AttemptFailure> {
         let client = self.pool.client().await?;
         find(&client, id).await?.as_ref().map(row::session).transpose()
     }
 
-    /// Sessions, the newest first.
+    /// Lists sessions, newest first.
     pub(super) async fn try_sessions(
         &self,
         filter: &ListFilter,
@@ -53,7 +53,7 @@ impl PostgresStore {
             let last = last.ok_or_else(|| StoreError::NoSession(id.clone()))?;
             after = (Some(last.try_get("created")?), Some(last.try_get("serial")?));
         }
-        let question = concat!(
+        let sql = concat!(
             "SELECT ",
             session_columns!(),
             " FROM sessions
@@ -73,10 +73,10 @@ impl PostgresStore {
             &after.1,
             &limit(page.limit),
         ];
-        query::rows(&client, question, values).await?.iter().map(row::session).collect()
+        query::rows(&client, sql, values).await?.iter().map(row::session).collect()
     }
 
-    /// Keeps the state of an agent, and says that the session was touched.
+    /// Stores a snapshot and touches the session.
     pub(super) async fn try_put_snapshot(
         &self,
         session: &str,
@@ -101,18 +101,18 @@ impl PostgresStore {
         }
     }
 
-    /// The state of an agent.
+    /// Finds a snapshot.
     pub(super) async fn try_snapshot(
         &self,
         session: &str,
         name: &str,
     ) -> Result<Option<AgentSnapshot>, AttemptFailure> {
         let client = self.pool.client().await?;
-        let question = "SELECT name, body, expires FROM snapshots
+        let sql = "SELECT name, body, expires FROM snapshots
                         WHERE session = $1 AND name = $2
                           AND (expires IS NULL OR expires > now_ms())";
         let values: query::SqlValues<'_> = &[&searchable(session), &searchable(name)];
-        let Some(found) = query::row(&client, question, values).await? else {
+        let Some(found) = query::row(&client, sql, values).await? else {
             require_session(&client, session).await?;
             return Ok(None);
         };
@@ -124,7 +124,7 @@ impl PostgresStore {
         }))
     }
 
-    /// Forgets the state of an agent.
+    /// Deletes a snapshot.
     pub(super) async fn try_drop_snapshot(
         &self,
         session: &str,
@@ -134,28 +134,28 @@ impl PostgresStore {
         let transaction = client.transaction().await?;
         let statement = "DELETE FROM snapshots WHERE session = $1 AND name = $2";
         let values: query::SqlValues<'_> = &[&searchable(session), &searchable(name)];
-        let dropped = query::execute(&transaction, statement, values).await?;
-        if dropped == 0 {
+        let deleted = query::execute(&transaction, statement, values).await?;
+        if deleted == 0 {
             require_session(&transaction, session).await?;
         }
         transaction.commit().await.map_err(AttemptFailure::in_commit)?;
-        Ok(dropped > 0)
+        Ok(deleted > 0)
     }
 }
 
-/// Refuses a session that is not there.
+/// Fails if the session does not exist.
 pub(super) async fn require_session(
     client: &impl GenericClient,
     id: &str,
 ) -> Result<(), AttemptFailure> {
-    let question = "SELECT 1 FROM sessions WHERE id = $1";
-    match query::row(client, question, &[&searchable(id)]).await? {
+    let sql = "SELECT 1 FROM sessions WHERE id = $1";
+    match query::row(client, sql, &[&searchable(id)]).await? {
         Some(_) => Ok(()),
         None => Err(StoreError::NoSession(id.to_owned()).into()),
     }
 }
 
 async fn find(client: &impl GenericClient, id: &str) -> Result<Option<Row>, AttemptFailure> {
-    let question = concat!("SELECT ", session_columns!(), " FROM sessions WHERE id = $1");
-    Ok(query::row(client, question, &[&searchable(id)]).await?)
+    let sql = concat!("SELECT ", session_columns!(), " FROM sessions WHERE id = $1");
+    Ok(query::row(client, sql, &[&searchable(id)]).await?)
 }

@@ -1,6 +1,6 @@
-//! What the address of a database says: where it is, and what we ask of it.
+//! Parses the URL of a database.
 //!
-//! The address holds a password. No text from it goes into an error.
+//! The URL contains a password. Errors never quote it.
 
 use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
 
@@ -8,21 +8,21 @@ use tokio_postgres::{Config, config::SslMode};
 
 use crate::{Result, StoreError};
 
-/// So many connections, unless the address says otherwise.
+/// Default number of connections.
 const POOL: usize = 8;
-/// The schema, unless the address says otherwise.
+/// Default schema.
 const SCHEMA: &str = "foxwedge";
 /// How long the server may work on one statement, in milliseconds.
 const STATEMENT_TIMEOUT: u64 = 30_000;
-/// How long a connection may take to be made.
+/// How long connecting may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// What was sent and is not heard of any more has got lost.
+/// How long to wait for the acknowledgement of sent data before the connection counts as lost.
 const TCP_TIMEOUT: Duration = Duration::from_secs(30);
-/// A transaction that nobody goes on with is ended by the server, in milliseconds: a process that
-/// stands still must not hold a run that others wait for.
+/// The server ends an idle transaction after this time, in milliseconds. A stopped process must not
+/// hold a run that others wait for.
 const IDLE_TIMEOUT: u64 = 1_000;
 
-/// Parameters that are the driver's own.
+/// Parameters that the driver handles.
 const PASSED_ON: [&str; 12] = [
     "application_name",
     "channel_binding",
@@ -38,7 +38,7 @@ const PASSED_ON: [&str; 12] = [
     "tcp_user_timeout",
 ];
 
-/// Where the database is, and what we ask of it.
+/// The parsed URL.
 #[derive(Clone)]
 pub(super) struct PostgresSettings {
     pub(super) config: Config,
@@ -47,45 +47,46 @@ pub(super) struct PostgresSettings {
     pub(super) trust: CertificateTrust,
 }
 
-/// Which certificates are good, where the connection is encrypted.
+/// Which certificates to accept on an encrypted connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CertificateTrust {
-    /// Any. Whoever can change what is sent could also say that there is no encryption, so that
-    /// `sslmode=prefer` has nothing to gain by looking at it.
+    /// Any. An attacker who can change the traffic could also turn encryption off, so
+    /// `sslmode=prefer` gains nothing from checking.
     Any,
-    /// Those of the authorities that browsers know.
+    /// Certificates of public authorities.
     Public,
-    /// Those of the authorities in a file.
+    /// Certificates of the authorities in a file.
     File(PathBuf),
 }
 
 impl PostgresSettings {
-    /// Reads an address: `postgres://user:password@host:port/database?parameter=value&…`.
+    /// Parses a URL: `postgres://user:password@host:port/database?parameter=value&…`.
     pub(super) fn parse(url: &str) -> Result<PostgresSettings> {
-        let (place, query) = url.split_once('?').unwrap_or((url, ""));
-        if !(place.starts_with("postgres://") || place.starts_with("postgresql://")) {
+        let (address, query) = url.split_once('?').unwrap_or((url, ""));
+        if !(address.starts_with("postgres://") || address.starts_with("postgresql://")) {
             return invalid("the address of a database begins with `postgres://`");
         }
-        let mut read = UrlParameters::default();
+        let mut parameters = UrlParameters::default();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            read.take(pair)?;
+            parameters.take(pair)?;
         }
-        let Ok(mut config) = Config::from_str(&format!("{place}?{}", read.passed_on.join("&")))
+        let Ok(mut config) =
+            Config::from_str(&format!("{address}?{}", parameters.passed_on.join("&")))
         else {
             return invalid(
                 "the address of the database cannot be read: signs like `@ / ? %` in a name or a \
                  password are written as `%40`, `%2F`, `%3F`, `%25`",
             );
         };
-        let schema = read.schema.unwrap_or_else(|| SCHEMA.to_owned());
-        let timeout = read.statement_timeout.unwrap_or(STATEMENT_TIMEOUT);
-        config.ssl_mode(read.mode.unwrap_or(SslMode::Prefer));
+        let schema = parameters.schema.unwrap_or_else(|| SCHEMA.to_owned());
+        let timeout = parameters.statement_timeout.unwrap_or(STATEMENT_TIMEOUT);
+        config.ssl_mode(parameters.mode.unwrap_or(SslMode::Prefer));
         config.options(connection_options(config.get_options(), &schema, timeout));
-        config.connect_timeout(read.connect_timeout.unwrap_or(CONNECT_TIMEOUT));
+        config.connect_timeout(parameters.connect_timeout.unwrap_or(CONNECT_TIMEOUT));
         if config.get_application_name().is_none() {
             config.application_name("foxwedge");
         }
-        // A server that is gone without a word is noticed within half a minute, not within hours.
+        // Detects a server that is gone without notice within half a minute, not within hours.
         if !query.contains("keepalives") {
             config.keepalives_idle(Duration::from_secs(15));
             config.keepalives_interval(Duration::from_secs(5)).keepalives_retries(3);
@@ -93,16 +94,16 @@ impl PostgresSettings {
         if config.get_tcp_user_timeout().is_none() {
             config.tcp_user_timeout(TCP_TIMEOUT);
         }
-        let trust = match (read.roots, config.get_ssl_mode()) {
+        let trust = match (parameters.roots, config.get_ssl_mode()) {
             (Some(roots), _) => CertificateTrust::File(roots),
             (None, SslMode::Require) => CertificateTrust::Public,
             (None, _) => CertificateTrust::Any,
         };
-        Ok(PostgresSettings { config, schema, pool: read.pool.unwrap_or(POOL), trust })
+        Ok(PostgresSettings { config, schema, pool: parameters.pool.unwrap_or(POOL), trust })
     }
 }
 
-/// Where it is, and never how one gets in.
+/// Prints where the database is, without user and password.
 impl fmt::Debug for PostgresSettings {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -145,11 +146,11 @@ impl UrlParameters {
                 self.connect_timeout = Some(Duration::from_secs(seconds));
             }
             "sslmode" => self.mode = Some(parse_ssl_mode(&text)?),
-            // What `system` is to libpq.
+            // The meaning of `system` in libpq.
             "sslrootcert" if text == "system" => self.mode = Some(SslMode::Require),
             "sslrootcert" => self.roots = Some(PathBuf::from(text)),
             _ if PASSED_ON.contains(&name) => self.passed_on.push(pair.to_owned()),
-            // It is not named: half of a password may look like a parameter.
+            // The message does not repeat the name: half of a password may look like a parameter.
             _ => {
                 return invalid(&format!(
                     "the address has a parameter that is not known; there are `pool`, `schema`, \
@@ -166,17 +167,17 @@ fn parse_ssl_mode(text: &str) -> Result<SslMode> {
     match text {
         "disable" => Ok(SslMode::Disable),
         "allow" | "prefer" => Ok(SslMode::Prefer),
-        // The name and the authority are always looked at where encryption is asked for.
+        // `require` always checks the host name and the authority.
         "require" | "verify-ca" | "verify-full" => Ok(SslMode::Require),
         _ => invalid("`sslmode` is `disable`, `prefer`, `require`, `verify-ca` or `verify-full`"),
     }
 }
 
-/// A name that needs no quotes anywhere, so that it can be part of a statement.
+/// Accepts a name that never needs quotes, so that it can be part of a statement.
 fn parse_schema(text: String) -> Result<String> {
     let safe = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-    let begins = text.starts_with(|sign: char| !sign.is_ascii_digit());
-    if !begins || text.len() > 48 || !text.bytes().all(safe) || text.starts_with("pg_") {
+    let valid_start = text.starts_with(|first: char| !first.is_ascii_digit());
+    if !valid_start || text.len() > 48 || !text.bytes().all(safe) || text.starts_with("pg_") {
         return invalid("`schema` is 1 to 48 of a-z 0-9 _, and begins with neither 0-9 nor `pg_`");
     }
     Ok(text)
@@ -191,7 +192,7 @@ fn parse_number(name: &str, text: &str, range: std::ops::RangeInclusive<u64>) ->
     }
 }
 
-/// What every connection asks of the server, after what the address asks.
+/// The options of every connection: those of the URL, then ours.
 fn connection_options(given: Option<&str>, schema: &str, timeout: u64) -> String {
     let ours = format!(
         "-c search_path={schema} -c statement_timeout={timeout} \
@@ -225,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_of_the_address_are_read() {
+    fn url_parameters_are_parsed() {
         let plain = PostgresSettings::parse("postgres://ann@db.example/work").expect("an address");
         assert_eq!(
             (plain.pool, plain.schema.as_str(), &plain.trust),
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_encryption_is_asked_for_decides_whom_we_trust() {
+    fn ssl_mode_decides_which_certificates_are_trusted() {
         let table = [
             ("sslmode=disable", SslMode::Disable, CertificateTrust::Any),
             ("sslmode=prefer", SslMode::Prefer, CertificateTrust::Any),
@@ -257,14 +258,18 @@ mod tests {
             ),
         ];
         for (parameters, mode, trust) in table {
-            let read =
+            let settings =
                 PostgresSettings::parse(&format!("postgres://host/?{parameters}")).expect("good");
-            assert_eq!((read.config.get_ssl_mode(), read.trust), (mode, trust), "{parameters}");
+            assert_eq!(
+                (settings.config.get_ssl_mode(), settings.trust),
+                (mode, trust),
+                "{parameters}"
+            );
         }
     }
 
     #[test]
-    fn a_password_stands_in_no_text() {
+    fn passwords_appear_in_no_text() {
         let table = [
             "postgres://ann:canary@host/work",
             "postgres://ann:canary@host:port/work",
@@ -278,11 +283,11 @@ mod tests {
             "sqlite://canary",
         ];
         for url in table {
-            let told = match PostgresSettings::parse(url) {
+            let text = match PostgresSettings::parse(url) {
                 Ok(settings) => format!("{settings:?}"),
                 Err(error) => format!("{error} {error:?}"),
             };
-            assert!(!told.contains("canary"), "{url}: {told}");
+            assert!(!text.contains("canary"), "{url}: {text}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Encrypted connections.
+//! TLS connections.
 
 use std::{path::Path, sync::Arc};
 
@@ -13,7 +13,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::settings::CertificateTrust;
 use crate::{Result, StoreError};
 
-/// Whatever encrypts the connections, where the server offers it.
+/// Makes the TLS connector for a trust setting.
 pub(super) fn connector(trust: &CertificateTrust) -> Result<MakeRustlsConnect> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())
@@ -21,8 +21,8 @@ pub(super) fn connector(trust: &CertificateTrust) -> Result<MakeRustlsConnect> {
         .map_err(|error| StoreError::Unavailable(error.into()))?;
     let config = match trust {
         CertificateTrust::Any => {
-            let anybody = Arc::new(AnyCertificateVerifier(provider));
-            builder.dangerous().with_custom_certificate_verifier(anybody).with_no_client_auth()
+            let verifier = Arc::new(AnyCertificateVerifier(provider));
+            builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
         }
         CertificateTrust::Public => {
             let roots = webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect::<RootCertStore>();
@@ -36,21 +36,22 @@ pub(super) fn connector(trust: &CertificateTrust) -> Result<MakeRustlsConnect> {
 }
 
 fn authorities(path: &Path) -> Result<RootCertStore> {
-    let bad = |why: String| StoreError::Invalid(format!("`sslrootcert` {}: {why}", path.display()));
+    let invalid =
+        |why: String| StoreError::Invalid(format!("`sslrootcert` {}: {why}", path.display()));
     let mut roots = RootCertStore::empty();
     let certificates =
-        CertificateDer::pem_file_iter(path).map_err(|error| bad(error.to_string()))?;
+        CertificateDer::pem_file_iter(path).map_err(|error| invalid(error.to_string()))?;
     for certificate in certificates {
-        let certificate = certificate.map_err(|error| bad(error.to_string()))?;
-        roots.add(certificate).map_err(|error| bad(error.to_string()))?;
+        let certificate = certificate.map_err(|error| invalid(error.to_string()))?;
+        roots.add(certificate).map_err(|error| invalid(error.to_string()))?;
     }
     if roots.is_empty() {
-        return Err(bad("there is no certificate in it".to_owned()));
+        return Err(invalid("there is no certificate in it".to_owned()));
     }
     Ok(roots)
 }
 
-/// Takes any certificate, as long as the server has the key to it.
+/// Accepts any certificate, as long as the server has its key.
 #[derive(Debug)]
 struct AnyCertificateVerifier(Arc<CryptoProvider>);
 

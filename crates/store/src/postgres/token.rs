@@ -1,8 +1,8 @@
-//! How somebody who lost the connection during a commit finds out whether it happened.
+//! Detects after a lost connection whether a commit happened.
 //!
-//! Whoever begins, takes over or ends a run leaves a number in its row that nobody else draws. The
-//! next attempt waits for the rows that the lost one held; then it finds its own number there, and
-//! it has happened, or it does not, and it has not.
+//! A caller that starts, takes over or ends a run writes a unique random number into its row. The
+//! next attempt waits for the row locks of the lost one. If it then finds its own number, the
+//! commit happened; otherwise it did not.
 
 use std::{
     collections::hash_map::RandomState,
@@ -10,18 +10,18 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// A number that is drawn once.
+/// A unique random number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct AttemptToken(pub(super) i64);
 
 impl AttemptToken {
-    /// Nobody draws it: for rows that were put back.
+    /// A value that is never drawn, for restored rows.
     pub(super) const NONE: AttemptToken = AttemptToken(0);
 
-    /// Draws one.
+    /// Draws a token.
     pub(super) fn random() -> AttemptToken {
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        // The keys come from the system's source of randomness.
+        // The keys come from the system's random source.
         let drawn = RandomState::new().hash_one(COUNT.fetch_add(1, Ordering::Relaxed));
         AttemptToken((drawn | 1).cast_signed())
     }
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_draws_a_number_twice() {
+    fn tokens_are_unique() {
         let drawn: HashSet<i64> = (0..10_000).map(|_| AttemptToken::random().0).collect();
         assert_eq!(drawn.len(), 10_000);
         assert!(!drawn.contains(&AttemptToken::NONE.0));

@@ -1,4 +1,4 @@
-//! Runs that are told from their beginning to their end at once.
+//! Stores complete runs.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -21,75 +21,75 @@ use crate::{
 };
 
 impl PostgresStore {
-    /// Keeps runs: those of a session one after the other, and sessions side by side.
-    pub(super) async fn put_all(&self, all: Vec<Arc<WholeRun>>) -> Vec<Result<FinalizeResult>> {
-        let mut kept: Vec<Option<Result<FinalizeResult>>> = Vec::with_capacity(all.len());
-        let mut sorted: HashMap<String, Vec<(usize, EncodedRun)>> = HashMap::new();
-        for (place, whole) in all.into_iter().enumerate() {
+    /// Stores runs: those of one session in order, sessions in parallel.
+    pub(super) async fn put_all(&self, runs: Vec<Arc<WholeRun>>) -> Vec<Result<FinalizeResult>> {
+        let mut results: Vec<Option<Result<FinalizeResult>>> = Vec::with_capacity(runs.len());
+        let mut by_session: HashMap<String, Vec<(usize, EncodedRun)>> = HashMap::new();
+        for (index, whole) in runs.into_iter().enumerate() {
             let session = whole.session.id.clone();
-            kept.push(match EncodedRun::new(whole) {
-                Ok(ready) => {
-                    sorted.entry(session).or_default().push((place, ready));
+            results.push(match EncodedRun::new(whole) {
+                Ok(encoded) => {
+                    by_session.entry(session).or_default().push((index, encoded));
                     None
                 }
                 Err(error) => Some(Err(error)),
             });
         }
-        let mut work = JoinSet::new();
-        for (_, runs) in sorted {
-            let gate = self.pool.clone();
-            work.spawn(async move {
+        let mut tasks = JoinSet::new();
+        for (_, runs) in by_session {
+            let pool = self.pool.clone();
+            tasks.spawn(async move {
                 let mut done = Vec::with_capacity(runs.len());
-                for (place, ready) in runs {
-                    done.push((place, write_with_retry(&gate, &ready).await));
+                for (index, encoded) in runs {
+                    done.push((index, write_with_retry(&pool, &encoded).await));
                 }
                 done
             });
         }
-        while let Some(done) = work.join_next().await {
-            // Of a task that panicked nothing is known.
-            for (place, result) in done.unwrap_or_default() {
+        while let Some(done) = tasks.join_next().await {
+            // The result of a task that panicked is unknown.
+            for (index, result) in done.unwrap_or_default() {
                 if let Ok(FinalizeResult::Recorded(row)) = &result {
                     self.fanout.publish(&row.id, row.last);
                 }
-                if let Some(kept) = kept.get_mut(place) {
-                    *kept = Some(result);
+                if let Some(slot) = results.get_mut(index) {
+                    *slot = Some(result);
                 }
             }
         }
-        let gone = || Err(PostgresError::from_text("nobody knows what became of it").into());
-        kept.into_iter().map(|kept| kept.unwrap_or_else(gone)).collect()
+        let missing = || Err(PostgresError::from_text("nobody knows what became of it").into());
+        results.into_iter().map(|result| result.unwrap_or_else(missing)).collect()
     }
 }
 
-async fn write_with_retry(gate: &PostgresPool, ready: &EncodedRun) -> Result<FinalizeResult> {
+async fn write_with_retry(pool: &PostgresPool, encoded: &EncodedRun) -> Result<FinalizeResult> {
     let token = AttemptToken::random();
-    let mut patience = AttemptBackoff::new();
+    let mut backoff = AttemptBackoff::new();
     loop {
-        match try_write(gate, ready, token).await {
+        match try_write(pool, encoded, token).await {
             Ok(done) => return Ok(done),
-            Err(failure) => patience.wait_or_fail(failure).await?,
+            Err(failure) => backoff.wait_or_fail(failure).await?,
         }
     }
 }
 
-/// Keeps a run. Done twice, the second time finds the token of the first.
+/// Stores a run. A repeated attempt finds the token of the first.
 async fn try_write(
-    gate: &PostgresPool,
-    ready: &EncodedRun,
+    pool: &PostgresPool,
+    encoded: &EncodedRun,
     token: AttemptToken,
 ) -> Result<FinalizeResult, AttemptFailure> {
-    let WholeRun { session, run, closing } = &*ready.whole;
-    let mut client = gate.client().await?;
+    let WholeRun { session, run, closing } = &*encoded.whole;
+    let mut client = pool.client().await?;
     let transaction = client.transaction().await?;
     create(&transaction, session).await?;
-    // From here on the session is held, and gives out epochs and ordinals.
-    let held = "SELECT owner FROM sessions WHERE id = $1 FOR UPDATE";
-    let gone = || {
+    // From here on the session is locked; it assigns epochs and ordinals.
+    let lock = "SELECT owner FROM sessions WHERE id = $1 FOR UPDATE";
+    let missing = || {
         AttemptFailure::Retryable(PostgresError::from_text("the session went away in the meantime"))
     };
-    let held = query::row(&transaction, held, &[&session.id]).await?.ok_or_else(gone)?;
-    whole_run::check_owner(&ready.whole, held.try_get("owner")?)?;
+    let owner = query::row(&transaction, lock, &[&session.id]).await?.ok_or_else(missing)?;
+    whole_run::check_owner(&encoded.whole, owner.try_get("owner")?)?;
     match runs::find_existing(&transaction, run).await? {
         Some(run) if run.token == token => return Ok(FinalizeResult::Recorded(run.row)),
         Some(run) => return Ok(FinalizeResult::AlreadyEnded(run.row)),
@@ -97,14 +97,14 @@ async fn try_write(
     }
     let count = "UPDATE sessions SET epoch = epoch + 1 WHERE id = $1
                  RETURNING epoch, records, now_ms() AS now";
-    let counted = query::row(&transaction, count, &[&session.id]).await?.ok_or_else(gone)?;
-    let (epoch, now) = (number(&counted, "epoch")?, number(&counted, "now")?);
-    let log = ready.log(epoch, now)?;
-    let kept = write(&transaction, ready, &log, (epoch, now), token).await?;
-    let count = number(&counted, "records")?;
+    let row = query::row(&transaction, count, &[&session.id]).await?.ok_or_else(missing)?;
+    let (epoch, now) = (number(&row, "epoch")?, number(&row, "now")?);
+    let log = encoded.log(epoch, now)?;
+    let stored = write(&transaction, encoded, &log, (epoch, now), token).await?;
+    let count = number(&row, "records")?;
     records::add(&transaction, &session.id, count, &closing.records).await?;
     transaction.commit().await?;
-    Ok(FinalizeResult::Recorded(kept.row))
+    Ok(FinalizeResult::Recorded(stored.row))
 }
 
 async fn create(client: &impl GenericClient, new: &NewSession) -> Result<(), AttemptFailure> {
@@ -116,10 +116,10 @@ async fn create(client: &impl GenericClient, new: &NewSession) -> Result<(), Att
     Ok(())
 }
 
-/// The run, with its end, and its log.
+/// Inserts the run with its end and its log.
 async fn write(
     client: &impl GenericClient,
-    ready: &EncodedRun,
+    encoded: &EncodedRun,
     log: &[RawEvent],
     (epoch, now): (u64, u64),
     token: AttemptToken,
@@ -141,7 +141,7 @@ async fn write(
         run_columns!(),
         " FROM kept"
     );
-    let new = &ready.whole.run;
+    let new = &encoded.whole.run;
     let last = log.last().ok_or_else(|| StoreError::Invalid("a run has a start".to_owned()))?;
     let bodies: Vec<&str> = log.iter().map(|event| event.body.as_str()).collect();
     let links: Vec<&[u8]> = log.iter().map(|event| event.chain.as_slice()).collect();
@@ -158,12 +158,13 @@ async fn write(
         &new.owner,
         &clamp_ttl(new.ttl),
         &token.0,
-        &signed(ready.ended_at().unwrap_or(now)),
-        &ready.ended,
-        &ready.summary,
+        &signed(encoded.ended_at().unwrap_or(now)),
+        &encoded.ended,
+        &encoded.summary,
         &bodies,
         &links,
     ];
-    let kept = query::row(client, statement, values).await.map_err(AttemptFailure::in_insert)?;
-    row::run(&kept.ok_or_else(|| no_run(&new.id))?)
+    let inserted =
+        query::row(client, statement, values).await.map_err(AttemptFailure::in_insert)?;
+    row::run(&inserted.ok_or_else(|| no_run(&new.id))?)
 }

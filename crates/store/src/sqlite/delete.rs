@@ -1,5 +1,5 @@
-//! What is deleted, within a transaction. What belongs to a session or a run goes with it, and
-//! its bytes are overwritten.
+//! Deletes within a transaction. Everything in a session or a run is deleted with it, and its bytes
+//! are overwritten.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -11,12 +11,12 @@ use super::{
 };
 use crate::{PruneReport, StoreError};
 
-/// Deletes a session that no run works in.
+/// Deletes a session without an open run.
 pub(super) fn delete_session(connection: &Connection, id: &str) -> SqliteResult<bool> {
     let session = match sessions::serial(connection, id) {
         Ok(session) => session,
         Err(SqliteError::Refused(StoreError::NoSession(_))) => return Ok(false),
-        Err(fault) => return Err(fault),
+        Err(error) => return Err(error),
     };
     let open = connection
         .prepare_cached("SELECT id FROM runs WHERE session = ?1 AND ended_at IS NULL LIMIT 1")?
@@ -29,18 +29,18 @@ pub(super) fn delete_session(connection: &Connection, id: &str) -> SqliteResult<
     Ok(true)
 }
 
-/// Deletes a run that has ended.
+/// Deletes an ended run.
 pub(super) fn delete_run(connection: &Connection, id: &str) -> SqliteResult<bool> {
-    let standing = match runs::read_write_state(connection, id) {
-        Ok(standing) => standing,
+    let write_state = match runs::read_write_state(connection, id) {
+        Ok(write_state) => write_state,
         Err(SqliteError::Refused(StoreError::NoRun(_))) => return Ok(false),
-        Err(fault) => return Err(fault),
+        Err(error) => return Err(error),
     };
-    match standing.ended {
+    match write_state.ended {
         RunEndFlag::Ended => {
             connection
                 .prepare_cached("DELETE FROM runs WHERE serial = ?1")?
-                .execute([standing.serial])?;
+                .execute([write_state.serial])?;
             Ok(true)
         }
         RunEndFlag::Open => {
@@ -50,14 +50,14 @@ pub(super) fn delete_run(connection: &Connection, id: &str) -> SqliteResult<bool
     }
 }
 
-/// Deletes sessions that nobody touched since a time, and snapshots that have expired.
+/// Deletes sessions that did not change since `before`, and expired snapshots.
 pub(super) fn prune(
     connection: &Connection,
     before: u64,
-    most: usize,
+    max: usize,
     now: u64,
 ) -> SqliteResult<PruneReport> {
-    let mut pruned =
+    let mut report =
         PruneReport { snapshots: delete_expired(connection, now)?, ..PruneReport::default() };
     let old: Vec<(i64, i64, i64)> = connection
         .prepare_cached(
@@ -69,17 +69,17 @@ pub(super) fn prune(
                  (SELECT 1 FROM runs r WHERE r.session = s.serial AND r.ended_at IS NULL)
              ORDER BY s.touched LIMIT ?2",
         )?
-        .query_map(params![signed(before), limit(most)], |row| {
+        .query_map(params![signed(before), limit(max)], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })?
         .collect::<rusqlite::Result<_>>()?;
     for (session, runs, snapshots) in old {
         remove_session(connection, session)?;
-        pruned.sessions += 1;
-        pruned.runs += super::row::unsigned(runs);
-        pruned.snapshots += super::row::unsigned(snapshots);
+        report.sessions += 1;
+        report.runs += super::row::unsigned(runs);
+        report.snapshots += super::row::unsigned(snapshots);
     }
-    Ok(pruned)
+    Ok(report)
 }
 
 fn remove_session(connection: &Connection, session: i64) -> SqliteResult<()> {
@@ -88,8 +88,8 @@ fn remove_session(connection: &Connection, session: i64) -> SqliteResult<()> {
 }
 
 fn delete_expired(connection: &Connection, now: u64) -> SqliteResult<u64> {
-    let dropped = connection
+    let deleted = connection
         .prepare_cached("DELETE FROM snapshots WHERE expires IS NOT NULL AND expires <= ?1")?
         .execute([signed(now)])?;
-    Ok(u64::try_from(dropped).unwrap_or(u64::MAX))
+    Ok(u64::try_from(deleted).unwrap_or(u64::MAX))
 }

@@ -1,18 +1,18 @@
-//! Why a job did not succeed: somebody has to hear about it, or the engine is in trouble.
+//! Why a job failed: the store refused it, or SQLite failed.
 
 use rusqlite::ErrorCode;
 
 use crate::StoreError;
 
-/// What a job within a transaction ends with.
+/// The result of a job within a transaction.
 pub(super) type SqliteResult<T> = Result<T, SqliteError>;
 
-/// Why a job did not succeed.
+/// Why a job failed.
 #[derive(Debug)]
 pub(super) enum SqliteError {
-    /// It may not be: the caller hears why.
+    /// The store refused the job. The caller gets this error.
     Refused(StoreError),
-    /// SQLite could not.
+    /// SQLite failed.
     Engine(rusqlite::Error),
 }
 
@@ -29,8 +29,8 @@ impl From<rusqlite::Error> for SqliteError {
 }
 
 impl From<SqliteError> for StoreError {
-    fn from(fault: SqliteError) -> StoreError {
-        match fault {
+    fn from(error: SqliteError) -> StoreError {
+        match error {
             SqliteError::Refused(error) => error,
             SqliteError::Engine(error) if is_damage(&error) => {
                 StoreError::Corrupt { what: "the database".to_owned(), why: error.to_string() }
@@ -40,7 +40,7 @@ impl From<SqliteError> for StoreError {
     }
 }
 
-/// Whether it is about what is stored, and not about the disk or somebody else.
+/// Whether the error concerns the stored data, and not the disk or another process.
 fn is_damage(error: &rusqlite::Error) -> bool {
     use rusqlite::Error;
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
@@ -49,13 +49,13 @@ fn is_damage(error: &rusqlite::Error) -> bool {
             Error::FromSqlConversionFailure(..)
                 | Error::IntegralValueOutOfRange(..)
                 | Error::InvalidColumnType(..)
-            // Our questions are fixed texts: if one makes no sense, the schema is not ours.
+            // Our SQL is fixed. If SQLite rejects it, the schema is not ours.
             | Error::SqlInputError { .. }
                 | Error::Utf8Error(..)
         )
 }
 
-/// The error for whoever waited for something that did not come to be.
+/// The error for a caller whose job was not committed.
 pub(super) fn unavailable(why: impl Into<String>) -> StoreError {
     StoreError::Unavailable(why.into().into())
 }

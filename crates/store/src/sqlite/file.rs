@@ -1,4 +1,4 @@
-//! The file: nobody but its owner may read it, and its name is on disk before anything is in it.
+//! The database file: only its owner may read it, and its name is on disk before it has content.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -8,7 +8,7 @@ use std::{
 
 use crate::{Result, StoreError};
 
-/// Makes sure that the file is there, and that it and its companions are the owner's alone.
+/// Creates the file if it does not exist, and restricts it and its companion files to the owner.
 pub(super) fn secure_file(path: &Path) -> Result<()> {
     let folder = folder_of(path);
     make_folder(folder).map_err(|error| refused(folder, &error))?;
@@ -19,24 +19,25 @@ pub(super) fn secure_file(path: &Path) -> Result<()> {
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             narrow(path)?;
-            // SQLite makes these with the rights of the file; older ones may be wider.
+            // SQLite creates these with the permissions of the database file; older ones may allow
+            // more.
             companions(path)
                 .iter()
                 .filter(|companion| companion.exists())
-                .try_for_each(|it| narrow(it))
+                .try_for_each(|companion| narrow(companion))
         }
         Err(error) => Err(refused(path, &error)),
     }
 }
 
-/// Makes sure that the names in the file's folder are on disk, that of the log among them: SQLite
-/// goes on if it cannot do that.
+/// Syncs the folder, so that the names of the database and its log are on disk. SQLite continues if
+/// it cannot do that.
 pub(super) fn sync_names(path: &Path) -> Result<()> {
     let folder = folder_of(path);
     sync_folder(folder).map_err(|error| refused(folder, &error))
 }
 
-/// Whether whoever had the file open last did not close it.
+/// Whether the last process that had the file open did not close it.
 pub(super) fn was_left_open(path: &Path) -> bool {
     let [log, _] = companions(path);
     fs::metadata(log).is_ok_and(|log| log.len() > 0)
@@ -63,11 +64,11 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
     }
-    let above = folder_of(folder);
-    make_folder(above)?;
+    let parent = folder_of(folder);
+    make_folder(parent)?;
     match private_folder().create(folder) {
-        Ok(()) => sync_folder(above),
-        // Somebody else was faster.
+        Ok(()) => sync_folder(parent),
+        // Another process created it first.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),
         Err(error) => Err(error),
     }
@@ -96,11 +97,11 @@ fn private_folder() -> fs::DirBuilder {
 #[cfg(unix)]
 fn narrow(path: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    let facts = fs::metadata(path).map_err(|error| refused(path, &error))?;
-    if !facts.is_file() {
+    let metadata = fs::metadata(path).map_err(|error| refused(path, &error))?;
+    if !metadata.is_file() {
         return Err(StoreError::Invalid(format!("`{}` is no file", path.display())));
     }
-    if facts.permissions().mode() & 0o077 == 0 {
+    if metadata.permissions().mode() & 0o077 == 0 {
         return Ok(());
     }
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(|error| {

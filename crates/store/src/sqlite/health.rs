@@ -1,4 +1,4 @@
-//! How much is there, and whether SQLite finds it in order.
+//! Counts the stored rows and runs SQLite's own checks.
 
 use rusqlite::{Connection, Row};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{StoreError, StoreTotals};
 
-/// How much is stored.
+/// Counts the stored rows.
 pub(super) fn read_totals(connection: &Connection) -> SqliteResult<StoreTotals> {
     let number = |sql: &str| -> SqliteResult<u64> {
         Ok(unsigned(connection.query_row(sql, [], |row| row.get(0))?))
@@ -26,39 +26,39 @@ pub(super) fn read_totals(connection: &Connection) -> SqliteResult<StoreTotals> 
     })
 }
 
-/// What SQLite finds wrong.
+/// Returns the errors that SQLite finds, and records and snapshots whose seal is wrong.
 pub(super) fn examine(connection: &Connection) -> SqliteResult<Vec<String>> {
-    let mut complaints: Vec<String> = connection
+    let mut errors: Vec<String> = connection
         .prepare("PRAGMA integrity_check")?
         .query_map([], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    complaints.retain(|complaint| complaint != "ok");
-    let strays: Vec<String> = connection
+    errors.retain(|error| error != "ok");
+    let orphans: Vec<String> = connection
         .prepare("PRAGMA foreign_key_check")?
         .query_map([], |row| {
             let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);
             Ok(format!("a row of {table} belongs to nothing in {parent}"))
         })?
         .collect::<rusqlite::Result<_>>()?;
-    complaints.extend(strays);
-    let lost = "SELECT count(*) FROM events WHERE run NOT IN (SELECT serial FROM runs)";
-    for _ in 0..connection.query_row(lost, [], |row| row.get::<_, i64>(0))? {
-        complaints.push("a row of events belongs to nothing in runs".to_owned());
+    errors.extend(orphans);
+    let orphan_events = "SELECT count(*) FROM events WHERE run NOT IN (SELECT serial FROM runs)";
+    for _ in 0..connection.query_row(orphan_events, [], |row| row.get::<_, i64>(0))? {
+        errors.push("a row of events belongs to nothing in runs".to_owned());
     }
     let columns = row::RECORD;
-    find_unsealed(connection, &format!("SELECT {columns} FROM records"), &mut complaints, |row| {
+    find_unsealed(connection, &format!("SELECT {columns} FROM records"), &mut errors, |row| {
         row::record(row).map(|_| ())
     })?;
     let snapshots = "SELECT name, body, expires, seal FROM snapshots";
-    find_unsealed(connection, snapshots, &mut complaints, |row| row::snapshot(row).map(|_| ()))?;
-    Ok(complaints)
+    find_unsealed(connection, snapshots, &mut errors, |row| row::snapshot(row).map(|_| ()))?;
+    Ok(errors)
 }
 
-/// Looks at every row, and adds what is not what was stored.
+/// Reads every row and adds an error for each that does not match its seal.
 fn find_unsealed(
     connection: &Connection,
     sql: &str,
-    complaints: &mut Vec<String>,
+    errors: &mut Vec<String>,
     read: impl Fn(&Row<'_>) -> SqliteResult<()>,
 ) -> SqliteResult<()> {
     let mut statement = connection.prepare(sql)?;
@@ -66,7 +66,7 @@ fn find_unsealed(
     while let Some(row) = rows.next()? {
         match read(row).map_err(StoreError::from) {
             Ok(()) => {}
-            Err(error @ StoreError::Corrupt { .. }) => complaints.push(error.to_string()),
+            Err(error @ StoreError::Corrupt { .. }) => errors.push(error.to_string()),
             Err(error) => return Err(error.into()),
         }
     }

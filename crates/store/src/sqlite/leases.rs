@@ -1,4 +1,4 @@
-//! Who may write to a run, and until when, within a transaction.
+//! Leases of runs, within a transaction.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{Lease, RunRow};
 
-/// Keeps a lease for longer.
+/// Extends a lease.
 pub(super) fn renew(
     connection: &Connection,
     id: &str,
@@ -17,15 +17,15 @@ pub(super) fn renew(
     ttl: u64,
     now: u64,
 ) -> SqliteResult<()> {
-    let standing = runs::read_write_state(connection, id)?;
-    runs::may_write(connection, id, &standing, lease)?;
+    let write_state = runs::read_write_state(connection, id)?;
+    runs::may_write(connection, id, &write_state, lease)?;
     connection
         .prepare_cached("UPDATE runs SET lease_until = ?2 WHERE serial = ?1")?
-        .execute(params![standing.serial, signed(now.saturating_add(ttl))])?;
+        .execute(params![write_state.serial, signed(now.saturating_add(ttl))])?;
     Ok(())
 }
 
-/// Takes a run whose lease has run out.
+/// Takes over a run whose lease has expired.
 pub(super) fn take_over(
     connection: &Connection,
     id: &str,
@@ -46,7 +46,7 @@ pub(super) fn take_over(
     Ok(fence.map(|fence| Lease { owner: owner.to_owned(), fence: unsigned(fence) }))
 }
 
-/// How long the lease that runs out first still lasts.
+/// Milliseconds until the first lease expires.
 pub(super) fn earliest_lease(connection: &Connection, now: u64) -> SqliteResult<Option<u64>> {
     let until: Option<i64> = connection
         .prepare_cached("SELECT min(lease_until) FROM runs WHERE ended_at IS NULL")?
@@ -54,10 +54,10 @@ pub(super) fn earliest_lease(connection: &Connection, now: u64) -> SqliteResult<
     Ok(until.map(|until| unsigned(until).saturating_sub(now)))
 }
 
-/// Runs whose lease has run out, the longest first.
+/// Runs whose lease has expired, oldest first.
 pub(super) fn abandoned_runs(
     connection: &Connection,
-    most: usize,
+    max: usize,
     now: u64,
 ) -> SqliteResult<Vec<RunRow>> {
     let columns = row::RUN;
@@ -65,5 +65,5 @@ pub(super) fn abandoned_runs(
         "SELECT {columns} FROM runs r JOIN sessions s ON s.serial = r.session
          WHERE r.ended_at IS NULL AND r.lease_until <= ?1 ORDER BY r.lease_until LIMIT ?2"
     ))?;
-    row::all(statement.query(params![signed(now), limit(most)])?, row::run)
+    row::all(statement.query(params![signed(now), limit(max)])?, row::run)
 }

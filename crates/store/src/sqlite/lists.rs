@@ -1,4 +1,4 @@
-//! Lists of sessions and runs: the newest first, page by page.
+//! Lists of sessions and runs: newest first, page by page.
 
 use rusqlite::{Connection, ToSql, types::Value};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{ListFilter, ListPage, RunRow, SessionRow};
 
-/// Sessions.
+/// Lists sessions.
 pub(super) fn sessions(
     connection: &Connection,
     filter: &ListFilter,
@@ -26,8 +26,9 @@ pub(super) fn sessions(
     }
     if let Some(after) = &page.after {
         sessions::serial(connection, after)?;
-        let place = "(s.created, s.serial) < (SELECT created, serial FROM sessions WHERE id = ?)";
-        query.add_condition(place, &page.after);
+        let condition =
+            "(s.created, s.serial) < (SELECT created, serial FROM sessions WHERE id = ?)";
+        query.add_condition(condition, &page.after);
     }
     let sql = query.sql(row::SESSION, "sessions s", "s.created DESC, s.serial DESC", page);
     let mut statement = connection.prepare_cached(&sql)?;
@@ -35,7 +36,7 @@ pub(super) fn sessions(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Runs.
+/// Lists runs.
 pub(super) fn runs(
     connection: &Connection,
     filter: &ListFilter,
@@ -51,8 +52,8 @@ pub(super) fn runs(
     }
     if let Some(after) = &page.after {
         super::runs::read_write_state(connection, after)?;
-        let place = "(r.started, r.serial) < (SELECT started, serial FROM runs WHERE id = ?)";
-        query.add_condition(place, &page.after);
+        let condition = "(r.started, r.serial) < (SELECT started, serial FROM runs WHERE id = ?)";
+        query.add_condition(condition, &page.after);
     }
     let from = "runs r JOIN sessions s ON s.serial = r.session";
     let sql = query.sql(row::RUN, from, "r.started DESC, r.serial DESC", page);
@@ -60,7 +61,7 @@ pub(super) fn runs(
     row::all(statement.query(&*query.values())?, row::run)
 }
 
-/// A question made of fixed texts; what a caller gave is only ever a value.
+/// A query of fixed SQL. Input of a caller is only ever a bound value.
 #[derive(Default)]
 struct ListQuery {
     conditions: Vec<String>,

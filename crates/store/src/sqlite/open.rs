@@ -1,4 +1,4 @@
-//! Opens connections: what each of them is told, and what is checked before the first write.
+//! Opens connections: their settings, and the checks before the first write.
 
 use std::{path::Path, thread, time::Duration};
 
@@ -10,17 +10,17 @@ use super::{
 };
 use crate::{Result, StoreError};
 
-/// The first version of SQLite whose write-ahead log cannot be reset under a writer's feet.
+/// The first version of SQLite that cannot reset its write-ahead log while a writer uses it.
 const OLDEST_ENGINE: i32 = 3_051_003;
 
 /// Marks the file as ours: `Foxw`.
 const APPLICATION: i64 = 0x466f_7877;
 
-/// What brings a file from one version to the next; the first makes it.
+/// Migrations from one schema version to the next. The first creates the schema.
 const MIGRATIONS: [&str; 2] =
     [include_str!("migrations/001.sql"), include_str!("migrations/002.sql")];
 
-/// How many statements stay prepared.
+/// Number of cached prepared statements.
 const STATEMENTS: usize = 64;
 
 /// Where the data is.
@@ -30,78 +30,80 @@ pub(super) enum SqliteLocation {
     Memory,
 }
 
-/// What is known about the write-ahead log that is there.
+/// What is known about the existing write-ahead log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WalState {
-    /// Nothing.
+    /// No sync of it has failed.
     AsFound,
-    /// A sync of it has failed: the system may believe that its pages are on disk.
+    /// A sync of it has failed. The operating system may treat its pages as written although they
+    /// are not on disk.
     SyncFailed,
 }
 
-/// The connection that writes. Makes or migrates what is there, and refuses what is not ours,
-/// newer than this program, or damaged.
-pub(super) fn open_writer(place: &SqliteLocation, log: WalState) -> Result<Connection> {
-    let unclean = match place {
+/// Opens the writing connection. Creates or migrates the database. Refuses one that is not ours, is
+/// newer than this program, or is damaged.
+pub(super) fn open_writer(location: &SqliteLocation, log: WalState) -> Result<Connection> {
+    let was_left_open = match location {
         SqliteLocation::File(path) => {
-            let unclean = file::was_left_open(path);
+            let was_left_open = file::was_left_open(path);
             file::secure_file(path)?;
-            unclean
+            was_left_open
         }
         SqliteLocation::Memory => false,
     };
-    prepare_writer(place, unclean, log).map_err(|fault| with_location(place, fault))
+    prepare_writer(location, was_left_open, log).map_err(|error| with_location(location, error))
 }
 
-/// A connection that reads.
-pub(super) fn open_reader(place: &SqliteLocation) -> Result<Connection> {
+/// Opens a reading connection.
+pub(super) fn open_reader(location: &SqliteLocation) -> Result<Connection> {
     let prepare = || -> SqliteResult<Connection> {
-        let connection = connect(place)?;
+        let connection = connect(location)?;
         connection.execute_batch("PRAGMA query_only = ON;")?;
         Ok(connection)
     };
-    prepare().map_err(|fault| with_location(place, fault))
+    prepare().map_err(|error| with_location(location, error))
 }
 
-/// Makes the file as small as it can be, on a connection of its own.
-pub(super) fn vacuum(place: &SqliteLocation) -> Result<()> {
+/// Shrinks the file, on a connection of its own.
+pub(super) fn vacuum(location: &SqliteLocation) -> Result<()> {
     let vacuum = || -> SqliteResult<()> {
-        let connection = connect(place)?;
+        let connection = connect(location)?;
         connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA optimize;")?;
         connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE);")?;
         Ok(())
     };
-    vacuum().map_err(|fault| with_location(place, fault))
+    vacuum().map_err(|error| with_location(location, error))
 }
 
 fn prepare_writer(
-    place: &SqliteLocation,
-    unclean: bool,
+    location: &SqliteLocation,
+    was_left_open: bool,
     log: WalState,
 ) -> SqliteResult<Connection> {
     if rusqlite::version_number() < OLDEST_ENGINE {
         let version = rusqlite::version();
         return refuse(format!("SQLite {version} is too old: 3.51.3 is the first that is safe"));
     }
-    let mut connection = connect(place)?;
+    let mut connection = connect(location)?;
     let version = version_of(&connection)?;
-    enable_wal(place, &connection)?;
-    if unclean && version > 0 {
+    enable_wal(location, &connection)?;
+    if was_left_open && version > 0 {
         check_integrity(&connection)?;
     }
-    if unclean || log == WalState::SyncFailed {
+    if was_left_open || log == WalState::SyncFailed {
         reset_wal(&connection, log)?;
     }
     migrate(&mut connection)?;
-    if let SqliteLocation::File(path) = place {
+    if let SqliteLocation::File(path) = location {
         file::sync_names(path)?;
     }
     Ok(connection)
 }
 
-fn connect(place: &SqliteLocation) -> SqliteResult<Connection> {
-    let mut connection = match place {
-        // No URIs: a file may be called anything. No creation: its rights were set before.
+fn connect(location: &SqliteLocation) -> SqliteResult<Connection> {
+    let mut connection = match location {
+        // No URIs, because a file name may contain anything. No creation, because the permissions
+        // were set before.
         SqliteLocation::File(path) => Connection::open_with_flags(
             path,
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
@@ -110,7 +112,7 @@ fn connect(place: &SqliteLocation) -> SqliteResult<Connection> {
     };
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.busy_handler(Some(wait_for_others))?;
-    // A plan does not depend on values, so that no statement is prepared anew for one.
+    // Plans do not depend on bound values, so no statement is prepared again for one.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.execute_batch(
         "PRAGMA synchronous = FULL;
@@ -125,7 +127,7 @@ fn connect(place: &SqliteLocation) -> SqliteResult<Connection> {
     Ok(connection)
 }
 
-/// Another process writes: waits for about ten seconds in all, often at first.
+/// Waits for another process that writes: ten seconds in total, with short pauses at first.
 fn wait_for_others(tries: i32) -> bool {
     let pause = match tries {
         0..50 => 1,
@@ -137,9 +139,9 @@ fn wait_for_others(tries: i32) -> bool {
     true
 }
 
-/// The version of a file that is ours; 0 for one that is empty.
+/// The schema version of a file that is ours; 0 for an empty file.
 fn version_of(connection: &Connection) -> SqliteResult<usize> {
-    // One statement sees one state of the file: another process may just be making it.
+    // One statement sees one state of the file: another process may be creating it right now.
     let (application, version, objects): (i64, i64, i64) = connection.query_row(
         "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
          FROM pragma_application_id, pragma_user_version",
@@ -158,17 +160,17 @@ fn version_of(connection: &Connection) -> SqliteResult<usize> {
     }
 }
 
-/// The write-ahead log. Two processes that make the same file are in each other's way here, and
-/// SQLite does not wait by itself.
-fn enable_wal(place: &SqliteLocation, connection: &Connection) -> SqliteResult<()> {
-    let wanted = match place {
+/// Turns on the write-ahead log. Two processes that create the same file conflict here, and SQLite
+/// does not wait by itself.
+fn enable_wal(location: &SqliteLocation, connection: &Connection) -> SqliteResult<()> {
+    let expected = match location {
         SqliteLocation::File(_) => "wal",
         SqliteLocation::Memory => "memory",
     };
     let mut tries = 0;
     loop {
         match switch_to_wal(connection) {
-            Ok(mode) if mode == wanted => return Ok(()),
+            Ok(mode) if mode == expected => return Ok(()),
             Ok(mode) => {
                 return refuse(format!("it cannot have a write-ahead log, only `{mode}`"));
             }
@@ -178,8 +180,8 @@ fn enable_wal(place: &SqliteLocation, connection: &Connection) -> SqliteResult<(
     }
 }
 
-/// Switches the log on. That is done when the statement ends, not when it tells of it: whoever
-/// stops at the row never hears that the switch failed.
+/// Switches the journal mode. SQLite switches when the statement ends, not when it returns the row:
+/// a caller that stops at the row does not see a failure.
 fn switch_to_wal(connection: &Connection) -> rusqlite::Result<String> {
     let mut statement = connection.prepare("PRAGMA journal_mode = WAL")?;
     let mut rows = statement.query([])?;
@@ -187,9 +189,9 @@ fn switch_to_wal(connection: &Connection) -> rusqlite::Result<String> {
     connection.pragma_query_value(None, "journal_mode", |row| row.get(0))
 }
 
-/// Brings what is in the log over to the database and begins a new log. Pages whose sync failed
-/// are never written by a later sync; a log that goes on behind them would have a hole after a
-/// power loss. While somebody else works with the file, a log that nobody doubts may stay.
+/// Copies the log into the database and starts a new log. A later sync never writes pages whose
+/// sync failed, so a log that continues after them would have a gap after a power loss. While
+/// another process uses the file, a log without a failed sync may stay.
 fn reset_wal(connection: &Connection, log: WalState) -> SqliteResult<()> {
     let mut statement = connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)")?;
     let mut rows = statement.query([])?;
@@ -208,7 +210,7 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-/// Looks through the file after somebody was killed with it.
+/// Checks the file after a process was killed while it had the file open.
 fn check_integrity(connection: &Connection) -> SqliteResult<()> {
     let found: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     if found != "ok" {
@@ -217,13 +219,13 @@ fn check_integrity(connection: &Connection) -> SqliteResult<()> {
     Ok(())
 }
 
-/// Brings the file to the newest version: all steps, or none.
+/// Migrates the file to the newest version: all steps or none.
 fn migrate(connection: &mut Connection) -> SqliteResult<()> {
     if version_of(connection)? == MIGRATIONS.len() {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Somebody else may have been faster.
+    // Another process may have migrated it meanwhile.
     let version = version_of(&transaction)?;
     for step in MIGRATIONS.iter().skip(version) {
         transaction.execute_batch(step)?;
@@ -242,13 +244,13 @@ fn refuse<T>(why: String) -> SqliteResult<T> {
     Err(StoreError::Invalid(why).into())
 }
 
-/// Whose error it is.
-fn with_location(place: &SqliteLocation, fault: SqliteError) -> StoreError {
-    let name = match place {
+/// Adds the location to an error.
+fn with_location(location: &SqliteLocation, error: SqliteError) -> StoreError {
+    let name = match location {
         SqliteLocation::File(path) => format!("`{}`", path.display()),
         SqliteLocation::Memory => "the memory".to_owned(),
     };
-    match StoreError::from(fault) {
+    match StoreError::from(error) {
         StoreError::Invalid(why) => StoreError::Invalid(format!("{name}: {why}")),
         StoreError::Corrupt { why, .. } => StoreError::Corrupt { what: name, why },
         StoreError::Unavailable(source) => {

@@ -1,5 +1,5 @@
-//! A few threads that read, each with a connection of its own, so that a read waits neither for
-//! the thread that writes nor in the way of the runtime.
+//! Reader threads, each with its own connection. A read waits neither for the writer thread nor
+//! blocks the async runtime.
 
 use std::{
     sync::{
@@ -18,10 +18,10 @@ use super::{
 };
 use crate::{Result, StoreError};
 
-/// How many read at once.
+/// Number of reader threads.
 const READERS: usize = 4;
 
-/// The way to the threads that read.
+/// A pool of reader threads.
 #[derive(Debug)]
 pub(super) struct ReaderPool {
     queue: Option<Sender<ReadJob>>,
@@ -31,13 +31,13 @@ pub(super) struct ReaderPool {
 type ReadJob = Box<dyn FnOnce(&mut SqliteReader) + Send>;
 
 impl ReaderPool {
-    /// Starts the threads; each connects when it has something to read.
-    pub(super) fn start(place: &SqliteLocation) -> Result<ReaderPool> {
+    /// Starts the threads. Each opens its connection at the first read.
+    pub(super) fn start(location: &SqliteLocation) -> Result<ReaderPool> {
         let (queue, jobs) = mpsc::channel::<ReadJob>();
         let jobs = Arc::new(Mutex::new(jobs));
         let start = |number| {
             let (jobs, mut reader) =
-                (jobs.clone(), SqliteReader { location: place.clone(), connection: None });
+                (jobs.clone(), SqliteReader { location: location.clone(), connection: None });
             thread::Builder::new()
                 .name(format!("store-reader-{number}"))
                 .spawn(move || {
@@ -51,27 +51,27 @@ impl ReaderPool {
         Ok(ReaderPool { queue: Some(queue), threads })
     }
 
-    /// Reads. All that a job sees is of one moment.
+    /// Runs a read job. The job sees one consistent snapshot.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Connection) -> SqliteResult<T> + Send + 'static,
     ) -> Result<T> {
-        let (reply, answer) = oneshot::channel();
+        let (reply, response) = oneshot::channel();
         let job: ReadJob = Box::new(move |reader| {
             let _ = reply.send(reader.read(job));
         });
         self.queue.as_ref().ok_or_else(closed_error)?.send(job).map_err(|_| closed_error())?;
-        answer.await.map_err(|_| closed_error())?
+        response.await.map_err(|_| closed_error())?
     }
 
-    /// Makes the file as small as it can be.
+    /// Shrinks the file.
     pub(super) async fn vacuum(&self) -> Result<()> {
-        let (reply, answer) = oneshot::channel();
+        let (reply, response) = oneshot::channel();
         let job: ReadJob = Box::new(move |reader| {
             let _ = reply.send(open::vacuum(&reader.location));
         });
         self.queue.as_ref().ok_or_else(closed_error)?.send(job).map_err(|_| closed_error())?;
-        answer.await.map_err(|_| closed_error())?
+        response.await.map_err(|_| closed_error())?
     }
 }
 
@@ -96,7 +96,7 @@ impl SqliteReader {
             None => open::open_reader(&self.location)?,
         };
         let result = read_snapshot(&connection, job);
-        // After trouble with the disk the next one starts afresh.
+        // After an error of SQLite the next read opens a new connection.
         if !matches!(result, Err(SqliteError::Engine(_))) {
             self.connection = Some(connection);
         }
@@ -111,7 +111,7 @@ fn read_snapshot<T>(
     let execute = |sql| connection.prepare_cached(sql)?.execute([]);
     execute("BEGIN")?;
     let result = job(connection);
-    // Nothing was written; whether the end succeeds means nothing.
+    // Nothing was written, so a failed commit does not matter.
     let _ = execute("COMMIT");
     result
 }

@@ -1,4 +1,4 @@
-//! Puts back what an export told, within a transaction.
+//! Restores the items of an import, within a transaction.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -16,32 +16,32 @@ use crate::{
     codec,
 };
 
-/// Puts a piece back. Returns how many rows are new.
+/// Restores an item. Returns the number of new rows.
 pub(super) fn restore(
-    work: &mut WriteContext<'_>,
-    piece: &RestoreItem,
+    context: &mut WriteContext<'_>,
+    item: &RestoreItem,
     now: u64,
 ) -> SqliteResult<u64> {
-    let connection = work.connection;
-    match piece {
+    let connection = context.connection;
+    match item {
         RestoreItem::Session(session) => put_session(connection, session),
         RestoreItem::Records { session, records } => put_records(connection, session, records),
         RestoreItem::Run(run) => put_run(connection, run, now),
-        RestoreItem::Events { run, events } => put_events(work, run, events, now),
+        RestoreItem::Events { run, events } => put_events(context, run, events, now),
         RestoreItem::Left { run } => release_run(connection, run),
         RestoreItem::End { run, ended, summary, at } => {
-            let spelled = (codec::write_end(ended), codec::write_summary(summary));
+            let json = (codec::write_end(ended), codec::write_summary(summary));
             let state = RunState::Ended { ended: ended.clone(), summary: *summary, at: *at };
-            put_end(work, run, &state, &spelled, *at)
+            put_end(context, run, &state, &json, *at)
         }
     }
 }
 
 fn put_session(connection: &Connection, session: &SessionRow) -> SqliteResult<u64> {
-    let facts =
+    let fixed_fields =
         |row: &SessionRow| (row.owner.clone(), row.title.clone(), row.meta.clone(), row.created);
     if let Some(known) = sessions::find(connection, &session.id)? {
-        if facts(&known) != facts(session) {
+        if fixed_fields(&known) != fixed_fields(session) {
             return conflict(&session.id);
         }
         connection
@@ -82,7 +82,7 @@ fn put_records(
         let known = sessions::find_record(connection, serial, &record.record.id)?;
         match known {
             Some(known) if known == *record => {}
-            // Somebody else's record has the id, or the place.
+            // Another record has the id or the ordinal.
             Some(_) => return conflict(&record.record.id),
             None if record.ordinal != last + 1 => return conflict(&record.record.id),
             None => {
@@ -98,12 +98,12 @@ fn put_records(
 
 fn put_run(connection: &Connection, run: &RunRow, now: u64) -> SqliteResult<u64> {
     let session = sessions::serial(connection, &run.session)?;
-    let facts = |row: &RunRow| {
+    let fixed_fields = |row: &RunRow| {
         let RunRow { session, epoch, key, started, agent, model, .. } = row.clone();
         (session, epoch, key, started, agent, model)
     };
     if let Some(known) = runs::find(connection, &run.id)? {
-        if facts(&known) != facts(run) {
+        if fixed_fields(&known) != fixed_fields(run) {
             return conflict(&run.id);
         }
         return Ok(0);
@@ -137,58 +137,58 @@ fn put_run(connection: &Connection, run: &RunRow, now: u64) -> SqliteResult<u64>
 }
 
 fn put_events(
-    work: &mut WriteContext<'_>,
+    context: &mut WriteContext<'_>,
     run: &str,
     events: &[RawEvent],
     now: u64,
 ) -> SqliteResult<u64> {
-    let connection = work.connection;
-    let standing = runs::read_write_state(connection, run)?;
-    let again = events.partition_point(|event| event.seq <= standing.head.last);
-    let (again, new) = events.split_at(again);
-    for event in again {
-        let stored = runs::raw_event(connection, standing.serial, event.seq)?;
+    let connection = context.connection;
+    let write_state = runs::read_write_state(connection, run)?;
+    let repeated = events.partition_point(|event| event.seq <= write_state.head.last);
+    let (repeated, new) = events.split_at(repeated);
+    for event in repeated {
+        let stored = runs::raw_event(connection, write_state.serial, event.seq)?;
         if stored.as_ref() != Some(event) {
             return conflict(&format!("{run}/{}", event.seq));
         }
     }
     let Some(first) = new.first() else { return Ok(0) };
-    if !is_imported(&standing) || first.seq != standing.head.last + 1 {
+    if !is_imported(&write_state) || first.seq != write_state.head.last + 1 {
         return conflict(&format!("{run}/{}", first.seq));
     }
-    let mut head = standing.head;
+    let mut head = write_state.head;
     for event in new {
-        runs::insert_event(connection, standing.serial, event.seq, &event.body, &event.chain)?;
+        runs::insert_event(connection, write_state.serial, event.seq, &event.body, &event.chain)?;
         head = LogHead { last: event.seq, chain: event.chain };
     }
-    runs::set_head(connection, standing.serial, &head)?;
-    set_lease(connection, &standing, now.saturating_add(IMPORT_TTL))?;
-    work.publish(run, head.last);
+    runs::set_head(connection, write_state.serial, &head)?;
+    set_lease(connection, &write_state, now.saturating_add(IMPORT_TTL))?;
+    context.publish(run, head.last);
     Ok(u64::try_from(new.len()).unwrap_or(u64::MAX))
 }
 
 fn release_run(connection: &Connection, run: &str) -> SqliteResult<u64> {
-    let standing = runs::read_write_state(connection, run)?;
-    if is_imported(&standing) {
-        set_lease(connection, &standing, 0)?;
+    let write_state = runs::read_write_state(connection, run)?;
+    if is_imported(&write_state) {
+        set_lease(connection, &write_state, 0)?;
     }
     Ok(0)
 }
 
 fn put_end(
-    work: &mut WriteContext<'_>,
+    context: &mut WriteContext<'_>,
     run: &str,
     state: &RunState,
     (ended, summary): &(String, String),
     at: u64,
 ) -> SqliteResult<u64> {
-    let connection = work.connection;
-    let standing = runs::read_write_state(connection, run)?;
-    if standing.ended == RunEndFlag::Ended {
+    let connection = context.connection;
+    let write_state = runs::read_write_state(connection, run)?;
+    if write_state.ended == RunEndFlag::Ended {
         let known = runs::require_run(connection, run)?;
         return if known.state == *state { Ok(0) } else { conflict(run) };
     }
-    if !is_imported(&standing) {
+    if !is_imported(&write_state) {
         return conflict(run);
     }
     connection
@@ -196,20 +196,20 @@ fn put_end(
             "UPDATE runs SET ended_at = ?2, ended = ?3, summary = ?4
              WHERE serial = ?1 AND ended_at IS NULL",
         )?
-        .execute(params![standing.serial, signed(at), ended, summary])?;
-    work.publish(run, standing.head.last);
+        .execute(params![write_state.serial, signed(at), ended, summary])?;
+    context.publish(run, write_state.head.last);
     Ok(1)
 }
 
-/// Whether a run is being imported. One that somebody works on is left alone.
-fn is_imported(standing: &RunWriteState) -> bool {
-    standing.ended == RunEndFlag::Open && standing.lease.owner == IMPORTER
+/// Whether the import holds the run. A run that another process holds is not changed.
+fn is_imported(write_state: &RunWriteState) -> bool {
+    write_state.ended == RunEndFlag::Open && write_state.lease.owner == IMPORTER
 }
 
-fn set_lease(connection: &Connection, standing: &RunWriteState, until: u64) -> SqliteResult<()> {
+fn set_lease(connection: &Connection, write_state: &RunWriteState, until: u64) -> SqliteResult<()> {
     connection
         .prepare_cached("UPDATE runs SET lease_until = ?2 WHERE serial = ?1")?
-        .execute(params![standing.serial, signed(until)])?;
+        .execute(params![write_state.serial, signed(until)])?;
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Rows, read: what a column holds, and what it means.
+//! Parses rows.
 
 use rusqlite::{Row, Rows, types::ValueRef};
 
@@ -9,7 +9,7 @@ use crate::{
     codec,
 };
 
-/// The columns of a session, in the order in which they are read.
+/// The columns of a session, in the order in which [`session`] reads them.
 pub(super) const SESSION: &str =
     "s.id, s.owner, s.title, s.meta, s.created, s.touched, s.epoch, s.records";
 
@@ -20,22 +20,22 @@ pub(super) const RUN: &str = "r.id, s.id, r.epoch, r.key, r.started, r.last, r.h
 /// The columns of a record.
 pub(super) const RECORD: &str = "ordinal, at, id, parent, run, kind, body, seal";
 
-/// A number for SQLite, which has a sign; the highest stands for all that are higher.
+/// Converts a number to SQLite's signed integers; larger numbers become the maximum.
 pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// A number out of SQLite.
+/// Converts a number from SQLite.
 pub(super) fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-/// A limit for SQLite.
+/// Converts a limit for SQLite.
 pub(super) fn limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-/// A session, of the columns [`SESSION`].
+/// Reads a session from the columns [`SESSION`].
 pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     Ok(SessionRow {
         id: row.get(0)?,
@@ -49,7 +49,7 @@ pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     })
 }
 
-/// A run, of the columns [`RUN`].
+/// Reads a run from the columns [`RUN`].
 pub(super) fn run(row: &Row<'_>) -> SqliteResult<RunRow> {
     let id: String = row.get(0)?;
     let ended_at: Option<i64> = row.get(11)?;
@@ -83,7 +83,7 @@ pub(super) fn run(row: &Row<'_>) -> SqliteResult<RunRow> {
     })
 }
 
-/// An event, of the columns `seq, body, chain`, whatever was done to them.
+/// Reads an event from the columns `seq, body, chain`, also if they are damaged.
 pub(super) fn event(row: &Row<'_>) -> rusqlite::Result<RawEvent> {
     let body = match row.get_ref(1)? {
         ValueRef::Text(text) | ValueRef::Blob(text) => String::from_utf8_lossy(text).into_owned(),
@@ -92,18 +92,18 @@ pub(super) fn event(row: &Row<'_>) -> rusqlite::Result<RawEvent> {
     Ok(RawEvent { seq: unsigned(row.get(0)?), body, chain: link(row, 2)? })
 }
 
-/// The end of a run's log, of the columns `last, chain`.
+/// Reads the end of a run's log from the columns `last, chain`.
 pub(super) fn head(row: &Row<'_>) -> rusqlite::Result<LogHead> {
     Ok(LogHead { last: unsigned(row.get(0)?), chain: link(row, 1)? })
 }
 
-/// A link; one that has not the right length fits nothing.
+/// Reads a link. One of the wrong length becomes [`ROOT`], which matches no event.
 pub(super) fn link(row: &Row<'_>, column: usize) -> rusqlite::Result<ChainLink> {
     let link = row.get_ref(column)?.as_blob().ok().and_then(|blob| blob.try_into().ok());
     Ok(link.unwrap_or(ROOT))
 }
 
-/// A record, of the columns [`RECORD`], if it is what was stored.
+/// Reads a record from the columns [`RECORD`] and checks its seal.
 pub(super) fn record(row: &Row<'_>) -> SqliteResult<StoredRecord> {
     let record = StoredRecord {
         ordinal: unsigned(row.get(0)?),
@@ -122,7 +122,7 @@ pub(super) fn record(row: &Row<'_>) -> SqliteResult<StoredRecord> {
     Ok(record)
 }
 
-/// A snapshot, of the columns `name, body, expires, seal`, if it is what was stored.
+/// Reads a snapshot from the columns `name, body, expires, seal` and checks its seal.
 pub(super) fn snapshot(row: &Row<'_>) -> SqliteResult<AgentSnapshot> {
     let expires: Option<i64> = row.get(2)?;
     let snapshot =
@@ -132,7 +132,7 @@ pub(super) fn snapshot(row: &Row<'_>) -> SqliteResult<AgentSnapshot> {
     Ok(snapshot)
 }
 
-/// The first row, read.
+/// Reads the first row.
 pub(super) fn first<T>(
     mut rows: Rows<'_>,
     read: impl FnOnce(&Row<'_>) -> SqliteResult<T>,
@@ -140,7 +140,7 @@ pub(super) fn first<T>(
     rows.next()?.map(read).transpose()
 }
 
-/// All rows, read.
+/// Reads all rows.
 pub(super) fn all<T>(
     mut rows: Rows<'_>,
     read: impl Fn(&Row<'_>) -> SqliteResult<T>,

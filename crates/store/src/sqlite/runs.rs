@@ -1,5 +1,5 @@
-//! Runs and their events, within a transaction. Every check is made here and on what is stored:
-//! another process may have written since the last one.
+//! Runs and their events, within a transaction. Every check is made here, on stored data: another
+//! process may have written since the last one.
 
 use foxwedge_run::{EventPayload, RunEvent};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -19,17 +19,17 @@ use crate::{
     limits,
 };
 
-/// What decides whether somebody may write to a run.
+/// The columns that decide whether a caller may write to a run.
 pub(super) struct RunWriteState {
-    /// The number of the run.
+    /// Row number of the run.
     pub(super) serial: i64,
-    /// The number of its session.
+    /// Row number of its session.
     pub(super) session: i64,
-    /// Its number in the session.
+    /// Number of the run in its session.
     pub(super) epoch: u64,
     /// The end of its log.
     pub(super) head: LogHead,
-    /// Who holds it.
+    /// The current lease.
     pub(super) lease: Lease,
     /// Whether it has ended.
     pub(super) ended: RunEndFlag,
@@ -42,28 +42,28 @@ pub(super) enum RunEndFlag {
     Open,
 }
 
-/// How a run is ended: what was told, spelled.
+/// The end of a run, encoded.
 pub(super) struct SqliteClosing {
     pub(super) drafts: Vec<EventDraft>,
     pub(super) ended: String,
     pub(super) summary: String,
-    /// When, if the last event says so.
+    /// When the run ended, if its last event has a time.
     pub(super) at: Option<u64>,
     pub(super) records: Vec<NewRecord>,
 }
 
-/// A run.
+/// Finds a run.
 pub(super) fn find(connection: &Connection, id: &str) -> SqliteResult<Option<RunRow>> {
     find_one(connection, "r.id = ?1", &[&id])
 }
 
-/// Starts a run, or finds it.
+/// Starts a run, or returns the existing one.
 pub(super) fn start(
-    work: &mut WriteContext<'_>,
+    context: &mut WriteContext<'_>,
     new: &NewRun,
     now: u64,
 ) -> SqliteResult<StartResult> {
-    let connection = work.connection;
+    let connection = context.connection;
     let session = sessions::serial(connection, &new.session)?;
     if let Some(known) = find_existing(connection, session, new)? {
         return Ok(StartResult::Existing(known));
@@ -105,106 +105,106 @@ pub(super) fn start(
             signed(now.saturating_add(new.ttl)),
         ])?;
     insert_event(connection, connection.last_insert_rowid(), 1, &body, &chain)?;
-    work.publish(&new.id, 1);
+    context.publish(&new.id, 1);
     let run = require_run(connection, &new.id)?;
     Ok(StartResult::New { run, lease: Lease { owner: new.owner.clone(), fence: 1 } })
 }
 
-/// Adds events to a run that is held.
+/// Appends events to a run whose lease is valid.
 pub(super) fn append(
-    work: &mut WriteContext<'_>,
+    context: &mut WriteContext<'_>,
     id: &str,
     lease: &Lease,
     drafts: &[EventDraft],
 ) -> SqliteResult<u64> {
-    let standing = read_write_state(work.connection, id)?;
-    may_write(work.connection, id, &standing, lease)?;
-    let head = add_events(work.connection, id, &standing, drafts)?;
-    if head != standing.head {
-        set_head(work.connection, standing.serial, &head)?;
-        work.publish(id, head.last);
+    let write_state = read_write_state(context.connection, id)?;
+    may_write(context.connection, id, &write_state, lease)?;
+    let head = add_events(context.connection, id, &write_state, drafts)?;
+    if head != write_state.head {
+        set_head(context.connection, write_state.serial, &head)?;
+        context.publish(id, head.last);
     }
     Ok(head.last)
 }
 
-/// Ends a run, if nobody has.
+/// Ends a run unless it has ended.
 pub(super) fn finalize(
-    work: &mut WriteContext<'_>,
+    context: &mut WriteContext<'_>,
     id: &str,
     authority: &CloseAuthority,
-    closed: &SqliteClosing,
+    closing: &SqliteClosing,
     now: u64,
 ) -> SqliteResult<FinalizeResult> {
-    let connection = work.connection;
-    let standing = read_write_state(connection, id)?;
-    if standing.ended == RunEndFlag::Ended {
+    let connection = context.connection;
+    let write_state = read_write_state(connection, id)?;
+    if write_state.ended == RunEndFlag::Ended {
         return Ok(FinalizeResult::AlreadyEnded(require_run(connection, id)?));
     }
     match authority {
-        CloseAuthority::Holder(lease) => may_write(connection, id, &standing, lease)?,
+        CloseAuthority::Holder(lease) => may_write(connection, id, &write_state, lease)?,
         CloseAuthority::Operator => {}
     }
-    let head = add_events(connection, id, &standing, &closed.drafts)?;
+    let head = add_events(connection, id, &write_state, &closing.drafts)?;
     let ended = connection
         .prepare_cached(
             "UPDATE runs SET last = ?2, chain = ?3, ended_at = ?4, ended = ?5, summary = ?6
              WHERE serial = ?1 AND ended_at IS NULL",
         )?
         .execute(params![
-            standing.serial,
+            write_state.serial,
             signed(head.last),
             head.chain,
-            signed(closed.at.unwrap_or(now)),
-            closed.ended,
-            closed.summary,
+            signed(closing.at.unwrap_or(now)),
+            closing.ended,
+            closing.summary,
         ])?;
     if ended == 0 {
         return Ok(FinalizeResult::AlreadyEnded(require_run(connection, id)?));
     }
-    sessions::add_records(connection, standing.session, &closed.records, now)?;
-    work.publish(id, head.last);
+    sessions::add_records(connection, write_state.session, &closing.records, now)?;
+    context.publish(id, head.last);
     Ok(FinalizeResult::Recorded(require_run(connection, id)?))
 }
 
-/// Events behind a place, verified.
+/// Returns verified events after a sequence number.
 pub(super) fn events(
     connection: &Connection,
     id: &str,
     after: u64,
-    most: usize,
+    max: usize,
 ) -> SqliteResult<Vec<StoredEvent>> {
-    let standing = read_write_state(connection, id)?;
-    let RunWriteState { serial, epoch, head, .. } = standing;
-    let span = EventRange { run: id, epoch, head, after, limit: most };
-    if after >= span.end() {
+    let write_state = read_write_state(connection, id)?;
+    let RunWriteState { serial, epoch, head, .. } = write_state;
+    let range = EventRange { run: id, epoch, head, after, limit: max };
+    if after >= range.end() {
         return Ok(Vec::new());
     }
     let before = connection
         .prepare_cached("SELECT chain FROM events WHERE place = ?1")?
         .query_row([event_key(serial, after)], |row| row::link(row, 0))
         .optional()?;
-    let rows = raw_events(connection, serial, after, span.end(), most)?;
-    Ok(span.read(before, rows)?)
+    let rows = raw_events(connection, serial, after, range.end(), max)?;
+    Ok(range.read(before, rows)?)
 }
 
-/// Events as they lie there, up to a place.
+/// Returns events unverified, up to a sequence number.
 pub(super) fn raw_events(
     connection: &Connection,
     run: i64,
     after: u64,
     end: u64,
-    most: usize,
+    max: usize,
 ) -> SqliteResult<Vec<RawEvent>> {
     let mut statement = connection.prepare_cached(
         "SELECT seq, body, chain FROM events
          WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT ?3",
     )?;
-    let span = params![event_key(run, after), event_key(run, end), limit(most)];
-    let rows = statement.query_map(span, row::event)?;
+    let bounds = params![event_key(run, after), event_key(run, end), limit(max)];
+    let rows = statement.query_map(bounds, row::event)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// What decides whether somebody may write to a run.
+/// Reads the columns that decide whether a caller may write to a run.
 pub(super) fn read_write_state(connection: &Connection, id: &str) -> SqliteResult<RunWriteState> {
     let read = |row: &Row<'_>| {
         let ended: Option<i64> = row.get(7)?;
@@ -217,34 +217,34 @@ pub(super) fn read_write_state(connection: &Connection, id: &str) -> SqliteResul
             ended: if ended.is_some() { RunEndFlag::Ended } else { RunEndFlag::Open },
         })
     };
-    let standing = connection
+    let write_state = connection
         .prepare_cached(
             "SELECT last, chain, serial, session, epoch, holder, fence, ended_at
              FROM runs WHERE id = ?1",
         )?
         .query_row([id], read)
         .optional()?;
-    standing.ok_or_else(|| StoreError::NoRun(id.to_owned()).into())
+    write_state.ok_or_else(|| StoreError::NoRun(id.to_owned()).into())
 }
 
-/// Refuses whoever does not hold the run, and everybody once it has ended.
+/// Refuses a caller without the current lease, and every caller once the run has ended.
 pub(super) fn may_write(
     connection: &Connection,
     id: &str,
-    standing: &RunWriteState,
+    write_state: &RunWriteState,
     lease: &Lease,
 ) -> SqliteResult<()> {
-    if standing.ended == RunEndFlag::Ended {
+    if write_state.ended == RunEndFlag::Ended {
         return Err(StoreError::Ended(Box::new(require_run(connection, id)?)).into());
     }
-    if standing.lease != *lease {
-        let (held, yours) = (standing.lease.fence, lease.fence);
+    if write_state.lease != *lease {
+        let (held, yours) = (write_state.lease.fence, lease.fence);
         return Err(StoreError::Fenced { run: id.to_owned(), held, yours }.into());
     }
     Ok(())
 }
 
-/// The end of a log has moved.
+/// Sets the end of a log.
 pub(super) fn set_head(connection: &Connection, run: i64, head: &LogHead) -> SqliteResult<()> {
     connection
         .prepare_cached("UPDATE runs SET last = ?2, chain = ?3 WHERE serial = ?1")?
@@ -252,7 +252,7 @@ pub(super) fn set_head(connection: &Connection, run: i64, head: &LogHead) -> Sql
     Ok(())
 }
 
-/// Puts an event into its place.
+/// Inserts an event.
 pub(super) fn insert_event(
     connection: &Connection,
     run: i64,
@@ -263,7 +263,7 @@ pub(super) fn insert_event(
     insert_events(connection, run, [(seq, body, chain)])
 }
 
-/// Puts events into their places.
+/// Inserts events.
 pub(super) fn insert_events<'a>(
     connection: &Connection,
     run: i64,
@@ -277,12 +277,12 @@ pub(super) fn insert_events<'a>(
     Ok(())
 }
 
-/// Whether there is a run with that id.
+/// Whether a run with this id exists.
 pub(super) fn exists(connection: &Connection, id: &str) -> SqliteResult<bool> {
     Ok(connection.prepare_cached("SELECT 1 FROM runs WHERE id = ?1")?.exists([id])?)
 }
 
-/// An event as it lies in its place.
+/// Returns one event unverified.
 pub(super) fn raw_event(
     connection: &Connection,
     run: i64,
@@ -294,12 +294,12 @@ pub(super) fn raw_event(
         .optional()?)
 }
 
-/// A run that has to be there.
+/// Returns a run, or an error if it does not exist.
 pub(super) fn require_run(connection: &Connection, id: &str) -> SqliteResult<RunRow> {
     find(connection, id)?.ok_or_else(|| StoreError::NoRun(id.to_owned()).into())
 }
 
-/// The run that a start means, if there is one already.
+/// Finds the run that a start refers to, if it exists already.
 pub(super) fn find_existing(
     connection: &Connection,
     session: i64,
@@ -331,21 +331,22 @@ fn find_one(
     row::first(statement.query(values)?, row::run)
 }
 
-/// Stores what is new, and compares the rest with what is there. Returns the new end.
+/// Stores new events and compares repeated ones with the stored events. Returns the new end of the
+/// log.
 fn add_events(
     connection: &Connection,
     id: &str,
-    standing: &RunWriteState,
+    write_state: &RunWriteState,
     drafts: &[EventDraft],
 ) -> SqliteResult<LogHead> {
-    event_draft::check_epochs(id, standing.epoch, drafts)?;
-    let (again, new) =
-        drafts.split_at(event_draft::count_repeated(id, standing.head.last, drafts)?);
-    compare_repeated(connection, id, standing.serial, again)?;
-    let mut head = standing.head;
+    event_draft::check_epochs(id, write_state.epoch, drafts)?;
+    let (repeated, new) =
+        drafts.split_at(event_draft::count_repeated(id, write_state.head.last, drafts)?);
+    compare_repeated(connection, id, write_state.serial, repeated)?;
+    let mut head = write_state.head;
     for draft in new {
         let chain = chain::link(&head.chain, draft.seq, &draft.body);
-        insert_event(connection, standing.serial, draft.seq, &draft.body, &chain)?;
+        insert_event(connection, write_state.serial, draft.seq, &draft.body, &chain)?;
         head = LogHead { last: draft.seq, chain };
     }
     Ok(head)
@@ -355,9 +356,9 @@ fn compare_repeated(
     connection: &Connection,
     id: &str,
     run: i64,
-    again: &[EventDraft],
+    repeated: &[EventDraft],
 ) -> SqliteResult<()> {
-    for draft in again {
+    for draft in repeated {
         let stored = raw_event(connection, run, draft.seq)?
             .ok_or_else(|| chain::damage_error(id, draft.seq, "it is missing".to_owned()))?;
         draft.compare(id, &stored.body)?;
@@ -365,7 +366,8 @@ fn compare_repeated(
     Ok(())
 }
 
-/// The key of an event: the number of its run, and its place in the log in the lower half.
+/// The key of an event: the row number of its run in the upper half, its sequence number in the
+/// lower.
 fn event_key(run: i64, seq: u64) -> i64 {
     (run << 32) | signed(seq.min(limits::RUN_EVENTS))
 }

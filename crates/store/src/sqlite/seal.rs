@@ -1,30 +1,28 @@
-//! A hash beside every record and every snapshot: what changed on the disk is not taken for what
-//! somebody said. Events have their chain instead.
+//! A hash of every record and every snapshot, which detects changes on the disk. Events have their
+//! chain instead.
 
 use crate::{AgentSnapshot, NewRecord, Result, StoreError, chain::ChainLink};
 
-/// The seal of a record.
 pub(super) fn seal_record(ordinal: u64, at: u64, record: &NewRecord) -> ChainLink {
-    let mut seal = SealHasher::default();
-    seal.number(ordinal).number(at);
-    seal.bytes(Some(record.id.as_bytes()));
-    seal.bytes(record.parent.as_ref().map(String::as_bytes));
-    seal.bytes(record.run.as_ref().map(String::as_bytes));
-    seal.bytes(Some(record.kind.as_bytes()));
-    seal.bytes(Some(record.body.as_bytes()));
-    seal.finish()
+    let mut hasher = SealHasher::default();
+    hasher.number(ordinal).number(at);
+    hasher.bytes(Some(record.id.as_bytes()));
+    hasher.bytes(record.parent.as_ref().map(String::as_bytes));
+    hasher.bytes(record.run.as_ref().map(String::as_bytes));
+    hasher.bytes(Some(record.kind.as_bytes()));
+    hasher.bytes(Some(record.body.as_bytes()));
+    hasher.finish()
 }
 
-/// The seal of a snapshot.
 pub(super) fn seal_snapshot(snapshot: &AgentSnapshot) -> ChainLink {
-    let mut seal = SealHasher::default();
-    seal.bytes(Some(snapshot.name.as_bytes())).bytes(Some(&snapshot.body));
-    // As SQLite keeps it.
-    seal.number(snapshot.expires.map_or(u64::MAX, |at| at.min(i64::MAX.unsigned_abs())));
-    seal.finish()
+    let mut hasher = SealHasher::default();
+    hasher.bytes(Some(snapshot.name.as_bytes())).bytes(Some(&snapshot.body));
+    // As SQLite stores it.
+    hasher.number(snapshot.expires.map_or(u64::MAX, |at| at.min(i64::MAX.unsigned_abs())));
+    hasher.finish()
 }
 
-/// Refuses what does not bear its seal.
+/// Refuses a row that does not match its seal.
 pub(super) fn check_seal(
     what: impl FnOnce() -> String,
     expected: ChainLink,
@@ -46,7 +44,7 @@ impl SealHasher {
         self
     }
 
-    /// With its length, so that no two lists of fields look the same.
+    /// Adds the length first, so that two different lists of fields have different hashes.
     fn bytes(&mut self, bytes: Option<&[u8]>) -> &mut SealHasher {
         self.number(bytes.map_or(u64::MAX, |bytes| bytes.len() as u64));
         self.0.update(bytes.unwrap_or_default());

@@ -12,7 +12,7 @@ use crate::{
     ordinals::{self, ExistingRecords},
 };
 
-/// The number of a session.
+/// Row number of a session.
 pub(super) fn serial(connection: &Connection, id: &str) -> SqliteResult<i64> {
     let found = connection
         .prepare_cached("SELECT serial FROM sessions WHERE id = ?1")?
@@ -21,14 +21,14 @@ pub(super) fn serial(connection: &Connection, id: &str) -> SqliteResult<i64> {
     found.ok_or_else(|| StoreError::NoSession(id.to_owned()).into())
 }
 
-/// A session.
+/// Finds a session.
 pub(super) fn find(connection: &Connection, id: &str) -> SqliteResult<Option<SessionRow>> {
     let columns = row::SESSION;
     let sql = format!("SELECT {columns} FROM sessions s WHERE s.id = ?1");
     Ok(connection.prepare_cached(&sql)?.query_row([id], row::session).optional()?)
 }
 
-/// Makes a session, or finds it.
+/// Creates a session, or returns the existing one.
 pub(super) fn create(
     connection: &Connection,
     new: &NewSession,
@@ -43,7 +43,7 @@ pub(super) fn create(
     find(connection, &new.id)?.ok_or_else(|| StoreError::NoSession(new.id.clone()).into())
 }
 
-/// Something was added to a session.
+/// Sets the time of the last change.
 pub(super) fn touch(connection: &Connection, session: i64, now: u64) -> SqliteResult<()> {
     connection
         .prepare_cached("UPDATE sessions SET touched = max(touched, ?2) WHERE serial = ?1")?
@@ -51,7 +51,7 @@ pub(super) fn touch(connection: &Connection, session: i64, now: u64) -> SqliteRe
     Ok(())
 }
 
-/// Adds records; those that are there already are passed over. Returns their ordinals.
+/// Adds records and skips existing ones. Returns their ordinals.
 pub(super) fn add_records(
     connection: &Connection,
     session: i64,
@@ -80,26 +80,26 @@ pub(super) fn add_records(
     Ok(ordinals)
 }
 
-/// What is there of records that are to be added.
+/// Finds which of the given records, and which of their parents, exist.
 pub(super) fn find_existing_records(
     connection: &Connection,
     session: i64,
     records: &[NewRecord],
 ) -> SqliteResult<ExistingRecords> {
-    let mut there = ExistingRecords::default();
+    let mut existing = ExistingRecords::default();
     for record in records {
         if let Some(known) = find_record(connection, session, &record.id)? {
-            there.records.insert(record.id.clone(), known);
+            existing.records.insert(record.id.clone(), known);
         } else if let Some(parent) = &record.parent
             && find_ordinal(connection, session, parent)?.is_some()
         {
-            there.parents.insert(parent.clone());
+            existing.parents.insert(parent.clone());
         }
     }
-    Ok(there)
+    Ok(existing)
 }
 
-/// Puts a record into its place.
+/// Inserts a record.
 pub(super) fn insert_record(
     connection: &Connection,
     session: i64,
@@ -126,7 +126,7 @@ pub(super) fn insert_record(
     Ok(())
 }
 
-/// How many records a session has now.
+/// Sets the number of records.
 pub(super) fn set_records(connection: &Connection, session: i64, records: i64) -> SqliteResult<()> {
     connection
         .prepare_cached("UPDATE sessions SET records = ?2 WHERE serial = ?1")?
@@ -134,7 +134,7 @@ pub(super) fn set_records(connection: &Connection, session: i64, records: i64) -
     Ok(())
 }
 
-/// A record, by its id.
+/// Finds a record by id.
 pub(super) fn find_record(
     connection: &Connection,
     session: i64,
@@ -146,22 +146,22 @@ pub(super) fn find_record(
     row::first(statement.query(params![session, id])?, row::record)
 }
 
-/// Records behind an ordinal.
+/// Returns records with an ordinal above `after`.
 pub(super) fn records(
     connection: &Connection,
     session: i64,
     after: u64,
-    most: usize,
+    max: usize,
 ) -> SqliteResult<Vec<StoredRecord>> {
     let columns = row::RECORD;
     let mut statement = connection.prepare_cached(&format!(
         "SELECT {columns} FROM records
          WHERE session = ?1 AND ordinal > ?2 ORDER BY ordinal LIMIT ?3"
     ))?;
-    row::all(statement.query(params![session, signed(after), limit(most)])?, row::record)
+    row::all(statement.query(params![session, signed(after), limit(max)])?, row::record)
 }
 
-/// Keeps a snapshot instead of the one that was there.
+/// Stores a snapshot and replaces an earlier one.
 pub(super) fn put_snapshot(
     connection: &Connection,
     session: i64,
@@ -183,7 +183,7 @@ pub(super) fn put_snapshot(
     Ok(())
 }
 
-/// A snapshot, unless it has expired.
+/// Returns a snapshot, unless it has expired.
 pub(super) fn snapshot(
     connection: &Connection,
     session: i64,
@@ -197,16 +197,16 @@ pub(super) fn snapshot(
     row::first(statement.query(params![session, name, signed(now)])?, row::snapshot)
 }
 
-/// Forgets a snapshot. Whether there was one.
+/// Deletes a snapshot. Returns whether it existed.
 pub(super) fn drop_snapshot(
     connection: &Connection,
     session: i64,
     name: &str,
 ) -> SqliteResult<bool> {
-    let dropped = connection
+    let deleted = connection
         .prepare_cached("DELETE FROM snapshots WHERE session = ?1 AND name = ?2")?
         .execute(params![session, name])?;
-    Ok(dropped > 0)
+    Ok(deleted > 0)
 }
 
 fn find_ordinal(connection: &Connection, session: i64, id: &str) -> SqliteResult<Option<i64>> {

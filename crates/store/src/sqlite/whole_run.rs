@@ -1,4 +1,4 @@
-//! Runs that are told from their beginning to their end at once, within a transaction.
+//! Stores complete runs, within a transaction.
 
 use rusqlite::{Connection, params};
 
@@ -14,48 +14,47 @@ use crate::{
     whole_run::{self, EncodedRun},
 };
 
-/// A session that is there.
+/// An existing session.
 struct SessionCounters {
     serial: i64,
     epoch: i64,
     records: i64,
 }
 
-/// Where a run goes.
+/// Where a run is inserted.
 struct RunPlacement {
     session: i64,
     epoch: i64,
     now: u64,
 }
 
-/// Keeps runs one after the other. One that is refused has written nothing, so that it leaves the
-/// others alone.
+/// Stores runs in order. A refused run has written nothing, so it does not affect the others.
 pub(super) fn write_runs(
-    work: &mut WriteContext<'_>,
-    all: &[EncodedRun],
+    context: &mut WriteContext<'_>,
+    runs: &[EncodedRun],
     now: u64,
 ) -> SqliteResult<Vec<Result<FinalizeResult>>> {
-    let mut kept = Vec::with_capacity(all.len());
-    for ready in all {
-        kept.push(match write_run(work, ready, now) {
-            Ok(finalized) => Ok(finalized),
+    let mut results = Vec::with_capacity(runs.len());
+    for run in runs {
+        results.push(match write_run(context, run, now) {
+            Ok(result) => Ok(result),
             Err(SqliteError::Refused(error)) => Err(error),
-            Err(fault @ SqliteError::Engine(_)) => return Err(fault),
+            Err(error @ SqliteError::Engine(_)) => return Err(error),
         });
     }
-    Ok(kept)
+    Ok(results)
 }
 
-/// Everything is looked at before anything is written.
+/// Makes all checks before it writes anything.
 fn write_run(
-    work: &mut WriteContext<'_>,
-    ready: &EncodedRun,
+    context: &mut WriteContext<'_>,
+    encoded: &EncodedRun,
     now: u64,
 ) -> SqliteResult<FinalizeResult> {
-    let connection = work.connection;
-    let WholeRun { session, run, closing } = &*ready.whole;
-    let known = find_session(connection, &ready.whole)?;
-    // No session has the number 0.
+    let connection = context.connection;
+    let WholeRun { session, run, closing } = &*encoded.whole;
+    let known = find_session(connection, &encoded.whole)?;
+    // No session has the row number 0.
     let serial = known.as_ref().map_or(0, |known| known.serial);
     if (run.key.is_some() || runs::exists(connection, &run.id)?)
         && let Some(known) = runs::find_existing(connection, serial, run)?
@@ -63,13 +62,13 @@ fn write_run(
         return Ok(FinalizeResult::AlreadyEnded(known));
     }
     let epoch = known.as_ref().map_or(1, |known| known.epoch + 1);
-    let log = ready.log(unsigned(epoch), now)?;
-    let there = match &known {
+    let log = encoded.log(unsigned(epoch), now)?;
+    let existing = match &known {
         Some(known) => sessions::find_existing_records(connection, known.serial, &closing.records)?,
         None => ExistingRecords::default(),
     };
     let last = known.as_ref().map_or(0, |known| unsigned(known.records));
-    let ordinals = ordinals::assign_ordinals(last, &there, &closing.records)?;
+    let ordinals = ordinals::assign_ordinals(last, &existing, &closing.records)?;
     let records: Vec<(u64, &NewRecord)> =
         ordinals::new_records(last, &ordinals, &closing.records).collect();
     // From here on nothing is refused.
@@ -78,13 +77,13 @@ fn write_run(
         Some(known) => update_session(connection, known.serial, epoch, count, now)?,
         None => create_session(connection, session, epoch, count, now)?,
     };
-    insert_run(connection, &RunPlacement { session, epoch, now }, ready, &log)?;
+    insert_run(connection, &RunPlacement { session, epoch, now }, encoded, &log)?;
     for (ordinal, record) in records {
         sessions::insert_record(connection, session, ordinal, now, record)?;
     }
     let last = log.last().map_or(1, |event| event.seq);
-    work.publish(&run.id, last);
-    Ok(FinalizeResult::Recorded(ready.row(unsigned(epoch), last, now)))
+    context.publish(&run.id, last);
+    Ok(FinalizeResult::Recorded(encoded.row(unsigned(epoch), last, now)))
 }
 
 fn find_session(
@@ -100,7 +99,7 @@ fn find_session(
     Ok(Some(SessionCounters { serial: row.get(0)?, epoch: row.get(1)?, records: row.get(2)? }))
 }
 
-/// A session has one run more.
+/// Updates a session that gets one more run.
 fn update_session(
     connection: &Connection,
     session: i64,
@@ -117,7 +116,7 @@ fn update_session(
     Ok(session)
 }
 
-/// A session begins with a run.
+/// Creates a session with its first run.
 fn create_session(
     connection: &Connection,
     new: &NewSession,
@@ -134,16 +133,16 @@ fn create_session(
     Ok(connection.last_insert_rowid())
 }
 
-/// The run, with its end, and its log.
+/// Inserts a run with its end and its log.
 fn insert_run(
     connection: &Connection,
-    place: &RunPlacement,
-    ready: &EncodedRun,
+    placement: &RunPlacement,
+    encoded: &EncodedRun,
     log: &[RawEvent],
 ) -> SqliteResult<()> {
     let Some(last) = log.last() else { return Ok(()) };
-    let new = &ready.whole.run;
-    let now = place.now;
+    let new = &encoded.whole.run;
+    let now = placement.now;
     connection
         .prepare_cached(
             "INSERT INTO runs (id, session, epoch, key, started, agent, model, last, chain,
@@ -152,8 +151,8 @@ fn insert_run(
         )?
         .execute(params![
             new.id,
-            place.session,
-            place.epoch,
+            placement.session,
+            placement.epoch,
             new.key,
             signed(new.at.unwrap_or(now)),
             new.start.agent.as_deref(),
@@ -162,9 +161,9 @@ fn insert_run(
             last.chain,
             new.owner,
             signed(now.saturating_add(new.ttl)),
-            signed(ready.ended_at().unwrap_or(now)),
-            ready.ended,
-            ready.summary,
+            signed(encoded.ended_at().unwrap_or(now)),
+            encoded.ended,
+            encoded.summary,
         ])?;
     let run = connection.last_insert_rowid();
     let events = log.iter().map(|event| (event.seq, event.body.as_str(), &event.chain));

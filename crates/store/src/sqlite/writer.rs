@@ -1,4 +1,4 @@
-//! The way to the one thread that writes: hand in a job, hear once it is on disk.
+//! Access to the one writer thread: a call queues a job and returns once it is on disk.
 
 #[cfg(test)]
 mod tests;
@@ -17,10 +17,10 @@ use super::{
 };
 use crate::{Result, StoreError, hub::WakeHub};
 
-/// What may wait to be written, in units of 1 KiB: whoever brings more waits with it.
+/// How much may wait to be written, in units of 1 KiB. Further callers wait until there is room.
 const MAX_WAITING: u32 = 256 * 1_024;
 
-/// The way to the thread that writes.
+/// A handle of the writer thread.
 #[derive(Debug)]
 pub(super) struct SqliteWriter {
     queue: Option<mpsc::Sender<WriterMessage>>,
@@ -29,16 +29,16 @@ pub(super) struct SqliteWriter {
 }
 
 impl SqliteWriter {
-    /// Opens the place on a thread of its own.
-    pub(super) async fn open(place: SqliteLocation, hub: WakeHub) -> Result<SqliteWriter> {
+    /// Opens the database on a thread of its own.
+    pub(super) async fn open(location: SqliteLocation, hub: WakeHub) -> Result<SqliteWriter> {
         let (queue, jobs) = mpsc::channel();
         let (ready, opened) = oneshot::channel();
-        let begin = move || match open::open_writer(&place, WalState::AsFound) {
+        let run_thread = move || match open::open_writer(&location, WalState::AsFound) {
             Ok(connection) => {
-                let mut desk = WriterThread::new(place, hub, connection);
-                // Whoever asked may be gone; then so is the queue.
+                let mut writer = WriterThread::new(location, hub, connection);
+                // The caller may be gone; then the queue is closed too.
                 let _ = ready.send(Ok(()));
-                desk.serve(&jobs);
+                writer.serve(&jobs);
             }
             Err(error) => {
                 let _ = ready.send(Err(error));
@@ -46,15 +46,15 @@ impl SqliteWriter {
         };
         let thread = thread::Builder::new()
             .name("store-writer".to_owned())
-            .spawn(begin)
+            .spawn(run_thread)
             .map_err(|error| StoreError::Unavailable(Box::new(error)))?;
         opened.await.map_err(|_| closed_error())??;
         let waiting = Arc::new(Semaphore::new(MAX_WAITING as usize));
         Ok(SqliteWriter { queue: Some(queue), waiting, thread: Some(thread) })
     }
 
-    /// Does a job within a transaction, and returns once that is on disk. `bytes` is about how
-    /// much the job carries. It is done again if the transaction has to begin anew.
+    /// Runs a job within a transaction and returns once that is on disk. `bytes` is the approximate
+    /// size of the job. The job runs again if the transaction has to start over.
     pub(super) async fn write<T: Send + 'static>(
         &self,
         bytes: usize,
@@ -64,13 +64,13 @@ impl SqliteWriter {
             u32::try_from(bytes / 1_024).unwrap_or(u32::MAX).saturating_add(1).min(MAX_WAITING);
         let permit =
             self.waiting.clone().acquire_many_owned(units).await.map_err(|_| closed_error())?;
-        let (reply, answer) = oneshot::channel();
+        let (reply, response) = oneshot::channel();
         let task = WriteTask { job, result: None, reply, permit };
         self.send(WriterMessage::Job(Box::new(task)))?;
-        answer.await.map_err(|_| closed_error())?
+        response.await.map_err(|_| closed_error())?
     }
 
-    /// Makes the thread look for what other processes write: somebody watches now.
+    /// Makes the thread poll for writes of other processes, because there is a watcher now.
     pub(super) fn request_poll(&self) -> Result<()> {
         self.send(WriterMessage::Poll)
     }
@@ -81,7 +81,7 @@ impl SqliteWriter {
 }
 
 impl Drop for SqliteWriter {
-    /// Waits until everything that was handed in is written and the file is closed.
+    /// Waits until all queued jobs are written and the file is closed.
     fn drop(&mut self) {
         drop(self.queue.take());
         if let Some(thread) = self.thread.take() {
@@ -90,7 +90,7 @@ impl Drop for SqliteWriter {
     }
 }
 
-/// A job, and who waits for it.
+/// A job and the channel for its result.
 struct WriteTask<T, F> {
     job: F,
     result: Option<SqliteResult<T>>,
@@ -103,25 +103,25 @@ where
     T: Send,
     F: Fn(&mut WriteContext<'_>) -> SqliteResult<T> + Send,
 {
-    fn run(&mut self, work: &mut WriteContext<'_>) -> WriteOutcome {
-        let result = (self.job)(work);
-        let kept = if result.is_ok() { WriteOutcome::Keep } else { WriteOutcome::Discard };
+    fn run(&mut self, context: &mut WriteContext<'_>) -> WriteOutcome {
+        let result = (self.job)(context);
+        let outcome = if result.is_ok() { WriteOutcome::Keep } else { WriteOutcome::Discard };
         self.result = Some(result);
-        kept
+        outcome
     }
 
-    fn acknowledge(self: Box<Self>, lost: Option<&str>) {
+    fn acknowledge(self: Box<Self>, failure: Option<&str>) {
         let WriteTask { job, result, reply, permit } = *self;
-        // There is room for others before anybody hears of it.
+        // Free the room before the caller is notified.
         drop((job, permit));
-        let result = match (result, lost) {
-            // A refusal holds whether or not others could be written.
+        let result = match (result, failure) {
+            // A refusal holds whether or not the transaction was committed.
             (Some(Err(SqliteError::Refused(error))), _) => Err(error),
             (_, Some(why)) => Err(unavailable(why)),
             (Some(result), None) => result.map_err(StoreError::from),
             (None, None) => Err(closed_error()),
         };
-        // Whoever asked may have stopped waiting.
+        // The caller may have stopped waiting.
         let _ = reply.send(result);
     }
 }

@@ -1,5 +1,5 @@
-//! The thread that writes commits in groups: whatever waits when a transaction begins goes into
-//! it, one sync pays for all, and nobody hears of success before it is on disk.
+//! The writer thread commits in groups: a transaction includes every job that is queued when it
+//! starts. One sync serves all of them, and no caller gets a success before the data is on disk.
 
 use std::{
     sync::mpsc::{Receiver, RecvTimeoutError},
@@ -12,84 +12,88 @@ use rusqlite::{Connection, ErrorCode};
 use super::open::{self, SqliteLocation, WalState};
 use crate::hub::WakeHub;
 
-/// The most jobs that share a transaction.
+/// Maximum number of jobs in a transaction.
 const MAX_GROUP: usize = 1_024;
 
-/// How often to look whether another process wrote, while somebody watches.
+/// How often to check for writes of other processes while there is a watcher.
 const POLL_INTERVAL: Duration = Duration::from_millis(75);
 
-/// What a job has at hand: the transaction, and whom to tell once it is on disk.
+/// What a job works with: the transaction, and the wake-ups to send after the commit.
 pub(super) struct WriteContext<'a> {
     pub(super) connection: &'a Connection,
     notices: Vec<(SharedId, u64)>,
 }
 
 impl WriteContext<'_> {
-    /// A run went on to a place: whoever watches hears of it after the commit.
+    /// Wakes the watchers of a run after the commit.
     pub(super) fn publish(&mut self, run: &str, last: u64) {
         self.notices.push((run.into(), last));
     }
 }
 
-/// What comes over the queue.
+/// What the queue carries.
 pub(super) enum WriterMessage {
-    /// Something to write.
+    /// A job to write.
     Job(Box<dyn WriteJob>),
-    /// Somebody began to watch.
+    /// A watcher was added.
     Poll,
 }
 
-/// Something to write, and somebody who waits for it.
+/// A job and its waiting caller.
 pub(super) trait WriteJob: Send {
-    /// Does it, within the transaction; again, if everything was rolled back.
-    fn run(&mut self, work: &mut WriteContext<'_>) -> WriteOutcome;
+    /// Runs the job within the transaction; again if everything was rolled back.
+    fn run(&mut self, context: &mut WriteContext<'_>) -> WriteOutcome;
 
-    /// Tells who waits; with a reason if the transaction did not come to be.
-    fn acknowledge(self: Box<Self>, lost: Option<&str>);
+    /// Sends the result to the caller. `failure` is the reason if the transaction failed.
+    fn acknowledge(self: Box<Self>, failure: Option<&str>);
 }
 
-/// Whether what a job wrote stays.
+/// Whether to keep what a job wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WriteOutcome {
     Keep,
     Discard,
 }
 
-/// What is taken back when a job wrote something and did not succeed.
+/// What is rolled back when a job has written something and failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UndoScope {
-    /// All jobs, which are then done again. Few jobs write before they are sure.
+    /// All jobs, which then run again. Few jobs write before they have made all checks.
     All,
-    /// That job alone. SQLite keeps a copy of every page it changes.
+    /// This job only. SQLite keeps a copy of every page it changes.
     One,
 }
 
-/// Why a transaction did not come to be.
+/// Why a transaction failed.
 #[derive(Debug)]
 enum TransactionFailure {
-    /// Another process kept the file for too long. Nothing was begun.
+    /// Another process locked the file for too long. Nothing was started.
     Busy(String),
-    /// Nobody knows what the connection believes now.
+    /// The state of the connection is unknown.
     Broken(String),
 }
 
-/// What the thread works with.
+/// State of the writer thread.
 pub(super) struct WriterThread {
     location: SqliteLocation,
     hub: WakeHub,
-    /// None after a commit that failed.
+    /// `None` after a failed commit.
     connection: Option<Connection>,
-    /// The number by which SQLite tells that somebody else wrote.
+    /// SQLite's `data_version`, which changes when another process writes.
     version: Option<i64>,
     last_poll: Instant,
 }
 
 impl WriterThread {
-    /// With a connection that is ready.
-    pub(super) fn new(place: SqliteLocation, hub: WakeHub, connection: Connection) -> WriterThread {
+    /// Starts with an open connection.
+    pub(super) fn new(
+        location: SqliteLocation,
+        hub: WakeHub,
+        connection: Connection,
+    ) -> WriterThread {
         let version = data_version(&connection);
         WriterThread {
-            location: place,
+            location,
             hub,
             connection: Some(connection),
             version,
@@ -97,7 +101,7 @@ impl WriterThread {
         }
     }
 
-    /// Works until nobody can hand in anything any more.
+    /// Runs until the queue is closed.
     pub(super) fn serve(&mut self, jobs: &Receiver<WriterMessage>) {
         loop {
             match self.next(jobs) {
@@ -118,12 +122,12 @@ impl WriterThread {
         jobs.recv_timeout(POLL_INTERVAL)
     }
 
-    /// One transaction for a job and all that wait behind it.
+    /// Runs one transaction for a job and all queued jobs.
     fn write_group(&mut self, first: Box<dyn WriteJob>, jobs: &Receiver<WriterMessage>) {
         let mut group = vec![first];
-        let lost = match self.write(&mut group, jobs) {
-            Ok(news) => {
-                news.iter().for_each(|(run, last)| self.hub.publish(run, *last));
+        let failure = match self.write(&mut group, jobs) {
+            Ok(notices) => {
+                notices.iter().for_each(|(run, last)| self.hub.publish(run, *last));
                 None
             }
             Err(TransactionFailure::Busy(why)) => Some(why),
@@ -132,7 +136,7 @@ impl WriterThread {
                 Some(why)
             }
         };
-        group.into_iter().for_each(|job| job.acknowledge(lost.as_deref()));
+        group.into_iter().for_each(|job| job.acknowledge(failure.as_deref()));
     }
 
     fn write(
@@ -140,24 +144,24 @@ impl WriterThread {
         group: &mut Vec<Box<dyn WriteJob>>,
         jobs: &Receiver<WriterMessage>,
     ) -> Result<Vec<(SharedId, u64)>, TransactionFailure> {
-        let mut work = WriteContext { connection: self.connection()?, notices: Vec::new() };
-        begin(work.connection)?;
+        let mut context = WriteContext { connection: self.connection()?, notices: Vec::new() };
+        begin(context.connection)?;
         let mut undo = UndoScope::All;
-        let mut ran = 0;
-        while let Some(job) = group.get_mut(ran) {
+        let mut done = 0;
+        while let Some(job) = group.get_mut(done) {
             match undo {
-                UndoScope::One => run_in_savepoint(&mut work, job.as_mut())?,
-                UndoScope::All if run_without_savepoint(&mut work, job.as_mut())? => {
-                    execute(work.connection, "ROLLBACK").map_err(broken_transaction)?;
-                    begin(work.connection)?;
-                    work.notices.clear();
-                    (undo, ran) = (UndoScope::One, 0);
+                UndoScope::One => run_in_savepoint(&mut context, job.as_mut())?,
+                UndoScope::All if run_without_savepoint(&mut context, job.as_mut())? => {
+                    execute(context.connection, "ROLLBACK").map_err(broken_transaction)?;
+                    begin(context.connection)?;
+                    context.notices.clear();
+                    (undo, done) = (UndoScope::One, 0);
                     continue;
                 }
                 UndoScope::All => {}
             }
-            ran += 1;
-            while ran < MAX_GROUP && group.len() == ran {
+            done += 1;
+            while done < MAX_GROUP && group.len() == done {
                 match jobs.try_recv() {
                     Ok(WriterMessage::Job(job)) => group.push(job),
                     Ok(WriterMessage::Poll) => {}
@@ -165,8 +169,8 @@ impl WriterThread {
                 }
             }
         }
-        execute(work.connection, "COMMIT").map_err(broken_transaction)?;
-        Ok(work.notices)
+        execute(context.connection, "COMMIT").map_err(broken_transaction)?;
+        Ok(context.notices)
     }
 
     fn connection(&mut self) -> Result<&Connection, TransactionFailure> {
@@ -177,7 +181,7 @@ impl WriterThread {
                 })?;
             self.version = data_version(&connection);
             self.connection = Some(connection);
-            // The numbers of two connections cannot be compared.
+            // The versions of two connections cannot be compared.
             self.hub.wake_all();
         }
         self.connection
@@ -185,18 +189,18 @@ impl WriterThread {
             .ok_or_else(|| TransactionFailure::Broken("the store is closed".to_owned()))
     }
 
-    /// After a commit that failed: back to what is on disk.
+    /// Drops the connection after a failed commit, to return to what is on disk.
     fn roll_back(&mut self) {
         let Some(connection) = self.connection.take() else { return };
         let _ = connection.execute_batch("ROLLBACK");
         match self.location {
             SqliteLocation::File(_) => drop(connection),
-            // There is no disk to go back to; the rollback has to do.
+            // There is no disk to return to; the rollback must suffice.
             SqliteLocation::Memory => self.connection = Some(connection),
         }
     }
 
-    /// Whether another process wrote since the last look.
+    /// Wakes all watchers if another process wrote since the last poll.
     fn poll_other_writers(&mut self) {
         self.last_poll = Instant::now();
         let found = self.connection.as_ref().and_then(data_version);
@@ -207,33 +211,33 @@ impl WriterThread {
     }
 }
 
-/// Does a job without a way back. Whether it wrote something that must not stay.
+/// Runs a job without a savepoint. Returns whether it wrote something that must be rolled back.
 fn run_without_savepoint(
-    work: &mut WriteContext<'_>,
+    context: &mut WriteContext<'_>,
     job: &mut dyn WriteJob,
 ) -> Result<bool, TransactionFailure> {
-    let (news, changes) = (work.notices.len(), work.connection.total_changes());
-    if job.run(work) == WriteOutcome::Keep {
+    let (notices, changes) = (context.notices.len(), context.connection.total_changes());
+    if job.run(context) == WriteOutcome::Keep {
         return Ok(false);
     }
-    work.notices.truncate(news);
-    check_open(work.connection)?;
-    Ok(work.connection.total_changes() != changes)
+    context.notices.truncate(notices);
+    check_open(context.connection)?;
+    Ok(context.connection.total_changes() != changes)
 }
 
-/// A job that is refused, or that SQLite cannot do, leaves the others alone.
+/// Runs a job in a savepoint, so that a failure does not affect the other jobs.
 fn run_in_savepoint(
-    work: &mut WriteContext<'_>,
+    context: &mut WriteContext<'_>,
     job: &mut dyn WriteJob,
 ) -> Result<(), TransactionFailure> {
-    let news = work.notices.len();
-    execute(work.connection, "SAVEPOINT job").map_err(broken_transaction)?;
-    if job.run(work) == WriteOutcome::Discard {
-        work.notices.truncate(news);
-        check_open(work.connection)?;
-        execute(work.connection, "ROLLBACK TO job").map_err(broken_transaction)?;
+    let notices = context.notices.len();
+    execute(context.connection, "SAVEPOINT job").map_err(broken_transaction)?;
+    if job.run(context) == WriteOutcome::Discard {
+        context.notices.truncate(notices);
+        check_open(context.connection)?;
+        execute(context.connection, "ROLLBACK TO job").map_err(broken_transaction)?;
     }
-    execute(work.connection, "RELEASE job").map_err(broken_transaction)
+    execute(context.connection, "RELEASE job").map_err(broken_transaction)
 }
 
 fn begin(connection: &Connection) -> Result<(), TransactionFailure> {

@@ -1,4 +1,4 @@
-//! Out: one session after the other, page by page.
+//! Export: one session after the other, page by page.
 
 use std::io::{self, Write};
 
@@ -8,11 +8,11 @@ use crate::{
     chain::{self, ROOT},
 };
 
-/// How much is read at once.
+/// Rows read per page.
 const PAGE: usize = 500;
 
-/// Writes sessions with everything in them: those of the list, or all if it is empty. What others
-/// write meanwhile may or may not be in it; what is in it is whole.
+/// Writes sessions with everything in them: those with the given ids, or all if `sessions` is
+/// empty. Concurrent writes may or may not be included; what is included is complete.
 pub async fn export<A: ArchiveStore>(
     store: &A,
     sessions: &[String],
@@ -97,21 +97,21 @@ impl<A: ArchiveStore, W: Write> StoreExport<'_, A, W> {
         self.write(&line_format::run_end_line(&run.state))
     }
 
-    /// The log up to where the row says it goes, or to where it is damaged.
+    /// Writes the log up to the last event that the run's row names, or up to damage.
     async fn export_events(&mut self, run: &RunRow) -> Result<Option<String>> {
-        let (mut place, mut link) = (0, ROOT);
-        while place < run.last {
-            let rows = self.store.raw_events(&run.id, place, PAGE).await?;
+        let (mut last, mut link) = (0, ROOT);
+        while last < run.last {
+            let rows = self.store.raw_events(&run.id, last, PAGE).await?;
             if rows.is_empty() {
-                return Ok(Some(format!("event {}: it is missing", place + 1)));
+                return Ok(Some(format!("event {}: it is missing", last + 1)));
             }
             let rows: Vec<RawEvent> = rows.into_iter().filter(|row| row.seq <= run.last).collect();
             for row in rows {
-                if let Err(why) = chain::follows(place, &link, &row) {
-                    return Ok(Some(format!("event {}: {why}", place + 1)));
+                if let Err(why) = chain::follows(last, &link, &row) {
+                    return Ok(Some(format!("event {}: {why}", last + 1)));
                 }
                 self.write(&line_format::event_line(&row))?;
-                (place, link) = (row.seq, row.chain);
+                (last, link) = (row.seq, row.chain);
                 self.report.events += 1;
             }
         }

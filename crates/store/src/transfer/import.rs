@@ -1,5 +1,5 @@
-//! In: line by line, as long as the lines are good. What comes out of a file is checked like
-//! anything that a caller says.
+//! Import: line by line, as long as the lines are valid. Content of a file is checked like the
+//! input of any caller.
 
 use std::io::BufRead;
 
@@ -16,16 +16,19 @@ use crate::{
     check,
 };
 
-/// So many lines go into the store at once, or so many bytes.
+/// Maximum number of lines, and of bytes, written to the store at once.
 const BATCH: usize = 1_000;
 const BATCH_BYTES: usize = 4 << 20;
 
-/// How many conflicts are told one by one.
+/// Maximum number of conflicts listed in the report.
 const CONFLICTS: usize = 100;
 
-/// Reads what [`export`](super::export) wrote. What is there already is passed over, so that the
-/// same file again changes nothing. Runs that were open are closed by the next sweep.
-pub async fn import<A: ArchiveStore>(store: &A, from: impl BufRead + Send) -> Result<ImportReport> {
+/// Reads a file that [`export`](super::export) wrote. Skips what exists already, so importing the
+/// same file again changes nothing. The next sweep closes runs that were open.
+pub async fn import<A: ArchiveStore>(
+    store: &A,
+    input: impl BufRead + Send,
+) -> Result<ImportReport> {
     let mut import = StoreImport {
         store,
         report: ImportReport::default(),
@@ -35,7 +38,7 @@ pub async fn import<A: ArchiveStore>(store: &A, from: impl BufRead + Send) -> Re
         records: Vec::new(),
         bytes: 0,
     };
-    let mut lines = LinkedLineReader::new(from);
+    let mut lines = LinkedLineReader::new(input);
     let end = loop {
         match lines.next().map_err(|error| StoreError::Unavailable(Box::new(error)))? {
             Err(damage) => break Some(damage),
@@ -51,17 +54,17 @@ pub async fn import<A: ArchiveStore>(store: &A, from: impl BufRead + Send) -> Re
     import.finish(end).await
 }
 
-/// What comes after a line.
+/// Whether to read another line.
 enum ImportStep {
     Continue,
     End,
 }
 
-/// Why a line does not get in.
+/// Why a line was not imported.
 enum ImportFailure {
-    /// It makes no sense.
+    /// The line is invalid.
     Line(String),
-    /// The store is in trouble.
+    /// The store failed.
     Store(StoreError),
 }
 
@@ -77,30 +80,30 @@ impl From<&str> for ImportFailure {
     }
 }
 
-/// The session that lines belong to.
+/// The session of the current lines.
 #[derive(Clone, PartialEq, Eq)]
 enum ImportSession {
-    /// Not even the first line was read.
+    /// No line was read yet.
     None,
-    /// Between the first line and the first session.
+    /// After the first line, before the first session.
     Begun,
-    /// What belongs to it goes in.
+    /// Lines of this session are imported.
     Session(String),
-    /// Something else is there under its id: what belongs to it is left out.
+    /// The session id exists with other content: its lines are skipped.
     Skipped,
 }
 
-/// The run that events belong to.
+/// The run of the current events.
 struct CurrentRun {
     row: RunRow,
     last: u64,
     link: [u8; 16],
-    /// Verified, and not in the store yet.
+    /// Verified events that are not in the store yet.
     events: Vec<RawEvent>,
     state: ImportDecision,
 }
 
-/// Whether a run goes into the store.
+/// Whether a run is imported.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ImportDecision {
     Accepted,
@@ -110,12 +113,12 @@ enum ImportDecision {
 struct StoreImport<'a, A> {
     store: &'a A,
     report: ImportReport,
-    /// Sessions, records, runs and events, as they were read.
+    /// Sessions, records, runs and events read from the file.
     counts: [u64; 4],
     session: ImportSession,
     run: Option<CurrentRun>,
     records: Vec<StoredRecord>,
-    /// How much waits.
+    /// Bytes of the records and events not written yet.
     bytes: usize,
 }
 
@@ -228,7 +231,7 @@ impl<A: ArchiveStore> StoreImport<'_, A> {
         Ok(())
     }
 
-    /// The run is over, or was left open.
+    /// Ends a run, or leaves it open if `end` is `None`.
     async fn end_run(&mut self, end: Option<RestoreItem>) -> Result<(), ImportFailure> {
         self.flush_events().await?;
         let run = self.run.take().ok_or("an end without a run")?;
@@ -237,10 +240,10 @@ impl<A: ArchiveStore> StoreImport<'_, A> {
         }
         let id = run.row.id;
         let ended = match end {
-            Some(piece) => self.restore(piece, &id).await?,
+            Some(item) => self.restore(item, &id).await?,
             None => None,
         };
-        // It is left like an open one if it cannot be ended as the file says.
+        // If it cannot be ended as the file has it, leave it like an open run.
         if ended.is_none() {
             self.restore(RestoreItem::Left { run: id.clone() }, &id).await?;
         }
@@ -256,7 +259,7 @@ impl<A: ArchiveStore> StoreImport<'_, A> {
         match self.restore(RestoreItem::Events { run: id.clone(), events }, &id).await? {
             Some(new) => self.report.events += new,
             None => {
-                // What the import itself began is not left open for ever.
+                // A run that the import itself started must not stay open for ever.
                 self.restore(RestoreItem::Left { run: id.clone() }, &id).await?;
                 if let Some(run) = &mut self.run {
                     run.state = ImportDecision::Skipped;
@@ -279,13 +282,9 @@ impl<A: ArchiveStore> StoreImport<'_, A> {
         Ok(())
     }
 
-    /// Puts a piece into the store; `None` if something else is there.
-    async fn restore(
-        &mut self,
-        piece: RestoreItem,
-        id: &str,
-    ) -> Result<Option<u64>, ImportFailure> {
-        match self.store.restore(piece).await {
+    /// Restores an item. Returns `None` if other content exists.
+    async fn restore(&mut self, item: RestoreItem, id: &str) -> Result<Option<u64>, ImportFailure> {
+        match self.store.restore(item).await {
             Ok(new) => Ok(Some(new)),
             Err(StoreError::Conflict(what)) => {
                 let what = if what == id { what } else { format!("{id}: {what}") };
@@ -300,7 +299,7 @@ impl<A: ArchiveStore> StoreImport<'_, A> {
         }
     }
 
-    /// What was good goes in, also in front of damage.
+    /// Writes what was valid, also if the file is damaged after it.
     async fn finish(mut self, damage: Option<FileDamage>) -> Result<ImportReport> {
         let flushed = self.flush_all().await;
         self.report.damage = match (flushed, damage) {
@@ -321,7 +320,7 @@ impl<A: ArchiveStore> StoreImport<'_, A> {
     }
 }
 
-/// An event has to say the same about itself as the lines around it.
+/// Checks that an event agrees with the lines around it.
 fn check_event(run: &RunRow, raw: &RawEvent) -> Result<(), String> {
     let event = wire::read(&raw.body).map_err(|error| error.to_string())?;
     if *event.run != *run.id {
@@ -336,7 +335,7 @@ fn check_event(run: &RunRow, raw: &RawEvent) -> Result<(), String> {
     Ok(())
 }
 
-/// Nothing may follow the last line.
+/// Checks that nothing follows the last line.
 fn check_trailing<R: BufRead>(lines: &mut LinkedLineReader<R>) -> Result<Option<FileDamage>> {
     match lines.next().map_err(|error| StoreError::Unavailable(Box::new(error)))? {
         Ok(None) => Ok(None),

@@ -1,4 +1,4 @@
-//! Sessions, records, runs and events as lines, and back.
+//! Encodes sessions, records, runs and events as lines, and parses them.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use super::{
 };
 use crate::{NewRecord, RawEvent, RunRow, RunState, SessionRow, StoredRecord, codec};
 
-/// The version of the format.
+/// Format version.
 const FORMAT: u64 = 1;
 
-/// A line, read.
+/// A parsed line.
 pub(super) enum ExportLine {
     Header,
     Session(SessionRow),
     Record(StoredRecord),
     Run(RunRow),
-    /// An event, whose place is the next one.
+    /// An event with the next sequence number.
     Event {
         body: String,
         chain: [u8; 16],
@@ -42,7 +42,7 @@ pub(super) fn header_line() -> String {
 }
 
 pub(super) fn session_line(row: &SessionRow) -> String {
-    let facts = json!({
+    let metadata = json!({
         "id": row.id,
         "owner": row.owner,
         "title": row.title,
@@ -51,12 +51,12 @@ pub(super) fn session_line(row: &SessionRow) -> String {
         "epoch": row.epoch,
     });
     let meta = row.meta.as_deref().map_or(String::new(), |meta| write_payload("meta", meta));
-    format!("{{\"session\":{facts}{meta}")
+    format!("{{\"session\":{metadata}{meta}")
 }
 
 pub(super) fn record_line(record: &StoredRecord) -> String {
     let StoredRecord { ordinal, at, record } = record;
-    let facts = json!({
+    let metadata = json!({
         "ordinal": ordinal,
         "at": at,
         "id": record.id,
@@ -64,11 +64,11 @@ pub(super) fn record_line(record: &StoredRecord) -> String {
         "run": record.run,
         "kind": record.kind,
     });
-    format!("{{\"record\":{facts}{}", write_payload("body", &record.body))
+    format!("{{\"record\":{metadata}{}", write_payload("body", &record.body))
 }
 
 pub(super) fn run_line(row: &RunRow) -> String {
-    let facts = json!({
+    let metadata = json!({
         "id": row.id,
         "epoch": row.epoch,
         "key": row.key,
@@ -76,7 +76,7 @@ pub(super) fn run_line(row: &RunRow) -> String {
         "agent": row.agent,
         "model": row.model,
     });
-    format!("{{\"run\":{facts}")
+    format!("{{\"run\":{metadata}")
 }
 
 pub(super) fn event_line(event: &RawEvent) -> String {
@@ -94,14 +94,14 @@ pub(super) fn run_end_line(state: &RunState) -> String {
     }
 }
 
-pub(super) fn trailer_line(exported: &ExportReport) -> String {
-    let ExportReport { sessions, records, runs, events, .. } = exported;
+pub(super) fn trailer_line(report: &ExportReport) -> String {
+    let ExportReport { sessions, records, runs, events, .. } = report;
     let counts =
         json!({ "sessions": sessions, "records": records, "runs": runs, "events": events });
     format!("{{\"end\":{counts}")
 }
 
-/// Reads a line whose last brace is missing. The session of a run is filled in by whoever knows.
+/// Parses a line whose last brace is missing. The caller fills in the session of a run.
 pub(super) fn parse_line(open: &str) -> Result<ExportLine, String> {
     let text = format!("{open}}}");
     let fields: ExportFields<'_> =
@@ -113,26 +113,26 @@ pub(super) fn parse_line(open: &str) -> Result<ExportLine, String> {
             false => Err(format!("nobody knows version {} of the format", version.get())),
         };
     }
-    if let Some(facts) = read("session") {
-        return read_session(&facts?, &fields).map(ExportLine::Session);
+    if let Some(metadata) = read("session") {
+        return read_session(&metadata?, &fields).map(ExportLine::Session);
     }
-    if let Some(facts) = read("record") {
-        return read_record(&facts?, &fields).map(ExportLine::Record);
+    if let Some(metadata) = read("record") {
+        return read_record(&metadata?, &fields).map(ExportLine::Record);
     }
-    if let Some(facts) = read("run") {
-        return read_run(&facts?).map(ExportLine::Run);
+    if let Some(metadata) = read("run") {
+        return read_run(&metadata?).map(ExportLine::Run);
     }
     if let Some(body) = fields.get("event") {
         let chain = fields.get("chain").and_then(|raw| serde_json::from_str(raw.get()).ok());
         let chain = chain.and_then(unhex).ok_or("the event has no link")?;
         return Ok(ExportLine::Event { body: body.get().to_owned(), chain });
     }
-    if let Some(facts) = read("run_end") {
-        return read_end(&facts?, &fields);
+    if let Some(metadata) = read("run_end") {
+        return read_end(&metadata?, &fields);
     }
-    if let Some(facts) = read("end") {
-        let facts = facts?;
-        let count = |name| facts.number(name);
+    if let Some(metadata) = read("end") {
+        let metadata = metadata?;
+        let count = |name| metadata.number(name);
         let counts = [count("sessions")?, count("records")?, count("runs")?, count("events")?];
         return Ok(ExportLine::Trailer { counts });
     }
@@ -167,64 +167,64 @@ impl LineMetadata {
     }
 }
 
-fn read_session(facts: &LineMetadata, fields: &ExportFields<'_>) -> Result<SessionRow, String> {
+fn read_session(metadata: &LineMetadata, fields: &ExportFields<'_>) -> Result<SessionRow, String> {
     Ok(SessionRow {
-        id: facts.text("id")?,
-        owner: facts.text("owner")?,
-        title: facts.text("title")?,
+        id: metadata.text("id")?,
+        owner: metadata.text("owner")?,
+        title: metadata.text("title")?,
         meta: read_payload("meta", fields)?,
-        created: facts.number("created")?,
-        touched: facts.number("touched")?,
-        epoch: facts.number("epoch")?,
+        created: metadata.number("created")?,
+        touched: metadata.number("touched")?,
+        epoch: metadata.number("epoch")?,
         records: 0,
     })
 }
 
-fn read_record(facts: &LineMetadata, fields: &ExportFields<'_>) -> Result<StoredRecord, String> {
+fn read_record(metadata: &LineMetadata, fields: &ExportFields<'_>) -> Result<StoredRecord, String> {
     Ok(StoredRecord {
-        ordinal: facts.number("ordinal")?,
-        at: facts.number("at")?,
+        ordinal: metadata.number("ordinal")?,
+        at: metadata.number("at")?,
         record: NewRecord {
-            id: facts.text("id")?,
-            parent: facts.optional("parent")?,
-            run: facts.optional("run")?,
-            kind: facts.text("kind")?,
+            id: metadata.text("id")?,
+            parent: metadata.optional("parent")?,
+            run: metadata.optional("run")?,
+            kind: metadata.text("kind")?,
             body: read_payload("body", fields)?.ok_or("the record has no body")?,
         },
     })
 }
 
-fn read_run(facts: &LineMetadata) -> Result<RunRow, String> {
+fn read_run(metadata: &LineMetadata) -> Result<RunRow, String> {
     Ok(RunRow {
-        id: facts.text("id")?,
+        id: metadata.text("id")?,
         session: String::new(),
-        epoch: facts.number("epoch")?,
-        key: facts.optional("key")?,
-        started: facts.number("started")?,
+        epoch: metadata.number("epoch")?,
+        key: metadata.optional("key")?,
+        started: metadata.number("started")?,
         last: 0,
         state: RunState::Open,
         lease: None,
         lease_until: None,
-        agent: facts.optional("agent")?,
-        model: facts.optional("model")?,
+        agent: metadata.optional("agent")?,
+        model: metadata.optional("model")?,
     })
 }
 
-fn read_end(facts: &LineMetadata, fields: &ExportFields<'_>) -> Result<ExportLine, String> {
-    match facts.text("state")?.as_str() {
+fn read_end(metadata: &LineMetadata, fields: &ExportFields<'_>) -> Result<ExportLine, String> {
+    match metadata.text("state")?.as_str() {
         "open" => Ok(ExportLine::Left),
         "ended" => {
             let part = |name| fields.get(name).map(|raw| raw.get()).ok_or("the end is incomplete");
             let ended = codec::read_end("", part("ended")?).map_err(|error| error.to_string())?;
             let summary =
                 codec::read_summary("", part("summary")?).map_err(|error| error.to_string())?;
-            Ok(ExportLine::Ended { ended, summary, at: facts.number("at")? })
+            Ok(ExportLine::Ended { ended, summary, at: metadata.number("at")? })
         }
         state => Err(format!("nobody knows the state `{state}`")),
     }
 }
 
-/// JSON as it was spelled; as a string in a field of another name if it would break the line.
+/// Writes JSON unchanged, or as a string in a field `<name>_text` if it would break the line.
 fn write_payload(name: &str, text: &str) -> String {
     if text.contains(['\n', '\r']) || text.trim() != text {
         return format!(",\"{name}_text\":{}", Value::from(text));

@@ -1,19 +1,19 @@
-//! Lines that hold on to each other: each ends with a link over everything before it.
+//! Lines in a hash chain: each ends with a link over all lines before it.
 
 use std::io::{self, BufRead, Read, Write};
 
 use super::FileDamage;
 use crate::{chain::ROOT, limits};
 
-/// The longest line: a record whose every byte had to be escaped, and what stands around it.
+/// The longest line: a record in which every byte is escaped, plus its other fields.
 const LINE_BYTES: usize = 6 * limits::RECORD_BYTES + (1 << 20);
 
-/// What stands around a link, and how long it is with that.
+/// The text around a link, and the length of all of it.
 const BEFORE: &[u8] = b",\"link\":\"";
 const AFTER: &[u8] = b"\"}";
 const TAIL: usize = BEFORE.len() + 32 + AFTER.len();
 
-/// Writes lines.
+/// Writes linked lines.
 pub(super) struct LinkedLineWriter<W> {
     out: W,
     link: [u8; 16],
@@ -24,7 +24,7 @@ impl<W: Write> LinkedLineWriter<W> {
         LinkedLineWriter { out, link: ROOT }
     }
 
-    /// Writes an object whose last brace is still missing.
+    /// Writes an object whose last brace is missing.
     pub(super) fn write(&mut self, open: &str) -> io::Result<()> {
         self.link = next_link(&self.link, open.as_bytes());
         self.out.write_all(open.as_bytes())?;
@@ -39,9 +39,9 @@ impl<W: Write> LinkedLineWriter<W> {
     }
 }
 
-/// Reads lines, as long as they are good.
+/// Reads linked lines as long as they are valid.
 pub(super) struct LinkedLineReader<R> {
-    from: R,
+    input: R,
     link: [u8; 16],
     line: u64,
     offset: u64,
@@ -49,22 +49,22 @@ pub(super) struct LinkedLineReader<R> {
 }
 
 impl<R: BufRead> LinkedLineReader<R> {
-    pub(super) fn new(from: R) -> LinkedLineReader<R> {
-        LinkedLineReader { from, link: ROOT, line: 0, offset: 0, buffer: Vec::new() }
+    pub(super) fn new(input: R) -> LinkedLineReader<R> {
+        LinkedLineReader { input, link: ROOT, line: 0, offset: 0, buffer: Vec::new() }
     }
 
-    /// The next line, verified, without its link and its last brace; `None` at the end of the
-    /// file. What cannot be read from the disk is an error, what makes no sense is damage.
+    /// Returns the next line, verified, without its link and its last brace; `None` at the end of
+    /// the file. Fails if the disk cannot be read. An invalid line is damage.
     pub(super) fn next(&mut self) -> io::Result<Result<Option<String>, FileDamage>> {
         self.offset += self.buffer.len() as u64;
         self.line += 1;
         self.buffer.clear();
-        let most = LINE_BYTES as u64 + 1;
-        (&mut self.from).take(most).read_until(b'\n', &mut self.buffer)?;
+        let max = LINE_BYTES as u64 + 1;
+        (&mut self.input).take(max).read_until(b'\n', &mut self.buffer)?;
         if self.buffer.is_empty() {
             return Ok(Ok(None));
         }
-        Ok(match self.verified() {
+        Ok(match self.verify_line() {
             Ok((open, link)) => {
                 self.link = link;
                 Ok(Some(open))
@@ -73,23 +73,23 @@ impl<R: BufRead> LinkedLineReader<R> {
         })
     }
 
-    /// Damage at the line that was read last.
+    /// Damage in the last line that was read.
     pub(super) fn damage(&self, what: impl Into<String>) -> FileDamage {
         FileDamage { line: self.line, offset: self.offset, what: what.into() }
     }
 
-    fn verified(&self) -> Result<(String, [u8; 16]), &'static str> {
+    fn verify_line(&self) -> Result<(String, [u8; 16]), &'static str> {
         let line = match self.buffer.strip_suffix(b"\n") {
             Some(line) => line,
             None if self.buffer.len() > LINE_BYTES => return Err("the line is too long"),
             None => return Err("the line breaks off"),
         };
-        let place = line.len().checked_sub(TAIL).ok_or("the line has no link")?;
-        let (open, tail) = line.split_at(place);
-        let told = tail.strip_prefix(BEFORE).and_then(|tail| tail.strip_suffix(AFTER));
-        let told = told.ok_or("the line has no link")?;
+        let split = line.len().checked_sub(TAIL).ok_or("the line has no link")?;
+        let (open, tail) = line.split_at(split);
+        let found = tail.strip_prefix(BEFORE).and_then(|tail| tail.strip_suffix(AFTER));
+        let found = found.ok_or("the line has no link")?;
         let link = next_link(&self.link, open);
-        if told != hex(&link).as_bytes() {
+        if found != hex(&link).as_bytes() {
             return Err("the line is not what was written");
         }
         let open = std::str::from_utf8(open).map_err(|_| "the line is no text")?;
@@ -97,19 +97,19 @@ impl<R: BufRead> LinkedLineReader<R> {
     }
 }
 
-/// A link as text.
+/// Encodes a link as text.
 pub(super) fn hex(link: &[u8; 16]) -> String {
     link.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A link out of a text.
+/// Parses a link.
 pub(super) fn unhex(text: &str) -> Option<[u8; 16]> {
     let mut link = ROOT;
     if text.len() != 32 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
-    for (place, byte) in link.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(text.get(2 * place..2 * place + 2)?, 16).ok()?;
+    for (index, byte) in link.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * index..2 * index + 2)?, 16).ok()?;
     }
     Some(link)
 }
@@ -137,7 +137,7 @@ mod tests {
         writer.out
     }
 
-    /// The lines that are read, and the line of the damage behind them.
+    /// Returns the valid lines, and the damage after them.
     fn read(bytes: &[u8]) -> (Vec<String>, Option<FileDamage>) {
         let mut reader = LinkedLineReader::new(bytes);
         let mut lines = Vec::new();
@@ -150,14 +150,14 @@ mod tests {
         }
     }
 
-    /// Where each line begins, and where the file ends.
+    /// Where each line starts, and where the file ends.
     fn starts(bytes: &[u8]) -> Vec<usize> {
         let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
-        [0].into_iter().chain(ends.map(|(place, _)| place + 1)).collect()
+        [0].into_iter().chain(ends.map(|(position, _)| position + 1)).collect()
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_lines_are_read_back() {
         assert_eq!(read(&file()), (LINES.map(str::to_owned).to_vec(), None));
         assert_eq!(read(b""), (Vec::new(), None));
     }
@@ -168,32 +168,32 @@ mod tests {
         let starts = starts(&bytes);
         for cut in 0..bytes.len() {
             let (lines, damage) = read(&bytes[..cut]);
-            let whole = starts.iter().filter(|start| **start <= cut).count() - 1;
-            assert_eq!(lines, LINES[..whole], "cut at {cut}");
-            let place = damage.map(|damage| (damage.line, damage.offset));
-            let torn = (whole as u64 + 1, starts[whole] as u64);
-            assert_eq!(place, (starts[whole] != cut).then_some(torn), "cut at {cut}");
+            let complete = starts.iter().filter(|start| **start <= cut).count() - 1;
+            assert_eq!(lines, LINES[..complete], "cut at {cut}");
+            let position = damage.map(|damage| (damage.line, damage.offset));
+            let torn = (complete as u64 + 1, starts[complete] as u64);
+            assert_eq!(position, (starts[complete] != cut).then_some(torn), "cut at {cut}");
         }
     }
 
     #[test]
-    fn any_bit_that_is_flipped_is_found_in_its_line() {
+    fn any_flipped_bit_is_found_in_its_line() {
         let bytes = file();
         let starts = starts(&bytes);
-        for place in 0..bytes.len() {
+        for position in 0..bytes.len() {
             for bit in 0..8 {
                 let mut flipped = bytes.clone();
-                flipped[place] ^= 1 << bit;
+                flipped[position] ^= 1 << bit;
                 let (lines, damage) = read(&flipped);
-                let line = starts.iter().filter(|start| **start <= place).count();
-                assert_eq!(lines, LINES[..line - 1], "bit {bit} of byte {place}");
+                let line = starts.iter().filter(|start| **start <= position).count();
+                assert_eq!(lines, LINES[..line - 1], "bit {bit} of byte {position}");
                 assert_eq!(damage.map(|damage| damage.line), Some(line as u64));
             }
         }
     }
 
     #[test]
-    fn a_line_without_an_end_is_not_kept_in_memory() {
+    fn endless_line_is_not_buffered() {
         struct Endless;
         impl Read for Endless {
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_told_in_hex() {
+    fn links_are_encoded_in_hex() {
         let link = *b"\x00\x01\x0f\x10\x7f\x80\xff\xa5abcdefgh";
         assert_eq!(unhex(&hex(&link)), Some(link));
         for text in ["", "0", &"0".repeat(31), &"0".repeat(33), &"g".repeat(32), &"é".repeat(16)] {

@@ -1,6 +1,6 @@
-//! Three nodes and a real server, and everything that happens to them: nodes are killed, stand
-//! still and wake up, connections are cut, the server is stopped or crashes. Every run ends once,
-//! soon, and with everything that was acknowledged; and whoever watches sees all of it.
+//! Three nodes, a real server, and many faults: nodes are killed or suspended, connections are cut,
+//! the server is stopped or crashes. Every run ends once, soon, and with everything that was
+//! acknowledged; and every watcher sees all of it.
 
 mod audit;
 pub(crate) mod node;
@@ -18,13 +18,13 @@ use tokio::{runtime::Runtime, task::JoinHandle, time::sleep};
 use self::nodes::Nodes;
 use crate::{
     database,
-    judge::{Settled, breaches, ghosts, runs},
+    judge::{Settled, breaches, breaches_after_close, runs},
     process::Process,
-    race::{self, Way},
+    race::{self, EndMethod},
     random::Random,
     server::{Care, Server},
     settings::{rounds, seed, turn},
-    story::{Story, Weight},
+    story::{Weight, Workload},
     writer::{SEED, STORE},
 };
 
@@ -33,24 +33,24 @@ pub(crate) const SLEEPER: &str = "sleeper";
 
 const SCHEMA: &str = "cluster";
 
-/// What happens.
+/// A fault to inject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fault {
-    /// A node is killed, and started again.
+    /// A node is killed and started again.
     Kill,
-    /// A node stands still until somebody else has closed a run of its.
+    /// A node is suspended until another one has closed one of its runs.
     Freeze,
-    /// Somebody holds a run, sleeps through its lease, and wants to go on.
+    /// A process holds a run, sleeps past its lease, and then tries to continue.
     Sleep,
     /// The connections of a node are cut.
     CutOne,
     /// All connections are cut.
     CutAll,
-    /// The connections over which nodes hear of each other are cut.
+    /// The listening connections of the nodes are cut.
     CutWires,
-    /// The server is stopped, and started again.
+    /// The server is stopped and started again.
     Restart,
-    /// The server crashes, and is started again.
+    /// The server crashes and is started again.
     Crash,
 }
 
@@ -73,39 +73,40 @@ struct Cluster {
     server: Server,
     runtime: Runtime,
     nodes: Nodes,
-    story: Story,
+    workload: Workload,
     random: Random,
-    heart: JoinHandle<()>,
+    heartbeat: JoinHandle<()>,
     sleepers: usize,
-    /// Connections that were cut, and those of them over which nodes hear of each other.
+    /// Cut connections, and cut listening connections.
     cut: usize,
     wires: usize,
-    /// What happened, and when, in milliseconds since 1970: the server's clock is ours.
+    /// The injected faults with their times, in milliseconds since 1970: the server's clock is
+    /// ours.
     timeline: Vec<(i64, Fault)>,
 }
 
 impl Cluster {
     fn start(server: Server) -> Cluster {
         let runtime = Runtime::new().expect("a runtime");
-        let story = Story { seed: seed(), weight: Weight::Light };
+        let workload = Workload { seed: seed(), weight: Weight::Light };
         let address = |name: &str| format!("{}&pool=4", database::address(&server, SCHEMA, name));
-        // The tables have to be there before anybody can look at them.
+        // The tables must exist before the audit can be installed.
         runtime.block_on(async {
             let store = PostgresStore::open(&address("keeper")).await.expect("a store");
             store.close().await;
             let keeper = database::administrator(&server).await;
             audit::install(&keeper, SCHEMA).await.expect("an audit");
         });
-        let heart = runtime.spawn(beat(server.url()));
-        let nodes = Nodes::start(3, story, |name| address(&format!("node-{name}")));
+        let heartbeat = runtime.spawn(beat(server.url()));
+        let nodes = Nodes::start(3, workload, |name| address(&format!("node-{name}")));
         let random = Random::of(seed(), &["cluster"]);
         let mut cluster = Cluster {
             server,
             runtime,
             nodes,
-            story,
+            workload,
             random,
-            heart,
+            heartbeat,
             sleepers: 0,
             cut: 0,
             wires: 0,
@@ -115,16 +116,16 @@ impl Cluster {
         cluster
     }
 
-    fn suffer(&mut self, fault: Fault) {
+    fn inject(&mut self, fault: Fault) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time");
         self.timeline.push((i64::try_from(now.as_millis()).expect("a time"), fault));
-        let place = self.random.place(self.nodes.nodes.len());
+        let index = self.random.place(self.nodes.nodes.len());
         match fault {
-            Fault::Kill => self.nodes.replace(place),
-            Fault::Freeze => self.freeze(place),
+            Fault::Kill => self.nodes.replace(index),
+            Fault::Freeze => self.freeze(index),
             Fault::Sleep => self.sleep(),
             Fault::CutOne => {
-                let name = &self.nodes.nodes[place].name;
+                let name = &self.nodes.nodes[index].name;
                 self.cut += self.terminate(&format!("application_name = 'node-{name}'"));
             }
             Fault::CutAll => self.cut += self.terminate("application_name LIKE 'node-%'"),
@@ -145,23 +146,23 @@ impl Cluster {
         self.nodes.until_all_work(5);
     }
 
-    /// A node stands still for longer than its leases last.
-    fn freeze(&mut self, place: usize) {
-        let node = &self.nodes.nodes[place];
+    /// Suspends a node for longer than its leases last.
+    fn freeze(&mut self, index: usize) {
+        let node = &self.nodes.nodes[index];
         let own = format!("{}{}-", node.name, node.generation);
-        let before = self.nodes.heard.swept.len();
+        let before = self.nodes.reports.swept.len();
         node.process.signal("STOP");
         self.nodes.until("a run of a node that stands still is closed", |nodes| {
-            nodes.heard.swept[before..].iter().any(|run| run.starts_with(&own))
+            nodes.reports.swept[before..].iter().any(|run| run.starts_with(&own))
         });
-        self.nodes.nodes[place].process.signal("CONT");
+        self.nodes.nodes[index].process.signal("CONT");
     }
 
     fn sleep(&mut self) {
         self.sleepers += 1;
         let name = format!("sleeper{}", self.sleepers);
         let address = database::address(&self.server, SCHEMA, "sleeper");
-        let seed = self.story.seed.to_string();
+        let seed = self.workload.seed.to_string();
         let values = [(STORE, &*address), (node::NAME, &*name), (SEED, &*seed)];
         let mut process = Process::start(SLEEPER, &values);
         loop {
@@ -174,31 +175,30 @@ impl Cluster {
         }
         process.signal("STOP");
         self.nodes
-            .until("the run of a sleeper is closed", |nodes| nodes.heard.swept.contains(&name));
+            .until("the run of a sleeper is closed", |nodes| nodes.reports.swept.contains(&name));
         process.signal("CONT");
-        let mut told = Vec::new();
+        let mut lines = Vec::new();
         while let Some(line) = process.next() {
             match line.as_str() {
                 "awake" => break,
-                line => told.push(line.to_owned()),
+                line => lines.push(line.to_owned()),
             }
         }
         let refused = ["refused append", "refused end", "refused renewal"];
-        assert_eq!(told, refused, "{name}: {}", process.end().1);
-        self.nodes.heard.refused += refused.len();
+        assert_eq!(lines, refused, "{name}: {}", process.end().1);
+        self.nodes.reports.refused += refused.len();
     }
 
-    /// Ends connections, as an administrator or a proxy does; how many.
+    /// Ends connections, as an administrator or a proxy does. Returns how many.
     fn terminate(&self, which: &str) -> usize {
-        let question =
-            format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {which}");
+        let sql = format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {which}");
         self.runtime.block_on(async {
             let administrator = database::administrator(&self.server).await;
-            administrator.query(&question, &[]).await.expect("cut").len()
+            administrator.query(&sql, &[]).await.expect("cut").len()
         })
     }
 
-    /// Nothing new begins, and everything comes to its end.
+    /// Starts nothing new, and waits until everything has ended.
     fn finish(&mut self) {
         self.nodes.nodes.iter_mut().for_each(|node| node.process.tell("finish"));
         self.nodes
@@ -228,53 +228,55 @@ impl Cluster {
             let address = database::address(&self.server, SCHEMA, "keeper");
             let store = PostgresStore::open(&address).await.expect("a store");
             let keeper = database::administrator(&self.server).await;
-            let heard = &self.nodes.heard;
-            let mut wrong = breaches(&store, &self.story, &heard.ledger, &Settled::new()).await;
-            wrong.extend(ghosts(&store, &self.story, &Settled::new()).await);
-            wrong.extend(heard.ledger.failures.iter().cloned());
+            let reports = &self.nodes.reports;
+            let mut errors =
+                breaches(&store, &self.workload, &reports.ledger, &Settled::new()).await;
+            errors.extend(breaches_after_close(&store, &self.workload, &Settled::new()).await);
+            errors.extend(reports.ledger.failures.iter().cloned());
             let names: Vec<String> =
                 runs(&store).await.expect("runs").into_iter().map(|run| run.id).collect();
             let changes = audit::changes(&keeper, SCHEMA).await.expect("changes");
-            wrong.extend(audit::ends(&changes, &names));
-            wrong.extend(audit::stale_writes(&changes, &heard.writes));
-            let disputed = heard.winners.iter().filter(|(_, winners)| winners.len() > 1);
-            wrong
+            errors.extend(audit::ends(&changes, &names));
+            errors.extend(audit::stale_writes(&changes, &reports.writes));
+            let disputed = reports.winners.iter().filter(|(_, winners)| winners.len() > 1);
+            errors
                 .extend(disputed.map(|(run, winners)| format!("run {run} was won by {winners:?}")));
             let beats = audit::beats(&keeper, SCHEMA).await.expect("beats");
-            let froze = self.timeline.iter().filter(|(_, fault)| *fault == Fault::Freeze);
-            let froze: Vec<i64> = froze.map(|(at, _)| *at).collect();
+            let freezes = self.timeline.iter().filter(|(_, fault)| *fault == Fault::Freeze);
+            let freezes: Vec<i64> = freezes.map(|(at, _)| *at).collect();
             let faults: Vec<i64> = self.timeline.iter().map(|(at, _)| *at).collect();
-            let absence = audit::Absence::new(&beats, &froze, &faults);
-            let taken = audit::takeovers(&changes, &absence);
+            let outages = audit::Outages::new(&beats, &freezes, &faults);
+            let taken = audit::takeovers(&changes, &outages);
             println!(
                 "{} runs, {} acknowledgements; {} connections and {} wires cut; {} writes refused",
                 names.len(),
-                heard.ledger.lines,
+                reports.ledger.lines,
                 self.cut,
                 self.wires,
-                heard.refused
+                reports.refused
             );
             println!(
                 "{} runs taken over, {} ms late at most, closed within {} ms",
                 taken.count, taken.latest, taken.longest
             );
-            // How late depends on what else the machine does: it is told, and judged in a campaign.
+            // The delay depends on the load of the machine: it is printed always, and checked in a
+            // campaign.
             match std::env::var_os("FOXWEDGE_CLUSTER") {
-                Some(_) => wrong.extend(taken.breaches),
+                Some(_) => errors.extend(taken.breaches),
                 None => println!("{:?}", taken.breaches),
             }
-            wrong
+            errors
         })
     }
 }
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        self.heart.abort();
+        self.heartbeat.abort();
     }
 }
 
-/// Writes down that the server is there, as often as it can.
+/// Records that the server is available, as often as possible.
 async fn beat(url: String) {
     loop {
         if let Ok(client) = database::connect(&url).await {
@@ -288,7 +290,7 @@ async fn beat(url: String) {
 }
 
 #[test]
-fn a_cluster_in_trouble_ends_every_run_once_and_loses_nothing() {
+fn cluster_with_faults_ends_every_run_once_and_loses_nothing() {
     let _turn = turn();
     let Some(server) = database::server(Care::Durable) else { return };
     let mut cluster = Cluster::start(server);
@@ -296,7 +298,7 @@ fn a_cluster_in_trouble_ends_every_run_once_and_loses_nothing() {
     for _ in 0..rounds("FOXWEDGE_CLUSTER", 60) {
         let fault = Fault::draw(&mut cluster.random);
         *counts.entry(fault).or_default() += 1;
-        cluster.suffer(fault);
+        cluster.inject(fault);
     }
     cluster.finish();
     println!("{counts:?}");
@@ -305,11 +307,11 @@ fn a_cluster_in_trouble_ends_every_run_once_and_loses_nothing() {
 }
 
 #[test]
-fn the_audit_of_a_cluster_finds_an_end_that_looks_first() {
+fn cluster_audit_finds_a_planted_check_before_end() {
     let _turn = turn();
     let Some(server) = database::server(Care::Fast) else { return };
     let runtime = Runtime::new().expect("a runtime");
-    for (schema, way) in [("honest", Way::Store), ("planted", Way::LooksFirst)] {
+    for (schema, method) in [("honest", EndMethod::Store), ("planted", EndMethod::LooksFirst)] {
         let address = database::address(&server, schema, "race");
         let keeper = runtime.block_on(async {
             PostgresStore::open(&address).await.expect("a store").close().await;
@@ -318,11 +320,11 @@ fn the_audit_of_a_cluster_finds_an_end_that_looks_first() {
             keeper
         });
         let count = 500;
-        race::races(&address, way, count);
+        race::races(&address, method, count);
         let changes = runtime.block_on(audit::changes(&keeper, schema)).expect("changes");
         let names: Vec<String> = (0..count).map(|number| format!("run-{number}")).collect();
         let found = audit::ends(&changes, &names);
-        println!("{way:?}: {} of {count} runs did not end once", found.len());
-        assert_eq!(found.is_empty(), way == Way::Store, "{:?}", found.first());
+        println!("{method:?}: {} of {count} runs did not end once", found.len());
+        assert_eq!(found.is_empty(), method == EndMethod::Store, "{:?}", found.first());
     }
 }

@@ -1,5 +1,5 @@
-//! An exported file that was cut off, or in which a bit flipped. What stands before the damage is
-//! read, nothing behind it, and the place is told; the whole file afterwards completes it.
+//! Exported files that are cut off or have a flipped bit. Everything before the damage is imported,
+//! nothing after it, and the position is reported. The whole file completes the import afterwards.
 
 use std::{collections::BTreeMap, thread};
 
@@ -9,10 +9,10 @@ use crate::{
     random::Random,
     sample::fill,
     settings::{rounds, seed, turn, wait_for},
-    story::{Story, Weight},
+    story::{Weight, Workload},
 };
 
-/// What an exported file holds, line by line, without what ties the lines to each other.
+/// An exported file, line by line, without the links.
 struct File {
     bytes: Vec<u8>,
     lines: Vec<Line>,
@@ -20,13 +20,13 @@ struct File {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Line {
-    /// Where it begins.
+    /// Byte offset of the line.
     offset: usize,
-    /// What it says, up to its link.
+    /// Text up to its link.
     text: String,
 }
 
-/// The content of a file, by session and run, in whichever order they were written.
+/// The content of a file by session and run, independent of the order.
 type Content = BTreeMap<String, String>;
 
 impl File {
@@ -48,13 +48,13 @@ impl File {
         File { bytes, lines }
     }
 
-    /// How many lines are whole up to a byte.
+    /// Number of complete lines before a byte.
     fn whole_before(&self, byte: usize) -> usize {
         self.lines.iter().skip(1).take_while(|line| line.offset <= byte).count()
             + usize::from(byte == self.bytes.len())
     }
 
-    /// The line in which a byte is.
+    /// The line of a byte.
     fn line_of(&self, byte: usize) -> usize {
         self.lines.partition_point(|line| line.offset <= byte) - 1
     }
@@ -63,7 +63,7 @@ impl File {
     fn content(&self, lines: usize) -> Content {
         let (mut content, mut session, mut run) = (Content::new(), String::new(), None);
         let mut counts = [0; 4];
-        for (place, line) in self.lines[..lines].iter().enumerate() {
+        for (index, line) in self.lines[..lines].iter().enumerate() {
             let kind = line.text.get(2..).and_then(|text| text.split('"').next()).expect("a kind");
             let name = || line.text.split("\"id\":\"").nth(1)?.split('"').next();
             match kind {
@@ -80,8 +80,8 @@ impl File {
                 continue;
             }
             let within = run.as_deref().unwrap_or("");
-            let number = if kind == "event" { format!("{:06}", place) } else { line.text.clone() };
-            // Events are known by their order, everything else by itself.
+            let number = if kind == "event" { format!("{:06}", index) } else { line.text.clone() };
+            // Events are identified by their order, everything else by itself.
             content.insert(format!("{session}/{within}/{kind}/{number}"), line.text.clone());
             if kind == "run_end" {
                 run = None;
@@ -96,7 +96,7 @@ impl File {
     }
 }
 
-/// Events by their numbers in the run instead of in the file.
+/// Numbers events within their run instead of within the file.
 fn numbered(content: Content) -> Content {
     let (mut numbered, mut before, mut count) = (Content::new(), String::new(), 0);
     for (key, text) in content {
@@ -112,21 +112,21 @@ fn numbered(content: Content) -> Content {
     numbered
 }
 
-/// What is tried with one line of a file: it is cut off, or a bit of it is another one.
+/// A damage to try: the file is cut off, or a bit is flipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Harm {
+enum Damage {
     /// The file ends at this byte.
     Cut(usize),
-    /// This bit of this byte is another one.
+    /// This bit of this byte is flipped.
     Flip(usize, u8),
 }
 
-impl Harm {
-    /// How many lines are whole, and what is left of the file.
-    fn done_to(self, file: &File) -> (usize, Vec<u8>) {
+impl Damage {
+    /// Returns the number of complete lines and the damaged file.
+    fn apply(self, file: &File) -> (usize, Vec<u8>) {
         match self {
-            Harm::Cut(byte) => (file.whole_before(byte), file.bytes[..byte].to_vec()),
-            Harm::Flip(byte, bit) => {
+            Damage::Cut(byte) => (file.whole_before(byte), file.bytes[..byte].to_vec()),
+            Damage::Flip(byte, bit) => {
                 let mut bytes = file.bytes.clone();
                 bytes[byte] ^= 1 << bit;
                 (file.line_of(byte), bytes)
@@ -135,32 +135,32 @@ impl Harm {
     }
 }
 
-/// Who reads a damaged file.
+/// What reads a damaged file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reader {
     /// The store.
     Ours,
-    /// The bug that is planted: it passes over what it cannot read.
+    /// A planted bug: skips what it cannot read.
     PassesOver,
 }
 
 impl Reader {
-    fn sees(self, damaged: Vec<u8>) -> Vec<u8> {
+    fn filter(self, damaged: Vec<u8>) -> Vec<u8> {
         if self == Reader::Ours {
             return damaged;
         }
         let is_whole = |line: &&[u8]| serde_json::from_slice::<serde_json::Value>(line).is_ok();
         let mut link = [0; 16];
-        let mut seen = Vec::new();
+        let mut repaired = Vec::new();
         for line in damaged.split(|byte| *byte == b'\n').filter(is_whole) {
             let open = &line[..line.len() - ",\"link\":\"\"}".len() - 32];
             let mut hasher = blake3::Hasher::new();
             hasher.update(&link).update(open).finalize_xof().fill(&mut link);
             let digits: String = link.iter().map(|byte| format!("{byte:02x}")).collect();
-            seen.extend_from_slice(open);
-            seen.extend_from_slice(format!(",\"link\":\"{digits}\"}}\n").as_bytes());
+            repaired.extend_from_slice(open);
+            repaired.extend_from_slice(format!(",\"link\":\"{digits}\"}}\n").as_bytes());
         }
-        seen
+        repaired
     }
 }
 
@@ -169,42 +169,43 @@ struct Tally {
     files: usize,
     cuts: usize,
     flips: usize,
-    wrong: Vec<String>,
+    errors: Vec<String>,
 }
 
 impl Tally {
-    /// Does harm to a file, in every way of a list. What is whole goes into a store first; then
-    /// nothing that the damaged file says may be new, and the whole file has to complete it.
-    async fn tries(&mut self, file: &File, harms: &[Harm], reader: Reader) {
+    /// Damages a file in every given way. The valid part is imported first; then the damaged file
+    /// must add nothing, and the whole file must complete it.
+    async fn check(&mut self, file: &File, damages: &[Damage], reader: Reader) {
         self.files += 1;
-        let mut by_line: BTreeMap<usize, Vec<(Harm, Vec<u8>)>> = BTreeMap::new();
-        for harm in harms {
-            let (good, damaged) = harm.done_to(file);
-            by_line.entry(good).or_default().push((*harm, damaged));
+        let mut by_line: BTreeMap<usize, Vec<(Damage, Vec<u8>)>> = BTreeMap::new();
+        for damage in damages {
+            let (good, damaged) = damage.apply(file);
+            by_line.entry(good).or_default().push((*damage, damaged));
         }
-        for (good, harms) in by_line {
+        for (good, damages) in by_line {
             let offset = file.lines.get(good).map_or(file.bytes.len(), |line| line.offset);
-            let place = Some((good as u64 + 1, offset as u64));
+            let expected_damage = Some((good as u64 + 1, offset as u64));
             let expected = file.content(good);
             let store = SqliteStore::memory().await.expect("a store");
             let first = import(&store, &file.bytes[..offset]).await.expect("an import");
             self.expect(content_of(&store).await == expected, || format!("line {good}: misread"));
-            let told = if offset == file.bytes.len() { None } else { place };
-            self.expect(place_of(&first) == told, || {
-                format!("line {good}: {first:?}, not {told:?}")
+            let reported = if offset == file.bytes.len() { None } else { expected_damage };
+            self.expect(damage_position(&first) == reported, || {
+                format!("line {good}: {first:?}, not {reported:?}")
             });
-            for (harm, damaged) in harms {
-                match harm {
-                    Harm::Cut(_) => self.cuts += 1,
-                    Harm::Flip(..) => self.flips += 1,
+            for (damage, damaged) in damages {
+                match damage {
+                    Damage::Cut(_) => self.cuts += 1,
+                    Damage::Flip(..) => self.flips += 1,
                 }
-                let told = if damaged == file.bytes { None } else { place };
-                let damaged = reader.sees(damaged);
+                let reported = if damaged == file.bytes { None } else { expected_damage };
+                let damaged = reader.filter(damaged);
                 let imported = import(&store, &damaged[..]).await.expect("an import");
                 let new = [imported.sessions, imported.records, imported.runs, imported.events];
-                let still =
-                    new == [0; 4] && imported.conflicting == 0 && place_of(&imported) == told;
-                self.expect(still, || format!("{harm:?}: {imported:?}, not {told:?}"));
+                let adds_nothing = new == [0; 4]
+                    && imported.conflicting == 0
+                    && damage_position(&imported) == reported;
+                self.expect(adds_nothing, || format!("{damage:?}: {imported:?}, not {reported:?}"));
             }
             self.expect(content_of(&store).await == expected, || format!("line {good}: changed"));
             let whole = import(&store, &file.bytes[..]).await.expect("an import");
@@ -217,12 +218,12 @@ impl Tally {
 
     fn expect(&mut self, holds: bool, what: impl FnOnce() -> String) {
         if !holds {
-            self.wrong.push(what());
+            self.errors.push(what());
         }
     }
 }
 
-fn place_of(imported: &ImportReport) -> Option<(u64, u64)> {
+fn damage_position(imported: &ImportReport) -> Option<(u64, u64)> {
     imported.damage.as_ref().map(|damage| (damage.line, damage.offset))
 }
 
@@ -231,15 +232,15 @@ async fn content_of(store: &SqliteStore) -> Content {
     file.content(file.lines.len())
 }
 
-/// A file of so many runs.
+/// A file with `runs` runs.
 async fn file_of(seed: u64, runs: usize) -> File {
     let store = SqliteStore::memory().await.expect("a store");
-    let story = Story { seed, weight: Weight::Light };
-    fill(&store, &story, runs).await;
+    let workload = Workload { seed, weight: Weight::Light };
+    fill(&store, &workload, runs).await;
     File::of(&store).await
 }
 
-/// Cuts at every byte of small files and at some of larger ones, and a flip for every four cuts.
+/// Cuts small files at every byte and larger ones at some, with a flip for every four cuts.
 async fn campaign(cuts: usize, part: &str, reader: Reader) -> Tally {
     let mut random = Random::of(seed(), &["cuts", part]);
     let mut tally = Tally::default();
@@ -248,15 +249,15 @@ async fn campaign(cuts: usize, part: &str, reader: Reader) -> Tally {
         let file = file_of(random.next(), if small { 1 } else { 2 + random.place(20) }).await;
         let length = file.bytes.len();
         let left = cuts - tally.cuts;
-        let mut harms: Vec<Harm> = match small {
-            true => (0..=length).take(left).map(Harm::Cut).collect(),
-            false => (0..left.min(200)).map(|_| Harm::Cut(random.place(length + 1))).collect(),
+        let mut damages: Vec<Damage> = match small {
+            true => (0..=length).take(left).map(Damage::Cut).collect(),
+            false => (0..left.min(200)).map(|_| Damage::Cut(random.place(length + 1))).collect(),
         };
-        for _ in 0..harms.len().div_ceil(4) {
-            harms.push(Harm::Flip(random.place(length), random.below(8) as u8));
+        for _ in 0..damages.len().div_ceil(4) {
+            damages.push(Damage::Flip(random.place(length), random.below(8) as u8));
         }
-        tally.tries(&file, &harms, reader).await;
-        if !tally.wrong.is_empty() {
+        tally.check(&file, &damages, reader).await;
+        if !tally.errors.is_empty() {
             break;
         }
     }
@@ -264,23 +265,23 @@ async fn campaign(cuts: usize, part: &str, reader: Reader) -> Tally {
 }
 
 #[test]
-fn a_damaged_file_is_read_up_to_the_damage_and_not_a_word_further() {
+fn damaged_file_is_read_exactly_up_to_the_damage() {
     let _turn = turn();
     let half = rounds("FOXWEDGE_CUTS", 6_000).div_ceil(2);
     let both = thread::scope(|scope| {
         let begin = |part| scope.spawn(move || wait_for(campaign(half, part, Reader::Ours)));
         [begin("left"), begin("right")].map(|part| part.join().expect("no panic"))
     });
-    for Tally { files, cuts, flips, wrong } in both {
+    for Tally { files, cuts, flips, errors } in both {
         println!("{cuts} cuts and {flips} flips of {files} files");
-        assert_eq!(wrong, Vec::<String>::new());
+        assert_eq!(errors, Vec::<String>::new());
     }
 }
 
 #[test]
-fn a_reader_that_passes_over_what_it_cannot_read_is_found_out() {
+fn planted_reader_that_skips_damage_is_found() {
     let _turn = turn();
     let tally = wait_for(campaign(10_000, "planted", Reader::PassesOver));
-    let found = tally.wrong.first().expect("somebody notices");
+    let found = tally.errors.first().expect("somebody notices");
     println!("planted, found in file {}: {found}", tally.files);
 }

@@ -1,5 +1,5 @@
-//! Databases, from behind the store's back: a PostgreSQL server for a harness, or a line that says
-//! why there is none; and time that passes without anybody waiting.
+//! Direct access to databases: a PostgreSQL server for a harness, or a printed reason why there is
+//! none; and a way to expire leases without waiting.
 
 use std::{path::Path, time::Duration};
 
@@ -7,7 +7,7 @@ use foxwedge_store::StoreUrl;
 
 use crate::server::{Care, Server};
 
-/// A server that a harness may break as it likes.
+/// A server that a harness may break.
 pub(crate) fn server(care: Care) -> Option<Server> {
     match Server::start(Path::new(env!("CARGO_TARGET_TMPDIR")), care, &[]) {
         Ok(server) => Some(server),
@@ -18,12 +18,12 @@ pub(crate) fn server(care: Care) -> Option<Server> {
     }
 }
 
-/// The address of a schema; connections bear a name by which they can be found.
+/// The URL of a schema. `name` identifies its connections.
 pub(crate) fn address(server: &Server, schema: &str, name: &str) -> String {
     format!("{}?schema={schema}&application_name={name}", server.url())
 }
 
-/// The value of a parameter of an address.
+/// The value of a URL parameter.
 pub(crate) fn parameter<'a>(address: &'a str, name: &str) -> &'a str {
     let query = address.split_once('?').map_or("", |(_, query)| query);
     let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
@@ -31,12 +31,12 @@ pub(crate) fn parameter<'a>(address: &'a str, name: &str) -> &'a str {
     values.next_back().expect("a parameter")
 }
 
-/// A connection that does what no store does.
+/// A connection for what no store does.
 pub(crate) async fn administrator(server: &Server) -> tokio_postgres::Client {
     connect(&server.url()).await.expect("a connection")
 }
 
-/// A connection of its own to an address.
+/// A dedicated connection.
 pub(crate) async fn connect(url: &str) -> Result<tokio_postgres::Client, tokio_postgres::Error> {
     let plain = url.split('?').next().unwrap_or(url);
     let (client, connection) = tokio_postgres::connect(plain, tokio_postgres::NoTls).await?;
@@ -44,17 +44,15 @@ pub(crate) async fn connect(url: &str) -> Result<tokio_postgres::Client, tokio_p
     Ok(client)
 }
 
-/// Waits until the server has ended all connections of that name, and what they were at.
+/// Waits until the server has ended all connections with this name and their work.
 pub(crate) async fn settled(server: &Server, name: &str) {
     let administrator = administrator(server).await;
-    let question = "SELECT count(*) FROM pg_stat_activity, pg_sleep(0.002)
+    let sql = "SELECT count(*) FROM pg_stat_activity, pg_sleep(0.002)
                     WHERE application_name = $1";
-    while administrator.query_one(question, &[&name]).await.expect("a number").get::<_, i64>(0) > 0
-    {
-    }
+    while administrator.query_one(sql, &[&name]).await.expect("a number").get::<_, i64>(0) > 0 {}
 }
 
-/// So much time passes that every lease has run out.
+/// Expires every lease.
 pub(crate) async fn time_passes(address: &str) {
     match address.parse().expect("an address") {
         StoreUrl::Sqlite(path) => {

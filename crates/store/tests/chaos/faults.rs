@@ -1,15 +1,15 @@
-//! The disk refuses: the n-th write, sync, opening, shortening, removal, reading or mapping, once or
-//! from then on for ever. Whoever asked for it hears of it, nobody panics, and whatever was
-//! acknowledged is there afterwards: in the file as it was left, and on a disk that loses its power.
+//! Disk errors: the n-th write, sync, open, truncate, remove, read or map call is refused, once or
+//! from then on. The caller gets an error, nothing panics, and everything acknowledged is stored:
+//! in the file as it was left, and on a disk after a power failure.
 
 use crate::{
-    power::{Amount, Recording, disk::Omitted, examined, judged, traceable},
+    power::{Amount, Recording, check_file, check_image, disk::Omitted, traceable},
     random::Random,
     settings::{rounds, seed, turn, wait_for},
-    story::{Story, Weight},
+    story::{Weight, Workload},
 };
 
-/// Which calls are refused, how the system puts it, and about how many of them a process makes.
+/// Which calls are refused, the error code, and about how many of them a process makes.
 const KINDS: [(&str, &str, usize); 10] = [
     ("pwrite64", "EIO", 400),
     ("pwrite64", "ENOSPC", 400),
@@ -25,23 +25,24 @@ const KINDS: [(&str, &str, usize); 10] = [
 
 /// How long it is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lasting {
+enum RefusalDuration {
     Once,
     Twice,
     ForEver,
 }
 
-impl Lasting {
-    const ALL: [Lasting; 3] = [Lasting::Once, Lasting::Twice, Lasting::ForEver];
+impl RefusalDuration {
+    const ALL: [RefusalDuration; 3] =
+        [RefusalDuration::Once, RefusalDuration::Twice, RefusalDuration::ForEver];
 }
 
-/// How many disks are made of each process.
+/// How many disks are built per process.
 const DISKS: usize = 3;
 
 #[derive(Debug, Default)]
 struct Tally {
     processes: usize,
-    /// Of those, in how many something was refused, and how many said that something failed.
+    /// In how many of them a call was refused, and how many reported a failure.
     refused: usize,
     failed: usize,
     acknowledged: usize,
@@ -49,46 +50,49 @@ struct Tally {
 }
 
 impl Tally {
-    /// Lets a process write while a call is refused. Tells whether it came to that call.
-    fn tries(
+    /// Lets a process write while a call is refused. Returns whether it reached that call.
+    fn check_fault(
         &mut self,
         call: &str,
         error: &str,
-        lasting: Lasting,
-        place: usize,
+        duration: RefusalDuration,
+        number: usize,
         honest: &str,
     ) -> bool {
-        let when = match lasting {
-            Lasting::Once => format!("{place}"),
-            Lasting::Twice => format!("{place}..{}", place + 1),
-            Lasting::ForEver => format!("{place}+"),
+        let when = match duration {
+            RefusalDuration::Once => format!("{number}"),
+            RefusalDuration::Twice => format!("{number}..{}", number + 1),
+            RefusalDuration::ForEver => format!("{number}+"),
         };
         let refused = format!("{call}:error={error}:when={when}");
         let mut random = Random::of(seed(), &["faults", &refused]);
-        let story = Story { seed: random.next(), weight: Weight::Light };
+        let workload = Workload { seed: random.next(), weight: Weight::Light };
         let amount = Amount { writers: 2, runs: 2, times: 2 };
-        let recording = Recording::new(story, amount, honest, Some(&refused));
+        let recording = Recording::new(workload, amount, honest, Some(&refused));
         self.processes += 1;
         if recording.refused == 0 {
             return false;
         }
-        let Recording { ledger, trouble, .. } = &recording;
+        let Recording { ledger, errors, .. } = &recording;
         self.refused += 1;
         self.failed += usize::from(!ledger.failures.is_empty());
         self.acknowledged += ledger.lines;
         let mut found = Vec::new();
-        if !recording.clean || !ledger.done || trouble.contains("panicked") {
-            found.push(format!("it did not end well: {trouble}"));
+        if !recording.clean || !ledger.done || errors.contains("panicked") {
+            found.push(format!("it did not end well: {errors}"));
         }
         let mut disk = recording.disk(Omitted::Nothing);
         recording.steps.iter().for_each(|step| disk.take(step));
         for _ in 0..DISKS {
-            let left = judged(&disk.image(&mut random), &story, ledger, &mut random);
+            let image_breaches =
+                check_image(&disk.image(&mut random), &workload, ledger, &mut random);
             found.extend(
-                left.into_iter().map(|breach| format!("on a disk without power: {breach}")),
+                image_breaches
+                    .into_iter()
+                    .map(|breach| format!("on a disk without power: {breach}")),
             );
         }
-        found.extend(wait_for(examined(&recording.file(), &story, ledger)));
+        found.extend(wait_for(check_file(&recording.file(), &workload, ledger)));
         if let Some(first) = found.first() {
             let failed = ledger.failures.first();
             self.breaches.push(format!("{refused}: {} breaches: {first}; {failed:?}", found.len()));
@@ -106,7 +110,7 @@ impl Tally {
 }
 
 #[test]
-fn a_disk_that_refuses_loses_nothing_that_was_acknowledged() {
+fn refusing_disk_loses_no_acknowledged_write() {
     let _turn = turn();
     if !traceable() {
         return;
@@ -116,9 +120,11 @@ fn a_disk_that_refuses_loses_nothing_that_was_acknowledged() {
         // Every call there is.
         0 => {
             for (call, error, _) in KINDS {
-                for lasting in Lasting::ALL {
+                for duration in RefusalDuration::ALL {
                     (1..)
-                        .take_while(|place| tally.tries(call, error, lasting, *place, "yes"))
+                        .take_while(|number| {
+                            tally.check_fault(call, error, duration, *number, "yes")
+                        })
                         .count();
                 }
             }
@@ -127,10 +133,10 @@ fn a_disk_that_refuses_loses_nothing_that_was_acknowledged() {
             let mut random = Random::of(seed(), &["faults"]);
             for _ in 0..count {
                 let (call, error, many) = *random.pick(&KINDS);
-                let lasting = *random.pick(&Lasting::ALL);
-                // Early ones, where a store is made, more often than late ones.
+                let duration = *random.pick(&RefusalDuration::ALL);
+                // Early calls, during the creation of a store, more often than late ones.
                 let latest = 1 + random.place(many);
-                tally.tries(call, error, lasting, 1 + random.place(latest), "yes");
+                tally.check_fault(call, error, duration, 1 + random.place(latest), "yes");
             }
         }
     }
@@ -139,14 +145,14 @@ fn a_disk_that_refuses_loses_nothing_that_was_acknowledged() {
 }
 
 #[test]
-fn a_process_that_acknowledges_what_was_refused_is_found_out() {
+fn planted_acknowledgement_of_refused_writes_is_found() {
     let _turn = turn();
     if !traceable() {
         return;
     }
     let mut tally = Tally::default();
-    for place in [20, 30, 40] {
-        tally.tries("fsync,fdatasync", "EIO", Lasting::ForEver, place, "no");
+    for number in [20, 30, 40] {
+        tally.check_fault("fsync,fdatasync", "EIO", RefusalDuration::ForEver, number, "no");
     }
     tally.report();
     let found = tally.breaches.first().expect("somebody notices");

@@ -1,5 +1,5 @@
-//! Whether a store holds what was acknowledged, and nothing that nobody wrote. What is wrong is
-//! told in sentences, so that a bug that was planted can be seen to be found.
+//! Checks that a store contains what was acknowledged, and nothing that was not written. Errors are
+//! texts, so that a planted bug can be seen to be found.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,37 +12,37 @@ use foxwedge_store::{
 };
 
 use crate::{
-    ledger::{Ledger, Told, ToldEnd},
-    story::{End, Story},
+    ledger::{AcknowledgedEnd, AcknowledgedRun, Ledger},
+    story::{End, Workload},
 };
 
-/// How much is read at once.
+/// Rows read per page.
 const PAGE: usize = 500;
 
-/// Runs that were judged before, have ended, and need not be looked at each time.
+/// Runs that were checked before, have ended, and need no further check.
 pub(crate) type Settled = BTreeSet<String>;
 
-/// Everything that is wrong with a store, by what its writers said and by the story.
+/// All errors of a store, compared with the acknowledgements and the workload.
 pub(crate) async fn breaches<A: ArchiveStore>(
     store: &A,
-    story: &Story,
+    workload: &Workload,
     ledger: &Ledger,
     settled: &Settled,
 ) -> Vec<String> {
-    let mut judge = Judge { store, story, settled, breaches: Vec::new() };
+    let mut judge = Judge { store, workload, settled, breaches: Vec::new() };
     if let Err(error) = judge.all(ledger).await {
         judge.breach(format!("the store cannot be read: {error:?}"));
     }
     judge.breaches
 }
 
-/// Everything that is wrong once whatever was left open has been closed.
-pub(crate) async fn ghosts<A: ArchiveStore>(
+/// All errors after everything that was left open has been closed.
+pub(crate) async fn breaches_after_close<A: ArchiveStore>(
     store: &A,
-    story: &Story,
+    workload: &Workload,
     settled: &Settled,
 ) -> Vec<String> {
-    let mut judge = Judge { store, story, settled, breaches: Vec::new() };
+    let mut judge = Judge { store, workload, settled, breaches: Vec::new() };
     if let Err(error) = judge.closed().await {
         judge.breach(format!("the store cannot be read: {error:?}"));
     }
@@ -61,7 +61,7 @@ pub(crate) async fn runs<A: ArchiveStore>(store: &A) -> Result<Vec<RunRow>> {
     }
 }
 
-/// The log of a run, as it lies there.
+/// The log of a run, unverified.
 pub(crate) async fn log<A: ArchiveStore>(store: &A, run: &str) -> Result<Vec<RawEvent>> {
     let mut events: Vec<RawEvent> = Vec::new();
     loop {
@@ -90,7 +90,7 @@ pub(crate) async fn records<A: ArchiveStore>(
     }
 }
 
-/// A run whose log the machine has read.
+/// The run after the machine has read its log.
 pub(crate) fn replayed(run: &str, log: &[RawEvent]) -> Option<Run> {
     let mut session = SessionMachine::new(MachineSettings::default());
     for event in log {
@@ -101,7 +101,7 @@ pub(crate) fn replayed(run: &str, log: &[RawEvent]) -> Option<Run> {
 
 struct Judge<'a, A> {
     store: &'a A,
-    story: &'a Story,
+    workload: &'a Workload,
     settled: &'a Settled,
     breaches: Vec<String>,
 }
@@ -118,18 +118,18 @@ impl<A: ArchiveStore> Judge<'_, A> {
     }
 
     async fn all(&mut self, ledger: &Ledger) -> Result<()> {
-        for trouble in self.store.examine().await? {
-            self.breach(format!("the engine complains: {trouble}"));
+        for error in self.store.examine().await? {
+            self.breach(format!("the engine complains: {error}"));
         }
-        let mut kept = BTreeMap::new();
+        let mut stored = BTreeMap::new();
         for run in runs(self.store).await? {
-            let judged = self.settled.contains(&run.id);
-            let told = if judged { u64::MAX } else { self.run(&run).await? };
-            kept.insert(run.id.clone(), (run, told));
+            let is_settled = self.settled.contains(&run.id);
+            let matching = if is_settled { u64::MAX } else { self.run(&run).await? };
+            stored.insert(run.id.clone(), (run, matching));
         }
-        for (id, told) in &ledger.runs {
-            match kept.get(id) {
-                Some((run, kept)) => self.told(run, *kept, told).await?,
+        for (id, acked) in &ledger.runs {
+            match stored.get(id) {
+                Some((run, matching)) => self.check_acknowledged(run, *matching, acked).await?,
                 None => self.breach(format!("run {id} is gone")),
             }
         }
@@ -145,26 +145,26 @@ impl<A: ArchiveStore> Judge<'_, A> {
         Ok(())
     }
 
-    /// A run by itself: its log is whole, is what the story says, and ends at most once. Returns
-    /// how much of the story it holds.
+    /// Checks a run by itself: its log is complete, matches the workload, and ends at most once.
+    /// Returns how many events match the workload.
     async fn run(&mut self, row: &RunRow) -> Result<u64> {
         let id = &row.id;
-        for flaw in verify_log(self.store, id).await? {
-            self.breach(format!("run {id}, place {}: {}", flaw.place, flaw.why));
+        for defect in verify_log(self.store, id).await? {
+            self.breach(format!("run {id}, place {}: {}", defect.place, defect.why));
         }
         let log = log(self.store, id).await?;
-        let places = log.iter().map(|event| event.seq).eq(1..=row.last);
-        self.expect(places, || format!("run {id}: its places have a gap"));
-        let tale = self.story.tale(id);
-        self.expect(row.session == tale.session, || format!("run {id} is in {}", row.session));
-        let told = |event: &&RawEvent| {
+        let is_gapless = log.iter().map(|event| event.seq).eq(1..=row.last);
+        self.expect(is_gapless, || format!("run {id}: its places have a gap"));
+        let plan = self.workload.plan(id);
+        self.expect(row.session == plan.session, || format!("run {id} is in {}", row.session));
+        let matching = |event: &&RawEvent| {
             let expected = match event.seq {
-                1 => Some(tale.first(row.epoch)),
-                seq => tale.event(seq),
+                1 => Some(plan.first(row.epoch)),
+                seq => plan.event(seq),
             };
             expected.is_some_and(|expected| wire::write(&expected) == event.body)
         };
-        let told = log.iter().take_while(told).count();
+        let matching = log.iter().take_while(matching).count();
         let ends = |event: &RawEvent| {
             wire::read(&event.body).is_ok_and(|event| matches!(event.body, EventPayload::Ended(_)))
         };
@@ -172,8 +172,8 @@ impl<A: ArchiveStore> Judge<'_, A> {
         match row.state {
             RunState::Open => {
                 self.expect(count == 0, || format!("run {id} is open, and {count} ends are told"));
-                self.expect(told == log.len(), || {
-                    format!("run {id}: place {} is not what was written", told + 1)
+                self.expect(matching == log.len(), || {
+                    format!("run {id}: place {} is not what was written", matching + 1)
                 });
             }
             RunState::Ended { .. } => {
@@ -181,29 +181,34 @@ impl<A: ArchiveStore> Judge<'_, A> {
                 self.expect(once, || format!("run {id} has ended, and {count} ends are told"));
             }
         }
-        Ok(told as u64)
+        Ok(matching as u64)
     }
 
-    /// A run by what was said of it.
-    async fn told(&mut self, run: &RunRow, kept: u64, told: &Told) -> Result<()> {
+    /// Checks a run against its acknowledgements.
+    async fn check_acknowledged(
+        &mut self,
+        run: &RunRow,
+        matching: u64,
+        acked: &AcknowledgedRun,
+    ) -> Result<()> {
         let id = &run.id;
-        self.expect(told.epoch == 0 || told.epoch == run.epoch, || {
-            format!("run {id} has the epoch {}, not {}", run.epoch, told.epoch)
+        self.expect(acked.epoch == 0 || acked.epoch == run.epoch, || {
+            format!("run {id} has the epoch {}, not {}", run.epoch, acked.epoch)
         });
-        self.expect(told.last <= kept, || {
-            format!("run {id}: {} places were acknowledged, {kept} are kept", told.last)
+        self.expect(acked.last <= matching, || {
+            format!("run {id}: {} places were acknowledged, {matching} are kept", acked.last)
         });
-        match &told.end {
+        match &acked.end {
             None => {}
-            Some(ToldEnd::Swept) => {
+            Some(AcknowledgedEnd::Swept) => {
                 let ended = run.state.outcome().is_some();
                 self.expect(ended, || format!("run {id} was closed, and is open"));
             }
-            Some(ToldEnd::Ended { last, chain }) => {
+            Some(AcknowledgedEnd::Ended { last, chain }) => {
                 let head = self.store.log_head(&run.id).await?;
-                let kept = head.map(|head| (head.last, hex(&head.chain)));
-                self.expect(kept == Some((*last, chain.clone())), || {
-                    format!("run {id} ended with {last} {chain}, and now with {kept:?}")
+                let head = head.map(|head| (head.last, hex(&head.chain)));
+                self.expect(head == Some((*last, chain.clone())), || {
+                    format!("run {id} ended with {last} {chain}, and now with {head:?}")
                 });
                 let outcome = run.state.outcome();
                 self.expect(outcome == Some(Outcome::Completed), || {
@@ -216,28 +221,28 @@ impl<A: ArchiveStore> Judge<'_, A> {
 
     async fn session(&mut self, session: &str, count: u64, ledger: &Ledger) -> Result<()> {
         let records = records(self.store, session).await?;
-        let whole = records.iter().map(|record| record.ordinal).eq(1..=count);
-        self.expect(whole, || format!("session {session}: its records have a gap"));
+        let is_gapless = records.iter().map(|record| record.ordinal).eq(1..=count);
+        self.expect(is_gapless, || format!("session {session}: its records have a gap"));
         for StoredRecord { record, .. } in
             records.iter().filter(|record| record.record.kind == "note")
         {
-            let written = self.story.note_of(&record.id);
-            self.expect(written.as_ref() == Some(record), || {
+            let expected = self.workload.note_of(&record.id);
+            self.expect(expected.as_ref() == Some(record), || {
                 format!("note {} is not what was written", record.id)
             });
         }
-        let kept: BTreeSet<&str> = records.iter().map(|record| &*record.record.id).collect();
-        for (note, _) in ledger.notes.iter().filter(|(_, place)| *place == session) {
-            self.expect(kept.contains(&**note), || format!("note {note} is gone"));
+        let ids: BTreeSet<&str> = records.iter().map(|record| &*record.record.id).collect();
+        for (note, _) in ledger.notes.iter().filter(|(_, owner)| *owner == session) {
+            self.expect(ids.contains(&**note), || format!("note {note} is gone"));
         }
         Ok(())
     }
 
     async fn snapshot(&mut self, session: &str, name: &str, version: u64) -> Result<()> {
-        let kept = self.store.snapshot(session, name).await?;
-        let found = kept.as_ref().and_then(Story::version);
+        let stored = self.store.snapshot(session, name).await?;
+        let found = stored.as_ref().and_then(Workload::version);
         let holds = found.is_some_and(|found| {
-            found >= version && kept == Some(self.story.snapshot(name, found))
+            found >= version && stored == Some(self.workload.snapshot(name, found))
         });
         self.expect(holds, || format!("{name} kept version {version}, there is {found:?}"));
         Ok(())
@@ -259,53 +264,53 @@ impl<A: ArchiveStore> Judge<'_, A> {
                 let (call, status) = (&tool.call, tool.status());
                 self.breach(format!("run {id}: call {call} is {}", status.name()));
             }
-            self.answered(&run);
-            let by_hand = self.story.tale(id).end == End::ByHand
+            self.check_results(&run);
+            let by_hand = self.workload.plan(id).end == End::ByHand
                 && row.state.outcome() == Some(Outcome::Completed);
             if !by_hand {
                 if !sessions.contains_key(&row.session) {
                     let records = records(self.store, &row.session).await?;
                     sessions.insert(&row.session, messages(records));
                 }
-                self.left_behind(&sessions[&row.session], &run);
+                self.check_messages(&sessions[&row.session], &run);
             }
         }
         Ok(())
     }
 
-    /// Every call of the conversation has its answer in the next message.
-    fn answered(&mut self, run: &Run) {
+    /// Every tool call has its result in the next message.
+    fn check_results(&mut self, run: &Run) {
         let messages = history(run);
-        for (place, message) in messages.iter().enumerate() {
-            let ids = |place: usize, kind: &str, name: &str| -> Vec<String> {
-                let blocks = messages.get(place).map_or(&[][..], |message| &message.content);
+        for (index, message) in messages.iter().enumerate() {
+            let ids = |index: usize, kind: &str, name: &str| -> Vec<String> {
+                let blocks = messages.get(index).map_or(&[][..], |message| &message.content);
                 let of_kind = blocks.iter().filter(|block| block["type"] == kind);
                 of_kind.map(|block| block[name].to_string()).collect()
             };
             if message.role == "assistant" {
-                let called = ids(place, "tool_use", "id");
-                let answered = ids(place + 1, "tool_result", "tool_use_id");
-                self.expect(called == answered, || {
-                    format!("run {}: {called:?} are answered by {answered:?}", run.id())
+                let called = ids(index, "tool_use", "id");
+                let results = ids(index + 1, "tool_result", "tool_use_id");
+                self.expect(called == results, || {
+                    format!("run {}: {called:?} are answered by {results:?}", run.id())
                 });
             }
         }
     }
 
-    /// What the session holds of a run is the history of its log.
-    fn left_behind(&mut self, messages: &Messages, run: &Run) {
-        let kept: &[String] = messages.get(&**run.id()).map_or(&[], Vec::as_slice);
-        let told: Vec<String> =
+    /// The messages of a run in its session equal the history of its log.
+    fn check_messages(&mut self, messages: &Messages, run: &Run) {
+        let stored: &[String] = messages.get(&**run.id()).map_or(&[], Vec::as_slice);
+        let expected: Vec<String> =
             history(run).iter().map(|message| message.value().to_string()).collect();
-        self.expect(kept == told, || {
+        self.expect(stored == expected, || {
             let (id, outcome) = (run.id(), run.outcome());
-            let (kept, told) = (kept.len(), told.len());
-            format!("run {id}, {outcome:?}: {kept} messages are kept, its history has {told}")
+            let (stored, expected) = (stored.len(), expected.len());
+            format!("run {id}, {outcome:?}: {stored} messages are kept, its history has {expected}")
         });
     }
 }
 
-/// What sessions hold of runs.
+/// Messages in sessions, by run.
 type Messages = BTreeMap<String, Vec<String>>;
 
 fn messages(records: Vec<StoredRecord>) -> Messages {

@@ -1,5 +1,5 @@
-//! `kill -9`, at any moment, of a process that writes. Whatever it had said is there afterwards,
-//! and whatever it had left open is closed, once.
+//! `kill -9` of a writing process at any moment. Everything it had reported is stored, and
+//! everything it had left open is closed once.
 
 use std::hint;
 
@@ -7,21 +7,21 @@ use foxwedge_store::{AnyStore, sweep};
 
 use crate::{
     database::{self, time_passes},
-    judge::{Settled, breaches, ghosts, runs},
+    judge::{Settled, breaches, breaches_after_close, runs},
     ledger::Ledger,
     process::Process,
     random::Random,
     server::{Care, Server},
     settings::{rounds, seed, turn, wait_for},
-    story::{Story, Weight},
+    story::{Weight, Workload},
     temporary::Temporary,
     writer,
 };
 
-/// So many processes are killed over one store, one after the other.
+/// How many processes are killed per store, one after the other.
 const GROUP: usize = 25;
 
-/// What was done and seen.
+/// Counts and findings.
 #[derive(Debug, Default)]
 struct Tally {
     kills: usize,
@@ -30,35 +30,35 @@ struct Tally {
     breaches: Vec<String>,
 }
 
-/// Whether the writer says what is true.
+/// Whether the writer reports the truth.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Honest {
     Yes,
     No,
 }
 
-/// Where stores are.
-trait Ground {
-    /// The address of a new store.
+/// Where stores are created.
+trait StoreLocation {
+    /// The URL of a new store.
     fn fresh(&self, number: usize) -> String;
 
-    /// Waits until nothing of a process that was killed goes on.
+    /// Waits until nothing of a killed process is still running.
     fn settle(&self);
 }
 
-/// Kills writers over stores.
-fn campaign(kills: usize, honest: Honest, ground: &impl Ground) -> Tally {
+/// Kills writers of several stores.
+fn campaign(kills: usize, honest: Honest, location: &impl StoreLocation) -> Tally {
     let mut tally = Tally::default();
     let mut random = Random::of(seed(), &["kills"]);
     for group in 0..kills.div_ceil(GROUP) {
-        let address = ground.fresh(group);
+        let address = location.fresh(group);
         let count = GROUP.min(kills - group * GROUP);
-        let story = Story { seed: random.next(), weight: Weight::Light };
+        let workload = Workload { seed: random.next(), weight: Weight::Light };
         let mut ledger = Ledger::default();
         let mut settled = Settled::new();
         for round in 0..count {
-            kill(&address, &story, &format!("r{round}"), honest, &mut random, &mut ledger);
-            ground.settle();
+            kill(&address, &workload, &format!("r{round}"), honest, &mut random, &mut ledger);
+            location.settle();
             tally.kills += 1;
             // Sometimes the next process finds what this one left.
             let last = round + 1 == count;
@@ -66,11 +66,11 @@ fn campaign(kills: usize, honest: Honest, ground: &impl Ground) -> Tally {
                 settled.clear();
             }
             let sweeps = last || random.chance(50);
-            let found = wait_for(check(&address, &story, &ledger, &settled, sweeps));
-            let told = |breach: String| format!("store {group}, kill {round}: {breach}");
+            let found = wait_for(check(&address, &workload, &ledger, &settled, sweeps));
+            let describe = |breach: String| format!("store {group}, kill {round}: {breach}");
             tally.swept += found.swept;
             settled.extend(found.settled);
-            tally.breaches.extend(found.breaches.into_iter().map(told));
+            tally.breaches.extend(found.breaches.into_iter().map(describe));
             if !tally.breaches.is_empty() {
                 return tally;
             }
@@ -80,10 +80,10 @@ fn campaign(kills: usize, honest: Honest, ground: &impl Ground) -> Tally {
     tally
 }
 
-/// Lets a process write, and kills it.
+/// Starts a writing process and kills it.
 fn kill(
     address: &str,
-    story: &Story,
+    workload: &Workload,
     round: &str,
     honest: Honest,
     random: &mut Random,
@@ -91,8 +91,8 @@ fn kill(
 ) {
     let values = [
         (writer::STORE, address),
-        (writer::SEED, &story.seed.to_string()),
-        (writer::WEIGHT, story.weight.name()),
+        (writer::SEED, &workload.seed.to_string()),
+        (writer::WEIGHT, workload.weight.name()),
         (writer::ROUND, round),
         (writer::WRITERS, "6"),
         (writer::RUNS, "1000"),
@@ -100,28 +100,28 @@ fn kill(
         (writer::HONEST, if honest == Honest::Yes { "yes" } else { "no" }),
     ];
     let mut process = Process::start(writer::PART, &values);
-    // Anywhere from before it has opened the store to when it is well at work.
+    // Anywhere from before it has opened the store to when it is writing.
     let lines = random.place(200);
     for line in (0..lines).map_while(|_| process.next()).collect::<Vec<_>>() {
-        ledger.hear(&line);
+        ledger.record(&line);
     }
     for _ in 0..random.place(100_000) {
         hint::spin_loop();
     }
     process.kill();
-    // What it had said and we had not heard counts as well.
+    // Lines that it had written and we had not read yet count as well.
     while let Some(line) = process.next() {
-        ledger.hear(&line);
+        ledger.record(&line);
     }
-    let (status, trouble) = process.end();
-    assert!(!status.success() && !trouble.contains("panicked"), "{status}: {trouble}");
+    let (status, errors) = process.end();
+    assert!(!status.success() && !errors.contains("panicked"), "{status}: {errors}");
     assert_eq!(ledger.failures, Vec::<String>::new());
     assert!(!ledger.done, "it was done before it was killed");
 }
 
-/// What is wrong with a store, how many runs were closed, and which need no second look.
+/// Errors of a store, the number of closed runs, and the runs that need no second check.
 #[derive(Default)]
-struct Found {
+struct CheckResult {
     swept: usize,
     settled: Settled,
     breaches: Vec<String>,
@@ -129,28 +129,30 @@ struct Found {
 
 async fn check(
     address: &str,
-    story: &Story,
+    workload: &Workload,
     ledger: &Ledger,
     settled: &Settled,
     sweeps: bool,
-) -> Found {
+) -> CheckResult {
     let store = match AnyStore::open(&address.parse().expect("an address")).await {
         Ok(store) => store,
         Err(error) => {
             let breaches = vec![format!("it cannot be opened: {error:?}")];
-            return Found { breaches, ..Found::default() };
+            return CheckResult { breaches, ..CheckResult::default() };
         }
     };
-    let mut found =
-        Found { breaches: breaches(&store, story, ledger, settled).await, ..Found::default() };
+    let mut found = CheckResult {
+        breaches: breaches(&store, workload, ledger, settled).await,
+        ..CheckResult::default()
+    };
     if !sweeps {
         return found;
     }
-    // Whoever was killed while it closed a run still holds it.
+    // A process killed while it closed a run still holds its lease.
     time_passes(address).await;
     found.swept = sweep(&store, "first", 10_000).await.expect("a sweep").len();
-    found.breaches.extend(breaches(&store, story, ledger, settled).await);
-    found.breaches.extend(ghosts(&store, story, settled).await);
+    found.breaches.extend(breaches(&store, workload, ledger, settled).await);
+    found.breaches.extend(breaches_after_close(&store, workload, settled).await);
     let again = sweep(&store, "second", 10_000).await.expect("a sweep");
     found
         .breaches
@@ -168,7 +170,7 @@ fn report(name: &str, tally: &Tally) {
 /// Files in a folder.
 struct Files(Temporary);
 
-impl Ground for Files {
+impl StoreLocation for Files {
     fn fresh(&self, number: usize) -> String {
         format!("sqlite:{}", self.0.path(&format!("{number}.db")).display())
     }
@@ -176,12 +178,12 @@ impl Ground for Files {
     fn settle(&self) {}
 }
 
-impl Ground for Server {
+impl StoreLocation for Server {
     fn fresh(&self, number: usize) -> String {
         database::address(self, &format!("kills_{number}"), "victim")
     }
 
-    /// The server goes on with what it was asked to do until it notices that nobody is there.
+    /// The server continues a request until it notices that the client is gone.
     fn settle(&self) {
         wait_for(database::settled(self, "victim"));
     }
@@ -202,7 +204,7 @@ fn a_killed_process_loses_nothing_it_acknowledged_in_postgres() {
 }
 
 #[test]
-fn a_process_that_acknowledges_too_early_is_found_out() {
+fn planted_early_acknowledgement_is_found() {
     let _turn = turn();
     let tally = campaign(100, Honest::No, &Files(Temporary::folder()));
     let found = tally.breaches.first().expect("somebody notices");

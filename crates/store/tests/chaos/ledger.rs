@@ -1,43 +1,43 @@
-//! What a process said it had done.
+//! What a process reported as acknowledged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What was acknowledged.
+/// Acknowledged writes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     pub(crate) sessions: BTreeSet<String>,
-    pub(crate) runs: BTreeMap<String, Told>,
+    pub(crate) runs: BTreeMap<String, AcknowledgedRun>,
     /// Notes, with their sessions.
     pub(crate) notes: BTreeMap<String, String>,
-    /// Versions of what agents keep, by session and name.
+    /// Versions of agent snapshots, by session and name.
     pub(crate) snapshots: BTreeMap<(String, String), u64>,
-    /// What could not be done.
+    /// Operations that failed.
     pub(crate) failures: Vec<String>,
-    /// How many lines there were, without failures.
+    /// Number of lines, without failures.
     pub(crate) lines: usize,
     pub(crate) done: bool,
 }
 
 /// What was acknowledged of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct AcknowledgedRun {
     pub(crate) epoch: u64,
     pub(crate) last: u64,
-    pub(crate) end: Option<ToldEnd>,
+    pub(crate) end: Option<AcknowledgedEnd>,
 }
 
-/// How a run was said to have ended.
+/// The reported end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ToldEnd {
-    /// By whoever ran it: the last place, and the hash over everything up to there.
+pub(crate) enum AcknowledgedEnd {
+    /// By its own process: the last sequence number, and the hash over everything up to it.
     Ended { last: u64, chain: String },
-    /// By whoever came after.
+    /// By a later sweep.
     Swept,
 }
 
 impl Ledger {
-    /// Takes a line. What the test program itself says is passed over.
-    pub(crate) fn hear(&mut self, line: &str) {
+    /// Records a line. Skips the output of the test program itself.
+    pub(crate) fn record(&mut self, line: &str) {
         let words: Vec<&str> = line.split(' ').collect();
         let number = |word: &str| word.parse::<u64>().expect("a number");
         match words.as_slice() {
@@ -46,9 +46,9 @@ impl Ledger {
             ["appended", run, last] => self.run(run).last = number(last),
             ["ended", run, last, chain] => {
                 let (last, chain) = (number(last), (*chain).to_owned());
-                self.run(run).end = Some(ToldEnd::Ended { last, chain });
+                self.run(run).end = Some(AcknowledgedEnd::Ended { last, chain });
             }
-            ["swept", run] => drop(self.run(run).end.get_or_insert(ToldEnd::Swept)),
+            ["swept", run] => drop(self.run(run).end.get_or_insert(AcknowledgedEnd::Swept)),
             ["noted", session, note] => {
                 self.notes.insert((*note).to_owned(), (*session).to_owned());
             }
@@ -63,7 +63,7 @@ impl Ledger {
         self.lines += 1;
     }
 
-    fn run(&mut self, run: &str) -> &mut Told {
+    fn run(&mut self, run: &str) -> &mut AcknowledgedRun {
         self.runs.entry(run.to_owned()).or_default()
     }
 }

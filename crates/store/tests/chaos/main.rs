@@ -1,9 +1,9 @@
-//! Nothing that was acknowledged is lost: not when a process is killed, not when the power goes,
-//! not when the disk refuses, not when machines fail.
+//! Nothing that was acknowledged is lost: not when a process is killed, the power fails, the disk
+//! refuses, or machines fail.
 //!
-//! Processes do the work and are broken in the middle of it; what they said they had done is then
-//! looked for. Every harness is also shown a bug that it has to find. `docs/runs/reliability.md`
-//! says what each of them proves, and how to run more of it.
+//! Processes write and are broken meanwhile; then the tests look for everything they reported as
+//! done. Every harness must also find a planted bug. `docs/runs/reliability.md` describes what each
+//! of them proves, and how to run longer campaigns.
 
 mod random;
 mod settings;
@@ -27,7 +27,7 @@ mod faults;
 mod race;
 mod cluster;
 
-/// Another process of this program, started by one of the harnesses.
+/// The entry point of processes that a harness starts.
 #[test]
 fn a_process_that_was_given_a_part_plays_it() {
     let Some(part) = process::part() else { return };

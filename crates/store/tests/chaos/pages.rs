@@ -1,6 +1,5 @@
-//! Bits that flip in the file of a database. An event is what it was, or there is an error; never
-//! is it something else, and never does a reader panic. A record that changed is found by an
-//! examination.
+//! Flipped bits in a database file. An event is unchanged, or there is an error; it never differs,
+//! and no reader panics. A changed record is found by an examination.
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +16,7 @@ use crate::{
     random::Random,
     sample::fill,
     settings::{rounds, seed, turn, wait_for},
-    story::{Story, Weight},
+    story::{Weight, Workload},
     temporary::Temporary,
 };
 
@@ -26,16 +25,16 @@ use crate::{
 enum Target {
     /// In the database itself, after it was closed.
     Database,
-    /// In the log beside it, which somebody who was killed has left.
+    /// In the write-ahead log that a killed process has left.
     Log,
 }
 
-/// Who reads.
+/// What reads the events.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reader {
     /// The store.
     Ours,
-    /// The bug that is planted: it believes what it finds.
+    /// A planted bug: trusts what it finds.
     Believes,
 }
 
@@ -56,7 +55,7 @@ impl Reader {
     }
 }
 
-/// A store as it was: its files, and every event in it.
+/// The original files of a store, and all its events.
 struct Original {
     database: Vec<u8>,
     log: Vec<u8>,
@@ -64,13 +63,13 @@ struct Original {
     records: BTreeMap<String, Vec<String>>,
 }
 
-/// What became of flips.
+/// Results of the flips.
 #[derive(Debug, Default)]
 struct Tally {
     flips: usize,
-    /// The store could not be opened, and said why.
+    /// The store could not be opened and returned an error.
     unopened: usize,
-    /// Some event could not be read, and the store said which.
+    /// An event could not be read, and the error named it.
     errors: usize,
     /// An examination found it.
     examined: usize,
@@ -81,15 +80,16 @@ async fn original(target: Target) -> Original {
     let folder = Temporary::folder();
     let file = folder.path("store.db");
     let store = SqliteStore::open(&file).await.expect("a store");
-    let story = Story { seed: seed(), weight: Weight::Light };
-    fill(&store, &story, 8).await;
+    let workload = Workload { seed: seed(), weight: Weight::Light };
+    fill(&store, &workload, 8).await;
     let (mut events, mut bodies) = (BTreeMap::new(), BTreeMap::new());
     for run in runs(&store).await.expect("runs") {
         let log = store.events(&run.id, 0, usize::MAX).await.expect("events");
         events.insert(run.id, log);
-        let kept = records(&store, &run.session).await.expect("records");
-        let kept = kept.into_iter().map(|record| record.record.body).collect();
-        bodies.insert(run.session, kept);
+        let bodies_of_session = records(&store, &run.session).await.expect("records");
+        let bodies_of_session =
+            bodies_of_session.into_iter().map(|record| record.record.body).collect();
+        bodies.insert(run.session, bodies_of_session);
     }
     let mut store = Some(store);
     if target == Target::Database {
@@ -100,7 +100,7 @@ async fn original(target: Target) -> Original {
 }
 
 impl Tally {
-    async fn tries(
+    async fn check_flip(
         &mut self,
         original: &Original,
         (target, reader): (Target, Reader),
@@ -118,25 +118,25 @@ impl Tally {
         }
         self.flips += 1;
         match SqliteStore::open(folder.path("store.db")).await {
-            Ok(store) => self.reads(&store, original, (target, reader), &what).await,
+            Ok(store) => self.check_events(&store, original, (target, reader), &what).await,
             Err(_) => self.unopened += 1,
         }
     }
 
-    async fn reads(
+    async fn check_events(
         &mut self,
         store: &SqliteStore,
         original: &Original,
         (target, reader): (Target, Reader),
         what: &str,
     ) {
-        // A log that breaks off takes with it what was not in the database yet: nobody can know.
-        let complains = match (target, store.examine().await) {
+        // A log that breaks off loses what was not in the database yet; that cannot be detected.
+        let has_error = match (target, store.examine().await) {
             (Target::Log, _) => true,
-            (Target::Database, Ok(complaints)) => !complaints.is_empty(),
+            (Target::Database, Ok(found)) => !found.is_empty(),
             (Target::Database, Err(_)) => true,
         };
-        self.examined += usize::from(complains);
+        self.examined += usize::from(has_error);
         for (run, expected) in &original.events {
             match reader.reads(store, run).await {
                 Ok(events) => {
@@ -146,8 +146,8 @@ impl Tally {
                         self.breaches.push(format!("{what}: the events of {run} are others"));
                     }
                 }
-                // It is not found by its name any more.
-                Err(StoreError::NoRun(_)) if complains => {}
+                // It can no longer be found by its name.
+                Err(StoreError::NoRun(_)) if has_error => {}
                 Err(StoreError::NoRun(_)) => self.breaches.push(format!("{what}: {run} is gone")),
                 Err(_) => self.errors += 1,
             }
@@ -156,39 +156,39 @@ impl Tally {
             return;
         }
         for (session, expected) in &original.records {
-            let Ok(kept) = records(store, session).await else { continue };
-            let bodies = kept.into_iter().map(|record| record.record.body);
-            if !bodies.eq(expected.iter().cloned()) && !complains {
+            let Ok(stored) = records(store, session).await else { continue };
+            let bodies = stored.into_iter().map(|record| record.record.body);
+            if !bodies.eq(expected.iter().cloned()) && !has_error {
                 self.breaches.push(format!("{what}: the records of {session} are others"));
             }
         }
     }
 }
 
-/// Changes something: mostly one bit, sometimes a few bytes, sometimes a sector.
+/// Changes mostly one bit, sometimes a few bytes, sometimes a sector.
 fn flip(bytes: &mut [u8], random: &mut Random) -> String {
-    let place = random.place(bytes.len());
+    let offset = random.place(bytes.len());
     match random.below(10) {
         0 => {
-            let sector = place / 512 * 512;
+            let sector = offset / 512 * 512;
             let end = bytes.len().min(sector + 512);
             bytes[sector..end].fill(0);
             format!("no sector {sector}")
         }
         1 => {
-            let end = bytes.len().min(place + 8);
-            bytes[place..end].iter_mut().for_each(|byte| *byte = random.next() as u8);
-            format!("bytes {place}..{end}")
+            let end = bytes.len().min(offset + 8);
+            bytes[offset..end].iter_mut().for_each(|byte| *byte = random.next() as u8);
+            format!("bytes {offset}..{end}")
         }
         _ => {
             let bit = random.below(8);
-            bytes[place] ^= 1 << bit;
-            format!("bit {bit} of byte {place}")
+            bytes[offset] ^= 1 << bit;
+            format!("bit {bit} of byte {offset}")
         }
     }
 }
 
-/// How often somebody panicked while something was done, in whichever thread.
+/// Counts panics in all threads while `work` runs.
 fn panics<T>(work: impl FnOnce() -> T) -> (T, usize) {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let before = COUNT.load(Ordering::SeqCst);
@@ -208,14 +208,14 @@ async fn campaign(flips: usize, reader: Reader) -> Tally {
     for target in [Target::Database, Target::Log] {
         let original = original(target).await;
         for _ in 0..flips.div_ceil(2) {
-            tally.tries(&original, (target, reader), &mut random).await;
+            tally.check_flip(&original, (target, reader), &mut random).await;
         }
     }
     tally
 }
 
 #[test]
-fn a_bit_that_flips_in_a_database_never_changes_an_event() {
+fn flipped_bit_never_changes_an_event() {
     let _turn = turn();
     let flips = rounds("FOXWEDGE_FLIPS", 200);
     let (tally, panics) = panics(|| wait_for(campaign(flips, Reader::Ours)));
@@ -228,7 +228,7 @@ fn a_bit_that_flips_in_a_database_never_changes_an_event() {
 }
 
 #[test]
-fn a_reader_that_believes_what_it_finds_is_found_out() {
+fn planted_trusting_reader_is_found() {
     let _turn = turn();
     let tally = wait_for(campaign(200, Reader::Believes));
     let found = tally.breaches.first().expect("somebody notices");

@@ -1,6 +1,6 @@
-//! The power goes. A process writes under a tracer, which writes down everything that it asks of
-//! the disk; then disks are made as they might have been left at some moment, and opened. Whatever
-//! the process had said before that moment is there.
+//! Power failure. A process writes under a tracer, which records every disk call. Then the test
+//! builds disks as they might have been left at some moment, and opens them. Everything the process
+//! had reported before that moment must be there.
 
 pub(crate) mod disk;
 pub(crate) mod trace;
@@ -18,28 +18,28 @@ use self::{
 };
 use crate::{
     database::time_passes,
-    judge::{Settled, breaches, ghosts},
+    judge::{Settled, breaches, breaches_after_close},
     ledger::Ledger,
     process::Process,
     random::Random,
     settings::{rounds, seed, turn, wait_for},
-    story::{Story, Weight},
+    story::{Weight, Workload},
     temporary::Temporary,
     writer,
 };
 
-/// So many disks are made of one recording.
+/// How many disks are built per recording.
 const CUTS: usize = 250;
 
-/// What a process did.
+/// The recording of a process.
 pub(crate) struct Recording {
     pub(crate) steps: Vec<Step>,
-    /// How many calls the tracer refused.
+    /// Number of calls that the tracer refused.
     pub(crate) refused: usize,
-    /// What it had said in the end.
+    /// What it had reported at the end.
     pub(crate) ledger: Ledger,
-    /// What it complained about, and how it ended.
-    pub(crate) trouble: String,
+    /// Its error output, and whether it ended cleanly.
+    pub(crate) errors: String,
     pub(crate) clean: bool,
     folder: Temporary,
 }
@@ -53,10 +53,10 @@ pub(crate) struct Amount {
 }
 
 impl Recording {
-    /// Lets a process write to a new file. `refused` says which calls the tracer refuses, `honest`
-    /// is for the process.
+    /// Lets a process write to a new file. `refused` is the tracer's rule for refused calls,
+    /// `honest` is a setting of the process.
     pub(crate) fn new(
-        story: Story,
+        workload: Workload,
         amount: Amount,
         honest: &str,
         refused: Option<&str>,
@@ -66,8 +66,8 @@ impl Recording {
         let trace = folder.path("trace");
         let values = [
             (writer::STORE, &*format!("sqlite:{}", folder.path("data/store.db").display())),
-            (writer::SEED, &story.seed.to_string()),
-            (writer::WEIGHT, story.weight.name()),
+            (writer::SEED, &workload.seed.to_string()),
+            (writer::WEIGHT, workload.weight.name()),
             (writer::ROUND, "p"),
             (writer::WRITERS, &amount.writers.to_string()),
             (writer::RUNS, &amount.runs.to_string()),
@@ -78,16 +78,16 @@ impl Recording {
         let mut process = Process::under(&trace::tracer(&trace, &more), writer::PART, &values);
         let mut ledger = Ledger::default();
         while let Some(line) = process.next() {
-            ledger.hear(&line);
+            ledger.record(&line);
         }
-        let (status, trouble) = process.end();
+        let (status, errors) = process.end();
         let text = fs::read_to_string(trace).expect("a trace");
         let steps = trace::read(&text, &folder.path("data"));
         let refused = text.matches("(INJECTED)").count();
-        Recording { steps, refused, ledger, trouble, clean: status.success(), folder }
+        Recording { steps, refused, ledger, errors, clean: status.success(), folder }
     }
 
-    /// The file as it is now.
+    /// The current file.
     pub(crate) fn file(&self) -> PathBuf {
         self.folder.path("data/store.db")
     }
@@ -98,7 +98,7 @@ impl Recording {
     }
 }
 
-/// The words by which a tracer refuses calls that concern our files, and no others.
+/// The arguments with which a tracer refuses calls on our files only.
 fn inject(folder: &Temporary, refused: &str) -> Vec<String> {
     let names = [
         "data",
@@ -112,38 +112,38 @@ fn inject(folder: &Temporary, refused: &str) -> Vec<String> {
     paths.chain(["-e".to_owned(), format!("inject={refused}")]).collect()
 }
 
-/// What is wrong with a disk, after what had been said.
-pub(crate) fn judged(
+/// Checks a disk against what had been reported.
+pub(crate) fn check_image(
     image: &Image,
-    story: &Story,
+    workload: &Workload,
     ledger: &Ledger,
     random: &mut Random,
 ) -> Vec<String> {
     let folder = Temporary::folder();
     for (path, content) in image {
         let name = path.file_name().expect("a name").to_string_lossy();
-        // What lies in memory that is shared was never meant to last.
+        // Shared memory never survives.
         let content = match name.ends_with("-shm") {
             true => (0..content.len()).map(|_| random.next() as u8).collect(),
             false => content.clone(),
         };
         fs::write(folder.path(&name), content).expect("a file");
     }
-    wait_for(examined(&folder.path("store.db"), story, ledger))
+    wait_for(check_file(&folder.path("store.db"), workload, ledger))
 }
 
-/// What is wrong with a file, after what had been said.
-pub(crate) async fn examined(file: &Path, story: &Story, ledger: &Ledger) -> Vec<String> {
+/// Checks a file against what had been reported.
+pub(crate) async fn check_file(file: &Path, workload: &Workload, ledger: &Ledger) -> Vec<String> {
     let store = match SqliteStore::open(file).await {
         Ok(store) => store,
         Err(error) => return vec![format!("it cannot be opened: {error:?}")],
     };
-    let mut found = breaches(&store, story, ledger, &Settled::new()).await;
+    let mut found = breaches(&store, workload, ledger, &Settled::new()).await;
     if found.is_empty() {
-        // Whoever was about to close a run when the power went still holds it.
+        // A process that was closing a run when the power failed still holds its lease.
         time_passes(&format!("sqlite:{}", file.display())).await;
         match sweep(&store, "judge", 10_000).await {
-            Ok(_) => found.extend(ghosts(&store, story, &Settled::new()).await),
+            Ok(_) => found.extend(breaches_after_close(&store, workload, &Settled::new()).await),
             Err(error) => found.push(format!("it cannot be swept: {error:?}")),
         }
     }
@@ -159,18 +159,18 @@ struct Tally {
     breaches: Vec<String>,
 }
 
-/// Makes so many disks, and looks at each.
+/// Builds and checks `disks` disks.
 fn campaign(disks: usize, omitted: Omitted) -> Tally {
     let mut tally = Tally::default();
     for recording in 0..disks.div_ceil(CUTS) {
         let mut random = Random::of(seed(), &["power", &recording.to_string()]);
-        // Most stories are many small commits, some are few that are large.
+        // Most workloads are many small commits, some are few large ones.
         let weight = if recording % 4 == 3 { Weight::Heavy } else { Weight::Light };
-        let story = Story { seed: random.next(), weight };
+        let workload = Workload { seed: random.next(), weight };
         let amount = Amount { writers: 2, runs: 20, times: 2 };
-        let recording = Recording::new(story, amount, "yes", None);
-        let Recording { steps, ledger, trouble, .. } = &recording;
-        assert!(recording.clean && ledger.done, "{trouble}");
+        let recording = Recording::new(workload, amount, "yes", None);
+        let Recording { steps, ledger, errors, .. } = &recording;
+        assert!(recording.clean && ledger.done, "{errors}");
         assert_eq!(ledger.failures, Vec::<String>::new());
         tally.acknowledged += ledger.lines;
         for step in steps {
@@ -184,15 +184,15 @@ fn campaign(disks: usize, omitted: Omitted) -> Tally {
         let mut cuts: Vec<usize> = (0..count).map(|_| random.place(steps.len() + 1)).collect();
         cuts.sort_unstable();
         let mut disk = recording.disk(omitted);
-        let (mut done, mut said) = (0, Ledger::default());
+        let (mut done, mut reported) = (0, Ledger::default());
         for cut in cuts {
             steps[done..cut].iter().for_each(|step| disk.take(step));
             done = cut;
-            disk.lines().iter().for_each(|line| said.hear(line));
-            let found = judged(&disk.image(&mut random), &story, &said, &mut random);
+            disk.lines().iter().for_each(|line| reported.record(line));
+            let found = check_image(&disk.image(&mut random), &workload, &reported, &mut random);
             tally.disks += 1;
-            let told = |breach| format!("call {cut} of {}: {breach}", steps.len());
-            tally.breaches.extend(found.into_iter().map(told));
+            let describe = |breach| format!("call {cut} of {}: {breach}", steps.len());
+            tally.breaches.extend(found.into_iter().map(describe));
             if !tally.breaches.is_empty() {
                 return tally;
             }
@@ -201,7 +201,7 @@ fn campaign(disks: usize, omitted: Omitted) -> Tally {
     tally
 }
 
-/// Whether processes can be traced; otherwise a line says why not.
+/// Whether processes can be traced. Prints the reason if not.
 pub(crate) fn traceable() -> bool {
     match trace::possible() {
         Ok(()) => true,
@@ -213,7 +213,7 @@ pub(crate) fn traceable() -> bool {
 }
 
 #[test]
-fn a_disk_that_loses_its_power_has_kept_what_was_acknowledged() {
+fn disk_keeps_acknowledged_writes_after_power_loss() {
     let _turn = turn();
     if !traceable() {
         return;
@@ -225,7 +225,7 @@ fn a_disk_that_loses_its_power_has_kept_what_was_acknowledged() {
 }
 
 #[test]
-fn a_sync_that_is_left_out_is_found_out() {
+fn planted_missing_sync_is_found() {
     let _turn = turn();
     if !traceable() {
         return;

@@ -1,4 +1,4 @@
-//! Other processes of this program: they play a part, say what they have done, line by line, and
+//! Other processes of this program: they play a part, report line by line what they have done, and
 //! are broken from outside.
 
 use std::{
@@ -12,69 +12,69 @@ use std::{
 /// Which part a process plays.
 const PART: &str = "FOXWEDGE_CHAOS_PART";
 
-/// A process that plays a part. It is gone with this value.
+/// A process that plays a part. It is killed on drop.
 pub(crate) struct Process {
     child: process::Child,
     lines: Receiver<String>,
-    trouble: Option<JoinHandle<String>>,
+    errors: Option<JoinHandle<String>>,
 }
 
 impl Process {
-    /// Starts one. `values` are what it can ask for by [`value`].
+    /// Starts a process. It reads `values` with [`value`].
     pub(crate) fn start(part: &str, values: &[(&str, &str)]) -> Process {
         Process::under(&[], part, values)
     }
 
-    /// Starts one under another program, such as a tracer.
+    /// Starts a process under another program, such as a tracer.
     pub(crate) fn under(program: &[String], part: &str, values: &[(&str, &str)]) -> Process {
-        let ourselves = env::current_exe().expect("this program").display().to_string();
-        let mut words = program.iter().cloned().chain([ourselves]);
-        let mut command = Command::new(words.next().expect("a program"));
-        command.args(words);
+        let program_path = env::current_exe().expect("this program").display().to_string();
+        let mut arguments = program.iter().cloned().chain([program_path]);
+        let mut command = Command::new(arguments.next().expect("a program"));
+        command.args(arguments);
         command.args(["--exact", "a_process_that_was_given_a_part_plays_it", "--nocapture"]);
         command.env(PART, part).envs(values.iter().copied());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("a process");
         let output = child.stdout.take().expect("its output");
-        let mut errors = child.stderr.take().expect("its errors");
-        let (said, lines) = mpsc::channel();
+        let mut error_output = child.stderr.take().expect("its errors");
+        let (sender, lines) = mpsc::channel();
         thread::spawn(move || {
             let mut output = BufReader::new(output);
             let mut line = String::new();
-            // A line that breaks off was not said.
+            // An incomplete line does not count.
             while output.read_line(&mut line).is_ok_and(|_| line.ends_with('\n')) {
-                if said.send(line.trim_end().to_owned()).is_err() {
+                if sender.send(line.trim_end().to_owned()).is_err() {
                     break;
                 }
                 line.clear();
             }
         });
-        let trouble = thread::spawn(move || {
-            let mut told = Vec::new();
-            let _ = errors.read_to_end(&mut told);
-            String::from_utf8_lossy(&told).into_owned()
+        let errors = thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let _ = error_output.read_to_end(&mut bytes);
+            String::from_utf8_lossy(&bytes).into_owned()
         });
-        Process { child, lines, trouble: Some(trouble) }
+        Process { child, lines, errors: Some(errors) }
     }
 
-    /// The next thing it says; `None` once it is gone.
+    /// The next line of its output; `None` once it is gone.
     pub(crate) fn next(&mut self) -> Option<String> {
         self.lines.recv().ok()
     }
 
-    /// Everything that it says, for somebody else to hear.
+    /// Takes all its output lines.
     pub(crate) fn lines(&mut self) -> Receiver<String> {
         std::mem::replace(&mut self.lines, mpsc::channel().1)
     }
 
-    /// Tells it something.
+    /// Sends it a line.
     pub(crate) fn tell(&mut self, line: &str) {
         let input = self.child.stdin.as_mut().expect("its input");
-        // It may be gone; then it says nothing any more, either.
+        // It may be gone; then it writes nothing any more, either.
         let _ = input.write_all(format!("{line}\n").as_bytes());
     }
 
-    /// Ends it, as the system does when memory is short: without a word.
+    /// Kills it, as the system does when memory is short: without notice.
     pub(crate) fn kill(&mut self) {
         let _ = self.child.kill();
     }
@@ -86,11 +86,11 @@ impl Process {
         assert!(command.status().expect("kill").success(), "no such process");
     }
 
-    /// Waits for its end; how it ended, and what it complained about.
+    /// Waits for its end. Returns its status and its errors.
     pub(crate) fn end(&mut self) -> (ExitStatus, String) {
         let status = self.child.wait().expect("its end");
-        let trouble = self.trouble.take().map(|trouble| trouble.join().expect("its errors"));
-        (status, trouble.unwrap_or_default())
+        let errors = self.errors.take().map(|errors| errors.join().expect("its errors"));
+        (status, errors.unwrap_or_default())
     }
 }
 
@@ -101,12 +101,12 @@ impl Drop for Process {
     }
 }
 
-/// The part that this process was given.
+/// The part of this process.
 pub(crate) fn part() -> Option<String> {
     env::var(PART).ok()
 }
 
-/// Something that this process was given.
+/// A value that this process was given.
 pub(crate) fn value(name: &str) -> String {
     env::var(name).unwrap_or_else(|_| panic!("{name} is missing"))
 }
@@ -116,24 +116,24 @@ pub(crate) fn number(name: &str) -> u64 {
     value(name).parse().expect("a number")
 }
 
-/// Says something, whole and at once.
-pub(crate) fn say(line: &str) {
+/// Prints a line at once.
+pub(crate) fn print_line(line: &str) {
     let mut output = std::io::stdout().lock();
-    // Whoever listened is gone; so shall we be.
+    // The reader is gone, so this process ends, too.
     if output.write_all(format!("{line}\n").as_bytes()).and_then(|()| output.flush()).is_err() {
         process::exit(3);
     }
 }
 
-/// What we are told, line by line. When whoever started us is gone, so are we.
-pub(crate) fn told() -> Receiver<String> {
-    let (teller, lines) = mpsc::channel();
-    // Behind the words with which the test program begins a line.
-    say("");
+/// The lines that this process receives. It ends when its parent is gone.
+pub(crate) fn input_lines() -> Receiver<String> {
+    let (sender, lines) = mpsc::channel();
+    // After the text with which the test program starts a line.
+    print_line("");
     thread::spawn(move || {
         for line in std::io::stdin().lines() {
             match line {
-                Ok(line) => drop(teller.send(line)),
+                Ok(line) => drop(sender.send(line)),
                 Err(_) => break,
             }
         }

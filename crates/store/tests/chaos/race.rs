@@ -11,7 +11,7 @@ use foxwedge_store::{
 use crate::{
     database,
     judge::log,
-    process::{Process, say, told, value},
+    process::{Process, input_lines, print_line, value},
     server::Care,
     settings::{rounds, turn, wait_for},
     temporary::Temporary,
@@ -20,41 +20,41 @@ use crate::{
 
 pub(crate) const PART: &str = "racer";
 
-/// How a racer is called, and how it races.
+/// Name of a racer, and how it ends runs.
 const NAME: &str = "FOXWEDGE_CHAOS_NAME";
 const WAY: &str = "FOXWEDGE_CHAOS_WAY";
 
 /// How a racer ends a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// As the store does.
+pub(crate) enum EndMethod {
+    /// Through the store.
     Store,
-    /// The bug that is planted: it looks whether the run has ended, and then ends it.
+    /// A planted bug: checks whether the run has ended, and then ends it.
     LooksFirst,
 }
 
-impl Way {
+impl EndMethod {
     fn name(self) -> &'static str {
         match self {
-            Way::Store => "store",
-            Way::LooksFirst => "looks first",
+            EndMethod::Store => "store",
+            EndMethod::LooksFirst => "looks first",
         }
     }
 }
 
-/// Ends whatever run it is told to, and says whether it won.
+/// Ends every run it receives, and reports whether it won.
 pub(crate) fn play() {
-    let told = told();
+    let input = input_lines();
     wait_for(async {
         let address: StoreUrl = value(STORE).parse().expect("an address");
-        let racer = match value(WAY) == Way::Store.name() {
+        let racer = match value(WAY) == EndMethod::Store.name() {
             true => Racer::Store(Box::new(AnyStore::open(&address).await.expect("a store"))),
             false => Racer::looks_first(&address).await,
         };
-        say("ready");
-        while let Ok(run) = told.recv() {
+        print_line("ready");
+        while let Ok(run) = input.recv() {
             let won = racer.ends(&run).await;
-            say(&format!("{} {run}", if won { "won" } else { "lost" }));
+            print_line(&format!("{} {run}", if won { "won" } else { "lost" }));
         }
     });
 }
@@ -89,16 +89,16 @@ impl Racer {
                 matches!(ended.expect("an answer"), FinalizeResult::Recorded(_))
             }
             Racer::File(file) => {
-                let question = "SELECT ended_at FROM runs WHERE id = ?1";
+                let sql = "SELECT ended_at FROM runs WHERE id = ?1";
                 let ended: Option<i64> =
-                    file.query_row(question, [run], |row| row.get(0)).expect("a run");
+                    file.query_row(sql, [run], |row| row.get(0)).expect("a run");
                 let statement =
                     "UPDATE runs SET ended_at = 1, ended = '{}', summary = '{}' WHERE id = ?1";
                 ended.is_none() && file.execute(statement, [run]).expect("an end") == 1
             }
             Racer::Server { client, schema } => {
-                let question = format!("SELECT ended_at FROM {schema}.runs WHERE id = $1");
-                let row = client.query_one(&question, &[&run]).await.expect("a run");
+                let sql = format!("SELECT ended_at FROM {schema}.runs WHERE id = $1");
+                let row = client.query_one(&sql, &[&run]).await.expect("a run");
                 let statement = format!(
                     "UPDATE {schema}.runs SET ended_at = 1, ended = '{{}}', summary = '{{}}', closed = 1
                      WHERE id = $1"
@@ -118,8 +118,8 @@ fn closing(run: &str) -> RunClosing {
     RunClosing { events: vec![end], ended, summary: Default::default(), records: Vec::new() }
 }
 
-/// Lets two processes race for so many runs. Returns what is wrong, and how often each won.
-pub(crate) fn races(address: &str, way: Way, count: usize) -> (Vec<String>, [usize; 2]) {
+/// Lets two processes race for `count` runs. Returns the errors, and how often each won.
+pub(crate) fn races(address: &str, method: EndMethod, count: usize) -> (Vec<String>, [usize; 2]) {
     wait_for(async {
         let store = AnyStore::open(&address.parse().expect("an address")).await.expect("a store");
         let session = "session".to_owned();
@@ -127,13 +127,13 @@ pub(crate) fn races(address: &str, way: Way, count: usize) -> (Vec<String>, [usi
         store.create_session(new).await.expect("a session");
         let names = ["left", "right"];
         let mut racers = names.map(|name| {
-            let values = [(STORE, address), (NAME, name), (WAY, way.name())];
+            let values = [(STORE, address), (NAME, name), (WAY, method.name())];
             Process::start(PART, &values)
         });
         for racer in &mut racers {
             while racer.next().expect("a racer") != "ready" {}
         }
-        let (mut wrong, mut wins) = (Vec::new(), [0, 0]);
+        let (mut errors, mut wins) = (Vec::new(), [0, 0]);
         for number in 0..count {
             let run = format!("run-{number}");
             let new = NewRun {
@@ -143,41 +143,41 @@ pub(crate) fn races(address: &str, way: Way, count: usize) -> (Vec<String>, [usi
                 ..NewRun::default()
             };
             store.start_run(new).await.expect("a run");
-            // Whoever is told first has a little lead; it changes sides.
+            // The first one has a small lead, so the order alternates.
             let first = number % 2;
             racers[first].tell(&run);
             racers[1 - first].tell(&run);
-            let word = |racer: &mut Process| {
+            let read_line = |racer: &mut Process| {
                 racer.next().unwrap_or_else(|| panic!("a racer is gone: {}", racer.end().1))
             };
-            let told: Vec<String> = racers.iter_mut().map(word).collect();
+            let lines: Vec<String> = racers.iter_mut().map(read_line).collect();
             let winners: Vec<usize> =
-                (0..2).filter(|racer| told[*racer] == format!("won {run}")).collect();
+                (0..2).filter(|racer| lines[*racer] == format!("won {run}")).collect();
             match winners.as_slice() {
                 [winner] => {
                     wins[*winner] += 1;
-                    if way == Way::Store {
-                        wrong.extend(contested(&store, &run, names[*winner]).await);
+                    if method == EndMethod::Store {
+                        errors.extend(check_winner(&store, &run, names[*winner]).await);
                     }
                 }
-                winners => wrong.push(format!("{run}: {} of 2 won", winners.len())),
+                winners => errors.push(format!("{run}: {} of 2 won", winners.len())),
             }
         }
-        (wrong, wins)
+        (errors, wins)
     })
 }
 
-/// What is wrong with a run that somebody won.
-async fn contested(store: &AnyStore, run: &str, winner: &str) -> Option<String> {
+/// Checks a run that `winner` ended. Returns the error, if any.
+async fn check_winner(store: &AnyStore, run: &str, winner: &str) -> Option<String> {
     let row = store.run(run).await.expect("an answer").expect("a run");
     let log = log(store, run).await.expect("a log");
-    let by = match &row.state {
+    let ended_by = match &row.state {
         RunState::Ended { ended, .. } => ended.text.as_deref(),
         RunState::Open => None,
     };
     let head = store.log_head(run).await.expect("an answer").expect("a run");
-    let right = by == Some(winner) && log.len() == 2 && head.last == 2;
-    (!right).then(|| format!("{run}: {winner} won, and it is {row:?}"))
+    let is_valid = ended_by == Some(winner) && log.len() == 2 && head.last == 2;
+    (!is_valid).then(|| format!("{run}: {winner} won, and it is {row:?}"))
 }
 
 fn file(folder: &Temporary) -> String {
@@ -188,9 +188,9 @@ fn file(folder: &Temporary) -> String {
 fn two_processes_end_the_same_run_and_one_wins_in_a_file() {
     let _turn = turn();
     let folder = Temporary::folder();
-    let (wrong, wins) = races(&file(&folder), Way::Store, rounds("FOXWEDGE_RACES", 1_000));
+    let (errors, wins) = races(&file(&folder), EndMethod::Store, rounds("FOXWEDGE_RACES", 1_000));
     println!("SQLite: wins {wins:?}");
-    assert_eq!(wrong, Vec::<String>::new());
+    assert_eq!(errors, Vec::<String>::new());
 }
 
 #[test]
@@ -198,21 +198,21 @@ fn two_processes_end_the_same_run_and_one_wins_in_postgres() {
     let _turn = turn();
     let Some(server) = database::server(Care::Fast) else { return };
     let address = database::address(&server, "race", "race");
-    let (wrong, wins) = races(&address, Way::Store, rounds("FOXWEDGE_RACES", 1_000));
+    let (errors, wins) = races(&address, EndMethod::Store, rounds("FOXWEDGE_RACES", 1_000));
     println!("PostgreSQL: wins {wins:?}");
-    assert_eq!(wrong, Vec::<String>::new());
+    assert_eq!(errors, Vec::<String>::new());
 }
 
 #[test]
-fn an_end_that_looks_first_is_found_out() {
+fn planted_check_before_end_is_found() {
     let _turn = turn();
     let folder = Temporary::folder();
-    let (wrong, _) = races(&file(&folder), Way::LooksFirst, 300);
-    println!("planted, SQLite: {} of 300 races have two winners", wrong.len());
-    assert_ne!(wrong, Vec::<String>::new(), "somebody notices");
+    let (errors, _) = races(&file(&folder), EndMethod::LooksFirst, 300);
+    println!("planted, SQLite: {} of 300 races have two winners", errors.len());
+    assert_ne!(errors, Vec::<String>::new(), "somebody notices");
     let Some(server) = database::server(Care::Fast) else { return };
     let address = database::address(&server, "race", "race");
-    let (wrong, _) = races(&address, Way::LooksFirst, 300);
-    println!("planted, PostgreSQL: {} of 300 races have two winners", wrong.len());
-    assert_ne!(wrong, Vec::<String>::new(), "somebody notices");
+    let (errors, _) = races(&address, EndMethod::LooksFirst, 300);
+    println!("planted, PostgreSQL: {} of 300 races have two winners", errors.len());
+    assert_ne!(errors, Vec::<String>::new(), "somebody notices");
 }

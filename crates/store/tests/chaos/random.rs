@@ -1,11 +1,11 @@
-//! Chance that can be told again: the same seed, the same numbers.
+//! Reproducible random numbers: the same seed gives the same numbers.
 
-/// A source of numbers.
+/// A random number generator.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// One that depends on a seed and on names, and on nothing else.
+    /// A generator that depends only on a seed and on names.
     pub(crate) fn of(seed: u64, names: &[&str]) -> Random {
         let mut state = Random(seed);
         for byte in names.iter().flat_map(|name| name.bytes().chain([0])) {
@@ -23,17 +23,17 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below another one, which is not 0.
+    /// A number below `end`, which must not be 0.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
 
-    /// A place in something of that length.
+    /// An index into something of this length.
     pub(crate) fn place(&mut self, length: usize) -> usize {
         (self.next() % length as u64) as usize
     }
 
-    /// True so many times in a hundred.
+    /// True with this probability in percent.
     pub(crate) fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
@@ -43,8 +43,8 @@ impl Random {
     }
 
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
-        for place in (1..items.len()).rev() {
-            items.swap(place, self.place(place + 1));
+        for index in (1..items.len()).rev() {
+            items.swap(index, self.place(index + 1));
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What writers write. All of it follows from a seed and from names, so that whoever checks knows
-//! every byte without having been told.
+//! The workload of writers. All of it follows from a seed and from names, so that a check knows
+//! every byte without further input.
 
 use foxwedge_run::{
     ApprovalKind, ApprovalRequest, CallRef, EventPayload, Outcome, RawJson, RunEnd, RunEvent,
@@ -9,12 +9,12 @@ use foxwedge_store::{AgentSnapshot, NewRecord, NewRun, NewSession, RunClosing};
 
 use crate::random::Random;
 
-/// How many sessions the writers share.
+/// Number of sessions that the writers share.
 const SESSIONS: u64 = 3;
 
-/// What all writers of a harness write.
+/// The workload of all writers of a harness.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Story {
+pub(crate) struct Workload {
     pub(crate) seed: u64,
     pub(crate) weight: Weight,
 }
@@ -22,33 +22,33 @@ pub(crate) struct Story {
 /// How much they write at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
-    /// Mostly some words.
+    /// Mostly short texts.
     Light,
-    /// So much that the log has to be put into the database now and then.
+    /// So much that the log must be checkpointed now and then.
     Heavy,
 }
 
-/// One run of the story.
+/// One run of the workload.
 #[derive(Clone, Debug)]
-pub(crate) struct Tale {
+pub(crate) struct RunPlan {
     pub(crate) run: SharedId,
     pub(crate) session: String,
     pub(crate) end: End,
-    /// How many events go into the store at once, one after the other.
+    /// Number of events of each append.
     pub(crate) portions: Vec<usize>,
-    /// How many notes it leaves in its session on the way.
+    /// Number of notes it leaves in its session meanwhile.
     pub(crate) notes: usize,
     bodies: Vec<EventPayload>,
 }
 
-/// How a run comes to its end.
+/// How a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// Its log is replayed, and what is open is closed.
     Replayed,
-    /// Its end is put together by hand.
+    /// Its end is built directly.
     ByHand,
-    /// It never does.
+    /// It never ends.
     Left,
 }
 
@@ -69,9 +69,9 @@ impl Weight {
     }
 }
 
-impl Story {
-    /// The run of a name.
-    pub(crate) fn tale(&self, run: &str) -> Tale {
+impl Workload {
+    /// The run with a name.
+    pub(crate) fn plan(&self, run: &str) -> RunPlan {
         let mut random = Random::of(self.seed, &["run", run]);
         let session = format!("session-{}", random.below(SESSIONS));
         let end = *random.pick(&[End::Replayed, End::Replayed, End::ByHand, End::Left]);
@@ -84,10 +84,10 @@ impl Story {
             rest -= portion;
         }
         let notes = random.place(3).min(portions.len());
-        Tale { run: run.into(), session, end, portions, notes, bodies }
+        RunPlan { run: run.into(), session, end, portions, notes, bodies }
     }
 
-    /// A session of the story.
+    /// A session of the workload.
     pub(crate) fn session(id: &str) -> NewSession {
         let title = format!("about {id}: “ä”");
         NewSession { id: id.to_owned(), owner: "chaos".to_owned(), title, meta: None }
@@ -102,24 +102,27 @@ impl Story {
             parent: number.checked_sub(1).map(name),
             run: Some(run.to_owned()),
             kind: "note".to_owned(),
-            body: format!("{{\"said\": {}}}", RawJson::string(&self.words(&mut random)).raw()),
+            body: format!(
+                "{{\"said\": {}}}",
+                RawJson::string(&self.text_content(&mut random)).raw()
+            ),
         }
     }
 
-    /// The note of an id.
+    /// The note with an id.
     pub(crate) fn note_of(&self, id: &str) -> Option<NewRecord> {
         let (run, number) = id.rsplit_once("-note-")?;
         Some(self.note(run, number.parse().ok()?))
     }
 
-    /// What an agent keeps under its name, in one version after the other.
+    /// An agent snapshot in a given version.
     pub(crate) fn snapshot(&self, name: &str, version: u64) -> AgentSnapshot {
         let mut random = Random::of(self.seed, &["snapshot", name, &version.to_string()]);
-        let body = format!("{version} {}", self.words(&mut random)).into_bytes();
+        let body = format!("{version} {}", self.text_content(&mut random)).into_bytes();
         AgentSnapshot { name: name.to_owned(), body, expires: None }
     }
 
-    /// The version of what an agent kept.
+    /// The version of a snapshot.
     pub(crate) fn version(snapshot: &AgentSnapshot) -> Option<u64> {
         let text = std::str::from_utf8(&snapshot.body).ok()?;
         text.split(' ').next()?.parse().ok()
@@ -140,16 +143,15 @@ impl Story {
                     let call = open.swap_remove(random.place(open.len()));
                     bodies.push(EventPayload::ToolResult(self.result(random, call)));
                 }
-                7 if !open.is_empty() => {
-                    bodies.push(EventPayload::ApprovalRequested(ask(*random.pick(&open))))
-                }
+                7 if !open.is_empty() => bodies
+                    .push(EventPayload::ApprovalRequested(approval_request(*random.pick(&open)))),
                 _ => bodies.push(EventPayload::Usage(RunUsage {
                     input: random.below(1_000),
                     ..RunUsage::default()
                 })),
             }
         }
-        // Whoever ends by hand has waited for everything.
+        // A run that ends directly has all its results.
         if end == End::ByHand {
             bodies.extend(
                 open.into_iter().map(|call| EventPayload::ToolResult(self.result(random, call))),
@@ -159,7 +161,7 @@ impl Story {
     }
 
     fn text(&self, random: &mut Random) -> TextUpdate {
-        TextUpdate { delta: Some(self.words(random)), ..TextUpdate::default() }
+        TextUpdate { delta: Some(self.text_content(random)), ..TextUpdate::default() }
     }
 
     fn call(&self, random: &mut Random, call: usize) -> ToolCallUpdate {
@@ -168,7 +170,7 @@ impl Story {
             name: Some(SharedId::from(*random.pick(&["Bash", "Read", "Write"]))),
             input: RawJson::parse(&format!(
                 "{{\"what\": {}}}",
-                RawJson::string(&self.words(random)).raw()
+                RawJson::string(&self.text_content(random)).raw()
             )),
             status: *random.pick(&[None, Some(ToolStatus::Running)]),
             ..ToolCallUpdate::default()
@@ -181,29 +183,29 @@ impl Story {
             name: None,
             outcome: *random.pick(&[ToolOutcome::Ok, ToolOutcome::Ok, ToolOutcome::Error]),
             reason: None,
-            content: Some(RawJson::string(&self.words(random))),
+            content: Some(RawJson::string(&self.text_content(random))),
         }
     }
 
-    /// Something to read, with signs in it that have to be written with care.
-    fn words(&self, random: &mut Random) -> String {
-        let (usual, most) = match self.weight {
+    /// Random text with characters that need escaping.
+    fn text_content(&self, random: &mut Random) -> String {
+        let (usual, max) = match self.weight {
             Weight::Light => (90, 4_000),
             Weight::Heavy => (60, 60_000),
         };
-        let length = if random.chance(usual) { random.place(120) } else { random.place(most) };
-        let mut words = String::with_capacity(length + 16);
-        while words.len() < length {
+        let length = if random.chance(usual) { random.place(120) } else { random.place(max) };
+        let mut text = String::with_capacity(length + 16);
+        while text.len() < length {
             let parts = ["fox ", "wedge ", "\"", "\\", "\n", "é", "\u{0}", "𝄞 ", "plain words "];
-            words.push_str(parts[random.place(parts.len())]);
-            words.push_str(&format!("{:x}", random.next()));
+            text.push_str(parts[random.place(parts.len())]);
+            text.push_str(&format!("{:x}", random.next()));
         }
-        words
+        text
     }
 }
 
-impl Tale {
-    /// How the run begins.
+impl RunPlan {
+    /// The start of the run.
     pub(crate) fn start(&self, owner: &str, ttl: u64) -> NewRun {
         NewRun {
             id: self.run.to_string(),
@@ -216,26 +218,26 @@ impl Tale {
         }
     }
 
-    /// The event at a place, as it is handed in; the first one is the store's.
+    /// The event with a sequence number, as it is appended; the store writes the first one.
     pub(crate) fn event(&self, seq: u64) -> Option<RunEvent> {
         let body = self.bodies.get(usize::try_from(seq.checked_sub(2)?).ok()?)?.clone();
         Some(self.placed(seq, body))
     }
 
-    /// The first event, as the store makes it.
+    /// The first event, as the store writes it.
     pub(crate) fn first(&self, epoch: u64) -> RunEvent {
         RunEvent { epoch: Some(epoch), ..self.placed(1, EventPayload::Started(self.started())) }
     }
 
-    /// The end, by hand, behind the last event.
-    pub(crate) fn closing(&self, story: &Story) -> RunClosing {
+    /// The direct end, after the last event.
+    pub(crate) fn closing(&self, workload: &Workload) -> RunClosing {
         let ended = self.ended();
         let end = self.placed(self.bodies.len() as u64 + 2, EventPayload::Ended(ended.clone()));
-        let records = vec![story.note(&self.run, self.notes)];
+        let records = vec![workload.note(&self.run, self.notes)];
         RunClosing { events: vec![end], ended, summary: Default::default(), records }
     }
 
-    /// How it ends, if nothing comes in between.
+    /// The end, if nothing interferes.
     pub(crate) fn ended(&self) -> RunEnd {
         let text = Some(format!("the end of {}", self.run));
         RunEnd { outcome: Some(Outcome::Completed), text, ..RunEnd::default() }
@@ -254,7 +256,7 @@ fn reference(call: usize) -> CallRef {
     CallRef { id: Some(format!("call-{call}").into()), turn: None }
 }
 
-fn ask(call: usize) -> ApprovalRequest {
+fn approval_request(call: usize) -> ApprovalRequest {
     let kind = ApprovalKind::Approval;
     ApprovalRequest {
         call: reference(call),

@@ -1,5 +1,5 @@
-//! A process that writes: several writers at once, so that commits come in groups. Whatever the
-//! store has acknowledged it says, and nothing else.
+//! A writing process: several writers at once, so that commits come in groups. It reports exactly
+//! what the store has acknowledged.
 
 use std::{future::Future, sync::Arc};
 
@@ -11,107 +11,112 @@ use foxwedge_store::{
 use tokio::task::JoinSet;
 
 use crate::{
-    process::{number, say, told, value},
+    process::{input_lines, number, print_line, value},
     settings::wait_for,
-    story::{End, Story, Tale, Weight},
+    story::{End, RunPlan, Weight, Workload},
 };
 
 pub(crate) const PART: &str = "writer";
 
-/// Where the store is.
+/// URL of the store.
 pub(crate) const STORE: &str = "FOXWEDGE_CHAOS_STORE";
-/// The seed of the story.
+/// Seed of the workload.
 pub(crate) const SEED: &str = "FOXWEDGE_CHAOS_STORY";
 /// How much is written at once.
 pub(crate) const WEIGHT: &str = "FOXWEDGE_CHAOS_WEIGHT";
-/// What the names of runs begin with.
+/// Prefix of the run names.
 pub(crate) const ROUND: &str = "FOXWEDGE_CHAOS_ROUND";
-/// How many write at once.
+/// Number of parallel writers.
 pub(crate) const WRITERS: &str = "FOXWEDGE_CHAOS_WRITERS";
-/// How many runs each of them writes each time.
+/// Number of runs that each of them writes each time.
 pub(crate) const RUNS: &str = "FOXWEDGE_CHAOS_RUNS";
 /// How often the store is opened and closed.
 pub(crate) const TIMES: &str = "FOXWEDGE_CHAOS_TIMES";
-/// Whether it is honest: a liar says that something is done before it is.
+/// Whether it is honest: a dishonest writer reports success before it is certain.
 pub(crate) const HONEST: &str = "FOXWEDGE_CHAOS_HONEST";
 
-/// How often something is tried that the store could not do.
+/// How often to retry an operation that failed.
 const TRIES: usize = 3;
 
 /// Writes until everything is written.
 pub(crate) fn play() {
-    let _told = told();
+    let _input = input_lines();
     wait_for(async {
         for time in 0..number(TIMES) {
             match AnyStore::open(&value(STORE).parse().expect("an address")).await {
                 Ok(store) => write(Arc::new(store), time).await,
-                Err(error) => say(&failed("open", &error)),
+                Err(error) => print_line(&failed("open", &error)),
             }
         }
     });
-    say("done");
+    print_line("done");
 }
 
-/// Why something was not done.
+/// Describes a failure.
 fn failed(what: &str, error: &StoreError) -> String {
     let source = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
     format!("failed {what}: {error}: {source}").replace('\n', " ")
 }
 
 async fn write(store: Arc<AnyStore>, time: u64) {
-    say("opened");
-    // Whoever was here before may have been killed.
+    print_line("opened");
+    // An earlier process may have been killed.
     match sweep(&*store, "writer", 1_000).await {
-        Ok(swept) => swept.iter().for_each(|swept| say(&format!("swept {}", swept.run.id))),
-        Err(error) => say(&failed("sweep", &error)),
+        Ok(swept) => swept.iter().for_each(|swept| print_line(&format!("swept {}", swept.run.id))),
+        Err(error) => print_line(&failed("sweep", &error)),
     }
     let mut writers = JoinSet::new();
     for writer in 0..number(WRITERS) {
         let store = store.clone();
         writers.spawn(async move {
-            let story = Story { seed: number(SEED), weight: Weight::from_name(&value(WEIGHT)) };
+            let workload =
+                Workload { seed: number(SEED), weight: Weight::from_name(&value(WEIGHT)) };
             let round = value(ROUND);
             for run in 0..number(RUNS) {
-                let tale = story.tale(&format!("{round}-{time}-{writer}-{run}"));
-                let teller = Teller { store: &store, story, tale };
-                // What could not be stored was said; the next run may fare better.
-                if teller.tell().await.is_some() {
-                    teller.keep(&format!("agent-{round}-{writer}"), time * 1_000 + run).await;
+                let plan = workload.plan(&format!("{round}-{time}-{writer}-{run}"));
+                let run_writer = RunWriter { store: &store, workload, plan };
+                // Failures were reported; the next run may succeed.
+                if run_writer.write().await.is_some() {
+                    run_writer.keep(&format!("agent-{round}-{writer}"), time * 1_000 + run).await;
                 }
             }
         });
     }
-    while let Some(done) = writers.join_next().await {
-        done.expect("no writer panics");
+    while let Some(result) = writers.join_next().await {
+        result.expect("no writer panics");
     }
 }
 
-/// Tells one run to the store. `None` means that something could not be stored.
-struct Teller<'a> {
+/// Writes one run to the store. `None` means that an operation failed.
+struct RunWriter<'a> {
     store: &'a AnyStore,
-    story: Story,
-    tale: Tale,
+    workload: Workload,
+    plan: RunPlan,
 }
 
-impl Teller<'_> {
-    async fn tell(&self) -> Option<()> {
-        let Tale { run, session, end, portions, notes, .. } = &self.tale;
-        let new = Story::session(session);
-        self.acknowledged(format!("session {session}"), || self.store.create_session(new.clone()))
-            .await?;
+impl RunWriter<'_> {
+    async fn write(&self) -> Option<()> {
+        let RunPlan { run, session, end, portions, notes, .. } = &self.plan;
+        let new = Workload::session(session);
+        self.run_and_report(format!("session {session}"), || {
+            self.store.create_session(new.clone())
+        })
+        .await?;
         let lease = self.begin().await?;
         let mut last = 1;
         for (portion, count) in portions.iter().enumerate() {
             let next = last + *count as u64;
-            let events: Vec<_> = (last + 1..=next).filter_map(|seq| self.tale.event(seq)).collect();
-            let done = format!("appended {run} {next}");
-            self.acknowledged(done, || self.store.append(run, &lease, events.clone())).await?;
+            let events: Vec<_> = (last + 1..=next).filter_map(|seq| self.plan.event(seq)).collect();
+            let line = format!("appended {run} {next}");
+            self.run_and_report(line, || self.store.append(run, &lease, events.clone())).await?;
             last = next;
             if portion < *notes {
-                let note = self.story.note(run, portion);
-                let done = format!("noted {session} {}", note.id);
-                self.acknowledged(done, || self.store.append_records(session, vec![note.clone()]))
-                    .await?;
+                let note = self.workload.note(run, portion);
+                let line = format!("noted {session} {}", note.id);
+                self.run_and_report(line, || {
+                    self.store.append_records(session, vec![note.clone()])
+                })
+                .await?;
             }
         }
         match end {
@@ -121,75 +126,75 @@ impl Teller<'_> {
     }
 
     async fn begin(&self) -> Option<Lease> {
-        // Nobody waits for a lease here: whoever sweeps comes after us.
-        let start = || self.store.start_run(self.tale.start("writer", 0));
-        let run = &self.tale.run;
-        match self.done("start", start).await? {
+        // The lease expires at once: a sweep comes only after this process.
+        let start = || self.store.start_run(self.plan.start("writer", 0));
+        let run = &self.plan.run;
+        match self.run_with_retry("start", start).await? {
             StartResult::New { run: row, lease } => {
-                say(&format!("started {run} {}", row.epoch));
+                print_line(&format!("started {run} {}", row.epoch));
                 Some(lease)
             }
-            // An attempt that was not acknowledged, and took place all the same.
+            // An attempt that was not acknowledged, but happened.
             StartResult::Existing(row) => {
-                say(&format!("started {run} {}", row.epoch));
+                print_line(&format!("started {run} {}", row.epoch));
                 row.lease
             }
         }
     }
 
     async fn end(&self, lease: Lease) -> Option<()> {
-        let run = &*self.tale.run;
+        let run = &*self.plan.run;
         let authority = CloseAuthority::Holder(lease);
-        let finalized = match self.tale.end {
+        let finalized = match self.plan.end {
             End::ByHand => {
-                let closing = self.tale.closing(&self.story);
+                let closing = self.plan.closing(&self.workload);
                 let end = || self.store.finalize(run, authority.clone(), closing.clone());
-                self.done("finalize", end).await?
+                self.run_with_retry("finalize", end).await?
             }
             End::Replayed | End::Left => {
-                let ended = EventPayload::Ended(self.tale.ended());
+                let ended = EventPayload::Ended(self.plan.ended());
                 let end = || close_run(self.store, run, ended.clone(), authority.clone());
-                self.done("close", end).await?
+                self.run_with_retry("close", end).await?
             }
         };
         let (FinalizeResult::Recorded(row) | FinalizeResult::AlreadyEnded(row)) = finalized;
-        let head = self.done("head", || self.store.log_head(run)).await??;
+        let head = self.run_with_retry("head", || self.store.log_head(run)).await??;
         let chain: String = head.chain.iter().map(|byte| format!("{byte:02x}")).collect();
-        say(&format!("ended {run} {} {chain}", row.last));
+        print_line(&format!("ended {run} {} {chain}", row.last));
         Some(())
     }
 
     async fn keep(&self, name: &str, version: u64) {
-        let session = &self.tale.session;
-        let snapshot = self.story.snapshot(name, version);
-        let done = format!("kept {session} {name} {version}");
-        self.acknowledged(done, || self.store.put_snapshot(session, snapshot.clone())).await;
+        let session = &self.plan.session;
+        let snapshot = self.workload.snapshot(name, version);
+        let line = format!("kept {session} {name} {version}");
+        self.run_and_report(line, || self.store.put_snapshot(session, snapshot.clone())).await;
     }
 
-    /// Does something, and says so once the store has acknowledged it.
-    async fn acknowledged<T, F>(&self, line: String, work: impl Fn() -> F) -> Option<()>
+    /// Runs an operation, and reports it once the store has acknowledged it.
+    async fn run_and_report<T, F>(&self, line: String, operation: impl Fn() -> F) -> Option<()>
     where
         F: Future<Output = Result<T>>,
     {
         if value(HONEST) == "no" {
-            say(&line);
+            print_line(&line);
         }
-        self.done(&line, work).await?;
-        say(&line);
+        self.run_with_retry(&line, operation).await?;
+        print_line(&line);
         Some(())
     }
 
-    /// Does something, again if the store could not.
-    async fn done<T, F>(&self, what: &str, work: impl Fn() -> F) -> Option<T>
+    /// Runs an operation, with retries if the store is unavailable.
+    async fn run_with_retry<T, F>(&self, what: &str, operation: impl Fn() -> F) -> Option<T>
     where
         F: Future<Output = Result<T>>,
     {
         for _ in 0..TRIES {
-            match work().await {
+            match operation().await {
                 Ok(done) => return Some(done),
-                Err(error @ StoreError::Unavailable(_)) => say(&failed(what, &error)),
+                Err(error @ StoreError::Unavailable(_)) => print_line(&failed(what, &error)),
                 Err(error) => {
-                    say(&failed(what, &error));
+                    print_line(&failed(what, &error));
                     return None;
                 }
             }

@@ -1,4 +1,4 @@
-//! However much comes at once, around every number that is taken at once, nothing is lost.
+//! Bursts: nothing is lost, however much arrives at once, around every batch size.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,36 +9,36 @@ use foxwedge_run::{
 use foxwedge_store::{CloseAuthority, FeedItem, FeedRegistry, SqliteStore, Store};
 use tokio::{task::JoinSet, time::timeout};
 
-use crate::sample::{at_work, calls, closing, current, event, new_session, texts};
+use crate::sample::{call_event, closing, current, event, new_session, open_run, texts};
 
-/// Jobs that SQLite's writer takes into one transaction.
+/// Maximum number of jobs in one transaction of SQLite's writer.
 const GROUP: usize = 1_024;
-/// Events that a feed reads at once.
+/// Events that a feed reads per page.
 const PAGE: u64 = 500;
-/// Nothing takes so long unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Only a test that hangs takes this long.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 #[tokio::test]
-async fn every_job_of_a_burst_is_done_and_answered() {
+async fn every_job_of_a_burst_completes() {
     let store = Arc::new(SqliteStore::memory().await.expect("a store"));
-    for number in [GROUP - 1, GROUP, GROUP + 1, 2 * GROUP, 2 * GROUP + 1] {
-        let id = |place: usize| format!("s{number}-{place}");
+    for count in [GROUP - 1, GROUP, GROUP + 1, 2 * GROUP, 2 * GROUP + 1] {
+        let id = |index: usize| format!("s{count}-{index}");
         let mut jobs = JoinSet::new();
-        for place in 0..number {
-            let (store, new) = (store.clone(), new_session(&id(place)));
+        for index in 0..count {
+            let (store, new) = (store.clone(), new_session(&id(index)));
             jobs.spawn(async move { store.create_session(new).await });
         }
-        let answered = timeout(PATIENCE, jobs.join_all()).await.expect("answers in time");
-        assert!(answered.iter().all(Result::is_ok), "{number} jobs");
-        for place in 0..number {
-            let found = store.session(&id(place)).await.expect("a look");
-            assert!(found.is_some(), "{} of {number}", id(place));
+        let results = timeout(TIMEOUT, jobs.join_all()).await.expect("answers in time");
+        assert!(results.iter().all(Result::is_ok), "{count} jobs");
+        for index in 0..count {
+            let found = store.session(&id(index)).await.expect("a look");
+            assert!(found.is_some(), "{} of {count}", id(index));
         }
     }
 }
 
-/// Follows a run to its end: the number of frames.
-async fn followed(store: &Arc<SqliteStore>, run: &str, format: UiFormat) -> usize {
+/// Follows a run to its end. Returns the number of frames.
+async fn count_frames(store: &Arc<SqliteStore>, run: &str, format: UiFormat) -> usize {
     let feeds = FeedRegistry::new(store.clone());
     let follower = feeds.follow(run, format, EncoderOptions::default(), None).await;
     let mut follower = follower.expect("a follower");
@@ -52,37 +52,37 @@ async fn followed(store: &Arc<SqliteStore>, run: &str, format: UiFormat) -> usiz
             }
         }
     };
-    timeout(PATIENCE, all).await.unwrap_or_else(|_| panic!("{run} in {format:?} never ends"))
+    timeout(TIMEOUT, all).await.unwrap_or_else(|_| panic!("{run} in {format:?} never ends"))
 }
 
 #[tokio::test]
 async fn a_log_of_any_length_is_followed_to_its_end() {
     let store = Arc::new(SqliteStore::memory().await.expect("a store"));
-    for number in [PAGE - 2, PAGE - 1, PAGE, PAGE + 1, 2 * PAGE, 2 * PAGE + 1] {
-        let (run, session) = (format!("r{number}"), format!("s{number}"));
-        let (row, lease) = at_work(&*store, &session, &run).await;
-        store.append(&run, &lease, texts(&row, 2, 1 + number)).await.expect("texts");
+    for count in [PAGE - 2, PAGE - 1, PAGE, PAGE + 1, 2 * PAGE, 2 * PAGE + 1] {
+        let (run, session) = (format!("r{count}"), format!("s{count}"));
+        let (row, lease) = open_run(&*store, &session, &run).await;
+        store.append(&run, &lease, texts(&row, 2, 1 + count)).await.expect("texts");
         let end = closing(&current(&*store, &run).await, Outcome::Completed);
         store.finalize(&run, CloseAuthority::Holder(lease), end).await.expect("an end");
-        let frames = followed(&store, &run, UiFormat::Jsonl).await;
-        // The start, every text and the end are a line each.
-        assert_eq!(frames as u64, number + 2, "{number} texts");
+        let frames = count_frames(&store, &run, UiFormat::Jsonl).await;
+        // The start, every text and the end are one line each.
+        assert_eq!(frames as u64, count + 2, "{count} texts");
     }
 }
 
 #[tokio::test]
 async fn pages_without_a_frame_do_not_end_a_feed() {
     let store = Arc::new(SqliteStore::memory().await.expect("a store"));
-    let (row, lease) = at_work(&*store, "s", "r").await;
-    // Figures that do not change say nothing in most formats.
-    let figures =
+    let (row, lease) = open_run(&*store, "s", "r").await;
+    // Usage that does not change makes no frame in most formats.
+    let usages =
         (2..2 + 5 * PAGE).map(|seq| event(&row, seq, EventPayload::Usage(RunUsage::default())));
-    store.append("r", &lease, figures.collect()).await.expect("figures");
+    store.append("r", &lease, usages.collect()).await.expect("figures");
     let run = current(&*store, "r").await;
-    store.append("r", &lease, vec![calls(&run, run.last + 1, "a")]).await.expect("a call");
+    store.append("r", &lease, vec![call_event(&run, run.last + 1, "a")]).await.expect("a call");
     let end = closing(&current(&*store, "r").await, Outcome::Completed);
     store.finalize("r", CloseAuthority::Holder(lease), end).await.expect("an end");
     for format in UiFormat::ALL {
-        assert!(followed(&store, "r", format).await > 0, "{format:?}");
+        assert!(count_frames(&store, "r", format).await > 0, "{format:?}");
     }
 }

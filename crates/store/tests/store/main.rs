@@ -1,4 +1,4 @@
-//! The store, from outside: one suite for both backends, and what only one of them can do.
+//! Tests of the public API: one suite for both backends, and what only one of them can do.
 
 mod sample;
 mod temporary;

@@ -1,4 +1,4 @@
-//! A database for every test: a schema of its own, on the server that all tests share.
+//! A database for every test: its own schema on a server that all tests share.
 
 use std::{
     path::Path,
@@ -16,14 +16,14 @@ use foxwedge_store::{
 
 use crate::server::{Care, OFF, Server, VARIABLE};
 
-/// The address of an empty schema; `None`, and a line that says so, if there is no server.
+/// The URL of an empty schema. Prints a line and returns `None` if there is no server.
 pub(crate) fn fresh() -> Option<String> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     static SHARED: OnceLock<Result<Shared, String>> = OnceLock::new();
     match SHARED.get_or_init(shared) {
         Ok(shared) => {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
-            // On a server that lasts, another process may have had our number before.
+            // On a permanent server another process may have had our process id before.
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             let schema = format!("test_{}_{}_{count}", now.as_millis(), std::process::id());
             let sign = if shared.url.contains('?') { '&' } else { '?' };
@@ -36,7 +36,7 @@ pub(crate) fn fresh() -> Option<String> {
     }
 }
 
-/// A server that a test may stop and start as it likes.
+/// A server that a test may stop and start.
 pub(crate) fn own_server(care: Care, settings: &[&str]) -> Option<Server> {
     match Server::start(cache(), care, settings) {
         Ok(server) => Some(server),
@@ -47,7 +47,7 @@ pub(crate) fn own_server(care: Care, settings: &[&str]) -> Option<Server> {
     }
 }
 
-/// A connection that does what no store does. It does not see the store's schema.
+/// A connection for what no store does. It does not see the store's schema.
 pub(crate) async fn administrator(url: &str) -> tokio_postgres::Client {
     let plain = url.split('?').next().unwrap_or(url);
     let (client, connection) =
@@ -56,19 +56,19 @@ pub(crate) async fn administrator(url: &str) -> tokio_postgres::Client {
     client
 }
 
-/// The value of a parameter of an address.
+/// The value of a URL parameter.
 pub(crate) fn parameter<'a>(url: &'a str, name: &str) -> &'a str {
     let query = url.split_once('?').map_or("", |(_, query)| query);
     let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     pairs.rfind(|(found, _)| *found == name).map(|(_, value)| value).expect("a parameter")
 }
 
-/// A store at an address.
+/// Opens a store.
 pub(crate) async fn open(url: &str) -> PostgresStore {
     PostgresStore::open(url).await.expect("a store")
 }
 
-/// A run that has begun, in a session that is made for it.
+/// Starts a run in a new session.
 pub(crate) async fn begin(store: &impl Store, session: &str, run: &str, ttl: u64) -> Lease {
     let new = NewSession { id: session.to_owned(), ..NewSession::default() };
     store.create_session(new).await.expect("a session");
@@ -85,21 +85,21 @@ pub(crate) async fn begin(store: &impl Store, session: &str, run: &str, ttl: u64
     }
 }
 
-/// An event that says something, in its place.
-pub(crate) fn says(run: &str, seq: u64, text: &str) -> RunEvent {
+/// A text event.
+pub(crate) fn text_event(run: &str, seq: u64, text: &str) -> RunEvent {
     let text = TextUpdate { delta: Some(text.to_owned()), ..TextUpdate::default() };
     RunEvent { seq: Some(seq), ..RunEvent::new(&SharedId::from(run), EventPayload::Text(text)) }
 }
 
-/// What an event says.
-pub(crate) fn said(event: &StoredEvent) -> Option<&str> {
+/// The text of an event.
+pub(crate) fn event_text(event: &StoredEvent) -> Option<&str> {
     match &event.event.body {
         EventPayload::Text(text) => text.delta.as_deref(),
         _ => None,
     }
 }
 
-/// An end, in its place.
+/// The end of a run.
 pub(crate) fn closing(run: &str, seq: u64, text: &str) -> RunClosing {
     let ended = RunEnd {
         outcome: Some(Outcome::Completed),
@@ -126,7 +126,7 @@ pub(crate) async fn all_events(store: &impl Store, run: &str) -> Vec<StoredEvent
 
 struct Shared {
     url: String,
-    /// Ends with the process: nobody drops what is static, but its keeper notices.
+    /// Ends with the process: statics are not dropped, but the keeper process notices.
     _server: Option<Server>,
 }
 

@@ -1,4 +1,4 @@
-//! Two stores on one database, as two machines would have them, at the same time.
+//! Two stores on one database at the same time, like two machines.
 
 use std::{future::Future, sync::Arc};
 
@@ -9,15 +9,15 @@ use foxwedge_store::{
 use tokio::task::JoinSet;
 
 use crate::postgres_fixture::{
-    administrator, all_events, begin, closing, fresh, open, parameter, said, says,
+    administrator, all_events, begin, closing, event_text, fresh, open, parameter, text_event,
 };
 
-/// Who says that they ended a run.
+/// The sides that report to have ended a run.
 type Winners = Vec<&'static str>;
 
-/// Lets two sides end each of many runs at the same time; those that were not ended by exactly
-/// one of them.
-async fn disputed<F>(
+/// Lets two sides end each of many runs at the same time. Returns the winners of every run that was
+/// not ended by exactly one side.
+async fn race<F>(
     store: &PostgresStore,
     runs: usize,
     end: impl Fn(&'static str, String) -> F,
@@ -63,17 +63,17 @@ async fn two_stores_race_for_the_end_a_thousand_times_and_one_wins() {
             }
         }
     };
-    assert_eq!(disputed(&left, 1_000, end).await, Vec::<Winners>::new());
+    assert_eq!(race(&left, 1_000, end).await, Vec::<Winners>::new());
     for number in [0, 1, 500, 999] {
         let events = all_events(&*right, &format!("run-{number}")).await;
         assert_eq!(events.len(), 2, "a start and one end");
     }
 }
 
-/// Looks first, and then ends the run whatever it saw by then: what must never be written.
-async fn planted(client: Arc<tokio_postgres::Client>, schema: String, run: String) -> bool {
-    let question = format!("SELECT ended_at FROM {schema}.runs WHERE id = $1");
-    let found = client.query_one(&question, &[&run]).await.expect("a run");
+/// A planted bug: checks first, and then ends the run whatever happened in between.
+async fn end_after_check(client: Arc<tokio_postgres::Client>, schema: String, run: String) -> bool {
+    let sql = format!("SELECT ended_at FROM {schema}.runs WHERE id = $1");
+    let found = client.query_one(&sql, &[&run]).await.expect("a run");
     if found.get::<_, Option<i64>>(0).is_some() {
         return false;
     }
@@ -85,7 +85,7 @@ async fn planted(client: Arc<tokio_postgres::Client>, schema: String, run: Strin
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_race_catches_an_end_that_looks_before_it_leaps() {
+async fn race_test_finds_a_planted_check_then_write() {
     let Some(url) = fresh() else { return };
     let store = open(&url).await;
     let left = Arc::new(administrator(&url).await);
@@ -93,46 +93,52 @@ async fn the_race_catches_an_end_that_looks_before_it_leaps() {
     let schema = parameter(&url, "schema");
     let end = |side: &'static str, run: String| {
         let client = if side == "left" { left.clone() } else { right.clone() };
-        planted(client, schema.to_owned(), run)
+        end_after_check(client, schema.to_owned(), run)
     };
-    assert_ne!(disputed(&store, 200, end).await, Vec::<Winners>::new(), "nobody noticed");
+    assert_ne!(race(&store, 200, end).await, Vec::<Winners>::new(), "nobody noticed");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn whoever_was_taken_over_is_refused() {
+async fn previous_holder_is_refused_after_a_takeover() {
     let Some(url) = fresh() else { return };
     let (old, new) = (open(&url).await, open(&url).await);
     let lease = begin(&old, "session", "run", 60_000).await;
-    assert_eq!(old.append("run", &lease, vec![says("run", 2, "a")]).await.expect("an append"), 2);
+    assert_eq!(
+        old.append("run", &lease, vec![text_event("run", 2, "a")]).await.expect("an append"),
+        2
+    );
     assert_eq!(new.take_over("run", "other", 60_000).await.expect("an answer"), None);
 
-    // The holder gives it up at once; so nobody has to wait.
+    // The holder gives it up at once, so that the test does not have to wait.
     old.renew("run", &lease, 0).await.expect("renewed");
     let abandoned = new.abandoned_runs(10).await.expect("a list");
     assert_eq!(abandoned.iter().map(|run| run.id.as_str()).collect::<Vec<_>>(), ["run"]);
     let taken = new.take_over("run", "other", 60_000).await.expect("an answer").expect("a lease");
     assert_eq!(taken, Lease { owner: "other".to_owned(), fence: 2 });
 
-    // The old holder still remembers where the log ended, and is refused all the same.
+    // The old holder still has the log end cached, and is refused all the same.
     let refused = [
-        old.append("run", &lease, vec![says("run", 3, "late")]).await.map(drop),
-        old.append("run", &lease, vec![says("run", 3, "late")]).await.map(drop),
+        old.append("run", &lease, vec![text_event("run", 3, "late")]).await.map(drop),
+        old.append("run", &lease, vec![text_event("run", 3, "late")]).await.map(drop),
         old.renew("run", &lease, 60_000).await,
         old.finalize("run", CloseAuthority::Holder(lease), closing("run", 3, "late"))
             .await
             .map(drop),
     ];
     for refused in refused {
-        let told = format!("{refused:?}");
-        assert!(matches!(refused, Err(StoreError::Fenced { held: 2, yours: 1, .. })), "{told}");
+        let text = format!("{refused:?}");
+        assert!(matches!(refused, Err(StoreError::Fenced { held: 2, yours: 1, .. })), "{text}");
     }
-    assert_eq!(new.append("run", &taken, vec![says("run", 3, "b")]).await.expect("an append"), 3);
+    assert_eq!(
+        new.append("run", &taken, vec![text_event("run", 3, "b")]).await.expect("an append"),
+        3
+    );
     let events = all_events(&old, "run").await;
-    assert_eq!(events.iter().filter_map(said).collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(events.iter().filter_map(event_text).collect::<Vec<_>>(), ["a", "b"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn many_take_a_run_over_and_one_gets_it() {
+async fn one_of_many_takeovers_wins() {
     let Some(url) = fresh() else { return };
     let (left, right) = (Arc::new(open(&url).await), Arc::new(open(&url).await));
     for number in 0..50 {
@@ -157,11 +163,11 @@ async fn the_same_append_at_the_same_time_is_stored_once() {
     for seq in 2..102 {
         let mut sides = JoinSet::new();
         for store in [left.clone(), right.clone()] {
-            let (lease, event) = (lease.clone(), says("run", seq, &seq.to_string()));
+            let (lease, event) = (lease.clone(), text_event("run", seq, &seq.to_string()));
             sides.spawn(async move { store.append("run", &lease, vec![event]).await });
         }
-        for told in sides.join_all().await {
-            assert_eq!(told.expect("an append"), seq);
+        for result in sides.join_all().await {
+            assert_eq!(result.expect("an append"), seq);
         }
     }
     let events = all_events(&*left, "run").await;
@@ -169,8 +175,7 @@ async fn the_same_append_at_the_same_time_is_stored_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn starts_appends_records_and_ends_of_one_session_wait_for_each_other_and_never_in_a_circle()
-{
+async fn concurrent_writes_to_one_session_do_not_deadlock() {
     let Some(url) = fresh() else { return };
     let (left, right) = (Arc::new(open(&url).await), Arc::new(open(&url).await));
     begin(&*left, "session", "first", 60_000).await;
@@ -181,7 +186,10 @@ async fn starts_appends_records_and_ends_of_one_session_wait_for_each_other_and_
             for number in 0..10 {
                 let run = format!("run-{worker}-{number}");
                 let lease = begin(&*store, "session", &run, 60_000).await;
-                store.append(&run, &lease, vec![says(&run, 2, "x")]).await.expect("an append");
+                store
+                    .append(&run, &lease, vec![text_event(&run, 2, "x")])
+                    .await
+                    .expect("an append");
                 let mut end = closing(&run, 3, "end");
                 end.records = vec![foxwedge_store::NewRecord {
                     id: run.clone(),

@@ -1,4 +1,4 @@
-//! Sessions, runs and events for tests, in few words.
+//! Sessions, runs and events for tests.
 
 use std::fmt::Debug;
 
@@ -11,7 +11,7 @@ use foxwedge_store::{
     StoredEvent,
 };
 
-/// Long enough for any test.
+/// Long enough for any test, in milliseconds.
 pub(crate) const LONG: u64 = 3_600_000;
 
 pub(crate) fn new_session(id: &str) -> NewSession {
@@ -33,26 +33,26 @@ pub(crate) fn new_run(session: &str, id: &str) -> NewRun {
     }
 }
 
-/// A session with a run that is at work.
-pub(crate) async fn at_work(store: &impl Store, session: &str, run: &str) -> (RunRow, Lease) {
+/// A session with an open run.
+pub(crate) async fn open_run(store: &impl Store, session: &str, run: &str) -> (RunRow, Lease) {
     store.create_session(new_session(session)).await.expect("a session");
-    started(store, new_run(session, run)).await
+    start_run(store, new_run(session, run)).await
 }
 
-/// A run that begins now.
-pub(crate) async fn started(store: &impl Store, new: NewRun) -> (RunRow, Lease) {
+/// Starts a run.
+pub(crate) async fn start_run(store: &impl Store, new: NewRun) -> (RunRow, Lease) {
     match store.start_run(new).await.expect("a run") {
         StartResult::New { run, lease } => (run, lease),
         StartResult::Existing(run) => panic!("run `{}` was there", run.id),
     }
 }
 
-/// The run as it is now.
+/// The current row of a run.
 pub(crate) async fn current(store: &impl Store, run: &str) -> RunRow {
     store.run(run).await.expect("an answer").expect("a run")
 }
 
-/// An event in its place.
+/// An event with its sequence number.
 pub(crate) fn event(run: &RunRow, seq: u64, body: EventPayload) -> RunEvent {
     RunEvent {
         run: SharedId::from(run.id.as_str()),
@@ -64,14 +64,14 @@ pub(crate) fn event(run: &RunRow, seq: u64, body: EventPayload) -> RunEvent {
     }
 }
 
-/// Something the model says.
-pub(crate) fn says(run: &RunRow, seq: u64, words: &str) -> RunEvent {
-    let text = TextUpdate { delta: Some(words.to_owned()), ..TextUpdate::default() };
-    event(run, seq, EventPayload::Text(text))
+/// A text of the model.
+pub(crate) fn text_event(run: &RunRow, seq: u64, text: &str) -> RunEvent {
+    let update = TextUpdate { delta: Some(text.to_owned()), ..TextUpdate::default() };
+    event(run, seq, EventPayload::Text(update))
 }
 
-/// A call of a tool.
-pub(crate) fn calls(run: &RunRow, seq: u64, id: &str) -> RunEvent {
+/// A tool call.
+pub(crate) fn call_event(run: &RunRow, seq: u64, id: &str) -> RunEvent {
     let call = CallRef { id: Some(id.into()), turn: None };
     let input = RawJson::parse("{}");
     event(
@@ -86,16 +86,16 @@ pub(crate) fn calls(run: &RunRow, seq: u64, id: &str) -> RunEvent {
     )
 }
 
-/// Texts in the places `from..=to`.
+/// Texts with the sequence numbers `from..=to`.
 pub(crate) fn texts(run: &RunRow, from: u64, to: u64) -> Vec<RunEvent> {
-    (from..=to).map(|seq| says(run, seq, &format!("word {seq}"))).collect()
+    (from..=to).map(|seq| text_event(run, seq, &format!("word {seq}"))).collect()
 }
 
 pub(crate) fn ended(outcome: Outcome) -> RunEnd {
     RunEnd { outcome: Some(outcome), text: Some("done".to_owned()), ..RunEnd::default() }
 }
 
-/// An end behind the last event of a run.
+/// An end after the last event of a run.
 pub(crate) fn closing(run: &RunRow, outcome: Outcome) -> RunClosing {
     let ended = ended(outcome);
     RunClosing {
@@ -106,7 +106,7 @@ pub(crate) fn closing(run: &RunRow, outcome: Outcome) -> RunClosing {
     }
 }
 
-/// A record that follows another.
+/// A record with its parent.
 pub(crate) fn record(id: &str, parent: Option<&str>) -> NewRecord {
     NewRecord {
         id: id.to_owned(),
@@ -123,12 +123,12 @@ pub(crate) async fn log(store: &impl Store, run: &str) -> Vec<RunEvent> {
     stored.into_iter().map(|stored| stored.event).collect()
 }
 
-/// The places of events.
-pub(crate) fn places(events: &[StoredEvent]) -> Vec<u64> {
+/// The sequence numbers of events.
+pub(crate) fn seqs(events: &[StoredEvent]) -> Vec<u64> {
     events.iter().map(|event| event.seq).collect()
 }
 
-/// What a refusal says.
+/// The message of a refusal.
 pub(crate) fn refusal<T: Debug>(result: Result<T>) -> String {
     result.expect_err("a refusal").to_string()
 }

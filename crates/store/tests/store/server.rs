@@ -1,8 +1,8 @@
-//! A PostgreSQL server for tests: a real one, in a folder of its own, gone when we are.
+//! A real PostgreSQL server for tests, in its own folder, deleted with this process.
 //!
-//! Nothing but the standard library is used, so that other test programs can take this file in.
-//! The server listens on a socket inside its folder, where everybody who may enter is trusted, and
-//! on a loopback port, where a password is needed.
+//! Only the standard library is used, so that other test programs can include this file. The server
+//! listens on a socket inside its folder, where every user with access is trusted, and on a
+//! loopback port, where a password is needed.
 
 use std::{
     env, fs,
@@ -15,23 +15,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Tests use the server at this address instead of one of their own.
+/// The URL of a server to use instead of starting one.
 pub(crate) const VARIABLE: &str = "FOXWEDGE_TEST_POSTGRES";
 
-/// Its value where no server is wanted.
+/// The value of the variable if no server is wanted.
 pub(crate) const OFF: &str = "off";
 
-/// How careful the server is with its disk.
+/// Whether the server syncs its disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Care {
-    /// As in earnest: what is committed is on disk.
+    /// As in production: committed data is on disk.
     Durable,
-    /// Fast; a crash of the machine may take everything, a crash of the server nothing.
+    /// Fast: a crash of the machine may lose everything, a crash of the server nothing.
     Fast,
 }
 
-/// A server that runs. It ends, and its folder goes away, when this is dropped or when the process
-/// is gone, in whichever way.
+/// A running server. It ends, and its folder is deleted, when this value is dropped or the process
+/// is gone for any reason.
 pub(crate) struct Server {
     folder: PathBuf,
     binaries: PathBuf,
@@ -44,13 +44,13 @@ pub(crate) struct Server {
     keeper: Option<Child>,
 }
 
-/// Whoever the server runs as, since it refuses to run as root.
+/// The account that the server runs as, because it refuses to run as root.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Account(String);
 
 impl Server {
-    /// Starts a server. `cache` is a folder where an empty database is kept from one start to the
-    /// next; `settings` are lines like `ssl=on`. An error says why there can be none.
+    /// Starts a server. `cache` is a folder that keeps an empty database between starts; `settings`
+    /// are lines like `ssl=on`. The error is the reason why no server can run.
     pub(crate) fn start(cache: &Path, care: Care, settings: &[&str]) -> Result<Server, String> {
         if std::env::var(VARIABLE).is_ok_and(|value| value == OFF) {
             return Err(format!("{VARIABLE} is `{OFF}`"));
@@ -76,10 +76,10 @@ impl Server {
         Ok(server)
     }
 
-    /// Puts a file into the server's folder, for the server alone. Its path.
+    /// Writes a file to the server's folder, readable only by the server. Returns its path.
     pub(crate) fn put(&self, name: &str, content: &[u8]) -> Result<PathBuf, String> {
         let path = self.folder.join(name);
-        fs::write(&path, content).map_err(told(name))?;
+        fs::write(&path, content).map_err(describe(name))?;
         give(&path, self.account.as_ref())?;
         Ok(path)
     }
@@ -89,13 +89,13 @@ impl Server {
         self.port
     }
 
-    /// The address, by the socket: a URL without parameters.
+    /// The URL of the socket, without parameters.
     pub(crate) fn url(&self) -> String {
         let socket = self.folder.to_string_lossy().replace('%', "%25").replace('/', "%2F");
         format!("postgres://postgres@{socket}:{}/postgres", self.port)
     }
 
-    /// Stops the server as an administrator does: connections are cut, transactions undone.
+    /// Stops the server as an administrator does: connections are cut and transactions rolled back.
     pub(crate) fn stop(&mut self) -> Result<(), String> {
         self.end("INT")
     }
@@ -105,9 +105,9 @@ impl Server {
         self.end("QUIT")
     }
 
-    /// Starts it again, at the same address.
+    /// Starts it again at the same URL.
     pub(crate) fn launch(&mut self) -> Result<(), String> {
-        let mut trouble = String::new();
+        let mut error = String::new();
         for _ in 0..5 {
             if self.port == 0 {
                 self.port = free_port()?;
@@ -117,20 +117,20 @@ impl Server {
                     self.settled = true;
                     return Ok(());
                 }
-                Err(why) => trouble = why,
+                Err(why) => error = why,
             }
-            // Somebody else may have taken the port. Once it was told to anybody, it stays.
+            // Another process may have taken the port. A port that is in use by clients stays.
             if !self.settled {
                 self.port = 0;
             }
         }
-        Err(trouble)
+        Err(error)
     }
 
     fn try_launch(&mut self) -> Result<(), String> {
         let log = fs::OpenOptions::new().create(true).append(true).open(self.folder.join("log"));
-        let log = log.map_err(told("the server's log"))?;
-        let errors = log.try_clone().map_err(told("the server's log"))?;
+        let log = log.map_err(describe("the server's log"))?;
+        let errors = log.try_clone().map_err(describe("the server's log"))?;
         let mut command = as_account(self.account.as_ref(), &self.binaries.join("postgres"));
         command.arg("-D").arg(self.data()).arg("-k").arg(&self.folder);
         command.arg("-p").arg(self.port.to_string());
@@ -138,11 +138,11 @@ impl Server {
             command.arg("-c").arg(setting);
         }
         quiet(&mut command).stdout(log).stderr(errors);
-        let mut child = command.spawn().map_err(told("postgres"))?;
+        let mut child = command.spawn().map_err(describe("postgres"))?;
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
             if let Ok(Some(status)) = child.try_wait() {
-                return Err(format!("postgres ended ({status}): {}", self.last_words()));
+                return Err(format!("postgres ended ({status}): {}", self.last_log_lines()));
             }
             if self.is_ready() {
                 self.process = Some(child);
@@ -151,7 +151,7 @@ impl Server {
             if Instant::now() > deadline {
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(format!("postgres does not start: {}", self.last_words()));
+                return Err(format!("postgres does not start: {}", self.last_log_lines()));
             }
             thread::sleep(Duration::from_millis(10));
         }
@@ -175,14 +175,15 @@ impl Server {
         lines
     }
 
-    /// Whether the server has written `ready` into its own file, which it does when it accepts.
+    /// Whether the server has written `ready` to its PID file, which it does when it accepts
+    /// connections.
     fn is_ready(&self) -> bool {
-        let told = fs::read_to_string(self.data().join("postmaster.pid")).unwrap_or_default();
-        let port = told.lines().nth(3) == Some(self.port.to_string().as_str());
-        port && told.lines().nth(7).is_some_and(|line| line.trim() == "ready")
+        let pid_file = fs::read_to_string(self.data().join("postmaster.pid")).unwrap_or_default();
+        let port = pid_file.lines().nth(3) == Some(self.port.to_string().as_str());
+        port && pid_file.lines().nth(7).is_some_and(|line| line.trim() == "ready")
     }
 
-    fn last_words(&self) -> String {
+    fn last_log_lines(&self) -> String {
         let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
         let lines: Vec<&str> = log.lines().rev().take(3).collect();
         lines.into_iter().rev().collect::<Vec<_>>().join(" / ")
@@ -192,7 +193,7 @@ impl Server {
         let Some(mut process) = self.process.take() else { return Ok(()) };
         let id = master(&self.data()).ok_or("the server has no process id")?;
         checked(Command::new("kill").arg(format!("-{signal}")).arg(id.to_string()), "kill")?;
-        process.wait().map_err(told("postgres"))?;
+        process.wait().map_err(describe("postgres"))?;
         Ok(())
     }
 
@@ -204,7 +205,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if let Some(mut keeper) = self.keeper.take() {
-            // The keeper waits for the end of its input, then clears up.
+            // The keeper waits for the end of its input, then cleans up.
             drop(keeper.stdin.take());
             let _ = keeper.wait();
         }
@@ -214,7 +215,7 @@ impl Drop for Server {
     }
 }
 
-/// Where the programs are: on the path, or where distributions put them.
+/// Where the programs are: on the path, or where distributions install them.
 fn binaries() -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = env::split_paths(&path).collect();
@@ -228,20 +229,26 @@ fn binaries() -> Option<PathBuf> {
     folders.extend(versions.into_iter().rev());
     folders.push(PathBuf::from("/usr/local/pgsql/bin"));
     folders.push(PathBuf::from("/opt/homebrew/bin"));
-    let both = |folder: &PathBuf| ["initdb", "postgres"].iter().all(|it| folder.join(it).is_file());
+    let both =
+        |folder: &PathBuf| ["initdb", "postgres"].iter().all(|name| folder.join(name).is_file());
     folders.into_iter().find(both)
 }
 
-/// The first account that the server may run as; none if we are nobody special ourselves.
+/// The first account that the server may run as; `None` if we are not root.
 fn account() -> Result<Option<Account>, String> {
     if output(Command::new("id").arg("-u"), "id")?.trim() != "0" {
         return Ok(None);
     }
-    if !Command::new("setpriv").arg("--version").output().is_ok_and(|it| it.status.success()) {
+    if !Command::new("setpriv")
+        .arg("--version")
+        .output()
+        .is_ok_and(|output| output.status.success())
+    {
         return Err("the server cannot run as root, and `setpriv` is not installed".to_owned());
     }
-    let known =
-        |name: &&str| Command::new("id").arg(name).output().is_ok_and(|it| it.status.success());
+    let known = |name: &&str| {
+        Command::new("id").arg(name).output().is_ok_and(|output| output.status.success())
+    };
     let name = ["postgres", "nobody"].into_iter().find(|name| known(name));
     Ok(Some(Account(name.ok_or("no account for the server: it cannot run as root")?.to_owned())))
 }
@@ -255,39 +262,43 @@ fn as_account(account: Option<&Account>, program: &Path) -> Command {
 }
 
 fn group(name: &str) -> String {
-    let told = output(Command::new("id").arg("-gn").arg(name), "id").unwrap_or_default();
-    if told.trim().is_empty() { name.to_owned() } else { told.trim().to_owned() }
+    let group = output(Command::new("id").arg("-gn").arg(name), "id").unwrap_or_default();
+    if group.trim().is_empty() { name.to_owned() } else { group.trim().to_owned() }
 }
 
-/// An empty database, made once: `initdb` takes seconds, a copy takes none.
+/// An empty database, created once: `initdb` takes seconds, a copy almost none.
 fn template(cache: &Path, binaries: &Path, account: Option<&Account>) -> Result<PathBuf, String> {
     let initdb = binaries.join("initdb");
     let version = output(Command::new(&initdb).arg("--version"), "initdb")?;
     let version: String = version.chars().filter(char::is_ascii_alphanumeric).collect();
-    let place = cache.join(format!("postgres-{version}"));
-    if place.is_dir() {
-        return Ok(place);
+    let template = cache.join(format!("postgres-{version}"));
+    if template.is_dir() {
+        return Ok(template);
     }
-    let workshop = fresh_folder()?;
-    let made = (|| {
-        give(&workshop, account)?;
-        let data = workshop.join("data");
+    let folder = fresh_folder()?;
+    let created = (|| {
+        give(&folder, account)?;
+        let data = folder.join("data");
         let mut command = as_account(account, &initdb);
         command.arg("-D").arg(&data).args(["-U", "postgres", "-E", "UTF8", "--locale=C"]);
         command.args(["--no-sync", "--wal-segsize=1", "--auth-local=trust"]);
         command.arg("--auth-host=scram-sha-256");
         output(quiet(&mut command), "initdb")?;
-        fs::create_dir_all(cache).map_err(told("the folder of the empty database"))?;
-        // Another process may do the same: the copy appears at its place in one step.
-        let beside = cache.join(format!("postgres-{version}.{}", std::process::id()));
-        copy(&data, &beside)?;
-        if fs::rename(&beside, &place).is_err() {
-            let _ = fs::remove_dir_all(&beside);
+        fs::create_dir_all(cache).map_err(describe("the folder of the empty database"))?;
+        // Another process may do the same: the rename is atomic.
+        let sibling = cache.join(format!("postgres-{version}.{}", std::process::id()));
+        copy(&data, &sibling)?;
+        if fs::rename(&sibling, &template).is_err() {
+            let _ = fs::remove_dir_all(&sibling);
         }
-        if place.is_dir() { Ok(place) } else { Err("the empty database has no place".to_owned()) }
+        if template.is_dir() {
+            Ok(template)
+        } else {
+            Err("the empty database has no place".to_owned())
+        }
     })();
-    let _ = fs::remove_dir_all(&workshop);
-    made
+    let _ = fs::remove_dir_all(&folder);
+    created
 }
 
 fn fresh_folder() -> Result<PathBuf, String> {
@@ -308,7 +319,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), String> {
     checked(Command::new("cp").arg("-R").arg(from).arg(to), "cp")
 }
 
-/// Makes a folder the account's own, and nobody else's.
+/// Gives a folder to the account, and to no other user.
 fn give(folder: &Path, account: Option<&Account>) -> Result<(), String> {
     if let Some(Account(name)) = account {
         let owner = format!("{name}:{}", group(name));
@@ -318,12 +329,12 @@ fn give(folder: &Path, account: Option<&Account>) -> Result<(), String> {
 }
 
 fn free_port() -> Result<u16, String> {
-    let listener = TcpListener::bind("127.0.0.1:0").map_err(told("a free port"))?;
-    Ok(listener.local_addr().map_err(told("a free port"))?.port())
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(describe("a free port"))?;
+    Ok(listener.local_addr().map_err(describe("a free port"))?.port())
 }
 
-/// A process in a group of its own that outlives ours by a moment: when the pipe to it closes, by
-/// our end or our death, it ends the server and takes the folder away.
+/// Starts a process in its own group that outlives ours by a moment. When its input closes, because
+/// we end or die, it stops the server and deletes the folder.
 fn keep(folder: &Path) -> Result<Child, String> {
     const SCRIPT: &str = r#"
         cat >/dev/null
@@ -340,10 +351,10 @@ fn keep(folder: &Path) -> Result<Child, String> {
     "#;
     let mut command = Command::new("sh");
     command.arg("-c").arg(SCRIPT).arg("keeper").arg(folder);
-    quiet(&mut command).stdin(Stdio::piped()).spawn().map_err(told("sh"))
+    quiet(&mut command).stdin(Stdio::piped()).spawn().map_err(describe("sh"))
 }
 
-/// No terminal, no pipe of ours, and no signal that is meant for us.
+/// No terminal, none of our pipes, and no signals that are meant for us.
 fn quiet(command: &mut Command) -> &mut Command {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
@@ -360,18 +371,18 @@ fn checked(command: &mut Command, name: &str) -> Result<(), String> {
 
 fn output(command: &mut Command, name: &str) -> Result<String, String> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(told(name))?;
+    let mut child = command.spawn().map_err(describe(name))?;
     let (mut out, mut errors) = (String::new(), String::new());
     if let Some(pipe) = child.stdout.as_mut() {
-        pipe.read_to_string(&mut out).map_err(told(name))?;
+        pipe.read_to_string(&mut out).map_err(describe(name))?;
     }
     if let Some(pipe) = child.stderr.as_mut() {
-        pipe.read_to_string(&mut errors).map_err(told(name))?;
+        pipe.read_to_string(&mut errors).map_err(describe(name))?;
     }
-    let status: ExitStatus = child.wait().map_err(told(name))?;
+    let status: ExitStatus = child.wait().map_err(describe(name))?;
     if status.success() { Ok(out) } else { Err(format!("{name}: {status}: {}", errors.trim())) }
 }
 
-fn told(name: &str) -> impl Fn(io::Error) -> String {
+fn describe(name: &str) -> impl Fn(io::Error) -> String {
     move |error| format!("{name}: {error}")
 }

@@ -1,4 +1,4 @@
-//! What only the embedded backend can do: files, rights, versions, damage, several processes.
+//! What only the embedded backend can do: files, permissions, versions, damage, several processes.
 
 mod files;
 mod damage;

@@ -1,4 +1,4 @@
-//! A folder that is gone with the value.
+//! A folder that is deleted on drop.
 
 use std::{
     env, fs,

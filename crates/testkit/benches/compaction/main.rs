@@ -1,6 +1,6 @@
 //! What a compaction costs: deciding, weighing, and the whole way from bytes to bytes.
 //!
-//! `cargo bench --bench compaction` prints tables; `-- quick` leaves out the largest size. With a
+//! `cargo bench -p foxwedge-testkit --bench compaction` prints tables; `-- quick` leaves out the largest size. With a
 //! Python that has `tiktoken`, exact counting is measured beside it on the same text in the same run.
 
 #[path = "../integrity/data.rs"]
@@ -20,7 +20,7 @@ use foxwedge_core::{
         plan_summary, plan_window,
     },
 };
-use foxwedge_dialect::{
+use foxwedge_formats::{
     compact::{CompactionSettings, CompactionStage, DigestSummarizer, compact, read_clues, weigh},
     outline_options, read,
 };

@@ -1,6 +1,6 @@
 //! What a conversion costs: requests from bytes to bytes, streams by the chunk.
 //!
-//! `cargo bench --bench conversion` prints tables; `-- quick` leaves out the largest size. With
+//! `cargo bench -p foxwedge-testkit --bench conversion` prints tables; `-- quick` leaves out the largest size. With
 //! LiteLLM for Python and the AI SDK for Node (see `peers.rs`), both convert the same history in the
 //! same run. Everything is a ratio to something measured beside it: parsing and writing the same
 //! bytes with `serde_json`, or a peer.
@@ -16,7 +16,7 @@ use std::{
 };
 
 use foxwedge_core::Format;
-use foxwedge_dialect::convert::{ConversionOptions, request};
+use foxwedge_formats::convert::{ConversionOptions, request};
 
 use data::{State, history};
 

@@ -7,7 +7,7 @@
 use std::{fs, path::Path, process::Command, time::Duration};
 
 use foxwedge_core::Format;
-use foxwedge_dialect::convert::{ConversionOptions, request};
+use foxwedge_formats::convert::{ConversionOptions, request};
 
 use super::{
     best,

@@ -3,7 +3,7 @@
 use std::{hint::black_box, time::Duration};
 
 use foxwedge_core::Format;
-use foxwedge_dialect::stream::{StreamConverter, StreamOptions};
+use foxwedge_formats::stream::{StreamConverter, StreamOptions};
 
 use super::best;
 

@@ -1,6 +1,6 @@
 //! What checking and fixing cost, beside plain JSON parsing of the same bytes in the same run.
 //!
-//! `cargo bench` prints a table of ratios; `-- quick` leaves out the largest
+//! `cargo bench -p foxwedge-testkit` prints a table of ratios; `-- quick` leaves out the largest
 //! size. Times are the best of interleaved rounds: on a noisy machine the minimum is what repeats.
 
 mod data;
@@ -13,7 +13,7 @@ use std::{
 };
 
 use foxwedge_core::{CheckOptions, Format, Profile, check};
-use foxwedge_dialect::{outline_options, read, text};
+use foxwedge_formats::{outline_options, read, text};
 
 const SIZES: [usize; 4] = [100, 1_000, 10_000, 100_000];
 

@@ -38,16 +38,16 @@ pub(crate) fn one(what: &str, wire: &str, file: &str) {
     let question = CheckOptions::for_profile(Profile::for_format(wire));
     if what != "nothing" {
         let bytes = fs::read(file).expect("the file");
-        let source = foxwedge_dialect::text(&bytes).expect("text");
+        let source = foxwedge_formats::text(&bytes).expect("text");
         match what {
             "value" => {
                 drop(std::hint::black_box(serde_json::from_str::<serde_json::Value>(source)))
             }
             _ => {
-                let reading = foxwedge_dialect::read(
+                let reading = foxwedge_formats::read(
                     source,
                     wire,
-                    foxwedge_dialect::outline_options(question.profile),
+                    foxwedge_formats::outline_options(question.profile),
                 )
                 .expect("readable");
                 if what == "fix" {

@@ -1,7 +1,7 @@
 //! What runs cost: a step of the machine, an event on disk, an event for one more follower, a
 //! session at rest.
 //!
-//! `cargo bench --bench runs` prints figures beside the raw cost of the same thing in the same
+//! `cargo bench -p foxwedge-testkit --bench runs` prints figures beside the raw cost of the same thing in the same
 //! run. Rounds are interleaved; what is told is the median, or the best where it says so.
 //! `FOXWEDGE_BENCH_FOLDER` names the disk, `FOXWEDGE_TEST_POSTGRES` a server to measure, too.
 

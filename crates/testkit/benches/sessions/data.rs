@@ -1,7 +1,7 @@
 //! Session files of a given size, as agents write them: replies in pieces, parallel calls, answers
 //! beside each other, records that are no messages.
 
-use foxwedge_dialect::session::SessionAgent;
+use foxwedge_sessions::SessionAgent;
 use serde_json::{Value, json};
 
 /// A file of about so many bytes.

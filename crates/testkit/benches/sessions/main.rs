@@ -1,7 +1,7 @@
 //! What reading session files costs, beside reading the file and skimming its lines with
 //! `serde_json` in the same run.
 //!
-//! `cargo bench --bench sessions` prints ratios; `-- quick` leaves out the largest size. Times are
+//! `cargo bench -p foxwedge-testkit --bench sessions` prints ratios; `-- quick` leaves out the largest size. Times are
 //! the best of interleaved rounds.
 
 mod data;
@@ -15,10 +15,8 @@ use std::{
 };
 
 use foxwedge_core::{CheckOptions, check};
-use foxwedge_dialect::{
-    outline_options,
-    session::{self, SessionAgent},
-};
+use foxwedge_formats::outline_options;
+use foxwedge_sessions::{self, SessionAgent};
 
 const SIZES: [usize; 3] = [1 << 20, 10 << 20, 100 << 20];
 
@@ -173,26 +171,29 @@ fn question(agent: SessionAgent) -> CheckOptions {
 
 fn findings(agent: SessionAgent, file: &Path) -> usize {
     let bytes = fs::read(file).expect("the file");
-    let text = session::readable_text(&bytes).expect("text");
+    let text = foxwedge_sessions::readable_text(&bytes).expect("text");
     let question = question(agent);
-    let session = session::read(&text, agent, outline_options(question.profile)).expect("readable");
+    let session =
+        foxwedge_sessions::read(&text, agent, outline_options(question.profile)).expect("readable");
     check(session.draft(), &question).findings.len()
 }
 
 fn resume(agent: SessionAgent, file: &Path) -> usize {
     let bytes = fs::read(file).expect("the file");
-    let text = session::readable_text(&bytes).expect("text");
+    let text = foxwedge_sessions::readable_text(&bytes).expect("text");
     let question = question(agent);
-    let session = session::read(&text, agent, outline_options(question.profile)).expect("readable");
+    let session =
+        foxwedge_sessions::read(&text, agent, outline_options(question.profile)).expect("readable");
     assert!(check(session.draft(), &question).is_clean(), "a sound file");
     session.history().len()
 }
 
 fn fix(agent: SessionAgent, file: &Path) -> usize {
     let bytes = fs::read(file).expect("the file");
-    let text = session::readable_text(&bytes).expect("text");
+    let text = foxwedge_sessions::readable_text(&bytes).expect("text");
     let question = question(agent);
-    let session = session::read(&text, agent, outline_options(question.profile)).expect("readable");
+    let session =
+        foxwedge_sessions::read(&text, agent, outline_options(question.profile)).expect("readable");
     let (rewritten, repair) = session.fix(&question);
     rewritten.write_to(&mut std::io::sink()).expect("sink");
     repair.edits.len()

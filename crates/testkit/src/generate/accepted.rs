@@ -1,29 +1,29 @@
-//! What providers take and a reader may stumble over: hosted tools, media, fields that are null or
-//! unknown, cache marks, ids that are used again, turns in several messages. None of it makes a
-//! history invalid under the profile of its own format.
+//! Valid but unusual content: provider-run tools, media, null or unknown fields, cache marks,
+//! repeated ids, turns of several messages. None of it makes a history invalid under the profile of
+//! its own format.
 
 use serde_json::{Map, Value, json};
 
 use super::fields::object;
-use crate::dialect::Dialect;
+use crate::dialect::TestFormat;
 use crate::random::Random;
 
-/// Puts a few such things into a written list. Numbers make their ids unique.
-pub(super) fn garnish(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
+/// Adds some of this content to a list. Numbers make the ids unique.
+pub(super) fn garnish(random: &mut Random, format: TestFormat, list: &mut Vec<Value>) {
     if !random.chance(60) {
         return;
     }
     for number in 0..1 + random.below(3) {
         match random.below(9) {
-            0 => null_fields(random, dialect, list),
-            1 => cache_marks(random, dialect, list),
-            2 => user_media(random, dialect, list),
-            3 => media_in_results(random, dialect, list),
-            4 => split_turn(random, dialect, list),
-            5 => ids_of_turns(dialect, list),
-            6 => long_ids(dialect, list),
-            7 => program_calls(random, dialect, list, number),
-            _ => hosted_tools(random, dialect, list, number),
+            0 => null_fields(random, format, list),
+            1 => cache_marks(random, format, list),
+            2 => user_media(random, format, list),
+            3 => media_in_results(random, format, list),
+            4 => split_turn(random, format, list),
+            5 => ids_of_turns(format, list),
+            6 => long_ids(format, list),
+            7 => program_calls(random, format, list, number),
+            _ => hosted_tools(random, format, list, number),
         }
     }
 }
@@ -38,32 +38,40 @@ fn any(random: &mut Random, list: &[Value], wanted: impl Fn(&Value) -> bool) -> 
     (!places.is_empty()).then(|| *random.pick(&places))
 }
 
-/// The key of the list of blocks of a message.
-fn content_key(dialect: Dialect) -> &'static str {
-    if dialect == Dialect::Gemini { "parts" } else { "content" }
+/// The key of the list of blocks in a message.
+fn content_key(format: TestFormat) -> &'static str {
+    if format == TestFormat::Gemini { "parts" } else { "content" }
 }
 
 /// The blocks of a message; a string becomes a block.
-fn blocks<'m>(dialect: Dialect, message: &'m mut Value, kind: &str) -> Option<&'m mut Vec<Value>> {
-    let content = message.get_mut(content_key(dialect))?;
+fn blocks<'m>(
+    format: TestFormat,
+    message: &'m mut Value,
+    kind: &str,
+) -> Option<&'m mut Vec<Value>> {
+    let content = message.get_mut(content_key(format))?;
     if let Value::String(text) = content {
         *content = json!([{"type": kind, "text": text}]);
     }
     content.as_array_mut()
 }
 
-/// Clients that write every field of a type write null for those that do not matter.
-fn null_fields(random: &mut Random, dialect: Dialect, list: &mut [Value]) {
-    let keys: &[&str] = match dialect {
-        Dialect::Chat => &["name", "refusal", "audio", "function_call", "annotations", "image_url"],
-        Dialect::Responses => &["namespace", "phase", "agent", "annotations", "logprobs"],
-        Dialect::Anthropic => &["citations", "cache_control", "caller", "is_error", "source"],
-        Dialect::Gemini => &["inlineData", "fileData", "functionCall", "functionResponse", "text"],
-        Dialect::Bedrock => &["image", "document", "toolUse", "toolResult", "status", "text"],
+/// Clients that write every field of a type write null for unused ones.
+fn null_fields(random: &mut Random, format: TestFormat, list: &mut [Value]) {
+    let keys: &[&str] = match format {
+        TestFormat::Chat => {
+            &["name", "refusal", "audio", "function_call", "annotations", "image_url"]
+        }
+        TestFormat::Responses => &["namespace", "phase", "agent", "annotations", "logprobs"],
+        TestFormat::Anthropic => &["citations", "cache_control", "caller", "is_error", "source"],
+        TestFormat::Gemini => {
+            &["inlineData", "fileData", "functionCall", "functionResponse", "text"]
+        }
+        TestFormat::Bedrock => &["image", "document", "toolUse", "toolResult", "status", "text"],
     };
     for _ in 0..1 + random.below(4) {
         let key = *random.pick(keys);
-        let wanted = |fields: &Map<String, Value>| is_block(dialect, fields);
+        let wanted = |fields: &Map<String, Value>| is_block(format, fields);
         if let Some(holder) = object(random, list, &wanted) {
             holder.entry(key).or_insert(Value::Null);
         }
@@ -71,18 +79,20 @@ fn null_fields(random: &mut Random, dialect: Dialect, list: &mut [Value]) {
 }
 
 /// A message, or a block of one.
-fn is_block(dialect: Dialect, fields: &Map<String, Value>) -> bool {
+fn is_block(format: TestFormat, fields: &Map<String, Value>) -> bool {
     let has = |key: &str| fields.contains_key(key);
-    match dialect {
-        Dialect::Chat => has("role") || is_text(fields),
-        Dialect::Responses => has("type"),
-        Dialect::Anthropic => {
+    match format {
+        TestFormat::Chat => has("role") || is_text(fields),
+        TestFormat::Responses => has("type"),
+        TestFormat::Anthropic => {
             is_text(fields)
                 || ["tool_use", "tool_result"]
                     .iter()
                     .any(|kind| fields.get("type") == Some(&json!(kind)))
         }
-        Dialect::Gemini | Dialect::Bedrock => has("text") || has("functionCall") || has("toolUse"),
+        TestFormat::Gemini | TestFormat::Bedrock => {
+            has("text") || has("functionCall") || has("toolUse")
+        }
     }
 }
 
@@ -90,28 +100,28 @@ fn is_text(fields: &Map<String, Value>) -> bool {
     fields.get("type") == Some(&json!("text"))
 }
 
-fn cache_marks(random: &mut Random, dialect: Dialect, list: &mut [Value]) {
+fn cache_marks(random: &mut Random, format: TestFormat, list: &mut [Value]) {
     let mark = json!({"type": "ephemeral", "ttl": "1h"});
-    match dialect {
-        Dialect::Anthropic | Dialect::Chat => {
+    match format {
+        TestFormat::Anthropic | TestFormat::Chat => {
             let wanted = |fields: &Map<String, Value>| is_text(fields);
             if let Some(block) = object(random, list, &wanted) {
                 block.insert("cache_control".to_owned(), mark);
             }
         }
-        Dialect::Bedrock => {
+        TestFormat::Bedrock => {
             let Some(at) = any(random, list, |it| is(it, "role", "user") && !answers(it)) else {
                 return;
             };
-            if let Some(content) = blocks(dialect, &mut list[at], "text") {
+            if let Some(content) = blocks(format, &mut list[at], "text") {
                 content.push(json!({"cachePoint": {"type": "default"}}));
             }
         }
-        Dialect::Gemini | Dialect::Responses => {}
+        TestFormat::Gemini | TestFormat::Responses => {}
     }
 }
 
-/// Whether a message of blocks holds results.
+/// Whether a message of blocks has tool results.
 fn answers(message: &Value) -> bool {
     let content = message.get("content").or_else(|| message.get("parts"));
     content.and_then(Value::as_array).is_some_and(|blocks| {
@@ -134,57 +144,61 @@ fn calls(message: &Value) -> bool {
     })
 }
 
-fn user_media(random: &mut Random, dialect: Dialect, list: &mut [Value]) {
+fn user_media(random: &mut Random, format: TestFormat, list: &mut [Value]) {
     let Some(at) = any(random, list, |it| is(it, "role", "user") && !answers(it)) else { return };
-    let (kind, media) = match dialect {
-        Dialect::Chat => (
+    let (kind, media) = match format {
+        TestFormat::Chat => (
             "text",
             json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}, "text": null}),
         ),
-        Dialect::Responses => (
+        TestFormat::Responses => (
             "input_text",
             json!({"type": "input_image", "image_url": "data:image/png;base64,AA=="}),
         ),
-        Dialect::Anthropic => (
+        TestFormat::Anthropic => (
             "text",
             json!({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "d"}}),
         ),
-        Dialect::Gemini => ("", json!({"inlineData": {"mimeType": "image/png", "data": "AA=="}})),
-        Dialect::Bedrock => ("", json!({"image": {"format": "png", "source": {"bytes": "AA=="}}})),
+        TestFormat::Gemini => {
+            ("", json!({"inlineData": {"mimeType": "image/png", "data": "AA=="}}))
+        }
+        TestFormat::Bedrock => {
+            ("", json!({"image": {"format": "png", "source": {"bytes": "AA=="}}}))
+        }
     };
-    if let Some(content) = blocks(dialect, &mut list[at], kind) {
+    if let Some(content) = blocks(format, &mut list[at], kind) {
         content.insert(random.below(content.len() + 1), media);
     }
 }
 
-/// Chat alone takes no media in results.
-fn media_in_results(random: &mut Random, dialect: Dialect, list: &mut [Value]) {
-    let wanted = |fields: &Map<String, Value>| match dialect {
-        Dialect::Chat => false,
-        Dialect::Responses => fields.get("type") == Some(&json!("function_call_output")),
-        Dialect::Anthropic => fields.get("type") == Some(&json!("tool_result")),
-        Dialect::Gemini => fields.contains_key("response"),
-        Dialect::Bedrock => fields.contains_key("toolUseId") && fields.contains_key("content"),
+/// Only Chat accepts no media in results.
+fn media_in_results(random: &mut Random, format: TestFormat, list: &mut [Value]) {
+    let wanted = |fields: &Map<String, Value>| match format {
+        TestFormat::Chat => false,
+        TestFormat::Responses => fields.get("type") == Some(&json!("function_call_output")),
+        TestFormat::Anthropic => fields.get("type") == Some(&json!("tool_result")),
+        TestFormat::Gemini => fields.contains_key("response"),
+        TestFormat::Bedrock => fields.contains_key("toolUseId") && fields.contains_key("content"),
     };
     let Some(result) = object(random, list, &wanted) else { return };
-    let (key, kind, media) = match dialect {
-        Dialect::Chat => return,
-        Dialect::Responses => (
+    let (key, kind, media) = match format {
+        TestFormat::Chat => return,
+        TestFormat::Responses => (
             "output",
             "input_text",
             json!({"type": "input_image", "image_url": "data:image/png;base64,AA=="}),
         ),
-        Dialect::Anthropic => (
+        TestFormat::Anthropic => (
             "content",
             "text",
             json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}}),
         ),
-        Dialect::Gemini => {
+        TestFormat::Gemini => {
             let media = json!([{"inlineData": {"mimeType": "image/png", "data": "AA=="}}]);
             result.insert("parts".to_owned(), media);
             return;
         }
-        Dialect::Bedrock => ("content", "", json!({"json": {"rows": []}})),
+        TestFormat::Bedrock => ("content", "", json!({"json": {"rows": []}})),
     };
     let content = result.entry(key).or_insert(Value::Null);
     if let Value::String(text) = content {
@@ -195,22 +209,22 @@ fn media_in_results(random: &mut Random, dialect: Dialect, list: &mut [Value]) {
     }
 }
 
-/// What stands in one message may stand in two of the same side, where the provider joins them.
-fn split_turn(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
-    let splits = |message: &Value| match dialect {
-        // Its calls stay together: only what stands before them goes apart.
-        Dialect::Anthropic => is(message, "role", "assistant") && calls(message),
-        Dialect::Gemini => is(message, "role", "model") && calls(message),
-        Dialect::Chat | Dialect::Responses | Dialect::Bedrock => false,
+/// The blocks of one message may be split into two of the same role, where the provider joins them.
+fn split_turn(random: &mut Random, format: TestFormat, list: &mut Vec<Value>) {
+    let splits = |message: &Value| match format {
+        // Its calls stay together: only blocks before them are split off.
+        TestFormat::Anthropic => is(message, "role", "assistant") && calls(message),
+        TestFormat::Gemini => is(message, "role", "model") && calls(message),
+        TestFormat::Chat | TestFormat::Responses | TestFormat::Bedrock => false,
     };
     let Some(at) = any(random, list, splits) else { return };
-    let key = content_key(dialect);
+    let key = content_key(format);
     let Some(content) = list[at].get_mut(key).and_then(Value::as_array_mut) else { return };
     let is_call = |it: &Value| is(it, "type", "tool_use") || it.get("functionCall").is_some();
     let count = content.iter().filter(|it| is_call(it)).count();
     let Some(last) = content.iter().rposition(is_call).filter(|_| count > 1) else { return };
     let mut behind = content.split_off(last);
-    // The first call of each message is signed, where calls are.
+    // Where calls are signed, the first call of each message is.
     if content.iter().any(|part| is_call(part) && part.get("thoughtSignature").is_some())
         && let Some(call) = behind.first_mut().and_then(Value::as_object_mut)
     {
@@ -221,20 +235,20 @@ fn split_turn(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
     list.insert(at + 1, second);
 }
 
-/// Tools that the provider runs itself.
-fn hosted_tools(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>, number: usize) {
-    match dialect {
-        Dialect::Chat => {}
-        Dialect::Responses => {
+/// Adds provider-run tools.
+fn hosted_tools(random: &mut Random, format: TestFormat, list: &mut Vec<Value>, number: usize) {
+    match format {
+        TestFormat::Chat => {}
+        TestFormat::Responses => {
             let Some(at) = any(random, list, |it| is(it, "role", "user")) else { return };
             let items = hosted_items(random, number);
             list.splice(at + 1..at + 1, items);
         }
-        Dialect::Anthropic | Dialect::Gemini | Dialect::Bedrock => {
-            let role = if dialect == Dialect::Gemini { "model" } else { "assistant" };
+        TestFormat::Anthropic | TestFormat::Gemini | TestFormat::Bedrock => {
+            let role = if format == TestFormat::Gemini { "model" } else { "assistant" };
             let Some(at) = any(random, list, |it| is(it, "role", role)) else { return };
-            let hosted = hosted_blocks(random, dialect, number);
-            if let Some(content) = blocks(dialect, &mut list[at], "text") {
+            let hosted = hosted_blocks(random, format, number);
+            if let Some(content) = blocks(format, &mut list[at], "text") {
                 let thinks = |it: &Value| {
                     is(it, "type", "thinking")
                         || it.get("thought").is_some()
@@ -247,15 +261,15 @@ fn hosted_tools(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>, nu
     }
 }
 
-fn hosted_blocks(random: &mut Random, dialect: Dialect, number: usize) -> Vec<Value> {
+fn hosted_blocks(random: &mut Random, format: TestFormat, number: usize) -> Vec<Value> {
     let id = format!("srvtoolu_h{number}{}", random.below(1_000_000));
-    if dialect == Dialect::Gemini {
+    if format == TestFormat::Gemini {
         return vec![
             json!({"executableCode": {"language": "PYTHON", "code": "print(1)", "id": id}}),
             json!({"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1", "id": id}}),
         ];
     }
-    if dialect == Dialect::Bedrock {
+    if format == TestFormat::Bedrock {
         return vec![
             json!({"toolUse": {"toolUseId": id, "name": "nova_grounding", "input": {}, "type": "server_tool_use"}}),
             json!({"toolResult": {"toolUseId": id, "type": "nova_grounding_result", "content": []}}),
@@ -324,11 +338,11 @@ fn hosted_items(random: &mut Random, number: usize) -> Vec<Value> {
             json!({"type": "shell_call", "id": format!("sh_{id}"), "call_id": format!("sh_{id}"), "status": "completed", "action": {"commands": ["ls"]}, "environment": {"type": "container_reference", "container_id": "cntr_1"}}),
             json!({"type": "shell_call_output", "call_id": format!("sh_{id}"), "output": [{"stdout": "a", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}]}),
         ],
-        // A notice of a tool that nobody called by an id.
+        // A notice of a tool that was not called by id.
         11 => vec![
             json!({"type": "function_call_output", "name": "watch", "output": format!("notice {id}.")}),
         ],
-        // The model goes on while the tool works; the output may come in any later request.
+        // The model continues while the tool runs; the output may come in any later request.
         10 => vec![
             json!({"type": "function_call", "call_id": format!("call_{id}"), "name": "watch", "arguments": "{}", "async": true}),
         ],
@@ -339,11 +353,11 @@ fn hosted_items(random: &mut Random, number: usize) -> Vec<Value> {
     }
 }
 
-/// Some models number their calls anew in each turn.
-fn ids_of_turns(dialect: Dialect, list: &mut [Value]) {
+/// Some models restart the numbering of calls in each turn.
+fn ids_of_turns(format: TestFormat, list: &mut [Value]) {
     let mut given: Vec<(String, String)> = Vec::new();
     let mut answered = false;
-    each_id(dialect, list, &mut |is_call, id| {
+    each_id(format, list, &mut |is_call, id| {
         if is_call && std::mem::take(&mut answered) {
             given.clear();
         }
@@ -358,29 +372,29 @@ fn ids_of_turns(dialect: Dialect, list: &mut [Value]) {
     });
 }
 
-/// Ids as long as the provider takes them.
-fn long_ids(dialect: Dialect, list: &mut [Value]) {
-    let most: usize = match dialect {
-        Dialect::Chat => 40,
-        Dialect::Responses | Dialect::Bedrock => 64,
-        Dialect::Anthropic | Dialect::Gemini => 200,
+/// Ids of the maximum length.
+fn long_ids(format: TestFormat, list: &mut [Value]) {
+    let max_length: usize = match format {
+        TestFormat::Chat => 40,
+        TestFormat::Responses | TestFormat::Bedrock => 64,
+        TestFormat::Anthropic | TestFormat::Gemini => 200,
     };
-    each_id(dialect, list, &mut |_, id| {
-        let missing = most.saturating_sub(id.len());
+    each_id(format, list, &mut |_, id| {
+        let missing = max_length.saturating_sub(id.len());
         id.extend(std::iter::repeat_n('x', missing));
     });
 }
 
-/// Every id of a call that the client answers, and of an answer, in order.
-fn each_id(dialect: Dialect, list: &mut [Value], change: &mut dyn FnMut(bool, &mut String)) {
+/// Visits every id of a client call and of its result, in order.
+fn each_id(format: TestFormat, list: &mut [Value], change: &mut dyn FnMut(bool, &mut String)) {
     let mut at = |holder: Option<&mut Value>, key: &str, is_call: bool| {
         if let Some(Value::String(id)) = holder.and_then(|holder| holder.get_mut(key)) {
             change(is_call, id);
         }
     };
     for message in list {
-        match dialect {
-            Dialect::Chat => {
+        match format {
+            TestFormat::Chat => {
                 for call in message
                     .get_mut("tool_calls")
                     .and_then(Value::as_array_mut)
@@ -391,25 +405,25 @@ fn each_id(dialect: Dialect, list: &mut [Value], change: &mut dyn FnMut(bool, &m
                 }
                 at(Some(message), "tool_call_id", false);
             }
-            Dialect::Responses => match message.get("type").and_then(Value::as_str) {
-                // What the model does not wait for has an id of its own.
+            TestFormat::Responses => match message.get("type").and_then(Value::as_str) {
+                // A call that the model does not wait for keeps its own id.
                 _ if message.get("async").is_some() => {}
                 Some("function_call") => at(Some(message), "call_id", true),
                 Some("function_call_output") => at(Some(message), "call_id", false),
                 _ => {}
             },
-            Dialect::Anthropic | Dialect::Gemini | Dialect::Bedrock => {
-                let content = message.get_mut(content_key(dialect)).and_then(Value::as_array_mut);
+            TestFormat::Anthropic | TestFormat::Gemini | TestFormat::Bedrock => {
+                let content = message.get_mut(content_key(format)).and_then(Value::as_array_mut);
                 for block in content.into_iter().flatten() {
                     let hosted =
                         |key: &str| block.get(key).is_some_and(|it| it.get("type").is_some());
-                    match dialect {
-                        Dialect::Bedrock if hosted("toolUse") || hosted("toolResult") => {}
-                        Dialect::Bedrock => {
+                    match format {
+                        TestFormat::Bedrock if hosted("toolUse") || hosted("toolResult") => {}
+                        TestFormat::Bedrock => {
                             at(block.get_mut("toolUse"), "toolUseId", true);
                             at(block.get_mut("toolResult"), "toolUseId", false);
                         }
-                        Dialect::Gemini => {
+                        TestFormat::Gemini => {
                             at(block.get_mut("functionCall"), "id", true);
                             at(block.get_mut("functionResponse"), "id", false);
                         }
@@ -425,8 +439,8 @@ fn each_id(dialect: Dialect, list: &mut [Value], change: &mut dyn FnMut(bool, &m
     }
 }
 
-/// A program of the provider that calls the client's tools: its result comes behind theirs.
-fn program_calls(random: &mut Random, dialect: Dialect, list: &mut [Value], number: usize) {
+/// A provider-run program that calls client tools: its result follows theirs.
+fn program_calls(random: &mut Random, format: TestFormat, list: &mut [Value], number: usize) {
     let alone = |message: &Value| {
         let content = message.get("content").and_then(Value::as_array);
         content.is_some_and(|blocks| blocks.iter().all(|it| is(it, "type", "tool_result")))
@@ -442,21 +456,21 @@ fn program_calls(random: &mut Random, dialect: Dialect, list: &mut [Value], numb
             && is(behind, "role", "assistant")
     };
     let places: Vec<usize> = (0..list.len()).filter(fits).collect();
-    if dialect != Dialect::Anthropic || places.is_empty() {
+    if format != TestFormat::Anthropic || places.is_empty() {
         return;
     }
     let at = 1 + *random.pick(&places);
     let id = format!("srvtoolu_p{number}{}", random.below(1_000_000));
     let behind_thoughts =
         |content: &[Value]| content.iter().take_while(|it| is(it, "type", "thinking")).count();
-    if let Some(content) = blocks(dialect, &mut list[at], "text") {
+    if let Some(content) = blocks(format, &mut list[at], "text") {
         for call in content.iter_mut().filter(|it| is(it, "type", "tool_use")) {
             call["caller"] = json!({"type": "code_execution_20250825", "tool_id": id});
         }
         let program = json!({"type": "server_tool_use", "id": id, "name": "code_execution", "input": {"code": "f()"}});
         content.insert(behind_thoughts(content), program);
     }
-    if let Some(content) = blocks(dialect, &mut list[at + 2], "text") {
+    if let Some(content) = blocks(format, &mut list[at + 2], "text") {
         let result = json!({"type": "code_execution_tool_result", "tool_use_id": id, "content": {"type": "code_execution_result", "stdout": "1", "stderr": "", "return_code": 0, "content": []}});
         content.insert(behind_thoughts(content), result);
     }

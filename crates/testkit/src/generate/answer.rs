@@ -1,36 +1,39 @@
-//! Random answers of providers: what a format can say, with contents that are easy to get wrong.
+//! Random provider responses, with content that is easy to get wrong.
 
 use foxwedge_core::Format;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    oracle::answers::{Answer, Block, Call, Input, Seal, Stop, Usage, shades},
+    oracle::answers::{
+        OracleReply, ReasoningSeal, ReplyBlock, ReplyCall, ReplyCallInput, ReplyStop, ReplyUsage,
+        shades,
+    },
     random::Random,
 };
 
-/// An answer that the format can hold.
-pub fn answer(random: &mut Random, wire: Format) -> Answer {
-    let named = wire != Format::Bedrock;
-    let says = |random: &mut Random| match wire {
+/// A response that the format can hold.
+pub fn answer(random: &mut Random, format: Format) -> OracleReply {
+    let named = format != Format::Bedrock;
+    let says = |random: &mut Random| match format {
         Format::Gemini => named && random.chance(70),
         _ => named,
     };
-    let id = says(random).then(|| format!("{}{}", prefix(wire), random.below(1_000_000)));
+    let id = says(random).then(|| format!("{}{}", prefix(format), random.below(1_000_000)));
     let model = says(random).then(|| "model-\u{e9}\"1\"".to_owned());
-    let mut blocks = match wire {
+    let mut blocks = match format {
         Format::OpenaiChat => in_chat(random),
         Format::OpenaiResponses | Format::Anthropic | Format::Gemini | Format::Bedrock => {
-            in_any_order(random, wire)
+            in_any_order(random, format)
         }
     };
     again(random, &mut blocks);
-    let stop = Some(stop(random, wire, &mut blocks));
-    let usage = if random.chance(85) { usage(random, wire) } else { Usage::default() };
-    Answer { id, model, blocks, stop, usage }
+    let stop = Some(stop(random, format, &mut blocks));
+    let usage = if random.chance(85) { usage(random, format) } else { ReplyUsage::default() };
+    OracleReply { id, model, blocks, stop, usage }
 }
 
-fn prefix(wire: Format) -> &'static str {
-    match wire {
+fn prefix(format: Format) -> &'static str {
+    match format {
         Format::OpenaiChat => "chatcmpl-",
         Format::OpenaiResponses => "resp_",
         Format::Anthropic => "msg_",
@@ -39,100 +42,101 @@ fn prefix(wire: Format) -> &'static str {
 }
 
 /// Reasoning, text, a refusal, and then calls.
-fn in_chat(random: &mut Random) -> Vec<Block> {
+fn in_chat(random: &mut Random) -> Vec<ReplyBlock> {
     let mut blocks = Vec::new();
     if random.chance(40) {
-        blocks.push(Block::Reasoning(text(random, false), Seal::Open));
+        blocks.push(ReplyBlock::Reasoning(text(random, false), ReasoningSeal::Open));
     }
     if random.chance(75) {
-        blocks.push(Block::Text(text(random, true)));
+        blocks.push(ReplyBlock::Text(text(random, true)));
     }
     if random.chance(10) {
-        blocks.push(Block::Refusal(text(random, false)));
+        blocks.push(ReplyBlock::Refusal(text(random, false)));
     }
     for _ in 0..calls(random) {
-        blocks.push(Block::Call(call(random, Format::OpenaiChat)));
+        blocks.push(ReplyBlock::Call(call(random, Format::OpenaiChat)));
     }
     blocks
 }
 
-fn in_any_order(random: &mut Random, wire: Format) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
+fn in_any_order(random: &mut Random, format: Format) -> Vec<ReplyBlock> {
+    let mut blocks: Vec<ReplyBlock> = Vec::new();
     for _ in 0..random.below(4) {
         let block = match random.below(6) {
-            0..3 => Block::Text(text(random, true)),
-            3 if wire == Format::OpenaiResponses => Block::Refusal(text(random, false)),
-            _ => reasoning(random, wire),
+            0..3 => ReplyBlock::Text(text(random, true)),
+            3 if format == Format::OpenaiResponses => ReplyBlock::Refusal(text(random, false)),
+            _ => reasoning(random, format),
         };
         blocks.push(block);
     }
-    // As a rule, models reason, then speak, then call.
+    // Usually models reason first, then write text, then call tools.
     if random.chance(70) {
-        blocks.sort_by_key(|block| !matches!(block, Block::Reasoning(..)));
+        blocks.sort_by_key(|block| !matches!(block, ReplyBlock::Reasoning(..)));
     }
     for _ in 0..calls(random) {
         let at = if random.chance(80) { blocks.len() } else { random.below(blocks.len() + 1) };
-        blocks.insert(at, Block::Call(call(random, wire)));
+        blocks.insert(at, ReplyBlock::Call(call(random, format)));
     }
-    if wire == Format::Gemini {
+    if format == Format::Gemini {
         apart(&mut blocks);
     }
     blocks
 }
 
-/// In a stream of Gemini, two texts in a row would be one.
-fn apart(blocks: &mut Vec<Block>) {
+/// In a Gemini stream, two consecutive texts would be one.
+fn apart(blocks: &mut Vec<ReplyBlock>) {
     blocks.dedup_by(|next, before| {
         matches!(
             (next, before),
-            (Block::Text(_), Block::Text(_)) | (Block::Reasoning(..), Block::Reasoning(..))
+            (ReplyBlock::Text(_), ReplyBlock::Text(_))
+                | (ReplyBlock::Reasoning(..), ReplyBlock::Reasoning(..))
         )
     });
-    // An empty text in between is none.
-    blocks.retain(|block| !matches!(block, Block::Text(text) if text.is_empty()));
+    // An empty text does not separate others.
+    blocks.retain(|block| !matches!(block, ReplyBlock::Text(text) if text.is_empty()));
     blocks.dedup_by(|next, before| {
-        matches!((next, before), (Block::Reasoning(..), Block::Reasoning(..)))
+        matches!((next, before), (ReplyBlock::Reasoning(..), ReplyBlock::Reasoning(..)))
     });
 }
 
-fn reasoning(random: &mut Random, wire: Format) -> Block {
-    let seal = match (wire, random.below(4)) {
-        (_, 0) => Seal::Open,
+fn reasoning(random: &mut Random, format: Format) -> ReplyBlock {
+    let seal = match (format, random.below(4)) {
+        (_, 0) => ReasoningSeal::Open,
         (Format::Anthropic | Format::Bedrock, 1) => {
-            return Block::Reasoning(String::new(), Seal::Redacted(data(random)));
+            return ReplyBlock::Reasoning(String::new(), ReasoningSeal::Redacted(data(random)));
         }
-        (Format::OpenaiResponses, _) => Seal::Encrypted(data(random)),
-        _ => Seal::Signed(data(random)),
+        (Format::OpenaiResponses, _) => ReasoningSeal::Encrypted(data(random)),
+        _ => ReasoningSeal::Signed(data(random)),
     };
-    let silent = seal != Seal::Open && random.chance(20);
+    let silent = seal != ReasoningSeal::Open && random.chance(20);
     let text = if silent { String::new() } else { text(random, false) };
-    Block::Reasoning(text, seal)
+    ReplyBlock::Reasoning(text, seal)
 }
 
 fn calls(random: &mut Random) -> usize {
     if random.chance(35) { 0 } else { random.below(6) }
 }
 
-fn call(random: &mut Random, wire: Format) -> Call {
-    let openai = matches!(wire, Format::OpenaiChat | Format::OpenaiResponses);
-    let nameless = match wire {
+fn call(random: &mut Random, format: Format) -> ReplyCall {
+    let openai = matches!(format, Format::OpenaiChat | Format::OpenaiResponses);
+    let nameless = match format {
         Format::Gemini => random.chance(50),
         Format::OpenaiChat => random.chance(4),
         Format::OpenaiResponses | Format::Anthropic | Format::Bedrock => false,
     };
     let mut id = (!nameless).then(|| id(random));
-    // What a provider sends is what it takes back, as a rule.
-    if !openai && wire != Format::Gemini && random.chance(80) {
+    // Usually a provider accepts the ids that it sends.
+    if !openai && format != Format::Gemini && random.chance(80) {
         id = id.map(|id| id.replace(|it: char| !it.is_ascii_alphanumeric(), "_"));
     }
     let input = match random.below(20) {
-        0..3 if openai => Input::Free(text(random, true)),
-        3 => Input::Json(json!({})),
-        _ => Input::Json(object(random, 0)),
+        0..3 if openai => ReplyCallInput::Free(text(random, true)),
+        3 => ReplyCallInput::Json(json!({})),
+        _ => ReplyCallInput::Json(object(random, 0)),
     };
-    let signed = matches!(wire, Format::Gemini | Format::OpenaiChat) && random.chance(20);
+    let signed = matches!(format, Format::Gemini | Format::OpenaiChat) && random.chance(20);
     let signature = signed.then(|| data(random));
-    Call { id, name: name(random), input, signature }
+    ReplyCall { id, name: name(random), input, signature }
 }
 
 fn id(random: &mut Random) -> String {
@@ -155,14 +159,14 @@ fn name(random: &mut Random) -> String {
     }
 }
 
-/// Some servers give two calls one id.
-fn again(random: &mut Random, blocks: &mut [Block]) {
+/// Some servers give two calls the same id.
+fn again(random: &mut Random, blocks: &mut [ReplyBlock]) {
     if !random.chance(8) {
         return;
     }
     let mut first = None;
     for block in blocks {
-        if let Block::Call(call) = block {
+        if let ReplyBlock::Call(call) = block {
             match &first {
                 None => first = call.id.clone(),
                 Some(id) => call.id = Some(id.clone()),
@@ -171,53 +175,59 @@ fn again(random: &mut Random, blocks: &mut [Block]) {
     }
 }
 
-/// Why it stopped. What was cut short may have been cut in the arguments of the last call.
-fn stop(random: &mut Random, wire: Format, blocks: &mut [Block]) -> Stop {
-    let has_calls = blocks.iter().any(|block| matches!(block, Block::Call(_)));
+/// The stop reason. A truncated response may end within the arguments of the last call.
+fn stop(random: &mut Random, format: Format, blocks: &mut [ReplyBlock]) -> ReplyStop {
+    let has_calls = blocks.iter().any(|block| matches!(block, ReplyBlock::Call(_)));
     if random.chance(70) {
-        return if has_calls { Stop::Calls } else { Stop::End };
+        return if has_calls { ReplyStop::Calls } else { ReplyStop::End };
     }
-    let mut stops = vec![Stop::End, Stop::Length, Stop::Length, Stop::Refusal];
-    stops.extend(shades(wire).iter().map(|word| Stop::Other((*word).to_owned())));
-    match wire {
+    let mut stops = vec![ReplyStop::End, ReplyStop::Length, ReplyStop::Length, ReplyStop::Refusal];
+    stops.extend(shades(format).iter().map(|value| ReplyStop::Other((*value).to_owned())));
+    match format {
         Format::OpenaiChat | Format::OpenaiResponses => {}
         Format::Anthropic => {
-            let sequence = Stop::Sequence(Some(text(random, false)));
-            stops.extend([Stop::ContextFull, sequence, Stop::Pause]);
+            let sequence = ReplyStop::Sequence(Some(text(random, false)));
+            stops.extend([ReplyStop::ContextFull, sequence, ReplyStop::Pause]);
         }
-        Format::Gemini => stops.push(Stop::Malformed),
+        Format::Gemini => stops.push(ReplyStop::Malformed),
         Format::Bedrock => {
             let sequence = random.chance(50).then(|| text(random, false));
-            stops.extend([Stop::ContextFull, Stop::Sequence(sequence), Stop::Malformed]);
+            stops.extend([
+                ReplyStop::ContextFull,
+                ReplyStop::Sequence(sequence),
+                ReplyStop::Malformed,
+            ]);
         }
     }
     let stop = random.pick(&stops).clone();
-    if stop == Stop::Length
-        && matches!(wire, Format::OpenaiChat | Format::OpenaiResponses)
+    if stop == ReplyStop::Length
+        && matches!(format, Format::OpenaiChat | Format::OpenaiResponses)
         && random.chance(50)
-        && let Some(Block::Call(call)) = blocks.last_mut()
-        && let Input::Json(value) = &call.input
+        && let Some(ReplyBlock::Call(call)) = blocks.last_mut()
+        && let ReplyCallInput::Json(value) = &call.input
     {
         let mut text = value.to_string();
         text.pop();
-        call.input = Input::said(&text);
+        call.input = ReplyCallInput::said(&text);
     }
     match stop {
-        // These formats have one word for both.
-        Stop::End if has_calls && matches!(wire, Format::OpenaiResponses | Format::Gemini) => {
-            Stop::Calls
+        // These formats have one value for both.
+        ReplyStop::End
+            if has_calls && matches!(format, Format::OpenaiResponses | Format::Gemini) =>
+        {
+            ReplyStop::Calls
         }
         stop => stop,
     }
 }
 
-fn usage(random: &mut Random, wire: Format) -> Usage {
+fn usage(random: &mut Random, format: Format) -> ReplyUsage {
     let input = random.below(100_000) as u64;
     let output = random.below(10_000) as u64;
     let cached = if random.chance(50) { input / 3 } else { 0 };
-    let stores = wire != Format::Gemini && random.chance(30);
-    let reasons = wire != Format::Bedrock && random.chance(50);
-    Usage {
+    let stores = format != Format::Gemini && random.chance(30);
+    let reasons = format != Format::Bedrock && random.chance(50);
+    ReplyUsage {
         input,
         output,
         cached,
@@ -287,7 +297,7 @@ fn value(random: &mut Random, depth: usize) -> Value {
     }
 }
 
-/// Bytes, as they are told in text.
+/// Base64 data.
 fn data(random: &mut Random) -> String {
     let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let groups = 1 + random.below(6);

@@ -1,16 +1,16 @@
-//! Accidents with the contents of the written list: hollow messages, arguments that do not
-//! parse, answers with nothing or with too much in them.
+//! Damage to contents of the list: empty messages, unparsable arguments, empty or oversized
+//! results.
 
 #![expect(clippy::ptr_arg, reason = "all scratches have one signature, and some insert")]
 
 use serde_json::{Map, Value, json};
 
-use super::Scratch;
+use super::ListAccident;
 use super::fields::{object, set, with_key};
-use crate::dialect::Dialect;
+use crate::dialect::TestFormat;
 use crate::random::Random;
 
-pub(super) const SCRATCHES: &[Scratch] = &[
+pub(super) const SCRATCHES: &[ListAccident] = &[
     hollow_content,
     lose_text,
     odd_call_list,
@@ -25,7 +25,7 @@ pub(super) const SCRATCHES: &[Scratch] = &[
 
 const ARGUMENTS: [&str; 3] = ["arguments", "input", "args"];
 
-fn hollow_content(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+fn hollow_content(random: &mut Random, _: TestFormat, list: &mut Vec<Value>) {
     let content = [None, Some(Value::Null), Some(json!("")), Some(json!([])), Some(json!("  "))];
     let message = object(random, list, &|fields| {
         fields.contains_key("role")
@@ -36,9 +36,9 @@ fn hollow_content(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
     set(message, key, random.pick(&content).clone());
 }
 
-/// A list of calls with nothing in it, or a call that does not say what it is.
-fn odd_call_list(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
-    if dialect != Dialect::Chat {
+/// An empty list of calls, or a call without a type.
+fn odd_call_list(random: &mut Random, format: TestFormat, list: &mut Vec<Value>) {
+    if format != TestFormat::Chat {
         return;
     }
     let is_call = |fields: &Map<String, Value>| {
@@ -54,7 +54,7 @@ fn odd_call_list(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
     }
 }
 
-fn truncate_arguments(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+fn truncate_arguments(random: &mut Random, _: TestFormat, list: &mut Vec<Value>) {
     let Some((call, key)) = with_key(random, list, &ARGUMENTS) else { return };
     if let Some(Value::String(text)) = call.get(key) {
         let keep = random.below(text.chars().count());
@@ -63,7 +63,7 @@ fn truncate_arguments(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
     }
 }
 
-fn wrong_arguments(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+fn wrong_arguments(random: &mut Random, _: TestFormat, list: &mut Vec<Value>) {
     let Some((call, key)) = with_key(random, list, &ARGUMENTS) else { return };
     let wrong = [
         json!("[1,2]"),
@@ -77,13 +77,13 @@ fn wrong_arguments(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
     set(call, key, Some(random.pick(&wrong).clone()));
 }
 
-fn lose_arguments(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+fn lose_arguments(random: &mut Random, _: TestFormat, list: &mut Vec<Value>) {
     if let Some((call, key)) = with_key(random, list, &ARGUMENTS) {
         set(call, key, None);
     }
 }
 
-/// One random answer as it is written in the dialect.
+/// A random tool result, as written in the format.
 fn answer<'a>(
     random: &mut Random,
     list: &'a mut [Value],
@@ -100,7 +100,7 @@ fn answer<'a>(
     Some((found, key))
 }
 
-fn hollow_answer(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+fn hollow_answer(random: &mut Random, _: TestFormat, list: &mut Vec<Value>) {
     let contents = [None, Some(Value::Null), Some(json!("")), Some(json!([])), Some(json!({}))];
     let content = random.pick(&contents).clone();
     if let Some((answer, key)) = answer(random, list) {
@@ -108,13 +108,13 @@ fn hollow_answer(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
     }
 }
 
-/// The answer as the tool gave it, before it was written as text.
-fn odd_answer(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
+/// The result as the tool returned it, not yet written as text.
+fn odd_answer(random: &mut Random, format: TestFormat, list: &mut Vec<Value>) {
     let Some((answer, key)) = answer(random, list) else { return };
     let old = answer.get(key).cloned().unwrap_or_default();
     let odd = match random.below(5) {
-        // Elsewhere a list is a form like others, and what stands in it is another matter.
-        1 if dialect == Dialect::Gemini => json!([old]),
+        // In other formats a list is a valid form, and its elements are a separate matter.
+        1 if format == TestFormat::Gemini => json!([old]),
         0 | 1 => json!({"result": old, "count": 2}),
         2 => json!(21.5),
         3 => json!(true),
@@ -123,7 +123,7 @@ fn odd_answer(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
     set(answer, key, Some(odd));
 }
 
-fn lose_text(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+fn lose_text(random: &mut Random, _: TestFormat, list: &mut Vec<Value>) {
     let is_text =
         |fields: &Map<String, Value>| fields.contains_key("text") && fields.contains_key("type");
     if let Some(part) = object(random, list, &is_text) {
@@ -131,20 +131,20 @@ fn lose_text(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
     }
 }
 
-fn image_in_answer(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
+fn image_in_answer(random: &mut Random, format: TestFormat, list: &mut Vec<Value>) {
     let Some((answer, key)) = answer(random, list) else { return };
-    let image = match dialect {
-        Dialect::Chat => {
+    let image = match format {
+        TestFormat::Chat => {
             json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}})
         }
-        Dialect::Responses => {
+        TestFormat::Responses => {
             json!({"type": "input_image", "image_url": "data:image/png;base64,AA=="})
         }
-        Dialect::Anthropic => {
+        TestFormat::Anthropic => {
             json!({"type": "image", "source": {"type": "url", "url": "https://a/b.png"}})
         }
-        Dialect::Gemini => return,
-        Dialect::Bedrock => json!({"image": {"format": "png", "source": {"bytes": "AA=="}}}),
+        TestFormat::Gemini => return,
+        TestFormat::Bedrock => json!({"image": {"format": "png", "source": {"bytes": "AA=="}}}),
     };
     let mut parts = match answer.remove(key) {
         Some(Value::String(text)) => vec![json!({"type": "text", "text": text})],
@@ -155,7 +155,7 @@ fn image_in_answer(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>)
     answer.insert(key.to_owned(), Value::Array(parts));
 }
 
-fn failed_answer(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+fn failed_answer(random: &mut Random, _: TestFormat, list: &mut Vec<Value>) {
     let Some((answer, key)) = answer(random, list) else { return };
     set(answer, "status", Some(json!("error")));
     if key == "content" && random.chance(50) {

@@ -1,11 +1,11 @@
-//! A conversation before it is written in a dialect.
+//! A conversation before it is written in a format.
 //!
-//! Shapes and generators build this; mutations bend it; `render` writes it down. Nothing here
-//! promises soundness: every field may hold what a provider would refuse.
+//! Shapes and generators build it, mutations damage it, `render` writes it. It may be invalid:
+//! every field may hold a value that a provider rejects.
 
 use serde_json::Value;
 
-/// The kinds of call of the Responses dialect; the other dialects know the first two at most.
+/// The kinds of calls of the Responses format; the other formats have at most the first two.
 pub(crate) const FAMILIES: [&str; 7] = [
     "function_call",
     "custom_tool_call",
@@ -18,17 +18,17 @@ pub(crate) const FAMILIES: [&str; 7] = [
 
 /// A whole conversation.
 #[derive(Clone, Debug)]
-pub(crate) struct Draft {
-    pub(crate) turns: Vec<Turn>,
-    /// What a Chat assistant message without text carries as content; `None` leaves the key out.
+pub(crate) struct GeneratedDraft {
+    pub(crate) turns: Vec<GeneratedTurn>,
+    /// The content of a Chat assistant message without text; `None` leaves the key out.
     pub(crate) hollow: Option<Value>,
-    /// Numbers handed out so far, so that no two texts of a document agree.
+    /// The last number that was used, so that all texts of a document differ.
     pub(crate) counter: usize,
 }
 
-/// Who speaks.
+/// The role of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Speaker {
+pub(crate) enum TurnSpeaker {
     User,
     Assistant,
     System,
@@ -36,27 +36,27 @@ pub(crate) enum Speaker {
 
 /// One message, or one run of items.
 #[derive(Clone, Debug)]
-pub(crate) struct Turn {
-    pub(crate) speaker: Speaker,
-    pub(crate) parts: Vec<Part>,
-    /// Write a single text as a plain string where the dialect has that form.
+pub(crate) struct GeneratedTurn {
+    pub(crate) speaker: TurnSpeaker,
+    pub(crate) parts: Vec<GeneratedPart>,
+    /// Write a single text as a plain string where the format allows it.
     pub(crate) plain: bool,
 }
 
-/// What a message holds.
+/// A part of a message.
 #[derive(Clone, Debug)]
-pub(crate) enum Part {
+pub(crate) enum GeneratedPart {
     Text(String),
-    Call(Call),
-    Answer(Answer),
-    Thinking(Thinking),
+    Call(GeneratedCall),
+    Answer(GeneratedResult),
+    Thinking(GeneratedThinking),
     ServerCall(String),
     ServerAnswer(String),
 }
 
-/// A call with everything that can go wrong with it.
+/// A tool call. Each field may be invalid.
 #[derive(Clone, Debug)]
-pub(crate) struct Call {
+pub(crate) struct GeneratedCall {
     /// `None` leaves the key out.
     pub(crate) id: Option<Value>,
     pub(crate) name: String,
@@ -68,21 +68,21 @@ pub(crate) struct Call {
     pub(crate) signature: Option<String>,
 }
 
-/// An answer.
+/// A tool result.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer {
+pub(crate) struct GeneratedResult {
     /// `None` leaves the key out.
     pub(crate) id: Option<Value>,
     pub(crate) name: String,
     pub(crate) text: String,
-    /// Write the text as a list of parts where the dialect has that form.
+    /// Write the text as a list of parts where the format allows it.
     pub(crate) parts: bool,
     pub(crate) family: &'static str,
 }
 
 /// A reasoning part.
 #[derive(Clone, Debug)]
-pub(crate) struct Thinking {
+pub(crate) struct GeneratedThinking {
     pub(crate) text: String,
     /// The signature, or the encrypted content; `None` leaves it out.
     pub(crate) seal: Option<String>,
@@ -90,25 +90,25 @@ pub(crate) struct Thinking {
     pub(crate) item: Option<String>,
 }
 
-impl Draft {
+impl GeneratedDraft {
     /// An empty conversation.
     pub(crate) fn new() -> Self {
         Self { turns: Vec::new(), hollow: Some(Value::Null), counter: 0 }
     }
 
-    /// A number that no text of this document carries yet.
+    /// A number that no text of this document has yet.
     pub(crate) fn number(&mut self) -> usize {
         self.counter += 1;
         self.counter
     }
 
-    /// A sentence of its own: the final point keeps number 1 from being found in number 12.
+    /// A unique sentence. The final period keeps number 1 from being found in number 12.
     pub(crate) fn sentence(&mut self, what: &str) -> String {
         format!("{what} {}.", self.number())
     }
 
-    /// Where the parts stand that `wanted` accepts, as turn and part.
-    pub(crate) fn places(&self, wanted: impl Fn(&Part) -> bool) -> Vec<(usize, usize)> {
+    /// The positions of the parts that `wanted` accepts, as turn and part.
+    pub(crate) fn places(&self, wanted: impl Fn(&GeneratedPart) -> bool) -> Vec<(usize, usize)> {
         let mut places = Vec::new();
         for (turn_at, turn) in self.turns.iter().enumerate() {
             for (part_at, part) in turn.parts.iter().enumerate() {
@@ -121,56 +121,54 @@ impl Draft {
     }
 
     /// The turns of one speaker.
-    pub(crate) fn turns_of(&self, speaker: Speaker) -> Vec<usize> {
+    pub(crate) fn turns_of(&self, speaker: TurnSpeaker) -> Vec<usize> {
         (0..self.turns.len()).filter(|at| self.turns[*at].speaker == speaker).collect()
     }
 
     /// Every call, in order.
-    pub(crate) fn calls_mut(&mut self) -> impl Iterator<Item = &mut Call> {
+    pub(crate) fn calls_mut(&mut self) -> impl Iterator<Item = &mut GeneratedCall> {
         self.turns.iter_mut().flat_map(|turn| turn.parts.iter_mut()).filter_map(|part| match part {
-            Part::Call(call) => Some(call),
+            GeneratedPart::Call(call) => Some(call),
             _ => None,
         })
     }
 
-    /// Every answer, in order.
-    pub(crate) fn answers_mut(&mut self) -> impl Iterator<Item = &mut Answer> {
+    /// Every tool result, in order.
+    pub(crate) fn answers_mut(&mut self) -> impl Iterator<Item = &mut GeneratedResult> {
         self.turns.iter_mut().flat_map(|turn| turn.parts.iter_mut()).filter_map(|part| match part {
-            Part::Answer(answer) => Some(answer),
+            GeneratedPart::Answer(answer) => Some(answer),
             _ => None,
         })
     }
 
-    /// Removes turns that have nothing left to say.
+    /// Removes empty turns.
     pub(crate) fn sweep(&mut self) {
         self.turns.retain(|turn| !turn.parts.is_empty());
     }
 }
 
-impl Turn {
-    /// A message of `parts`.
-    pub(crate) fn new(speaker: Speaker, parts: Vec<Part>) -> Self {
+impl GeneratedTurn {
+    /// A turn with these parts.
+    pub(crate) fn new(speaker: TurnSpeaker, parts: Vec<GeneratedPart>) -> Self {
         Self { speaker, parts, plain: true }
     }
 
-    /// True when the turn holds a call.
+    /// Whether the turn has a call.
     pub(crate) fn calls(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part, Part::Call(_)))
+        self.parts.iter().any(|part| matches!(part, GeneratedPart::Call(_)))
     }
 
-    /// True when the turn holds an answer.
+    /// Whether the turn has a tool result.
     pub(crate) fn answers(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part, Part::Answer(_)))
+        self.parts.iter().any(|part| matches!(part, GeneratedPart::Answer(_)))
     }
 }
 
-impl Part {
-    /// True for a call.
+impl GeneratedPart {
     pub(crate) fn is_call(&self) -> bool {
         matches!(self, Self::Call(_))
     }
 
-    /// True for an answer.
     pub(crate) fn is_answer(&self) -> bool {
         matches!(self, Self::Answer(_))
     }

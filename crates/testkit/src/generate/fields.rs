@@ -1,14 +1,14 @@
-//! Accidents with single fields of the written list: gone, null, of another type.
+//! Damage to single fields of the list: missing, null, of another type.
 
 #![expect(clippy::ptr_arg, reason = "all scratches have one signature, and some insert")]
 
 use serde_json::{Map, Value, json};
 
-use super::Scratch;
-use crate::dialect::Dialect;
+use super::ListAccident;
+use crate::dialect::TestFormat;
 use crate::random::Random;
 
-pub(super) const SCRATCHES: &[Scratch] = &[
+pub(super) const SCRATCHES: &[ListAccident] = &[
     lose_role,
     unknown_role,
     developer_role,
@@ -27,12 +27,12 @@ pub(super) const SCRATCHES: &[Scratch] = &[
     any_field_gone,
 ];
 
-/// Harms the keys beside the list.
-pub(super) fn scratch_request(random: &mut Random, dialect: Dialect, body: &mut Value) {
+/// Damages the keys next to the list.
+pub(super) fn scratch_request(random: &mut Random, format: TestFormat, body: &mut Value) {
     let Some(body) = body.as_object_mut() else { return };
     let others: Vec<String> =
-        body.keys().filter(|key| *key != dialect.list_key()).cloned().collect();
-    if let (Dialect::Responses, true) = (dialect, random.chance(20)) {
+        body.keys().filter(|key| *key != format.list_key()).cloned().collect();
+    if let (TestFormat::Responses, true) = (format, random.chance(20)) {
         body.insert("input".to_owned(), json!("only a question"));
     } else if !others.is_empty() {
         let key = random.pick(&others).clone();
@@ -129,34 +129,34 @@ fn set_role(random: &mut Random, list: &mut [Value], role: Option<Value>) {
     }
 }
 
-fn lose_role(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+fn lose_role(random: &mut Random, _: TestFormat, list: &mut Vec<Value>) {
     let role = random.pick(&[None, Some(Value::Null), Some(json!(1))]).clone();
     set_role(random, list, role);
 }
 
-fn unknown_role(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+fn unknown_role(random: &mut Random, _: TestFormat, list: &mut Vec<Value>) {
     set_role(random, list, Some(json!("robot")));
 }
 
-fn developer_role(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+fn developer_role(random: &mut Random, _: TestFormat, list: &mut Vec<Value>) {
     set_role(random, list, Some(json!("developer")));
 }
 
-fn foreign_role(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+fn foreign_role(random: &mut Random, _: TestFormat, list: &mut Vec<Value>) {
     let role = *random.pick(&["user", "assistant", "model", "tool", "function", "system"]);
     if random.chance(30) {
         set_role(random, list, Some(json!(role)));
     }
 }
 
-fn lose_name(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+fn lose_name(random: &mut Random, _: TestFormat, list: &mut Vec<Value>) {
     let name = random.pick(&[None, Some(Value::Null), Some(json!(3))]).clone();
     if let Some((holder, key)) = with_key(random, list, &["name"]) {
         set(holder, key, name);
     }
 }
 
-fn unknown_block(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+fn unknown_block(random: &mut Random, _: TestFormat, list: &mut Vec<Value>) {
     let block = random
         .pick(&[json!({"type": "hologram", "x": 1}), json!({}), json!(null), json!("loose")])
         .clone();
@@ -166,15 +166,15 @@ fn unknown_block(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
     }
 }
 
-fn unknown_field(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+fn unknown_field(random: &mut Random, _: TestFormat, list: &mut Vec<Value>) {
     let value = junk(random);
     if let Some(holder) = object(random, list, &|_| true) {
         holder.insert((*random.pick(&["x_extra", "cache_control", "name2"])).to_owned(), value);
     }
 }
 
-fn wrong_item_id(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
-    if dialect == Dialect::Responses && !list.is_empty() {
+fn wrong_item_id(random: &mut Random, format: TestFormat, list: &mut Vec<Value>) {
+    if format == TestFormat::Responses && !list.is_empty() {
         let at = random.below(list.len());
         if let Some(item) = list[at].as_object_mut() {
             set(item, "id", Some(json!(format!("call_{at}"))));
@@ -182,7 +182,7 @@ fn wrong_item_id(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
     }
 }
 
-fn lose_seal(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+fn lose_seal(random: &mut Random, _: TestFormat, list: &mut Vec<Value>) {
     if let Some((holder, key)) =
         with_key(random, list, &["encrypted_content", "signature", "thoughtSignature"])
     {
@@ -191,20 +191,20 @@ fn lose_seal(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
     }
 }
 
-fn junk_message(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+fn junk_message(random: &mut Random, _: TestFormat, list: &mut Vec<Value>) {
     let at = random.below(list.len() + 1);
     list.insert(at, junk(random));
 }
 
-fn refer_to_item(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
-    if dialect == Dialect::Responses && random.chance(30) {
+fn refer_to_item(random: &mut Random, format: TestFormat, list: &mut Vec<Value>) {
+    if format == TestFormat::Responses && random.chance(30) {
         let at = random.below(list.len() + 1);
         list.insert(at, json!({"type": "item_reference", "id": "msg_900"}));
     }
 }
 
-fn approve(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
-    if dialect == Dialect::Responses {
+fn approve(random: &mut Random, format: TestFormat, list: &mut Vec<Value>) {
+    if format == TestFormat::Responses {
         let at = random.below(list.len() + 1);
         let approval =
             json!({"type": "mcp_approval_response", "approval_request_id": "a", "approve": true});
@@ -212,24 +212,24 @@ fn approve(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
     }
 }
 
-fn prefix(_: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
-    if dialect == Dialect::Chat
+fn prefix(_: &mut Random, format: TestFormat, list: &mut Vec<Value>) {
+    if format == TestFormat::Chat
         && let Some(message) = list.last_mut().and_then(Value::as_object_mut)
     {
         message.insert("prefix".to_owned(), json!(true));
     }
 }
 
-fn any_field_wrong(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+fn any_field_wrong(random: &mut Random, _: TestFormat, list: &mut Vec<Value>) {
     let value = junk(random);
     let Some(holder) = object(random, list, &|fields| !fields.is_empty()) else { return };
     let keys: Vec<String> = holder.keys().cloned().collect();
     holder.insert(random.pick(&keys).clone(), value);
 }
 
-fn any_field_gone(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+fn any_field_gone(random: &mut Random, _: TestFormat, list: &mut Vec<Value>) {
     let Some(holder) = object(random, list, &|fields| !fields.is_empty()) else { return };
     let keys: Vec<String> = holder.keys().cloned().collect();
-    let gone = random.pick(&keys).clone();
-    holder.remove(&gone);
+    let removed = random.pick(&keys).clone();
+    holder.remove(&removed);
 }

@@ -1,46 +1,48 @@
-//! Writes a turn as the flat items of the Responses dialect.
+//! Writes a turn as the flat items of the Responses format.
 
 use serde_json::{Value, json};
 
-use super::draft::{Answer, Call, Part, Speaker, Thinking, Turn};
+use super::draft::{
+    GeneratedCall, GeneratedPart, GeneratedResult, GeneratedThinking, GeneratedTurn, TurnSpeaker,
+};
 use super::render::{object, role};
 
 /// The items of all turns, in order.
-pub(super) fn of_turns(turns: &[Turn]) -> Vec<Value> {
+pub(super) fn of_turns(turns: &[GeneratedTurn]) -> Vec<Value> {
     let parts = turns.iter().flat_map(|turn| turn.parts.iter().map(move |part| (turn, part)));
     parts.enumerate().map(|(at, (turn, part))| item(turn, part, at)).collect()
 }
 
-fn item(turn: &Turn, part: &Part, at: usize) -> Value {
+fn item(turn: &GeneratedTurn, part: &GeneratedPart, at: usize) -> Value {
     match part {
-        Part::Text(text) => message(turn, text, at),
-        Part::Call(call) => of_call(call),
-        Part::Answer(answer) => of_answer(answer),
-        Part::Thinking(thinking) => reasoning(thinking),
-        Part::ServerCall(id) => json!({
+        GeneratedPart::Text(text) => message(turn, text, at),
+        GeneratedPart::Call(call) => of_call(call),
+        GeneratedPart::Answer(answer) => of_answer(answer),
+        GeneratedPart::Thinking(thinking) => reasoning(thinking),
+        GeneratedPart::ServerCall(id) => json!({
             "type": "web_search_call", "id": format!("ws_{id}"), "status": "completed"
         }),
-        Part::ServerAnswer(id) => {
+        GeneratedPart::ServerAnswer(id) => {
             json!({"type": "mcp_call", "id": format!("mcp_{id}"), "output": "2"})
         }
     }
 }
 
-fn message(turn: &Turn, text: &str, at: usize) -> Value {
+fn message(turn: &GeneratedTurn, text: &str, at: usize) -> Value {
     let role = role(turn.speaker);
     match (turn.speaker, turn.plain) {
         (_, true) => json!({"role": role, "content": text}),
-        (Speaker::Assistant, false) => json!({
+        (TurnSpeaker::Assistant, false) => json!({
             "type": "message", "id": format!("msg_{at}"), "role": role, "status": "completed",
             "content": [{"type": "output_text", "text": text, "annotations": []}]
         }),
-        (Speaker::User | Speaker::System, false) => json!({
+        (TurnSpeaker::User | TurnSpeaker::System, false) => json!({
             "type": "message", "role": role, "content": [{"type": "input_text", "text": text}]
         }),
     }
 }
 
-fn of_call(call: &Call) -> Value {
+fn of_call(call: &GeneratedCall) -> Value {
     let name = Some(json!(call.name));
     let mut fields = vec![
         ("type", Some(json!(call.family))),
@@ -70,7 +72,7 @@ fn of_call(call: &Call) -> Value {
     object(fields)
 }
 
-fn of_answer(answer: &Answer) -> Value {
+fn of_answer(answer: &GeneratedResult) -> Value {
     let text = &answer.text;
     let (kind, key, content) = match answer.family {
         "shell_call" => {
@@ -95,7 +97,7 @@ fn of_answer(answer: &Answer) -> Value {
     object(vec![("type", Some(json!(kind))), ("call_id", answer.id.clone()), (key, Some(content))])
 }
 
-fn reasoning(thinking: &Thinking) -> Value {
+fn reasoning(thinking: &GeneratedThinking) -> Value {
     object(vec![
         ("type", Some(json!("reasoning"))),
         ("id", thinking.item.as_ref().map(|item| json!(item))),

@@ -1,7 +1,7 @@
-//! Random histories: a sound conversation, hit by a few accidents.
+//! Random histories: a valid conversation with some damage.
 //!
-//! Every user text and every real answer of a document is unique, so that a law about losing
-//! nothing can be judged by looking for it.
+//! Every user text and every real tool result of a document is unique, so that a law can search for
+//! it.
 
 pub(crate) mod draft;
 pub(crate) mod render;
@@ -29,73 +29,73 @@ pub use pairs::PLACEHOLDERS;
 pub use session::{SessionFile, session_file};
 pub use spelled::spelled;
 
-use crate::dialect::Dialect;
+use crate::dialect::TestFormat;
 use crate::random::Random;
-use draft::Draft;
-use sound::Style;
+use draft::GeneratedDraft;
+use sound::DraftStyle;
 
-/// A bare list or a request of up to about `size` messages, with zero to six accidents.
+/// A bare list or a request of up to about `size` messages, with zero to six kinds of damage.
 ///
 /// # Panics
 ///
-/// On a dialect it does not know, which is a mistake of the test that asks.
-pub fn history(random: &mut Random, dialect: &str, size: usize) -> Value {
+/// On an unknown format, which is a mistake in the test.
+pub fn history(random: &mut Random, format: &str, size: usize) -> Value {
     let accidents = if random.chance(15) { 0 } else { 1 + random.below(6) };
-    build(random, dialect, size, accidents, false)
+    build(random, format, size, accidents, false)
 }
 
-/// A history without any accident: sound under the profile that has the dialect's own name.
+/// A history without damage: valid under the profile with the same name as the format.
 ///
 /// # Panics
 ///
 /// As [`history`].
-pub fn sound_history(random: &mut Random, dialect: &str, size: usize) -> Value {
-    build(random, dialect, size, 0, false)
+pub fn sound_history(random: &mut Random, format: &str, size: usize) -> Value {
+    build(random, format, size, 0, false)
 }
 
-/// As [`sound_history`], with whatever else providers take: hosted tools, media, null fields, cache
-/// marks, turns in several messages.
+/// As [`sound_history`], with unusual content that providers accept: provider-run tools, media,
+/// null fields, cache marks, turns of several messages.
 ///
 /// # Panics
 ///
 /// As [`history`].
-pub fn accepted_history(random: &mut Random, dialect: &str, size: usize) -> Value {
-    build(random, dialect, size, 0, true)
+pub fn accepted_history(random: &mut Random, format: &str, size: usize) -> Value {
+    build(random, format, size, 0, true)
 }
 
-/// An accepted history, hit by zero to six accidents.
+/// An accepted history with zero to six kinds of damage.
 ///
 /// # Panics
 ///
 /// As [`history`].
-pub fn damaged_history(random: &mut Random, dialect: &str, size: usize) -> Value {
+pub fn damaged_history(random: &mut Random, format: &str, size: usize) -> Value {
     let accidents = if random.chance(15) { 0 } else { 1 + random.below(6) };
-    build(random, dialect, size, accidents, true)
+    build(random, format, size, accidents, true)
 }
 
-/// An accident that happens to the conversation.
-type Accident = fn(&mut Random, &Style, &mut Draft);
+/// Damage to the conversation.
+type DraftAccident = fn(&mut Random, &DraftStyle, &mut GeneratedDraft);
 
-/// An accident that happens to the written list.
-type Scratch = fn(&mut Random, Dialect, &mut Vec<Value>);
+/// Damage to the written list.
+type ListAccident = fn(&mut Random, TestFormat, &mut Vec<Value>);
 
 fn build(
     random: &mut Random,
-    dialect: &str,
+    format: &str,
     size: usize,
     accidents: usize,
     garnished: bool,
 ) -> Value {
-    let dialect = Dialect::named(dialect).expect("the test names a known dialect");
+    let format = TestFormat::named(format).expect("the test names a known dialect");
     let request = random.chance(50);
-    let style = Style::new(random, dialect, request);
+    let style = DraftStyle::new(random, format, request);
     let mut draft = sound::conversation(random, &style, size);
 
-    let to_turns: Vec<&Accident> =
+    let to_turns: Vec<&DraftAccident> =
         [pairs::ACCIDENTS, names::ACCIDENTS, turns::ACCIDENTS].into_iter().flatten().collect();
-    let to_list: Vec<&Scratch> =
+    let to_list: Vec<&ListAccident> =
         [contents::SCRATCHES, fields::SCRATCHES].into_iter().flatten().collect();
-    let mut scratches: Vec<&Scratch> = Vec::new();
+    let mut scratches: Vec<&ListAccident> = Vec::new();
     for _ in 0..accidents {
         let which = random.below(to_turns.len() + to_list.len());
         match to_turns.get(which) {
@@ -103,19 +103,19 @@ fn build(
             None => scratches.extend(to_list.get(which - to_turns.len())),
         }
     }
-    let mut list = render::list(dialect, &draft);
+    let mut list = render::list(format, &draft);
     if garnished {
-        accepted::garnish(random, dialect, &mut list);
+        accepted::garnish(random, format, &mut list);
     }
     for scratch in scratches {
-        scratch(random, dialect, &mut list);
+        scratch(random, format, &mut list);
     }
     wrap(random, &style, list, accidents)
 }
 
-fn wrap(random: &mut Random, style: &Style, list: Vec<Value>, accidents: usize) -> Value {
+fn wrap(random: &mut Random, style: &DraftStyle, list: Vec<Value>, accidents: usize) -> Value {
     if !style.request {
-        let key = style.dialect.list_key().to_owned();
+        let key = style.format.list_key().to_owned();
         let alone = random.chance(10);
         return match alone {
             true => Value::Object(Map::from_iter([(key, Value::Array(list))])),
@@ -124,7 +124,7 @@ fn wrap(random: &mut Random, style: &Style, list: Vec<Value>, accidents: usize) 
     }
     let mut body = request::around(random, style, list);
     if accidents > 0 && random.chance(10) {
-        fields::scratch_request(random, style.dialect, &mut body);
+        fields::scratch_request(random, style.format, &mut body);
     }
     body
 }

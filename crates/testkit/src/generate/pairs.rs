@@ -1,12 +1,12 @@
-//! Accidents between a call and its answer: lost, doubled, moved, split.
+//! Damage to pairs of calls and results: lost, duplicated, moved, split.
 
-use super::Accident;
-use super::draft::{Draft, Part, Speaker, Turn};
-use super::sound::{self, Style};
+use super::DraftAccident;
+use super::draft::{GeneratedDraft, GeneratedPart, GeneratedTurn, TurnSpeaker};
+use super::sound::{self, DraftStyle};
 use crate::random::Random;
 
-/// Texts that agents and libraries write where an answer is missing. They are the only answers
-/// that repeat, and no real answer may give way to one.
+/// Placeholders that agents and libraries write for a missing result. They are the only results
+/// that repeat, and none may replace a real result.
 pub const PLACEHOLDERS: [&str; 8] = [
     "[Tool use interrupted]",
     "[Tool result missing due to internal error]",
@@ -18,7 +18,7 @@ pub const PLACEHOLDERS: [&str; 8] = [
     "Tool call bash with id call_1 was cancelled - another message came in before it could be completed.",
 ];
 
-pub(super) const ACCIDENTS: &[Accident] = &[
+pub(super) const ACCIDENTS: &[DraftAccident] = &[
     drop_answer,
     drop_answer,
     drop_call,
@@ -40,12 +40,12 @@ pub(super) const ACCIDENTS: &[Accident] = &[
     call_a_hundred_times,
 ];
 
-/// Takes out the part at a random place that `wanted` accepts.
+/// Removes a random part that `wanted` accepts.
 fn take(
     random: &mut Random,
-    draft: &mut Draft,
-    wanted: fn(&Part) -> bool,
-) -> Option<(usize, Part)> {
+    draft: &mut GeneratedDraft,
+    wanted: fn(&GeneratedPart) -> bool,
+) -> Option<(usize, GeneratedPart)> {
     let places = draft.places(wanted);
     if places.is_empty() {
         return None;
@@ -58,9 +58,9 @@ fn take(
 /// A random part that `wanted` accepts.
 fn any<'a>(
     random: &mut Random,
-    draft: &'a mut Draft,
-    wanted: fn(&Part) -> bool,
-) -> Option<(usize, &'a mut Part)> {
+    draft: &'a mut GeneratedDraft,
+    wanted: fn(&GeneratedPart) -> bool,
+) -> Option<(usize, &'a mut GeneratedPart)> {
     let places = draft.places(wanted);
     if places.is_empty() {
         return None;
@@ -69,17 +69,17 @@ fn any<'a>(
     Some((turn, &mut draft.turns[turn].parts[part]))
 }
 
-fn drop_answer(random: &mut Random, _: &Style, draft: &mut Draft) {
-    take(random, draft, Part::is_answer);
+fn drop_answer(random: &mut Random, _: &DraftStyle, draft: &mut GeneratedDraft) {
+    take(random, draft, GeneratedPart::is_answer);
     draft.sweep();
 }
 
-fn drop_call(random: &mut Random, _: &Style, draft: &mut Draft) {
-    take(random, draft, Part::is_call);
+fn drop_call(random: &mut Random, _: &DraftStyle, draft: &mut GeneratedDraft) {
+    take(random, draft, GeneratedPart::is_call);
     draft.sweep();
 }
 
-fn drop_turn(random: &mut Random, draft: &mut Draft, wanted: fn(&Turn) -> bool) {
+fn drop_turn(random: &mut Random, draft: &mut GeneratedDraft, wanted: fn(&GeneratedTurn) -> bool) {
     let places: Vec<usize> =
         (0..draft.turns.len()).filter(|at| wanted(&draft.turns[*at])).collect();
     if !places.is_empty() {
@@ -87,21 +87,27 @@ fn drop_turn(random: &mut Random, draft: &mut Draft, wanted: fn(&Turn) -> bool) 
     }
 }
 
-fn drop_answer_turn(random: &mut Random, _: &Style, draft: &mut Draft) {
-    drop_turn(random, draft, Turn::answers);
+fn drop_answer_turn(random: &mut Random, _: &DraftStyle, draft: &mut GeneratedDraft) {
+    drop_turn(random, draft, GeneratedTurn::answers);
 }
 
-fn drop_calling_turn(random: &mut Random, _: &Style, draft: &mut Draft) {
-    drop_turn(random, draft, Turn::calls);
+fn drop_calling_turn(random: &mut Random, _: &DraftStyle, draft: &mut GeneratedDraft) {
+    drop_turn(random, draft, GeneratedTurn::calls);
 }
 
-/// Inserts a part into a random turn of the user from `from` on, or into a new one.
-fn put(random: &mut Random, draft: &mut Draft, from: usize, to: usize, part: Part) {
-    let mut places = draft.turns_of(Speaker::User);
+/// Inserts a part into a random user turn from `from` on, or into a new one.
+fn put(
+    random: &mut Random,
+    draft: &mut GeneratedDraft,
+    from: usize,
+    to: usize,
+    part: GeneratedPart,
+) {
+    let mut places = draft.turns_of(TurnSpeaker::User);
     places.retain(|at| (from..to).contains(at));
     if places.is_empty() || random.chance(40) {
         let at = from + random.below(to.saturating_sub(from) + 1);
-        let turn = sound::turn(random, Speaker::User, vec![part]);
+        let turn = sound::turn(random, TurnSpeaker::User, vec![part]);
         draft.turns.insert(at.min(draft.turns.len()), turn);
         return;
     }
@@ -110,55 +116,63 @@ fn put(random: &mut Random, draft: &mut Draft, from: usize, to: usize, part: Par
     parts.insert(at, part);
 }
 
-fn repeat_answer(random: &mut Random, _: &Style, draft: &mut Draft) {
-    let Some((turn, Part::Answer(answer))) = any(random, draft, Part::is_answer) else { return };
-    let copy = Part::Answer(answer.clone());
+fn repeat_answer(random: &mut Random, _: &DraftStyle, draft: &mut GeneratedDraft) {
+    let Some((turn, GeneratedPart::Answer(answer))) = any(random, draft, GeneratedPart::is_answer)
+    else {
+        return;
+    };
+    let copy = GeneratedPart::Answer(answer.clone());
     let end = draft.turns.len();
     let far = if random.chance(50) { turn + 1 } else { end };
     put(random, draft, turn, far, copy);
 }
 
-fn repeat_answer_differently(random: &mut Random, _: &Style, draft: &mut Draft) {
+fn repeat_answer_differently(random: &mut Random, _: &DraftStyle, draft: &mut GeneratedDraft) {
     let text = draft.sentence("second result");
-    let Some((turn, Part::Answer(answer))) = any(random, draft, Part::is_answer) else { return };
+    let Some((turn, GeneratedPart::Answer(answer))) = any(random, draft, GeneratedPart::is_answer)
+    else {
+        return;
+    };
     let mut copy = answer.clone();
     copy.text = text;
     let end = draft.turns.len();
     let far = if random.chance(50) { turn + 1 } else { end };
-    put(random, draft, turn, far, Part::Answer(copy));
+    put(random, draft, turn, far, GeneratedPart::Answer(copy));
 }
 
-fn move_answer_later(random: &mut Random, _: &Style, draft: &mut Draft) {
-    let Some((turn, part)) = take(random, draft, Part::is_answer) else { return };
+fn move_answer_later(random: &mut Random, _: &DraftStyle, draft: &mut GeneratedDraft) {
+    let Some((turn, part)) = take(random, draft, GeneratedPart::is_answer) else { return };
     let end = draft.turns.len();
     put(random, draft, turn + 1, end, part);
     draft.sweep();
 }
 
-fn move_answer_earlier(random: &mut Random, _: &Style, draft: &mut Draft) {
-    let Some((turn, part)) = take(random, draft, Part::is_answer) else { return };
+fn move_answer_earlier(random: &mut Random, _: &DraftStyle, draft: &mut GeneratedDraft) {
+    let Some((turn, part)) = take(random, draft, GeneratedPart::is_answer) else { return };
     put(random, draft, 0, turn, part);
     draft.sweep();
 }
 
-fn move_answer_to_the_front(random: &mut Random, _: &Style, draft: &mut Draft) {
-    let Some((turn, part)) = take(random, draft, Part::is_answer) else { return };
+fn move_answer_to_the_front(random: &mut Random, _: &DraftStyle, draft: &mut GeneratedDraft) {
+    let Some((turn, part)) = take(random, draft, GeneratedPart::is_answer) else { return };
     let before = turn.saturating_sub(1);
-    draft.turns.insert(before, sound::turn(random, Speaker::User, vec![part]));
+    draft.turns.insert(before, sound::turn(random, TurnSpeaker::User, vec![part]));
     draft.sweep();
 }
 
-fn split_answers(random: &mut Random, _: &Style, draft: &mut Draft) {
-    let several = |turn: &Turn| turn.parts.iter().filter(|part| part.is_answer()).count() > 1;
+fn split_answers(random: &mut Random, _: &DraftStyle, draft: &mut GeneratedDraft) {
+    let several =
+        |turn: &GeneratedTurn| turn.parts.iter().filter(|part| part.is_answer()).count() > 1;
     split(random, draft, several);
 }
 
-fn split_turn(random: &mut Random, _: &Style, draft: &mut Draft) {
-    let several = |turn: &Turn| turn.parts.iter().filter(|part| part.is_call()).count() > 1;
+fn split_turn(random: &mut Random, _: &DraftStyle, draft: &mut GeneratedDraft) {
+    let several =
+        |turn: &GeneratedTurn| turn.parts.iter().filter(|part| part.is_call()).count() > 1;
     split(random, draft, several);
 }
 
-fn split(random: &mut Random, draft: &mut Draft, wanted: fn(&Turn) -> bool) {
+fn split(random: &mut Random, draft: &mut GeneratedDraft, wanted: fn(&GeneratedTurn) -> bool) {
     let places: Vec<usize> =
         (0..draft.turns.len()).filter(|at| wanted(&draft.turns[*at])).collect();
     if places.is_empty() {
@@ -171,9 +185,9 @@ fn split(random: &mut Random, draft: &mut Draft, wanted: fn(&Turn) -> bool) {
     draft.turns.insert(at + 1, turn);
 }
 
-fn put_answer_into_assistant(random: &mut Random, _: &Style, draft: &mut Draft) {
-    let Some((turn, part)) = take(random, draft, Part::is_answer) else { return };
-    let places = draft.turns_of(Speaker::Assistant);
+fn put_answer_into_assistant(random: &mut Random, _: &DraftStyle, draft: &mut GeneratedDraft) {
+    let Some((turn, part)) = take(random, draft, GeneratedPart::is_answer) else { return };
+    let places = draft.turns_of(TurnSpeaker::Assistant);
     let near: Vec<usize> = places.into_iter().filter(|at| at.abs_diff(turn) <= 2).collect();
     match near.is_empty() {
         true => draft.turns[turn].parts.push(part),
@@ -182,9 +196,9 @@ fn put_answer_into_assistant(random: &mut Random, _: &Style, draft: &mut Draft) 
     draft.sweep();
 }
 
-fn put_call_into_user(random: &mut Random, _: &Style, draft: &mut Draft) {
-    let users = draft.turns_of(Speaker::User);
-    let Some((_, part)) = take(random, draft, Part::is_call) else { return };
+fn put_call_into_user(random: &mut Random, _: &DraftStyle, draft: &mut GeneratedDraft) {
+    let users = draft.turns_of(TurnSpeaker::User);
+    let Some((_, part)) = take(random, draft, GeneratedPart::is_call) else { return };
     if users.is_empty() {
         return;
     }
@@ -192,48 +206,55 @@ fn put_call_into_user(random: &mut Random, _: &Style, draft: &mut Draft) {
     draft.sweep();
 }
 
-fn answer_with_placeholder(random: &mut Random, _: &Style, draft: &mut Draft) {
+fn answer_with_placeholder(random: &mut Random, _: &DraftStyle, draft: &mut GeneratedDraft) {
     let text = (*random.pick(&PLACEHOLDERS)).to_owned();
-    if let Some((_, Part::Answer(answer))) = any(random, draft, Part::is_answer) {
+    if let Some((_, GeneratedPart::Answer(answer))) = any(random, draft, GeneratedPart::is_answer) {
         answer.text = text;
     }
 }
 
-/// A placeholder stands where the answer belongs; the real one comes later.
-fn placeholder_before_answer(random: &mut Random, _: &Style, draft: &mut Draft) {
+/// A placeholder is where the result belongs; the real result comes later.
+fn placeholder_before_answer(random: &mut Random, _: &DraftStyle, draft: &mut GeneratedDraft) {
     let text = (*random.pick(&PLACEHOLDERS)).to_owned();
-    let Some((turn, Part::Answer(answer))) = any(random, draft, Part::is_answer) else { return };
+    let Some((turn, GeneratedPart::Answer(answer))) = any(random, draft, GeneratedPart::is_answer)
+    else {
+        return;
+    };
     let real = answer.clone();
     answer.text = text;
     let end = draft.turns.len();
-    put(random, draft, turn + 1, end, Part::Answer(real));
+    put(random, draft, turn + 1, end, GeneratedPart::Answer(real));
 }
 
-fn open_tail(random: &mut Random, style: &Style, draft: &mut Draft) {
+fn open_tail(random: &mut Random, style: &DraftStyle, draft: &mut GeneratedDraft) {
     let (call, _) = sound::pair(random, style, draft);
     let (other, answer) = sound::pair(random, style, draft);
-    let calls = vec![Part::Call(call), Part::Call(other)];
-    draft.turns.push(sound::turn(random, Speaker::Assistant, calls));
+    let calls = vec![GeneratedPart::Call(call), GeneratedPart::Call(other)];
+    draft.turns.push(sound::turn(random, TurnSpeaker::Assistant, calls));
     if random.chance(50) {
-        draft.turns.push(sound::turn(random, Speaker::User, vec![Part::Answer(answer)]));
+        draft.turns.push(sound::turn(
+            random,
+            TurnSpeaker::User,
+            vec![GeneratedPart::Answer(answer)],
+        ));
     }
 }
 
-fn invent_answer(random: &mut Random, style: &Style, draft: &mut Draft) {
+fn invent_answer(random: &mut Random, style: &DraftStyle, draft: &mut GeneratedDraft) {
     let (_, answer) = sound::pair(random, style, draft);
     let end = draft.turns.len();
-    put(random, draft, 0, end, Part::Answer(answer));
+    put(random, draft, 0, end, GeneratedPart::Answer(answer));
 }
 
-fn call_a_hundred_times(random: &mut Random, style: &Style, draft: &mut Draft) {
+fn call_a_hundred_times(random: &mut Random, style: &DraftStyle, draft: &mut GeneratedDraft) {
     if !random.chance(8) {
         return;
     }
     let count = 120 + random.below(20);
-    let (calls, answers): (Vec<Part>, Vec<Part>) = (0..count)
+    let (calls, answers): (Vec<GeneratedPart>, Vec<GeneratedPart>) = (0..count)
         .map(|_| sound::pair(random, style, draft))
-        .map(|(call, answer)| (Part::Call(call), Part::Answer(answer)))
+        .map(|(call, answer)| (GeneratedPart::Call(call), GeneratedPart::Answer(answer)))
         .unzip();
-    draft.turns.push(Turn::new(Speaker::Assistant, calls));
-    draft.turns.push(Turn::new(Speaker::User, answers));
+    draft.turns.push(GeneratedTurn::new(TurnSpeaker::Assistant, calls));
+    draft.turns.push(GeneratedTurn::new(TurnSpeaker::User, answers));
 }

@@ -1,21 +1,23 @@
-//! Writes a draft as the message list of a dialect.
+//! Writes a draft as the message list of a format.
 //!
-//! Only the layout is decided here: a draft that is unsound stays exactly as unsound.
+//! Only the layout is decided here. An invalid draft stays invalid in the same way.
 
 use serde_json::{Map, Value, json};
 
-use super::draft::{Answer, Call, Draft, Part, Speaker, Turn};
+use super::draft::{
+    GeneratedCall, GeneratedDraft, GeneratedPart, GeneratedResult, GeneratedTurn, TurnSpeaker,
+};
 use super::items;
-use crate::dialect::Dialect;
+use crate::dialect::TestFormat;
 
 /// The bare list of messages, contents or items.
-pub(crate) fn list(dialect: Dialect, draft: &Draft) -> Vec<Value> {
-    match dialect {
-        Dialect::Chat => draft.turns.iter().flat_map(|turn| chat(turn, &draft.hollow)).collect(),
-        Dialect::Responses => items::of_turns(&draft.turns),
-        Dialect::Anthropic => draft.turns.iter().map(anthropic).collect(),
-        Dialect::Gemini => draft.turns.iter().map(gemini).collect(),
-        Dialect::Bedrock => draft.turns.iter().map(bedrock).collect(),
+pub(crate) fn list(format: TestFormat, draft: &GeneratedDraft) -> Vec<Value> {
+    match format {
+        TestFormat::Chat => draft.turns.iter().flat_map(|turn| chat(turn, &draft.hollow)).collect(),
+        TestFormat::Responses => items::of_turns(&draft.turns),
+        TestFormat::Anthropic => draft.turns.iter().map(anthropic).collect(),
+        TestFormat::Gemini => draft.turns.iter().map(gemini).collect(),
+        TestFormat::Bedrock => draft.turns.iter().map(bedrock).collect(),
     }
 }
 
@@ -30,27 +32,27 @@ pub(super) fn object(fields: Vec<(&str, Option<Value>)>) -> Value {
     Value::Object(map)
 }
 
-/// The role of a speaker, where the assistant is called `assistant`.
-pub(super) fn role(speaker: Speaker) -> &'static str {
+/// The role name of a speaker, in formats that have `assistant`.
+pub(super) fn role(speaker: TurnSpeaker) -> &'static str {
     match speaker {
-        Speaker::User => "user",
-        Speaker::Assistant => "assistant",
-        Speaker::System => "system",
+        TurnSpeaker::User => "user",
+        TurnSpeaker::Assistant => "assistant",
+        TurnSpeaker::System => "system",
     }
 }
 
-fn chat(turn: &Turn, hollow: &Option<Value>) -> Vec<Value> {
+fn chat(turn: &GeneratedTurn, hollow: &Option<Value>) -> Vec<Value> {
     let mut messages = Vec::new();
     let mut texts = Vec::new();
     let mut calls = Vec::new();
     let mut reasoning = None;
     for part in &turn.parts {
         match part {
-            Part::Text(text) => texts.push(text.as_str()),
-            Part::Call(call) => calls.push(chat_call(call)),
-            Part::Thinking(thinking) => reasoning = Some(json!(thinking.text)),
-            Part::ServerCall(_) | Part::ServerAnswer(_) => {}
-            Part::Answer(answer) => {
+            GeneratedPart::Text(text) => texts.push(text.as_str()),
+            GeneratedPart::Call(call) => calls.push(chat_call(call)),
+            GeneratedPart::Thinking(thinking) => reasoning = Some(json!(thinking.text)),
+            GeneratedPart::ServerCall(_) | GeneratedPart::ServerAnswer(_) => {}
+            GeneratedPart::Answer(answer) => {
                 if !texts.is_empty() {
                     let content = chat_content(&std::mem::take(&mut texts), turn.plain);
                     messages.push(json!({"role": role(turn.speaker), "content": content}));
@@ -86,7 +88,7 @@ fn chat_content(texts: &[&str], plain: bool) -> Value {
     }
 }
 
-fn chat_call(call: &Call) -> Value {
+fn chat_call(call: &GeneratedCall) -> Value {
     let (kind, body) = match call.family {
         "custom_tool_call" => {
             ("custom", json!({"name": call.name, "input": format!("raw {}", call.arguments)}))
@@ -96,57 +98,57 @@ fn chat_call(call: &Call) -> Value {
     object(vec![("id", call.id.clone()), ("type", Some(json!(kind))), (kind, Some(body))])
 }
 
-fn anthropic(turn: &Turn) -> Value {
-    if let ([Part::Text(text)], true) = (turn.parts.as_slice(), turn.plain) {
+fn anthropic(turn: &GeneratedTurn) -> Value {
+    if let ([GeneratedPart::Text(text)], true) = (turn.parts.as_slice(), turn.plain) {
         return json!({"role": role(turn.speaker), "content": text});
     }
     let blocks: Vec<Value> = turn.parts.iter().map(anthropic_block).collect();
     json!({"role": role(turn.speaker), "content": blocks})
 }
 
-fn anthropic_block(part: &Part) -> Value {
+fn anthropic_block(part: &GeneratedPart) -> Value {
     let kind = |kind: &str| ("type", Some(json!(kind)));
     match part {
-        Part::Text(text) => json!({"type": "text", "text": text}),
-        Part::Call(call) => object(vec![
+        GeneratedPart::Text(text) => json!({"type": "text", "text": text}),
+        GeneratedPart::Call(call) => object(vec![
             kind("tool_use"),
             ("id", call.id.clone()),
             ("name", Some(json!(call.name))),
             ("input", Some(call.arguments.clone())),
         ]),
-        Part::Answer(answer) => object(vec![
+        GeneratedPart::Answer(answer) => object(vec![
             kind("tool_result"),
             ("tool_use_id", answer.id.clone()),
             ("content", Some(chat_content(&[answer.text.as_str()], !answer.parts))),
         ]),
-        Part::Thinking(thinking) => object(vec![
+        GeneratedPart::Thinking(thinking) => object(vec![
             kind("thinking"),
             ("thinking", Some(json!(thinking.text))),
             ("signature", thinking.seal.as_ref().map(|seal| json!(seal))),
         ]),
-        Part::ServerCall(id) => json!({
+        GeneratedPart::ServerCall(id) => json!({
             "type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": "fox"}
         }),
-        Part::ServerAnswer(id) => {
+        GeneratedPart::ServerAnswer(id) => {
             json!({"type": "web_search_tool_result", "tool_use_id": id, "content": []})
         }
     }
 }
 
-fn gemini(turn: &Turn) -> Value {
+fn gemini(turn: &GeneratedTurn) -> Value {
     let role = match turn.speaker {
-        Speaker::User => "user",
-        Speaker::Assistant => "model",
-        Speaker::System => "system",
+        TurnSpeaker::User => "user",
+        TurnSpeaker::Assistant => "model",
+        TurnSpeaker::System => "system",
     };
     let parts: Vec<Value> = turn.parts.iter().map(gemini_part).collect();
     json!({"role": role, "parts": parts})
 }
 
-fn gemini_part(part: &Part) -> Value {
+fn gemini_part(part: &GeneratedPart) -> Value {
     match part {
-        Part::Text(text) => json!({"text": text}),
-        Part::Call(call) => {
+        GeneratedPart::Text(text) => json!({"text": text}),
+        GeneratedPart::Call(call) => {
             let body = object(vec![
                 ("id", call.id.clone()),
                 ("name", Some(json!(call.name))),
@@ -155,46 +157,50 @@ fn gemini_part(part: &Part) -> Value {
             let signature = call.signature.as_ref().map(|signature| json!(signature));
             object(vec![("functionCall", Some(body)), ("thoughtSignature", signature)])
         }
-        Part::Answer(answer) => {
-            let Answer { id, name, text, .. } = answer;
+        GeneratedPart::Answer(answer) => {
+            let GeneratedResult { id, name, text, .. } = answer;
             let response = Some(json!({"output": text}));
             let fields =
                 vec![("id", id.clone()), ("name", Some(json!(name))), ("response", response)];
             json!({"functionResponse": object(fields)})
         }
-        Part::Thinking(thinking) => json!({"text": thinking.text, "thought": true}),
-        Part::ServerCall(_) => json!({"executableCode": {"language": "PYTHON", "code": "1 + 1"}}),
-        Part::ServerAnswer(_) => {
+        GeneratedPart::Thinking(thinking) => json!({"text": thinking.text, "thought": true}),
+        GeneratedPart::ServerCall(_) => {
+            json!({"executableCode": {"language": "PYTHON", "code": "1 + 1"}})
+        }
+        GeneratedPart::ServerAnswer(_) => {
             json!({"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "2"}})
         }
     }
 }
 
-fn bedrock(turn: &Turn) -> Value {
+fn bedrock(turn: &GeneratedTurn) -> Value {
     let blocks: Vec<Value> = turn.parts.iter().filter_map(bedrock_block).collect();
     json!({"role": role(turn.speaker), "content": blocks})
 }
 
-fn bedrock_block(part: &Part) -> Option<Value> {
+fn bedrock_block(part: &GeneratedPart) -> Option<Value> {
     Some(match part {
-        Part::Text(text) => json!({"text": text}),
-        Part::Call(call) => json!({"toolUse": object(vec![
+        GeneratedPart::Text(text) => json!({"text": text}),
+        GeneratedPart::Call(call) => json!({"toolUse": object(vec![
             ("toolUseId", call.id.clone()),
             ("name", Some(json!(call.name))),
             ("input", Some(call.arguments.clone())),
         ])}),
-        Part::Answer(answer) => json!({"toolResult": object(vec![
+        GeneratedPart::Answer(answer) => json!({"toolResult": object(vec![
             ("toolUseId", answer.id.clone()),
             ("content", Some(json!([{"text": answer.text}]))),
         ])}),
-        Part::Thinking(thinking) => json!({"reasoningContent": {"reasoningText": object(vec![
-            ("text", Some(json!(thinking.text))),
-            ("signature", thinking.seal.as_ref().map(|seal| json!(seal))),
-        ])}}),
-        Part::ServerCall(id) => json!({"toolUse": {
+        GeneratedPart::Thinking(thinking) => {
+            json!({"reasoningContent": {"reasoningText": object(vec![
+                ("text", Some(json!(thinking.text))),
+                ("signature", thinking.seal.as_ref().map(|seal| json!(seal))),
+            ])}})
+        }
+        GeneratedPart::ServerCall(id) => json!({"toolUse": {
             "toolUseId": id, "name": "web_search", "input": {}, "type": "server_tool_use"
         }}),
-        Part::ServerAnswer(id) => json!({"toolResult": {
+        GeneratedPart::ServerAnswer(id) => json!({"toolResult": {
             "toolUseId": id, "content": [{"text": "found"}], "type": "web_search"
         }}),
     })

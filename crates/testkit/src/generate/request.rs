@@ -1,18 +1,18 @@
-//! Puts a message list into a request body, with the keys that usually stand beside it.
+//! Puts a message list into a request body, with the usual other keys.
 
 use serde_json::{Map, Value, json};
 
-use super::sound::Style;
-use crate::dialect::Dialect;
+use super::sound::DraftStyle;
+use crate::dialect::TestFormat;
 use crate::random::Random;
 
-/// A request around `list`. Keys that would forbid a sound list of this style are not used.
-pub(crate) fn around(random: &mut Random, style: &Style, list: Vec<Value>) -> Value {
+/// A request around `list`. Keys that would make a valid list of this style invalid are not used.
+pub(crate) fn around(random: &mut Random, style: &DraftStyle, list: Vec<Value>) -> Value {
     let mut body = Map::new();
-    body.insert(style.dialect.list_key().to_owned(), Value::Array(list));
+    body.insert(style.format.list_key().to_owned(), Value::Array(list));
     let mut set = |key: &str, value: Value| body.insert(key.to_owned(), value);
-    match style.dialect {
-        Dialect::Chat => {
+    match style.format {
+        TestFormat::Chat => {
             let models =
                 ["gpt-4o", "gpt-5", "deepseek-chat", "deepseek-reasoner", "mistral-large-latest"];
             set("model", json!(random.pick(&models)));
@@ -25,7 +25,7 @@ pub(crate) fn around(random: &mut Random, style: &Style, list: Vec<Value>) -> Va
             }
             set("stream", json!(random.chance(50)));
         }
-        Dialect::Responses => {
+        TestFormat::Responses => {
             set("model", json!("gpt-5-codex"));
             set("store", json!(random.chance(40)));
             set("instructions", json!("be brief"));
@@ -38,7 +38,7 @@ pub(crate) fn around(random: &mut Random, style: &Style, list: Vec<Value>) -> Va
                 set("conversation", json!({"id": "conv_1"}));
             }
         }
-        Dialect::Anthropic => {
+        TestFormat::Anthropic => {
             let models = ["claude-3-5-sonnet-20241022", "claude-opus-4-6", "claude-fable-5-1"];
             set("model", json!(random.pick(&models)));
             set("max_tokens", json!(1024));
@@ -53,14 +53,14 @@ pub(crate) fn around(random: &mut Random, style: &Style, list: Vec<Value>) -> Va
                 );
             }
         }
-        Dialect::Gemini => {
+        TestFormat::Gemini => {
             let newer = style.signed && random.chance(50);
             set("model", json!(if newer { "gemini-3-pro" } else { "gemini-2.5-flash" }));
             set("generationConfig", json!({"temperature": 0.5, "maxOutputTokens": 100}));
             set("systemInstruction", json!({"parts": [{"text": "be brief"}]}));
             set("toolConfig", json!({"functionCallingConfig": {"mode": "AUTO"}}));
         }
-        Dialect::Bedrock => {
+        TestFormat::Bedrock => {
             let models = ["anthropic.claude-3-haiku-20240307-v1:0", "amazon.nova-pro-v1:0"];
             set("modelId", json!(random.pick(&models)));
             set("inferenceConfig", json!({"maxTokens": 100}));

@@ -1,5 +1,4 @@
-//! Random session files: a history, written down the way an agent does it, and sometimes damaged
-//! the way crashes do it.
+//! Random session files: a history as an agent writes it, sometimes damaged as by a crash.
 
 mod claude_code;
 mod neovate;
@@ -21,13 +20,13 @@ use crate::random::Random;
 /// A session file.
 #[derive(Clone, Debug)]
 pub struct SessionFile {
-    /// The file.
+    /// The content of the file.
     pub bytes: Vec<u8>,
-    /// The conversation that it tells, if that is known.
+    /// The conversation in the file, if it is known.
     pub truth: Option<Vec<Value>>,
-    /// Nothing is wrong with the history or with the file.
+    /// Whether both the history and the file are valid.
     pub sound: bool,
-    /// Something is wrong with its lines or its links.
+    /// Whether its lines or links are damaged.
     pub damaged: bool,
 }
 
@@ -35,17 +34,17 @@ pub struct SessionFile {
 ///
 /// # Panics
 ///
-/// On an agent it does not know, which is a mistake of the test that asks.
+/// On an unknown agent, which is a mistake in the test.
 pub fn session_file(random: &mut Random, agent: &str, size: usize) -> SessionFile {
     let sound = random.chance(40);
-    let wire = match agent {
+    let format = match agent {
         "codex" => "openai-responses",
         "gemini-cli" => "gemini",
         _ => "anthropic",
     };
     let list = match sound {
-        true => list(sound_history(random, wire, size)),
-        false => list(history(random, wire, size)),
+        true => list(sound_history(random, format, size)),
+        false => list(history(random, format, size)),
     };
     let old = agent == "gemini-cli" && random.chance(15);
     let mut written = match agent {
@@ -72,20 +71,20 @@ pub fn session_file(random: &mut Random, agent: &str, size: usize) -> SessionFil
             bytes::joined(random, &lines)
         }
     };
-    let truth = (sound && !damaged).then_some(written.told);
+    let truth = (sound && !damaged).then_some(written.messages);
     let (sound, damaged) = (sound && !damaged && !written.siblings, damaged || written.siblings);
     SessionFile { bytes, truth, sound, damaged }
 }
 
-/// What an agent wrote, and what it meant.
-struct Written {
+/// The records that an agent wrote, and the conversation in them.
+struct WrittenSession {
     records: Vec<Value>,
-    told: Vec<Value>,
-    /// Answers hang beside the path, where the agent does not look.
+    messages: Vec<Value>,
+    /// Whether results are siblings beside the path, where the agent does not look.
     siblings: bool,
 }
 
-/// The messages of a history, without those whose speaker nobody knows.
+/// The messages of a history, without those of unknown roles.
 fn list(history: Value) -> Vec<Value> {
     let list = match history {
         Value::Array(list) => list,

@@ -1,19 +1,26 @@
-//! The same JSON value, spelled in different ways.
+//! The same JSON value in different notations.
 
 use serde_json::{Map, Value};
 
 use crate::random::Random;
 
-/// Writes `value` compactly, indented or oddly spaced, with its keys in one order or another and
-/// some characters as escapes.
+/// Writes `value` compactly, indented or with unusual spacing, with its keys in any order and some
+/// characters as escapes.
 ///
-/// Every spelling parses back to the same value.
+/// The text always parses to the same value.
 pub fn spelled(random: &mut Random, value: &Value) -> String {
-    let spacing = *random.pick(&[Spacing::None, Spacing::None, Spacing::Indented, Spacing::Odd]);
-    let order = *random.pick(&[Order::Sorted, Order::Usual, Order::Usual, Order::Random]);
+    let spacing = *random.pick(&[
+        JsonSpacing::None,
+        JsonSpacing::None,
+        JsonSpacing::Indented,
+        JsonSpacing::Odd,
+    ]);
+    let order =
+        *random.pick(&[KeyOrder::Sorted, KeyOrder::Usual, KeyOrder::Usual, KeyOrder::Random]);
     let escapes = if random.chance(30) { 1 + random.below(10) } else { 0 };
     let key_escapes = if random.chance(3) { 5 } else { 0 };
-    let mut writer = Writer { random, spacing, order, escapes, key_escapes, text: String::new() };
+    let mut writer =
+        JsonVariantWriter { random, spacing, order, escapes, key_escapes, text: String::new() };
     writer.space(0);
     writer.value(value, 0);
     writer.space(0);
@@ -21,25 +28,25 @@ pub fn spelled(random: &mut Random, value: &Value) -> String {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Spacing {
+enum JsonSpacing {
     None,
     Indented,
     Odd,
 }
 
-/// How the keys of an object follow each other.
+/// The order of the keys of an object.
 #[derive(Clone, Copy)]
-enum Order {
+enum KeyOrder {
     Sorted,
-    /// As providers write them: what the object is comes first.
+    /// As providers write them: the type first.
     Usual,
     Random,
 }
 
-struct Writer<'a> {
+struct JsonVariantWriter<'a> {
     random: &'a mut Random,
-    spacing: Spacing,
-    order: Order,
+    spacing: JsonSpacing,
+    order: KeyOrder,
     /// How many of a hundred ASCII characters in strings are escaped.
     escapes: usize,
     /// The same for keys.
@@ -47,7 +54,7 @@ struct Writer<'a> {
     text: String,
 }
 
-impl Writer<'_> {
+impl JsonVariantWriter<'_> {
     fn value(&mut self, value: &Value, depth: usize) {
         match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => {
@@ -70,9 +77,9 @@ impl Writer<'_> {
                     self.odd_space();
                     self.text.push(':');
                     match self.spacing {
-                        Spacing::None => {}
-                        Spacing::Indented => self.text.push(' '),
-                        Spacing::Odd => self.odd_space(),
+                        JsonSpacing::None => {}
+                        JsonSpacing::Indented => self.text.push(' '),
+                        JsonSpacing::Odd => self.odd_space(),
                     }
                     self.value(field, depth + 1);
                 }
@@ -85,13 +92,13 @@ impl Writer<'_> {
         let first = ["model", "role", "type", "id", "call_id", "tool_use_id", "toolUseId", "name"];
         let mut fields: Vec<_> = fields.iter().collect();
         match self.order {
-            Order::Sorted => {}
-            Order::Usual => {
+            KeyOrder::Sorted => {}
+            KeyOrder::Usual => {
                 fields.sort_by_key(|(key, _)| {
                     first.iter().position(|it| it == key).unwrap_or(first.len())
                 });
             }
-            Order::Random => self.random.shuffle(&mut fields),
+            KeyOrder::Random => self.random.shuffle(&mut fields),
         }
         fields
     }
@@ -105,7 +112,7 @@ impl Writer<'_> {
     }
 
     fn close(&mut self, bracket: char, empty: bool, depth: usize) {
-        if !empty || self.spacing == Spacing::Odd {
+        if !empty || self.spacing == JsonSpacing::Odd {
             self.space(depth);
         }
         self.text.push(bracket);
@@ -113,18 +120,18 @@ impl Writer<'_> {
 
     fn space(&mut self, depth: usize) {
         match self.spacing {
-            Spacing::None => {}
-            Spacing::Indented if self.text.is_empty() => {}
-            Spacing::Indented => {
+            JsonSpacing::None => {}
+            JsonSpacing::Indented if self.text.is_empty() => {}
+            JsonSpacing::Indented => {
                 self.text.push('\n');
                 self.text.push_str(&"  ".repeat(depth));
             }
-            Spacing::Odd => self.odd_space(),
+            JsonSpacing::Odd => self.odd_space(),
         }
     }
 
     fn odd_space(&mut self) {
-        if self.spacing == Spacing::Odd {
+        if self.spacing == JsonSpacing::Odd {
             let space = *self.random.pick(&["", "", " ", "\t", "\n", "\r\n", "   "]);
             self.text.push_str(space);
         }

@@ -1,4 +1,4 @@
-//! Requests that were made to hurt.
+//! Hostile requests.
 
 use foxwedge_core::{Format, Profile};
 
@@ -6,11 +6,11 @@ use super::{HostileFormat, HostileShape, joined};
 
 const fn request(
     name: &'static str,
-    wire: Format,
+    format: Format,
     profile: Profile,
     make: fn(usize) -> Vec<u8>,
 ) -> HostileShape {
-    HostileShape { name, format: HostileFormat::Request(wire, profile), make }
+    HostileShape { name, format: HostileFormat::Request(format, profile), make }
 }
 
 pub(super) fn shapes() -> Vec<HostileShape> {

@@ -1,6 +1,6 @@
-//! Session files that were made to hurt.
+//! Hostile session files.
 
-use foxwedge_dialect::session::SessionAgent;
+use foxwedge_sessions::SessionAgent;
 
 use super::{HostileFormat, HostileShape, lines};
 
@@ -82,12 +82,12 @@ fn answers(id: &str, parent: Option<&str>, call: &str) -> String {
     record(id, parent, "user", &message)
 }
 
-/// A user's record, then what is made.
+/// A user record, followed by generated records.
 fn begun(many: usize, one: impl Fn(usize) -> String) -> Vec<u8> {
     lines(many + 1, |at| if at == 0 { user("r", None, "go") } else { one(at - 1) })
 }
 
-/// The record before the one at an index.
+/// The id of the record before this index.
 fn before(at: usize) -> String {
     if at == 0 { "r".to_owned() } else { format!("a{}", at - 1) }
 }

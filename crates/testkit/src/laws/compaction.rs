@@ -1,8 +1,8 @@
 //! The laws of compaction, judged on generated histories.
 //!
-//! One case is one seed: it decides the history, the strategies, the limits, and who summarizes. A
-//! history is taken as it comes, sound or not; what the engine makes of it is held against the
-//! history by the naive oracle.
+//! One case is one seed. The seed decides the history, the strategies, the limits and the
+//! summarizer. The history may be valid or invalid. The naive oracle compares the compacted history
+//! with the original.
 
 mod account;
 mod draw;
@@ -12,18 +12,18 @@ mod voice;
 use foxwedge_core::Profile;
 
 pub use account::account;
-pub use draw::{Draw, document};
+pub use draw::{CompactionDraw, document};
 pub use judge::{judge, judge_sound};
-pub use voice::Voice;
+pub use voice::SummarizerKind;
 
-use super::{Breach, Case, Options, Tally, shrink};
+use super::{LawBreach, LawCase, LawOptions, LawTally, shrink};
 
-/// Runs the cases one after another.
-pub fn campaign(options: &Options) -> Tally {
-    let mut tally = Tally::default();
+/// Runs all cases in sequence.
+pub fn campaign(options: &LawOptions) -> LawTally {
+    let mut tally = LawTally::default();
     for seed in options.seed..options.seed + options.cases {
-        let mut case = Case::draw(seed, options);
-        // Session files are made shorter elsewhere.
+        let mut case = LawCase::draw(seed, options);
+        // Compaction of session files has its own tests.
         if case.agent.take().is_some() {
             case.profile = Profile::for_format(case.wire);
         }
@@ -32,16 +32,16 @@ pub fn campaign(options: &Options) -> Tally {
     tally
 }
 
-/// Runs one case; a broken law is shrunk before it is reported.
-pub fn run(case: &Case, tally: &mut Tally) {
+/// Runs one case. If it breaks a law, the document is shrunk before it is reported.
+pub fn run(case: &LawCase, tally: &mut LawTally) {
     tally.cases += 1;
-    let draw = Draw::new(case.seed);
+    let draw = CompactionDraw::new(case.seed);
     let document = document(case);
     if let Err((law, what)) = judge(case, &draw, &document, tally) {
-        let again = |document: &str| judge(case, &draw, document, &mut Tally::default()).err();
+        let again = |document: &str| judge(case, &draw, document, &mut LawTally::default()).err();
         let breaks = |document: &str| again(document).is_some_and(|(other, _)| other == law);
         let document = shrink::smallest(case.wire, document, &breaks);
         let what = again(&document).map_or(what, |(_, what)| what);
-        tally.violations.push(Breach { law, case: *case, what, document });
+        tally.violations.push(LawBreach { law, case: *case, what, document });
     }
 }

@@ -1,8 +1,9 @@
-//! The laws of conversion of requests, judged on generated histories.
+//! The laws of request conversion, judged on generated histories.
 //!
-//! One case is one seed: it decides the history, what stands around it, and what hangs on it. The
-//! format of the case is the one a request comes from; the profile is that of whoever gets it, and names the
-//! format it goes to. The naive oracle reads both sides; what differs has to be told, in the right words.
+//! One case is one seed. The seed decides the history, the settings around it, and the details on
+//! its messages. The format of the case is the source format; its profile is the target provider
+//! and decides the target format. The naive oracle reads both sides. Every difference must be
+//! reported as a loss of the right kind.
 
 mod draw;
 mod garnish;
@@ -17,9 +18,9 @@ use foxwedge_core::{Format, Profile};
 pub use draw::{document, options};
 pub use judge::judge;
 
-use super::{Breach, Case, Options, Tally, shrink};
+use super::{LawBreach, LawCase, LawOptions, LawTally, shrink};
 
-/// The format that is written for a profile.
+/// The target format for a profile.
 pub fn target(profile: Profile) -> Format {
     match profile {
         Profile::OpenaiChat | Profile::Mistral | Profile::Deepseek | Profile::Strict => {
@@ -32,26 +33,27 @@ pub fn target(profile: Profile) -> Format {
     }
 }
 
-/// Runs the cases one after another.
-pub fn campaign(options: &Options) -> Tally {
-    let mut tally = Tally::default();
+/// Runs all cases in sequence.
+pub fn campaign(options: &LawOptions) -> LawTally {
+    let mut tally = LawTally::default();
     for seed in options.seed..options.seed + options.cases {
-        // Session files are not converted; the profile of a case is drawn beside its format.
-        let case = Case { agent: None, ..Case::draw(seed, options) };
+        // Session files are not converted. The profile of a case is drawn independently of its
+        // format.
+        let case = LawCase { agent: None, ..LawCase::draw(seed, options) };
         run(&case, &mut tally);
     }
     tally
 }
 
-/// Runs one case; a broken law is shrunk before it is reported.
-pub fn run(case: &Case, tally: &mut Tally) {
+/// Runs one case. If it breaks a law, the document is shrunk before it is reported.
+pub fn run(case: &LawCase, tally: &mut LawTally) {
     tally.cases += 1;
     let document = document(case);
     if let Err((law, what)) = judge(case, &document, tally) {
-        let again = |document: &str| judge(case, document, &mut Tally::default()).err();
+        let again = |document: &str| judge(case, document, &mut LawTally::default()).err();
         let breaks = |document: &str| again(document).is_some_and(|(other, _)| other == law);
         let document = shrink::smallest(case.wire, document, &breaks);
         let what = again(&document).map_or(what, |(_, what)| what);
-        tally.violations.push(Breach { law, case: *case, what, document });
+        tally.violations.push(LawBreach { law, case: *case, what, document });
     }
 }

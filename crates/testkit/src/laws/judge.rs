@@ -4,28 +4,28 @@ use foxwedge_core::{
     Edit, FixApplicability, Format, OrphanPolicy, Profile, Strategy, TailPolicy, UnansweredPolicy,
     check,
 };
-use foxwedge_dialect::{OutlinedDocument, outline_options, read, text};
+use foxwedge_formats::{OutlinedDocument, outline_options, read, text};
 use serde_json::Value;
 
 use super::{
-    Case, LONE, Tally, least,
+    LONE, LawCase, LawTally, least,
     needed::needed,
     written::{ordered, still_answers},
 };
 use crate::{PLACEHOLDERS, has_user, inventory, lost, violations};
 
-pub(super) type Verdict = Result<(), (&'static str, String)>;
+pub(super) type LawVerdict = Result<(), (&'static str, String)>;
 
-pub(super) fn breach(law: &'static str, what: impl Into<String>) -> Verdict {
+pub(super) fn breach(law: &'static str, what: impl Into<String>) -> LawVerdict {
     Err((law, what.into()))
 }
 
-/// Whether all laws hold for a document; the first that does not is named.
+/// Checks all laws on a document.
 ///
 /// # Errors
-/// The name of the broken law, and what was seen.
-pub fn judge(case: &Case, document: &str, tally: &mut Tally) -> Verdict {
-    let question = case.question();
+/// The name of the first broken law, and what was observed.
+pub fn judge(case: &LawCase, document: &str, tally: &mut LawTally) -> LawVerdict {
+    let options = case.question();
     let Ok(source) = text(document.as_bytes()) else { return Ok(()) };
     let reading = match read(source, case.wire, outline_options(case.profile)) {
         Ok(reading) => reading,
@@ -34,11 +34,11 @@ pub fn judge(case: &Case, document: &str, tally: &mut Tally) -> Verdict {
             return Ok(());
         }
     };
-    let report = check(&reading.draft, &question);
+    let report = check(&reading.draft, &options);
     for finding in &report.findings {
         *tally.findings.entry(finding.rule.code).or_default() += 1;
     }
-    // The oracle reads with serde_json, which takes no half characters: there FW313 is expected,
+    // The oracle reads with serde_json, which rejects lone surrogates. With them FW313 is expected,
     // and everything else is judged without them.
     let lone = document.contains(LONE);
     let value: Value = match serde_json::from_str(&document.replace(LONE, "\\ufffd")) {
@@ -54,7 +54,7 @@ pub fn judge(case: &Case, document: &str, tally: &mut Tally) -> Verdict {
             report.findings.iter().map(|f| format!("FW{} {}", f.rule.code, f.message)).collect();
         return breach("agreement", format!("engine {found:?}\noracle {judged:?}"));
     }
-    let (patched, repair) = reading.fix(&question);
+    let (patched, repair) = reading.fix(&options);
     for edit in &repair.edits {
         *tally.repairs.entry(edit.strategy.name()).or_default() += 1;
     }
@@ -83,8 +83,8 @@ pub fn judge(case: &Case, document: &str, tally: &mut Tally) -> Verdict {
     prefix_stable(case, &reading, &value)
 }
 
-fn sound(case: &Case, fixed: &str, edits: &[foxwedge_core::Edit]) -> Verdict {
-    let question = case.question();
+fn sound(case: &LawCase, fixed: &str, edits: &[foxwedge_core::Edit]) -> LawVerdict {
+    let options = case.question();
     let value: Value = match serde_json::from_str(fixed) {
         Ok(value) => value,
         Err(error) => return breach("sound", format!("not JSON any more: {error}\n{fixed}")),
@@ -99,20 +99,20 @@ fn sound(case: &Case, fixed: &str, edits: &[foxwedge_core::Edit]) -> Verdict {
         Ok(reading) => reading,
         Err(error) => return breach("sound", format!("unreadable after repair: {error}\n{fixed}")),
     };
-    let report = check(&again.draft, &question);
+    let report = check(&again.draft, &options);
     let open = report.findings.iter().filter(|f| f.fix.applicability != FixApplicability::None);
     let open: Vec<_> = open.map(|f| format!("FW{} {}", f.rule.code, f.message)).collect();
     if !open.is_empty() {
         return breach("sound", format!("engine {open:?}\nafter {fixed}"));
     }
-    let (twice, repair) = again.fix(&question);
+    let (twice, repair) = again.fix(&options);
     if twice.to_string() != fixed {
         return breach("idempotent", format!("{:?}\nonce {fixed}\ntwice {twice}", repair.edits));
     }
     Ok(())
 }
 
-fn deterministic(case: &Case, document: &str, fixed: &str) -> Verdict {
+fn deterministic(case: &LawCase, document: &str, fixed: &str) -> LawVerdict {
     let Ok(reading) = read(document, case.wire, outline_options(case.profile)) else {
         return Ok(());
     };
@@ -120,25 +120,27 @@ fn deterministic(case: &Case, document: &str, fixed: &str) -> Verdict {
     if again.to_string() == fixed { Ok(()) } else { breach("deterministic", again.to_string()) }
 }
 
-/// No user text and no real answer is lost.
-fn conserving(case: &Case, before: &Value, fixed: &str) -> Verdict {
-    let mut kept = inventory(case.wire.name(), before);
-    kept.answers.retain(|answer| !PLACEHOLDERS.iter().any(|words| answer.contains(words)));
+/// No user text and no real tool result is lost.
+fn conserving(case: &LawCase, before: &Value, fixed: &str) -> LawVerdict {
+    let mut expected = inventory(case.wire.name(), before);
+    expected
+        .answers
+        .retain(|answer| !PLACEHOLDERS.iter().any(|placeholder| answer.contains(placeholder)));
     let Ok(after) = serde_json::from_str::<Value>(fixed) else { return Ok(()) };
-    let gone = lost(case.wire.name(), &kept, &after);
-    if !gone.is_empty() {
-        return breach("conserving", format!("lost {gone:?}\nafter {fixed}"));
+    let missing = lost(case.wire.name(), &expected, &after);
+    if !missing.is_empty() {
+        return breach("conserving", format!("lost {missing:?}\nafter {fixed}"));
     }
     still_answers(case, before, &after)?;
-    let wire = case.wire.name();
-    if has_user(wire, before) && !has_user(wire, &after) {
+    let format = case.wire.name();
+    if has_user(format, before) && !has_user(format, &after) {
         return breach("conserving", format!("nobody asks anything any more\nafter {fixed}"));
     }
     Ok(())
 }
 
-/// Signed thinking that is kept stands on exactly the history it stood on.
-pub(super) fn honest(case: &Case, before: &Value, fixed: &str) -> Verdict {
+/// Signed thinking that stays has exactly the same history before it.
+pub(super) fn honest(case: &LawCase, before: &Value, fixed: &str) -> LawVerdict {
     let binds = matches!(case.profile, Profile::Anthropic | Profile::Bedrock | Profile::Strict);
     if case.wire != Format::Anthropic || !binds || names_older_model(before) {
         return Ok(());
@@ -185,28 +187,28 @@ pub(super) fn messages(document: &Value) -> &[Value] {
     list.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// Repairing a history that grew begins with what repairing its beginning gave, up to the turn
-/// that was still open then.
-fn prefix_stable(case: &Case, reading: &OutlinedDocument<'_>, document: &Value) -> Verdict {
+/// The repair of a longer history begins with the repair of its prefix, up to the turn that was
+/// open at the end of the prefix.
+fn prefix_stable(case: &LawCase, reading: &OutlinedDocument<'_>, document: &Value) -> LawVerdict {
     let list = messages(document);
     if document.is_object() || list.len() < 4 || !stable_input(case, reading, list) {
         return Ok(());
     }
     let cut = list.len() / 2;
-    let question = case.question();
-    // Which silent message of the user is filled, if nobody says anything, depends on all of them.
+    let options = case.question();
+    // If all user messages are empty, which of them is filled depends on all of them.
     let fills = |edit: &Edit| matches!(edit.code, 301 | 308) && edit.strategy == Strategy::Recode;
     let fix = |list: &[Value]| -> Option<Vec<Value>> {
         let text = Value::Array(list.to_vec()).to_string();
         let reading = read(&text, case.wire, outline_options(case.profile)).ok()?;
-        let (patched, repair) = reading.fix(&question);
+        let (patched, repair) = reading.fix(&options);
         if repair.edits.iter().any(fills) {
             return None;
         }
         serde_json::from_str::<Value>(&patched.to_string()).ok()?.as_array().cloned()
     };
     let (Some(head), Some(whole)) = (fix(&list[..cut]), fix(list)) else { return Ok(()) };
-    // The open turn: the last assistant run of the head and what follows it.
+    // The open turn: the last assistant run of the prefix and everything after it.
     let kinds = |message: &Value| {
         let role = message.get("role").and_then(Value::as_str).unwrap_or("");
         let kind = message.get("type").and_then(Value::as_str).unwrap_or("");
@@ -229,9 +231,9 @@ fn prefix_stable(case: &Case, reading: &OutlinedDocument<'_>, document: &Value) 
     Ok(())
 }
 
-/// Late answers, answers before their call, and fields that switch a rule on for the whole
-/// history are named exceptions: what follows may then change what came before.
-fn stable_input(case: &Case, reading: &OutlinedDocument<'_>, list: &[Value]) -> bool {
+/// Exceptions: late results, results before their call, and fields that enable a rule for the whole
+/// history. With these, later messages may change earlier ones.
+fn stable_input(case: &LawCase, reading: &OutlinedDocument<'_>, list: &[Value]) -> bool {
     use foxwedge_core::{AnswerShape, PartKind, ResultMatch};
     let pairing = foxwedge_core::pair_calls(&reading.draft);
     let cut = list.len() / 2;
@@ -241,7 +243,7 @@ fn stable_input(case: &Case, reading: &OutlinedDocument<'_>, list: &[Value]) -> 
         ResultMatch::Orphan => false,
         other => other.call().is_some_and(|call| crosses(answer.message(), call)),
     });
-    // A real answer takes the place of one that says nothing, wherever that stands.
+    // A real result replaces an empty one, at any position.
     let answers = |side: bool| {
         let answers = pairing.answers.iter().filter(move |answer| (answer.message() < cut) == side);
         answers.map(|answer| &reading.draft.parts[answer.part()].kind)

@@ -1,5 +1,4 @@
-//! A repair changes the least: whatever is not as it was is named by an edit, and nothing that was
-//! changed could have stayed.
+//! A repair is minimal: an edit names everything that changed, and everything else keeps its bytes.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -7,69 +6,69 @@ use foxwedge_core::{
     CallPairing, Draft, Edit, MessageLayout, PartKind, PartSource, Repair, RepairedMessage,
     RepairedPart, ResultMatch, Span, Strategy, Turn, pair_calls,
 };
-use foxwedge_dialect::{OutlinedDocument, outline_options, read};
+use foxwedge_formats::{OutlinedDocument, outline_options, read};
 use serde_json::{Map, Value};
 
 use super::{
-    Case,
-    judge::{Verdict, breach},
+    LawCase,
+    judge::{LawVerdict, breach},
 };
 
-/// Every message and part that is changed, moved, removed or added is named by an edit; everything
-/// else keeps its bytes and its order. No edit is made for a rule that found nothing, unless an
-/// edit for another rule led to it.
+/// An edit names every message and part that is changed, moved, removed or added; everything else
+/// keeps its bytes and its order. No edit belongs to a rule without findings, unless an edit of
+/// another rule caused it.
 pub(super) fn minimal(
-    case: &Case,
+    case: &LawCase,
     reading: &OutlinedDocument<'_>,
     repair: &Repair<'_>,
     fixed: &str,
-) -> Verdict {
+) -> LawVerdict {
     let draft = &reading.draft;
-    let told = || format!("edits {:#?}\nafter {fixed}", &*repair.edits);
+    let describe = || format!("edits {:#?}\nafter {fixed}", &*repair.edits);
     for edit in &repair.edits {
         let caused =
             |other: &Edit| other.code != edit.code && repair.before.counts.of(other.code) > 0;
         let found = repair.before.counts.of(edit.code) > 0;
         if !found && !repair.edits.iter().any(caused) {
-            return breach("minimal", format!("FW{} was not found\n{}", edit.code, told()));
+            return breach("minimal", format!("FW{} was not found\n{}", edit.code, describe()));
         }
     }
-    // What is not listed cannot be looked up.
+    // Edits beyond the limit are not listed and cannot be looked up.
     if repair.edits.len() > repair.edits.iter().count() {
         return Ok(());
     }
-    let account = Account::new(draft, repair);
+    let account = EditCoverage::new(draft, repair);
     if let Some(what) = account.unnamed() {
-        return breach("minimal", format!("{what}\n{}", told()));
+        return breach("minimal", format!("{what}\n{}", describe()));
     }
     match unlike(case, draft, repair, fixed) {
-        Some(what) => breach("minimal", format!("{what}\n{}", told())),
+        Some(what) => breach("minimal", format!("{what}\n{}", describe())),
         None => Ok(()),
     }
 }
 
-/// What edits name.
-struct Account<'r, 'a> {
+/// What the edits of a repair name.
+struct EditCoverage<'r, 'a> {
     draft: &'r Draft<'a>,
     repair: &'r Repair<'a>,
     pairing: CallPairing,
-    /// Messages that an edit is about.
+    /// Messages that an edit names.
     messages: BTreeSet<usize>,
-    /// Messages whose parts may stand in others, or have others in them.
+    /// Messages whose parts may move to other messages, or that may receive parts of others.
     joined: BTreeSet<usize>,
     ids: HashSet<&'r str>,
-    /// Parts by where they lie.
+    /// Parts by their span.
     parts: HashMap<(u32, u32), usize>,
 }
 
-impl<'r, 'a> Account<'r, 'a> {
-    fn new(draft: &'r Draft<'a>, repair: &'r Repair<'a>) -> Account<'r, 'a> {
+impl<'r, 'a> EditCoverage<'r, 'a> {
+    fn new(draft: &'r Draft<'a>, repair: &'r Repair<'a>) -> EditCoverage<'r, 'a> {
         let edits = repair.edits.iter();
         let joins = |edit: &&Edit| {
             matches!(edit.strategy, Strategy::Merge | Strategy::Split) || matches!(edit.code, 106)
         };
         let parts = draft.parts.iter().enumerate();
-        Account {
+        EditCoverage {
             draft,
             repair,
             pairing: pair_calls(draft),
@@ -80,12 +79,12 @@ impl<'r, 'a> Account<'r, 'a> {
         }
     }
 
-    /// The message of a part.
+    /// The message that holds a part.
     fn message_of(&self, part: usize) -> usize {
         self.draft.messages.partition_point(|message| message.last as usize <= part)
     }
 
-    /// Whether an edit is about this part: about its message, its id, or the turn it answers.
+    /// Whether an edit names this part: by its message, its id, or the turn of its call.
     fn names(&self, part: usize) -> bool {
         let id = self.draft.parts[part].kind.id();
         let answer = self.pairing.answers.iter().find(|answer| answer.part() == part);
@@ -101,61 +100,65 @@ impl<'r, 'a> Account<'r, 'a> {
             || turn.is_some_and(|turn| self.joined.contains(&turn))
     }
 
-    /// The message that another one was joined with: it holds what is left of that one, or it is the
-    /// last that stands before it.
+    /// The message that this one was joined with: the one that holds its remaining parts, or the
+    /// last one before it.
     fn host(&self, message: usize) -> Option<usize> {
         let range = self.draft.messages[message].range();
-        let came = |piece: &RepairedPart<'_>| {
-            let key = (piece.part.span.start, piece.part.span.end);
+        let from_message = |repaired_part: &RepairedPart<'_>| {
+            let key = (repaired_part.part.span.start, repaired_part.part.span.end);
             self.parts.get(&key).is_some_and(|part| range.contains(part))
         };
-        let holder = self.repair.messages.iter().find(|slot| slot.parts.iter().any(came));
-        let stands = |at: usize| self.repair.messages.iter().any(|slot| slot.origin == Some(at));
+        let holder =
+            self.repair.messages.iter().find(|repaired| repaired.parts.iter().any(from_message));
+        let stands =
+            |at: usize| self.repair.messages.iter().any(|repaired| repaired.origin == Some(at));
         let before = || (0..=message).rev().find(|at| stands(*at));
-        let host = holder.and_then(|slot| slot.origin).or_else(before)?;
+        let host = holder.and_then(|repaired| repaired.origin).or_else(before)?;
         (host < message && self.joined.contains(&host)).then_some(host)
     }
 
-    fn names_piece(&self, piece: &RepairedPart<'_>) -> bool {
-        piece.part.kind.id().is_some_and(|id| self.ids.contains(id))
+    fn names_piece(&self, repaired_part: &RepairedPart<'_>) -> bool {
+        repaired_part.part.kind.id().is_some_and(|id| self.ids.contains(id))
     }
 
-    /// Something that is not as it was and that no edit is about.
+    /// Describes the first change that no edit names.
     fn unnamed(&self) -> Option<String> {
         let mut whole = vec![false; self.draft.messages.len()];
-        let mut kept = vec![false; self.draft.parts.len()];
+        let mut present = vec![false; self.draft.parts.len()];
         let (mut placeholders, mut added) = (0, 0);
-        for slot in self.repair.messages.iter() {
-            added += usize::from(slot.origin.is_none());
-            if !slot.touched {
-                if let Some(origin) = slot.origin {
+        for repaired in self.repair.messages.iter() {
+            added += usize::from(repaired.origin.is_none());
+            if !repaired.touched {
+                if let Some(origin) = repaired.origin {
                     whole[origin] = true;
                 }
                 continue;
             }
-            let slot = &*slot.with_parts(self.draft);
-            for piece in &slot.parts {
-                let key = (piece.part.span.start, piece.part.span.end);
+            let repaired = &*repaired.with_parts(self.draft);
+            for repaired_part in &repaired.parts {
+                let key = (repaired_part.part.span.start, repaired_part.part.span.end);
                 let part = self.parts.get(&key).copied();
-                match (&piece.source, part) {
+                match (&repaired_part.source, part) {
                     (PartSource::Input, Some(part)) => {
-                        kept[part] = true;
+                        present[part] = true;
                         let home = self.message_of(part);
-                        // Neighbours may also be joined to a message that is new.
-                        let joined = slot.origin.map_or(!self.joined.is_empty(), |origin| {
+                        // Neighbors may also be joined to a new message.
+                        let joined = repaired.origin.map_or(!self.joined.is_empty(), |origin| {
                             self.joined.contains(&origin)
                         });
-                        let moved = slot.origin != Some(home) && !joined;
-                        let changed = moved || !piece.patch.is_empty();
-                        if changed && !self.names(part) && !self.names_piece(piece) {
+                        let moved = repaired.origin != Some(home) && !joined;
+                        let changed = moved || !repaired_part.patch.is_empty();
+                        if changed && !self.names(part) && !self.names_piece(repaired_part) {
                             return Some(format!("part {part} of [{home}] is moved or changed"));
                         }
                     }
-                    (PartSource::Text(_), _) if matches!(piece.part.kind, PartKind::Answer(_)) => {
+                    (PartSource::Text(_), _)
+                        if matches!(repaired_part.part.kind, PartKind::Answer(_)) =>
+                    {
                         placeholders += 1;
                     }
                     (PartSource::Quote { .. } | PartSource::Media { .. }, Some(part)) => {
-                        kept[part] |= matches!(piece.source, PartSource::Quote { .. });
+                        present[part] |= matches!(repaired_part.source, PartSource::Quote { .. });
                         if !self.names(part) {
                             return Some(format!("part {part} is quoted"));
                         }
@@ -163,13 +166,13 @@ impl<'r, 'a> Account<'r, 'a> {
                     _ => {}
                 }
             }
-            if let Some(what) = self.touched_for_nothing(slot) {
+            if let Some(what) = self.touched_for_nothing(repaired) {
                 return Some(what);
             }
         }
         for (at, message) in self.draft.messages.iter().enumerate().filter(|(at, _)| !whole[*at]) {
-            let gone = message.range().find(|part| !kept[*part] && !self.names(*part));
-            if let Some(part) = gone {
+            let missing = message.range().find(|part| !present[*part] && !self.names(*part));
+            if let Some(part) = missing {
                 return Some(format!("part {part} of [{at}] is gone"));
             }
         }
@@ -181,46 +184,46 @@ impl<'r, 'a> Account<'r, 'a> {
         let adds = |edit: &&Edit| {
             !matches!(edit.strategy, Strategy::Drop | Strategy::DropThinking | Strategy::Rename)
         };
-        // One edit may split a message into rounds of calls, each with its answers.
-        let most = edits.filter(adds).count() + self.draft.parts.len() / 64;
-        if added > most {
+        // One edit may split a message into rounds of calls, each with its results.
+        let limit = edits.filter(adds).count() + self.draft.parts.len() / 64;
+        if added > limit {
             return Some(format!("{added} messages added"));
         }
         self.out_of_order()
     }
 
-    /// A message is written anew although no edit is about it and nothing came into it.
-    fn touched_for_nothing(&self, slot: &RepairedMessage<'_>) -> Option<String> {
-        let origin = slot.origin.filter(|origin| !self.messages.contains(origin))?;
+    /// Describes a message that was rewritten although no edit names it and it received no part.
+    fn touched_for_nothing(&self, repaired: &RepairedMessage<'_>) -> Option<String> {
+        let origin = repaired.origin.filter(|origin| !self.messages.contains(origin))?;
         let message = &self.draft.messages[origin];
-        if slot.role_changed
-            || slot.without_id && !self.messages.contains(&origin.saturating_sub(1))
+        if repaired.role_changed
+            || repaired.without_id && !self.messages.contains(&origin.saturating_sub(1))
         {
             return Some(format!("[{origin}] has another role or no id"));
         }
         let mut own = Vec::new();
         let mut others = 0;
-        for piece in &slot.parts {
-            let key = (piece.part.span.start, piece.part.span.end);
+        for repaired_part in &repaired.parts {
+            let key = (repaired_part.part.span.start, repaired_part.part.span.end);
             let part = self.parts.get(&key).copied().filter(|part| message.range().contains(part));
-            match part.filter(|_| piece.source == PartSource::Input) {
+            match part.filter(|_| repaired_part.source == PartSource::Input) {
                 Some(part) => own.push(part),
                 None => others += 1,
             }
         }
         let ids = own.iter().any(|&part| self.names(part))
-            || slot.parts.iter().any(|piece| self.names_piece(piece));
-        if others == 0 && own.len() == message.range().len() && !ids && !slot.without_id {
+            || repaired.parts.iter().any(|repaired_part| self.names_piece(repaired_part));
+        if others == 0 && own.len() == message.range().len() && !ids && !repaired.without_id {
             return Some(format!("[{origin}] is written anew for nothing"));
         }
-        // What comes in goes between what is there.
+        // New parts go between existing ones.
         (!own.is_sorted()).then(|| format!("the parts of [{origin}] change their order"))
     }
 
-    /// Messages that no edit is about follow each other as they did.
+    /// Messages that no edit names keep their order.
     fn out_of_order(&self) -> Option<String> {
-        // A turn of chat messages that receives a result is written as several, each calling message
-        // followed by its own results.
+        // A turn of chat messages that receives a result is written as several messages: each
+        // calling message, followed by its own results.
         let chat = self.draft.layout() == MessageLayout::Chat;
         let receives = |group: &&Turn| {
             let calls = &self.pairing.calls[group.calls().clone()];
@@ -237,17 +240,18 @@ impl<'r, 'a> Account<'r, 'a> {
                 || self.messages.contains(&origin)
                 || self.draft.messages[origin].range().any(|part| self.names(part))
         };
-        let named =
-            |slot: &RepairedMessage<'_>| slot.parts.iter().any(|piece| self.names_piece(piece));
-        let slots = self.repair.messages.iter().filter(|slot| !named(slot));
-        let origins = slots.filter_map(|slot| slot.origin);
+        let named = |repaired: &RepairedMessage<'_>| {
+            repaired.parts.iter().any(|repaired_part| self.names_piece(repaired_part))
+        };
+        let slots = self.repair.messages.iter().filter(|repaired| !named(repaired));
+        let origins = slots.filter_map(|repaired| repaired.origin);
         let still: Vec<usize> = origins.filter(|origin| !moves(*origin)).collect();
         (!still.is_sorted()).then(|| format!("messages change their order: {still:?}"))
     }
 }
 
-/// A message or a part that the repair kept, and that is written in other bytes.
-fn unlike(case: &Case, draft: &Draft<'_>, repair: &Repair<'_>, fixed: &str) -> Option<String> {
+/// Describes a message or a part that the repair kept but whose bytes changed.
+fn unlike(case: &LawCase, draft: &Draft<'_>, repair: &Repair<'_>, fixed: &str) -> Option<String> {
     let after = read(fixed, case.wire, outline_options(case.profile)).ok()?;
     let after = &after.draft;
     if after.messages.len() != repair.messages.len() {
@@ -256,25 +260,28 @@ fn unlike(case: &Case, draft: &Draft<'_>, repair: &Repair<'_>, fixed: &str) -> O
     let halves = |span: Span| {
         draft.body.surrogates.iter().any(|it| it.start < span.end && it.end > span.start)
     };
-    for (slot, message) in repair.messages.iter().zip(&after.messages) {
+    for (repaired, message) in repair.messages.iter().zip(&after.messages) {
         let written = message.span.of(fixed);
-        let Some(origin) = slot.origin.filter(|at| !halves(draft.messages[*at].span)) else {
+        let Some(origin) = repaired.origin.filter(|at| !halves(draft.messages[*at].span)) else {
             continue;
         };
         let before = draft.messages[origin].span.of(draft.source);
-        if !slot.touched {
+        if !repaired.touched {
             if written != before {
                 return Some(format!("[{origin}] {before}\nis written as {written}"));
             }
             continue;
         }
-        for piece in slot.parts.iter().filter(|piece| piece.source == PartSource::Input) {
-            let text = piece.part.span.of(draft.source);
-            // An edit of a message that is all one part changes the part.
-            let whole = piece.part.span == draft.messages[origin].span;
-            let other = slot.without_id || slot.role_changed || halves(piece.part.span);
-            let changed = !piece.patch.is_empty() || whole || other;
-            // Strings are joined to one.
+        for repaired_part in
+            repaired.parts.iter().filter(|repaired_part| repaired_part.source == PartSource::Input)
+        {
+            let text = repaired_part.part.span.of(draft.source);
+            // If a message is a single part, an edit of the message changes the part.
+            let whole = repaired_part.part.span == draft.messages[origin].span;
+            let other =
+                repaired.without_id || repaired.role_changed || halves(repaired_part.part.span);
+            let changed = !repaired_part.patch.is_empty() || whole || other;
+            // Strings may be joined into one.
             if !changed && !written.contains(text.trim_matches('"')) {
                 return Some(format!("{text}\nis lost in {written}"));
             }
@@ -286,7 +293,7 @@ fn unlike(case: &Case, draft: &Draft<'_>, repair: &Repair<'_>, fixed: &str) -> O
     None
 }
 
-/// A field that no repair has to do with, and that is not what it was.
+/// A changed or missing field that no repair touches.
 fn lost_field(before: &str, written: &str) -> Option<String> {
     const REPAIRED: [&str; 13] = [
         "role",

@@ -1,45 +1,53 @@
-//! Damaged documents: whatever was done to one, `fix` does what `check` promised.
+//! Damaged documents: `fix` does what `check` promised, for any damage.
 //!
-//! A document is generated, damaged, detected and read as the command line would do it. If a check
-//! says that something can be fixed, the repaired document is again detected as a conversation, can
-//! be read, has nothing left that could be fixed, and is not changed by another repair. The repair
-//! changes the least, keeps real results, and leaves somebody who asks.
+//! A document is generated, damaged, detected and read as the command line does it. If the check
+//! reports a fixable finding, the repaired document is detected as a conversation and can be read,
+//! has no fixable finding, and is not changed by a second repair. The repair is minimal, keeps real
+//! results, and keeps a user message.
 
 use foxwedge_core::{
     CheckOptions, FixApplicability, Part, PartKind, Policy, Profile, RuleSet, check,
 };
-use foxwedge_dialect::{detect, outline_options, read, text};
+use foxwedge_formats::{detect, outline_options, read, text};
 use serde_json::Value;
 
 use super::{
-    Breach, Case, Options, Tally,
-    judge::{Verdict, breach},
+    LawBreach, LawCase, LawOptions, LawTally,
+    judge::{LawVerdict, breach},
     least, shrink,
     written::still_answers,
 };
 use crate::{has_user, mutate};
 
-/// Runs the cases one after another.
-pub fn campaign(options: &Options) -> Tally {
-    let mut tally = Tally::default();
+/// Runs all cases in sequence.
+pub fn campaign(options: &LawOptions) -> LawTally {
+    let mut tally = LawTally::default();
     for seed in options.seed..options.seed + options.cases {
-        let case = Case { agent: None, ..Case::draw(seed, options) };
+        let case = LawCase { agent: None, ..LawCase::draw(seed, options) };
         tally.cases += 1;
         let damaged = mutate(case.document().as_bytes(), seed);
-        for bold in [false, true] {
-            if let Err((law, what)) = judge(&damaged, options.profile, bold, &mut tally) {
+        for allow_unsafe in [false, true] {
+            if let Err((law, what)) = judge(&damaged, options.profile, allow_unsafe, &mut tally) {
                 let document = String::from_utf8_lossy(&damaged).into_owned();
                 let breaks = |smaller: &str| {
-                    let seen =
-                        judge(smaller.as_bytes(), options.profile, bold, &mut Tally::default());
-                    seen.err().is_some_and(|(other, _)| other == law)
+                    let result = judge(
+                        smaller.as_bytes(),
+                        options.profile,
+                        allow_unsafe,
+                        &mut LawTally::default(),
+                    );
+                    result.err().is_some_and(|(other, _)| other == law)
                 };
-                let wire = detect(&document).map_or(case.wire, |found| found.wire);
-                let document = shrink::smallest(wire, document, &breaks);
-                let again =
-                    judge(document.as_bytes(), options.profile, bold, &mut Tally::default());
+                let format = detect(&document).map_or(case.wire, |found| found.wire);
+                let document = shrink::smallest(format, document, &breaks);
+                let again = judge(
+                    document.as_bytes(),
+                    options.profile,
+                    allow_unsafe,
+                    &mut LawTally::default(),
+                );
                 let what = again.err().map_or(what, |(_, what)| what);
-                tally.violations.push(Breach { law, case, what, document });
+                tally.violations.push(LawBreach { law, case, what, document });
                 break;
             }
         }
@@ -47,33 +55,38 @@ pub fn campaign(options: &Options) -> Tally {
     tally
 }
 
-/// Whether `fix` keeps what `check` promises about these bytes.
+/// Checks that `fix` does what `check` promises about these bytes.
 ///
 /// # Errors
-/// The name of the broken law, and what was seen.
-pub fn judge(bytes: &[u8], profile: Option<Profile>, bold: bool, tally: &mut Tally) -> Verdict {
-    let unreadable = |tally: &mut Tally| {
+/// The name of the broken law, and what was observed.
+pub fn judge(
+    bytes: &[u8],
+    profile: Option<Profile>,
+    allow_unsafe: bool,
+    tally: &mut LawTally,
+) -> LawVerdict {
+    let unreadable = |tally: &mut LawTally| {
         tally.unreadable += 1;
         Ok(())
     };
     let Ok(source) = text(bytes) else { return unreadable(tally) };
     let Some(found) = detect(source) else { return unreadable(tally) };
     let profile = profile.unwrap_or(Profile::for_format(found.wire));
-    let policy = Policy { allow_unsafe: bold, ..Policy::default() };
-    let question = CheckOptions { profile, rules: RuleSet::of(profile), policy };
+    let policy = Policy { allow_unsafe, ..Policy::default() };
+    let options = CheckOptions { profile, rules: RuleSet::of(profile), policy };
     let Ok(reading) = read(source, found.wire, outline_options(profile)) else {
         return unreadable(tally);
     };
-    let report = check(&reading.draft, &question);
+    let report = check(&reading.draft, &options);
     for finding in &report.findings {
         *tally.findings.entry(finding.rule.code).or_default() += 1;
     }
     let fixable = |applicability: FixApplicability| match applicability {
         FixApplicability::Safe => true,
-        FixApplicability::Unsafe => bold,
+        FixApplicability::Unsafe => allow_unsafe,
         FixApplicability::None => false,
     };
-    let (patched, repair) = reading.fix(&question);
+    let (patched, repair) = reading.fix(&options);
     let fixed = patched.to_string();
     if !report.findings.iter().any(|finding| fixable(finding.fix.applicability)) {
         tally.sound += 1;
@@ -83,8 +96,8 @@ pub fn judge(bytes: &[u8], profile: Option<Profile>, bold: bool, tally: &mut Tal
         };
     }
     let Some(again) = detect(&fixed) else {
-        // Where no message held anything in a known form, any of them may have been the one that
-        // looked like a format.
+        // If no message had content in a known form, the format may have been detected from a
+        // message that is gone.
         if reading.draft.parts.is_empty() {
             return Ok(());
         }
@@ -94,31 +107,31 @@ pub fn judge(bytes: &[u8], profile: Option<Profile>, bold: bool, tally: &mut Tal
         Ok(second) => second,
         Err(error) => return breach("fixable", format!("unreadable: {error}\nafter {fixed}")),
     };
-    // What holds no call and no answer may be of several formats.
+    // A document without calls and results may match several formats.
     let pairs = |part: &Part<'_>| matches!(part.kind, PartKind::Call(_) | PartKind::Answer(_));
-    let tells = second.draft.parts.iter().any(pairs);
+    let has_pairs = second.draft.parts.iter().any(pairs);
     let other = again.wire.name();
-    if tells && again.wire != found.wire {
+    if has_pairs && again.wire != found.wire {
         return breach("fixable", format!("looks like {other}\nafter {fixed}"));
     }
-    // What could be read as that one before still can.
+    // If the source could be read in the newly detected format, so can the repaired document.
     let readable = |text: &str| {
         read(text, again.wire, outline_options(Profile::for_format(again.wire))).is_ok()
     };
     if readable(source) && !readable(&fixed) {
         return breach("fixable", format!("unreadable as {other}\nafter {fixed}"));
     }
-    let case = Case { seed: 0, agent: None, wire: found.wire, profile, policy, size: 0 };
+    let case = LawCase { seed: 0, agent: None, wire: found.wire, profile, policy, size: 0 };
     least::minimal(&case, &reading, &repair, &fixed)?;
     let values = [source, fixed.as_str()].map(serde_json::from_str::<Value>);
     if let [Ok(before), Ok(after)] = &values {
-        let wire = found.wire.name();
-        if has_user(wire, before) && !has_user(wire, after) {
+        let format = found.wire.name();
+        if has_user(format, before) && !has_user(format, after) {
             return breach("conserving", format!("nobody asks anything any more\nafter {fixed}"));
         }
         still_answers(&case, before, after)?;
     }
-    let left = check(&second.draft, &question);
+    let left = check(&second.draft, &options);
     let open = left.findings.iter().find(|finding| fixable(finding.fix.applicability));
     if let Some(finding) = open {
         let what = format!("FW{} is left\nafter {fixed}", finding.rule.code);
@@ -127,7 +140,7 @@ pub fn judge(bytes: &[u8], profile: Option<Profile>, bold: bool, tally: &mut Tal
     if !reading.draft.messages.is_empty() && second.draft.messages.is_empty() {
         return breach("fixable", format!("nothing is left\nafter {fixed}"));
     }
-    let (twice, _) = second.fix(&question);
+    let (twice, _) = second.fix(&options);
     if twice.to_string() != fixed {
         return breach("idempotent", format!("once {fixed}\ntwice {twice}"));
     }

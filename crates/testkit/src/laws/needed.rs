@@ -1,33 +1,34 @@
-//! Nothing that a repair changed could have stayed as it was.
+//! Every change of a repair is needed.
 
 use foxwedge_core::{
     Edit, PartSource, Repair, RepairedMessage, Span, Strategy, TailPolicy, UnansweredPolicy, check,
 };
-use foxwedge_dialect::{OutlinedDocument, outline_options, read};
+use foxwedge_formats::{OutlinedDocument, outline_options, read};
 use serde_json::Value;
 
 use super::{
-    Case,
-    judge::{Verdict, breach, messages},
+    LawCase,
+    judge::{LawVerdict, breach, messages},
 };
 use crate::has_user;
 
-/// Takes back one change at a time: a message that was rewritten gets its old bytes, one that was
-/// added goes, one that was removed comes back. Each time something is found that the repair had
-/// taken care of.
+/// Reverts one change at a time: a rewritten message gets its old bytes, an added message is
+/// removed, a removed message is restored. Each time the check must find something that the repair
+/// had fixed.
 pub(super) fn needed(
-    case: &Case,
+    case: &LawCase,
     reading: &OutlinedDocument<'_>,
     repair: &Repair<'_>,
     before: &Value,
     fixed: &str,
-) -> Verdict {
-    // Half characters are no JSON values, and reasoning that goes with an edit is no finding. A call
-    // of the provider is unfinished only while something follows it.
+) -> LawVerdict {
+    // Lone surrogates are not JSON values, and reasoning that is dropped with an edit has no
+    // finding. A provider-run call is unfinished only while something follows it.
     let excused = |edit: &Edit| {
         edit.strategy == Strategy::DropThinking || matches!(edit.code, 206 | 313 | 601)
     };
-    // Which calls still run depends on what follows, and what lies on the server answers anything.
+    // Which calls are still running depends on what follows, and state on the server may answer any
+    // call.
     if case.policy.tail == TailPolicy::Pending || reading.draft.body.stateful {
         return Ok(());
     }
@@ -40,36 +41,37 @@ pub(super) fn needed(
         return Ok(());
     }
     let mut behind = None;
-    let mut kept = vec![false; old.len()];
-    for (at, slot) in repair.messages.iter().enumerate() {
+    let mut present = vec![false; old.len()];
+    for (at, message) in repair.messages.iter().enumerate() {
         let mut other = new.to_vec();
-        match slot.origin {
+        match message.origin {
             Some(origin) => {
-                kept[origin] = true;
+                present[origin] = true;
                 behind = Some(origin);
-                // What was joined to it may have gone behind that.
+                // A message that was joined to it may have been moved.
                 if repair.edits.iter().any(|edit| joins(edit, origin)) {
                     continue;
                 }
-                if !slot.touched || old[origin] == new[at] || !is_own(reading, slot, origin) {
+                if !message.touched || old[origin] == new[at] || !is_own(reading, message, origin) {
                     continue;
                 }
-                // What has an id that was given up has lost its other half.
+                // A part whose id was replaced has lost its counterpart.
                 let ids = reading.draft.parts_of(&reading.draft.messages[origin]);
                 let mut ids = ids.iter().filter_map(|part| part.kind.id());
                 if ids.any(|id| repair.edits.iter().any(|edit| gives_up(edit, id))) {
                     continue;
                 }
-                // What went elsewhere would stand twice.
-                let others = repair.messages.iter().filter(|slot| slot.origin != Some(origin));
-                if others.into_iter().any(|slot| holds(reading, slot, origin)) {
+                // Parts that moved to another message would be there twice.
+                let others =
+                    repair.messages.iter().filter(|message| message.origin != Some(origin));
+                if others.into_iter().any(|message| holds(reading, message, origin)) {
                     continue;
                 }
                 other[at] = old[origin].clone();
             }
             None => {
-                // What came from elsewhere is not to be lost.
-                if slot.parts.iter().any(|piece| !matches!(piece.source, PartSource::Text(_))) {
+                // Parts that came from another message must not be lost.
+                if message.parts.iter().any(|part| !matches!(part.source, PartSource::Text(_))) {
                     continue;
                 }
                 other.remove(at);
@@ -81,21 +83,21 @@ pub(super) fn needed(
             return breach("needed", format!("{what}\nedits {:#?}\nafter {fixed}", &*repair.edits));
         }
     }
-    // What was joined with another message is not gone, and what has an id that was given up has
-    // lost its other half.
+    // A message that was joined with another is not gone, and a part whose id was replaced has lost
+    // its counterpart.
     let linked = |edit: &Edit| matches!(edit.strategy, Strategy::Merge | Strategy::Rename);
     if repair.edits.iter().any(linked) {
         return Ok(());
     }
-    // Whoever wants whole turns removed loses all of a turn.
+    // The policy that drops whole turns removes everything in a turn.
     if case.policy.unanswered == UnansweredPolicy::DropTurn {
         return Ok(());
     }
-    for gone in (0..old.len()).filter(|at| !kept[*at]) {
-        // Behind the message that stood before it.
+    for gone in (0..old.len()).filter(|at| !present[*at]) {
+        // After the message that came before it.
         let origins = repair.messages.iter().enumerate();
-        let before = origins.filter(|(_, slot)| slot.origin.is_some_and(|at| at < gone));
-        let place = before.max_by_key(|(_, slot)| slot.origin).map_or(0, |(at, _)| at + 1);
+        let before = origins.filter(|(_, message)| message.origin.is_some_and(|at| at < gone));
+        let place = before.max_by_key(|(_, message)| message.origin).map_or(0, |(at, _)| at + 1);
         let mut other = new.to_vec();
         other.insert(place, old[gone].clone());
         if is_as_good(case, repair, &after, other) {
@@ -114,30 +116,30 @@ fn joins(edit: &Edit, message: usize) -> bool {
     edit.strategy == Strategy::Merge && edit.message == message
 }
 
-/// Whether a message holds nothing that came from another one.
-fn is_own(reading: &OutlinedDocument<'_>, slot: &RepairedMessage<'_>, origin: usize) -> bool {
+/// Whether all parts of a message are its own.
+fn is_own(reading: &OutlinedDocument<'_>, message: &RepairedMessage<'_>, origin: usize) -> bool {
     let span = reading.draft.messages[origin].span;
-    // A new id stands on both halves of a pair.
-    let renamed = slot.parts.iter().any(|piece| piece.patch.id);
+    // A new id is on both the call and its result.
+    let renamed = message.parts.iter().any(|part| part.patch.id);
     !renamed
-        && slot.parts.iter().all(|piece| match piece.source {
+        && message.parts.iter().all(|part| match part.source {
             PartSource::Input => {
-                span.start <= piece.part.span.start && piece.part.span.end <= span.end
+                span.start <= part.part.span.start && part.part.span.end <= span.end
             }
             PartSource::Text(_) => true,
             PartSource::Quote { .. } | PartSource::Media { .. } => false,
         })
 }
 
-/// Whether a message holds something that came from that other one.
-fn holds(reading: &OutlinedDocument<'_>, slot: &RepairedMessage<'_>, origin: usize) -> bool {
+/// Whether a message holds a part of this other message.
+fn holds(reading: &OutlinedDocument<'_>, message: &RepairedMessage<'_>, origin: usize) -> bool {
     let span = reading.draft.messages[origin].span;
-    let came = |part: Span| span.start <= part.start && part.end <= span.end;
-    slot.touched && slot.parts.iter().any(|piece| came(piece.part.span))
+    let is_within = |part: Span| span.start <= part.start && part.end <= span.end;
+    message.touched && message.parts.iter().any(|part| is_within(part.part.span))
 }
 
-/// Whether nothing is found in a document with this list that is not found in the repaired one.
-fn is_as_good(case: &Case, repair: &Repair<'_>, after: &Value, list: Vec<Value>) -> bool {
+/// Whether a document with this list has no more findings than the repaired one.
+fn is_as_good(case: &LawCase, repair: &Repair<'_>, after: &Value, list: Vec<Value>) -> bool {
     if list.is_empty() || messages(after).is_empty() {
         return false;
     }
@@ -153,8 +155,8 @@ fn is_as_good(case: &Case, repair: &Repair<'_>, after: &Value, list: Vec<Value>)
         }
         _ => return false,
     }
-    let wire = case.wire.name();
-    if has_user(wire, after) && !has_user(wire, &document) {
+    let format = case.wire.name();
+    if has_user(format, after) && !has_user(format, &document) {
         return false;
     }
     let text = document.to_string();

@@ -1,4 +1,4 @@
-//! Makes a document that breaks a law smaller: message by message, block by block.
+//! Shrinks a document that breaks a law: message by message, block by block.
 
 use foxwedge_core::Format;
 use serde_json::Value;
@@ -16,12 +16,12 @@ fn list_of(document: &mut Value) -> Option<&mut Vec<Value>> {
     }
 }
 
-/// The smallest document we find that still breaks a law.
-pub(super) fn smallest(wire: Format, document: String, broken: &dyn Fn(&str) -> bool) -> String {
+/// The smallest document found that still breaks the law.
+pub(super) fn smallest(format: Format, document: String, broken: &dyn Fn(&str) -> bool) -> String {
     let Ok(mut value) = serde_json::from_str::<Value>(&document) else { return document };
     let breaks = |document: &Value| broken(&document.to_string());
     if !breaks(&value) {
-        return document; // Its spelling matters.
+        return document; // The law depends on its JSON notation.
     }
     let mut again = true;
     while again {
@@ -38,7 +38,7 @@ pub(super) fn smallest(wire: Format, document: String, broken: &dyn Fn(&str) -> 
                 break;
             }
         }
-        again |= smaller_blocks(wire, &mut value, &breaks);
+        again |= smaller_blocks(format, &mut value, &breaks);
     }
     for key in keys(&value) {
         let mut smaller = value.clone();
@@ -56,8 +56,8 @@ fn keys(value: &Value) -> Vec<String> {
     value.as_object().map(|object| object.keys().cloned().collect()).unwrap_or_default()
 }
 
-fn smaller_blocks(wire: Format, value: &mut Value, breaks: &dyn Fn(&Value) -> bool) -> bool {
-    let key = match wire {
+fn smaller_blocks(format: Format, value: &mut Value, breaks: &dyn Fn(&Value) -> bool) -> bool {
+    let key = match format {
         Format::Gemini => "parts",
         _ => "content",
     };

@@ -1,7 +1,7 @@
-//! The laws of answers, whole and in pieces, judged on generated ones.
+//! The laws of responses, as bodies and as streams, judged on generated ones.
 //!
-//! One case is one seed: it decides the answer, the two formats, and how the stream is cut and
-//! spelled. The engine converts; the naive readers and writers of the oracle judge.
+//! One case is one seed. The seed decides the response, the two formats, and how the stream is
+//! chunked and written. The engine converts; the naive readers and writers of the oracle judge.
 
 mod convert;
 mod exchange;
@@ -17,28 +17,28 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use foxwedge_core::{Format, Policy, Profile};
 
-pub use convert::{Streamed, converted, streamed};
-pub use exchange::Exchange;
+pub use convert::{StreamOutput, converted, streamed};
+pub use exchange::StreamExchange;
 
-use super::{Breach, Case, Options, Tally};
+use super::{LawBreach, LawCase, LawOptions, LawTally};
 
-/// A law that does not hold: its name, and what was seen.
-pub type Broken = (&'static str, String);
+/// A broken law: its name, and what was observed.
+pub type StreamBreach = (&'static str, String);
 
-/// How much of the laws is tried on a case.
+/// How thoroughly a case is tested.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Effort {
-    /// A stream is cut off at some places, and pushed byte by byte now and then.
+pub enum TestEffort {
+    /// Streams are truncated at some positions, and sometimes pushed byte by byte.
     Some,
-    /// A stream is cut off at every byte, and pushed byte by byte.
+    /// Streams are truncated at every byte, and pushed byte by byte.
     All,
 }
 
 /// Judges one exchange by every law.
 ///
 /// # Errors
-/// The first law that is broken.
-pub fn judge(exchange: &Exchange, effort: Effort) -> Result<(), Broken> {
+/// The first broken law.
+pub fn judge(exchange: &StreamExchange, effort: TestEffort) -> Result<(), StreamBreach> {
     judge::chunks(exchange, effort)?;
     judge::held(exchange)?;
     judge::twin(exchange)?;
@@ -51,17 +51,17 @@ pub fn judge(exchange: &Exchange, effort: Effort) -> Result<(), Broken> {
     cuts::cut_off(exchange, effort)
 }
 
-/// Runs the cases one after another.
-pub fn campaign(options: &Options) -> Tally {
-    let mut tally = Tally::default();
+/// Runs all cases in sequence.
+pub fn campaign(options: &LawOptions) -> LawTally {
+    let mut tally = LawTally::default();
     for seed in options.seed..options.seed + options.cases {
-        run(&Exchange::draw(seed, options.wire), Effort::Some, &mut tally);
+        run(&StreamExchange::draw(seed, options.wire), TestEffort::Some, &mut tally);
     }
     tally
 }
 
-/// Runs one case; a broken law is shrunk before it is reported.
-pub fn run(exchange: &Exchange, effort: Effort, tally: &mut Tally) {
+/// Runs one case. If it breaks a law, the case is shrunk before it is reported.
+pub fn run(exchange: &StreamExchange, effort: TestEffort, tally: &mut LawTally) {
     tally.cases += 1;
     let lost = exchange.expected().lost;
     tally.sound += u64::from(lost.is_empty());
@@ -70,31 +70,32 @@ pub fn run(exchange: &Exchange, effort: Effort, tally: &mut Tally) {
     }
     if let Err((law, what)) = seen(exchange, effort) {
         let kind = |what: &str| what.split(['{', '[']).next().map(str::to_owned);
-        let breaks = |exchange: &Exchange| {
-            let same = |(other, seen): (_, String)| other == law && kind(&seen) == kind(&what);
+        let breaks = |exchange: &StreamExchange| {
+            let same = |(other, text): (_, String)| other == law && kind(&text) == kind(&what);
             seen(exchange, effort).is_err_and(same)
         };
         let smallest = shrink::smallest(exchange.clone(), &breaks);
         let what = seen(&smallest, effort).err().map_or(what, |(_, what)| what);
         let what = format!("into {}: {what}", exchange.to.name());
         let case = case(exchange.seed, exchange.from);
-        tally.violations.push(Breach { law, case, what, document: smallest.document() });
+        tally.violations.push(LawBreach { law, case, what, document: smallest.document() });
     }
 }
 
-/// Judges, and takes a panic for the breach of a law.
-fn seen(exchange: &Exchange, effort: Effort) -> Result<(), Broken> {
+/// Judges an exchange. A panic counts as a broken law.
+fn seen(exchange: &StreamExchange, effort: TestEffort) -> Result<(), StreamBreach> {
     match catch_unwind(AssertUnwindSafe(|| judge(exchange, effort))) {
         Ok(judged) => judged,
         Err(panic) => {
-            let words = panic.downcast_ref::<String>().cloned();
-            let words = words.or(panic.downcast_ref::<&str>().map(|words| (*words).to_owned()));
-            Err(("total", words.unwrap_or_default()))
+            let message = panic.downcast_ref::<String>().cloned();
+            let message =
+                message.or(panic.downcast_ref::<&str>().map(|message| (*message).to_owned()));
+            Err(("total", message.unwrap_or_default()))
         }
     }
 }
 
-fn case(seed: u64, wire: Format) -> Case {
-    let profile = Profile::for_format(wire);
-    Case { seed, agent: None, wire, profile, policy: Policy::default(), size: 0 }
+fn case(seed: u64, format: Format) -> LawCase {
+    let profile = Profile::for_format(format);
+    LawCase { seed, agent: None, wire: format, profile, policy: Policy::default(), size: 0 }
 }

@@ -1,39 +1,39 @@
-//! What a repair writes holds the order that providers ask for, and its results stay results.
+//! A repair writes the order that providers require, and tool results stay tool results.
 
 use foxwedge_core::{Format, TailPolicy};
 use serde_json::Value;
 
 use super::{
-    Case,
-    judge::{Verdict, breach},
+    LawCase,
+    judge::{LawVerdict, breach},
 };
 use crate::{calls_before_assistant, inventory, loose_calls, owed};
 
-/// What is written holds the order that providers ask for in their error texts.
-pub(super) fn ordered(case: &Case, before: &Value, fixed: &str) -> Verdict {
+/// The repaired document has the order that providers require in their error messages.
+pub(super) fn ordered(case: &LawCase, before: &Value, fixed: &str) -> LawVerdict {
     let Ok(after) = serde_json::from_str::<Value>(fixed) else { return Ok(()) };
     if case.policy.tail == TailPolicy::Pending {
         return Ok(());
     }
-    let wire = case.wire.name();
-    let had = calls_before_assistant(wire, before);
+    let format = case.wire.name();
+    let had = calls_before_assistant(format, before);
     if case.wire == Format::OpenaiChat && loose_calls(&after) > had {
         return breach("ordered", format!("a call without its answer behind it\nafter {fixed}"));
     }
-    if case.wire != Format::OpenaiResponses && calls_before_assistant(wire, &after) > had {
+    if case.wire != Format::OpenaiResponses && calls_before_assistant(format, &after) > had {
         return breach("ordered", format!("a call directly before the assistant\nafter {fixed}"));
     }
     Ok(())
 }
 
-/// No real answer that stands behind a call of its id gives way to a placeholder, however often
-/// the id was used.
-pub(super) fn still_answers(case: &Case, before: &Value, after: &Value) -> Verdict {
-    let wire = case.wire.name();
-    let answers = inventory(wire, after).answers.join("\n");
-    for (count, texts) in owed(wire, before) {
-        let kept = texts.iter().filter(|text| answers.contains(text.as_str())).count();
-        if kept < count {
+/// No real result that follows a call with its id is replaced by a placeholder, no matter how often
+/// the id is used.
+pub(super) fn still_answers(case: &LawCase, before: &Value, after: &Value) -> LawVerdict {
+    let format = case.wire.name();
+    let answers = inventory(format, after).answers.join("\n");
+    for (count, texts) in owed(format, before) {
+        let present = texts.iter().filter(|text| answers.contains(text.as_str())).count();
+        if present < count {
             let what = format!("{count} of {texts:?} should be answers\nafter {after}");
             return breach("conserving", what);
         }

@@ -1,28 +1,27 @@
-//! Where the values of a JSON text lie, by a scanner that never refuses anything.
+//! Finds the values in a JSON text, with a scanner that accepts any input.
 
 use std::ops::Range;
 
-/// One value.
+/// The location of one value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Spot {
+pub(super) struct ValueLocation {
     /// The key before it, with its quotes.
     pub(super) key: Option<Range<usize>>,
-    /// The value.
     pub(super) value: Range<usize>,
-    /// It stands in an object or a list.
+    /// Whether it is in an object or a list.
     pub(super) inside: bool,
 }
 
-impl Spot {
+impl ValueLocation {
     /// The value with its key.
     pub(super) fn whole(&self) -> Range<usize> {
         self.key.as_ref().map_or(self.value.start, |key| key.start)..self.value.end
     }
 }
 
-/// Every value, in the order in which they begin. What is open at the end ends there.
-pub(super) fn spots(bytes: &[u8]) -> Vec<Spot> {
-    let mut found: Vec<Spot> = Vec::new();
+/// Every value, in the order of their beginnings. A value that is open at the end ends there.
+pub(super) fn spots(bytes: &[u8]) -> Vec<ValueLocation> {
+    let mut found: Vec<ValueLocation> = Vec::new();
     // Indices of the values that are open.
     let mut open: Vec<usize> = Vec::new();
     let mut key: Option<Range<usize>> = None;
@@ -34,7 +33,7 @@ pub(super) fn spots(bytes: &[u8]) -> Vec<Spot> {
                 at += 1;
                 let inside = !open.is_empty();
                 open.push(found.len());
-                found.push(Spot { key: key.take(), value: start..bytes.len(), inside });
+                found.push(ValueLocation { key: key.take(), value: start..bytes.len(), inside });
             }
             b'}' | b']' => {
                 at += 1;
@@ -49,14 +48,14 @@ pub(super) fn spots(bytes: &[u8]) -> Vec<Spot> {
                     key = Some(start..at);
                 } else {
                     let inside = !open.is_empty();
-                    found.push(Spot { key: key.take(), value: start..at, inside });
+                    found.push(ValueLocation { key: key.take(), value: start..at, inside });
                 }
             }
             b'-' | b'0'..=b'9' | b'a'..=b'z' => {
-                let word = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
-                at += bytes[at..].iter().take_while(|byte| word(byte)).count();
+                let is_literal = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+                at += bytes[at..].iter().take_while(|byte| is_literal(byte)).count();
                 let inside = !open.is_empty();
-                found.push(Spot { key: key.take(), value: start..at, inside });
+                found.push(ValueLocation { key: key.take(), value: start..at, inside });
             }
             _ => at += 1,
         }
@@ -87,17 +86,17 @@ mod tests {
     #[test]
     fn values_are_found_with_their_keys() {
         let text = br#"{"a": [1, "x\"y", null], "b":{}}"#;
-        let told: Vec<String> = spots(text)
+        let found: Vec<String> = spots(text)
             .iter()
             .map(|spot| String::from_utf8_lossy(&text[spot.whole()]).into_owned())
             .collect();
         let list = r#""a": [1, "x\"y", null]"#;
         let whole = String::from_utf8_lossy(text).into_owned();
-        assert_eq!(told, [&whole, list, "1", r#""x\"y""#, "null", r#""b":{}"#]);
+        assert_eq!(found, [&whole, list, "1", r#""x\"y""#, "null", r#""b":{}"#]);
     }
 
     #[test]
-    fn torn_texts_have_values_too() {
+    fn values_are_found_in_truncated_text() {
         assert_eq!(spots(br#"{"a":["b"#).len(), 3);
         assert!(spots(b"]}:,").is_empty());
     }

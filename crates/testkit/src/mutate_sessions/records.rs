@@ -1,11 +1,11 @@
-//! Accidents that leave every line whole: wrong links, other versions and models, records of
-//! white space, of one message id, of another conversation.
+//! Damage that leaves every line complete: wrong links, other versions and models, blank records,
+//! repeated message ids, records of another conversation.
 
 use serde_json::{Value, json};
 
 use crate::random::Random;
 
-/// A copy of a session file in which one to three things about its records are wrong.
+/// A copy of a session file with one to three kinds of damage to its records.
 pub(super) fn changed(random: &mut Random, bytes: &[u8]) -> Vec<u8> {
     let whole: Option<Value> = serde_json::from_slice(bytes).ok();
     if let Some(Value::Array(mut list)) = whole {
@@ -43,9 +43,9 @@ pub(super) fn changed(random: &mut Random, bytes: &[u8]) -> Vec<u8> {
     lines.concat()
 }
 
-type Accident = fn(&mut Random, &mut Vec<Value>);
+type RecordAccident = fn(&mut Random, &mut Vec<Value>);
 
-const ACCIDENTS: [Accident; 18] = [
+const ACCIDENTS: [RecordAccident; 18] = [
     |random, records| wrong_parent(random, records),
     |random, records| wrong_parent(random, records),
     |random, records| circle(random, records),
@@ -74,7 +74,7 @@ fn accidents(random: &mut Random, records: &mut Vec<Value>) {
     }
 }
 
-/// Something of every record that has an id.
+/// The indexes of records with an id.
 fn linked(records: &[Value]) -> Vec<usize> {
     (0..records.len()).filter(|at| records[*at]["uuid"].is_string()).collect()
 }
@@ -84,7 +84,7 @@ fn one_linked(random: &mut Random, records: &[Value]) -> Option<usize> {
     (!linked.is_empty()).then(|| *random.pick(&linked))
 }
 
-/// The message of a record, in any agent's spelling.
+/// The message of a record, in the form of any agent.
 fn message(record: &mut Value) -> &mut Value {
     let key = ["message", "payload"].into_iter().find(|key| record[*key].is_object());
     match key {
@@ -105,7 +105,7 @@ fn wrong_parent(random: &mut Random, records: &mut [Value]) {
     };
 }
 
-/// Parents in a ring of a few records.
+/// Links a few records in a cycle.
 fn circle(random: &mut Random, records: &mut [Value]) {
     let linked = linked(records);
     let length = 1 + random.below(4).min(linked.len().saturating_sub(1));
@@ -144,7 +144,7 @@ fn other_flags(random: &mut Random, records: &mut [Value]) {
     }
 }
 
-/// Records of other versions, from some place on or everywhere.
+/// Changes the version of records, from some position on or everywhere.
 fn other_version(random: &mut Random, records: &mut [Value]) {
     let version = *random
         .pick(&["1.0.128", "2.0.77", "2.1.39", "2.1.112", "2.1.325", "0.80.0", "0.166.0", "x"]);
@@ -169,14 +169,14 @@ fn other_models(random: &mut Random, records: &mut [Value]) {
         "",
     ];
     for record in records.iter_mut().filter(|record| record.is_object()) {
-        let said = message(record);
-        if said.is_object() && random.chance(50) {
-            said["model"] = json!(random.pick(&models));
+        let body = message(record);
+        if body.is_object() && random.chance(50) {
+            body["model"] = json!(random.pick(&models));
         }
     }
 }
 
-/// Several replies under the id of one.
+/// Gives several replies the same message id.
 fn one_message_id(random: &mut Random, records: &mut [Value]) {
     let from = random.below(records.len());
     let count = 1 + random.below(8);
@@ -198,17 +198,17 @@ fn wrong_source(random: &mut Random, records: &mut [Value]) {
     };
 }
 
-/// A call or an answer under another id.
+/// Changes the id of a call or of a result.
 fn wrong_call_id(random: &mut Random, records: &mut [Value]) {
     let from = random.below(records.len());
     let id = *random.pick(&["toolu_other", "", "call_1", "x y"]);
     for record in records.iter_mut().skip(from) {
-        let said = message(record);
-        if said.get("call_id").is_some_and(Value::is_string) {
-            said["call_id"] = json!(id);
+        let body = message(record);
+        if body.get("call_id").is_some_and(Value::is_string) {
+            body["call_id"] = json!(id);
             return;
         }
-        let blocks = said.get_mut("content").and_then(Value::as_array_mut);
+        let blocks = body.get_mut("content").and_then(Value::as_array_mut);
         for block in blocks.into_iter().flatten() {
             let key = match block["type"].as_str() {
                 Some("tool_use") => "id",
@@ -222,7 +222,7 @@ fn wrong_call_id(random: &mut Random, records: &mut [Value]) {
     }
 }
 
-/// A compaction that says it carried over what stands anywhere.
+/// A compaction that names arbitrary records as carried over.
 fn carry_over(random: &mut Random, records: &mut [Value]) {
     let linked = linked(records);
     if linked.is_empty() {
@@ -241,7 +241,7 @@ fn carry_over(random: &mut Random, records: &mut [Value]) {
     };
 }
 
-/// Lines near each other in another order.
+/// Swaps lines near each other.
 fn shuffle(random: &mut Random, records: &mut [Value]) {
     let from = random.below(records.len());
     let to = (from + 2 + random.below(4)).min(records.len());
@@ -257,19 +257,19 @@ fn no_time(random: &mut Random, records: &mut [Value]) {
     }
 }
 
-/// A record that says nothing but white space, on the path.
+/// Inserts a blank record into the path.
 fn white_space(random: &mut Random, records: &mut Vec<Value>) {
-    let spoken: Vec<usize> =
+    let message_indexes: Vec<usize> =
         (0..records.len()).filter(|at| records[*at]["message"].is_object()).collect();
-    if spoken.is_empty() {
+    if message_indexes.is_empty() {
         let at = random.below(records.len());
-        let said = message(&mut records[at]);
-        if said.get("content").is_some_and(Value::is_array) {
-            said["content"] = json!([{"type": "text", "text": " \n"}]);
+        let body = message(&mut records[at]);
+        if body.get("content").is_some_and(Value::is_array) {
+            body["content"] = json!([{"type": "text", "text": " \n"}]);
         }
         return;
     }
-    let at = *random.pick(&spoken);
+    let at = *random.pick(&message_indexes);
     let mut blank = records[at].clone();
     let id = json!(format!("blank{at}"));
     let text = *random.pick(&["", "\n\n", " ", "\u{a0}"]);
@@ -285,7 +285,7 @@ fn white_space(random: &mut Random, records: &mut Vec<Value>) {
     records.insert(at + 1, blank);
 }
 
-/// The same again under an id of its own, or something else under the same id.
+/// Repeats a record with a new id, or another record with the same id.
 fn say_again(random: &mut Random, records: &mut Vec<Value>) {
     let at = random.below(records.len());
     let mut again = records[at].clone();
@@ -299,7 +299,7 @@ fn say_again(random: &mut Random, records: &mut Vec<Value>) {
     records.insert(to, again);
 }
 
-/// A reply in very many pieces: each record hangs on the one before it.
+/// A reply of very many records, each the child of the one before it.
 fn many_pieces(random: &mut Random, records: &mut Vec<Value>) {
     let replies: Vec<usize> =
         (0..records.len()).filter(|at| records[*at]["message"]["role"] == "assistant").collect();
@@ -308,25 +308,25 @@ fn many_pieces(random: &mut Random, records: &mut Vec<Value>) {
     }
     let at = *random.pick(&replies);
     let (mut last, own) = (records[at]["uuid"].clone(), records[at]["uuid"].clone());
-    let mut pieces = Vec::new();
+    let mut parts = Vec::new();
     for number in 0..5 + random.below(25) {
-        let mut piece = records[at].clone();
+        let mut part = records[at].clone();
         let text = format!("piece {at} {number}.");
-        piece["message"]["content"] = json!([{"type": "text", "text": text}]);
-        piece["parentUuid"] = if random.chance(90) { last } else { own.clone() };
-        piece["uuid"] = json!(format!("piece{at}_{number}"));
-        last = piece["uuid"].clone();
-        pieces.push(piece);
+        part["message"]["content"] = json!([{"type": "text", "text": text}]);
+        part["parentUuid"] = if random.chance(90) { last } else { own.clone() };
+        part["uuid"] = json!(format!("piece{at}_{number}"));
+        last = part["uuid"].clone();
+        parts.push(part);
     }
     if random.chance(70) {
         for record in records.iter_mut().skip(at + 1).filter(|record| record["parentUuid"] == own) {
             record["parentUuid"] = last.clone();
         }
     }
-    records.splice(at + 1..at + 1, pieces);
+    records.splice(at + 1..at + 1, parts);
 }
 
-/// A record of a kind that nobody knows, or of another agent.
+/// A record of an unknown type, or of another agent.
 fn other_shape(random: &mut Random, records: &mut Vec<Value>) {
     let at = random.below(records.len() + 1);
     let parent = records.last().map(|record| record["uuid"].clone()).unwrap_or_default();

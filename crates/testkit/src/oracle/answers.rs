@@ -1,9 +1,9 @@
-//! A second, naive reading and writing of what providers answer, whole and in pieces.
+//! A second, naive reader and writer of provider responses, as bodies and as streams.
 //!
-//! It judges the conversion of answers, so it shares nothing with it: everything goes through plain
-//! JSON values, a stream is read from its beginning every time, and nobody cares how long that
-//! takes. Writers draw how a stream is cut and which habits its server has; readers take what is
-//! there, and write down every breach of the format's protocol.
+//! It judges the conversion of responses, so it shares no code with it. Everything goes through
+//! plain JSON values, a stream is read from its beginning every time, and speed does not matter.
+//! Writers draw how a stream is split and which variations its server has; readers accept any input
+//! and record every protocol violation.
 
 mod frames;
 mod pen;
@@ -27,147 +27,147 @@ use serde_json::{Value, json};
 
 use crate::random::Random;
 pub use failures::{failure, failure_body, read_failure};
-pub use frames::{Cut, cut, message};
-pub use held::{Expected, Form, expected, legal_id, normal};
-pub use pen::{Frame, Sort, bytes};
+pub use frames::{CutFrame, cut, message};
+pub use held::{ExpectedReply, ReplyForm, expected, legal_id, normal};
+pub use pen::{GeneratedFrame, GeneratedFrameKind, bytes};
 pub(crate) use stops::shades;
 
-/// What a provider answers, in the terms of no format.
+/// A response, independent of any format.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Answer {
-    /// The provider's name for it.
+pub struct OracleReply {
+    /// The provider's id of the response.
     pub id: Option<String>,
-    /// The model that spoke.
+    /// The model that produced it.
     pub model: Option<String>,
-    /// What it says.
-    pub blocks: Vec<Block>,
-    /// Why it stopped.
-    pub stop: Option<Stop>,
-    /// What it cost.
-    pub usage: Usage,
+    /// The parts, in order.
+    pub blocks: Vec<ReplyBlock>,
+    /// Stop reason.
+    pub stop: Option<ReplyStop>,
+    /// Token counts.
+    pub usage: ReplyUsage,
 }
 
-/// A part of an answer.
+/// A part of a response.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Block {
+pub enum ReplyBlock {
     /// Text.
     Text(String),
     /// A refusal.
     Refusal(String),
-    /// Reasoning: what can be read of it, and what binds it.
-    Reasoning(String, Seal),
-    /// A call.
-    Call(Call),
+    /// Reasoning: its readable text, and its seal.
+    Reasoning(String, ReasoningSeal),
+    /// A tool call.
+    Call(ReplyCall),
 }
 
-/// What binds reasoning to its maker.
+/// What binds reasoning to its provider.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum Seal {
+pub enum ReasoningSeal {
     /// Nothing.
     #[default]
     Open,
     /// A signature.
     Signed(String),
-    /// There is nothing to read but this.
+    /// Redacted data without readable text.
     Redacted(String),
-    /// The whole of it, encrypted.
+    /// The encrypted reasoning.
     Encrypted(String),
 }
 
-/// A call.
+/// A tool call.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Call {
-    /// Its id.
+pub struct ReplyCall {
+    /// Id of the call.
     pub id: Option<String>,
-    /// The tool.
+    /// Name of the tool.
     pub name: String,
-    /// What it is called with.
-    pub input: Input,
-    /// Gemini's signature of the reasoning behind it.
+    /// Input of the tool.
+    pub input: ReplyCallInput,
+    /// Gemini's signature of the reasoning before it.
     pub signature: Option<String>,
 }
 
-/// What a tool is called with.
+/// Input of a tool call.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Input {
+pub enum ReplyCallInput {
     /// A JSON object.
     Json(Value),
     /// Free text.
     Free(String),
-    /// What should be a JSON object and is none.
+    /// Text that should be a JSON object and is not.
     Broken(String),
 }
 
-/// Why a model stopped.
+/// Stop reason.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Stop {
-    /// It is done.
+pub enum ReplyStop {
+    /// The response is complete.
     End,
-    /// It waits for answers to its calls.
+    /// The model waits for the results of its calls.
     Calls,
-    /// It may not say more.
+    /// The token limit was reached.
     Length,
     /// The context is full.
     ContextFull,
-    /// It came upon a text; which one, where the format says so.
+    /// A stop sequence was found, with its text if the format has it.
     Sequence(Option<String>),
-    /// It refused, or was filtered.
+    /// The model refused, or its output was filtered.
     Refusal,
-    /// It wants to be asked again.
+    /// The model pauses; the client sends the turn again.
     Pause,
-    /// It tried to call a tool and failed.
+    /// A malformed tool call.
     Malformed,
-    /// Anything else, in the words of its format.
+    /// Any other reason, as written in its format.
     Other(String),
 }
 
-/// What an answer cost. Zero is what nobody counted.
+/// Token counts. Zero means unknown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Usage {
-    /// All that was read.
+pub struct ReplyUsage {
+    /// All input tokens.
     pub input: u64,
-    /// All that was written.
+    /// All output tokens.
     pub output: u64,
-    /// What of the input came from a cache.
+    /// Input tokens that were read from a cache.
     pub cached: u64,
-    /// What of the input went into a cache.
+    /// Input tokens that were written to a cache.
     pub stored: u64,
-    /// What of the output is reasoning.
+    /// Output tokens of reasoning.
     pub reasoning: u64,
 }
 
-/// What was read of a stream, as far as it goes.
+/// What has been read of a stream so far.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Heard {
-    /// What it says.
-    pub answer: Answer,
-    /// Which of the blocks the stream says to be whole.
+pub struct OracleStream {
+    /// The response so far.
+    pub answer: OracleReply,
+    /// For each block, whether the stream marks it as complete.
     pub whole: Vec<bool>,
-    /// Which of them nothing more is said about.
+    /// For each block, whether nothing more can follow for it.
     pub done: Vec<bool>,
-    /// The texts of the blocks as they came: of a call its arguments.
+    /// The raw texts of the blocks; for a call, its arguments.
     pub raw: Vec<String>,
-    /// The stream says why the model stopped.
+    /// Whether the stream has a stop reason.
     pub stopped: bool,
-    /// The stream says that this is all.
+    /// Whether the stream is marked as ended.
     pub ended: bool,
-    /// The message of the failure that the stream ends with.
+    /// The error message that the stream ends with.
     pub error: Option<String>,
-    /// Events of kinds that the format does not have.
+    /// Number of events of unknown types.
     pub unknown: usize,
-    /// What the format's protocol forbids.
+    /// Protocol violations.
     pub faults: Vec<String>,
 }
 
-/// A fault: reasoning goes on behind its signature.
+/// The violation of reasoning that continues after its signature.
 pub const SIGNED: &str = "something follows a signature";
 
-/// A fault: figures that do not add up begin with this.
+/// Prefix of the violation of token counts that do not add up.
 pub const SUM: &str = "the sum is wrong";
 
-/// The body of a response.
-pub fn body(wire: Format, answer: &Answer) -> Value {
-    match wire {
+/// Writes a response as a body.
+pub fn body(format: Format, answer: &OracleReply) -> Value {
+    match format {
         Format::OpenaiChat => chat::body(answer),
         Format::OpenaiResponses => responses::body(answer),
         Format::Anthropic => anthropic::body(answer),
@@ -176,9 +176,9 @@ pub fn body(wire: Format, answer: &Answer) -> Value {
     }
 }
 
-/// Reads the body of a response, or says what is wrong with it.
-pub fn read_body(wire: Format, body: &Value) -> Result<Answer, String> {
-    match wire {
+/// Reads a body, or describes what is wrong with it.
+pub fn read_body(format: Format, body: &Value) -> Result<OracleReply, String> {
+    match format {
         Format::OpenaiChat => chat::read(body),
         Format::OpenaiResponses => responses::read(body),
         Format::Anthropic => anthropic::read(body),
@@ -187,9 +187,9 @@ pub fn read_body(wire: Format, body: &Value) -> Result<Answer, String> {
     }
 }
 
-/// The stream that says the same, cut into pieces at random and with the habits of some server.
-pub fn stream(random: &mut Random, wire: Format, answer: &Answer) -> Vec<Frame> {
-    match wire {
+/// Writes a response as a stream, split at random and with the variations of some server.
+pub fn stream(random: &mut Random, format: Format, answer: &OracleReply) -> Vec<GeneratedFrame> {
+    match format {
         Format::OpenaiChat => chat::stream(random, answer),
         Format::OpenaiResponses => responses::stream(random, answer),
         Format::Anthropic => anthropic::stream(random, answer),
@@ -199,9 +199,9 @@ pub fn stream(random: &mut Random, wire: Format, answer: &Answer) -> Vec<Frame> 
 }
 
 /// Reads a stream, or the beginning of one.
-pub fn hear(wire: Format, bytes: &[u8]) -> Heard {
-    let frames = cut(wire, bytes);
-    match wire {
+pub fn hear(format: Format, bytes: &[u8]) -> OracleStream {
+    let frames = cut(format, bytes);
+    match format {
         Format::OpenaiChat => chat::hear(&frames),
         Format::OpenaiResponses => responses::hear(&frames),
         Format::Anthropic => anthropic::hear(&frames),
@@ -210,29 +210,29 @@ pub fn hear(wire: Format, bytes: &[u8]) -> Heard {
     }
 }
 
-impl Answer {
-    /// Its calls.
-    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+impl OracleReply {
+    /// All tool calls.
+    pub fn calls(&self) -> impl Iterator<Item = &ReplyCall> {
         self.blocks.iter().filter_map(|block| match block {
-            Block::Call(call) => Some(call),
-            Block::Text(_) | Block::Refusal(_) | Block::Reasoning(..) => None,
+            ReplyBlock::Call(call) => Some(call),
+            ReplyBlock::Text(_) | ReplyBlock::Refusal(_) | ReplyBlock::Reasoning(..) => None,
         })
     }
 
-    /// All of its text, one after the other.
+    /// All text, concatenated.
     pub fn text(&self) -> String {
         let texts = self.blocks.iter().map(|block| match block {
-            Block::Text(text) | Block::Refusal(text) => text.as_str(),
-            Block::Reasoning(..) | Block::Call(_) => "",
+            ReplyBlock::Text(text) | ReplyBlock::Refusal(text) => text.as_str(),
+            ReplyBlock::Reasoning(..) | ReplyBlock::Call(_) => "",
         });
         texts.collect()
     }
 
-    /// All of its reasoning that can be read, without white space: formats break it differently.
+    /// All readable reasoning without white space, because formats split it differently.
     pub fn thoughts(&self) -> String {
         let mut thoughts = String::new();
         for block in &self.blocks {
-            if let Block::Reasoning(text, _) = block {
+            if let ReplyBlock::Reasoning(text, _) = block {
                 let _ = write!(thoughts, "{}", text.split_whitespace().collect::<String>());
             }
         }
@@ -240,31 +240,31 @@ impl Answer {
     }
 }
 
-impl Input {
-    /// What a text says that should be a JSON object. Nothing at all is the empty one.
-    pub fn said(text: &str) -> Input {
+impl ReplyCallInput {
+    /// Parses text that should be a JSON object. Empty text is the empty object.
+    pub fn said(text: &str) -> ReplyCallInput {
         if text.trim().is_empty() {
-            return Input::Json(json!({}));
+            return ReplyCallInput::Json(json!({}));
         }
         match serde_json::from_str(text) {
-            Ok(value @ Value::Object(_)) => Input::Json(value),
-            _ => Input::Broken(text.to_owned()),
+            Ok(value @ Value::Object(_)) => ReplyCallInput::Json(value),
+            _ => ReplyCallInput::Broken(text.to_owned()),
         }
     }
 
-    /// The text of it.
+    /// The input as text.
     pub fn text(&self) -> String {
         match self {
-            Input::Json(value) => value.to_string(),
-            Input::Free(text) | Input::Broken(text) => text.clone(),
+            ReplyCallInput::Json(value) => value.to_string(),
+            ReplyCallInput::Free(text) | ReplyCallInput::Broken(text) => text.clone(),
         }
     }
 
-    /// The object of it, for formats that take nothing else.
+    /// The input as an object, for formats that accept only objects.
     pub fn object(&self) -> Value {
         match self {
-            Input::Json(value) => value.clone(),
-            Input::Free(text) | Input::Broken(text) => json!({ "input": text }),
+            ReplyCallInput::Json(value) => value.clone(),
+            ReplyCallInput::Free(text) | ReplyCallInput::Broken(text) => json!({ "input": text }),
         }
     }
 }

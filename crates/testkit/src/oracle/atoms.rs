@@ -1,71 +1,80 @@
-//! A history as a flat list of things that can be found again in a shorter one.
+//! A history as a flat list of elements that can be found again in a shorter one.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, value::RawValue};
 
-use super::matching::{Fate, Matching};
-use super::reading::{Block, Kind, Message, Reading, Role, field};
-use crate::dialect::Dialect;
+use super::matching::{CallMatching, MatchOutcome};
+use super::reading::{
+    DocumentReading, OracleBlock, OracleBlockKind, OracleMessage, OracleRole, field,
+};
+use crate::dialect::TestFormat;
 
-/// Something a message holds.
+/// One element of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Atom {
-    /// Whether the assistant says it, and what. A note of the system that has lost its place may
-    /// become one of the user.
+pub(super) enum MessageAtom {
+    /// Whether it is from the assistant, and the text. A system note that lost its position may
+    /// become user text.
     Text(bool, String),
-    /// The whole call.
+    /// The complete call.
     Call(String),
-    /// The call it answers, and its id. What it says may become shorter.
+    /// The call of a tool result, and its id. The content may become shorter.
     Answer(String),
-    /// Reasoning; it may go, where its past is gone.
+    /// Reasoning; it may be dropped if the history before it is gone.
     Thought(String),
     /// Anything else.
     Other(String),
 }
 
 /// The atoms of every message.
-pub(super) fn atoms(reading: &Reading<'_>, matching: &Matching<'_>) -> Vec<Vec<Atom>> {
+pub(super) fn atoms(
+    reading: &DocumentReading<'_>,
+    matching: &CallMatching<'_>,
+) -> Vec<Vec<MessageAtom>> {
     let all = reading.messages.iter().enumerate();
     all.map(|(index, message)| of_message(reading, matching, index, message)).collect()
 }
 
 fn of_message(
-    reading: &Reading<'_>,
-    matching: &Matching<'_>,
+    reading: &DocumentReading<'_>,
+    matching: &CallMatching<'_>,
     index: usize,
-    message: &Message<'_>,
-) -> Vec<Atom> {
+    message: &OracleMessage<'_>,
+) -> Vec<MessageAtom> {
     let mut atoms = Vec::new();
     for (at, block) in message.blocks.iter().enumerate() {
         match block.kind {
-            Kind::Text if reading.dialect == Dialect::Responses => {
+            OracleBlockKind::Text if reading.format == TestFormat::Responses => {
                 atoms.extend(item_texts(message));
             }
-            Kind::Text => {
+            OracleBlockKind::Text => {
                 let text = block.text().unwrap_or("").trim();
-                atoms.extend(
-                    (!text.is_empty())
-                        .then(|| Atom::Text(message.role == Role::Assistant, text.to_owned())),
-                );
+                atoms.extend((!text.is_empty()).then(|| {
+                    MessageAtom::Text(message.role == OracleRole::Assistant, text.to_owned())
+                }));
             }
-            Kind::Call => atoms.push(Atom::Call(block.body.to_string())),
-            Kind::Answer => atoms.push(Atom::Answer(answer(reading, matching, (index, at), block))),
-            Kind::Reasoning => atoms.push(Atom::Thought(block.value.to_string())),
-            Kind::Other if block.value.as_object().is_some_and(Map::is_empty) => {}
-            Kind::ServerCall | Kind::ServerAnswer | Kind::Other => {
-                atoms.push(Atom::Other(block.value.to_string()));
+            OracleBlockKind::Call => atoms.push(MessageAtom::Call(block.body.to_string())),
+            OracleBlockKind::Answer => {
+                atoms.push(MessageAtom::Answer(answer(reading, matching, (index, at), block)))
+            }
+            OracleBlockKind::Reasoning => atoms.push(MessageAtom::Thought(block.value.to_string())),
+            OracleBlockKind::Other if block.value.as_object().is_some_and(Map::is_empty) => {}
+            OracleBlockKind::ServerCall
+            | OracleBlockKind::ServerAnswer
+            | OracleBlockKind::Other => {
+                atoms.push(MessageAtom::Other(block.value.to_string()));
             }
         }
     }
     atoms
 }
 
-/// A message item of the Responses dialect: one atom for each part.
-fn item_texts(message: &Message<'_>) -> Vec<Atom> {
+/// A message item of the Responses format: one atom for each part.
+fn item_texts(message: &OracleMessage<'_>) -> Vec<MessageAtom> {
     let one = |text: &str| {
         let text = text.trim();
-        (!text.is_empty()).then(|| Atom::Text(message.role == Role::Assistant, text.to_owned()))
+        (!text.is_empty())
+            .then(|| MessageAtom::Text(message.role == OracleRole::Assistant, text.to_owned()))
     };
     match message.field("content") {
         Some(Value::String(text)) => one(text).into_iter().collect(),
@@ -73,32 +82,33 @@ fn item_texts(message: &Message<'_>) -> Vec<Atom> {
             .iter()
             .filter_map(|part| match field(part, "text") {
                 Some(text) => one(text.as_str().unwrap_or("")),
-                // A text without words says nothing.
+                // An empty text is not an atom.
                 None if field(part, "type").is_some_and(|kind| kind == "input_text") => None,
-                None => Some(Atom::Other(part.to_string())),
+                None => Some(MessageAtom::Other(part.to_string())),
             })
             .collect(),
         _ => Vec::new(),
     }
 }
 
-/// An answer by its id and by the call it belongs to: ids repeat.
+/// A tool result by its id and its call, because ids repeat.
 fn answer(
-    reading: &Reading<'_>,
-    matching: &Matching<'_>,
+    reading: &DocumentReading<'_>,
+    matching: &CallMatching<'_>,
     position: (usize, usize),
-    block: &Block<'_>,
+    block: &OracleBlock<'_>,
 ) -> String {
     let found = matching.answers.iter().find(|answer| answer.position == position);
     let id = found.and_then(|answer| answer.id).unwrap_or("");
     let call = found.and_then(|answer| match answer.fate {
-        Fate::Of(call) => matching.calls.get(call),
-        Fate::Duplicate | Fate::Orphan => None,
+        MatchOutcome::Of(call) => matching.calls.get(call),
+        MatchOutcome::Duplicate | MatchOutcome::Orphan => None,
     });
     let call =
         call.and_then(|call| reading.messages.get(call.position.0)?.blocks.get(call.position.1));
-    // An answer whose call lies elsewhere is known by its id; without one, by all it says.
-    let elsewhere = !id.is_empty() && found.is_some_and(|answer| answer.fate == Fate::Orphan);
+    // A result whose call is missing is identified by its id; without one, by its content.
+    let elsewhere =
+        !id.is_empty() && found.is_some_and(|answer| answer.fate == MatchOutcome::Orphan);
     let key = match call {
         Some(call) => call.body.to_string(),
         None if elsewhere => "nobody".to_owned(),
@@ -107,14 +117,14 @@ fn answer(
     format!("{id} of {key}")
 }
 
-/// The text of every message, byte for byte; empty if the document holds no list.
-pub(super) fn slices(dialect: Dialect, document: &str) -> Vec<String> {
+/// The bytes of every message; empty if the document has no list.
+pub(super) fn slices(format: TestFormat, document: &str) -> Vec<String> {
     let list = match serde_json::from_str::<Vec<&RawValue>>(document) {
         Ok(list) => list,
         Err(_) => {
             let body: BTreeMap<String, &RawValue> =
                 serde_json::from_str(document).unwrap_or_default();
-            let list = body.get(dialect.list_key());
+            let list = body.get(format.list_key());
             list.and_then(|list| serde_json::from_str(list.get()).ok()).unwrap_or_default()
         }
     };

@@ -1,110 +1,122 @@
-//! What each element of a message is, dialect by dialect.
+//! The blocks of a message in each format.
 
 use serde_json::Value;
 
 use super::items;
-use super::reading::{Block, Kind, Place, Role, field, text};
-use crate::dialect::Dialect;
+use super::reading::{BlockPlace, OracleBlock, OracleBlockKind, OracleRole, field, text};
+use crate::dialect::TestFormat;
 
-/// The blocks of one message in order; for Chat the text first, then the calls.
-pub(super) fn of_message<'a>(dialect: Dialect, value: &'a Value, role: Role) -> Vec<Block<'a>> {
-    let whole = |kind| vec![Block { kind, body: value, value, place: Place::Whole }];
-    match dialect {
-        Dialect::Chat if role == Role::Answer => whole(Kind::Answer),
-        Dialect::Responses => whole(items::kind(value)),
-        Dialect::Chat => {
+/// The blocks of one message in order; in Chat the text first, then the calls.
+pub(super) fn of_message<'a>(
+    format: TestFormat,
+    value: &'a Value,
+    role: OracleRole,
+) -> Vec<OracleBlock<'a>> {
+    let whole = |kind| vec![OracleBlock { kind, body: value, value, place: BlockPlace::Whole }];
+    match format {
+        TestFormat::Chat if role == OracleRole::Answer => whole(OracleBlockKind::Answer),
+        TestFormat::Responses => whole(items::kind(value)),
+        TestFormat::Chat => {
             let mut blocks = content(field(value, "content"), chat);
             blocks.extend(tool_calls(value));
             blocks
         }
-        Dialect::Anthropic => content(field(value, "content"), anthropic),
-        Dialect::Bedrock => content(field(value, "content"), bedrock),
-        Dialect::Gemini => content(field(value, "parts"), gemini),
+        TestFormat::Anthropic => content(field(value, "content"), anthropic),
+        TestFormat::Bedrock => content(field(value, "content"), bedrock),
+        TestFormat::Gemini => content(field(value, "parts"), gemini),
     }
 }
 
-/// The elements of a content array; a string that is not empty is one block of text.
-fn content(content: Option<&Value>, read: fn(&Value) -> (Kind, &Value)) -> Vec<Block<'_>> {
+/// The elements of a content array. A non-empty string is one text block.
+fn content(
+    content: Option<&Value>,
+    read: fn(&Value) -> (OracleBlockKind, &Value),
+) -> Vec<OracleBlock<'_>> {
     match content {
         Some(value @ Value::String(text)) if !text.is_empty() => {
-            vec![Block { kind: Kind::Text, body: value, value, place: Place::Whole }]
+            vec![OracleBlock {
+                kind: OracleBlockKind::Text,
+                body: value,
+                value,
+                place: BlockPlace::Whole,
+            }]
         }
         Some(Value::Array(elements)) => elements
             .iter()
             .enumerate()
             .map(|(index, value)| {
                 let (kind, body) = read(value);
-                Block { kind, body, value, place: Place::Content(index) }
+                OracleBlock { kind, body, value, place: BlockPlace::Content(index) }
             })
             .collect(),
         _ => Vec::new(),
     }
 }
 
-fn tool_calls(message: &Value) -> Vec<Block<'_>> {
+fn tool_calls(message: &Value) -> Vec<OracleBlock<'_>> {
     let elements = field(message, "tool_calls").and_then(Value::as_array);
     elements
         .into_iter()
         .flatten()
         .enumerate()
         .filter(|(_, value)| value.is_object())
-        .map(|(index, value)| Block {
-            kind: Kind::Call,
+        .map(|(index, value)| OracleBlock {
+            kind: OracleBlockKind::Call,
             body: value,
             value,
-            place: Place::ToolCalls(index),
+            place: BlockPlace::ToolCalls(index),
         })
         .collect()
 }
 
-fn chat(value: &Value) -> (Kind, &Value) {
+fn chat(value: &Value) -> (OracleBlockKind, &Value) {
     match text(value, "type") {
-        Some("text") => (Kind::Text, value),
-        _ => (Kind::Other, value),
+        Some("text") => (OracleBlockKind::Text, value),
+        _ => (OracleBlockKind::Other, value),
     }
 }
 
-fn anthropic(value: &Value) -> (Kind, &Value) {
+fn anthropic(value: &Value) -> (OracleBlockKind, &Value) {
     let kind = match text(value, "type") {
-        Some("text") => Kind::Text,
-        Some("tool_use") => Kind::Call,
-        Some("tool_result") => Kind::Answer,
-        Some("server_tool_use" | "mcp_tool_use") => Kind::ServerCall,
-        Some("thinking" | "redacted_thinking") => Kind::Reasoning,
-        Some(kind) if kind.ends_with("_tool_result") => Kind::ServerAnswer,
-        _ => Kind::Other,
+        Some("text") => OracleBlockKind::Text,
+        Some("tool_use") => OracleBlockKind::Call,
+        Some("tool_result") => OracleBlockKind::Answer,
+        Some("server_tool_use" | "mcp_tool_use") => OracleBlockKind::ServerCall,
+        Some("thinking" | "redacted_thinking") => OracleBlockKind::Reasoning,
+        Some(kind) if kind.ends_with("_tool_result") => OracleBlockKind::ServerAnswer,
+        _ => OracleBlockKind::Other,
     };
     (kind, value)
 }
 
-fn gemini(value: &Value) -> (Kind, &Value) {
+fn gemini(value: &Value) -> (OracleBlockKind, &Value) {
     let thought = field(value, "thought") == Some(&Value::Bool(true));
     if let Some(body) = object(value, "functionCall") {
-        (Kind::Call, body)
+        (OracleBlockKind::Call, body)
     } else if let Some(body) = object(value, "functionResponse") {
-        (Kind::Answer, body)
+        (OracleBlockKind::Answer, body)
     } else if thought {
-        (Kind::Reasoning, value)
+        (OracleBlockKind::Reasoning, value)
     } else if text(value, "text").is_some() {
-        (Kind::Text, value)
+        (OracleBlockKind::Text, value)
     } else {
-        (Kind::Other, value)
+        (OracleBlockKind::Other, value)
     }
 }
 
-fn bedrock(value: &Value) -> (Kind, &Value) {
+fn bedrock(value: &Value) -> (OracleBlockKind, &Value) {
     if let Some(body) = object(value, "toolUse") {
         let server = text(body, "type") == Some("server_tool_use");
-        (if server { Kind::ServerCall } else { Kind::Call }, body)
+        (if server { OracleBlockKind::ServerCall } else { OracleBlockKind::Call }, body)
     } else if let Some(body) = object(value, "toolResult") {
         let server = text(body, "type").is_some_and(|kind| kind != "tool_result");
-        (if server { Kind::ServerAnswer } else { Kind::Answer }, body)
+        (if server { OracleBlockKind::ServerAnswer } else { OracleBlockKind::Answer }, body)
     } else if field(value, "reasoningContent").is_some() {
-        (Kind::Reasoning, value)
+        (OracleBlockKind::Reasoning, value)
     } else if text(value, "text").is_some() {
-        (Kind::Text, value)
+        (OracleBlockKind::Text, value)
     } else {
-        (Kind::Other, value)
+        (OracleBlockKind::Other, value)
     }
 }
 

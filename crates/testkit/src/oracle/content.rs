@@ -1,12 +1,15 @@
-//! Rules 301 to 303, 307 to 309, 311, 312 and 314 to 316: what messages hold, and what they must not lack.
+//! Rules 301 to 303, 307 to 309, 311, 312 and 314 to 316: required and forbidden content of
+//! messages.
 
 use serde_json::Value;
 
-use super::reading::{Block, Kind, Layout, Message, Place, Role, id, text};
-use super::{Case, Profile::*, Rule, chat_call};
-use crate::dialect::Dialect;
+use super::reading::{
+    BlockPlace, OracleBlock, OracleBlockKind, OracleLayout, OracleMessage, OracleRole, id, text,
+};
+use super::{OracleProfile::*, OracleRule, RuleCase, chat_call};
+use crate::dialect::TestFormat;
 
-pub(super) const RULES: &[Rule] = &[
+pub(super) const RULES: &[OracleRule] = &[
     (301, empty_message),
     (302, malformed_arguments),
     (303, empty_answer),
@@ -20,30 +23,30 @@ pub(super) const RULES: &[Rule] = &[
     (316, untyped_call),
 ];
 
-fn empty_message(case: &Case<'_>) -> Vec<String> {
+fn empty_message(case: &RuleCase<'_>) -> Vec<String> {
     let last = case.reading.messages.len().checked_sub(1);
     case.messages(|index| {
         let message = &case.reading.messages[index];
-        match case.reading.dialect {
-            Dialect::Chat => empty_chat_message(case, message),
-            Dialect::Anthropic | Dialect::Bedrock => {
+        match case.reading.format {
+            TestFormat::Chat => empty_chat_message(case, message),
+            TestFormat::Anthropic | TestFormat::Bedrock => {
                 let content = message.field("content");
                 let prefill = case.under(&[Anthropic])
                     && Some(index) == last
-                    && message.role == Role::Assistant
+                    && message.role == OracleRole::Assistant
                     && content.is_some();
-                // Claude Code sends such instructions, with fields beside their empty content.
+                // Claude Code sends such instructions: empty content with other fields.
                 let bare = case.under(&[Anthropic])
-                    && message.role == Role::System
+                    && message.role == OracleRole::System
                     && content.is_some_and(Value::is_array);
                 let applies = case.under(&[Anthropic, Bedrock, Strict]) && !prefill && !bare;
                 let blank = content.and_then(Value::as_str).is_some_and(|it| it.trim().is_empty());
                 applies && (nothing(content) || blank)
             }
-            Dialect::Gemini => case.under(&[Gemini, Strict]) && no_list(message.field("parts")),
-            Dialect::Responses => {
-                let speaks = message.blocks.iter().any(|block| block.kind != Kind::Text);
-                let other = message.role == Role::Other || speaks;
+            TestFormat::Gemini => case.under(&[Gemini, Strict]) && no_list(message.field("parts")),
+            TestFormat::Responses => {
+                let speaks = message.blocks.iter().any(|block| block.kind != OracleBlockKind::Text);
+                let other = message.role == OracleRole::Other || speaks;
                 let nothing = message.field("content").is_none();
                 case.under(&[OpenaiResponses, Strict]) && !other && nothing
             }
@@ -51,48 +54,48 @@ fn empty_message(case: &Case<'_>) -> Vec<String> {
     })
 }
 
-fn empty_chat_message(case: &Case<'_>, message: &Message<'_>) -> bool {
+fn empty_chat_message(case: &RuleCase<'_>, message: &OracleMessage<'_>) -> bool {
     let content = message.field("content");
     let blank = content.and_then(Value::as_str).is_some_and(|text| text.trim().is_empty());
     let says_otherwise =
         ["refusal", "audio", "function_call"].iter().any(|key| message.field(key).is_some());
     match message.role {
-        Role::Assistant if message.calls() => false,
-        Role::Assistant => {
+        OracleRole::Assistant if message.calls() => false,
+        OracleRole::Assistant => {
             let nothing = nothing(content) && !says_otherwise;
             (nothing && case.under(&[OpenaiChat, Mistral, Strict]))
                 || (content.is_none() && !says_otherwise && case.under(&[Deepseek]))
                 || (blank && case.under(&[Strict]))
         }
-        Role::System => {
+        OracleRole::System => {
             let absent = content.is_none() && case.under(&[Mistral]);
             (absent || nothing(content) && case.under(&[OpenaiChat, Strict])) && !says_otherwise
         }
-        Role::User => {
+        OracleRole::User => {
             (content.is_none() && !says_otherwise && case.under(&[Mistral]))
                 || (nothing(content) && case.under(&[OpenaiChat, Strict]))
                 || (blank && case.under(&[Strict]))
         }
-        Role::Answer | Role::Other => false,
+        OracleRole::Answer | OracleRole::Other => false,
     }
 }
 
-fn malformed_arguments(case: &Case<'_>) -> Vec<String> {
+fn malformed_arguments(case: &RuleCase<'_>) -> Vec<String> {
     case.calls(|call| {
         let body = case.reading.messages[call.position.0].blocks[call.position.1].body;
         let objects = case.under(&[Anthropic, Gemini, Bedrock, Strict]);
-        match case.reading.dialect {
-            Dialect::Anthropic | Dialect::Bedrock => {
+        match case.reading.format {
+            TestFormat::Anthropic | TestFormat::Bedrock => {
                 objects && !body.get("input").is_some_and(Value::is_object)
             }
-            Dialect::Gemini => objects && body.get("args").is_some_and(|args| !args.is_object()),
-            Dialect::Chat => match chat_call(body) {
+            TestFormat::Gemini => objects && body.get("args").is_some_and(|args| !args.is_object()),
+            TestFormat::Chat => match chat_call(body) {
                 (true, custom) => no_free_text(case, custom.and_then(|it| it.get("input"))),
                 (false, function) => {
                     malformed_string(case, function.and_then(|it| it.get("arguments")))
                 }
             },
-            Dialect::Responses => match call.family {
+            TestFormat::Responses => match call.family {
                 "function_call" => malformed_string(case, body.get("arguments")),
                 "custom_tool_call" => no_free_text(case, body.get("input")),
                 _ => false,
@@ -101,11 +104,11 @@ fn malformed_arguments(case: &Case<'_>) -> Vec<String> {
     })
 }
 
-fn no_free_text(case: &Case<'_>, input: Option<&Value>) -> bool {
+fn no_free_text(case: &RuleCase<'_>, input: Option<&Value>) -> bool {
     case.under(&[OpenaiChat, OpenaiResponses, Strict]) && !input.is_some_and(Value::is_string)
 }
 
-fn malformed_string(case: &Case<'_>, arguments: Option<&Value>) -> bool {
+fn malformed_string(case: &RuleCase<'_>, arguments: Option<&Value>) -> bool {
     let Some(arguments) = arguments.and_then(Value::as_str) else {
         let object = arguments.is_some_and(Value::is_object);
         return case.under(&[OpenaiChat, Deepseek, OpenaiResponses, Strict])
@@ -115,73 +118,73 @@ fn malformed_string(case: &Case<'_>, arguments: Option<&Value>) -> bool {
     case.under(&[Strict]) && !parsed.is_ok_and(|value| value.is_object())
 }
 
-fn empty_answer(case: &Case<'_>) -> Vec<String> {
+fn empty_answer(case: &RuleCase<'_>) -> Vec<String> {
     case.answers(|answer| {
         let body = case.reading.messages[answer.position.0].blocks[answer.position.1].body;
-        let key = if case.reading.layout == Layout::Items { "output" } else { "content" };
+        let key = if case.reading.layout == OracleLayout::Items { "output" } else { "content" };
         let content = body.get(key).filter(|content| !content.is_null());
         let says_nothing = |part: &Value| {
             text(part, "type") == Some("text") && text(part, "text").is_none_or(str::is_empty)
         };
         let silent =
             content.and_then(Value::as_array).is_some_and(|it| it.iter().all(says_nothing));
-        let chat = case.reading.dialect == Dialect::Chat;
+        let chat = case.reading.format == TestFormat::Chat;
         let empty = hollow(content) || content == Some(&Value::from("")) || (chat && silent);
-        match case.reading.dialect {
-            Dialect::Chat => {
+        match case.reading.format {
+            TestFormat::Chat => {
                 let holes = silent && with_holes(content);
                 let lacks =
                     (content.is_none() || holes) && case.under(&[OpenaiChat, Mistral, Strict]);
                 lacks || (empty && case.under(&[Strict]))
             }
-            Dialect::Responses => {
+            TestFormat::Responses => {
                 let applies = ["function_call", "custom_tool_call"].contains(&answer.family);
                 let lacks = content.is_none() && case.under(&[OpenaiResponses, Strict]);
                 applies && (lacks || (empty && case.under(&[Strict])))
             }
-            Dialect::Bedrock => {
+            TestFormat::Bedrock => {
                 let failed = text(body, "status") == Some("error");
                 let silent = failed && empty;
                 let lacks = content.is_none() || content == Some(&Value::from(""));
                 (lacks || silent) && case.under(&[Bedrock, Strict])
             }
-            Dialect::Anthropic => empty && case.under(&[Strict]),
-            Dialect::Gemini => false,
+            TestFormat::Anthropic => empty && case.under(&[Strict]),
+            TestFormat::Gemini => false,
         }
     })
 }
 
-fn malformed_answer(case: &Case<'_>) -> Vec<String> {
+fn malformed_answer(case: &RuleCase<'_>) -> Vec<String> {
     case.answers(|answer| {
         let body = case.reading.messages[answer.position.0].blocks[answer.position.1].body;
         let get = |key: &str| body.get(key).filter(|content| !content.is_null());
-        let told = |content: &Value| content.is_string() || content.is_array();
-        match case.reading.dialect {
-            Dialect::Chat => {
+        let is_content = |content: &Value| content.is_string() || content.is_array();
+        match case.reading.format {
+            TestFormat::Chat => {
                 let content = get("content");
                 let parts = content.and_then(Value::as_array);
                 let says = |part: &Value| {
                     text(part, "type") != Some("text")
-                        || text(part, "text").is_some_and(|words| !words.is_empty())
+                        || text(part, "text").is_some_and(|value| !value.is_empty())
                 };
                 let torn = with_holes(content) && parts.into_iter().flatten().any(says);
-                let odd = content.is_some_and(|content| !told(content)) || torn;
+                let odd = content.is_some_and(|content| !is_content(content)) || torn;
                 odd && case.under(&[OpenaiChat, Mistral, Deepseek, Strict])
             }
-            Dialect::Responses => {
+            TestFormat::Responses => {
                 let plain = ["function_call", "custom_tool_call"].contains(&answer.family);
-                let odd = get("output").is_some_and(|output| !told(output));
+                let odd = get("output").is_some_and(|output| !is_content(output));
                 plain && odd && case.under(&[OpenaiResponses, Strict])
             }
-            Dialect::Anthropic => {
-                let odd = get("content").is_some_and(|content| !told(content));
+            TestFormat::Anthropic => {
+                let odd = get("content").is_some_and(|content| !is_content(content));
                 odd && case.under(&[Anthropic, Strict])
             }
-            Dialect::Gemini => {
+            TestFormat::Gemini => {
                 let odd = get("response").is_some_and(|response| !response.is_object());
                 odd && case.under(&[Gemini, Strict])
             }
-            Dialect::Bedrock => {
+            TestFormat::Bedrock => {
                 let list = |content: &Value| content.is_array() || content == &Value::from("");
                 let odd = get("content").is_some_and(|content| !list(content));
                 odd && case.under(&[Bedrock, Strict])
@@ -190,25 +193,25 @@ fn malformed_answer(case: &Case<'_>) -> Vec<String> {
     })
 }
 
-/// A list with a part of text that has no text.
+/// Whether a list has a text part without text.
 fn with_holes(content: Option<&Value>) -> bool {
     let hole = |part: &Value| text(part, "type") == Some("text") && text(part, "text").is_none();
     content.and_then(Value::as_array).is_some_and(|parts| parts.iter().any(hole))
 }
 
-fn untyped_call(case: &Case<'_>) -> Vec<String> {
+fn untyped_call(case: &RuleCase<'_>) -> Vec<String> {
     case.calls(|call| {
         let body = case.reading.messages[call.position.0].blocks[call.position.1].body;
         let typed = matches!(text(body, "type"), Some("function" | "custom"));
         let named = body.get("type").is_some() && case.under(&[Mistral]);
-        let chat = case.reading.dialect == Dialect::Chat;
+        let chat = case.reading.format == TestFormat::Chat;
         chat && !typed && (named || case.under(&[OpenaiChat, Strict]))
     })
 }
 
-fn media_in_answer(case: &Case<'_>) -> Vec<String> {
-    let asked = case.under(&[OpenaiChat, Mistral, Deepseek, Strict]);
-    if !asked || case.reading.layout != Layout::Chat {
+fn media_in_answer(case: &RuleCase<'_>) -> Vec<String> {
+    let applies = case.under(&[OpenaiChat, Mistral, Deepseek, Strict]);
+    if !applies || case.reading.layout != OracleLayout::Chat {
         return Vec::new();
     }
     let live = super::pairing::running_turn(case);
@@ -223,45 +226,45 @@ fn media_in_answer(case: &Case<'_>) -> Vec<String> {
             ["image_url", "input_audio", "file", "image", "video_url", "audio_url", "document_url"]
                 .contains(&kind)
         };
-        message.role == Role::Answer && parts.into_iter().flatten().any(media)
+        message.role == OracleRole::Answer && parts.into_iter().flatten().any(media)
     })
 }
 
-fn empty_text(case: &Case<'_>) -> Vec<String> {
-    let breaks = |block: &Block<'_>| {
-        if block.kind != Kind::Text {
+fn empty_text(case: &RuleCase<'_>) -> Vec<String> {
+    let breaks = |block: &OracleBlock<'_>| {
+        if block.kind != OracleBlockKind::Text {
             return false;
         }
-        let words = block.text().unwrap_or("");
+        let value = block.text().unwrap_or("");
         match case.profile {
-            Anthropic | Bedrock | Strict => words.trim().is_empty(),
-            Gemini => words.is_empty() && id(block.value, "thoughtSignature").is_none(),
+            Anthropic | Bedrock | Strict => value.trim().is_empty(),
+            Gemini => value.is_empty() && id(block.value, "thoughtSignature").is_none(),
             OpenaiChat | OpenaiResponses | Mistral | Deepseek => false,
         }
     };
     match case.reading.layout {
-        Layout::Blocks => case.blocks(|message, at| {
+        OracleLayout::Blocks => case.blocks(|message, at| {
             let block = &case.reading.messages[message].blocks[at];
-            matches!(block.place, Place::Content(_)) && breaks(block)
+            matches!(block.place, BlockPlace::Content(_)) && breaks(block)
         }),
-        Layout::Chat => case.messages(|index| {
+        OracleLayout::Chat => case.messages(|index| {
             let message = &case.reading.messages[index];
             let content = message.field("content").and_then(Value::as_array);
-            let content = content.filter(|_| message.role != Role::Answer);
+            let content = content.filter(|_| message.role != OracleRole::Answer);
             content.into_iter().flatten().any(|part| {
                 let blank = match text(part, "text") {
                     None => case.under(&[OpenaiChat, Mistral, Deepseek, Strict]),
-                    Some(words) => words.trim().is_empty() && case.under(&[Strict]),
+                    Some(value) => value.trim().is_empty() && case.under(&[Strict]),
                 };
                 text(part, "type") == Some("text") && blank
             })
         }),
-        Layout::Items => Vec::new(),
+        OracleLayout::Items => Vec::new(),
     }
 }
 
-fn empty_call_list(case: &Case<'_>) -> Vec<String> {
-    if !case.under(&[OpenaiChat, Strict]) || case.reading.layout != Layout::Chat {
+fn empty_call_list(case: &RuleCase<'_>) -> Vec<String> {
+    if !case.under(&[OpenaiChat, Strict]) || case.reading.layout != OracleLayout::Chat {
         return Vec::new();
     }
     case.messages(|index| {
@@ -270,8 +273,8 @@ fn empty_call_list(case: &Case<'_>) -> Vec<String> {
     })
 }
 
-fn null_content(case: &Case<'_>) -> Vec<String> {
-    if !case.under(&[Strict]) || case.reading.layout != Layout::Chat {
+fn null_content(case: &RuleCase<'_>) -> Vec<String> {
+    if !case.under(&[Strict]) || case.reading.layout != OracleLayout::Chat {
         return Vec::new();
     }
     case.messages(|index| {
@@ -280,28 +283,31 @@ fn null_content(case: &Case<'_>) -> Vec<String> {
     })
 }
 
-fn trailing_whitespace(case: &Case<'_>) -> Vec<String> {
+fn trailing_whitespace(case: &RuleCase<'_>) -> Vec<String> {
     let last = case.reading.messages.len().checked_sub(1);
-    if !case.under(&[Anthropic]) || case.reading.dialect != Dialect::Anthropic {
+    if !case.under(&[Anthropic]) || case.reading.format != TestFormat::Anthropic {
         return Vec::new();
     }
     case.messages(|index| {
         let message = &case.reading.messages[index];
-        let words =
-            message.blocks.last().filter(|block| block.kind == Kind::Text).and_then(Block::text);
-        let ends_in_space = words.is_some_and(|words| words.ends_with(char::is_whitespace));
-        Some(index) == last && message.role == Role::Assistant && ends_in_space
+        let value = message
+            .blocks
+            .last()
+            .filter(|block| block.kind == OracleBlockKind::Text)
+            .and_then(OracleBlock::text);
+        let ends_in_space = value.is_some_and(|value| value.ends_with(char::is_whitespace));
+        Some(index) == last && message.role == OracleRole::Assistant && ends_in_space
     })
 }
 
-fn empty_history(case: &Case<'_>) -> Vec<String> {
+fn empty_history(case: &RuleCase<'_>) -> Vec<String> {
     let empty = case.reading.root.is_object()
         && !case.reading.stateful
         && case.reading.list.is_some_and(Vec::is_empty);
     if empty { vec!["[]".to_owned()] } else { Vec::new() }
 }
 
-/// Absent, null or an empty array.
+/// Whether content is absent, null or an empty array.
 fn hollow(content: Option<&Value>) -> bool {
     match content {
         None | Some(Value::Null) => true,
@@ -310,12 +316,12 @@ fn hollow(content: Option<&Value>) -> bool {
     }
 }
 
-/// Content that is neither words nor a list with something in it.
+/// Whether content is neither text nor a non-empty list.
 fn nothing(content: Option<&Value>) -> bool {
     hollow(content) || !content.is_some_and(|content| content.is_string() || content.is_array())
 }
 
-/// Parts that are not a list with something in it.
+/// Whether parts are not a non-empty list.
 fn no_list(parts: Option<&Value>) -> bool {
     hollow(parts) || !parts.is_some_and(Value::is_array)
 }

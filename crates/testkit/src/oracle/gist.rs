@@ -1,20 +1,21 @@
-//! What a document says, whatever its format: who said what, what was called, what was answered.
+//! The content of a document, independent of its format: texts by role, calls, results.
 //!
-//! Conversions are judged by it. Two documents say the same if these are equal, in this order:
+//! Conversions are judged by it. Two documents have the same content if these are equal, in this
+//! order:
 //!
-//! * **texts**, by side: instructions, the user, the assistant. Neighbours on one side are one text,
-//!   joined by a line break, however many messages or parts they fill. White space at both ends, blank
-//!   lines, and lines that the engine says itself ([`words`]) do not count. `system` and `developer`
-//!   are one side. A document of plain text is its text, under its name.
-//! * **media**, by what it holds: its bytes, its address, its id. What follows the heading "Media from
-//!   the answer to tool call x" belongs to that answer.
+//! * **texts**, by side: instructions, the user, the assistant. Adjacent texts of one side are one
+//!   text, joined by a line break, regardless of messages and parts. White space at both ends,
+//!   blank lines, and lines that the engine writes ([`words`]) do not count. `system` and
+//!   `developer` are one side. A plain-text document is its text, under its name.
+//! * **media**, by its bytes, its URL or its id. What follows the heading "Media from the answer to
+//!   tool call x" belongs to that result.
 //! * **calls**: id, name, and the arguments as a JSON value. Free text is the argument `input`; a
-//!   built-in tool goes by the name of its kind. With a call stands its **answer**, wherever the document has
-//!   it: text, media, mark of failure. An answer that is JSON is compared as JSON.
-//! * **other things**: what only one format knows, as JSON.
+//!   built-in tool has the name of its type. A call includes its **result**, wherever it is in the
+//!   document: text, media, error mark. A result that is JSON is compared as JSON.
+//! * **other elements** that only one format has, as JSON.
 //!
-//! **Thoughts** are compared beside these, for each stretch between two words of the user: chat has
-//! them in front of a message. Seals, marks for caching and citations are only counted.
+//! **Reasoning** is compared separately, for each stretch between two user texts, because Chat puts
+//! it before a message. Seals, cache marks and citations are only counted.
 
 mod words;
 mod parts;
@@ -27,36 +28,36 @@ mod tests;
 
 use serde_json::Value;
 
-use super::{matching::Matching, reading::Reading};
-use crate::dialect::Dialect;
+use super::{matching::CallMatching, reading::DocumentReading};
+use crate::dialect::TestFormat;
 
-pub use compare::{Facet, difference, missing, unsaid};
+pub use compare::{GistFacet, difference, missing, unsaid};
 pub use declared::declared;
-pub use media::Media;
+pub use media::GistMedia;
 
-/// What a document says.
+/// The content of a document.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Gist {
-    /// In order; each answer with its call.
+pub struct DocumentGist {
+    /// The elements in order; each result is with its call.
     pub beats: Vec<Beat>,
-    /// What the model reasoned, in order.
-    pub thoughts: Vec<Thought>,
-    /// Signatures of reasoning, calls and texts, and what is encrypted.
+    /// Reasoning, in order.
+    pub thoughts: Vec<GistThought>,
+    /// Signatures of reasoning, calls and texts, and encrypted reasoning.
     pub seals: Vec<String>,
-    /// Answers without a call.
-    pub orphans: Vec<Answer>,
-    /// It begins with instructions.
+    /// Results without a call.
+    pub orphans: Vec<GistResult>,
+    /// Whether it begins with instructions.
     pub leads: bool,
-    /// Blocks that are marked for caching.
+    /// Number of cache marks.
     pub cache_marks: usize,
-    /// Texts that say where they come from.
+    /// Number of texts with citations.
     pub cited: usize,
 }
 
-/// Who speaks.
+/// The side of the conversation that an element belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// Instructions, under any name.
+pub enum GistSide {
+    /// Instructions, under any role name.
     Instructions,
     /// The user.
     User,
@@ -64,94 +65,92 @@ pub enum Side {
     Assistant,
 }
 
-/// One thing that is said.
+/// One element of the content.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Beat {
-    /// Words.
+    /// Text.
     Text {
-        /// Whose.
-        side: Side,
-        /// Which.
+        /// The side that it belongs to.
+        side: GistSide,
+        /// The text.
         text: String,
-        /// The model declines.
+        /// Whether the text is a refusal.
         refusal: bool,
     },
-    /// An image, a file, a sound.
+    /// An image, a file or audio.
     Media {
-        /// Whose.
-        side: Side,
-        /// Which.
-        media: Media,
+        /// The side that it belongs to.
+        side: GistSide,
+        /// The media.
+        media: GistMedia,
     },
-    /// A call of the model.
-    Call(Call),
-    /// What only one format knows, as JSON.
+    /// A tool call.
+    Call(GistCall),
+    /// An element that only one format has, as JSON.
     Other(String),
 }
 
-/// A call, and what came back.
+/// A call with its result.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
-    /// Its id, if it has one.
+pub struct GistCall {
+    /// Id of the call.
     pub id: Option<String>,
-    /// The tool.
+    /// Name of the tool.
     pub name: String,
-    /// What the tool gets.
+    /// Arguments, as a JSON value.
     pub arguments: Value,
-    /// What it said, if it said anything.
-    pub answer: Option<Answer>,
+    /// The result, if there is one.
+    pub answer: Option<GistResult>,
 }
 
-/// What came back from a tool.
+/// A tool result.
 #[derive(Clone, Debug, Default)]
-pub struct Answer {
-    /// The id of the call, if it names one. Which call it belongs to is known, so it says nothing.
+pub struct GistResult {
+    /// The id of the call, if it names one. It is not compared, because the call is known.
     pub id: Option<String>,
-    /// What it says.
     pub text: String,
-    /// What it shows.
-    pub media: Vec<Media>,
-    /// Marked as a failure.
+    pub media: Vec<GistMedia>,
+    /// Whether it is marked as an error.
     pub error: bool,
 }
 
-impl PartialEq for Answer {
-    fn eq(&self, other: &Answer) -> bool {
-        let says = |answer: &Answer| (answer.text.clone(), answer.error);
+impl PartialEq for GistResult {
+    fn eq(&self, other: &GistResult) -> bool {
+        let says = |answer: &GistResult| (answer.text.clone(), answer.error);
         says(self) == says(other) && self.media == other.media
     }
 }
 
-/// Something the model reasoned.
+/// Reasoning of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Thought {
-    /// What can be read of it.
+pub struct GistThought {
+    /// The readable text.
     pub text: String,
-    /// Its signature, or what is encrypted.
+    /// The signature, or the encrypted reasoning.
     pub seal: Option<String>,
-    /// How often the user had taken the word back before.
+    /// Number of user texts before it.
     pub stretch: usize,
 }
 
-/// Reads a document; an unknown dialect says nothing.
-pub fn gist(dialect: &str, document: &Value) -> Gist {
-    let Some(dialect) = Dialect::named(dialect) else { return Gist::default() };
-    let reading = Reading::new(dialect, document);
-    let matching = Matching::new(&reading);
+/// Reads a document; an unknown format has no content.
+pub fn gist(format: &str, document: &Value) -> DocumentGist {
+    let Some(format) = TestFormat::named(format) else { return DocumentGist::default() };
+    let reading = DocumentReading::new(format, document);
+    let matching = CallMatching::new(&reading);
     scribe::write(&reading, &matching)
 }
 
-impl Gist {
+impl DocumentGist {
     /// The calls, in order.
-    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+    pub fn calls(&self) -> impl Iterator<Item = &GistCall> {
         self.beats.iter().filter_map(|beat| match beat {
             Beat::Call(call) => Some(call),
             Beat::Text { .. } | Beat::Media { .. } | Beat::Other(_) => None,
         })
     }
 
-    /// Everything that is shown, in order, by messages and by answers.
-    pub fn shown(&self) -> Vec<&Media> {
+    /// All media in order, from messages and from results.
+    pub fn shown(&self) -> Vec<&GistMedia> {
         let mut all = Vec::new();
         for beat in &self.beats {
             match beat {
@@ -160,8 +159,8 @@ impl Gist {
                 Beat::Text { .. } | Beat::Other(_) => {}
             }
         }
-        // A second answer that says the same shows nothing new.
-        let twin = |answer: &&Answer| {
+        // A second result with the same content adds no media.
+        let twin = |answer: &&GistResult| {
             let mut answers = self.calls().filter_map(|call| call.answer.as_ref());
             answers.any(|other| other.text == answer.text)
         };
@@ -172,11 +171,11 @@ impl Gist {
 }
 
 impl Beat {
-    /// Who says it. What only one format knows is the model's, as a rule.
-    pub(super) fn side(&self) -> Side {
+    /// The side of an element. Elements that only one format has count as the model's.
+    pub(super) fn side(&self) -> GistSide {
         match self {
             Beat::Text { side, .. } | Beat::Media { side, .. } => *side,
-            Beat::Call(_) | Beat::Other(_) => Side::Assistant,
+            Beat::Call(_) | Beat::Other(_) => GistSide::Assistant,
         }
     }
 }

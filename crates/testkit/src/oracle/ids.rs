@@ -1,11 +1,11 @@
-//! Rules 201 to 207: names that calls and items carry.
+//! Rules 201 to 207: ids and names of calls and items.
 
-use super::matching::Call;
-use super::reading::{Kind, Layout, Role, id, text};
-use super::{Case, Profile::*, Rule};
-use crate::dialect::Dialect;
+use super::matching::MatchedCall;
+use super::reading::{OracleBlockKind, OracleLayout, OracleRole, id, text};
+use super::{OracleProfile::*, OracleRule, RuleCase};
+use crate::dialect::TestFormat;
 
-pub(super) const RULES: &[Rule] = &[
+pub(super) const RULES: &[OracleRule] = &[
     (201, duplicate_call_id),
     (202, reused_call_id),
     (203, illegal_call_id),
@@ -15,11 +15,11 @@ pub(super) const RULES: &[Rule] = &[
     (207, illegal_tool_name),
 ];
 
-fn duplicate_call_id(case: &Case<'_>) -> Vec<String> {
+fn duplicate_call_id(case: &RuleCase<'_>) -> Vec<String> {
     if case.under(&[Gemini]) {
         return Vec::new();
     }
-    let twin = |call: &Call<'_>, other: &Call<'_>| {
+    let twin = |call: &MatchedCall<'_>, other: &MatchedCall<'_>| {
         let same = other.id == call.id && other.family == call.family;
         same && other.group == call.group && other.position < call.position
     };
@@ -28,17 +28,19 @@ fn duplicate_call_id(case: &Case<'_>) -> Vec<String> {
     })
 }
 
-fn reused_call_id(case: &Case<'_>) -> Vec<String> {
+fn reused_call_id(case: &RuleCase<'_>) -> Vec<String> {
     if !case.under(&[Strict]) {
         return Vec::new();
     }
-    let used = |call: &Call<'_>, other: &Call<'_>| other.id == call.id && other.group < call.group;
+    let used = |call: &MatchedCall<'_>, other: &MatchedCall<'_>| {
+        other.id == call.id && other.group < call.group
+    };
     case.calls(|call| {
         call.id.is_some() && case.matching.calls.iter().any(|other| used(call, other))
     })
 }
 
-fn illegal_call_id(case: &Case<'_>) -> Vec<String> {
+fn illegal_call_id(case: &RuleCase<'_>) -> Vec<String> {
     case.calls(|call| {
         let Some(id) = call.id else { return false };
         let length = id.chars().count();
@@ -56,8 +58,8 @@ fn illegal_call_id(case: &Case<'_>) -> Vec<String> {
     })
 }
 
-fn missing_call_id(case: &Case<'_>) -> Vec<String> {
-    if case.reading.dialect == Dialect::Gemini {
+fn missing_call_id(case: &RuleCase<'_>) -> Vec<String> {
+    if case.reading.format == TestFormat::Gemini {
         return Vec::new();
     }
     let mut found = case.calls(|call| call.id.is_none());
@@ -68,8 +70,8 @@ fn missing_call_id(case: &Case<'_>) -> Vec<String> {
     found
 }
 
-fn item_id_prefix(case: &Case<'_>) -> Vec<String> {
-    if !case.under(&[OpenaiResponses, Strict]) || case.reading.layout != Layout::Items {
+fn item_id_prefix(case: &RuleCase<'_>) -> Vec<String> {
+    if !case.under(&[OpenaiResponses, Strict]) || case.reading.layout != OracleLayout::Items {
         return Vec::new();
     }
     case.messages(|index| {
@@ -78,29 +80,29 @@ fn item_id_prefix(case: &Case<'_>) -> Vec<String> {
             Some("function_call") => "fc",
             Some("custom_tool_call") => "ctc",
             Some("reasoning") => "rs",
-            Some("message") | None if item.role == Role::Assistant => "msg",
+            Some("message") | None if item.role == OracleRole::Assistant => "msg",
             _ => return false,
         };
         text(item.value, "id").is_some_and(|id| !id.starts_with(prefix))
     })
 }
 
-fn unstored_item(case: &Case<'_>) -> Vec<String> {
+fn unstored_item(case: &RuleCase<'_>) -> Vec<String> {
     let store = case.reading.root.get("store").and_then(serde_json::Value::as_bool);
-    let applies = case.under(&[OpenaiResponses]) && case.reading.layout == Layout::Items;
+    let applies = case.under(&[OpenaiResponses]) && case.reading.layout == OracleLayout::Items;
     if !applies || !case.reading.request || store != Some(false) {
         return Vec::new();
     }
     case.messages(|index| {
         let item = &case.reading.messages[index];
         let sealed = id(item.value, "encrypted_content").is_some();
-        item.has(Kind::Reasoning) && id(item.value, "id").is_some() && !sealed
+        item.has(OracleBlockKind::Reasoning) && id(item.value, "id").is_some() && !sealed
     })
 }
 
-fn illegal_tool_name(case: &Case<'_>) -> Vec<String> {
+fn illegal_tool_name(case: &RuleCase<'_>) -> Vec<String> {
     case.calls(|call| {
-        let items = case.reading.layout == Layout::Items;
+        let items = case.reading.layout == OracleLayout::Items;
         if items && !["function_call", "custom_tool_call"].contains(&call.family) {
             return false;
         }

@@ -1,34 +1,34 @@
-//! What a repair may not lose: the words of the user and the answers of the tools.
+//! What a repair must not lose: user texts and tool results.
 
 use serde_json::Value;
 
-use super::reading::{Kind, Message, Reading, Role, field, text};
-use crate::dialect::Dialect;
+use super::reading::{DocumentReading, OracleBlockKind, OracleMessage, OracleRole, field, text};
+use crate::dialect::TestFormat;
 
-/// The texts of a document that conservation is judged by.
+/// The texts of a document that must survive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Inventory {
+pub struct TextInventory {
     /// Every text of a user message. Blank ones are not listed.
     pub user_texts: Vec<String>,
-    /// Every text of a client answer, one entry per text part; in the Gemini dialect the
+    /// Every text of a client tool result, one entry per text part; in the Gemini format the
     /// compact JSON of `response`. Blank and empty ones are not listed.
     pub answers: Vec<String>,
 }
 
-/// Lists what must survive a repair of `document`; an unknown dialect has nothing to keep.
-pub fn inventory(dialect: &str, document: &Value) -> Inventory {
-    let mut inventory = Inventory::default();
-    let Some(dialect) = Dialect::named(dialect) else { return inventory };
-    let reading = Reading::new(dialect, document);
-    if let (Dialect::Responses, Some(input)) = (dialect, text(document, "input")) {
+/// Lists what must survive a repair of `document`. An unknown format has nothing to keep.
+pub fn inventory(format: &str, document: &Value) -> TextInventory {
+    let mut inventory = TextInventory::default();
+    let Some(format) = TestFormat::named(format) else { return inventory };
+    let reading = DocumentReading::new(format, document);
+    if let (TestFormat::Responses, Some(input)) = (format, text(document, "input")) {
         inventory.user_texts.push(input.to_owned());
     }
     for message in &reading.messages {
-        if message.role == Role::User {
-            inventory.user_texts.extend(user_texts(dialect, message));
+        if message.role == OracleRole::User {
+            inventory.user_texts.extend(user_texts(format, message));
         }
-        for block in message.blocks.iter().filter(|block| block.kind == Kind::Answer) {
-            inventory.answers.extend(answer_texts(dialect, block.body));
+        for block in message.blocks.iter().filter(|block| block.kind == OracleBlockKind::Answer) {
+            inventory.answers.extend(answer_texts(format, block.body));
         }
     }
     inventory.user_texts.retain(|text| !text.trim().is_empty());
@@ -36,23 +36,23 @@ pub fn inventory(dialect: &str, document: &Value) -> Inventory {
     inventory
 }
 
-/// The texts of `before` that `after` no longer holds anywhere.
+/// The texts of `before` that `after` does not contain anywhere.
 ///
-/// A text may move, be joined with others or be quoted; it may not be changed. The structured
-/// answers of Gemini are found as compact JSON, or by every string in them.
-pub fn lost(dialect: &str, before: &Inventory, after: &Value) -> Vec<String> {
-    let mut kept = all_text(after);
-    for answer in inventory(dialect, after).answers {
-        kept.push('\n');
-        kept.push_str(&answer);
+/// A text may be moved, joined or quoted, but not changed. Gemini's structured results are searched
+/// as compact JSON, or by each of their strings.
+pub fn lost(format: &str, before: &TextInventory, after: &Value) -> Vec<String> {
+    let mut after_text = all_text(after);
+    for answer in inventory(format, after).answers {
+        after_text.push('\n');
+        after_text.push_str(&answer);
     }
     let written = after.to_string();
     let is_kept = |wanted: &str| {
         let parsed = serde_json::from_str::<Value>(wanted).ok().filter(Value::is_object);
         let strings = parsed.as_ref().map(strings).unwrap_or_default();
-        let in_pieces = !strings.is_empty() && strings.iter().all(|leaf| kept.contains(leaf));
+        let in_pieces = !strings.is_empty() && strings.iter().all(|leaf| after_text.contains(leaf));
         let as_value = parsed.is_some() && strings.is_empty() && written.contains(wanted);
-        kept.contains(wanted) || in_pieces || as_value
+        after_text.contains(wanted) || in_pieces || as_value
     };
     let all = before.user_texts.iter().chain(&before.answers);
     all.filter(|wanted| !is_kept(wanted)).cloned().collect()
@@ -63,30 +63,30 @@ pub fn all_text(document: &Value) -> String {
     strings(document).join("\n")
 }
 
-fn user_texts(dialect: Dialect, message: &Message<'_>) -> Vec<String> {
-    match dialect {
-        Dialect::Responses => plain_or_parts(field(message.value, "content")),
-        Dialect::Chat | Dialect::Anthropic | Dialect::Gemini | Dialect::Bedrock => {
+fn user_texts(format: TestFormat, message: &OracleMessage<'_>) -> Vec<String> {
+    match format {
+        TestFormat::Responses => plain_or_parts(field(message.value, "content")),
+        TestFormat::Chat | TestFormat::Anthropic | TestFormat::Gemini | TestFormat::Bedrock => {
             message.blocks.iter().filter_map(|block| block.text()).map(str::to_owned).collect()
         }
     }
 }
 
-fn answer_texts(dialect: Dialect, body: &Value) -> Vec<String> {
-    match dialect {
-        Dialect::Chat | Dialect::Anthropic | Dialect::Bedrock => {
+fn answer_texts(format: TestFormat, body: &Value) -> Vec<String> {
+    match format {
+        TestFormat::Chat | TestFormat::Anthropic | TestFormat::Bedrock => {
             plain_or_parts(field(body, "content"))
         }
-        Dialect::Responses => plain_or_parts(field(body, "output")),
-        Dialect::Gemini => {
+        TestFormat::Responses => plain_or_parts(field(body, "output")),
+        TestFormat::Gemini => {
             let response = field(body, "response").filter(|response| !is_hollow(response));
-            let told = |it: &Value| it.as_str().map_or_else(|| it.to_string(), str::to_owned);
-            response.map(told).into_iter().collect()
+            let as_text = |it: &Value| it.as_str().map_or_else(|| it.to_string(), str::to_owned);
+            response.map(as_text).into_iter().collect()
         }
     }
 }
 
-/// A string, or the texts of a list of parts; the shell tool calls its text `stdout`.
+/// A string, or the texts of a list of parts. The shell tool calls its text `stdout`.
 fn plain_or_parts(content: Option<&Value>) -> Vec<String> {
     match content {
         Some(Value::String(text)) => vec![text.clone()],
@@ -95,7 +95,7 @@ fn plain_or_parts(content: Option<&Value>) -> Vec<String> {
             .filter_map(|part| text(part, "text").or_else(|| text(part, "stdout")))
             .map(str::to_owned)
             .collect(),
-        // Of a wrong type: its JSON says what it says.
+        // A value of a wrong type counts as its JSON.
         Some(other @ (Value::Object(_) | Value::Number(_) | Value::Bool(_)))
             if !is_hollow(other) =>
         {
@@ -105,7 +105,7 @@ fn plain_or_parts(content: Option<&Value>) -> Vec<String> {
     }
 }
 
-/// True when there is nothing in the value that could be lost.
+/// Whether the value has nothing that could be lost.
 fn is_hollow(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -131,18 +131,18 @@ mod tests {
 
     use super::*;
 
-    fn of_shape(dialect: &str) -> (Value, Inventory) {
-        let document = Value::Array(crate::shape::messages(dialect, "s u a[x y] r[x y] u a"));
-        let listed = inventory(dialect, &document);
+    fn of_shape(format: &str) -> (Value, TextInventory) {
+        let document = Value::Array(crate::shape::messages(format, "s u a[x y] r[x y] u a"));
+        let listed = inventory(format, &document);
         (document, listed)
     }
 
     #[test]
-    fn users_and_tools_are_listed_and_nobody_else() {
-        for dialect in ["openai-chat", "openai-responses", "anthropic", "bedrock"] {
-            let listed = of_shape(dialect).1;
-            assert_eq!(listed.user_texts, ["user text 2", "user text 5"], "{dialect}");
-            assert_eq!(listed.answers, ["result of x #4", "result of y #4"], "{dialect}");
+    fn inventory_lists_only_user_texts_and_tool_results() {
+        for format in ["openai-chat", "openai-responses", "anthropic", "bedrock"] {
+            let listed = of_shape(format).1;
+            assert_eq!(listed.user_texts, ["user text 2", "user text 5"], "{format}");
+            assert_eq!(listed.answers, ["result of x #4", "result of y #4"], "{format}");
         }
         let answers = of_shape("gemini").1.answers;
         assert_eq!(answers, [r#"{"output":"result of x #4"}"#, r#"{"output":"result of y #4"}"#]);
@@ -150,13 +150,13 @@ mod tests {
 
     #[test]
     fn a_quoted_answer_is_kept_and_a_dropped_one_is_lost() {
-        for dialect in crate::DIALECTS {
-            let (document, listed) = of_shape(dialect);
-            assert_eq!(lost(dialect, &listed, &document), Vec::<String>::new(), "{dialect}");
+        for format in crate::DIALECTS {
+            let (document, listed) = of_shape(format);
+            assert_eq!(lost(format, &listed, &document), Vec::<String>::new(), "{format}");
             let quoted =
                 json!([{"role": "user", "content": "user text 2 user text 5 result of y #4"}]);
-            let gone = lost(dialect, &listed, &quoted);
-            assert_eq!(gone, [listed.answers[0].clone()], "{dialect}");
+            let missing = lost(format, &listed, &quoted);
+            assert_eq!(missing, [listed.answers[0].clone()], "{format}");
         }
     }
 

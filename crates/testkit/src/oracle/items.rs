@@ -1,29 +1,33 @@
-//! The items of the Responses dialect: their sides, kinds, families and ids.
+//! The items of the Responses format: their sides, kinds, families and ids.
 
 use serde_json::Value;
 
-use super::reading::{Kind, Message, Role, field, id, text};
+use super::reading::{OracleBlockKind, OracleMessage, OracleRole, field, id, text};
 
-/// The side of an item, and whether it says what it is.
-pub(super) fn role(item: &Value) -> (Role, bool) {
+/// The side of an item, and whether the item states its type.
+pub(super) fn role(item: &Value) -> (OracleRole, bool) {
     match text(item, "type") {
-        Some("message") => message_role(item).map_or((Role::User, false), |role| (role, true)),
-        Some("mcp_approval_response" | "item_reference") => (Role::Other, true),
-        Some("function_call_output") if kind(item) == Kind::Other => (Role::Other, true),
-        Some(_) if kind(item) == Kind::Answer => (Role::Answer, true),
-        Some(_) => (Role::Assistant, true),
-        None => message_role(item).map_or((Role::User, false), |role| (role, true)),
+        Some("message") => {
+            message_role(item).map_or((OracleRole::User, false), |role| (role, true))
+        }
+        Some("mcp_approval_response" | "item_reference") => (OracleRole::Other, true),
+        Some("function_call_output") if kind(item) == OracleBlockKind::Other => {
+            (OracleRole::Other, true)
+        }
+        Some(_) if kind(item) == OracleBlockKind::Answer => (OracleRole::Answer, true),
+        Some(_) => (OracleRole::Assistant, true),
+        None => message_role(item).map_or((OracleRole::User, false), |role| (role, true)),
     }
 }
 
-/// What an item is.
-pub(super) fn kind(item: &Value) -> Kind {
+/// The kind of an item.
+pub(super) fn kind(item: &Value) -> OracleBlockKind {
     match text(item, "type") {
         // An output that names its tool needs no call.
         Some("function_call_output")
             if text(item, "name").is_some() && text(item, "call_id").is_none() =>
         {
-            Kind::Other
+            OracleBlockKind::Other
         }
         Some(
             "function_call_output"
@@ -32,63 +36,66 @@ pub(super) fn kind(item: &Value) -> Kind {
             | "shell_call_output"
             | "apply_patch_call_output"
             | "computer_call_output",
-        ) => Kind::Answer,
+        ) => OracleBlockKind::Answer,
         Some("tool_search_output") => match text(item, "execution") {
-            Some("client") => Kind::Answer,
-            None if text(item, "call_id").is_some() => Kind::Answer,
-            _ => Kind::Other,
+            Some("client") => OracleBlockKind::Answer,
+            None if text(item, "call_id").is_some() => OracleBlockKind::Answer,
+            _ => OracleBlockKind::Other,
         },
-        Some("tool_search_call" | "shell_call") if is_hosted(item) => Kind::ServerCall,
+        Some("tool_search_call" | "shell_call") if is_hosted(item) => OracleBlockKind::ServerCall,
         Some(
             "function_call" | "custom_tool_call" | "local_shell_call" | "shell_call"
             | "apply_patch_call" | "computer_call",
-        ) => Kind::Call,
-        Some("tool_search_call") if text(item, "call_id").is_some() => Kind::Call,
-        Some("reasoning") => Kind::Reasoning,
-        Some("message") | None => Kind::Text,
-        Some(_) => Kind::Other,
+        ) => OracleBlockKind::Call,
+        Some("tool_search_call") if text(item, "call_id").is_some() => OracleBlockKind::Call,
+        Some("reasoning") => OracleBlockKind::Reasoning,
+        Some("message") | None => OracleBlockKind::Text,
+        Some(_) => OracleBlockKind::Other,
     }
 }
 
-/// True when the item says that the provider runs its tool.
+/// Whether the item is marked as run by the provider.
 fn is_hosted(item: &Value) -> bool {
     let place = field(item, "environment").and_then(|place| text(place, "type"));
     text(item, "execution").is_some_and(|who| who != "client")
         || place.is_some_and(|place| place != "local")
 }
 
-/// True when the model does not wait for the output: it may come in any later request.
+/// Whether the model does not wait for the output, so that it may come in any later request.
 fn goes_on(item: &Value) -> bool {
     let kinds = ["function_call", "custom_tool_call"];
     text(item, "type").is_some_and(|kind| kinds.contains(&kind))
         && field(item, "async") == Some(&Value::Bool(true))
 }
 
-/// Takes out of the pairs what the provider runs itself: outputs under the id of a call of the
-/// provider, and searches without an output that do not say whose they are.
-pub(super) fn set_hosted_apart(messages: &mut [Message<'_>]) {
-    let ids = |messages: &[Message<'_>], wanted: Kind| -> Vec<(String, String)> {
+/// Excludes provider-run items from the pairs: outputs with the id of a provider-run call, and
+/// searches without an output whose executor is not stated.
+pub(super) fn set_hosted_apart(messages: &mut [OracleMessage<'_>]) {
+    let ids = |messages: &[OracleMessage<'_>], wanted: OracleBlockKind| -> Vec<(String, String)> {
         let items = messages.iter().filter(|item| item.has(wanted)).map(|item| item.value);
         let named = items.filter_map(|it| Some((family(it).to_owned(), call_id(it)?.to_owned())));
         named.collect()
     };
-    let (hosted, clients) = (ids(messages, Kind::ServerCall), ids(messages, Kind::Call));
-    let answered = ids(messages, Kind::Answer);
+    let (hosted, clients) =
+        (ids(messages, OracleBlockKind::ServerCall), ids(messages, OracleBlockKind::Call));
+    let answered = ids(messages, OracleBlockKind::Answer);
     for block in messages.iter_mut().flat_map(|message| &mut message.blocks) {
         let Some(id) = call_id(block.value) else {
             continue;
         };
         let own = (family(block.value).to_owned(), id.to_owned());
-        let said = text(block.value, "execution").is_some();
+        let stated = text(block.value, "execution").is_some();
         block.kind = match block.kind {
-            Kind::Answer if hosted.iter().any(|it| it.1 == id) && !clients.contains(&own) => {
-                Kind::Other
+            OracleBlockKind::Answer
+                if hosted.iter().any(|it| it.1 == id) && !clients.contains(&own) =>
+            {
+                OracleBlockKind::Other
             }
-            Kind::Call
-                if (own.0 == "tool_search_call" && !said || goes_on(block.value))
+            OracleBlockKind::Call
+                if (own.0 == "tool_search_call" && !stated || goes_on(block.value))
                     && !answered.iter().any(|it| it.1 == id) =>
             {
-                Kind::Other
+                OracleBlockKind::Other
             }
             kind => kind,
         };
@@ -96,13 +103,13 @@ pub(super) fn set_hosted_apart(messages: &mut [Message<'_>]) {
     for block in messages.iter_mut().flat_map(|message| &mut message.blocks) {
         let search = family(block.value) == "tool_search_call";
         let nameless = call_id(block.value).is_none() && text(block.value, "execution").is_none();
-        if block.kind == Kind::Call && search && nameless {
-            block.kind = Kind::Other;
+        if block.kind == OracleBlockKind::Call && search && nameless {
+            block.kind = OracleBlockKind::Other;
         }
     }
 }
 
-/// The type of the call that an item is, or answers.
+/// The type of the call that an item is, or belongs to.
 pub(super) fn family(item: &Value) -> &str {
     match text(item, "type") {
         Some("tool_search_output") => "tool_search_call",
@@ -111,17 +118,17 @@ pub(super) fn family(item: &Value) -> &str {
     }
 }
 
-/// The id that joins a call and its answer.
+/// The id that joins a call and its result.
 pub(super) fn call_id(item: &Value) -> Option<&str> {
     let local = family(item) == "local_shell_call";
     id(item, "call_id").or_else(|| if local { id(item, "id") } else { None })
 }
 
-fn message_role(item: &Value) -> Option<Role> {
+fn message_role(item: &Value) -> Option<OracleRole> {
     match field(item, "role")?.as_str()? {
-        "user" => Some(Role::User),
-        "assistant" => Some(Role::Assistant),
-        "system" | "developer" => Some(Role::System),
+        "user" => Some(OracleRole::User),
+        "assistant" => Some(OracleRole::Assistant),
+        "system" | "developer" => Some(OracleRole::System),
         _ => None,
     }
 }

@@ -1,10 +1,10 @@
-//! A second, naive reading of the providers' rules.
+//! A second, naive implementation of the providers' rules.
 //!
-//! It judges what repair returns, so it shares nothing with the engine: it works on plain JSON
-//! values, one straight function per rule, and may be quadratic. Any value can be judged; a
-//! value that is no history at all simply has few violations.
+//! It judges the output of repairs, so it shares no code with the engine. It works on plain JSON
+//! values, with one simple function per rule, and may be quadratic. Any value can be judged; a
+//! value that is not a history has few violations.
 //!
-//! One rule is left out: a lone surrogate (313) cannot be held by a parsed value.
+//! One rule is missing: a parsed value cannot hold a lone surrogate (313).
 
 mod reading;
 mod blocks;
@@ -28,15 +28,20 @@ mod tests;
 
 use serde_json::Value;
 
-pub use gist::{Beat, Call, Facet, Gist, Media, Side, declared, difference, gist, missing, unsaid};
-pub use inventory::{Inventory, all_text, inventory, lost};
+pub use gist::{
+    Beat, DocumentGist, GistCall, GistFacet, GistMedia, GistSide, declared, difference, gist,
+    missing, unsaid,
+};
+pub use inventory::{TextInventory, all_text, inventory, lost};
 pub use repairs::{calls_before_assistant, has_user, loose_calls, owed};
-pub use session::{View, plain_walk, session_view, told};
-pub use units::{Became, Shorter, Stays, became, common, count, parted, stays};
+pub use session::{SessionConversation, plain_walk, session_view, told};
+pub use units::{
+    MessageSurvival, RequiredMessages, ShorterHistory, became, common, count, parted, stays,
+};
 
-use crate::dialect::Dialect;
-use matching::Matching;
-use reading::{Reading, field, text};
+use crate::dialect::TestFormat;
+use matching::CallMatching;
+use reading::{DocumentReading, field, text};
 
 /// The profiles the oracle knows, by name.
 pub const PROFILES: [&str; 8] = [
@@ -50,31 +55,32 @@ pub const PROFILES: [&str; 8] = [
     "strict",
 ];
 
-/// A rule that a document breaks, and where.
+/// A violation of a rule, and its position.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Violation {
-    /// The number of the rule.
+pub struct RuleViolation {
+    /// The code of the rule.
     pub code: u16,
-    /// The message, and the block in it, counted from the list: `[3].content[1]`.
+    /// The position of the message and its block in the list: `[3].content[1]`.
     pub at: String,
 }
 
-/// Every violation of `profile` in a document of `dialect`, by code and then by place.
+/// Every violation of `profile` in a document of `format`, ordered by code and position.
 ///
-/// `tail_pending` says that open calls at the end are still running. An unknown dialect or
-/// profile has no rules.
+/// `tail_pending` means that open calls at the end are still running. An unknown format or profile
+/// has no rules.
 pub fn violations(
-    dialect: &str,
+    format: &str,
     profile: &str,
     tail_pending: bool,
     document: &Value,
-) -> Vec<Violation> {
-    let (Some(dialect), Some(profile)) = (Dialect::named(dialect), Profile::named(profile)) else {
+) -> Vec<RuleViolation> {
+    let (Some(format), Some(profile)) = (TestFormat::named(format), OracleProfile::named(profile))
+    else {
         return Vec::new();
     };
-    let reading = Reading::new(dialect, document);
-    let matching = Matching::new(&reading);
-    let case = Case { reading, matching, profile, tail_pending };
+    let reading = DocumentReading::new(format, document);
+    let matching = CallMatching::new(&reading);
+    let case = RuleCase { reading, matching, profile, tail_pending };
     let rules = [
         pairing::RULES,
         ids::RULES,
@@ -85,26 +91,26 @@ pub fn violations(
     ];
     let mut found = Vec::new();
     for (code, rule) in rules.into_iter().flatten() {
-        found.extend(rule(&case).into_iter().map(|at| Violation { code: *code, at }));
+        found.extend(rule(&case).into_iter().map(|at| RuleViolation { code: *code, at }));
     }
     found.sort_by_key(|violation| violation.code);
     found
 }
 
-/// A rule: its number, and the places that break it.
-type Rule = (u16, fn(&Case<'_>) -> Vec<String>);
+/// A rule: its code, and a function that returns the positions of violations.
+type OracleRule = (u16, fn(&RuleCase<'_>) -> Vec<String>);
 
-/// What a rule looks at.
-struct Case<'a> {
-    reading: Reading<'a>,
-    matching: Matching<'a>,
-    profile: Profile,
+/// The input of a rule.
+struct RuleCase<'a> {
+    reading: DocumentReading<'a>,
+    matching: CallMatching<'a>,
+    profile: OracleProfile,
     tail_pending: bool,
 }
 
-/// Whose rules are asked for.
+/// The profile whose rules apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Profile {
+enum OracleProfile {
     OpenaiChat,
     OpenaiResponses,
     Anthropic,
@@ -115,7 +121,7 @@ enum Profile {
     Strict,
 }
 
-impl Profile {
+impl OracleProfile {
     fn named(name: &str) -> Option<Self> {
         let all = [
             Self::OpenaiChat,
@@ -131,19 +137,19 @@ impl Profile {
     }
 }
 
-impl Case<'_> {
-    /// True when the profile is one of these.
-    fn under(&self, profiles: &[Profile]) -> bool {
+impl RuleCase<'_> {
+    /// Whether the profile is one of these.
+    fn under(&self, profiles: &[OracleProfile]) -> bool {
         profiles.contains(&self.profile)
     }
 
-    /// The message indexes that break a rule, as places.
+    /// The positions of messages that break a rule.
     fn messages(&self, broken: impl Fn(usize) -> bool) -> Vec<String> {
         let all = 0..self.reading.messages.len();
         all.filter(|index| broken(*index)).map(|index| format!("[{index}]")).collect()
     }
 
-    /// The blocks that break a rule, as places.
+    /// The positions of blocks that break a rule.
     fn blocks(&self, broken: impl Fn(usize, usize) -> bool) -> Vec<String> {
         let mut places = Vec::new();
         for (index, message) in self.reading.messages.iter().enumerate() {
@@ -156,14 +162,14 @@ impl Case<'_> {
         places
     }
 
-    /// The calls that break a rule, as places.
-    fn calls(&self, broken: impl Fn(&matching::Call<'_>) -> bool) -> Vec<String> {
+    /// The positions of calls that break a rule.
+    fn calls(&self, broken: impl Fn(&matching::MatchedCall<'_>) -> bool) -> Vec<String> {
         let broken = self.matching.calls.iter().filter(|call| broken(call));
         broken.map(|call| self.reading.at(call.position.0, call.position.1)).collect()
     }
 
-    /// The answers that break a rule, as places.
-    fn answers(&self, broken: impl Fn(&matching::Answer<'_>) -> bool) -> Vec<String> {
+    /// The positions of results that break a rule.
+    fn answers(&self, broken: impl Fn(&matching::MatchedResult<'_>) -> bool) -> Vec<String> {
         let broken = self.matching.answers.iter().filter(|answer| broken(answer));
         broken.map(|answer| self.reading.at(answer.position.0, answer.position.1)).collect()
     }

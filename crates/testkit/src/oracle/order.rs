@@ -1,13 +1,13 @@
-//! Rules 401 to 407: who may speak when.
+//! Rules 401 to 407: the order of roles.
 
 use serde_json::Value;
 
 use super::placement::answers_alone;
-use super::reading::{Kind, Layout, Message, Role, field, text};
-use super::{Case, Profile::*, Rule};
-use crate::dialect::Dialect;
+use super::reading::{OracleBlockKind, OracleLayout, OracleMessage, OracleRole, field, text};
+use super::{OracleProfile::*, OracleRule, RuleCase};
+use crate::dialect::TestFormat;
 
-pub(super) const RULES: &[Rule] = &[
+pub(super) const RULES: &[OracleRule] = &[
     (401, first_not_user),
     (402, role_order),
     (403, trailing_assistant),
@@ -17,54 +17,55 @@ pub(super) const RULES: &[Rule] = &[
     (407, unknown_role),
 ];
 
-fn first_not_user(case: &Case<'_>) -> Vec<String> {
-    if case.reading.stateful || case.reading.layout == Layout::Items {
+fn first_not_user(case: &RuleCase<'_>) -> Vec<String> {
+    if case.reading.stateful || case.reading.layout == OracleLayout::Items {
         return Vec::new();
     }
-    let spoken = case.reading.messages.iter().position(|message| message.role != Role::System);
-    let summary = |message: &Message<'_>| {
+    let first_message =
+        case.reading.messages.iter().position(|message| message.role != OracleRole::System);
+    let summary = |message: &OracleMessage<'_>| {
         message.blocks.iter().any(|block| text(block.value, "type") == Some("compaction"))
     };
-    if spoken.is_some_and(|at| summary(&case.reading.messages[at])) {
+    if first_message.is_some_and(|at| summary(&case.reading.messages[at])) {
         return Vec::new();
     }
     case.messages(|index| {
         let message = &case.reading.messages[index];
         if case.under(&[Anthropic, Bedrock, Strict]) {
-            return Some(index) == spoken && message.role != Role::User;
+            return Some(index) == first_message && message.role != OracleRole::User;
         }
-        let gemini = case.under(&[Gemini]) && case.reading.dialect == Dialect::Gemini;
+        let gemini = case.under(&[Gemini]) && case.reading.format == TestFormat::Gemini;
         gemini && index == 0 && message.calls()
     })
 }
 
-fn role_order(case: &Case<'_>) -> Vec<String> {
-    if case.reading.layout == Layout::Items {
+fn role_order(case: &RuleCase<'_>) -> Vec<String> {
+    if case.reading.layout == OracleLayout::Items {
         return Vec::new();
     }
     case.messages(|index| {
         let message = &case.reading.messages[index];
         let repeats = case.reading.role_before(index) == Some(message.role);
         let one_group = index > 0 && case.matching.same_group(index - 1, index);
-        if case.under(&[Gemini]) && case.reading.dialect == Dialect::Gemini {
+        if case.under(&[Gemini]) && case.reading.format == TestFormat::Gemini {
             return repeats && message.calls() && !one_group;
         }
         match message.role {
             _ if !case.under(&[Bedrock, Strict]) || !repeats => false,
-            Role::User => {
-                let bridged = case.reading.layout == Layout::Blocks && answers_alone(case);
+            OracleRole::User => {
+                let bridged = case.reading.layout == OracleLayout::Blocks && answers_alone(case);
                 !(bridged && user_after_answers(case, index))
             }
-            Role::Assistant => !one_group,
-            Role::System | Role::Answer | Role::Other => false,
+            OracleRole::Assistant => !one_group,
+            OracleRole::System | OracleRole::Answer | OracleRole::Other => false,
         }
     })
 }
 
-fn trailing_assistant(case: &Case<'_>) -> Vec<String> {
+fn trailing_assistant(case: &RuleCase<'_>) -> Vec<String> {
     let newer_claude = case.under(&[Anthropic]) && refuses_prefill(case.reading.root_text("model"));
     let applies = case.under(&[Gemini, Bedrock, Mistral, Strict]) || newer_claude;
-    if !applies || !case.reading.request || case.reading.layout == Layout::Items {
+    if !applies || !case.reading.request || case.reading.layout == OracleLayout::Items {
         return Vec::new();
     }
     case.messages(|index| {
@@ -74,47 +75,49 @@ fn trailing_assistant(case: &Case<'_>) -> Vec<String> {
             case.matching.calls.iter().any(|call| call.position.0 == index && !call.answered);
         let prefix = case.under(&[Mistral]) && message.field("prefix") == Some(&Value::Bool(true));
         let paused = super::reasoning::open_server_call(case, index);
-        last && message.role == Role::Assistant && !open && !prefix && !paused
+        last && message.role == OracleRole::Assistant && !open && !prefix && !paused
     })
 }
 
-/// Claude 4.6 and everything after it: the first number of the name is the major version, the
-/// number behind it the minor one; a date is no version.
+/// Claude 4.6 and later: the first number of the name is the major version, the next one the minor
+/// version; a date is not a version.
 fn refuses_prefill(model: &str) -> bool {
     let model = model.to_ascii_lowercase();
     let Some((_, rest)) = model.split_once("claude") else { return false };
-    let words: Vec<&str> = rest.split(|it: char| !it.is_ascii_alphanumeric()).collect();
-    let version = |word: &&str| word.len() <= 2 && word.chars().all(|it| it.is_ascii_digit());
-    let number =
-        |at: usize| words.get(at).filter(|word| version(word)).and_then(|it| it.parse().ok());
-    let Some(first) = (0..words.len()).find(|at| number(*at).is_some()) else { return false };
+    let segments: Vec<&str> = rest.split(|it: char| !it.is_ascii_alphanumeric()).collect();
+    let version =
+        |segment: &&str| segment.len() <= 2 && segment.chars().all(|it| it.is_ascii_digit());
+    let number = |at: usize| {
+        segments.get(at).filter(|segment| version(segment)).and_then(|it| it.parse().ok())
+    };
+    let Some(first) = (0..segments.len()).find(|at| number(*at).is_some()) else { return false };
     let (major, minor): (u32, u32) = (number(first).unwrap_or(0), number(first + 1).unwrap_or(0));
     (major, minor) >= (4, 6)
 }
 
-fn user_after_answer(case: &Case<'_>) -> Vec<String> {
+fn user_after_answer(case: &RuleCase<'_>) -> Vec<String> {
     case.messages(|index| match case.reading.layout {
-        Layout::Chat => {
-            let after_answer = case.reading.role_before(index) == Some(Role::Answer);
-            let user = case.reading.role(index) == Some(Role::User);
+        OracleLayout::Chat => {
+            let after_answer = case.reading.role_before(index) == Some(OracleRole::Answer);
+            let user = case.reading.role(index) == Some(OracleRole::User);
             case.under(&[Mistral, Strict]) && user && after_answer
         }
-        Layout::Blocks => answers_alone(case) && user_after_answers(case, index),
-        Layout::Items => false,
+        OracleLayout::Blocks => answers_alone(case) && user_after_answers(case, index),
+        OracleLayout::Items => false,
     })
 }
 
-/// A user message without answers directly after a user message with answers.
-fn user_after_answers(case: &Case<'_>, index: usize) -> bool {
+/// A user message without results directly after a user message with results.
+fn user_after_answers(case: &RuleCase<'_>, index: usize) -> bool {
     let Some(before) = index.checked_sub(1) else { return false };
     let (before, message) = (&case.reading.messages[before], &case.reading.messages[index]);
-    let users = before.role == Role::User && message.role == Role::User;
-    users && before.has(Kind::Answer) && !message.has(Kind::Answer)
+    let users = before.role == OracleRole::User && message.role == OracleRole::User;
+    users && before.has(OracleBlockKind::Answer) && !message.has(OracleBlockKind::Answer)
 }
 
-fn tools_not_declared(case: &Case<'_>) -> Vec<String> {
+fn tools_not_declared(case: &RuleCase<'_>) -> Vec<String> {
     let declared = field(case.reading.root, "toolConfig").is_some();
-    let applies = case.under(&[Bedrock, Strict]) && case.reading.dialect == Dialect::Bedrock;
+    let applies = case.under(&[Bedrock, Strict]) && case.reading.format == TestFormat::Bedrock;
     if !applies || !case.reading.request || declared {
         return Vec::new();
     }
@@ -125,36 +128,40 @@ fn tools_not_declared(case: &Case<'_>) -> Vec<String> {
     if uses { vec!["toolConfig".to_owned()] } else { Vec::new() }
 }
 
-fn misplaced_system(case: &Case<'_>) -> Vec<String> {
+fn misplaced_system(case: &RuleCase<'_>) -> Vec<String> {
     case.messages(|index| {
         let before = case.reading.role_before(index);
         let earlier = &case.reading.messages[..index];
-        if case.reading.role(index) != Some(Role::System) {
+        if case.reading.role(index) != Some(OracleRole::System) {
             return false;
         }
         match (case.reading.layout, case.profile) {
-            (Layout::Blocks, Gemini | Bedrock | Strict) => true,
-            (Layout::Blocks, Anthropic) => {
+            (OracleLayout::Blocks, Gemini | Bedrock | Strict) => true,
+            (OracleLayout::Blocks, Anthropic) => {
                 let served = earlier.last().is_some_and(ends_in_server_answer);
-                before.is_none() || (before == Some(Role::Assistant) && !served)
+                before.is_none() || (before == Some(OracleRole::Assistant) && !served)
             }
-            (Layout::Chat, Mistral) => matches!(before, Some(Role::Assistant | Role::Answer)),
-            (Layout::Chat, Strict) => earlier.iter().any(|message| message.role != Role::System),
+            (OracleLayout::Chat, Mistral) => {
+                matches!(before, Some(OracleRole::Assistant | OracleRole::Answer))
+            }
+            (OracleLayout::Chat, Strict) => {
+                earlier.iter().any(|message| message.role != OracleRole::System)
+            }
             _ => false,
         }
     })
 }
 
-fn ends_in_server_answer(message: &Message<'_>) -> bool {
-    message.blocks.last().is_some_and(|block| block.kind == Kind::ServerAnswer)
+fn ends_in_server_answer(message: &OracleMessage<'_>) -> bool {
+    message.blocks.last().is_some_and(|block| block.kind == OracleBlockKind::ServerAnswer)
 }
 
-fn unknown_role(case: &Case<'_>) -> Vec<String> {
+fn unknown_role(case: &RuleCase<'_>) -> Vec<String> {
     case.messages(|index| {
         let message = &case.reading.messages[index];
-        let chat = case.reading.dialect == Dialect::Chat;
+        let chat = case.reading.format == TestFormat::Chat;
         let foreign = match text(message.value, "role") {
-            Some("developer") => message.role == Role::System,
+            Some("developer") => message.role == OracleRole::System,
             Some("function") => chat,
             _ => false,
         };

@@ -1,11 +1,11 @@
-//! Rules 101 to 108: every call has its answer, in its place.
+//! Rules 101 to 108: every call has its result, at the right position.
 
-use super::matching::{Answer, Fate};
-use super::reading::{Kind, Layout, Role};
-use super::{Case, Profile::*, Rule};
-use crate::dialect::Dialect;
+use super::matching::{MatchOutcome, MatchedResult};
+use super::reading::{OracleBlockKind, OracleLayout, OracleRole};
+use super::{OracleProfile::*, OracleRule, RuleCase};
+use crate::dialect::TestFormat;
 
-pub(super) const RULES: &[Rule] = &[
+pub(super) const RULES: &[OracleRule] = &[
     (101, unanswered_call),
     (102, orphan_answer),
     (103, displaced_answer),
@@ -16,14 +16,14 @@ pub(super) const RULES: &[Rule] = &[
     (108, too_many_calls),
 ];
 
-fn unanswered_call(case: &Case<'_>) -> Vec<String> {
+fn unanswered_call(case: &RuleCase<'_>) -> Vec<String> {
     let open_tail = case.tail_pending && only_answers_follow(case);
     let exempt = |group: usize| open_tail && case.matching.is_last(group);
     case.calls(|call| !call.answered && !exempt(call.group))
 }
 
-/// Where the answers of a turn begin that still has open calls, if its tail is pending.
-pub(super) fn running_turn(case: &Case<'_>) -> Option<usize> {
+/// Where the results of a turn with open calls begin, if the tail is pending.
+pub(super) fn running_turn(case: &RuleCase<'_>) -> Option<usize> {
     let last = case.matching.groups.last()?;
     let running = |group: usize| case.matching.is_last(group);
     let open = case.matching.calls.iter().any(|call| running(call.group) && !call.answered);
@@ -31,47 +31,52 @@ pub(super) fn running_turn(case: &Case<'_>) -> Option<usize> {
     live.then_some(last.messages.end)
 }
 
-fn only_answers_follow(case: &Case<'_>) -> bool {
+fn only_answers_follow(case: &RuleCase<'_>) -> bool {
     let Some(group) = case.matching.groups.last() else { return false };
     let behind = case.reading.messages.iter().skip(group.messages.end);
-    behind.filter(|message| message.role != Role::System).all(|message| match case.reading.layout {
-        Layout::Chat | Layout::Items => message.role == Role::Answer,
-        Layout::Blocks => {
-            let answers = message.blocks.iter().all(|block| block.kind == Kind::Answer);
-            message.role == Role::User && answers && !message.blocks.is_empty()
+    behind.filter(|message| message.role != OracleRole::System).all(|message| {
+        match case.reading.layout {
+            OracleLayout::Chat | OracleLayout::Items => message.role == OracleRole::Answer,
+            OracleLayout::Blocks => {
+                let answers =
+                    message.blocks.iter().all(|block| block.kind == OracleBlockKind::Answer);
+                message.role == OracleRole::User && answers && !message.blocks.is_empty()
+            }
         }
     })
 }
 
-fn orphan_answer(case: &Case<'_>) -> Vec<String> {
-    case.answers(|answer| answer.fate == Fate::Orphan && !case.reading.stateful)
+fn orphan_answer(case: &RuleCase<'_>) -> Vec<String> {
+    case.answers(|answer| answer.fate == MatchOutcome::Orphan && !case.reading.stateful)
 }
 
-fn displaced_answer(case: &Case<'_>) -> Vec<String> {
+fn displaced_answer(case: &RuleCase<'_>) -> Vec<String> {
     case.answers(|answer| {
         let Some(call) = case.matching.call_of(answer) else { return false };
         let before = answer.position < call.position;
         let elsewhere = !at_home(case, answer) && !is_late(case, answer);
         match case.reading.layout {
-            Layout::Items => before || (elsewhere && case.under(&[Deepseek, Strict])),
-            Layout::Chat | Layout::Blocks => elsewhere && !in_assistant(case, answer),
+            OracleLayout::Items => before || (elsewhere && case.under(&[Deepseek, Strict])),
+            OracleLayout::Chat | OracleLayout::Blocks => elsewhere && !in_assistant(case, answer),
         }
     })
 }
 
-fn duplicate_answer(case: &Case<'_>) -> Vec<String> {
-    case.answers(|answer| answer.fate == Fate::Duplicate)
+fn duplicate_answer(case: &RuleCase<'_>) -> Vec<String> {
+    case.answers(|answer| answer.fate == MatchOutcome::Duplicate)
 }
 
-fn split_answers(case: &Case<'_>) -> Vec<String> {
-    if !case.under(&[Anthropic, Gemini, Bedrock, Strict]) || case.reading.layout != Layout::Blocks {
+fn split_answers(case: &RuleCase<'_>) -> Vec<String> {
+    if !case.under(&[Anthropic, Gemini, Bedrock, Strict])
+        || case.reading.layout != OracleLayout::Blocks
+    {
         return Vec::new();
     }
     case.answers(|answer| is_late(case, answer))
 }
 
-fn split_turn(case: &Case<'_>) -> Vec<String> {
-    if case.reading.layout == Layout::Items {
+fn split_turn(case: &RuleCase<'_>) -> Vec<String> {
+    if case.reading.layout == OracleLayout::Items {
         return text_in_turn(case);
     }
     if !case.under(&[Bedrock, Mistral, Deepseek, Strict]) {
@@ -81,8 +86,8 @@ fn split_turn(case: &Case<'_>) -> Vec<String> {
     split.map(|group| format!("[{}]", group.messages.start)).collect()
 }
 
-/// A text of the model behind a call, and the output of that call behind the text.
-fn text_in_turn(case: &Case<'_>) -> Vec<String> {
+/// Assistant text after a call, with the output of that call after the text.
+fn text_in_turn(case: &RuleCase<'_>) -> Vec<String> {
     if !case.under(&[Deepseek, Strict]) {
         return Vec::new();
     }
@@ -91,7 +96,7 @@ fn text_in_turn(case: &Case<'_>) -> Vec<String> {
         let Some(call) = case.matching.call_of(answer) else { return false };
         let says = |at: usize| {
             let item = &items[at];
-            let words = match super::reading::field(item.value, "content") {
+            let has_text = match super::reading::field(item.value, "content") {
                 Some(serde_json::Value::Array(parts)) => parts.iter().any(|part| {
                     let kind = super::reading::text(part, "type");
                     ["input_text", "output_text", "text"].iter().any(|it| kind == Some(*it))
@@ -99,14 +104,14 @@ fn text_in_turn(case: &Case<'_>) -> Vec<String> {
                 Some(content) => content.is_string(),
                 None => false,
             };
-            item.role == Role::Assistant && item.has(Kind::Text) && words
+            item.role == OracleRole::Assistant && item.has(OracleBlockKind::Text) && has_text
         };
         at_home(case, answer) && (call.position.0 + 1..answer.position.0).any(says)
     })
 }
 
-fn name_mismatch(case: &Case<'_>) -> Vec<String> {
-    if !case.under(&[Gemini, Strict]) || case.reading.dialect != Dialect::Gemini {
+fn name_mismatch(case: &RuleCase<'_>) -> Vec<String> {
+    if !case.under(&[Gemini, Strict]) || case.reading.format != TestFormat::Gemini {
         return Vec::new();
     }
     case.answers(|answer| match case.matching.call_of(answer) {
@@ -115,8 +120,8 @@ fn name_mismatch(case: &Case<'_>) -> Vec<String> {
     })
 }
 
-fn too_many_calls(case: &Case<'_>) -> Vec<String> {
-    if !case.under(&[OpenaiChat, Strict]) || case.reading.layout == Layout::Items {
+fn too_many_calls(case: &RuleCase<'_>) -> Vec<String> {
+    if !case.under(&[OpenaiChat, Strict]) || case.reading.layout == OracleLayout::Items {
         return Vec::new();
     }
     let live = running_turn(case).is_some();
@@ -129,21 +134,22 @@ fn too_many_calls(case: &Case<'_>) -> Vec<String> {
         if running.as_ref().is_some_and(|running| running.contains(&index)) {
             return false;
         }
-        let calls = message.blocks.iter().filter(|block| block.kind == Kind::Call).count();
-        message.role == Role::Assistant && calls > 128
+        let calls =
+            message.blocks.iter().filter(|block| block.kind == OracleBlockKind::Call).count();
+        message.role == OracleRole::Assistant && calls > 128
     })
 }
 
-fn at_home(case: &Case<'_>, answer: &Answer<'_>) -> bool {
+fn at_home(case: &RuleCase<'_>, answer: &MatchedResult<'_>) -> bool {
     let call = case.matching.call_of(answer);
     call.is_some_and(|call| case.matching.groups[call.group].home.contains(&answer.position.0))
 }
 
-fn is_late(case: &Case<'_>, answer: &Answer<'_>) -> bool {
+fn is_late(case: &RuleCase<'_>, answer: &MatchedResult<'_>) -> bool {
     let call = case.matching.call_of(answer);
     call.is_some_and(|call| case.matching.groups[call.group].late.contains(&answer.position.0))
 }
 
-fn in_assistant(case: &Case<'_>, answer: &Answer<'_>) -> bool {
-    case.reading.role(answer.position.0) == Some(Role::Assistant)
+fn in_assistant(case: &RuleCase<'_>, answer: &MatchedResult<'_>) -> bool {
+    case.reading.role(answer.position.0) == Some(OracleRole::Assistant)
 }

@@ -1,70 +1,70 @@
-//! What a document says, before anybody judges it: messages, roles, blocks.
+//! Reads the messages, roles and blocks of a document.
 //!
-//! Reading never fails. A value of the wrong type is read as if it were absent, and a message
-//! that is no object is a message of the user with nothing in it.
+//! Reading never fails. A value of a wrong type counts as absent, and a message that is not an
+//! object is an empty user message.
 
 use serde_json::Value;
 
 use super::blocks;
-use crate::dialect::Dialect;
+use crate::dialect::TestFormat;
 
-/// How a dialect arranges calls and answers.
+/// How a format arranges calls and results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
-    /// Answers are messages of their own.
+pub(super) enum OracleLayout {
+    /// Results are separate messages.
     Chat,
-    /// Answers are blocks inside user messages.
+    /// Results are blocks of user messages.
     Blocks,
     /// A flat list of items.
     Items,
 }
 
-/// The side a message or item stands on.
+/// The side of a message or item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum OracleRole {
     User,
     Assistant,
     System,
-    /// A message or an item that is an answer as a whole.
+    /// A message or an item that is a tool result.
     Answer,
-    /// Known, and on neither side.
+    /// Known, and of neither side.
     Other,
 }
 
 /// A whole document.
-pub(super) struct Reading<'a> {
-    pub(super) dialect: Dialect,
-    pub(super) layout: Layout,
+pub(super) struct DocumentReading<'a> {
+    pub(super) format: TestFormat,
+    pub(super) layout: OracleLayout,
     pub(super) root: &'a Value,
     /// The list itself, if the document has one.
     pub(super) list: Option<&'a Vec<Value>>,
     pub(super) request: bool,
     pub(super) stateful: bool,
-    pub(super) messages: Vec<Message<'a>>,
+    pub(super) messages: Vec<OracleMessage<'a>>,
 }
 
 /// One message, content or item.
-pub(super) struct Message<'a> {
+pub(super) struct OracleMessage<'a> {
     pub(super) value: &'a Value,
-    pub(super) role: Role,
-    /// False when the role is missing or foreign to the dialect.
+    pub(super) role: OracleRole,
+    /// False if the role is missing or not part of the format.
     pub(super) known: bool,
-    pub(super) blocks: Vec<Block<'a>>,
+    pub(super) blocks: Vec<OracleBlock<'a>>,
 }
 
-/// One block, part or call of a message; in the items layout the item itself.
-pub(super) struct Block<'a> {
-    pub(super) kind: Kind,
+/// One block, part or call of a message; in the items layout, the item itself.
+pub(super) struct OracleBlock<'a> {
+    pub(super) kind: OracleBlockKind,
     /// The object that holds the fields of this kind.
     pub(super) body: &'a Value,
     /// The element of the list, which is `body` or holds it.
     pub(super) value: &'a Value,
-    pub(super) place: Place,
+    pub(super) place: BlockPlace,
 }
 
-/// What a block is.
+/// The kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum OracleBlockKind {
     Text,
     Call,
     Answer,
@@ -74,9 +74,9 @@ pub(super) enum Kind {
     Other,
 }
 
-/// Where in its message a block stands.
+/// The position of a block in its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum BlockPlace {
     /// The message itself, or its plain string.
     Whole,
     /// An element of `content` or `parts`.
@@ -85,45 +85,47 @@ pub(super) enum Place {
     ToolCalls(usize),
 }
 
-impl<'a> Reading<'a> {
+impl<'a> DocumentReading<'a> {
     /// Reads a bare list or a request.
-    pub(super) fn new(dialect: Dialect, root: &'a Value) -> Self {
-        let layout = match dialect {
-            Dialect::Chat => Layout::Chat,
-            Dialect::Anthropic | Dialect::Gemini | Dialect::Bedrock => Layout::Blocks,
-            Dialect::Responses => Layout::Items,
+    pub(super) fn new(format: TestFormat, root: &'a Value) -> Self {
+        let layout = match format {
+            TestFormat::Chat => OracleLayout::Chat,
+            TestFormat::Anthropic | TestFormat::Gemini | TestFormat::Bedrock => {
+                OracleLayout::Blocks
+            }
+            TestFormat::Responses => OracleLayout::Items,
         };
-        let key = dialect.list_key();
+        let key = format.list_key();
         let list = root.as_array().or_else(|| field(root, key)?.as_array());
         let request = root.as_object().is_some_and(|object| {
             object.contains_key(key) && object.keys().any(|other| other != key)
         });
         let elements = list.map_or(&[][..], Vec::as_slice);
-        let mut messages: Vec<Message<'a>> =
-            elements.iter().map(|value| Message::new(dialect, value)).collect();
-        if layout == Layout::Items {
+        let mut messages: Vec<OracleMessage<'a>> =
+            elements.iter().map(|value| OracleMessage::new(format, value)).collect();
+        if layout == OracleLayout::Items {
             super::items::set_hosted_apart(&mut messages);
         }
-        let stateful = continues(root, request) || (layout == Layout::Items && refers(elements));
-        Self { dialect, layout, root, list, request, stateful, messages }
+        let stateful =
+            continues(root, request) || (layout == OracleLayout::Items && refers(elements));
+        Self { format, layout, root, list, request, stateful, messages }
     }
 
     /// The role at `index`, if there is such a message.
-    pub(super) fn role(&self, index: usize) -> Option<Role> {
+    pub(super) fn role(&self, index: usize) -> Option<OracleRole> {
         self.messages.get(index).map(|message| message.role)
     }
 
-    /// The role of the message before `index`.
-    pub(super) fn role_before(&self, index: usize) -> Option<Role> {
+    pub(super) fn role_before(&self, index: usize) -> Option<OracleRole> {
         index.checked_sub(1).and_then(|before| self.role(before))
     }
 
-    /// The maximal runs of neighbouring assistant messages, as first and one past the last.
+    /// The maximal runs of adjacent assistant messages, as first and one past the last.
     pub(super) fn assistant_runs(&self) -> Vec<(usize, usize)> {
         let mut runs: Vec<(usize, usize)> = Vec::new();
         for (index, message) in self.messages.iter().enumerate() {
             match runs.last_mut() {
-                _ if message.role != Role::Assistant => {}
+                _ if message.role != OracleRole::Assistant => {}
                 Some((_, end)) if *end == index => *end = index + 1,
                 _ => runs.push((index, index + 1)),
             }
@@ -131,14 +133,14 @@ impl<'a> Reading<'a> {
         runs
     }
 
-    /// The name of a place.
+    /// The position of a block, as text.
     pub(super) fn at(&self, message: usize, block: usize) -> String {
         let place = self.messages.get(message).and_then(|message| message.blocks.get(block));
-        let list = if self.dialect == Dialect::Gemini { "parts" } else { "content" };
-        match place.map_or(Place::Whole, |block| block.place) {
-            Place::Whole => format!("[{message}]"),
-            Place::Content(index) => format!("[{message}].{list}[{index}]"),
-            Place::ToolCalls(index) => format!("[{message}].tool_calls[{index}]"),
+        let list = if self.format == TestFormat::Gemini { "parts" } else { "content" };
+        match place.map_or(BlockPlace::Whole, |block| block.place) {
+            BlockPlace::Whole => format!("[{message}]"),
+            BlockPlace::Content(index) => format!("[{message}].{list}[{index}]"),
+            BlockPlace::ToolCalls(index) => format!("[{message}].tool_calls[{index}]"),
         }
     }
 
@@ -148,43 +150,43 @@ impl<'a> Reading<'a> {
     }
 }
 
-impl<'a> Message<'a> {
-    fn new(dialect: Dialect, value: &'a Value) -> Self {
-        let (role, known) = match dialect {
-            Dialect::Responses => super::items::role(value),
-            _ => role(dialect, value),
+impl<'a> OracleMessage<'a> {
+    fn new(format: TestFormat, value: &'a Value) -> Self {
+        let (role, known) = match format {
+            TestFormat::Responses => super::items::role(value),
+            _ => role(format, value),
         };
-        Self { value, role, known, blocks: blocks::of_message(dialect, value, role) }
+        Self { value, role, known, blocks: blocks::of_message(format, value, role) }
     }
 
-    /// True when a block of this kind is inside.
-    pub(super) fn has(&self, kind: Kind) -> bool {
+    /// Whether it has a block of this kind.
+    pub(super) fn has(&self, kind: OracleBlockKind) -> bool {
         self.blocks.iter().any(|block| block.kind == kind)
     }
 
-    /// True when the message holds client calls that stand where calls belong.
+    /// Whether the message has client calls at a position where calls are allowed.
     pub(super) fn calls(&self) -> bool {
-        self.role == Role::Assistant && self.has(Kind::Call)
+        self.role == OracleRole::Assistant && self.has(OracleBlockKind::Call)
     }
 
-    /// A field that is there and not null.
+    /// A field that is present and not null.
     pub(super) fn field(&self, key: &str) -> Option<&'a Value> {
         field(self.value, key)
     }
 }
 
-impl<'a> Block<'a> {
-    /// The text of a text block; nothing when it is no string.
+impl<'a> OracleBlock<'a> {
+    /// The text of a text block, if it is a string.
     pub(super) fn text(&self) -> Option<&'a str> {
         match (self.kind, self.body) {
-            (Kind::Text, Value::String(text)) => Some(text),
-            (Kind::Text, body) => text(body, "text"),
+            (OracleBlockKind::Text, Value::String(text)) => Some(text),
+            (OracleBlockKind::Text, body) => text(body, "text"),
             _ => None,
         }
     }
 }
 
-/// A field that is there and not null.
+/// A field that is present and not null.
 pub(super) fn field<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
     value.get(key).filter(|value| !value.is_null())
 }
@@ -194,29 +196,29 @@ pub(super) fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     field(value, key)?.as_str()
 }
 
-/// An id: a string that is not empty.
+/// An id: a non-empty string.
 pub(super) fn id<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     text(value, key).filter(|id| !id.is_empty())
 }
 
-fn role(dialect: Dialect, value: &Value) -> (Role, bool) {
+fn role(format: TestFormat, value: &Value) -> (OracleRole, bool) {
     let name = match field(value, "role") {
         Some(Value::String(name)) => Some(name.as_str()),
-        Some(_) => return (Role::User, false),
+        Some(_) => return (OracleRole::User, false),
         None => None,
     };
-    match (dialect, name) {
-        (Dialect::Gemini, None | Some("user" | "function" | "tool")) => (Role::User, true),
-        (Dialect::Gemini, Some("model")) => (Role::Assistant, true),
-        (Dialect::Gemini, Some("assistant")) => (Role::User, false),
-        (_, Some("user")) => (Role::User, true),
-        (_, Some("assistant")) => (Role::Assistant, true),
-        (_, Some("system")) => (Role::System, true),
-        (Dialect::Chat, Some("tool")) => (Role::Answer, true),
-        (Dialect::Chat, Some("function")) => (Role::Other, true),
-        (Dialect::Chat, Some("developer")) => (Role::System, true),
-        (_, Some("developer")) => (Role::System, false),
-        (_, _) => (Role::User, false),
+    match (format, name) {
+        (TestFormat::Gemini, None | Some("user" | "function" | "tool")) => (OracleRole::User, true),
+        (TestFormat::Gemini, Some("model")) => (OracleRole::Assistant, true),
+        (TestFormat::Gemini, Some("assistant")) => (OracleRole::User, false),
+        (_, Some("user")) => (OracleRole::User, true),
+        (_, Some("assistant")) => (OracleRole::Assistant, true),
+        (_, Some("system")) => (OracleRole::System, true),
+        (TestFormat::Chat, Some("tool")) => (OracleRole::Answer, true),
+        (TestFormat::Chat, Some("function")) => (OracleRole::Other, true),
+        (TestFormat::Chat, Some("developer")) => (OracleRole::System, true),
+        (_, Some("developer")) => (OracleRole::System, false),
+        (_, _) => (OracleRole::User, false),
     }
 }
 

@@ -1,10 +1,10 @@
-//! Rules 501 to 503, 601 and 602: reasoning, and tools that the provider runs itself.
+//! Rules 501 to 503, 601 and 602: reasoning, and provider-run tools.
 
-use super::reading::{Block, Kind, Layout, Role, field, id, text};
-use super::{Case, Profile::*, Rule};
-use crate::dialect::Dialect;
+use super::reading::{OracleBlock, OracleBlockKind, OracleLayout, OracleRole, field, id, text};
+use super::{OracleProfile::*, OracleRule, RuleCase};
+use crate::dialect::TestFormat;
 
-pub(super) const RULES: &[Rule] = &[
+pub(super) const RULES: &[OracleRule] = &[
     (501, detached_reasoning),
     (502, missing_reasoning),
     (503, foreign_signature),
@@ -12,89 +12,91 @@ pub(super) const RULES: &[Rule] = &[
     (602, orphan_server_answer),
 ];
 
-fn detached_reasoning(case: &Case<'_>) -> Vec<String> {
+fn detached_reasoning(case: &RuleCase<'_>) -> Vec<String> {
     let messages = &case.reading.messages;
     match case.reading.layout {
-        Layout::Blocks if case.under(&[Anthropic, Bedrock, Strict]) => {
+        OracleLayout::Blocks if case.under(&[Anthropic, Bedrock, Strict]) => {
             let runs = case.reading.assistant_runs().into_iter();
             let detached = runs.filter(|(start, end)| {
                 let last = messages[*start..*end].iter().flat_map(|message| &message.blocks).last();
-                last.is_some_and(|block| block.kind == Kind::Reasoning)
+                last.is_some_and(|block| block.kind == OracleBlockKind::Reasoning)
             });
             detached.map(|(_, end)| format!("[{}]", end - 1)).collect()
         }
-        Layout::Items if case.under(&[OpenaiResponses, Strict]) => case.messages(|index| {
-            let next = messages[index..].iter().find(|item| !item.has(Kind::Reasoning));
-            let attached = next.is_some_and(|item| item.role == Role::Assistant);
-            messages[index].has(Kind::Reasoning) && !attached
+        OracleLayout::Items if case.under(&[OpenaiResponses, Strict]) => case.messages(|index| {
+            let next = messages[index..].iter().find(|item| !item.has(OracleBlockKind::Reasoning));
+            let attached = next.is_some_and(|item| item.role == OracleRole::Assistant);
+            messages[index].has(OracleBlockKind::Reasoning) && !attached
         }),
-        Layout::Chat | Layout::Blocks | Layout::Items => Vec::new(),
+        OracleLayout::Chat | OracleLayout::Blocks | OracleLayout::Items => Vec::new(),
     }
 }
 
-fn missing_reasoning(case: &Case<'_>) -> Vec<String> {
-    match (case.reading.dialect, case.profile) {
-        (Dialect::Chat, Deepseek) => missing_reasoning_content(case),
-        (Dialect::Gemini, Gemini) => missing_thought_signature(case),
-        (Dialect::Anthropic, Anthropic) => missing_thinking(case),
+fn missing_reasoning(case: &RuleCase<'_>) -> Vec<String> {
+    match (case.reading.format, case.profile) {
+        (TestFormat::Chat, Deepseek) => missing_reasoning_content(case),
+        (TestFormat::Gemini, Gemini) => missing_thought_signature(case),
+        (TestFormat::Anthropic, Anthropic) => missing_thinking(case),
         _ => Vec::new(),
     }
 }
 
-fn missing_reasoning_content(case: &Case<'_>) -> Vec<String> {
+fn missing_reasoning_content(case: &RuleCase<'_>) -> Vec<String> {
     let messages = &case.reading.messages;
     let reasons = |index: usize| text(messages[index].value, "reasoning_content").is_some();
-    let assistant = |index: usize| messages[index].role == Role::Assistant;
+    let assistant = |index: usize| messages[index].role == OracleRole::Assistant;
     let thinks = case.reading.root_text("model").contains("reasoner")
         || thinking_enabled(case)
         || (0..messages.len()).any(|index| assistant(index) && reasons(index));
     case.messages(|index| thinks && messages[index].calls() && !reasons(index))
 }
 
-fn missing_thought_signature(case: &Case<'_>) -> Vec<String> {
+fn missing_thought_signature(case: &RuleCase<'_>) -> Vec<String> {
     let messages = &case.reading.messages;
-    let signed = |block: &Block<'_>| id(block.value, "thoughtSignature").is_some();
+    let signed = |block: &OracleBlock<'_>| id(block.value, "thoughtSignature").is_some();
     let mut calls = messages
         .iter()
         .flat_map(|message| &message.blocks)
-        .filter(|block| block.kind == Kind::Call);
+        .filter(|block| block.kind == OracleBlockKind::Call);
     let in_use = calls.any(signed) || case.reading.root_text("model").contains("gemini-3");
     let asks = |index: &usize| {
         let message = &messages[*index];
-        message.role == Role::User && message.has(Kind::Text) && !message.has(Kind::Answer)
+        message.role == OracleRole::User
+            && message.has(OracleBlockKind::Text)
+            && !message.has(OracleBlockKind::Answer)
     };
     let current = (0..messages.len()).rfind(asks).map_or(0, |index| index + 1);
     case.messages(|index| {
         let message = &messages[index];
-        let first = message.blocks.iter().find(|block| block.kind == Kind::Call);
+        let first = message.blocks.iter().find(|block| block.kind == OracleBlockKind::Call);
         let unsigned = first.is_some_and(|block| !signed(block));
-        in_use && index >= current && message.role == Role::Assistant && unsigned
+        in_use && index >= current && message.role == OracleRole::Assistant && unsigned
     })
 }
 
-fn missing_thinking(case: &Case<'_>) -> Vec<String> {
+fn missing_thinking(case: &RuleCase<'_>) -> Vec<String> {
     let messages = &case.reading.messages;
-    let answers_last = messages
-        .last()
-        .is_some_and(|message| message.role == Role::User && message.has(Kind::Answer));
+    let answers_last = messages.last().is_some_and(|message| {
+        message.role == OracleRole::User && message.has(OracleBlockKind::Answer)
+    });
     if !case.reading.request || !thinking_enabled(case) || !answers_last {
         return Vec::new();
     }
     let Some((start, end)) = case.reading.assistant_runs().pop() else { return Vec::new() };
     let first = messages[start..end].iter().flat_map(|message| &message.blocks).next();
     match first.map(|block| block.kind) {
-        Some(Kind::Reasoning) => Vec::new(),
+        Some(OracleBlockKind::Reasoning) => Vec::new(),
         _ => vec![format!("[{start}]")],
     }
 }
 
-fn thinking_enabled(case: &Case<'_>) -> bool {
+fn thinking_enabled(case: &RuleCase<'_>) -> bool {
     let thinking = field(case.reading.root, "thinking");
     thinking.and_then(|thinking| text(thinking, "type")) == Some("enabled")
 }
 
-fn foreign_signature(case: &Case<'_>) -> Vec<String> {
-    if !case.under(&[Anthropic, Strict]) || case.reading.dialect != Dialect::Anthropic {
+fn foreign_signature(case: &RuleCase<'_>) -> Vec<String> {
+    if !case.under(&[Anthropic, Strict]) || case.reading.format != TestFormat::Anthropic {
         return Vec::new();
     }
     case.blocks(|message, at| {
@@ -107,47 +109,49 @@ fn foreign_signature(case: &Case<'_>) -> Vec<String> {
     })
 }
 
-fn dead_server_call(case: &Case<'_>) -> Vec<String> {
-    if !case.under(&[Anthropic, Bedrock, Strict]) || case.reading.layout != Layout::Blocks {
+fn dead_server_call(case: &RuleCase<'_>) -> Vec<String> {
+    if !case.under(&[Anthropic, Bedrock, Strict]) || case.reading.layout != OracleLayout::Blocks {
         return Vec::new();
     }
     case.blocks(|message, at| {
         let overtaken = case.reading.messages[message + 1..].iter().any(|later| match later.role {
-            Role::User => later.blocks.iter().any(|block| block.kind != Kind::Answer),
-            Role::Assistant => true,
-            Role::System | Role::Answer | Role::Other => false,
+            OracleRole::User => {
+                later.blocks.iter().any(|block| block.kind != OracleBlockKind::Answer)
+            }
+            OracleRole::Assistant => true,
+            OracleRole::System | OracleRole::Answer | OracleRole::Other => false,
         });
         is_open_server_call(case, message, at) && overtaken
     })
 }
 
-/// True when the message holds a server call without answer: the turn is paused.
-pub(super) fn open_server_call(case: &Case<'_>, message: usize) -> bool {
+/// Whether the message has a provider-run call without a result, so that the turn is paused.
+pub(super) fn open_server_call(case: &RuleCase<'_>, message: usize) -> bool {
     let blocks = case.reading.messages[message].blocks.len();
     (0..blocks).any(|at| is_open_server_call(case, message, at))
 }
 
-fn is_open_server_call(case: &Case<'_>, message: usize, at: usize) -> bool {
+fn is_open_server_call(case: &RuleCase<'_>, message: usize, at: usize) -> bool {
     let block = &case.reading.messages[message].blocks[at];
     let Some((start, end)) = run_of(case, message) else { return false };
     let call = server_id(block.body, "id");
     let mut run = case.reading.messages[start..end].iter().flat_map(|message| &message.blocks);
     let answered = run.any(|other| {
-        other.kind == Kind::ServerAnswer
+        other.kind == OracleBlockKind::ServerAnswer
             && call.is_some()
             && server_id(other.body, "tool_use_id") == call
     });
-    block.kind == Kind::ServerCall && !answered
+    block.kind == OracleBlockKind::ServerCall && !answered
 }
 
-fn orphan_server_answer(case: &Case<'_>) -> Vec<String> {
-    if !case.under(&[Anthropic, Bedrock, Strict]) || case.reading.layout != Layout::Blocks {
+fn orphan_server_answer(case: &RuleCase<'_>) -> Vec<String> {
+    if !case.under(&[Anthropic, Bedrock, Strict]) || case.reading.layout != OracleLayout::Blocks {
         return Vec::new();
     }
     case.blocks(|message, at| {
         let messages = &case.reading.messages;
         let block = &messages[message].blocks[at];
-        if block.kind != Kind::ServerAnswer {
+        if block.kind != OracleBlockKind::ServerAnswer {
             return false;
         }
         let Some((start, _)) = run_of(case, message) else { return true };
@@ -155,7 +159,7 @@ fn orphan_server_answer(case: &Case<'_>) -> Vec<String> {
         let before = messages[start..message].iter().flat_map(|message| &message.blocks);
         let mut before = before.chain(&messages[message].blocks[..at]);
         let called = before.any(|other| {
-            other.kind == Kind::ServerCall
+            other.kind == OracleBlockKind::ServerCall
                 && answers.is_some()
                 && server_id(other.body, "id") == answers
         });
@@ -163,23 +167,23 @@ fn orphan_server_answer(case: &Case<'_>) -> Vec<String> {
     })
 }
 
-/// The id of a server call or answer; Bedrock has one name for both.
+/// The id of a provider-run call or its result. Bedrock has one name for both.
 fn server_id<'a>(body: &'a serde_json::Value, key: &str) -> Option<&'a str> {
     id(body, key).or_else(|| id(body, "toolUseId"))
 }
 
-/// The assistant messages around `message`, with the client's answers between them.
-fn run_of(case: &Case<'_>, message: usize) -> Option<(usize, usize)> {
+/// The assistant messages around `message`, including the client results between them.
+fn run_of(case: &RuleCase<'_>, message: usize) -> Option<(usize, usize)> {
     let messages = &case.reading.messages;
     let inside = |at: usize| {
-        let only = messages[at].blocks.iter().all(|block| block.kind == Kind::Answer);
+        let only = messages[at].blocks.iter().all(|block| block.kind == OracleBlockKind::Answer);
         match messages[at].role {
-            Role::Assistant => true,
-            Role::User => only && !messages[at].blocks.is_empty(),
-            Role::System | Role::Answer | Role::Other => false,
+            OracleRole::Assistant => true,
+            OracleRole::User => only && !messages[at].blocks.is_empty(),
+            OracleRole::System | OracleRole::Answer | OracleRole::Other => false,
         }
     };
-    if messages[message].role != Role::Assistant {
+    if messages[message].role != OracleRole::Assistant {
         return None;
     }
     let start = (0..message).rev().take_while(|at| inside(*at)).last().unwrap_or(message);

@@ -1,8 +1,8 @@
-//! A naive reading of session files: which messages an agent would send if it went on.
+//! A naive reader of session files: which messages an agent would send if it resumed the session.
 //!
-//! Written from what the agents are known to do, on plain JSON values, and as slow as it likes.
-//! What cannot be parsed is skipped; a link that leads nowhere or in a circle ends the walk. So
-//! for a damaged file the view is the least that is certainly there.
+//! Based on the known behavior of the agents, on plain JSON values, without regard to speed. Text
+//! that cannot be parsed is skipped; a link to a missing record or a cycle ends the path. So for a
+//! damaged file the conversation is the minimum that is certainly there.
 
 mod lines;
 mod linked;
@@ -16,48 +16,48 @@ mod tests;
 
 use serde_json::{Value, json};
 
-use lines::Record;
+use lines::LineRecord;
 
 /// The conversation in a session file.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct View {
-    /// The messages, in the wire format of the agent.
+pub struct SessionConversation {
+    /// The messages, in the format of the agent.
     pub messages: Vec<Value>,
-    /// For each message the lines that it comes from, counted from zero; in a file that is one
-    /// list, the places in it.
+    /// For each message, its line numbers, counted from zero; in a file that is one list, its
+    /// positions in the list.
     pub lines: Vec<Vec<usize>>,
-    /// Lines that a compaction carried over: no walk over parents finds them.
+    /// Lines that a compaction carried over. The path over parents does not contain them.
     pub carried: Vec<usize>,
 }
 
-impl View {
+impl SessionConversation {
     /// Adds a message that comes from one line.
     fn push(&mut self, line: usize, message: Value) {
         self.messages.push(message);
         self.lines.push(vec![line]);
     }
 
-    /// Takes everything away from a place on.
+    /// Removes everything from this index on.
     fn truncate(&mut self, length: usize) {
         self.messages.truncate(length);
         self.lines.truncate(length);
     }
 }
 
-/// What a session file of `agent` tells. An agent that nobody knows tells nothing.
-pub fn session_view(agent: &str, bytes: &[u8]) -> View {
+/// The conversation in a session file of `agent`. An unknown agent has none.
+pub fn session_view(agent: &str, bytes: &[u8]) -> SessionConversation {
     match agent {
         "claude-code" => linked::view(&lines::records(bytes), &claude_code::MANNER),
         "neovate" => linked::view(&lines::records(bytes), &neovate::MANNER),
         "codex" => codex::view(&lines::records(bytes)),
         "cline" => cline::view(bytes),
         "gemini-cli" => gemini_cli::view(bytes),
-        _ => View::default(),
+        _ => SessionConversation::default(),
     }
 }
 
-/// The lines on the way from the last message to its root, by nothing but parents; `None` for
-/// agents that write no parents.
+/// The lines on the path from the last message to its root, by parents only; `None` for agents that
+/// write no parents.
 pub fn plain_walk(agent: &str, bytes: &[u8]) -> Option<Vec<usize>> {
     let manner = match agent {
         "claude-code" => &claude_code::MANNER,
@@ -67,11 +67,11 @@ pub fn plain_walk(agent: &str, bytes: &[u8]) -> Option<Vec<usize>> {
     Some(linked::plain_walk(&lines::records(bytes), manner))
 }
 
-/// The messages of a list so that they can be compared: in Anthropic's format contents are lists,
-/// and nothing but the role and the content counts. Codex stores answers to shell calls like any
-/// other; whoever tells them may use the type that the API has for them.
-pub fn told(wire: &str, messages: &[Value]) -> Vec<Value> {
-    let told = |message: &Value| match (wire, message["type"].as_str()) {
+/// The messages of a list in comparable form: in Anthropic's format contents are lists, and only
+/// role and content count. Codex stores results of shell calls like all others, but the API also
+/// has its own type for them.
+pub fn told(format: &str, messages: &[Value]) -> Vec<Value> {
+    let comparable = |message: &Value| match (format, message["type"].as_str()) {
         ("anthropic", _) => {
             json!({"role": message["role"], "content": blocks(message.get("content"))})
         }
@@ -82,7 +82,7 @@ pub fn told(wire: &str, messages: &[Value]) -> Vec<Value> {
         }
         _ => message.clone(),
     };
-    messages.iter().map(told).collect()
+    messages.iter().map(comparable).collect()
 }
 
 /// Content as a list of blocks.

@@ -1,86 +1,88 @@
-//! What became of each message of a history that was made shorter, and whether anything was parted
-//! that belongs together.
+//! What happened to each message of a history that was compacted, and whether anything was
+//! separated that belongs together.
 //!
-//! The result says where its messages come from. Nothing of that is believed: what a message holds
-//! has to be found again, whole, in order, and nothing but text may be new.
+//! The result states where its messages come from. The oracle does not rely on that: the content of
+//! a message must be found again, complete and in order, and only text may be new.
 
 use serde_json::Value;
 
-use super::atoms::{Atom, atoms, slices};
-use super::matching::{Fate, Matching};
-use super::reading::{Kind, Reading, Role, text};
-use crate::dialect::Dialect;
+use super::atoms::{MessageAtom, atoms, slices};
+use super::matching::{CallMatching, MatchOutcome};
+use super::reading::{DocumentReading, OracleBlockKind, OracleRole, text};
+use crate::dialect::TestFormat;
 
-/// A history and the shorter one that was made of it.
+/// A history and its compacted form.
 #[derive(Clone, Copy, Debug)]
-pub struct Shorter<'a> {
-    /// The format, by name.
-    pub dialect: &'a str,
-    /// The history; sound.
+pub struct ShorterHistory<'a> {
+    /// The name of the format.
+    pub format: &'a str,
+    /// The history, which is valid.
     pub before: &'a str,
-    /// What was made of it.
+    /// The compacted history.
     pub after: &'a str,
-    /// For each message of the result the message that it says it comes from.
+    /// For each message of the result, the stated original message.
     pub origins: &'a [Option<usize>],
 }
 
-/// What became of a message.
+/// What happened to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Became {
-    /// It stands there, byte for byte.
+pub enum MessageSurvival {
+    /// Unchanged, at this position.
     Same(usize),
-    /// What it holds stands there, and is not the same any more.
+    /// Present with changes, at this position.
     Changed(usize),
-    /// It is gone.
+    /// Removed.
     Gone,
-    /// There was nothing in it that could be found again.
+    /// The message had no content that could be found again.
     Hollow,
 }
 
-impl Became {
-    /// Whether it is still there.
+impl MessageSurvival {
+    /// Whether it is still present.
     pub fn is_there(self) -> bool {
         match self {
-            Became::Same(_) | Became::Changed(_) => true,
-            Became::Gone | Became::Hollow => false,
+            MessageSurvival::Same(_) | MessageSurvival::Changed(_) => true,
+            MessageSurvival::Gone | MessageSurvival::Hollow => false,
         }
     }
 }
 
-/// What has to stay in a shorter history.
+/// Which messages must stay in a compacted history.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Stays {
+pub struct RequiredMessages {
     /// The first message.
     pub first: bool,
-    /// The first thing the user said.
+    /// The first request of the user.
     pub first_wish: bool,
-    /// The last thing the user said.
+    /// The last request of the user.
     pub last_wish: bool,
     /// Every message.
     pub everything: bool,
 }
 
-/// What became of every message.
+/// What happened to every message.
 ///
 /// # Errors
-/// What is wrong with the result: things that come from nowhere, halves of messages, another order.
-pub fn became(shorter: &Shorter<'_>) -> Result<Vec<Became>, Vec<String>> {
-    let Some(dialect) = Dialect::named(shorter.dialect) else { return Err(vec![]) };
+/// What is wrong with the result: content without a source, partial messages, a different order.
+pub fn became(shorter: &ShorterHistory<'_>) -> Result<Vec<MessageSurvival>, Vec<String>> {
+    let Some(format) = TestFormat::named(shorter.format) else { return Err(vec![]) };
     let parsed = |text: &str| serde_json::from_str::<Value>(text).unwrap_or(Value::Null);
     let (old, new) = (parsed(shorter.before), parsed(shorter.after));
-    let (before, after) = (Reading::new(dialect, &old), Reading::new(dialect, &new));
-    let from = atoms(&before, &Matching::new(&before));
-    let to = atoms(&after, &Matching::new(&after));
+    let (before, after) = (DocumentReading::new(format, &old), DocumentReading::new(format, &new));
+    let from = atoms(&before, &CallMatching::new(&before));
+    let to = atoms(&after, &CallMatching::new(&after));
     let mut complaints = Vec::new();
     if to.len() != shorter.origins.len() {
-        let (there, told) = (to.len(), shorter.origins.len());
-        return Err(vec![format!("{there} messages are there and {told} are told of")]);
+        let (there, stated) = (to.len(), shorter.origins.len());
+        return Err(vec![format!("{there} messages are there and {stated} are told of")]);
     }
-    let told: Vec<usize> = shorter.origins.iter().flatten().copied().collect();
-    if !told.is_sorted_by(|one, two| one < two) || told.last().is_some_and(|at| *at >= from.len()) {
-        return Err(vec![format!("messages are out of order: {told:?} of {}", from.len())]);
+    let stated: Vec<usize> = shorter.origins.iter().flatten().copied().collect();
+    if !stated.is_sorted_by(|one, two| one < two)
+        || stated.last().is_some_and(|at| *at >= from.len())
+    {
+        return Err(vec![format!("messages are out of order: {stated:?} of {}", from.len())]);
     }
-    let flat: Vec<(usize, &Atom)> = from
+    let flat: Vec<(usize, &MessageAtom)> = from
         .iter()
         .enumerate()
         .flat_map(|(at, atoms)| atoms.iter().map(move |a| (at, a)))
@@ -93,13 +95,14 @@ pub fn became(shorter: &Shorter<'_>) -> Result<Vec<Became>, Vec<String>> {
         let next = shorter.origins.get(at + 1..).unwrap_or(&[]).iter().flatten().next();
         let upper = next.map_or(flat.len(), |origin| start(*origin));
         for atom in atoms {
-            // What is put between messages so that they alternate is new, even if it was there.
-            if shorter.origins[at].is_none() && matches!(atom, Atom::Text(true, _)) {
+            // A text that is inserted so that roles alternate is new, even if the history has the
+            // same text.
+            if shorter.origins[at].is_none() && matches!(atom, MessageAtom::Text(true, _)) {
                 continue;
             }
-            // Inside a message the order may change, among messages it may not.
+            // The order may change within a message, but not between messages.
             let open = |place: &usize| found[*place].is_none() && flat[*place].1 == atom;
-            // What was joined is told apart by its words; of equal words the newest are meant.
+            // Joined messages are identified by their text; of equal texts, the newest one counts.
             let own = shorter.origins[at].map_or(0..0, |at| start(at)..start(at + 1));
             let place = own.clone().find(open).or_else(|| (lower..upper).rev().find(open));
             match place {
@@ -107,9 +110,9 @@ pub fn became(shorter: &Shorter<'_>) -> Result<Vec<Became>, Vec<String>> {
                     found[place] = Some(at);
                     lower = start(flat[place].0);
                 }
-                None if matches!(atom, Atom::Text(..)) => {
-                    let pieces = (lower..upper).filter(|place| is_piece(flat[*place].1, atom));
-                    for place in pieces.collect::<Vec<_>>() {
+                None if matches!(atom, MessageAtom::Text(..)) => {
+                    let paragraphs = (lower..upper).filter(|place| is_piece(flat[*place].1, atom));
+                    for place in paragraphs.collect::<Vec<_>>() {
                         found[place] = Some(at);
                         lower = start(flat[place].0);
                     }
@@ -118,56 +121,62 @@ pub fn became(shorter: &Shorter<'_>) -> Result<Vec<Became>, Vec<String>> {
             }
         }
     }
-    let old = slices(dialect, shorter.before);
-    let new = slices(dialect, shorter.after);
+    let old = slices(format, shorter.before);
+    let new = slices(format, shorter.after);
     let mut all = Vec::new();
-    for (message, held) in from.iter().enumerate() {
+    for (message, contents) in from.iter().enumerate() {
         let mine = || (start(message)..start(message + 1)).filter(|at| weighs(flat[*at].1));
         let there: Vec<usize> = mine().filter_map(|at| found[at]).collect();
         let claimed = shorter.origins.iter().position(|origin| *origin == Some(message));
         if !there.is_empty() && there.len() < mine().count() {
             complaints.push(format!("half of [{message}] is gone"));
         }
-        // Of what is all reasoning nothing else could be found.
+        // A message with only reasoning is found by its reasoning.
         let thought = mine().next().is_none().then_some(claimed).flatten();
         all.push(match there.first().copied().or(thought) {
-            None if held.is_empty() => Became::Hollow,
-            None => Became::Gone,
-            Some(at) if claimed == Some(at) && old.get(message) == new.get(at) => Became::Same(at),
-            Some(at) => Became::Changed(at),
+            None if contents.is_empty() => MessageSurvival::Hollow,
+            None => MessageSurvival::Gone,
+            Some(at) if claimed == Some(at) && old.get(message) == new.get(at) => {
+                MessageSurvival::Same(at)
+            }
+            Some(at) => MessageSurvival::Changed(at),
         });
-        if let (Some(at), Some(Became::Gone)) = (claimed, all.last()) {
+        if let (Some(at), Some(MessageSurvival::Gone)) = (claimed, all.last()) {
             complaints.push(format!("[{at}] is said to be [{message}], and is not"));
         }
     }
     if complaints.is_empty() { Ok(all) } else { Err(complaints) }
 }
 
-/// Whether a text stands in another as a paragraph of its own: messages that are put together.
-fn is_piece(piece: &Atom, whole: &Atom) -> bool {
-    let (Atom::Text(one, piece), Atom::Text(two, whole)) = (piece, whole) else { return false };
+/// Whether a text is a paragraph of another: messages that were joined.
+fn is_piece(paragraph: &MessageAtom, whole: &MessageAtom) -> bool {
+    let (MessageAtom::Text(one, paragraph), MessageAtom::Text(two, whole)) = (paragraph, whole)
+    else {
+        return false;
+    };
     let alone = |(at, _): (usize, &str)| {
-        let (before, after) = (&whole[..at], &whole[at + piece.len()..]);
+        let (before, after) = (&whole[..at], &whole[at + paragraph.len()..]);
         (before.is_empty() || before.ends_with("\n\n"))
             && (after.is_empty() || after.starts_with("\n\n"))
     };
-    one == two && whole.match_indices(piece.as_str()).any(alone)
+    one == two && whole.match_indices(paragraph.as_str()).any(alone)
 }
 
-/// Reasoning may go where its past is gone; everything else is there or not.
-fn weighs(atom: &Atom) -> bool {
-    !matches!(atom, Atom::Thought(_))
+/// Whether an atom must be present. Reasoning may be dropped if the history before it is gone.
+fn weighs(atom: &MessageAtom) -> bool {
+    !matches!(atom, MessageAtom::Thought(_))
 }
 
-/// What was parted that belongs together.
-pub fn parted(dialect: &str, before: &str, became: &[Became]) -> Vec<String> {
-    let Some(dialect) = Dialect::named(dialect) else { return Vec::new() };
+/// What was separated although it belongs together.
+pub fn parted(format: &str, before: &str, became: &[MessageSurvival]) -> Vec<String> {
+    let Some(format) = TestFormat::named(format) else { return Vec::new() };
     let value: Value = serde_json::from_str(before).unwrap_or(Value::Null);
-    let reading = Reading::new(dialect, &value);
-    let matching = Matching::new(&reading);
+    let reading = DocumentReading::new(format, &value);
+    let matching = CallMatching::new(&reading);
     let mut bound: Vec<(usize, usize, String)> = Vec::new();
     for (number, call) in matching.calls.iter().enumerate() {
-        let answers = matching.answers.iter().filter(|answer| answer.fate == Fate::Of(number));
+        let answers =
+            matching.answers.iter().filter(|answer| answer.fate == MatchOutcome::Of(number));
         for answer in answers {
             let (one, two) = (call.position.0, answer.position.0);
             bound.push((one.min(two), one.max(two), "a call and its answer".to_owned()));
@@ -176,20 +185,20 @@ pub fn parted(dialect: &str, before: &str, became: &[Became]) -> Vec<String> {
     for (start, end) in reading.assistant_runs() {
         bound.push((start, end - 1, "one turn".to_owned()));
     }
-    // Nothing hangs on instructions at the beginning.
+    // Instructions at the beginning belong to no unit.
     let count = reading.messages.len();
-    let leading = (0..count).take_while(|at| reading.role(*at) == Some(Role::System)).count();
+    let leading = (0..count).take_while(|at| reading.role(*at) == Some(OracleRole::System)).count();
     for at in leading + 1..count {
-        let old = dialect == Dialect::Chat && reading.role(at) == Some(Role::Other);
+        let old = format == TestFormat::Chat && reading.role(at) == Some(OracleRole::Other);
         if old || is_carried(&reading, at) {
             bound.push((at - 1, at, "a message and what hangs on it".to_owned()));
         }
     }
     bound.extend(approvals(&reading));
     let is_there = |at: usize| became.get(at).is_some_and(|became| became.is_there());
-    let held = atoms(&reading, &matching);
-    let solid = |at: &usize| held[*at].iter().any(weighs);
-    let thought = |at: &usize| !held[*at].is_empty() && !solid(at);
+    let contents = atoms(&reading, &matching);
+    let solid = |at: &usize| contents[*at].iter().any(weighs);
+    let thought = |at: &usize| !contents[*at].is_empty() && !solid(at);
     let mut complaints = Vec::new();
     for (first, last, what) in bound {
         let whole = (first..=last).filter(solid).all(is_there);
@@ -205,55 +214,55 @@ pub fn parted(dialect: &str, before: &str, became: &[Became]) -> Vec<String> {
     complaints
 }
 
-/// Requests for a person's approval, and what the person said.
-fn approvals(reading: &Reading<'_>) -> Vec<(usize, usize, String)> {
+/// Approval requests, and the replies to them.
+fn approvals(reading: &DocumentReading<'_>) -> Vec<(usize, usize, String)> {
     let mut bound = Vec::new();
     for (at, message) in reading.messages.iter().enumerate() {
         let Some(wanted) = text(message.value, "approval_request_id") else { continue };
-        let asked = |other: &usize| {
+        let requested = |other: &usize| {
             let other = reading.messages[*other].value;
             text(other, "type") == Some("mcp_approval_request") && text(other, "id") == Some(wanted)
         };
-        let before = (0..at).rev().find(asked);
+        let before = (0..at).rev().find(requested);
         bound.extend(before.map(|first| (first, at, "an approval and its request".to_owned())));
     }
     bound
 }
 
-/// The messages that have to stay.
-pub fn stays(dialect: &str, before: &str, which: Stays) -> Vec<(usize, &'static str)> {
-    let Some(dialect) = Dialect::named(dialect) else { return Vec::new() };
+/// The messages that must stay.
+pub fn stays(format: &str, before: &str, which: RequiredMessages) -> Vec<(usize, &'static str)> {
+    let Some(format) = TestFormat::named(format) else { return Vec::new() };
     let value: Value = serde_json::from_str(before).unwrap_or(Value::Null);
-    let reading = Reading::new(dialect, &value);
-    let matching = Matching::new(&reading);
+    let reading = DocumentReading::new(format, &value);
+    let matching = CallMatching::new(&reading);
     let count = reading.messages.len();
     let mut stay = Vec::new();
-    let system = |at: &usize| reading.role(*at) == Some(Role::System);
+    let system = |at: &usize| reading.role(*at) == Some(OracleRole::System);
     stay.extend((0..count).take_while(system).map(|at| (at, "instructions at the beginning")));
     for call in matching.calls.iter().filter(|call| !call.answered) {
         stay.push((call.position.0, "a call that nobody answered yet"));
     }
     let refers = |at: &usize| text(reading.messages[*at].value, "type") == Some("item_reference");
     stay.extend((0..count).filter(refers).map(|at| (at, "what lies on the server")));
-    // A message without anything in it can neither stay nor go.
-    let held = atoms(&reading, &matching);
+    // An empty message can neither stay nor be removed.
+    let contents = atoms(&reading, &matching);
     let wish = |at: &usize| {
         let message = &reading.messages[*at];
-        message.role == Role::User && !is_carried(&reading, *at)
+        message.role == OracleRole::User && !is_carried(&reading, *at)
     };
-    // Neither are our own words for a tool wishes of the user.
-    let ours = |atom: &Atom| match atom {
-        Atom::Text(_, text) => text.starts_with("[foxwedge] "),
+    // Our own text for a tool is not a request of the user either.
+    let ours = |atom: &MessageAtom| match atom {
+        MessageAtom::Text(_, text) => text.starts_with("[foxwedge] "),
         _ => false,
     };
     let own = |at: &usize| {
-        // What is shown beside answers came from a tool.
-        // So did calls of the provider, whoever they are said to be from.
-        let tools = [Kind::Answer, Kind::ServerCall, Kind::ServerAnswer];
-        let told = held[*at].iter().any(ours)
+        // Media next to results came from a tool. So did provider-run calls, whatever their role.
+        let tools =
+            [OracleBlockKind::Answer, OracleBlockKind::ServerCall, OracleBlockKind::ServerAnswer];
+        let from_tool = contents[*at].iter().any(ours)
             || tools.into_iter().any(|kind| reading.messages[*at].has(kind));
-        let said = |atom: &Atom| matches!(atom, Atom::Text(..)) && !ours(atom);
-        held[*at].iter().any(|atom| said(atom) || !told && weighs(atom))
+        let is_text = |atom: &MessageAtom| matches!(atom, MessageAtom::Text(..)) && !ours(atom);
+        contents[*at].iter().any(|atom| is_text(atom) || !from_tool && weighs(atom))
     };
     let wishes: Vec<usize> = (0..count).filter(wish).filter(own).collect();
     let named = [
@@ -268,29 +277,29 @@ pub fn stays(dialect: &str, before: &str, which: Stays) -> Vec<(usize, &'static 
     if which.everything {
         stay.extend((0..count).map(|at| (at, "every message")));
     }
-    stay.retain(|(at, _)| held[*at].iter().any(weighs));
+    stay.retain(|(at, _)| contents[*at].iter().any(weighs));
     stay
 }
 
-/// Media that a repair carried out of an answer, into a message of its own.
-fn is_carried(reading: &Reading<'_>, at: usize) -> bool {
+/// Whether the media was moved by a repair from a result into its own message.
+fn is_carried(reading: &DocumentReading<'_>, at: usize) -> bool {
     let message = &reading.messages[at];
     let first = message.value.to_string();
-    message.role == Role::User && first.contains("[foxwedge] Media from the answer")
+    message.role == OracleRole::User && first.contains("[foxwedge] Media from the answer")
 }
 
-/// How many messages and how many calls a document has.
-pub fn count(dialect: &str, document: &str) -> (usize, usize) {
-    let Some(dialect) = Dialect::named(dialect) else { return (0, 0) };
+/// The number of messages and of calls in a document.
+pub fn count(format: &str, document: &str) -> (usize, usize) {
+    let Some(format) = TestFormat::named(format) else { return (0, 0) };
     let value: Value = serde_json::from_str(document).unwrap_or(Value::Null);
-    let reading = Reading::new(dialect, &value);
-    (reading.messages.len(), Matching::new(&reading).calls.len())
+    let reading = DocumentReading::new(format, &value);
+    (reading.messages.len(), CallMatching::new(&reading).calls.len())
 }
 
-/// How many messages at the beginning of two documents have the same bytes.
-pub fn common(dialect: &str, one: &str, two: &str) -> usize {
-    let Some(dialect) = Dialect::named(dialect) else { return 0 };
-    let (one, two) = (slices(dialect, one), slices(dialect, two));
+/// The number of identical messages at the beginning of two documents.
+pub fn common(format: &str, one: &str, two: &str) -> usize {
+    let Some(format) = TestFormat::named(format) else { return 0 };
+    let (one, two) = (slices(format, one), slices(format, two));
     one.iter().zip(&two).take_while(|(one, two)| one == two).count()
 }
 

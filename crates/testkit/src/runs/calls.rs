@@ -1,46 +1,47 @@
-//! The lives of calls: announced, written, asked about, at work, answered, or left open.
+//! Generates the events of tool calls: announced, written, awaiting approval, running, answered, or
+//! left open.
 
 use foxwedge_run::{
     ApprovalKind, ApprovalReply, ApprovalRequest, ApprovalVerdict, CallRef, EventPayload, RawJson,
     RunEvent, SharedId, ToolCallUpdate, ToolOutcome, ToolResult, ToolStatus,
 };
 
-use super::generate::{Habit, Teller, json};
+use super::generate::{CallIdHabit, RunGenerator, json};
 use crate::Random;
 
 /// The calls of a turn: the events of each, in order.
-pub(super) fn calls(teller: &mut Teller<'_>) -> Vec<Vec<RunEvent>> {
-    let count = *teller.random.pick(&[0, 1, 1, 2, 2, 3]);
+pub(super) fn calls(generator: &mut RunGenerator<'_>) -> Vec<Vec<RunEvent>> {
+    let count = *generator.random.pick(&[0, 1, 1, 2, 2, 3]);
     let mut lives = Vec::new();
     for number in 0..count {
-        let which = named(teller, number);
-        let name = *teller.random.pick(&["Bash", "Bash", "Read", "Task", "AskUserQuestion"]);
+        let which = named(generator, number);
+        let name = *generator.random.pick(&["Bash", "Bash", "Read", "Task", "AskUserQuestion"]);
         if name == "Task"
             && let Some(parent) = &which.id
         {
-            for child in 0..teller.random.below(3) {
+            for child in 0..generator.random.below(3) {
                 let id = SharedId::from(format!("{parent}-child-{child}"));
                 let which = CallRef { id: Some(id), turn: which.turn };
-                let life = life(teller, which, "Bash", Some(parent.clone()));
+                let life = life(generator, which, "Bash", Some(parent.clone()));
                 lives.push(life);
             }
         }
-        let life = life(teller, which, name, None);
+        let life = life(generator, which, name, None);
         lives.push(life);
     }
     lives
 }
 
-/// The events of several lives, each in its own order, at the same time.
+/// Interleaves the events of several calls, each in its own order.
 pub(super) fn merged(random: &mut Random, lives: Vec<Vec<RunEvent>>) -> Vec<RunEvent> {
     let mut lives: Vec<_> = lives.into_iter().map(Vec::into_iter).collect();
-    let mut told = Vec::new();
+    let mut events = Vec::new();
     while !lives.is_empty() {
         let at = random.below(lives.len());
-        // A few at a time, as sources do.
+        // A few at a time, as real sources do.
         for _ in 0..=random.below(3) {
             match lives[at].next() {
-                Some(event) => told.push(event),
+                Some(event) => events.push(event),
                 None => {
                     lives.remove(at);
                     break;
@@ -48,37 +49,40 @@ pub(super) fn merged(random: &mut Random, lives: Vec<Vec<RunEvent>>) -> Vec<RunE
             }
         }
     }
-    told
+    events
 }
 
-fn named(teller: &mut Teller<'_>, number: usize) -> CallRef {
-    teller.calls += 1;
-    let habit = match teller.habit {
-        Habit::Mixed => *teller.random.pick(&[
-            Habit::Unique,
-            Habit::Again,
-            Habit::AgainWithTurn,
-            Habit::Nameless,
+fn named(generator: &mut RunGenerator<'_>, number: usize) -> CallRef {
+    generator.calls += 1;
+    let habit = match generator.habit {
+        CallIdHabit::Mixed => *generator.random.pick(&[
+            CallIdHabit::Unique,
+            CallIdHabit::Again,
+            CallIdHabit::AgainWithTurn,
+            CallIdHabit::Nameless,
         ]),
         habit => habit,
     };
     match habit {
-        Habit::Unique | Habit::Mixed => {
-            CallRef { id: Some(SharedId::from(format!("toolu_{}", teller.calls))), turn: None }
+        CallIdHabit::Unique | CallIdHabit::Mixed => {
+            CallRef { id: Some(SharedId::from(format!("toolu_{}", generator.calls))), turn: None }
         }
-        Habit::AgainWithTurn => {
-            CallRef { id: Some(SharedId::from(format!("call_{number}"))), turn: Some(teller.turn) }
+        CallIdHabit::AgainWithTurn => CallRef {
+            id: Some(SharedId::from(format!("call_{number}"))),
+            turn: Some(generator.turn),
+        },
+        CallIdHabit::Again => {
+            CallRef { id: Some(SharedId::from(format!("call_{number}"))), turn: None }
         }
-        Habit::Again => CallRef { id: Some(SharedId::from(format!("call_{number}"))), turn: None },
-        Habit::Nameless => CallRef {
+        CallIdHabit::Nameless => CallRef {
             id: None,
-            turn: if teller.random.chance(30) { Some(teller.turn) } else { None },
+            turn: if generator.random.chance(30) { Some(generator.turn) } else { None },
         },
     }
 }
 
 fn life(
-    teller: &mut Teller<'_>,
+    generator: &mut RunGenerator<'_>,
     which: CallRef,
     name: &str,
     parent: Option<SharedId>,
@@ -88,29 +92,29 @@ fn life(
         name: Some(SharedId::from(name)),
         parent,
         input: None,
-        title: teller.random.chance(30).then(|| format!("a {name} call")),
+        title: generator.random.chance(30).then(|| format!("a {name} call")),
         status: None,
     };
-    let mut told = Vec::new();
-    if teller.random.chance(40) {
-        let status = teller.random.chance(50).then_some(ToolStatus::Pending);
-        let name = call.name.clone().filter(|_| teller.random.chance(90));
-        told.push(teller.event(EventPayload::ToolCall(ToolCallUpdate {
+    let mut events = Vec::new();
+    if generator.random.chance(40) {
+        let status = generator.random.chance(50).then_some(ToolStatus::Pending);
+        let name = call.name.clone().filter(|_| generator.random.chance(90));
+        events.push(generator.event(EventPayload::ToolCall(ToolCallUpdate {
             name,
             status,
             ..call.clone()
         })));
-        if teller.random.chance(60) {
+        if generator.random.chance(60) {
             for delta in ["{\"command\":", "\"ls ", "\u{1f600}\"}"] {
                 let body =
                     EventPayload::ToolArguments { call: which.clone(), delta: delta.to_owned() };
-                told.push(teller.event(body));
+                events.push(generator.event(body));
             }
         }
     }
-    if teller.random.chance(90) {
+    if generator.random.chance(90) {
         let input =
-            *teller.random.pick(&[r#"{"command":"ls"}"#, "{}", r#"{"n": 1.50, "deep":[[]]}"#]);
+            *generator.random.pick(&[r#"{"command":"ls"}"#, "{}", r#"{"n": 1.50, "deep":[[]]}"#]);
         let statuses = [
             None,
             None,
@@ -118,37 +122,37 @@ fn life(
             Some(ToolStatus::AwaitingApproval),
             Some(ToolStatus::Unknown),
         ];
-        let (input, status) = (Some(json(input)), *teller.random.pick(&statuses));
-        told.push(teller.event(EventPayload::ToolCall(ToolCallUpdate {
+        let (input, status) = (Some(json(input)), *generator.random.pick(&statuses));
+        events.push(generator.event(EventPayload::ToolCall(ToolCallUpdate {
             input,
             status,
             ..call.clone()
         })));
     }
-    if name == "AskUserQuestion" && teller.random.chance(70) || teller.random.chance(15) {
-        told.extend(asking(teller, &which, name));
+    if name == "AskUserQuestion" && generator.random.chance(70) || generator.random.chance(15) {
+        events.extend(asking(generator, &which, name));
     }
-    if teller.random.chance(40) {
+    if generator.random.chance(40) {
         let again = ToolCallUpdate { status: Some(ToolStatus::Running), ..call };
-        told.push(teller.event(EventPayload::ToolCall(again)));
+        events.push(generator.event(EventPayload::ToolCall(again)));
     }
-    if teller.random.chance(20) {
+    if generator.random.chance(20) {
         let content = json(r#""12 %""#);
-        told.push(teller.event(EventPayload::ToolProgress { call: which.clone(), content }));
+        events.push(generator.event(EventPayload::ToolProgress { call: which.clone(), content }));
     }
-    told.extend(ending(teller, which.clone(), name));
-    if teller.random.chance(15) {
-        told.push(belated_no(teller, which));
+    events.extend(ending(generator, which.clone(), name));
+    if generator.random.chance(15) {
+        events.push(belated_no(generator, which));
     }
-    told
+    events
 }
 
-/// Somebody says that a call was denied, behind whatever it answered.
-fn belated_no(teller: &mut Teller<'_>, which: CallRef) -> RunEvent {
-    let body = if teller.random.chance(70) {
-        let (name, content) = (None, teller.random.chance(30).then(|| json(r#""no""#)));
+/// A denial of a call that arrives after its result.
+fn belated_no(generator: &mut RunGenerator<'_>, which: CallRef) -> RunEvent {
+    let body = if generator.random.chance(70) {
+        let (name, content) = (None, generator.random.chance(30).then(|| json(r#""no""#)));
         let how =
-            if teller.random.chance(85) { ToolOutcome::Denied } else { ToolOutcome::HandedOver };
+            if generator.random.chance(85) { ToolOutcome::Denied } else { ToolOutcome::HandedOver };
         EventPayload::ToolResult(ToolResult {
             call: which,
             name,
@@ -160,25 +164,26 @@ fn belated_no(teller: &mut Teller<'_>, which: CallRef) -> RunEvent {
         let (id, verdict) = (None, ApprovalVerdict::Denied);
         EventPayload::ApprovalReplied(ApprovalReply { call: which, id, verdict, answer: None })
     };
-    teller.event(body)
+    generator.event(body)
 }
 
-fn asking(teller: &mut Teller<'_>, which: &CallRef, name: &str) -> Vec<RunEvent> {
+fn asking(generator: &mut RunGenerator<'_>, which: &CallRef, name: &str) -> Vec<RunEvent> {
     let kind =
         if name == "AskUserQuestion" { ApprovalKind::Question } else { ApprovalKind::Approval };
-    let id = teller.random.chance(50).then(|| SharedId::from(format!("ask-{}", teller.calls)));
+    let id =
+        generator.random.chance(50).then(|| SharedId::from(format!("ask-{}", generator.calls)));
     let ask = ApprovalRequest {
         call: which.clone(),
         id: id.clone(),
         kind,
-        prompt: teller.random.chance(50).then(|| "Which one?".to_owned()),
-        choices: teller.random.chance(30).then(|| json(r#"["a","b"]"#)),
+        prompt: generator.random.chance(50).then(|| "Which one?".to_owned()),
+        choices: generator.random.chance(30).then(|| json(r#"["a","b"]"#)),
     };
-    let mut told = Vec::new();
-    if teller.random.chance(85) {
-        told.push(teller.event(EventPayload::ApprovalRequested(ask)));
+    let mut events = Vec::new();
+    if generator.random.chance(85) {
+        events.push(generator.event(EventPayload::ApprovalRequested(ask)));
     }
-    if teller.random.chance(70) {
+    if generator.random.chance(70) {
         let verdicts = match kind {
             ApprovalKind::Approval => {
                 [ApprovalVerdict::Allowed, ApprovalVerdict::Allowed, ApprovalVerdict::Denied]
@@ -187,15 +192,15 @@ fn asking(teller: &mut Teller<'_>, which: &CallRef, name: &str) -> Vec<RunEvent>
                 [ApprovalVerdict::Answered, ApprovalVerdict::Answered, ApprovalVerdict::Cancelled]
             }
         };
-        let verdict = *teller.random.pick(&verdicts);
+        let verdict = *generator.random.pick(&verdicts);
         let answer = (verdict == ApprovalVerdict::Answered).then(|| json(r#"{"0":"a"}"#));
         let reply = ApprovalReply { call: which.clone(), id, verdict, answer };
-        told.push(teller.event(EventPayload::ApprovalReplied(reply)));
+        events.push(generator.event(EventPayload::ApprovalReplied(reply)));
     }
-    told
+    events
 }
 
-fn ending(teller: &mut Teller<'_>, which: CallRef, name: &str) -> Option<RunEvent> {
+fn ending(generator: &mut RunGenerator<'_>, which: CallRef, name: &str) -> Option<RunEvent> {
     const HOWS: [ToolOutcome; 8] = [
         ToolOutcome::Ok,
         ToolOutcome::Error,
@@ -206,14 +211,14 @@ fn ending(teller: &mut Teller<'_>, which: CallRef, name: &str) -> Option<RunEven
         ToolOutcome::Skipped,
         ToolOutcome::HandedOver,
     ];
-    let body = match teller.random.below(20) {
+    let body = match generator.random.below(20) {
         0..=2 => return None,
         3 => EventPayload::ToolCancelled { call: which },
         4 => EventPayload::TimedOut { call: Some(which) },
         chance => {
-            let how = if chance < 14 { ToolOutcome::Ok } else { *teller.random.pick(&HOWS) };
-            let content = content(teller, how);
-            let name = teller.random.chance(20).then(|| SharedId::from(name));
+            let how = if chance < 14 { ToolOutcome::Ok } else { *generator.random.pick(&HOWS) };
+            let content = content(generator, how);
+            let name = generator.random.chance(20).then(|| SharedId::from(name));
             EventPayload::ToolResult(ToolResult {
                 call: which,
                 name,
@@ -223,10 +228,10 @@ fn ending(teller: &mut Teller<'_>, which: CallRef, name: &str) -> Option<RunEven
             })
         }
     };
-    Some(teller.event(body))
+    Some(generator.event(body))
 }
 
-fn content(teller: &mut Teller<'_>, how: ToolOutcome) -> Option<RawJson> {
+fn content(generator: &mut RunGenerator<'_>, how: ToolOutcome) -> Option<RawJson> {
     const PLAIN: [&str; 4] = [
         r#""3 files""#,
         r#"[{"type":"text","text":"ok"}]"#,
@@ -242,6 +247,6 @@ fn content(teller: &mut Teller<'_>, how: ToolOutcome) -> Option<RawJson> {
         r#""Error: InputValidationError""#,
     ];
     let texts: &[&str] = if how == ToolOutcome::Ok { &PLAIN } else { &ERRORS };
-    let text: &str = teller.random.pick::<&str>(texts);
-    teller.random.chance(80).then(|| json(text))
+    let text: &str = generator.random.pick::<&str>(texts);
+    generator.random.chance(80).then(|| json(text))
 }

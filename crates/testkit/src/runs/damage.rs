@@ -1,4 +1,4 @@
-//! What happens to events on their way.
+//! Damages lists of events, as transports do.
 
 use foxwedge_run::{
     ApprovalVerdict, CallRef, EventPayload, RawJson, RunEvent, SharedId, UserAnswer,
@@ -6,95 +6,95 @@ use foxwedge_run::{
 
 use crate::Random;
 
-/// What is done to a list of events.
+/// One kind of damage to a list of events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Damage {
-    /// Nothing.
+pub enum LogDamage {
+    /// No damage.
     None,
     /// Any order.
     Shuffled,
-    /// Some events change places with near ones.
+    /// Some events swap positions with nearby ones.
     Jostled,
-    /// Some events come twice or more often, at once or later.
+    /// Some events are repeated, at once or later.
     Repeated,
     /// The end is missing.
     CutOff,
-    /// Some events come long after their time.
+    /// Some events arrive much later.
     Late,
-    /// A start is missing, or comes late.
+    /// A start is missing or late.
     NoStart,
-    /// Some events never come.
+    /// Some events are missing.
     Holes,
 }
 
-impl Damage {
+impl LogDamage {
     /// Every kind.
-    pub const ALL: [Damage; 8] = [
-        Damage::None,
-        Damage::Shuffled,
-        Damage::Jostled,
-        Damage::Repeated,
-        Damage::CutOff,
-        Damage::Late,
-        Damage::NoStart,
-        Damage::Holes,
+    pub const ALL: [LogDamage; 8] = [
+        LogDamage::None,
+        LogDamage::Shuffled,
+        LogDamage::Jostled,
+        LogDamage::Repeated,
+        LogDamage::CutOff,
+        LogDamage::Late,
+        LogDamage::NoStart,
+        LogDamage::Holes,
     ];
 
-    /// Any of them.
-    pub fn draw(random: &mut Random) -> Damage {
-        *random.pick(&Damage::ALL)
+    /// Draws one of them.
+    pub fn draw(random: &mut Random) -> LogDamage {
+        *random.pick(&LogDamage::ALL)
     }
 }
 
 /// The events as they may arrive.
-pub fn damaged(random: &mut Random, events: &[RunEvent], damage: Damage) -> Vec<RunEvent> {
-    let mut told = events.to_vec();
+pub fn damaged(random: &mut Random, events: &[RunEvent], damage: LogDamage) -> Vec<RunEvent> {
+    let mut arrived = events.to_vec();
     match damage {
-        Damage::None => {}
-        Damage::Shuffled => random.shuffle(&mut told),
-        Damage::Jostled => {
-            for at in 1..told.len() {
+        LogDamage::None => {}
+        LogDamage::Shuffled => random.shuffle(&mut arrived),
+        LogDamage::Jostled => {
+            for at in 1..arrived.len() {
                 if random.chance(40) {
-                    told.swap(at, at - 1 - random.below(at.min(4)));
+                    arrived.swap(at, at - 1 - random.below(at.min(4)));
                 }
             }
         }
-        Damage::Repeated => {
-            for _ in 0..1 + random.below(told.len() + 1) {
-                let event = random.pick(&told).clone();
-                let at = random.below(told.len() + 1);
-                told.insert(at, event);
+        LogDamage::Repeated => {
+            for _ in 0..1 + random.below(arrived.len() + 1) {
+                let event = random.pick(&arrived).clone();
+                let at = random.below(arrived.len() + 1);
+                arrived.insert(at, event);
             }
         }
-        Damage::CutOff => told.truncate(1 + random.below(told.len())),
-        Damage::Late => {
+        LogDamage::CutOff => arrived.truncate(1 + random.below(arrived.len())),
+        LogDamage::Late => {
             for _ in 0..1 + random.below(3) {
-                let event = told.remove(random.below(told.len()));
-                told.push(event);
+                let event = arrived.remove(random.below(arrived.len()));
+                arrived.push(event);
             }
         }
-        Damage::NoStart => {
+        LogDamage::NoStart => {
             let is_start = |event: &RunEvent| matches!(event.body, EventPayload::Started(_));
-            let starts = told.iter().enumerate().filter(|(_, event)| is_start(event));
+            let starts = arrived.iter().enumerate().filter(|(_, event)| is_start(event));
             let starts: Vec<usize> = starts.map(|(at, _)| at).collect();
             let from = *random.pick(&starts);
-            let start = told.remove(from);
+            let start = arrived.remove(from);
             if random.chance(60) {
-                told.insert((from + 1 + random.below(12)).min(told.len()), start);
+                arrived.insert((from + 1 + random.below(12)).min(arrived.len()), start);
             }
         }
-        Damage::Holes => {
+        LogDamage::Holes => {
             for _ in 0..1 + random.below(3) {
-                if told.len() > 1 {
-                    told.remove(random.below(told.len()));
+                if arrived.len() > 1 {
+                    arrived.remove(random.below(arrived.len()));
                 }
             }
         }
     }
-    told
+    arrived
 }
 
-/// An answer that somebody may give around an event: to its call, or to nothing that exists.
+/// A user answer near an event: to its call, or to a call that does not exist.
 pub(super) fn answer(random: &mut Random, event: &RunEvent) -> UserAnswer {
     let call = match &event.body {
         EventPayload::ToolCall(call) => call.call.clone(),
@@ -103,7 +103,7 @@ pub(super) fn answer(random: &mut Random, event: &RunEvent) -> UserAnswer {
         EventPayload::ApprovalReplied(reply) => reply.call.clone(),
         _ => CallRef { id: Some(SharedId::from("toolu_1")), turn: None },
     };
-    // Where ids come again, somebody forgets the turn.
+    // Sometimes the turn is missing, although ids repeat.
     let turn = call.turn.filter(|_| random.chance(50));
     let call = CallRef { turn, ..call };
     let run = match random.below(10) {

@@ -1,4 +1,4 @@
-//! What happens in a session: runs, turns, texts, and everything that is no call.
+//! Generates sessions: runs, turns, texts, and all other events except those of calls.
 
 use foxwedge_run::{
     ActivityCard, EventPayload, Outcome, RawJson, RunEnd, RunEvent, RunProblem, RunStart, RunUsage,
@@ -8,8 +8,8 @@ use foxwedge_run::{
 use super::calls;
 use crate::Random;
 
-/// A session of one to three runs, in true order: no event has a place, nothing is damaged. Some
-/// runs lie behind each other, some overlap; most come to an end.
+/// A session of one to three runs in true order: no event has a position, nothing is damaged. Some
+/// runs follow each other, some overlap; most of them end.
 pub fn story(random: &mut Random) -> Vec<RunEvent> {
     let count = 1 + random.below(3);
     let with_epochs = random.chance(60);
@@ -18,36 +18,36 @@ pub fn story(random: &mut Random) -> Vec<RunEvent> {
         ["run-1763000000000-x1", "run-1763000000001-x2", "run-1763000000002-x3"],
         ["läuft 1", "läuft \u{1f600}", "\"3\""],
     ]);
-    let mut told: Vec<RunEvent> = Vec::new();
+    let mut events: Vec<RunEvent> = Vec::new();
     for (place, id) in ids.into_iter().take(count).enumerate() {
         let epoch = with_epochs.then_some(1 + 2 * place as u64);
         let run = run(random, SharedId::from(id), epoch);
-        told = if random.chance(45) {
-            calls::merged(random, vec![told, run])
+        events = if random.chance(45) {
+            calls::merged(random, vec![events, run])
         } else {
-            [told, run].concat()
+            [events, run].concat()
         };
     }
-    told
+    events
 }
 
-/// What is known while a run is told.
-pub(super) struct Teller<'r> {
+/// The state while the events of a run are generated.
+pub(super) struct RunGenerator<'r> {
     pub(super) random: &'r mut Random,
     pub(super) run: SharedId,
     pub(super) turn: u32,
-    /// Calls so far.
+    /// Number of calls so far.
     pub(super) calls: u32,
-    pub(super) habit: Habit,
+    pub(super) habit: CallIdHabit,
     epoch: Option<u64>,
     at: Option<u64>,
     messages: bool,
 }
 
-/// How a source names its calls.
+/// How a source assigns call ids.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Habit {
-    /// Every call has an id of its own.
+pub(super) enum CallIdHabit {
+    /// Every call has its own id.
     Unique,
     /// The same ids in every turn, and events name the turn.
     AgainWithTurn,
@@ -55,11 +55,11 @@ pub(super) enum Habit {
     Again,
     /// No ids.
     Nameless,
-    /// Sometimes so, sometimes so.
+    /// A mixture of these.
     Mixed,
 }
 
-impl Teller<'_> {
+impl RunGenerator<'_> {
     pub(super) fn event(&mut self, body: EventPayload) -> RunEvent {
         if let Some(at) = &mut self.at {
             *at += self.random.below(50) as u64;
@@ -67,7 +67,7 @@ impl Teller<'_> {
         RunEvent { epoch: self.epoch, at: self.at, ..RunEvent::new(&self.run, body) }
     }
 
-    /// A few words; sometimes none, sometimes strange ones.
+    /// A short text; sometimes empty, sometimes unusual.
     pub(super) fn words(&mut self) -> String {
         const WORDS: [&str; 12] = [
             "I ",
@@ -87,14 +87,14 @@ impl Teller<'_> {
         (0..count).map(|_| *self.random.pick(&WORDS)).collect()
     }
 
-    /// The id of the message; sometimes one that looks like an id of ours.
+    /// The id of the message; sometimes one that looks like a generated id.
     fn message(&mut self) -> Option<SharedId> {
         let odd = *self.random.pick(&["part-1", "thought-msg-1", "msg-1~2"]);
         let id = if self.random.chance(6) { odd.to_owned() } else { format!("msg-{}", self.turn) };
         self.messages.then(|| SharedId::from(id))
     }
 
-    /// A text or a thought in pieces, with all of it at the end or not.
+    /// A text or reasoning in deltas, with or without the complete text at the end.
     fn text(
         &mut self,
         body: fn(TextUpdate) -> EventPayload,
@@ -106,34 +106,34 @@ impl Teller<'_> {
         };
         let about = TextUpdate { message, parent, delta: None, full: None };
         let mut all = String::new();
-        let mut told = Vec::new();
+        let mut events = Vec::new();
         for _ in 0..self.random.below(4) {
             let delta = self.words();
             all.push_str(&delta);
             let text = TextUpdate { delta: Some(delta), ..about.clone() };
-            told.push(self.event(body(text)));
+            events.push(self.event(body(text)));
         }
         if self.random.chance(50) {
             let full = if self.random.chance(80) { all } else { self.words() };
-            told.push(self.event(body(TextUpdate { full: Some(full), ..about })));
+            events.push(self.event(body(TextUpdate { full: Some(full), ..about })));
         }
-        told
+        events
     }
 
-    /// One turn: a message with thoughts, texts, calls, and what happens besides.
+    /// One turn: a message with reasoning, texts, calls and other events.
     fn one_turn(&mut self) -> Vec<RunEvent> {
         self.turn += 1;
-        let mut told = Vec::new();
+        let mut events = Vec::new();
         if self.random.chance(90) {
             let turn = self.random.chance(60).then_some(self.turn);
             let message = self.message();
-            told.push(self.event(EventPayload::TurnStarted(TurnStart { turn, message })));
+            events.push(self.event(EventPayload::TurnStarted(TurnStart { turn, message })));
         }
         if self.random.chance(40) {
-            told.extend(self.text(EventPayload::Thought, None));
+            events.extend(self.text(EventPayload::Thought, None));
         }
         if self.random.chance(70) {
-            told.extend(self.text(EventPayload::Text, None));
+            events.extend(self.text(EventPayload::Text, None));
         }
         let mut calls = calls::calls(self);
         let parent = calls.iter().flatten().find_map(|event| match &event.body {
@@ -143,13 +143,13 @@ impl Teller<'_> {
         if let (Some(parent), true) = (parent, self.random.chance(15)) {
             calls.push(self.text(EventPayload::Text, Some(parent)));
         }
-        told.extend(calls::merged(self.random, calls));
+        events.extend(calls::merged(self.random, calls));
         for _ in 0..self.random.below(3) {
             let aside = self.aside();
-            let at = self.random.below(told.len() + 1);
-            told.insert(at, aside);
+            let at = self.random.below(events.len() + 1);
+            events.insert(at, aside);
         }
-        told
+        events
     }
 
     fn aside(&mut self) -> RunEvent {
@@ -198,27 +198,27 @@ impl Teller<'_> {
     }
 
     fn end(&mut self) -> Vec<RunEvent> {
-        let ended = |teller: &mut Self, outcome: Option<Outcome>| {
+        let ended = |generator: &mut Self, outcome: Option<Outcome>| {
             let ended = RunEnd {
                 outcome,
-                text: teller.random.chance(50).then(|| teller.words()),
-                problem: teller.random.chance(20).then(|| RunProblem {
+                text: generator.random.chance(50).then(|| generator.words()),
+                problem: generator.random.chance(20).then(|| RunProblem {
                     message: "the provider is gone".to_owned(),
                     code: None,
                     fatal: true,
                 }),
-                usage: teller.random.chance(40).then(|| teller.usage()),
+                usage: generator.random.chance(40).then(|| generator.usage()),
             };
-            teller.event(EventPayload::Ended(ended))
+            generator.event(EventPayload::Ended(ended))
         };
-        let stop = |teller: &mut Self| {
-            let grace = *teller.random.pick(&[0, 0, 100, 2_000]);
-            teller.event(EventPayload::Stop(StopRequest { grace }))
+        let stop = |generator: &mut Self| {
+            let grace = *generator.random.pick(&[0, 0, 100, 2_000]);
+            generator.event(EventPayload::Stop(StopRequest { grace }))
         };
-        let fatal = |teller: &mut Self| {
+        let fatal = |generator: &mut Self| {
             let message = "the key is not valid".to_owned();
-            let code = teller.random.chance(50).then(|| SharedId::from("authentication"));
-            teller.event(EventPayload::Problem(RunProblem { message, code, fatal: true }))
+            let code = generator.random.chance(50).then(|| SharedId::from("authentication"));
+            generator.event(EventPayload::Problem(RunProblem { message, code, fatal: true }))
         };
         match self.random.below(12) {
             0..=3 => vec![ended(self, Some(Outcome::Completed))],
@@ -239,41 +239,41 @@ impl Teller<'_> {
 
 fn run(random: &mut Random, run: SharedId, epoch: Option<u64>) -> Vec<RunEvent> {
     let habit = *random.pick(&[
-        Habit::Unique,
-        Habit::Unique,
-        Habit::AgainWithTurn,
-        Habit::Again,
-        Habit::Nameless,
-        Habit::Mixed,
+        CallIdHabit::Unique,
+        CallIdHabit::Unique,
+        CallIdHabit::AgainWithTurn,
+        CallIdHabit::Again,
+        CallIdHabit::Nameless,
+        CallIdHabit::Mixed,
     ]);
     let at = random.chance(50).then_some(1_763_000_000_000);
     let messages = random.chance(70);
-    let mut teller = Teller { random, run, turn: 0, calls: 0, habit, epoch, at, messages };
-    let mut told = vec![teller.event(EventPayload::Started(RunStart {
+    let mut generator = RunGenerator { random, run, turn: 0, calls: 0, habit, epoch, at, messages };
+    let mut events = vec![generator.event(EventPayload::Started(RunStart {
         session: Some(SharedId::from("session-1")),
         parent: None,
         agent: Some(SharedId::from("claude-code")),
         model: None,
     }))];
-    if teller.random.chance(50) {
+    if generator.random.chance(50) {
         let tools = ["Bash", "Read", "Task", "AskUserQuestion"].map(SharedId::from);
-        for version in 1..=1 + teller.random.below(2) {
+        for version in 1..=1 + generator.random.below(2) {
             let tools = tools.iter().take(1 + version).cloned().collect();
             let available =
                 ToolsAvailable { version: Some(version as u64), ready: version > 1, tools };
-            told.push(teller.event(EventPayload::ToolsAvailable(available)));
+            events.push(generator.event(EventPayload::ToolsAvailable(available)));
         }
     }
-    for _ in 0..1 + teller.random.below(3) {
-        told.extend(teller.one_turn());
+    for _ in 0..1 + generator.random.below(3) {
+        events.extend(generator.one_turn());
     }
-    let end = teller.end();
-    told.extend(end);
-    // Some sources go on talking.
-    if teller.random.chance(20) {
-        told.extend(teller.one_turn());
+    let end = generator.end();
+    events.extend(end);
+    // Some sources send events after the end.
+    if generator.random.chance(20) {
+        events.extend(generator.one_turn());
     }
-    told
+    events
 }
 
 pub(super) fn json(text: &str) -> RawJson {

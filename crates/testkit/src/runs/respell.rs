@@ -1,10 +1,10 @@
-//! The same event in other words: what agents call things, what they get wrong, and rubbish.
+//! The same event in other notations: the names that agents use, their mistakes, and garbage.
 
 use serde_json::{Map, Value, json};
 
 use crate::Random;
 
-/// Names that others use for a field.
+/// Names that other agents use for a field.
 const NAMES: [(&str, &[&str]); 22] = [
     ("toolCallId", &["toolUseId", "callId", "tool_call_id", "tool_use_id"]),
     ("toolId", &["tool_id"]),
@@ -30,7 +30,7 @@ const NAMES: [(&str, &[&str]); 22] = [
     ("messageId", &["message_id"]),
 ];
 
-/// Types that others use for an event.
+/// Types that other agents use for an event.
 const TYPES: [(&str, &str); 7] = [
     ("run-started", "agent:run-start"),
     ("tools-available", "agent:tools-available"),
@@ -41,7 +41,7 @@ const TYPES: [(&str, &str); 7] = [
     ("run-ended", "agent:complete"),
 ];
 
-/// Words that others use for a status, and some that nobody uses.
+/// Values that other agents use for a status, and some that none uses.
 const STATUSES: [&str; 16] = [
     "queued",
     "executing",
@@ -61,7 +61,7 @@ const STATUSES: [&str; 16] = [
     "",
 ];
 
-/// Values that stand where they should not.
+/// Values of unexpected types.
 const STRANGE: [&str; 17] = [
     "null",
     "true",
@@ -82,7 +82,7 @@ const STRANGE: [&str; 17] = [
     "[\"x\",{\"name\":\"y\"},3]",
 ];
 
-/// A line in other words; now and then one that is no event at all.
+/// A line in another notation; sometimes one that is not an event at all.
 pub fn respelled(random: &mut Random, line: &str) -> String {
     let Ok(Value::Object(mut fields)) = serde_json::from_str::<Value>(line) else {
         return line.to_owned();
@@ -92,12 +92,12 @@ pub fn respelled(random: &mut Random, line: &str) -> String {
     }
     let line = Value::Object(fields).to_string();
     match random.below(60) {
-        // Torn.
+        // Truncated.
         0 => line.chars().take(random.below(line.len())).collect(),
-        // Half a character, in the place of a letter.
+        // A lone surrogate instead of a letter.
         1 => line.replacen('l', "\\ud83d", 1),
         2 => line.replacen(',', " ,\n\t", 3),
-        // The same name again: the last one counts.
+        // The same key again: the last one counts.
         3 => line.replacen('{', "{\"type\":\"stop\",\"name\":\"first\",", 1),
         4 => (*random.pick(&["", "null", "[]", "{}", "{\"runId\":\"run-a\"}", "\u{feff}{}"]))
             .to_owned(),
@@ -123,7 +123,7 @@ fn respell(random: &mut Random, fields: &mut Map<String, Value>) {
         5 => {
             let keys: Vec<String> = fields.keys().cloned().collect();
             let key = random.pick(&keys).clone();
-            // What has no run or no type is no event, and that is soon tried.
+            // Without a run or a type it is not an event, which is tested quickly.
             if !matches!(key.as_str(), "runId" | "type") || random.chance(10) {
                 let strange: &str = random.pick::<&str>(&STRANGE);
                 let strange = serde_json::from_str(strange).unwrap_or_default();
@@ -181,15 +181,15 @@ fn retype(random: &mut Random, fields: &mut Map<String, Value>) {
         "agent:message" => {
             let full = fields.remove("full");
             fields.insert("isComplete".to_owned(), full.is_some().into());
-            if let Some(said) = full.or_else(|| fields.remove("delta")) {
-                fields.insert("content".to_owned(), said);
+            if let Some(content) = full.or_else(|| fields.remove("delta")) {
+                fields.insert("content".to_owned(), content);
             }
         }
         "agent:thought" => {
-            if let Some(said) = fields.remove("full").or_else(|| fields.remove("delta")) {
-                let inside = json!({"id": "thought-1", "content": said});
-                let said = if random.chance(50) { inside } else { said };
-                fields.insert("thought".to_owned(), said);
+            if let Some(content) = fields.remove("full").or_else(|| fields.remove("delta")) {
+                let inside = json!({"id": "thought-1", "content": content});
+                let content = if random.chance(50) { inside } else { content };
+                fields.insert("thought".to_owned(), content);
             }
         }
         "agent:tool-call" => {

@@ -5,8 +5,8 @@ use foxwedge_core::{
     Format, Profile,
     compact::{AnswerTreatment, TokenLimits},
 };
-use foxwedge_dialect::compact::{CompactError, CompactionStage};
-use foxwedge_testkit::{laws::compaction::Voice, long};
+use foxwedge_formats::compact::{CompactError, CompactionStage};
+use foxwedge_testkit::{laws::compaction::SummarizerKind, long};
 use serde_json::Value;
 
 use super::{every, left, plan, shorter, tokens, within};
@@ -163,13 +163,17 @@ fn useless_summaries_are_refused_and_nothing_comes_out() {
         let document = long(wire.name(), 40, 9).to_string();
         let all = tokens(wire, Profile::Strict, &document);
         let settings = within(Profile::Strict, CompactionStage::Summarize, all / 2);
-        for voice in [Voice::Empty, Voice::Longer(4 * all as usize + 64), Voice::Fails] {
+        for voice in [
+            SummarizerKind::Empty,
+            SummarizerKind::Longer(4 * all as usize + 64),
+            SummarizerKind::Fails,
+        ] {
             let mut asked = voice.listening();
-            let result = foxwedge_dialect::compact::compact(
+            let result = foxwedge_formats::compact::compact(
                 &document,
                 wire,
                 &settings,
-                &mut foxwedge_testkit::Bytes,
+                &mut foxwedge_testkit::ByteTokenCounter,
                 &mut asked,
             );
             let error = result.expect_err("nobody can use that").to_string();

@@ -9,12 +9,12 @@ use foxwedge_core::{
     Format, Profile,
     compact::{HistoryFraction, TokenLimits},
 };
-use foxwedge_dialect::{compact::CompactionStage, compact::weigh, detect, outline_options, read};
+use foxwedge_formats::{compact::CompactionStage, compact::weigh, detect, outline_options, read};
 use foxwedge_testkit::{
-    Bytes,
+    ByteTokenCounter,
     laws::{
-        Tally,
-        compaction::{Voice, judge_sound},
+        LawTally,
+        compaction::{SummarizerKind, judge_sound},
     },
     long,
 };
@@ -66,8 +66,8 @@ impl Story {
     fn judged(&self, stage: CompactionStage, limits: Option<TokenLimits>) -> bool {
         let Story { name, wire, profile, document } = self;
         let settings = plan(bold(*profile), &[stage], limits);
-        let tally = &mut Tally::default();
-        match judge_sound(*wire, document, &settings, Voice::Digest, tally) {
+        let tally = &mut LawTally::default();
+        match judge_sound(*wire, document, &settings, SummarizerKind::Digest, tally) {
             Ok(result) => result.is_some(),
             Err((law, what)) => panic!("{law}: {name}\n{document}\n{settings:?}\n{what}"),
         }
@@ -112,7 +112,7 @@ fn a_budget_that_ends_at_any_message_of_any_conversation_is_kept_or_refused() {
     for story in &stories() {
         let reading = read(&story.document, story.wire, outline_options(story.profile));
         let reading = reading.expect("a conversation can be read");
-        let weights = weigh(&reading.draft, reading.frame, &mut Bytes);
+        let weights = weigh(&reading.draft, reading.frame, &mut ByteTokenCounter);
         let (count, places) = story.places();
         for place in places {
             // One strategy for each place, so that all of them meet all kinds of places.

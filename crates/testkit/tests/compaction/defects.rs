@@ -5,7 +5,7 @@ use foxwedge_core::{
     Format, OrphanPolicy, Policy, Profile,
     compact::{HistoryFraction, TokenLimits},
 };
-use foxwedge_dialect::compact::CompactionStage;
+use foxwedge_formats::compact::CompactionStage;
 use foxwedge_testkit::{body, messages};
 use serde_json::{Value, json};
 

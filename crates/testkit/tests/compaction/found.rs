@@ -4,7 +4,7 @@ use foxwedge_core::{
     Format, Profile,
     compact::{CompactionPace, HistoryFraction, TokenLimits},
 };
-use foxwedge_dialect::compact::{CompactError, CompactionStage, MessageOutcome};
+use foxwedge_formats::compact::{CompactError, CompactionStage, MessageOutcome};
 use foxwedge_testkit::{body, long, messages};
 use serde_json::{Value, json};
 

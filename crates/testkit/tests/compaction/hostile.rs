@@ -4,7 +4,7 @@ use foxwedge_core::{
     Format, Profile,
     compact::{HistoryFraction, TokenLimits},
 };
-use foxwedge_dialect::compact::{CompactError, CompactionStage};
+use foxwedge_formats::compact::{CompactError, CompactionStage};
 use foxwedge_testkit::{body, messages};
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! Conformance cases of other systems that concern compaction.
 
 use foxwedge_core::{Format, Policy, Profile, TailPolicy, compact::HistoryFraction};
-use foxwedge_dialect::compact::{CompactionStage, HistorySummarizer, SummaryRequest, compact};
-use foxwedge_testkit::{Bytes, body, long, messages};
+use foxwedge_formats::compact::{CompactionStage, HistorySummarizer, SummaryRequest, compact};
+use foxwedge_testkit::{ByteTokenCounter, body, long, messages};
 use serde_json::Value;
 
 use super::{every, half, kept, left, plan, shorter, tokens, within};
@@ -169,7 +169,8 @@ fn t67_whoever_summarizes_gets_a_request_that_every_provider_takes() {
             let mut settings =
                 plan(bold(Profile::for_format(wire)), &[CompactionStage::Summarize], None);
             settings.recent = Some(8);
-            let result = compact(&document, wire, &settings, &mut Bytes, &mut Asks(wire));
+            let result =
+                compact(&document, wire, &settings, &mut ByteTokenCounter, &mut Asks(wire));
             assert!(result.is_ok(), "{:?}", result.err());
         }
     }

@@ -4,8 +4,8 @@ use foxwedge_core::{
     Format, Policy, Profile,
     compact::{HistoryCut, HistoryFraction},
 };
-use foxwedge_dialect::compact::{CompactError, CompactionStage, SummaryRequest, compact};
-use foxwedge_testkit::{Bytes, body, inventory, long, lost};
+use foxwedge_formats::compact::{CompactError, CompactionStage, SummaryRequest, compact};
+use foxwedge_testkit::{ByteTokenCounter, body, inventory, long, lost};
 use serde_json::{Value, json};
 
 use super::{half, kept, left, plan, shorter, tokens, within};
@@ -112,7 +112,7 @@ fn b1_3_a_cut_moves_to_the_nearest_edge_and_over_budget_something_always_goes() 
 #[test]
 fn b1_6_open_calls_are_answered_and_calls_told_in_words_before_anybody_summarizes() {
     struct Listener(Option<(String, String)>);
-    impl foxwedge_dialect::compact::HistorySummarizer for Listener {
+    impl foxwedge_formats::compact::HistorySummarizer for Listener {
         fn name(&self) -> &str {
             "a listener"
         }
@@ -128,7 +128,7 @@ fn b1_6_open_calls_are_answered_and_calls_told_in_words_before_anybody_summarize
         settings.limits = None;
         settings.recent = Some(0);
         let mut listener = Listener(None);
-        let result = compact(&document, wire, &settings, &mut Bytes, &mut listener);
+        let result = compact(&document, wire, &settings, &mut ByteTokenCounter, &mut listener);
         let text = result.expect("a summary came back").text;
         let (prompt, told) = listener.0.expect("somebody was asked");
         assert!(told.contains("result of x"), "{told}");

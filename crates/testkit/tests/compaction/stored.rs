@@ -4,7 +4,7 @@ use foxwedge_core::{
     Format, Profile,
     compact::{CompactedEntry, CompactionArchive, HistoryFraction},
 };
-use foxwedge_dialect::compact::{CompactionSettings, CompactionStage};
+use foxwedge_formats::compact::{CompactionSettings, CompactionStage};
 use foxwedge_testkit::{body, long, messages};
 use serde_json::Value;
 

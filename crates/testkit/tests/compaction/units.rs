@@ -8,7 +8,7 @@ use foxwedge_core::{
     compact::{UnitHold, split_units},
     pair_calls,
 };
-use foxwedge_dialect::{outline_options, read};
+use foxwedge_formats::{outline_options, read};
 use foxwedge_testkit::body;
 use serde_json::{Value, json};
 

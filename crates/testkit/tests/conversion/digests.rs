@@ -2,7 +2,7 @@
 //! the same.
 
 use foxwedge_core::{Format, Policy};
-use foxwedge_dialect::{
+use foxwedge_formats::{
     OutlineOptions,
     convert::{ConversionOptions, request},
     model::LossKind,

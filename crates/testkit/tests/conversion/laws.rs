@@ -3,13 +3,13 @@
 use foxwedge_core::{
     Format, OrphanPolicy, PlaceholderLanguage, Policy, Profile, TailPolicy, UnansweredPolicy,
 };
-use foxwedge_testkit::laws::{Case, Tally, conversion::run};
+use foxwedge_testkit::laws::{LawCase, LawTally, conversion::run};
 
 /// Cases for each format and profile.
 const CASES: u64 = 40;
 
 fn hold(wire: Format) {
-    let mut tally = Tally::default();
+    let mut tally = LawTally::default();
     for (index, profile) in Profile::ALL.into_iter().enumerate() {
         for number in 0..CASES {
             let unanswered = match number % 8 {
@@ -29,7 +29,7 @@ fn hold(wire: Format) {
                 },
             };
             let seed = 1 + number + 1_000_000 * index as u64;
-            run(&Case { seed, agent: None, wire, profile, policy, size: 12 }, &mut tally);
+            run(&LawCase { seed, agent: None, wire, profile, policy, size: 12 }, &mut tally);
         }
     }
     let shown = tally.violations.iter().take(3).map(|breach| {

@@ -2,7 +2,7 @@
 //! asserts ours and says why.
 
 use foxwedge_core::{Format, OrphanPolicy, Policy, Profile, UnansweredPolicy};
-use foxwedge_dialect::{
+use foxwedge_formats::{
     convert::{ConversionOptions, request},
     model::LossKind,
 };

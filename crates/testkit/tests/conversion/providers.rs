@@ -1,7 +1,7 @@
 //! What other converters get wrong, measured, and what single providers ask for.
 
 use foxwedge_core::{Format, Policy, Profile};
-use foxwedge_dialect::{
+use foxwedge_formats::{
     convert::{ConversionOptions, request},
     model::LossKind,
 };

@@ -7,7 +7,7 @@ use std::{
 };
 
 use foxwedge_core::{Edit, Format, Profile};
-use foxwedge_dialect::{convert::ConvertedRequest, detect, model::LossLocation};
+use foxwedge_formats::{convert::ConvertedRequest, detect, model::LossLocation};
 use serde_json::Value;
 
 use super::sent;

@@ -1,7 +1,7 @@
 //! The behaviours that conversion owes to the seeds, one test each, named after the behaviour.
 
 use foxwedge_core::{Format, OrphanPolicy, Policy, Profile, Strategy, UnansweredPolicy};
-use foxwedge_dialect::{
+use foxwedge_formats::{
     convert::{ConversionOptions, ToolNotation, request},
     model::LossKind,
 };

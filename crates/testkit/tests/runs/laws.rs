@@ -5,10 +5,10 @@ use foxwedge_run::{
 };
 use foxwedge_testkit::{
     Random,
-    laws::{Options, Tally},
+    laws::{LawOptions, LawTally},
     runs::{
         laws::campaign,
-        oracle::{Then, truth},
+        oracle::{LogEnding, truth},
         recorded, story,
     },
 };
@@ -18,8 +18,8 @@ use foxwedge_testkit::{
 const STORIES: u64 = 600;
 
 fn hold(seed: u64) {
-    let Tally { cases, violations, .. } =
-        campaign(&Options { cases: STORIES, seed, ..Options::default() });
+    let LawTally { cases, violations, .. } =
+        campaign(&LawOptions { cases: STORIES, seed, ..LawOptions::default() });
     assert_eq!(cases, STORIES);
     if let Some(breach) = violations.first() {
         let (law, seed) = (breach.law, breach.case.seed);
@@ -48,13 +48,18 @@ fn the_slow_reading_notices_what_is_changed() {
         for event in &log {
             session.apply(0, MachineInput::Event(event.clone()), &mut Vec::new());
         }
-        assert_eq!(truth(&log, &settings, Then::Nothing), session.canonical_state(), "seed {seed}");
+        assert_eq!(
+            truth(&log, &settings, LogEnding::Nothing),
+            session.canonical_state(),
+            "seed {seed}"
+        );
         for place in 0..log.len() {
             let mut other = log.clone();
             if is_mistaken(&mut other[place]) {
                 changed += 1;
-                noticed +=
-                    u32::from(truth(&other, &settings, Then::Nothing) != session.canonical_state());
+                noticed += u32::from(
+                    truth(&other, &settings, LogEnding::Nothing) != session.canonical_state(),
+                );
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What the original got wrong, one test each, and its own example.
 
 use foxwedge_core::UnansweredPolicy;
-use foxwedge_dialect::session::SessionAgent;
+use foxwedge_sessions::SessionAgent;
 use foxwedge_testkit::{plain_walk, session_view};
 
 use crate::{

@@ -1,6 +1,6 @@
 //! The behaviours that compactions in files owe to the seeds, and what agents do with such files.
 
-use foxwedge_dialect::session::{CompactionError, SessionAgent};
+use foxwedge_sessions::{CompactionError, SessionAgent};
 use serde_json::{Value, json};
 
 use super::{

@@ -1,6 +1,6 @@
 //! What has to hold for every file and every compaction of it.
 
-use foxwedge_dialect::session::{CompactionError, SessionAgent};
+use foxwedge_sessions::{CompactionError, SessionAgent};
 use foxwedge_testkit::{session_view, told};
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! How a compaction is written: as the agent itself does it.
 
-use foxwedge_dialect::session::SessionAgent;
+use foxwedge_sessions::SessionAgent;
 use serde_json::{Value, json};
 
 use super::{

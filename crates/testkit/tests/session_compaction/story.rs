@@ -1,10 +1,8 @@
 //! One short conversation, as each agent keeps it.
 
-use foxwedge_dialect::{
-    outline_options,
-    session::{
-        CompactedFile, CompactedFileMessage, CompactionError, SessionAgent, read, readable_text,
-    },
+use foxwedge_formats::outline_options;
+use foxwedge_sessions::{
+    CompactedFile, CompactedFileMessage, CompactionError, SessionAgent, read, readable_text,
 };
 use serde_json::{Value, json};
 

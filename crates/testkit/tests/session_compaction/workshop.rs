@@ -4,11 +4,11 @@ use foxwedge_core::{
     CheckOptions, Policy, Report, check,
     compact::{HistoryFraction, TokenCounter, TokenLimits},
 };
-use foxwedge_dialect::{
+use foxwedge_formats::{
     compact::{CompactedText, CompactionSettings, CompactionStage, DigestSummarizer, compact},
     outline_options,
-    session::{CompactedFile, CompactionError, SessionAgent, read, readable_text},
 };
+use foxwedge_sessions::{CompactedFile, CompactionError, SessionAgent, read, readable_text};
 use foxwedge_testkit::{laws::session::case, told};
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Streams that never end: what is kept stays small, and what would not is an error.
 
 use foxwedge_core::Format;
-use foxwedge_dialect::stream::{StreamConverter, StreamError, StreamLimits, StreamOptions};
+use foxwedge_formats::stream::{StreamConverter, StreamError, StreamLimits, StreamOptions};
 use foxwedge_testkit::answers::{self, message};
 
 use crate::{call_begins, call_piece, opening, text_begins, text_piece};

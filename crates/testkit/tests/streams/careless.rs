@@ -3,12 +3,12 @@
 use foxwedge_core::Format;
 use foxwedge_testkit::{
     Random,
-    answers::{self, Heard, cut, hear, normal},
-    laws::streams::{Exchange, streamed},
+    answers::{self, OracleStream, cut, hear, normal},
+    laws::streams::{StreamExchange, streamed},
 };
 
 /// What a client makes of a stream, if nothing is wrong with it.
-fn taken(wire: Format, bytes: &[u8]) -> Option<Heard> {
+fn taken(wire: Format, bytes: &[u8]) -> Option<OracleStream> {
     let mut heard = hear(wire, bytes);
     heard.answer.blocks = normal(heard.answer.blocks, wire);
     (heard.faults.is_empty() && heard.ended).then_some(heard)
@@ -20,7 +20,7 @@ fn a_careless_writer_would_be_noticed() {
     for to in Format::ALL {
         let (mut tried, mut noticed) = (0, 0);
         for seed in 0..40 {
-            let exchange = Exchange::between(seed, Format::Anthropic, to);
+            let exchange = StreamExchange::between(seed, Format::Anthropic, to);
             let out = streamed(exchange.from, to, [exchange.bytes().as_slice()]).out;
             let Some(sound) = taken(to, &out) else { panic!("seed {seed}") };
             let frames: Vec<Vec<u8>> =
@@ -45,7 +45,7 @@ fn a_careless_writer_would_be_noticed() {
 
 #[test]
 fn a_wrong_checksum_is_noticed() {
-    let exchange = Exchange::between(3, Format::OpenaiChat, Format::Bedrock);
+    let exchange = StreamExchange::between(3, Format::OpenaiChat, Format::Bedrock);
     let out = streamed(exchange.from, exchange.to, [exchange.bytes().as_slice()]).out;
     assert!(answers::hear(Format::Bedrock, &out).faults.is_empty());
     for at in [9, 40, out.len() - 1] {

@@ -1,38 +1,38 @@
 //! What clients were promised: an answer of any provider, as their own provider would give it.
 
 use foxwedge_core::Format;
-use foxwedge_dialect::stream::{StreamConverter, StreamOptions};
+use foxwedge_formats::stream::{StreamConverter, StreamOptions};
 use foxwedge_testkit::{
     Random,
     answers::{
-        self, Answer, Block, Call, Input, Seal, Stop, Usage, body, bytes, cut, failure_body, hear,
-        stream,
+        self, OracleReply, ReasoningSeal, ReplyBlock, ReplyCall, ReplyCallInput, ReplyStop,
+        ReplyUsage, body, bytes, cut, failure_body, hear, stream,
     },
     laws::streams::{converted, streamed},
 };
 use serde_json::{Value, json};
 
-fn text_and_calls(wire: Format) -> Answer {
+fn text_and_calls(wire: Format) -> OracleReply {
     let call = |id: &str, place: &str| {
-        Block::Call(Call {
+        ReplyBlock::Call(ReplyCall {
             id: Some(id.to_owned()),
             name: "get_tide".to_owned(),
-            input: Input::Json(json!({"place": place})),
+            input: ReplyCallInput::Json(json!({"place": place})),
             signature: None,
         })
     };
     let named = (wire != Format::Bedrock).then(|| "the-name".to_owned());
-    Answer {
+    OracleReply {
         id: named.clone(),
         model: named,
         blocks: vec![
-            Block::Reasoning("Two harbours.".to_owned(), Seal::Open),
-            Block::Text("I look it up.".to_owned()),
+            ReplyBlock::Reasoning("Two harbours.".to_owned(), ReasoningSeal::Open),
+            ReplyBlock::Text("I look it up.".to_owned()),
             call("call_1", "Husum"),
             call("call_2", "B\u{fc}sum"),
         ],
-        stop: Some(Stop::Calls),
-        usage: Usage { input: 30, output: 12, cached: 10, ..Usage::default() },
+        stop: Some(ReplyStop::Calls),
+        usage: ReplyUsage { input: 30, output: 12, cached: 10, ..ReplyUsage::default() },
     }
 }
 
@@ -160,8 +160,8 @@ fn an_anthropic_client_can_read_an_openai_stream_live() {
     let heard = hear(Format::Anthropic, &whole);
     assert_eq!(heard.faults, [""; 0]);
     assert_eq!(heard.answer.text(), "I look it up.");
-    let calls: Vec<&Input> = heard.answer.calls().map(|call| &call.input).collect();
-    let wanted = ["Husum", "Amrum"].map(|place| Input::Json(json!({"place": place})));
+    let calls: Vec<&ReplyCallInput> = heard.answer.calls().map(|call| &call.input).collect();
+    let wanted = ["Husum", "Amrum"].map(|place| ReplyCallInput::Json(json!({"place": place})));
     assert_eq!(calls, wanted.iter().collect::<Vec<_>>());
 }
 
@@ -199,7 +199,7 @@ fn figures_come_to_chat_clients_only_if_they_asked_for_them() {
         converter.finish(&mut out).expect("an end");
         let heard = hear(Format::OpenaiChat, &out);
         assert_eq!(heard.faults, [""; 0]);
-        assert_eq!(heard.answer.usage == Usage::default(), !usage);
+        assert_eq!(heard.answer.usage == ReplyUsage::default(), !usage);
         assert_eq!(String::from_utf8_lossy(&out).contains("\"usage\""), usage);
     }
 }
@@ -209,7 +209,7 @@ fn calls_without_ids_get_the_same_ones_each_time_and_others_in_other_answers() {
     let mut answer = text_and_calls(Format::Gemini);
     answer.id = None;
     for block in &mut answer.blocks {
-        if let Block::Call(call) = block {
+        if let ReplyBlock::Call(call) = block {
             call.id = None;
         }
     }

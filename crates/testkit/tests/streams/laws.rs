@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use foxwedge_core::Format;
 use foxwedge_testkit::laws::{
-    Tally,
-    streams::{Effort, Exchange, run},
+    LawTally,
+    streams::{StreamExchange, TestEffort, run},
 };
 
 /// Cases for each pair of formats.
@@ -15,19 +15,19 @@ const CASES: u64 = 7;
 const CUT_OFF: u64 = 1;
 
 fn hold(from: Format) {
-    let mut tally = Tally::default();
+    let mut tally = LawTally::default();
     for (index, to) in Format::ALL.into_iter().enumerate() {
         for number in 0..CASES {
-            let exchange = Exchange::between(1 + number + 1000 * index as u64, from, to);
-            run(&exchange, Effort::Some, &mut tally);
+            let exchange = StreamExchange::between(1 + number + 1000 * index as u64, from, to);
+            run(&exchange, TestEffort::Some, &mut tally);
         }
-        let small = (10_000..).map(|seed| Exchange::between(seed, from, to));
+        let small = (10_000..).map(|seed| StreamExchange::between(seed, from, to));
         let small = small.filter(|exchange| {
             let length = exchange.bytes().len();
             (600..2500).contains(&length) && exchange.answer.calls().count() > 1
         });
         for exchange in small.take(CUT_OFF as usize) {
-            run(&exchange, Effort::All, &mut tally);
+            run(&exchange, TestEffort::All, &mut tally);
         }
     }
     let broken: Vec<String> = tally
@@ -54,7 +54,7 @@ fn generated_answers_lose_everything_that_can_be_lost() {
     let mut lost = BTreeSet::new();
     for from in Format::ALL {
         for to in Format::ALL {
-            let cases = (0..200).map(|seed| Exchange::between(seed, from, to));
+            let cases = (0..200).map(|seed| StreamExchange::between(seed, from, to));
             lost.extend(cases.flat_map(|exchange| exchange.expected().lost));
         }
     }

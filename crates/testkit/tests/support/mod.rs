@@ -6,8 +6,8 @@ use foxwedge_core::{
     CheckOptions, Finding, FixApplicability, Format, Policy, Profile, Report, RuleSet,
     UnansweredPolicy, check,
 };
-use foxwedge_dialect::{outline_options, read, text};
-use foxwedge_testkit::{Violation, violations};
+use foxwedge_formats::{outline_options, read, text};
+use foxwedge_testkit::{RuleViolation, violations};
 use serde_json::Value;
 
 /// What a repair gave.
@@ -75,7 +75,7 @@ pub(crate) fn fixed(wire: Format, question: &CheckOptions, document: &str) -> Fi
 }
 
 /// What the oracle finds.
-pub(crate) fn judged(wire: Format, question: &CheckOptions, document: &str) -> Vec<Violation> {
+pub(crate) fn judged(wire: Format, question: &CheckOptions, document: &str) -> Vec<RuleViolation> {
     let pending = question.policy.tail == foxwedge_core::TailPolicy::Pending;
     violations(wire.name(), question.profile.name(), pending, &value(document))
 }

@@ -14,9 +14,9 @@
 //! | `line` | a record without an id, of a type that nobody knows; written without id and parent |
 
 use foxwedge_core::{CheckOptions, Policy, UnansweredPolicy};
-use foxwedge_dialect::session::SessionAgent;
+use foxwedge_sessions::SessionAgent;
 use foxwedge_testkit::{
-    laws::session::{Seen, case, see},
+    laws::session::{RepairedSession, case, see},
     session_view,
 };
 use serde_json::{Value, json};
@@ -134,18 +134,22 @@ pub(crate) fn asked(agent: SessionAgent, unanswered: UnansweredPolicy) -> CheckO
 }
 
 /// What the engine makes of a file under a policy.
-pub(crate) fn under(agent: SessionAgent, unanswered: UnansweredPolicy, bytes: &[u8]) -> Seen {
+pub(crate) fn under(
+    agent: SessionAgent,
+    unanswered: UnansweredPolicy,
+    bytes: &[u8],
+) -> RepairedSession {
     let shown = String::from_utf8_lossy(bytes);
     see(agent, &asked(agent, unanswered), bytes).unwrap_or_else(|error| panic!("{error}\n{shown}"))
 }
 
 /// The same under the default policy.
-pub(crate) fn seen(agent: SessionAgent, bytes: &[u8]) -> Seen {
+pub(crate) fn seen(agent: SessionAgent, bytes: &[u8]) -> RepairedSession {
     under(agent, UnansweredPolicy::Answer, bytes)
 }
 
 /// The rules that a file breaks.
-pub(crate) fn broken(seen: &Seen) -> Vec<u16> {
+pub(crate) fn broken(seen: &RepairedSession) -> Vec<u16> {
     seen.report.findings.iter().map(|finding| finding.rule.code).collect()
 }
 

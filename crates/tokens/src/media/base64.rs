@@ -1,10 +1,10 @@
-//! The first bytes of base64.
+//! Decodes the first bytes of base64.
 
-/// Decodes until `most` bytes are there, the text ends, or it is no base64 any more. Both alphabets
-/// are read; line breaks are skipped.
-pub(super) fn decode(text: &str, most: usize) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(most.min(text.len()));
-    let (mut bits, mut held) = (0_u32, 0_u32);
+/// Decodes up to `max` bytes; stops at the end of the text or at the first invalid character.
+/// Accepts both alphabets; skips line breaks.
+pub(super) fn decode(text: &str, max: usize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(max.min(text.len()));
+    let (mut bits, mut bit_count) = (0_u32, 0_u32);
     for byte in text.bytes() {
         let value = match byte {
             b'A'..=b'Z' => byte - b'A',
@@ -16,11 +16,11 @@ pub(super) fn decode(text: &str, most: usize) -> Vec<u8> {
             _ => break,
         };
         bits = (bits << 6 | u32::from(value)) & 0xffff;
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            bytes.push((bits >> held & 0xff) as u8);
-            if bytes.len() >= most {
+        bit_count += 6;
+        if bit_count >= 8 {
+            bit_count -= 8;
+            bytes.push((bits >> bit_count & 0xff) as u8);
+            if bytes.len() >= max {
                 break;
             }
         }
@@ -32,7 +32,7 @@ pub(super) fn decode(text: &str, most: usize) -> Vec<u8> {
 pub(super) mod tests {
     use super::*;
 
-    /// The way back, for tests.
+    /// Encodes bytes, for tests.
     pub(in crate::media) fn encode(bytes: &[u8]) -> String {
         const ALPHABET: &[u8; 64] =
             b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -49,7 +49,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn bytes_survive_the_way_there_and_back() {
+    fn encoded_bytes_decode_unchanged() {
         let bytes: Vec<u8> = (0..=255).collect();
         for length in 0..bytes.len() {
             let part = &bytes[..length];
@@ -59,7 +59,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_no_base64_ends_the_bytes() {
+    fn decoding_stops_at_invalid_characters() {
         let table: [(&str, &[u8]); 5] = [
             ("", b""),
             ("aGVs\r\nbG8=", b"hello"),

@@ -1,8 +1,8 @@
-//! What the first bytes of a file say about it.
+//! Detects the type of a file and the size of an image from its first bytes.
 //!
-//! Bytes are asked for by their place and may be missing: a header that ends too early tells nothing.
+//! Bytes are read by position and may be missing: a truncated header is unknown.
 
-/// What a file turned out to be.
+/// The type of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum MediaHeader {
     Image {
@@ -12,11 +12,11 @@ pub(super) enum MediaHeader {
     Document,
     Audio,
     Video,
-    /// Not known, or a picture without a size.
+    /// Unknown, or an image without a size.
     Unknown,
 }
 
-/// Reads any header but that of a JPEG.
+/// Reads any header except that of a JPEG.
 pub(super) fn read(bytes: &[u8]) -> MediaHeader {
     let starts = |magic: &[u8]| bytes.starts_with(magic);
     let kind = bytes.get(8..12).unwrap_or_default();
@@ -38,19 +38,19 @@ pub(super) fn read(bytes: &[u8]) -> MediaHeader {
     image_header(size)
 }
 
-/// Whether it is a JPEG: its size stands farther behind.
+/// Whether it is a JPEG, whose size is further into the file.
 pub(super) fn is_jpeg(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\xff\xd8\xff")
 }
 
-/// The size of a JPEG: its segments are walked until one tells it.
+/// Reads the size of a JPEG: walks its segments until one contains it.
 pub(super) fn read_jpeg(bytes: &[u8]) -> MediaHeader {
     let mut at = 2;
     loop {
         let Some(&[mark, marker]) = bytes.get(at..at + 2) else { return MediaHeader::Unknown };
         match (mark, marker) {
             (0xff, 0xff) => at += 1,
-            // Start of frame, with its precision in front of the size.
+            // Start of frame; the precision comes before the size.
             (0xff, 0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf) => {
                 return image_header(read_big_endian(bytes, at + 7, 2).zip(read_big_endian(
                     bytes,
@@ -58,9 +58,9 @@ pub(super) fn read_jpeg(bytes: &[u8]) -> MediaHeader {
                     2,
                 )));
             }
-            // Markers that stand alone.
+            // Markers without a segment.
             (0xff, 0x01 | 0xd0..=0xd8) => at += 2,
-            // The picture itself, or its end: too late for a size.
+            // The image data, or its end: no size can follow.
             (0xff, 0xd9 | 0xda) => return MediaHeader::Unknown,
             (0xff, _) => match read_big_endian(bytes, at + 2, 2) {
                 Some(length @ 2..) => at += 2 + length as usize,
@@ -78,7 +78,7 @@ fn image_header(size: Option<(u64, u64)>) -> MediaHeader {
     }
 }
 
-/// WebP has three ways to tell its size.
+/// WebP has three encodings of its size.
 fn webp_size(bytes: &[u8]) -> Option<(u64, u64)> {
     match bytes.get(12..16)? {
         b"VP8 " => {
@@ -103,20 +103,21 @@ fn is_audio(bytes: &[u8]) -> bool {
     starts(b"ID3") || starts(b"OggS") || starts(b"fLaC") || frame
 }
 
-/// MP4 and its relatives, Matroska and WebM; still pictures in the same box are none.
+/// Whether it is MP4 or a related format, Matroska or WebM; not a still image in the same
+/// container.
 fn is_video(bytes: &[u8], brand: &[u8]) -> bool {
     let still: [&[u8]; 4] = [b"avif", b"heic", b"heix", b"mif1"];
     let boxed = bytes.get(4..8) == Some(b"ftyp".as_slice()) && !still.contains(&brand);
     boxed || bytes.starts_with(b"\x1a\x45\xdf\xa3")
 }
 
-/// A number of `count` bytes, the greatest first.
+/// A big-endian number of `count` bytes.
 fn read_big_endian(bytes: &[u8], at: usize, count: usize) -> Option<u64> {
     let bytes = bytes.get(at..at.checked_add(count)?)?;
     Some(bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
-/// A number of `count` bytes, the smallest first.
+/// A little-endian number of `count` bytes.
 fn read_little_endian(bytes: &[u8], at: usize, count: usize) -> Option<u64> {
     let bytes = bytes.get(at..at.checked_add(count)?)?;
     Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
@@ -129,12 +130,12 @@ mod tests {
     const JPEG: &[u8] =
         b"\xff\xd8\xff\xe0\0\x04ab\xff\xff\xc4\0\x03x\xff\xc2\0\x11\x08\x04\x38\x07\x80\x03";
 
-    fn found(bytes: &[u8]) -> MediaHeader {
+    fn detect(bytes: &[u8]) -> MediaHeader {
         if is_jpeg(bytes) { read_jpeg(bytes) } else { read(bytes) }
     }
 
     #[test]
-    fn headers_tell_the_size() {
+    fn headers_contain_the_size() {
         let size = |width, height| MediaHeader::Image { width, height };
         let table: [(&[u8], MediaHeader); 12] = [
             (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x07\x80\0\0\x04\x38\x08", size(1920, 1080)),
@@ -151,12 +152,12 @@ mod tests {
             (b"BM\0\0", MediaHeader::Unknown),
         ];
         for (bytes, expected) in table {
-            assert_eq!(found(bytes), expected, "{bytes:?}");
+            assert_eq!(detect(bytes), expected, "{bytes:?}");
         }
     }
 
     #[test]
-    fn broken_headers_tell_nothing_and_do_not_panic() {
+    fn invalid_headers_are_unknown_and_do_not_panic() {
         let table: [&[u8]; 6] = [
             b"\xff\xd8\xff\xe0\0\0",
             b"\xff\xd8\xff\xe0\0\x01",
@@ -166,17 +167,17 @@ mod tests {
             b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\0\0\0\0\0",
         ];
         for bytes in table {
-            assert_eq!(found(bytes), MediaHeader::Unknown, "{bytes:?}");
+            assert_eq!(detect(bytes), MediaHeader::Unknown, "{bytes:?}");
         }
         for end in 0..JPEG.len() - 1 {
-            assert_eq!(found(&JPEG[..end]), MediaHeader::Unknown, "{end}");
+            assert_eq!(detect(&JPEG[..end]), MediaHeader::Unknown, "{end}");
         }
-        // Every byte of a header, changed in every way.
+        // Every byte of a header, with every value.
         for at in 0..JPEG.len() {
             for value in 0..=255 {
                 let mut bytes = JPEG.to_vec();
                 bytes[at] = value;
-                found(&bytes);
+                detect(&bytes);
             }
         }
     }

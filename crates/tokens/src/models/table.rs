@@ -1,8 +1,8 @@
 //! The table of models.
 //!
-//! Only what their makers publish. Where a maker names no longest reply, a usual one stands for it
-//! ([`UNTOLD`]); where an alias moves from model to model, the smaller window. A vocabulary is named
-//! only where it is known to be the model's own.
+//! Only published values. Where a provider publishes no longest reply, [`DEFAULT_OUTPUT`] applies;
+//! where an alias moves from model to model, the smaller window. A vocabulary is named only where
+//! it is known to be the model's own.
 
 use super::ModelSpec;
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     vocabulary::TokenVocabulary,
 };
 
-/// Room for a reply where no limit is published.
+/// Tokens for a reply where no limit is published.
 const DEFAULT_OUTPUT: u64 = 32_768;
 
 const O200K: CountingMethod = Exact(TokenVocabulary::O200k);
@@ -40,7 +40,7 @@ const fn row(
     ModelSpec { name, window, output, counting, vision }
 }
 
-/// A model that sees as those of unknown makers, or not at all.
+/// A model that counts images by the default rule, or accepts none.
 const fn other(
     name: &'static str,
     window: u64,
@@ -58,7 +58,7 @@ const fn claude(name: &'static str) -> ModelSpec {
     row(name, 1_000_000, 128_000, CLAUDE, ImageTokenRule::CLAUDE)
 }
 
-/// Beginnings of names, in parts; in no order, since the longest match wins.
+/// Name prefixes, in parts; in any order, since the longest match wins.
 pub(super) const MODELS: &[ModelSpec] = &[
     // OpenAI
     row("gpt-3-5-turbo", 16_385, 4096, CL100K, ImageTokenRule::GPT_4O),
@@ -166,7 +166,7 @@ pub(super) const MODELS: &[ModelSpec] = &[
     other("qwen3-coder", 262_144, 65_536, QWEN),
     other("qwen3-coder-plus", 1_000_000, 65_536, NEUTRAL),
     other("qwen3-max", 262_144, 65_536, NEUTRAL),
-    // A larger vocabulary, which is not here.
+    // A larger vocabulary, which is not included.
     other("qwen3-5", 262_144, DEFAULT_OUTPUT, NEUTRAL),
     other("qwen3-6", 262_144, DEFAULT_OUTPUT, NEUTRAL),
     other("qwen3-7", 262_144, DEFAULT_OUTPUT, NEUTRAL),

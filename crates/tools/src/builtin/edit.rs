@@ -1,4 +1,4 @@
-//! Changes a part of a file: one text in it for another.
+//! Changes a part of a file: replaces one text by another.
 
 mod line_ends;
 mod nearest;
@@ -38,7 +38,7 @@ pub(super) fn edit_spec(limits: &ToolLimits) -> ToolSpec {
     )
 }
 
-/// How often a text may be there.
+/// How often a text may occur.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ExpectedMatches {
     Once,
@@ -47,82 +47,82 @@ enum ExpectedMatches {
 
 pub(super) fn edit_file(
     input: &Value,
-    site: &FileToolContext<'_>,
+    context: &FileToolContext<'_>,
 ) -> Result<ToolCallResult, ToolRefusal> {
     let mut arguments = ArgumentReader::new("edit", input);
     let path = arguments.text("path");
     let old = arguments.text("old");
     let new = arguments.text("new");
-    let often = if arguments.flag("all") { ExpectedMatches::Any } else { ExpectedMatches::Once };
+    let expected = if arguments.flag("all") { ExpectedMatches::Any } else { ExpectedMatches::Once };
     arguments.finish()?;
 
-    let path = site.workspace.resolve_path(path)?;
+    let path = context.workspace.resolve_path(path)?;
     if old.is_empty() {
         return Err(ToolRefusal("`old` is empty; use `write` for a new file".to_owned()));
     }
     if old == new {
         return Err(ToolRefusal("`old` and `new` are the same: nothing would change".to_owned()));
     }
-    let place = FileTarget::find(site.workspace, &path, MissingParents::Fail, site.cancel)?;
-    let read = read_whole(&place, site)?;
+    let target = FileTarget::find(context.workspace, &path, MissingParents::Fail, context.cancel)?;
+    let read = read_whole(&target, context)?;
     let (bom, text) = match read.strip_prefix(BOM) {
         Some(text) => (BOM, text),
         None => (&[][..], read.as_slice()),
     };
     let plain = LineNormalizedText::of(text);
     let (old, new) = (plain.match_line_ends(old), plain.match_line_ends(new));
-    let name = display_path(place.path());
-    let found = find(&plain.text, old.as_bytes(), often)
-        .map_err(|wrong| wrong.to_refusal(&plain.text, &old, &name))?;
-    let most = found.len().saturating_mul(plain.max_length(new.as_bytes()));
-    check_size(text.len().saturating_add(most), site)?;
+    let name = display_path(target.path());
+    let found = find(&plain.text, old.as_bytes(), expected)
+        .map_err(|error| error.to_refusal(&plain.text, &old, &name))?;
+    let max_added = found.len().saturating_mul(plain.max_length(new.as_bytes()));
+    check_size(text.len().saturating_add(max_added), context)?;
     let mut bytes = bom.to_vec();
     plain.splice(text, &found, old.len(), new.as_bytes(), &mut bytes);
-    place.replace(&read, &bytes, site.cancel)?;
+    target.replace(&read, &bytes, context.cancel)?;
     let places = pluralize(found.len() as u64, "place");
-    let diff = diff::diff(&plain.text, &found, old.len(), new.as_bytes(), site.limits);
+    let diff = diff::diff(&plain.text, &found, old.len(), new.as_bytes(), context.limits);
     Ok(ToolCallResult::done(format!("changed `{name}` in {places}\n{diff}").trim_end()))
 }
 
-/// All of a file.
-fn read_whole(place: &FileTarget, site: &FileToolContext<'_>) -> Result<Vec<u8>, ToolRefusal> {
-    let name = display_path(place.path());
-    if !place.exists() {
+/// Reads the whole file.
+fn read_whole(target: &FileTarget, context: &FileToolContext<'_>) -> Result<Vec<u8>, ToolRefusal> {
+    let name = display_path(target.path());
+    if !target.exists() {
         return Err(ToolRefusal(format!("`{name}` does not exist; use `write` for a new file")));
     }
-    let (file, metadata) = place.open()?;
-    let most = site.limits.file as u64;
+    let (file, metadata) = target.open()?;
+    let max = context.limits.file as u64;
     let mut bytes = Vec::new();
-    file.take(most.saturating_add(1))
+    file.take(max.saturating_add(1))
         .read_to_end(&mut bytes)
-        .map_err(|error| ToolRefusal::of(&error, place.path()))?;
-    match bytes.len() as u64 > most {
+        .map_err(|error| ToolRefusal::of(&error, target.path()))?;
+    match bytes.len() as u64 > max {
         true => Err(ToolRefusal(format!(
             "`{name}` has {}; files of up to {} can be changed",
             display_size(metadata.len()),
-            display_size(most)
+            display_size(max)
         ))),
         false => Ok(bytes),
     }
 }
 
-/// A text is not there as often as it should be.
+/// A text does not occur as often as it should.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum MatchError {
     Missing,
-    /// It begins at these bytes.
+    /// It starts at these bytes.
     Several(Vec<usize>),
 }
 
-/// Where a text begins.
-fn find(plain: &[u8], old: &[u8], often: ExpectedMatches) -> Result<Vec<usize>, MatchError> {
+/// Finds where a text starts.
+fn find(plain: &[u8], old: &[u8], expected: ExpectedMatches) -> Result<Vec<usize>, MatchError> {
     let finder = Finder::new(old);
     let found: Vec<usize> = finder.find_iter(plain).collect();
     let Some(first) = found.first() else { return Err(MatchError::Missing) };
-    match often {
+    match expected {
         ExpectedMatches::Any => Ok(found),
         ExpectedMatches::Once if found.len() > 1 => Err(MatchError::Several(found)),
-        // It may lie across itself.
+        // Matches may overlap.
         ExpectedMatches::Once => match plain.get(first + 1..).and_then(|rest| finder.find(rest)) {
             Some(second) => Err(MatchError::Several(vec![*first, first + 1 + second])),
             None => Ok(found),
@@ -132,7 +132,7 @@ fn find(plain: &[u8], old: &[u8], often: ExpectedMatches) -> Result<Vec<usize>, 
 
 impl MatchError {
     fn to_refusal(&self, plain: &[u8], old: &str, name: &str) -> ToolRefusal {
-        /// Lines that are named.
+        /// Maximum number of line numbers in the message.
         const NAMED: usize = 10;
         ToolRefusal(match self {
             MatchError::Missing => match nearest(plain, old) {
@@ -155,7 +155,7 @@ impl MatchError {
     }
 }
 
-/// The number of the line that a byte is in.
+/// The line number of a byte offset.
 fn line_at(plain: &[u8], at: usize) -> usize {
     memchr::memchr_iter(b'\n', plain.get(..at).unwrap_or(plain)).count() + 1
 }
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_has_to_be_there_once_and_not_across_itself() {
+    fn text_must_occur_once_without_overlap() {
         let table = [
             ("abc", "b", ExpectedMatches::Once, Ok(vec![1])),
             ("abcb", "b", ExpectedMatches::Once, Err(MatchError::Several(vec![1, 3]))),
@@ -175,8 +175,8 @@ mod tests {
             ("abc", "x", ExpectedMatches::Any, Err(MatchError::Missing)),
             ("", "x", ExpectedMatches::Once, Err(MatchError::Missing)),
         ];
-        for (plain, old, often, expected) in table {
-            assert_eq!(find(plain.as_bytes(), old.as_bytes(), often), expected, "{plain} {old}");
+        for (plain, old, matches, expected) in table {
+            assert_eq!(find(plain.as_bytes(), old.as_bytes(), matches), expected, "{plain} {old}");
         }
     }
 }

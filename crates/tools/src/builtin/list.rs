@@ -1,4 +1,4 @@
-//! Shows what lies in a folder.
+//! Lists a folder.
 
 use serde_json::Value;
 
@@ -14,13 +14,13 @@ use crate::{
     walk::{FolderWalk, WalkEntry, WalkFilter},
 };
 
-/// Folders in folders that are looked into.
+/// Maximum depth of folders.
 const MAX_DEPTH: u64 = 16;
-/// Entries that are counted behind those that are shown.
+/// Maximum number of entries that are counted after those that are shown.
 const MAX_COUNTED: u64 = 100_000;
 
 pub(super) fn list_spec(limits: &ToolLimits) -> ToolSpec {
-    let most = limits.entries;
+    let default = limits.entries;
     describe(
         "list",
         "Lists a folder: one entry per line in order of names, folders with `/` at the end, files \
@@ -32,7 +32,7 @@ pub(super) fn list_spec(limits: &ToolLimits) -> ToolSpec {
             (
                 "limit",
                 "integer",
-                format!("How many entries to show, 1 to {}. Default: {most}.", 10 * most),
+                format!("How many entries to show, 1 to {}. Default: {default}.", 10 * default),
             ),
             ("ignored", "boolean", IGNORED_DESCRIPTION.into()),
         ],
@@ -43,23 +43,23 @@ pub(super) fn list_spec(limits: &ToolLimits) -> ToolSpec {
 
 pub(super) fn list_folder(
     input: &Value,
-    site: &FileToolContext<'_>,
+    context: &FileToolContext<'_>,
 ) -> Result<ToolCallResult, ToolRefusal> {
-    let entries = site.limits.entries as u64;
+    let entries = context.limits.entries as u64;
     let mut arguments = ArgumentReader::new("list", input);
     let path = arguments.text_or("path", ".");
     let depth = arguments.number("depth", 1, MAX_DEPTH, 1) as usize;
     let limit = arguments.number("limit", 1, 10 * entries, entries);
-    let hide = if arguments.flag("ignored") { WalkFilter::Nothing } else { WalkFilter::Ignored };
+    let filter = if arguments.flag("ignored") { WalkFilter::Nothing } else { WalkFilter::Ignored };
     arguments.finish()?;
 
-    let path = site.workspace.resolve_path(path)?;
-    let mut walk = FolderWalk::new(site.workspace, &path, depth, hide)?;
+    let path = context.workspace.resolve_path(path)?;
+    let mut walk = FolderWalk::new(context.workspace, &path, depth, filter)?;
     let (mut text, mut listed, mut more) = (String::new(), 0, 0);
-    let mut pulled = None;
+    let mut cancel_cause = None;
     while let Some((entry, folder)) = walk.next() {
-        pulled = site.cancel.cancel_cause();
-        if pulled.is_some() || more == MAX_COUNTED {
+        cancel_cause = context.cancel.cancel_cause();
+        if cancel_cause.is_some() || more == MAX_COUNTED {
             break;
         }
         if listed == limit || more > 0 {
@@ -67,31 +67,31 @@ pub(super) fn list_folder(
             continue;
         }
         let line = entry_line(&entry, folder);
-        if text.len() + line.len() > site.limits.answer && listed > 0 {
+        if text.len() + line.len() > context.limits.answer && listed > 0 {
             more += 1;
             continue;
         }
         text.push_str(&line);
         listed += 1;
     }
-    if listed == 0 && more == 0 && pulled.is_none() {
+    if listed == 0 && more == 0 && cancel_cause.is_none() {
         text.push_str("[nothing to show]\n");
     }
     if more > 0 {
-        let least = if more == MAX_COUNTED { "at least " } else { "" };
-        text.push_str(&format!("[… {least}{more} more]\n"));
+        let prefix = if more == MAX_COUNTED { "at least " } else { "" };
+        text.push_str(&format!("[… {prefix}{more} more]\n"));
     }
-    let passed = walk.skipped;
-    for (number, words) in [
-        (passed.ignored, "left out because of .gitignore; `ignored` shows them"),
-        (passed.unreadable, "not looked into: they cannot be opened"),
-        (passed.truncated, "not shown whole: they have too many entries"),
+    let skipped = walk.skipped;
+    for (number, note) in [
+        (skipped.ignored, "left out because of .gitignore; `ignored` shows them"),
+        (skipped.unreadable, "not looked into: they cannot be opened"),
+        (skipped.truncated, "not shown whole: they have too many entries"),
     ] {
         if number > 0 {
-            text.push_str(&format!("[{number} {words}]\n"));
+            text.push_str(&format!("[{number} {note}]\n"));
         }
     }
-    let how = match pulled {
+    let completion = match cancel_cause {
         None => ToolCompletion::Done,
         Some(CancelCause::TimedOut) => {
             text.push_str("[it took too long: this is not all]\n");
@@ -102,7 +102,7 @@ pub(super) fn list_folder(
             ToolCompletion::Stopped
         }
     };
-    Ok(ToolCallResult { completion: how, ..ToolCallResult::done(text.trim_end()) })
+    Ok(ToolCallResult { completion, ..ToolCallResult::done(text.trim_end()) })
 }
 
 fn entry_line(entry: &WalkEntry, folder: &cap_std::fs::Dir) -> String {

@@ -18,12 +18,12 @@ use crate::{
     text::{BOM, LineReader, LineStep, display_line, display_size, is_binary, pluralize},
 };
 
-/// Lines that are shown if nobody says how many, and at most.
+/// Default and maximum number of lines.
 const DEFAULT_LINES: u64 = 2000;
 const MAX_LINES: u64 = 20_000;
-/// Bytes behind the lines that are shown, in which the rest of the lines is counted.
+/// Bytes after the shown lines in which the remaining lines are counted.
 const MAX_COUNTED_BYTES: u64 = 16 << 20;
-/// Bytes that are read at a time.
+/// Bytes per read.
 const READ_STEP_BYTES: usize = 64 << 10;
 
 pub(super) fn read_spec(limits: &ToolLimits) -> ToolSpec {
@@ -49,7 +49,7 @@ pub(super) fn read_spec(limits: &ToolLimits) -> ToolSpec {
 
 pub(super) fn read_file(
     input: &Value,
-    site: &FileToolContext<'_>,
+    context: &FileToolContext<'_>,
 ) -> Result<ToolCallResult, ToolRefusal> {
     let mut arguments = ArgumentReader::new("read", input);
     let path = arguments.text("path");
@@ -57,8 +57,8 @@ pub(super) fn read_file(
     let limit = arguments.number("limit", 1, MAX_LINES, DEFAULT_LINES);
     arguments.finish()?;
 
-    let path = site.workspace.resolve_path(path)?;
-    let (file, metadata) = site.workspace.open_file(&path)?;
+    let path = context.workspace.resolve_path(path)?;
+    let (file, metadata) = context.workspace.open_file(&path)?;
     let mut reader = BufReader::with_capacity(READ_STEP_BYTES, file);
     let start = reader.fill_buf().map_err(|error| ToolRefusal::of(&error, &path))?;
     if is_binary(start) {
@@ -69,23 +69,23 @@ pub(super) fn read_file(
     if start.starts_with(BOM) {
         reader.consume(BOM.len());
     }
-    let most = site.limits.line;
-    let mut view = FileExcerpt {
-        // An end of two bytes belongs to no line.
-        lines: LineReader::new(reader, most + 2),
+    let max_line_bytes = context.limits.line;
+    let mut excerpt = FileExcerpt {
+        // A line end of two bytes does not count.
+        lines: LineReader::new(reader, max_line_bytes + 2),
         offset,
         limit,
-        max_line_bytes: most,
-        remaining_bytes: site.limits.answer,
+        max_line_bytes,
+        remaining_bytes: context.limits.answer,
         text: String::new(),
         lines_read: 0,
         lines_shown: 0,
     };
-    let rest = view.read(site, &path)?;
-    view.into_result(rest, metadata.len(), &path)
+    let progress = excerpt.read(context, &path)?;
+    excerpt.into_result(progress, metadata.len(), &path)
 }
 
-/// What is read, and what of it is shown.
+/// Reads a file and collects the lines to show.
 struct FileExcerpt {
     lines: LineReader<BufReader<File>>,
     offset: u64,
@@ -93,9 +93,9 @@ struct FileExcerpt {
     max_line_bytes: usize,
     remaining_bytes: usize,
     text: String,
-    /// Lines that were read.
+    /// Lines read.
     lines_read: u64,
-    /// Lines that are shown.
+    /// Lines shown.
     lines_shown: u64,
 }
 
@@ -105,30 +105,30 @@ enum ReadProgress {
     Complete,
     /// There may be more.
     MayContinue,
-    /// It was asked to stop, or took too long.
+    /// A stop was requested, or it took too long.
     Canceled(CancelCause),
 }
 
 impl FileExcerpt {
     fn read(
         &mut self,
-        site: &FileToolContext<'_>,
+        context: &FileToolContext<'_>,
         path: &Path,
     ) -> Result<ReadProgress, ToolRefusal> {
-        let (mut length, mut steps, mut behind) = (0, 0_u32, 0);
+        let (mut length, mut steps, mut counted_bytes) = (0, 0_u32, 0);
         let mut full = false;
         loop {
             steps = steps.wrapping_add(1);
             if steps.is_multiple_of(64)
-                && let Some(pulled) = site.cancel.cancel_cause()
+                && let Some(cause) = context.cancel.cancel_cause()
             {
-                return Ok(ReadProgress::Canceled(pulled));
+                return Ok(ReadProgress::Canceled(cause));
             }
             let before = length;
             let step =
                 self.lines.step(&mut length).map_err(|error| ToolRefusal::of(&error, path))?;
             if full {
-                behind += length - before + 1;
+                counted_bytes += length - before + 1;
             }
             match step {
                 LineStep::Part => {}
@@ -140,13 +140,13 @@ impl FileExcerpt {
                 }
                 LineStep::End => return Ok(ReadProgress::Complete),
             }
-            if behind > MAX_COUNTED_BYTES {
+            if counted_bytes > MAX_COUNTED_BYTES {
                 return Ok(ReadProgress::MayContinue);
             }
         }
     }
 
-    /// Shows the line that was read last, if there is room for it.
+    /// Shows the last line that was read. Returns `false` if there is no room.
     fn show_line(&mut self, length: u64) -> bool {
         if self.lines_shown == self.limit {
             return false;
@@ -163,14 +163,14 @@ impl FileExcerpt {
 
     fn into_result(
         mut self,
-        rest: ReadProgress,
+        progress: ReadProgress,
         bytes: u64,
         path: &Path,
     ) -> Result<ToolCallResult, ToolRefusal> {
         let path = display_path(path);
         let (first, last) = (self.offset, self.offset + self.lines_shown.saturating_sub(1));
         let seen = self.lines_read;
-        let all = match rest {
+        let total = match progress {
             ReadProgress::Complete => pluralize(seen, "line"),
             ReadProgress::MayContinue => {
                 format!("more than {seen} lines ({})", display_size(bytes))
@@ -197,13 +197,13 @@ impl FileExcerpt {
             return Ok(ToolCallResult::done("[the file is empty]"));
         }
         if self.lines_shown == 0 {
-            return Err(ToolRefusal(format!("`{path}` has {all}; there is no line {first}")));
+            return Err(ToolRefusal(format!("`{path}` has {total}; there is no line {first}")));
         }
         let more = match last < seen {
             true => format!("; go on with offset {}", last + 1),
             false => String::new(),
         };
-        self.text.push_str(&format!("[lines {first} to {last} of {all}{more}]"));
+        self.text.push_str(&format!("[lines {first} to {last} of {total}{more}]"));
         Ok(ToolCallResult::done(self.text))
     }
 }

@@ -1,4 +1,4 @@
-//! Runs a command of the shell.
+//! Runs a shell command.
 
 mod variables;
 
@@ -14,12 +14,12 @@ use crate::{
     refusal::ToolRefusal,
 };
 
-/// Bytes of a command: more cannot be given to a shell.
+/// Bytes of a command: a shell accepts no more.
 const MAX_COMMAND_BYTES: usize = 100 << 10;
-/// Names of processes that are told.
+/// Maximum number of process names in a message.
 const NAMED: usize = 5;
 
-/// Runs a command of the shell.
+/// Runs a shell command.
 #[derive(Debug)]
 pub(super) struct RunTool {
     spec: ToolSpec,
@@ -34,9 +34,9 @@ impl RunTool {
         limits: ToolLimits,
         commands: CommandSettings,
     ) -> RunTool {
-        let (usual, most) = (limits.run.as_secs(), limits.run_max.as_secs());
+        let (default, max) = (limits.run.as_secs(), limits.run_max.as_secs());
         let shell = if cfg!(windows) { "`cmd /C`" } else { "`sh -c`" };
-        let about = describe(
+        let spec = describe(
             "run",
             format!(
                 "Runs a command with {shell} in the root of the workspace, and answers with what \
@@ -49,20 +49,23 @@ impl RunTool {
                 (
                     "timeout_seconds",
                     "integer",
-                    format!("After how many seconds it is killed, 1 to {most}. Default: {usual}."),
+                    format!("After how many seconds it is killed, 1 to {max}. Default: {default}."),
                 ),
             ],
             ToolEffect::Writes,
             limits.run_max,
         );
-        RunTool { spec: about, workspace, limits, commands }
+        RunTool { spec, workspace, limits, commands }
     }
 
-    async fn run_command(&self, work: ToolInvocation<'_>) -> Result<ToolCallResult, ToolRefusal> {
-        let (usual, most) = (self.limits.run.as_secs(), self.limits.run_max.as_secs());
-        let mut arguments = ArgumentReader::new("run", work.input);
+    async fn run_command(
+        &self,
+        invocation: ToolInvocation<'_>,
+    ) -> Result<ToolCallResult, ToolRefusal> {
+        let (default, max) = (self.limits.run.as_secs(), self.limits.run_max.as_secs());
+        let mut arguments = ArgumentReader::new("run", invocation.input);
         let command = arguments.text("command");
-        let seconds = arguments.number("timeout_seconds", 1, most.max(1), usual);
+        let seconds = arguments.number("timeout_seconds", 1, max.max(1), default);
         arguments.finish()?;
         check_command(command)?;
         let folder = self.workspace.current_root()?;
@@ -72,9 +75,9 @@ impl RunTool {
         let mut process = ShellProcess::start(command, folder, variables, launcher)
             .map_err(|error| ToolRefusal(format!("the command cannot be started: {error}")))?;
         let limit = Duration::from_secs(seconds);
-        let end = process.wait_for_end(&work.output, &work.stop, limit).await;
-        let finished = process.finish(end, &work.output).await;
-        Ok(command_result(end, &finished, seconds, &work.output))
+        let end = process.wait_for_end(&invocation.output, &invocation.stop, limit).await;
+        let finished = process.finish(end, &invocation.output).await;
+        Ok(command_result(end, &finished, seconds, &invocation.output))
     }
 }
 
@@ -83,8 +86,10 @@ impl Tool for RunTool {
         &self.spec
     }
 
-    fn run<'a>(&'a self, work: ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> {
-        Box::pin(async move { self.run_command(work).await.unwrap_or_else(ToolCallResult::from) })
+    fn run<'a>(&'a self, invocation: ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> {
+        Box::pin(
+            async move { self.run_command(invocation).await.unwrap_or_else(ToolCallResult::from) },
+        )
     }
 }
 
@@ -104,7 +109,7 @@ fn check_command(command: &str) -> Result<(), ToolRefusal> {
     Ok(())
 }
 
-/// What it said, and how it ended.
+/// The result: output and how the command ended.
 fn command_result(
     end: ProcessEnd,
     finished: &FinishedProcess,
@@ -119,7 +124,7 @@ fn command_result(
         text.push('\n');
     }
     let succeeded = finished.status.is_some_and(|status| status.success());
-    let how = match end {
+    let completion = match end {
         ProcessEnd::Exited if succeeded => ToolCompletion::Done,
         ProcessEnd::Exited | ProcessEnd::TimedOut => ToolCompletion::Failed,
         ProcessEnd::StoppedGracefully | ProcessEnd::Killed => ToolCompletion::Stopped,
@@ -141,7 +146,7 @@ fn command_result(
         | ProcessEnd::Killed
         | ProcessEnd::TimedOut => {}
     }
-    ToolCallResult { completion: how, content: ToolResultContent::Text(text) }
+    ToolCallResult { completion, content: ToolResultContent::Text(text) }
 }
 
 fn left_running_note(finished: &FinishedProcess) -> String {

@@ -1,4 +1,4 @@
-//! Looks for a pattern in files.
+//! Searches files for a pattern.
 
 mod hits;
 
@@ -27,19 +27,19 @@ use crate::{
     workspace::open_regular,
 };
 
-/// Folders in folders that are looked into.
+/// Maximum depth of folders.
 const MAX_DEPTH: usize = 64;
-/// Lines around a hit.
+/// Maximum number of context lines around a hit.
 const MAX_CONTEXT_LINES: u64 = 10;
 /// Bytes of a pattern.
 const MAX_PATTERN_BYTES: usize = 4000;
-/// Bytes that a pattern may grow to when it is made ready, and while it is used: a pattern that is
-/// hard to look for is refused, or costs time, but never memory.
+/// Memory limit of a pattern, when it is compiled and while it is used. A difficult pattern is
+/// refused or costs time, but never memory.
 const PATTERN_SIZE: usize = 1 << 20;
 const MAX_NESTING: u32 = 100;
 
 pub(super) fn search_spec(limits: &ToolLimits) -> ToolSpec {
-    let most = limits.hits;
+    let default = limits.hits;
     describe(
         "search",
         "Looks for a regular expression in the files of a folder and all folders in it, and shows \
@@ -77,7 +77,7 @@ pub(super) fn search_spec(limits: &ToolLimits) -> ToolSpec {
             (
                 "limit",
                 "integer",
-                format!("How many hits to show, 1 to {}. Default: {most}.", 10 * most),
+                format!("How many hits to show, 1 to {}. Default: {default}.", 10 * default),
             ),
             ("ignored", "boolean", IGNORED_DESCRIPTION.into()),
         ],
@@ -88,39 +88,39 @@ pub(super) fn search_spec(limits: &ToolLimits) -> ToolSpec {
 
 pub(super) fn search_files(
     input: &Value,
-    site: &FileToolContext<'_>,
+    context: &FileToolContext<'_>,
 ) -> Result<ToolCallResult, ToolRefusal> {
-    let hits = site.limits.hits as u64;
+    let hits = context.limits.hits as u64;
     let mut arguments = ArgumentReader::new("search", input);
     let pattern = arguments.text("pattern");
     let path = arguments.text_or("path", ".");
     let glob = arguments.text_or("glob", "");
     let ignore_case = arguments.flag("ignore_case");
-    let context = arguments.number("context", 0, MAX_CONTEXT_LINES, 0) as usize;
+    let context_lines = arguments.number("context", 0, MAX_CONTEXT_LINES, 0) as usize;
     let limit = arguments.number("limit", 1, 10 * hits, hits);
-    let hide = if arguments.flag("ignored") { WalkFilter::Nothing } else { WalkFilter::Ignored };
+    let filter = if arguments.flag("ignored") { WalkFilter::Nothing } else { WalkFilter::Ignored };
     arguments.finish()?;
 
-    let path = site.workspace.resolve_path(path)?;
+    let path = context.workspace.resolve_path(path)?;
     let mut search = FileSearch {
-        context: site,
+        context,
         pattern: compile(pattern, ignore_case)?,
         glob: compile_glob(glob)?,
-        hits: SearchHits::new(limit, context, site.limits),
+        hits: SearchHits::new(limit, context_lines, context.limits),
         skipped: SkippedFiles::default(),
         buffer: Vec::new(),
     };
-    let folder = site.workspace.folder()?;
+    let folder = context.workspace.folder()?;
     let metadata = folder.metadata(&path).map_err(|error| ToolRefusal::of(&error, &path))?;
     let end = match DirEntryKind::of(metadata.file_type()) {
-        DirEntryKind::Folder => search.search_folder(&path, hide)?,
+        DirEntryKind::Folder => search.search_folder(&path, filter)?,
         DirEntryKind::File
         | DirEntryKind::Link
         | DirEntryKind::Fifo
         | DirEntryKind::Socket
         | DirEntryKind::Device
         | DirEntryKind::Other => {
-            let (file, _) = site.workspace.open_file(&path)?;
+            let (file, _) = context.workspace.open_file(&path)?;
             search.search_file(&path, file)
         }
     };
@@ -148,7 +148,7 @@ fn compile(pattern: &str, ignore_case: bool) -> Result<Regex, ToolRefusal> {
     })
 }
 
-/// Which files are looked into. The matcher is told that the root of the workspace is `/`.
+/// Compiles the file filter. For the matcher the root of the workspace is `/`.
 fn compile_glob(glob: &str) -> Result<Override, ToolRefusal> {
     let mut globs = OverrideBuilder::new("/");
     let added = match glob.len() {
@@ -160,7 +160,7 @@ fn compile_glob(glob: &str) -> Result<Override, ToolRefusal> {
     built.map_err(|error| ToolRefusal(format!("`{}` is not a glob: {error}", display_text(glob))))
 }
 
-/// Files that were not looked into.
+/// Files that were not searched.
 #[derive(Clone, Copy, Default, Debug)]
 struct SkippedFiles {
     binary: u64,
@@ -181,16 +181,16 @@ impl FileSearch<'_> {
     fn search_folder(
         &mut self,
         path: &Path,
-        hide: WalkFilter,
+        filter: WalkFilter,
     ) -> Result<SearchProgress, ToolRefusal> {
-        let mut walk = FolderWalk::new(self.context.workspace, path, MAX_DEPTH, hide)?;
+        let mut walk = FolderWalk::new(self.context.workspace, path, MAX_DEPTH, filter)?;
         let end = loop {
-            if let Some(pulled) = self.context.cancel.cancel_cause() {
-                break SearchProgress::Canceled(pulled);
+            if let Some(cause) = self.context.cancel.cancel_cause() {
+                break SearchProgress::Canceled(cause);
             }
             let Some((entry, folder)) = walk.next() else { break SearchProgress::Complete };
-            let wanted = entry.kind == DirEntryKind::File && self.is_wanted(&entry.path);
-            let opened = entry.path.file_name().filter(|_| wanted);
+            let is_wanted = entry.kind == DirEntryKind::File && self.is_wanted(&entry.path);
+            let opened = entry.path.file_name().filter(|_| is_wanted);
             match opened.map(|name| self.search_entry(&entry.path, folder, Path::new(name))) {
                 None | Some(SearchProgress::Complete) => {}
                 Some(end @ (SearchProgress::LimitReached | SearchProgress::Canceled(_))) => {
@@ -220,13 +220,13 @@ impl FileSearch<'_> {
     }
 
     fn search_file(&mut self, path: &Path, file: File) -> SearchProgress {
-        let most = self.context.limits.file;
+        let max = self.context.limits.file;
         self.buffer.clear();
-        // The size that the system tells may be old, or none.
-        match file.take(most as u64 + 1).read_to_end(&mut self.buffer) {
+        // The size that the system reports may be outdated or 0.
+        match file.take(max as u64 + 1).read_to_end(&mut self.buffer) {
             Err(_) => self.skipped.unreadable += 1,
             Ok(_) if is_binary(&self.buffer) => self.skipped.binary += 1,
-            Ok(read) if read > most => self.skipped.large += 1,
+            Ok(read) if read > max => self.skipped.large += 1,
             Ok(_) => {
                 return self.hits.search_bytes(
                     path,
@@ -240,9 +240,9 @@ impl FileSearch<'_> {
     }
 
     fn into_result(self, end: SearchProgress) -> ToolCallResult {
-        let FileSearch { context: site, hits, skipped, .. } = self;
+        let FileSearch { context, hits, skipped, .. } = self;
         let mut text = hits.into_text(end);
-        let large = format!("larger than {}", display_size(site.limits.file as u64));
+        let large = format!("larger than {}", display_size(context.limits.file as u64));
         let skipped: Vec<String> = [
             (skipped.binary, "binary"),
             (skipped.large, large.as_str()),
@@ -255,7 +255,7 @@ impl FileSearch<'_> {
         if !skipped.is_empty() {
             text.push_str(&format!("\n[skipped: {}]", skipped.join(", ")));
         }
-        let how = match end {
+        let completion = match end {
             SearchProgress::Complete | SearchProgress::LimitReached => ToolCompletion::Done,
             SearchProgress::Canceled(CancelCause::TimedOut) => {
                 text.push_str("\n[it took too long: not every file was looked into]");
@@ -266,6 +266,6 @@ impl FileSearch<'_> {
                 ToolCompletion::Stopped
             }
         };
-        ToolCallResult { completion: how, ..ToolCallResult::done(text) }
+        ToolCallResult { completion, ..ToolCallResult::done(text) }
     }
 }

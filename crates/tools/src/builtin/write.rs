@@ -29,37 +29,38 @@ pub(super) fn write_spec(limits: &ToolLimits) -> ToolSpec {
 
 pub(super) fn write_file(
     input: &Value,
-    site: &FileToolContext<'_>,
+    context: &FileToolContext<'_>,
 ) -> Result<ToolCallResult, ToolRefusal> {
     let mut arguments = ArgumentReader::new("write", input);
-    let asked = arguments.text("path");
+    let requested = arguments.text("path");
     let content = arguments.text("content");
     arguments.finish()?;
 
-    let path = site.workspace.resolve_path(asked)?;
-    if asked.ends_with('/') {
+    let path = context.workspace.resolve_path(requested)?;
+    if requested.ends_with('/') {
         return Err(ToolRefusal(format!("`{}/` is a folder; name a file", display_path(&path))));
     }
-    check_size(content.len(), site)?;
-    let place = FileTarget::find(site.workspace, &path, MissingParents::Create, site.cancel)?;
-    place.write(content.as_bytes(), site.cancel)?;
-    let verb = if place.exists() { "replaced" } else { "created" };
+    check_size(content.len(), context)?;
+    let target =
+        FileTarget::find(context.workspace, &path, MissingParents::Create, context.cancel)?;
+    target.write(content.as_bytes(), context.cancel)?;
+    let verb = if target.exists() { "replaced" } else { "created" };
     Ok(ToolCallResult::done(format!(
         "{verb} `{}`: {}, {}",
-        display_path(place.path()),
+        display_path(target.path()),
         pluralize(content.len() as u64, "byte"),
         pluralize(count_lines(content.as_bytes()), "line")
     )))
 }
 
-/// A file that is larger than that is not one for a model.
-pub(super) fn check_size(bytes: usize, site: &FileToolContext<'_>) -> Result<(), ToolRefusal> {
-    let most = site.limits.file;
-    match bytes > most {
+/// Refuses files that are too large for a model.
+pub(super) fn check_size(bytes: usize, context: &FileToolContext<'_>) -> Result<(), ToolRefusal> {
+    let max = context.limits.file;
+    match bytes > max {
         true => Err(ToolRefusal(format!(
             "the file would have {}; {} is the most",
             display_size(bytes as u64),
-            display_size(most as u64)
+            display_size(max as u64)
         ))),
         false => Ok(()),
     }

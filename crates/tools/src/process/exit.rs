@@ -1,5 +1,5 @@
-//! The end of a process, noticed without taking note of it where the system can do that: until
-//! somebody does, its number is its own, and no signal for its group can reach another.
+//! Notices the end of a process without reaping it, where the system can do that. Until it is
+//! reaped its id is not reused, so no signal to its group can reach another process.
 
 use tokio::process::Child;
 
@@ -8,25 +8,25 @@ use tokio::process::Child;
 pub(super) struct ExitWatcher {
     #[cfg(unix)]
     pid: Option<rustix::process::Pid>,
-    /// Tells that some process ended.
+    /// Signals that some child process ended.
     #[cfg(unix)]
     exit_signals: Option<tokio::signal::unix::Signal>,
 }
 
 #[cfg(unix)]
 impl ExitWatcher {
-    pub(super) fn of(number: u32) -> ExitWatcher {
+    pub(super) fn of(pid: u32) -> ExitWatcher {
         use tokio::signal::unix::{SignalKind, signal};
-        let number = i32::try_from(number).ok().and_then(rustix::process::Pid::from_raw);
-        ExitWatcher { pid: number, exit_signals: signal(SignalKind::child()).ok() }
+        let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+        ExitWatcher { pid, exit_signals: signal(SignalKind::child()).ok() }
     }
 
-    /// Waits for it. May be dropped while it waits, and loses nothing.
+    /// Waits for the end of the process. Cancel-safe.
     pub(super) async fn ended(&mut self, child: &mut Child) {
-        while let (Some(number), Some(ends)) = (self.pid, &mut self.exit_signals) {
-            match look(number) {
+        while let (Some(pid), Some(signals)) = (self.pid, &mut self.exit_signals) {
+            match probe(pid) {
                 ExitProbe::Ended => return,
-                ExitProbe::Alive if ends.recv().await.is_some() => {}
+                ExitProbe::Alive if signals.recv().await.is_some() => {}
                 ExitProbe::Alive | ExitProbe::Unknown => self.exit_signals = None,
             }
         }
@@ -38,15 +38,15 @@ impl ExitWatcher {
 enum ExitProbe {
     Ended,
     Alive,
-    /// The system does not tell it in this way.
+    /// The system does not support this check.
     Unknown,
 }
 
 #[cfg(unix)]
-fn look(number: rustix::process::Pid) -> ExitProbe {
+fn probe(pid: rustix::process::Pid) -> ExitProbe {
     use rustix::process::{WaitId, WaitIdOptions, waitid};
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    match waitid(WaitId::Pid(number), options) {
+    match waitid(WaitId::Pid(pid), options) {
         Ok(Some(_)) => ExitProbe::Ended,
         Ok(None) => ExitProbe::Alive,
         Err(_) => ExitProbe::Unknown,
@@ -59,7 +59,7 @@ impl ExitWatcher {
         ExitWatcher {}
     }
 
-    /// Waits for it.
+    /// Waits for the end of the process.
     pub(super) async fn ended(&mut self, child: &mut Child) {
         drop(child.wait().await);
     }

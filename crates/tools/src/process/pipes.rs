@@ -1,4 +1,4 @@
-//! What a process says, in the order in which it says it.
+//! Reads the output of a process, in order.
 
 use std::io;
 
@@ -7,11 +7,11 @@ use tokio::{
     process::{Child, Command},
 };
 
-/// Bytes that are read at a time.
+/// Bytes per read.
 const STEP: usize = 64 << 10;
 
-/// What a process says on both of its outputs. Where the system can do that they are one, so that
-/// nothing changes places.
+/// Both outputs of a process. Where the system can do that they share one pipe, which keeps the
+/// order.
 #[derive(Debug)]
 pub(super) struct ProcessPipes {
     first: OutputPipe,
@@ -24,7 +24,7 @@ struct OutputPipe {
 }
 
 impl ProcessPipes {
-    /// Starts a process that says what it says in here.
+    /// Starts a process and captures its output.
     #[cfg(unix)]
     pub(super) fn spawn(mut command: Command) -> io::Result<(Child, io::Result<ProcessPipes>)> {
         use std::process::Stdio;
@@ -33,7 +33,7 @@ impl ProcessPipes {
         let errors = output.try_clone()?;
         command.stdin(Stdio::null()).stdout(output).stderr(errors);
         let child = command.spawn()?;
-        // It holds the other end, too.
+        // It holds the writing end, too.
         drop(command);
         let source = Receiver::from_owned_fd(source.into());
         let pipes = source.map(|source| ProcessPipes {
@@ -43,7 +43,7 @@ impl ProcessPipes {
         Ok((child, pipes))
     }
 
-    /// Starts a process that says what it says in here.
+    /// Starts a process and captures its output.
     #[cfg(not(unix))]
     pub(super) fn spawn(mut command: Command) -> io::Result<(Child, io::Result<ProcessPipes>)> {
         use std::process::Stdio;
@@ -58,8 +58,7 @@ impl ProcessPipes {
         Ok((child, pipes))
     }
 
-    /// What it says next; nothing, if it cannot say anything more. May be dropped while it waits,
-    /// and loses nothing.
+    /// Returns the next output, or `None` at the end of both. Cancel-safe.
     pub(super) async fn read(&mut self) -> Option<&[u8]> {
         loop {
             let (first, second) = (&mut self.first, &mut self.second);
@@ -72,7 +71,7 @@ impl ProcessPipes {
             match read {
                 0 => pipe.source = None,
                 read => {
-                    // What is read twice would be told twice: the borrow ends the loop.
+                    // Return here: the borrow of the buffer ends the loop.
                     return if is_first {
                         self.first.buffer.get(..read)
                     } else {
@@ -94,7 +93,7 @@ impl OutputPipe {
         OutputPipe { source: None, buffer: Vec::new() }
     }
 
-    /// How many bytes were read; none at the end, and whatever goes wrong is an end.
+    /// Returns the number of bytes read; 0 at the end. An error counts as the end.
     async fn read(&mut self) -> usize {
         match &mut self.source {
             Some(source) => source.read(&mut self.buffer).await.unwrap_or(0),

@@ -1,13 +1,13 @@
-//! Everything that a command started, and how it is ended. On Linux that is its group, whoever
-//! bears its mark, and their children, wherever they went; on other Unix systems its group; on
-//! Windows its children.
+//! Everything that a command started, and how it is ended. On Linux: its process group, all
+//! processes with its mark, and their children, wherever they went. On other Unix systems: its
+//! group. On Windows: its children.
 
 #[cfg(target_os = "linux")]
 mod table;
 #[cfg(target_os = "linux")]
 mod orphans;
 
-/// Who starts commands, for the mark of what they start.
+/// Identifies this process in the marks of its commands.
 pub(super) fn maker() -> String {
     #[cfg(target_os = "linux")]
     return orphans::maker();
@@ -15,7 +15,7 @@ pub(super) fn maker() -> String {
     return std::process::id().to_string();
 }
 
-/// Ends what calls of dead programs left running, and tells their names.
+/// Kills what commands of dead programs left running. Returns their names.
 pub(super) fn end_orphans() -> Vec<String> {
     #[cfg(target_os = "linux")]
     return orphans::kill_orphans();
@@ -23,10 +23,10 @@ pub(super) fn end_orphans() -> Vec<String> {
     return Vec::new();
 }
 
-/// Everything that a command started. A copy is the same.
+/// Everything that a command started. Clones share state.
 #[derive(Clone, Debug)]
 pub(super) struct ProcessTree {
-    /// The number of the command, which is that of its group, too.
+    /// Process id of the command, which is also its group id.
     leader: u32,
     #[cfg(target_os = "linux")]
     family: table::ProcessFamily,
@@ -50,39 +50,39 @@ impl ProcessTree {
         self.signal(Signal::TERM);
         #[cfg(target_os = "linux")]
         self.family.ask();
-        // One that was halted hears nothing.
+        // A stopped process does not receive the signal.
         self.signal(Signal::CONT);
     }
 
-    /// Waits until nothing is left of it but the command itself, or for so long.
+    /// Waits until only the command itself is left, but at most `max_wait`.
     #[cfg(target_os = "linux")]
-    pub(super) fn wait(&self, longest: std::time::Duration) {
-        let until = std::time::Instant::now() + longest;
-        while self.family.members().keys().any(|number| *number != self.leader)
-            && std::time::Instant::now() < until
+    pub(super) fn wait(&self, max_wait: std::time::Duration) {
+        let deadline = std::time::Instant::now() + max_wait;
+        while self.family.members().keys().any(|pid| *pid != self.leader)
+            && std::time::Instant::now() < deadline
         {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
     }
 
-    /// Nobody knows what is left.
+    /// The remaining processes are unknown.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn wait(&self, _: std::time::Duration) {}
 
-    /// Kills all of it, and looks again until nothing is left of it. Tells what was there besides
-    /// the command itself. Must not be called any more when the end of the command was noted:
-    /// its number may be another's.
+    /// Kills all of it, and repeats until nothing is left. Returns the names of all processes
+    /// except the command itself. Must not be called after the command was reaped: its id may
+    /// belong to another process.
     #[cfg(target_os = "linux")]
     pub(super) fn kill(&self) -> Vec<String> {
-        // Who belongs to it by birth alone is found only as long as the parents are alive.
+        // Processes that belong to it only by parentage are found only while their parents live.
         let members = self.family.members();
         self.signal(rustix::process::Signal::KILL);
         self.family.kill(&members);
-        let others = members.into_iter().filter(|(number, _)| *number != self.leader);
+        let others = members.into_iter().filter(|(pid, _)| *pid != self.leader);
         others.map(|(_, member)| member.name).collect()
     }
 
-    /// Kills all of it, at once: even those in a group that are just being made.
+    /// Kills all of it at once, including processes of the group that are being created.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn kill(&self) -> Vec<String> {
         self.signal(rustix::process::Signal::KILL);
@@ -92,7 +92,7 @@ impl ProcessTree {
     fn signal(&self, signal: rustix::process::Signal) {
         use rustix::process::{Pid, kill_process_group};
         if let Some(group) = i32::try_from(self.leader).ok().and_then(Pid::from_raw) {
-            // One that is gone already needs none.
+            // A group that is gone needs no signal.
             let _ = kill_process_group(group, signal);
         }
     }
@@ -104,12 +104,12 @@ impl ProcessTree {
         ProcessTree { leader }
     }
 
-    /// There is no gentle way.
+    /// Windows has no gentle way.
     pub(super) fn ask(&self) {
         self.kill();
     }
 
-    /// Nobody knows what is left.
+    /// The remaining processes are unknown.
     pub(super) fn wait(&self, _: std::time::Duration) {}
 
     /// Kills all of it.

@@ -1,4 +1,4 @@
-//! What models are told about the tools fits what the tools take.
+//! Tool descriptions match what the tools accept.
 
 use std::time::Duration;
 
@@ -10,39 +10,39 @@ use serde_json::{Value, json};
 use crate::bench::Bench;
 
 #[test]
-fn every_tool_says_what_it_takes() {
+fn every_tool_describes_its_arguments() {
     let bench = Bench::new();
     let tools = bench.workspace.tools(ToolLimits::default());
     let mut toolbox = Toolbox::new();
     for (tool, name) in tools.iter().zip(NAMES) {
         toolbox.add(tool.clone()).unwrap();
-        let about = tool.spec();
-        assert_eq!(about.name, name);
+        let spec = tool.spec();
+        assert_eq!(spec.name, name);
         let (effect, limit) = match name {
             "list" | "read" | "search" => (ToolEffect::Reads, 30),
             "write" | "edit" => (ToolEffect::Writes, 30),
             _ => (ToolEffect::Writes, 600),
         };
-        assert_eq!((about.effect, about.limit), (effect, Duration::from_secs(limit)), "{name}");
-        assert_eq!(about.schema["additionalProperties"], false, "{name}");
-        for (key, property) in about.schema["properties"].as_object().unwrap() {
+        assert_eq!((spec.effect, spec.limit), (effect, Duration::from_secs(limit)), "{name}");
+        assert_eq!(spec.schema["additionalProperties"], false, "{name}");
+        for (key, property) in spec.schema["properties"].as_object().unwrap() {
             assert!(property["description"].as_str().is_some_and(|text| text.len() > 10), "{key}");
         }
     }
     assert_eq!((tools.len(), toolbox.len()), (6, 6));
 }
 
-/// Every property of the schema is known to the tool, with its type; nothing else is.
+/// A tool accepts exactly the properties of its schema, with their types.
 #[tokio::test]
 async fn schemas_and_tools_agree() {
     let bench = Bench::new();
     for name in NAMES {
-        let about = bench.tool(name).spec().clone();
-        let properties = about.schema["properties"].as_object().unwrap().clone();
-        // Of a wrong type each, so that none of it is done.
+        let spec = bench.tool(name).spec().clone();
+        let properties = spec.schema["properties"].as_object().unwrap().clone();
+        // Wrong types only, so that no tool does anything.
         let wrong: serde_json::Map<String, Value> =
             properties.keys().map(|key| (key.clone(), json!([]))).collect();
-        let said = bench.call(name, Value::from(wrong)).await;
+        let result = bench.call(name, Value::from(wrong)).await;
         for (key, property) in &properties {
             let kind = match property["type"].as_str().unwrap() {
                 "string" => "must be a string",
@@ -50,13 +50,13 @@ async fn schemas_and_tools_agree() {
                 "boolean" => "must be true or false",
                 other => panic!("{other}"),
             };
-            said.refuses(&format!("`{key}` {kind}"));
+            result.refuses(&format!("`{key}` {kind}"));
         }
-        assert!(!said.text.contains("not known"), "{said:?}");
-        let said = bench.call(name, json!({ "nonsense": 1 })).await;
-        said.refuses("\"nonsense\" is not known");
-        for required in about.schema["required"].as_array().unwrap() {
-            said.refuses(&format!("`{}` is missing", required.as_str().unwrap()));
+        assert!(!result.text.contains("not known"), "{result:?}");
+        let result = bench.call(name, json!({ "nonsense": 1 })).await;
+        result.refuses("\"nonsense\" is not known");
+        for required in spec.schema["required"].as_array().unwrap() {
+            result.refuses(&format!("`{}` is missing", required.as_str().unwrap()));
         }
     }
 }

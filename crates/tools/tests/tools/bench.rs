@@ -1,4 +1,4 @@
-//! A folder for one test, and a call of one tool in it.
+//! A folder for one test, and calls of tools in it.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ use serde_json::Value;
 /// Bytes of output that a call keeps.
 pub(crate) const KEPT: usize = 16 << 10;
 
-/// A folder with `root`, which is the workspace, and `outside`, which is not. Goes away.
+/// A folder with `root`, the workspace, and `outside`, which is not part of it. Deleted on drop.
 pub(crate) struct Bench {
     folder: PathBuf,
     pub(crate) workspace: ToolWorkspace,
@@ -50,7 +50,7 @@ impl Bench {
         self.folder.join("outside")
     }
 
-    /// Writes a file of the workspace, with the folders on the way.
+    /// Writes a file of the workspace and creates its folders.
     pub(crate) fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
         let path = self.root().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -66,8 +66,8 @@ impl Bench {
         Arc::clone(tools.first().unwrap())
     }
 
-    /// Calls a tool and waits for its answer.
-    pub(crate) async fn call(&self, name: &str, input: Value) -> Said {
+    /// Calls a tool and waits for its result.
+    pub(crate) async fn call(&self, name: &str, input: Value) -> CallOutcome {
         self.call_with(name, input, StopReceiver::never(), OutputCapture::new(KEPT)).await
     }
 
@@ -77,32 +77,33 @@ impl Bench {
         input: Value,
         stop: StopReceiver,
         output: OutputCapture,
-    ) -> Said {
-        let work = ToolInvocation { call_id: "call_1", input: &input, stop, output };
-        said(self.tool(name).run(work).await)
+    ) -> CallOutcome {
+        let invocation = ToolInvocation { call_id: "call_1", input: &input, stop, output };
+        call_outcome(self.tool(name).run(invocation).await)
     }
 
-    /// Calls a tool on a task of its own.
-    pub(crate) fn begin(&self, name: &str, input: Value) -> Begun {
-        let (interrupt, output) = (StopSender::new(), OutputCapture::new(KEPT));
-        let (tool, stop, its) = (self.tool(name), interrupt.receiver(), output.clone());
+    /// Calls a tool on its own task.
+    pub(crate) fn begin(&self, name: &str, input: Value) -> RunningCall {
+        let (stop_sender, output) = (StopSender::new(), OutputCapture::new(KEPT));
+        let (tool, stop, task_output) = (self.tool(name), stop_sender.receiver(), output.clone());
         let task = tokio::spawn(async move {
-            let work = ToolInvocation { call_id: "call_1", input: &input, stop, output: its };
-            said(tool.run(work).await)
+            let invocation =
+                ToolInvocation { call_id: "call_1", input: &input, stop, output: task_output };
+            call_outcome(tool.run(invocation).await)
         });
-        Begun { task, interrupt, output }
+        RunningCall { task, stop_sender, output }
     }
 
-    /// Files that lie in the folder outside.
+    /// Names of the files in the outside folder.
     pub(crate) fn names_outside(&self) -> Vec<String> {
         names(&self.outside())
     }
 }
 
-/// A call at work.
-pub(crate) struct Begun {
-    pub(crate) task: tokio::task::JoinHandle<Said>,
-    pub(crate) interrupt: StopSender,
+/// A running call.
+pub(crate) struct RunningCall {
+    pub(crate) task: tokio::task::JoinHandle<CallOutcome>,
+    pub(crate) stop_sender: StopSender,
     pub(crate) output: OutputCapture,
 }
 
@@ -120,43 +121,43 @@ impl Drop for Bench {
     }
 }
 
-/// What a tool answered.
+/// The result of a tool call.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Said {
-    pub(crate) how: ToolCompletion,
+pub(crate) struct CallOutcome {
+    pub(crate) completion: ToolCompletion,
     pub(crate) text: String,
 }
 
-fn said(answer: ToolCallResult) -> Said {
-    match answer.content {
-        ToolResultContent::Text(text) => Said { how: answer.completion, text },
+fn call_outcome(result: ToolCallResult) -> CallOutcome {
+    match result.content {
+        ToolResultContent::Text(text) => CallOutcome { completion: result.completion, text },
         ToolResultContent::Blocks(blocks) => {
-            Said { how: answer.completion, text: Value::from(blocks).to_string() }
+            CallOutcome { completion: result.completion, text: Value::from(blocks).to_string() }
         }
     }
 }
 
-impl Said {
-    /// It went well, and said this.
+impl CallOutcome {
+    /// The call succeeded with exactly this text.
     #[track_caller]
     pub(crate) fn is(&self, expected: &str) {
-        assert_eq!((self.how, self.text.as_str()), (ToolCompletion::Done, expected));
+        assert_eq!((self.completion, self.text.as_str()), (ToolCompletion::Done, expected));
     }
 
-    /// It went well, and said this among other things.
+    /// The call succeeded, and its text contains this.
     #[track_caller]
     pub(crate) fn has(&self, expected: &str) {
         assert!(
-            self.how == ToolCompletion::Done && self.text.contains(expected),
+            self.completion == ToolCompletion::Done && self.text.contains(expected),
             "{self:?}: {expected}"
         );
     }
 
-    /// It did not go well, and said why.
+    /// The call failed, and its text contains this.
     #[track_caller]
     pub(crate) fn refuses(&self, expected: &str) {
         assert!(
-            self.how == ToolCompletion::Failed && self.text.contains(expected),
+            self.completion == ToolCompletion::Failed && self.text.contains(expected),
             "{self:?}: {expected}"
         );
     }

@@ -1,4 +1,4 @@
-//! A part of a file.
+//! The `edit` tool.
 
 use foxwedge_tools::ToolLimits;
 use serde_json::json;
@@ -23,7 +23,7 @@ async fn one_text_is_replaced_and_shown() {
 }
 
 #[tokio::test]
-async fn a_text_that_is_not_there_once_changes_nothing() {
+async fn text_that_does_not_occur_once_changes_nothing() {
     let bench = Bench::new();
     let text = "let x = 1;\n  let y = 2;\nlet x = 1;\n";
     bench.put("file", text);
@@ -39,8 +39,8 @@ async fn a_text_that_is_not_there_once_changes_nothing() {
         ("let y", "let y", "the same"),
     ];
     for (old, new, expected) in table.into_iter().skip(1) {
-        let said = bench.call("edit", json!({ "path": "file", "old": old, "new": new })).await;
-        said.refuses(expected);
+        let result = bench.call("edit", json!({ "path": "file", "old": old, "new": new })).await;
+        result.refuses(expected);
     }
     assert_eq!(bench.get("file"), text);
     let missing = bench.call("edit", json!({ "path": "no", "old": "a", "new": "b" })).await;
@@ -48,9 +48,9 @@ async fn a_text_that_is_not_there_once_changes_nothing() {
     assert_eq!(names(&bench.root()), ["file"]);
 }
 
-/// What `read` shows is what is found, whatever the line ends are; those stay.
+/// Text as `read` shows it is found, whatever the line ends are; they stay.
 #[tokio::test]
-async fn line_ends_and_marks_and_strange_bytes_stay() {
+async fn line_ends_byte_order_marks_and_invalid_bytes_stay() {
     let bench = Bench::new();
     let table: [(&[u8], &str, &str, &[u8]); 4] = [
         (b"\xef\xbb\xbfa\r\nb\r\nc\r\n", "a\nb", "x\ny\nz", b"\xef\xbb\xbfx\r\ny\r\nz\r\nc\r\n"),
@@ -67,7 +67,7 @@ async fn line_ends_and_marks_and_strange_bytes_stay() {
 }
 
 #[tokio::test]
-async fn a_file_does_not_grow_without_bounds() {
+async fn edits_respect_the_file_size_limit() {
     let bench = Bench::with(ToolLimits { file: 10_000, ..ToolLimits::default() });
     bench.put("file", "a".repeat(5000));
     let input = json!({ "path": "file", "old": "a", "new": "b".repeat(5000), "all": true });

@@ -1,4 +1,4 @@
-//! What lies in a folder.
+//! The `list` tool.
 
 use foxwedge_tools::{OutputCapture, StopLevel, ToolCompletion, ToolLimits};
 use serde_json::json;
@@ -22,7 +22,7 @@ async fn folders_are_listed_in_order_and_in_depth() {
 }
 
 #[tokio::test]
-async fn what_gitignore_names_is_left_out_and_git_always() {
+async fn gitignored_entries_and_git_are_left_out() {
     let bench = Bench::new();
     bench.put(".gitignore", "*.o\n/target/\n!keep.o\n# note\n[\n");
     bench.put("src/.gitignore", "gen*\n");
@@ -36,14 +36,14 @@ async fn what_gitignore_names_is_left_out_and_git_always() {
     let all = bench.call("list", json!({ "depth": 9, "ignored": true })).await;
     assert!(all.text.contains("gen.rs") && all.text.contains("a.o"), "{all:?}");
     assert!(!all.text.contains(".git/"), "{all:?}");
-    // What is asked for by name is shown, and the files above it still count.
+    // A folder that is named explicitly is shown, and the ignore files above it still count.
     bench.call("list", json!({ "path": "target" })).await.is("x  0 B");
     bench.put("src/target/b.o", "");
     bench.call("list", json!({ "path": "src/target" })).await.has("x  0 B\n[1 left out");
 }
 
 #[tokio::test]
-async fn much_is_counted_instead_of_shown() {
+async fn entries_above_the_limit_are_counted() {
     let bench = Bench::with(ToolLimits { entries: 3, answer: 256, ..ToolLimits::default() });
     for number in 0..50 {
         bench.put(&format!("file-{number:02}"), "");
@@ -56,16 +56,15 @@ async fn much_is_counted_instead_of_shown() {
 }
 
 #[tokio::test]
-async fn an_empty_folder_says_so_and_a_stop_is_heard() {
+async fn empty_folder_is_reported_and_a_stop_is_obeyed() {
     let bench = Bench::new();
     bench.call("list", json!({})).await.is("[nothing to show]");
     bench.put("file", "");
-    let interrupt = foxwedge_tools::StopSender::new();
-    interrupt.raise(StopLevel::Graceful);
-    let said =
-        bench.call_with("list", json!({}), interrupt.receiver(), OutputCapture::new(9)).await;
+    let sender = foxwedge_tools::StopSender::new();
+    sender.raise(StopLevel::Graceful);
+    let result = bench.call_with("list", json!({}), sender.receiver(), OutputCapture::new(9)).await;
     assert_eq!(
-        (said.how, said.text.as_str()),
+        (result.completion, result.text.as_str()),
         (ToolCompletion::Stopped, "[stopped: this is not all]")
     );
 }

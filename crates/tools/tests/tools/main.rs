@@ -1,4 +1,4 @@
-//! The built-in tools, as whoever calls them sees them.
+//! The built-in tools, as their callers see them.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bench;

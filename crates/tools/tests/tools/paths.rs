@@ -1,4 +1,4 @@
-//! What no tool for files reaches, whatever it is asked for.
+//! What file tools must not reach, whatever the arguments are.
 #![cfg(unix)]
 
 use std::{
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 use crate::bench::{Bench, names};
 
-/// The tools for files, each with arguments that fit but for the path.
+/// The file tools, each with valid arguments except for the path.
 fn calls(path: &str) -> [(&'static str, Value); 5] {
     [
         ("list", json!({ "path": path })),
@@ -35,7 +35,7 @@ fn calls(path: &str) -> [(&'static str, Value); 5] {
 }
 
 #[tokio::test]
-async fn nothing_outside_is_reached() {
+async fn nothing_outside_the_workspace_is_reached() {
     let bench = Bench::new();
     let (root, outside) = (bench.root(), bench.outside());
     fs::create_dir(root.join("in")).unwrap();
@@ -85,10 +85,10 @@ async fn nothing_outside_is_reached() {
     ];
     for (path, expected) in table {
         for (tool, input) in calls(path) {
-            let said = bench.call(tool, input).await;
-            assert_eq!(said.how, ToolCompletion::Failed, "{tool} {path:?}: {said:?}");
-            assert!(said.text.contains(expected), "{tool} {path:?}: {said:?}");
-            assert!(said.text.len() < 1000, "{tool} {path:?}");
+            let result = bench.call(tool, input).await;
+            assert_eq!(result.completion, ToolCompletion::Failed, "{tool} {path:?}: {result:?}");
+            assert!(result.text.contains(expected), "{tool} {path:?}: {result:?}");
+            assert!(result.text.len() < 1000, "{tool} {path:?}");
         }
     }
     assert_eq!(bench.names_outside(), ["secret"]);
@@ -96,9 +96,9 @@ async fn nothing_outside_is_reached() {
     assert!(fs::symlink_metadata(root.join("secret")).unwrap().is_symlink());
 }
 
-/// Links that stay inside are as good as what they point to, and so is the root's own path.
+/// Links that stay inside work like their targets, and so does the absolute path of the root.
 #[tokio::test]
-async fn what_is_inside_is_reached_by_any_name() {
+async fn files_inside_are_reached_by_any_name() {
     let bench = Bench::new();
     bench.put("a/b/file", "text\n");
     symlink("a/b", bench.root().join("link")).unwrap();
@@ -112,8 +112,8 @@ async fn what_is_inside_is_reached_by_any_name() {
         absolute.to_str().unwrap(),
         "link/../b/file",
     ] {
-        let said = bench.call("read", json!({ "path": path })).await;
-        said.is("     1\ttext\n[lines 1 to 1 of 1 line]");
+        let result = bench.call("read", json!({ "path": path })).await;
+        result.is("     1\ttext\n[lines 1 to 1 of 1 line]");
     }
 }
 
@@ -134,15 +134,15 @@ async fn only_regular_files_are_opened() {
     ] {
         for (tool, input) in calls(path) {
             if expected != "a folder" || !["list", "search"].contains(&tool) {
-                let said = bench.call(tool, input).await;
+                let result = bench.call(tool, input).await;
                 match tool {
-                    "list" => said.refuses("not a folder"),
-                    _ => said.refuses(expected),
+                    "list" => result.refuses("not a folder"),
+                    _ => result.refuses(expected),
                 }
             }
         }
     }
-    // The search of a folder passes by what could keep it waiting.
+    // A folder search skips files that could block it.
     bench.call("search", json!({ "pattern": "." })).await.is("[no hits]");
     let listed = bench.call("list", json!({})).await;
     listed.is("fifo  (FIFO)\nfolder/\nsocket  (socket)\nto_fifo -> fifo");
@@ -158,10 +158,10 @@ async fn devices_are_left_alone() {
                     continue;
                 }
                 let (stop, output) = (StopReceiver::never(), OutputCapture::new(100));
-                let work = ToolInvocation { call_id: "c", input: &input, stop, output };
-                let answer = tool.run(work).await;
+                let invocation = ToolInvocation { call_id: "c", input: &input, stop, output };
+                let result = tool.run(invocation).await;
                 let expected = if name == "list" { "not a folder" } else { "is a device" };
-                assert!(format!("{answer:?}").contains(expected), "{name} {path}: {answer:?}");
+                assert!(format!("{result:?}").contains(expected), "{name} {path}: {result:?}");
             }
         }
     }
@@ -177,14 +177,14 @@ async fn magic_links_are_not_followed() {
     for (path, tool) in table {
         let input = json!({ "path": path });
         let (stop, output) = (StopReceiver::never(), OutputCapture::new(100));
-        let answer =
+        let result =
             tools[tool].run(ToolInvocation { call_id: "c", input: &input, stop, output }).await;
-        assert_eq!(answer.completion, ToolCompletion::Failed, "{path}: {answer:?}");
+        assert_eq!(result.completion, ToolCompletion::Failed, "{path}: {result:?}");
     }
 }
 
 #[tokio::test]
-async fn names_that_are_no_text_are_shown_and_break_nothing() {
+async fn names_that_are_not_utf8_are_shown_escaped() {
     let bench = Bench::new();
     let name = std::ffi::OsStr::from_bytes(b"b\xffd\n");
     fs::create_dir(bench.root().join(name)).unwrap();
@@ -196,7 +196,7 @@ async fn names_that_are_no_text_are_shown_and_break_nothing() {
 }
 
 #[tokio::test]
-async fn a_root_that_is_gone_is_told() {
+async fn deleted_root_is_reported() {
     let bench = Bench::new();
     bench.put("file", "secret");
     fs::remove_dir_all(bench.root()).unwrap();
@@ -206,7 +206,7 @@ async fn a_root_that_is_gone_is_told() {
         }
     }
     bench.call("run", json!({ "command": "true" })).await.refuses("of the workspace is gone");
-    // Another folder in its place is another folder.
+    // Another folder with the same path is another folder.
     fs::create_dir(bench.root()).unwrap();
     bench.call("run", json!({ "command": "true" })).await.refuses("of the workspace is gone");
     for (tool, input) in calls("file") {
@@ -216,7 +216,7 @@ async fn a_root_that_is_gone_is_told() {
 }
 
 #[tokio::test]
-async fn a_root_that_moved_away_is_no_place_for_commands() {
+async fn moved_root_refuses_commands() {
     let bench = Bench::new();
     bench.put("file", "text");
     fs::rename(bench.root(), bench.outside().join("moved")).unwrap();
@@ -225,7 +225,7 @@ async fn a_root_that_moved_away_is_no_place_for_commands() {
     bench.call("read", json!({ "path": "file" })).await.has("text");
 }
 
-/// Somebody swaps a folder for a link that leads out, again and again, while files are written
+/// A thread swaps a folder with a link that leads out, again and again, while files are written
 /// through it.
 #[cfg(target_os = "linux")]
 #[tokio::test]
@@ -236,11 +236,11 @@ async fn no_race_lets_a_file_land_outside() {
     fs::create_dir(root.join("door")).unwrap();
     fs::write(root.join("door/secret"), "secret").unwrap();
     symlink("../outside", root.join("evil")).unwrap();
-    let over = Arc::new(AtomicBool::new(false));
+    let finished = Arc::new(AtomicBool::new(false));
     let swapper = std::thread::spawn({
-        let over = Arc::clone(&over);
+        let finished = Arc::clone(&finished);
         move || {
-            while !over.load(Ordering::Relaxed) {
+            while !finished.load(Ordering::Relaxed) {
                 let (door, evil) = (root.join("door"), root.join("evil"));
                 renameat_with(CWD, door, CWD, evil, RenameFlags::EXCHANGE).unwrap();
             }
@@ -255,7 +255,7 @@ async fn no_race_lets_a_file_land_outside() {
             ("edit", json!({ "path": "door/secret", "old": "secret", "new": "secret " })),
         ];
         for (tool, input) in calls {
-            match bench.call(tool, input).await.how {
+            match bench.call(tool, input).await.completion {
                 ToolCompletion::Done => done += 1,
                 ToolCompletion::Failed => refused += 1,
                 ToolCompletion::Stopped => panic!("nobody asked"),
@@ -265,16 +265,16 @@ async fn no_race_lets_a_file_land_outside() {
             break;
         }
     }
-    over.store(true, Ordering::Relaxed);
+    finished.store(true, Ordering::Relaxed);
     swapper.join().unwrap();
     assert!(done > 100 && refused > 100, "{done} {refused}");
     assert_eq!(bench.names_outside(), ["secret"]);
     assert_eq!(fs::read_to_string(bench.outside().join("secret")).unwrap(), "secret");
 }
 
-/// Permissions of others count.
+/// Read-only permissions count.
 #[tokio::test]
-async fn a_file_that_is_read_only_stays_as_it_is() {
+async fn read_only_file_is_not_changed() {
     let bench = Bench::new();
     bench.put("file", "secret");
     fs::set_permissions(bench.root().join("file"), fs::Permissions::from_mode(0o444)).unwrap();
@@ -284,9 +284,9 @@ async fn a_file_that_is_read_only_stays_as_it_is() {
     assert_eq!(bench.get("file"), "secret");
 }
 
-/// What git runs later is not written by us, by whatever name it goes.
+/// The tools do not write what git runs later, whatever its name is.
 #[tokio::test]
-async fn what_belongs_to_git_is_not_written() {
+async fn files_of_git_are_not_written() {
     let bench = Bench::new();
     bench.put(".git/config", "secret");
     bench.put("sub/.git", "secret");

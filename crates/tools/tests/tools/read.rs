@@ -1,4 +1,4 @@
-//! Lines of a file.
+//! The `read` tool.
 
 use std::{
     fs::File,
@@ -33,7 +33,7 @@ async fn lines_are_shown_with_their_numbers() {
 }
 
 #[tokio::test]
-async fn a_part_is_shown_and_the_rest_is_told() {
+async fn part_of_a_file_is_shown_with_the_total() {
     let bench = Bench::new();
     let text: String = (1..=100).map(|number| format!("line {number}\n")).collect();
     bench.put("file", text);
@@ -59,14 +59,14 @@ async fn long_lines_and_long_files_are_cut() {
     bench.put("many", "0123456789\n".repeat(1000));
     let read = bench.call("read", json!({ "path": "many" })).await;
     read.has("    16\t0123456789\n[lines 1 to 16 of 1000 lines; go on with offset 17]");
-    // Something is always shown.
+    // At least one line is always shown.
     let bench = Bench::with(ToolLimits { line: 5000, answer: 1, ..ToolLimits::default() });
     bench.put("wide", "x".repeat(4000));
     bench.call("read", json!({ "path": "wide" })).await.has("xxxx\n[lines 1 to 1 of 1 line]");
 }
 
 #[tokio::test]
-async fn what_is_no_text_is_refused_with_its_size() {
+async fn binary_file_is_refused_with_its_size() {
     let bench = Bench::new();
     bench.put("binary", b"\x7fELF\0\0\0\0".repeat(512));
     bench.call("read", json!({ "path": "binary" })).await.refuses("a binary file of 4.0 KiB");
@@ -74,9 +74,9 @@ async fn what_is_no_text_is_refused_with_its_size() {
     bench.call("read", json!({ "path": "binary/x" })).await.refuses("not a folder");
 }
 
-/// A file of 100 GiB, nearly all of it a hole: what is not needed is not read.
+/// A sparse file of 100 GiB: only the needed part is read.
 #[tokio::test]
-async fn a_huge_file_is_read_as_far_as_needed() {
+async fn huge_file_is_read_only_as_far_as_needed() {
     let hour = std::time::Duration::from_secs(3600);
     let bench = Bench::with(ToolLimits { files: hour, ..ToolLimits::default() });
     let mut file = File::create(bench.root().join("huge")).unwrap();

@@ -1,4 +1,4 @@
-//! A pattern in files.
+//! The `search` tool.
 
 use foxwedge_tools::{OutputCapture, StopLevel, ToolCompletion, ToolLimits};
 use serde_json::json;
@@ -59,19 +59,19 @@ async fn hits_are_shown_by_file_and_line() {
         (json!({ "pattern": r"main\(\) \{\n" }), "[no hits]"),
     ];
     for (input, expected) in table {
-        let said = bench.call("search", input.clone()).await;
-        assert_eq!(said.text, expected, "{input}");
+        let result = bench.call("search", input.clone()).await;
+        assert_eq!(result.text, expected, "{input}");
     }
 }
 
 #[tokio::test]
-async fn what_cannot_be_looked_into_is_counted() {
+async fn skipped_files_are_counted() {
     let bench = Bench::with(ToolLimits { file: 1000, ..ToolLimits::default() });
     bench.put("binary", b"needle\0");
     bench.put("large", "needle\n".repeat(200));
     bench.put("small", "needle\n");
-    let said = bench.call("search", json!({ "pattern": "needle" })).await;
-    said.is("small\n1: needle\n[1 hit in 1 file]\n[skipped: 1 binary, 1 larger than 1000 B]");
+    let result = bench.call("search", json!({ "pattern": "needle" })).await;
+    result.is("small\n1: needle\n[1 hit in 1 file]\n[skipped: 1 binary, 1 larger than 1000 B]");
 }
 
 #[tokio::test]
@@ -82,7 +82,7 @@ async fn patterns_that_would_cost_too_much_are_refused() {
         ("(".to_owned(), "cannot be read"),
         ("x".repeat(5000), "5000 bytes"),
         (r"((\w{100}){100}){100}".to_owned(), "too large"),
-        // One that the crate would take by itself.
+        // The `regex` crate alone would accept this one.
         (r"\w{100}".to_owned(), "too large"),
         ("(".repeat(200) + &")".repeat(200), "cannot be read"),
         (r"(?=x)".to_owned(), "look-around"),
@@ -90,17 +90,17 @@ async fn patterns_that_would_cost_too_much_are_refused() {
     for (pattern, expected) in table {
         bench.call("search", json!({ "pattern": pattern })).await.refuses(expected);
     }
-    let said = bench.call("search", json!({ "pattern": "x", "glob": "a{b" })).await;
-    said.refuses("is not a glob");
+    let result = bench.call("search", json!({ "pattern": "x", "glob": "a{b" })).await;
+    result.refuses("is not a glob");
     let glob = "{a,b}".repeat(1000);
     bench.call("search", json!({ "pattern": "x", "glob": glob })).await.refuses("4000 bytes");
     bench.call("search", json!({ "pattern": "x", "path": "nowhere" })).await.refuses("not exist");
 }
 
-/// A pattern that is as hard as it may be, on a file that is as bad for it as it may be: the time
-/// limit ends it, and what was found until then is told.
+/// The hardest allowed pattern on the worst file for it: the time limit ends the search, and the
+/// hits so far are returned.
 #[tokio::test]
-async fn a_hard_pattern_ends_in_time() {
+async fn hard_pattern_ends_at_the_time_limit() {
     let limits =
         ToolLimits { files: std::time::Duration::from_millis(500), ..ToolLimits::default() };
     let bench = Bench::with(limits);
@@ -108,28 +108,29 @@ async fn a_hard_pattern_ends_in_time() {
     for number in 0..100 {
         bench.put(&format!("b{number}"), format!("{}\n", "a".repeat(60_000)).repeat(100));
     }
-    let said = bench.call("search", json!({ "pattern": "needle|([ab]*a[ab]{300}c)" })).await;
-    said.has("a\n1: needle\n[1 hit in 1 file]\n[it took too long: not every file was looked into]");
+    let result = bench.call("search", json!({ "pattern": "needle|([ab]*a[ab]{300}c)" })).await;
+    result
+        .has("a\n1: needle\n[1 hit in 1 file]\n[it took too long: not every file was looked into]");
 }
 
 #[tokio::test]
-async fn long_lines_are_cut_and_very_long_ones_looked_at_in_part() {
+async fn long_lines_are_cut_and_very_long_ones_searched_in_part() {
     let bench = Bench::with(ToolLimits { line: 20, ..ToolLimits::default() });
     bench.put("file", format!("needle{}needle2\n", "x".repeat(100_000)));
-    let said = bench.call("search", json!({ "pattern": "needle" })).await;
-    said.is("file\n1: needlexxxxxxxxxxxxxx[… 99993 bytes left out]\n[1 hit in 1 file]\n\
+    let result = bench.call("search", json!({ "pattern": "needle" })).await;
+    result.is("file\n1: needlexxxxxxxxxxxxxx[… 99993 bytes left out]\n[1 hit in 1 file]\n\
              [only the first 64 KiB of 1 line were looked at]");
-    let said = bench.call("search", json!({ "pattern": "needle2" })).await;
-    said.is("[no hits]\n[only the first 64 KiB of 1 line were looked at]");
+    let result = bench.call("search", json!({ "pattern": "needle2" })).await;
+    result.is("[no hits]\n[only the first 64 KiB of 1 line were looked at]");
 }
 
 #[tokio::test]
-async fn an_answer_has_room_for_so_much() {
+async fn results_respect_the_size_limit() {
     let bench = Bench::with(ToolLimits { answer: 1000, hits: 1000, ..ToolLimits::default() });
     bench.put("file", "needle needle needle\n".repeat(1000));
-    let said = bench.call("search", json!({ "pattern": "needle", "context": 3 })).await;
-    assert!(said.text.len() < 1200, "{}", said.text.len());
-    said.has("there are more");
+    let result = bench.call("search", json!({ "pattern": "needle", "context": 3 })).await;
+    assert!(result.text.len() < 1200, "{}", result.text.len());
+    result.has("there are more");
 }
 
 #[cfg(unix)]
@@ -139,37 +140,37 @@ async fn links_are_not_walked_through() {
     bench.put("a/file", "needle\n");
     std::os::unix::fs::symlink("..", bench.root().join("a/up")).unwrap();
     std::os::unix::fs::symlink("file", bench.root().join("a/same")).unwrap();
-    let said = bench.call("search", json!({ "pattern": "needle" })).await;
-    said.is("a/file\n1: needle\n[1 hit in 1 file]");
-    // By name, one may be followed; what is shown is where it leads.
-    let said = bench.call("search", json!({ "pattern": "needle", "path": "a/up" })).await;
-    said.is("a/file\n1: needle\n[1 hit in 1 file]");
+    let result = bench.call("search", json!({ "pattern": "needle" })).await;
+    result.is("a/file\n1: needle\n[1 hit in 1 file]");
+    // A link that is named explicitly is followed; the shown path is its target.
+    let result = bench.call("search", json!({ "pattern": "needle", "path": "a/up" })).await;
+    result.is("a/file\n1: needle\n[1 hit in 1 file]");
 }
 
 #[tokio::test]
-async fn a_stop_is_heard_between_files() {
+async fn search_stops_between_files() {
     let bench = bench();
-    let interrupt = foxwedge_tools::StopSender::new();
-    interrupt.raise(StopLevel::Graceful);
+    let sender = foxwedge_tools::StopSender::new();
+    sender.raise(StopLevel::Graceful);
     let input = json!({ "pattern": "call" });
-    let said = bench.call_with("search", input, interrupt.receiver(), OutputCapture::new(9)).await;
+    let result = bench.call_with("search", input, sender.receiver(), OutputCapture::new(9)).await;
     let expected = "[no hits]\n[stopped: not every file was looked into]";
-    assert_eq!((said.how, said.text.as_str()), (ToolCompletion::Stopped, expected));
+    assert_eq!((result.completion, result.text.as_str()), (ToolCompletion::Stopped, expected));
 }
 
-/// Folders in folders in folders: deeper than is looked, and nothing breaks.
+/// Folders nested deeper than the limit cause no error.
 #[tokio::test]
-async fn a_walk_ends_at_some_depth() {
+async fn search_ends_at_the_depth_limit() {
     let bench = Bench::new();
     bench.put(&format!("{}in", "d/".repeat(60)), "needle\n");
     bench.put(&format!("{}too_deep", "d/".repeat(70)), "needle\n");
     bench.call("search", json!({ "pattern": "needle" })).await.has("[1 hit in 1 file]");
 }
 
-/// A search that would take an hour ends when nobody waits for it any more: a runtime ends only
-/// when all that blocks in it has.
+/// A search that would take an hour ends when its caller goes away: a runtime shuts down only when
+/// all blocking work has ended.
 #[test]
-fn a_search_that_nobody_waits_for_ends() {
+fn abandoned_search_ends() {
     let hour = std::time::Duration::from_secs(3600);
     let bench = Bench::with(ToolLimits { files: hour, ..ToolLimits::default() });
     bench.put("file", format!("{}\n", "a".repeat(60_000)).repeat(130));
@@ -181,16 +182,16 @@ fn a_search_that_nobody_waits_for_ends() {
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let begun = bench.begin("search", json!({ "pattern": "[ab]*a[ab]{300}c" }));
+        let call = bench.begin("search", json!({ "pattern": "[ab]*a[ab]{300}c" }));
         tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-        assert!(!begun.task.is_finished());
-        begun.task.abort();
-        assert!(begun.task.await.unwrap_err().is_cancelled());
+        assert!(!call.task.is_finished());
+        call.task.abort();
+        assert!(call.task.await.unwrap_err().is_cancelled());
     });
-    let (ended, end) = std::sync::mpsc::channel();
+    let (end_sender, end) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         drop(runtime);
-        ended.send(()).unwrap();
+        end_sender.send(()).unwrap();
     });
     assert_eq!(end.recv_timeout(std::time::Duration::from_secs(30)), Ok(()));
 }

@@ -1,4 +1,4 @@
-//! Commands that do not want to end, and that nothing is left of them.
+//! Stubborn commands: none of their processes may survive.
 
 use std::{fs, time::Duration};
 
@@ -6,10 +6,10 @@ use foxwedge_tools::{StopLevel, ToolCompletion};
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
-use crate::bench::{Begun, Bench};
+use crate::bench::{Bench, RunningCall};
 
-/// Commands that would run for ever. Each says which processes it consists of, in a file, and how
-/// many there are.
+/// Commands that would run for ever. Each writes its process ids to a file; the number is how many
+/// there are.
 const STUBBORN: [(&str, &str, usize); 8] = [
     ("one process", "echo $$ > pids; exec sleep 1000", 1),
     (
@@ -55,180 +55,184 @@ const STUBBORN: [(&str, &str, usize); 8] = [
 ];
 
 #[tokio::test]
-async fn nothing_is_left_after_a_forced_stop() {
+async fn no_process_is_left_after_a_forced_stop() {
     for (what, command, count) in STUBBORN {
         let bench = Bench::new();
-        let begun = bench.begin("run", json!({ "command": command }));
-        let pids = pids(&bench, count, &begun).await;
-        begun.interrupt.raise(StopLevel::Kill);
-        let said = timeout(Duration::from_secs(30), begun.task).await.unwrap().unwrap();
-        assert_eq!(said.how, ToolCompletion::Stopped, "{what}: {said:?}");
-        assert_eq!(said.text, "[no output]\n[killed: it was to stop at once]", "{what}");
-        gone(what, &pids);
+        let call = bench.begin("run", json!({ "command": command }));
+        let pids = pids(&bench, count, &call).await;
+        call.stop_sender.raise(StopLevel::Kill);
+        let result = timeout(Duration::from_secs(30), call.task).await.unwrap().unwrap();
+        assert_eq!(result.completion, ToolCompletion::Stopped, "{what}: {result:?}");
+        assert_eq!(result.text, "[no output]\n[killed: it was to stop at once]", "{what}");
+        assert_gone(what, &pids);
     }
 }
 
 #[tokio::test]
-async fn nothing_is_left_when_nobody_waits_any_more() {
+async fn no_process_is_left_after_the_call_is_dropped() {
     for (what, command, count) in STUBBORN {
         let bench = Bench::new();
-        let begun = bench.begin("run", json!({ "command": command }));
-        let pids = pids(&bench, count, &begun).await;
-        begun.task.abort();
-        assert!(begun.task.await.unwrap_err().is_cancelled(), "{what}");
-        gone(what, &pids);
+        let call = bench.begin("run", json!({ "command": command }));
+        let pids = pids(&bench, count, &call).await;
+        call.task.abort();
+        assert!(call.task.await.unwrap_err().is_cancelled(), "{what}");
+        assert_gone(what, &pids);
     }
 }
 
 #[tokio::test]
-async fn nothing_is_left_after_the_time_limit() {
-    // All at once, as each takes as long as it may.
-    let mut begun = Vec::new();
+async fn no_process_is_left_after_the_time_limit() {
+    // All at once, because each takes its full time limit.
+    let mut calls = Vec::new();
     for (what, command, count) in STUBBORN {
         let bench = Bench::new();
         let call = bench.begin("run", json!({ "command": command, "timeout_seconds": 6 }));
-        begun.push((what, bench, call, count));
+        calls.push((what, bench, call, count));
     }
-    for (what, bench, call, count) in begun {
+    for (what, bench, call, count) in calls {
         let pids = pids(&bench, count, &call).await;
-        let said = timeout(Duration::from_secs(60), call.task).await.unwrap().unwrap();
-        assert_eq!(said.how, ToolCompletion::Failed, "{what}: {said:?}");
-        assert_eq!(said.text, "[no output]\n[killed: it took longer than 6 s]", "{what}");
-        gone(what, &pids);
+        let result = timeout(Duration::from_secs(60), call.task).await.unwrap().unwrap();
+        assert_eq!(result.completion, ToolCompletion::Failed, "{what}: {result:?}");
+        assert_eq!(result.text, "[no output]\n[killed: it took longer than 6 s]", "{what}");
+        assert_gone(what, &pids);
     }
 }
 
 #[tokio::test]
-async fn a_wish_is_heard_and_waited_for() {
+async fn graceful_stop_is_delivered_and_waited_for() {
     let bench = Bench::new();
     let command = "trap 'echo bye; exit 3' TERM; echo $$ > pids; echo early; \
                    while :; do sleep 0.05; done";
-    let begun = bench.begin("run", json!({ "command": command }));
-    let pids = pids(&bench, 1, &begun).await;
-    heard(&begun, "early").await;
-    begun.interrupt.raise(StopLevel::Graceful);
-    let said = timeout(Duration::from_secs(30), begun.task).await.unwrap().unwrap();
-    assert_eq!(said.how, ToolCompletion::Stopped);
-    // What the shell says about those that it waited for is its own matter.
-    assert!(said.text.starts_with("early\n"), "{said:?}");
-    assert!(said.text.ends_with("bye\n[asked to stop: exit code 3]"), "{said:?}");
-    gone("a wish", &pids);
+    let call = bench.begin("run", json!({ "command": command }));
+    let pids = pids(&bench, 1, &call).await;
+    wait_for_output(&call, "early").await;
+    call.stop_sender.raise(StopLevel::Graceful);
+    let result = timeout(Duration::from_secs(30), call.task).await.unwrap().unwrap();
+    assert_eq!(result.completion, ToolCompletion::Stopped);
+    // The messages of the shell about its children may vary.
+    assert!(result.text.starts_with("early\n"), "{result:?}");
+    assert!(result.text.ends_with("bye\n[asked to stop: exit code 3]"), "{result:?}");
+    assert_gone("a wish", &pids);
 }
 
 #[tokio::test]
-async fn a_wish_reaches_everybody() {
-    // A halted one, and one in a session of its own that another waits for, whatever it hears.
-    let waits = "trap : TERM; setsid sleep 1000 & echo $! > pids; \
+async fn graceful_stop_reaches_every_process() {
+    // A stopped process, and one in its own session whose parent waits for it whatever signal
+    // arrives.
+    let waiting = "trap : TERM; setsid sleep 1000 & echo $! > pids; \
                  while kill -0 $!; do wait $!; done 2>/dev/null";
-    for command in ["echo $$ > pids; kill -STOP $$; sleep 1000", waits] {
+    for command in ["echo $$ > pids; kill -STOP $$; sleep 1000", waiting] {
         let bench = Bench::new();
-        let begun = bench.begin("run", json!({ "command": command }));
-        let pids = pids(&bench, 1, &begun).await;
-        begun.interrupt.raise(StopLevel::Graceful);
-        let said = timeout(Duration::from_secs(30), begun.task).await.unwrap().unwrap();
-        assert_eq!(said.how, ToolCompletion::Stopped, "{command}: {said:?}");
-        assert!(said.text.contains("[asked to stop: "), "{command}: {said:?}");
-        gone(command, &pids);
+        let call = bench.begin("run", json!({ "command": command }));
+        let pids = pids(&bench, 1, &call).await;
+        call.stop_sender.raise(StopLevel::Graceful);
+        let result = timeout(Duration::from_secs(30), call.task).await.unwrap().unwrap();
+        assert_eq!(result.completion, ToolCompletion::Stopped, "{command}: {result:?}");
+        assert!(result.text.contains("[asked to stop: "), "{command}: {result:?}");
+        assert_gone(command, &pids);
     }
 }
 
 #[tokio::test]
-async fn who_does_not_hear_a_wish_goes_on_until_it_is_forced() {
+async fn command_that_ignores_a_graceful_stop_runs_until_killed() {
     let bench = Bench::new();
     let command = "trap 'echo no' TERM; echo $$ > pids; echo early; \
                    while :; do sleep 0.05; done";
-    let begun = bench.begin("run", json!({ "command": command }));
-    let pids = pids(&bench, 1, &begun).await;
-    heard(&begun, "early").await;
-    begun.interrupt.raise(StopLevel::Graceful);
-    heard(&begun, "no\n").await;
-    assert!(!begun.task.is_finished() && is_alive(&pids[0]));
-    begun.interrupt.raise(StopLevel::Kill);
-    let said = timeout(Duration::from_secs(30), begun.task).await.unwrap().unwrap();
-    assert_eq!(said.how, ToolCompletion::Stopped);
-    assert!(said.text.starts_with("early\n") && said.text.contains("no\n[killed: "), "{said:?}");
-    gone("deaf", &pids);
+    let call = bench.begin("run", json!({ "command": command }));
+    let pids = pids(&bench, 1, &call).await;
+    wait_for_output(&call, "early").await;
+    call.stop_sender.raise(StopLevel::Graceful);
+    wait_for_output(&call, "no\n").await;
+    assert!(!call.task.is_finished() && is_alive(&pids[0]));
+    call.stop_sender.raise(StopLevel::Kill);
+    let result = timeout(Duration::from_secs(30), call.task).await.unwrap().unwrap();
+    assert_eq!(result.completion, ToolCompletion::Stopped);
+    assert!(
+        result.text.starts_with("early\n") && result.text.contains("no\n[killed: "),
+        "{result:?}"
+    );
+    assert_gone("deaf", &pids);
 }
 
 #[tokio::test]
-async fn what_was_said_before_a_call_was_dropped_is_kept() {
+async fn output_before_a_dropped_call_is_kept() {
     let bench = Bench::new();
     let command = "echo $$ > pids; echo early; echo more >&2; exec sleep 1000";
-    let begun = bench.begin("run", json!({ "command": command }));
-    let pids = pids(&bench, 1, &begun).await;
-    heard(&begun, "more").await;
-    begun.task.abort();
-    let _ = begun.task.await;
-    assert_eq!(begun.output.capture().text, "early\nmore\n");
-    gone("dropped", &pids);
+    let call = bench.begin("run", json!({ "command": command }));
+    let pids = pids(&bench, 1, &call).await;
+    wait_for_output(&call, "more").await;
+    call.task.abort();
+    let _ = call.task.await;
+    assert_eq!(call.output.capture().text, "early\nmore\n");
+    assert_gone("dropped", &pids);
 }
 
-/// A flood of output keeps nobody from stopping it.
+/// A flood of output does not prevent a stop.
 #[tokio::test]
-async fn a_flood_is_stopped() {
-    for stage in [StopLevel::Graceful, StopLevel::Kill] {
+async fn flood_of_output_is_stopped() {
+    for level in [StopLevel::Graceful, StopLevel::Kill] {
         let bench = Bench::new();
-        let begun = bench.begin("run", json!({ "command": "echo $$ > pids; yes; sleep 1000" }));
-        let pids = pids(&bench, 1, &begun).await;
-        heard(&begun, "left out").await;
-        begun.interrupt.raise(stage);
-        let said = timeout(Duration::from_secs(30), begun.task).await.unwrap().unwrap();
-        assert_eq!(said.how, ToolCompletion::Stopped);
-        gone("a flood", &pids);
+        let call = bench.begin("run", json!({ "command": "echo $$ > pids; yes; sleep 1000" }));
+        let pids = pids(&bench, 1, &call).await;
+        wait_for_output(&call, "left out").await;
+        call.stop_sender.raise(level);
+        let result = timeout(Duration::from_secs(30), call.task).await.unwrap().unwrap();
+        assert_eq!(result.completion, ToolCompletion::Stopped);
+        assert_gone("a flood", &pids);
     }
 }
 
-/// Two calls beside each other: the end of one is not the end of the other.
+/// Two parallel calls: the end of one does not end the other.
 #[tokio::test]
-async fn others_are_left_alone() {
+async fn other_calls_are_not_affected() {
     let (one, other) = (Bench::new(), Bench::new());
     let command = "setsid sleep 1000 & echo $! > pids; echo $$ >> pids; wait";
     let first = one.begin("run", json!({ "command": command }));
     let second = other.begin("run", json!({ "command": command }));
-    let firsts = pids(&one, 2, &first).await;
-    let seconds = pids(&other, 2, &second).await;
+    let first_pids = pids(&one, 2, &first).await;
+    let second_pids = pids(&other, 2, &second).await;
     first.task.abort();
     let _ = first.task.await;
-    gone("the first", &firsts);
-    assert!(seconds.iter().all(|pid| is_alive(pid)), "{seconds:?}");
+    assert_gone("the first", &first_pids);
+    assert!(second_pids.iter().all(|pid| is_alive(pid)), "{second_pids:?}");
     second.task.abort();
     let _ = second.task.await;
-    gone("the second", &seconds);
+    assert_gone("the second", &second_pids);
 }
 
-/// The processes of a command, once all of them are there.
-async fn pids(bench: &Bench, count: usize, begun: &Begun) -> Vec<String> {
+/// The process ids of a command, once all of them exist.
+async fn pids(bench: &Bench, count: usize, call: &RunningCall) -> Vec<String> {
     for _ in 0..2000 {
         let text = fs::read_to_string(bench.root().join("pids")).unwrap_or_default();
         let pids: Vec<String> = text.lines().map(str::to_owned).collect();
         if pids.len() >= count && text.ends_with('\n') {
             return pids;
         }
-        assert!(!begun.task.is_finished(), "{:?}", begun.output.capture());
+        assert!(!call.task.is_finished(), "{:?}", call.output.capture());
         sleep(Duration::from_millis(10)).await;
     }
-    panic!("they are not there: {:?}", begun.output.capture());
+    panic!("they are not there: {:?}", call.output.capture());
 }
 
-/// Waits until a call has said something.
-async fn heard(begun: &Begun, expected: &str) {
-    let said = async {
-        while !begun.output.capture().text.contains(expected) {
+/// Waits until a call has written something.
+async fn wait_for_output(call: &RunningCall, expected: &str) {
+    let output_written = async {
+        while !call.output.capture().text.contains(expected) {
             sleep(Duration::from_millis(5)).await;
         }
     };
-    timeout(Duration::from_secs(30), said).await.unwrap();
+    timeout(Duration::from_secs(30), output_written).await.unwrap();
 }
 
-/// They are gone now, not soon; and nobody has to take note of it any more.
+/// The processes are gone now, not soon, and are reaped.
 #[track_caller]
-fn gone(what: &str, pids: &[String]) {
+fn assert_gone(what: &str, pids: &[String]) {
     assert!(!pids.is_empty(), "{what}");
-    let ours = std::process::id().to_string();
+    let own_pid = std::process::id().to_string();
     for pid in pids {
         assert!(!is_alive(pid), "{what}: {pid} is alive");
         let parent = stat(pid).map(|fields| fields[1].clone());
-        assert_ne!(parent.as_deref(), Some(ours.as_str()), "{what}: {pid} is a zombie of ours");
+        assert_ne!(parent.as_deref(), Some(own_pid.as_str()), "{what}: {pid} is a zombie of ours");
     }
 }
 
@@ -236,7 +240,7 @@ pub(crate) fn is_alive(pid: &str) -> bool {
     stat(pid).is_some_and(|fields| !["Z", "X"].contains(&fields[0].as_str()))
 }
 
-/// What the system says about a process, behind its name.
+/// The fields of `/proc/<pid>/stat` after the name.
 fn stat(pid: &str) -> Option<Vec<String>> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, fields) = text.rsplit_once(')').unwrap();

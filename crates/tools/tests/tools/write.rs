@@ -1,4 +1,4 @@
-//! Whole files.
+//! The `write` tool.
 
 use std::fs;
 
@@ -8,22 +8,22 @@ use serde_json::json;
 use crate::bench::{Bench, names};
 
 #[tokio::test]
-async fn files_are_made_with_the_folders_on_the_way_and_replaced() {
+async fn files_are_created_with_their_folders_and_replaced() {
     let bench = Bench::new();
-    let said = bench.call("write", json!({ "path": "a/b/c.txt", "content": "one\ntwo\n" })).await;
-    said.is("created `a/b/c.txt`: 8 bytes, 2 lines");
-    let said = bench.call("write", json!({ "path": "a/b/c.txt", "content": "é" })).await;
-    said.is("replaced `a/b/c.txt`: 2 bytes, 1 line");
+    let result = bench.call("write", json!({ "path": "a/b/c.txt", "content": "one\ntwo\n" })).await;
+    result.is("created `a/b/c.txt`: 8 bytes, 2 lines");
+    let result = bench.call("write", json!({ "path": "a/b/c.txt", "content": "é" })).await;
+    result.is("replaced `a/b/c.txt`: 2 bytes, 1 line");
     assert_eq!(bench.get("a/b/c.txt"), "é");
-    let said = bench.call("write", json!({ "path": "empty", "content": "" })).await;
-    said.is("created `empty`: 0 bytes, 0 lines");
+    let result = bench.call("write", json!({ "path": "empty", "content": "" })).await;
+    result.is("created `empty`: 0 bytes, 0 lines");
     // Nothing else is left.
     assert_eq!(names(&bench.root()), ["a", "empty"]);
     assert_eq!(names(&bench.root().join("a/b")), ["c.txt"]);
 }
 
 #[tokio::test]
-async fn what_is_no_file_is_not_written() {
+async fn only_files_are_written() {
     let bench = Bench::new();
     bench.put("folder/file", "text");
     for (path, expected) in [
@@ -53,21 +53,21 @@ async fn permissions_stay_and_links_stay() {
     fs::hard_link(root.join("tool"), bench.outside().join("hard")).unwrap();
     symlink("tool", root.join("link")).unwrap();
     symlink("deep/new", root.join("dangling")).unwrap();
-    let said = bench.call("write", json!({ "path": "link", "content": "new" })).await;
-    said.is("replaced `tool`: 3 bytes, 1 line");
+    let result = bench.call("write", json!({ "path": "link", "content": "new" })).await;
+    result.is("replaced `tool`: 3 bytes, 1 line");
     assert_eq!(fs::metadata(root.join("tool")).unwrap().mode() & 0o7777, 0o751);
     assert!(fs::symlink_metadata(root.join("link")).unwrap().is_symlink());
-    // Another name of the old file is another file now.
+    // Another hard link of the old file is now another file.
     assert_eq!(fs::read_to_string(bench.outside().join("hard")).unwrap(), "old");
-    let said = bench.call("write", json!({ "path": "dangling", "content": "x" })).await;
-    said.is("created `deep/new`: 1 byte, 1 line");
+    let result = bench.call("write", json!({ "path": "dangling", "content": "x" })).await;
+    result.is("created `deep/new`: 1 byte, 1 line");
     assert!(fs::symlink_metadata(root.join("dangling")).unwrap().is_symlink());
     assert_eq!(bench.get("deep/new"), "x");
 }
 
-/// Whoever reads while it is written sees the old file or the new one, whole.
+/// A reader sees either the old or the new file as a whole.
 #[tokio::test]
-async fn nobody_sees_half_a_file() {
+async fn no_reader_sees_half_a_file() {
     let bench = Bench::new();
     bench.put("file", "a".repeat(100_000));
     let path = bench.root().join("file");
@@ -89,22 +89,22 @@ async fn nobody_sees_half_a_file() {
     assert_eq!(names(&bench.root()), ["file"]);
 }
 
-/// A call that is dropped changes nothing behind that, and leaves nothing.
+/// A dropped call changes nothing afterwards and leaves nothing behind.
 #[tokio::test]
-async fn a_write_that_nobody_waits_for_is_not_done() {
+async fn dropped_write_changes_nothing() {
     let bench = Bench::new();
     let content = "x".repeat(4 << 20);
     for round in 0..40_u64 {
-        let begun = bench.begin("write", json!({ "path": "file", "content": content }));
+        let call = bench.begin("write", json!({ "path": "file", "content": content }));
         tokio::time::sleep(std::time::Duration::from_micros(round * 150)).await;
-        begun.task.abort();
-        let _ = begun.task.await;
-        let there = bench.root().join("file").exists();
+        call.task.abort();
+        let _ = call.task.await;
+        let existed = bench.root().join("file").exists();
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        assert_eq!(bench.root().join("file").exists(), there, "round {round}");
+        assert_eq!(bench.root().join("file").exists(), existed, "round {round}");
         let _ = fs::remove_file(bench.root().join("file"));
     }
-    // The last of them may still be about to clear up.
+    // The last one may still be cleaning up.
     for _ in 0..500 {
         if names(&bench.root()).is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! What stands inside messages: arguments, text, answers, roles of blocks.
+//! Content of messages: arguments, text, answers, roles of blocks.
 
 use super::{WordingGroup, advice, rule};
 

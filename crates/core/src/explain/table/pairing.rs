@@ -1,4 +1,4 @@
-//! Calls and answers that do not pair up, of the client and of the provider.
+//! Unmatched calls and answers, of the client and of the provider.
 
 use super::{WordingGroup, advice, rule};
 

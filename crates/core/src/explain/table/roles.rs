@@ -1,4 +1,4 @@
-//! Whose turn it is.
+//! Order of roles.
 
 use super::{WordingGroup, advice, rule};
 

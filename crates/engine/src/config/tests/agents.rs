@@ -1,4 +1,4 @@
-//! Upstreams that are processes of agents.
+//! Upstreams that are agent processes.
 
 use foxwedge_agent::claude_code::ClaudeCode;
 
@@ -32,7 +32,7 @@ fn only(config: &GatewayConfig) -> (&UpstreamConfig, &AgentConfig) {
 }
 
 #[test]
-fn an_agent_is_read_with_everything_that_can_be_set() {
+fn all_settings_of_an_agent_are_read() {
     let loaded = Here::new().with("SECRET", "canary").saying(WHOLE).loaded();
     let (upstream, agent) = only(&loaded.config);
     assert_eq!((&*upstream.name, &upstream.speaks[..]), ("cc", &[Format::Anthropic][..]));
@@ -65,7 +65,7 @@ fn an_agent_is_read_with_everything_that_can_be_set() {
 }
 
 #[test]
-fn an_agent_needs_no_more_than_its_kind() {
+fn an_agent_needs_only_name_and_kind() {
     let text = "[[upstream]]\nname = \"cc\"\nkind = \"claude-code\"\n";
     let config = Here::new().saying(text).loaded().config;
     let (_, agent) = only(&config);
@@ -78,12 +78,12 @@ fn an_agent_needs_no_more_than_its_kind() {
     let moved = Here::new().with("CLAUDE_CONFIG_DIR", "/else").saying(text).loaded().config;
     let AgentKind::ClaudeCode(claude) = &only(&moved).1.kind;
     assert_eq!(claude.state, Path::new("/else"));
-    let told = Here::default().with("FOXWEDGE_CONFIG", FILE).saying(text).complaints();
-    assert!(told.iter().any(|line| line.contains("`upstream.cc.state`")), "{told:?}");
+    let issues = Here::default().with("FOXWEDGE_CONFIG", FILE).saying(text).complaints();
+    assert!(issues.iter().any(|line| line.contains("`upstream.cc.state`")), "{issues:?}");
 }
 
 #[test]
-fn an_agent_is_asked_for_models_that_it_can_know() {
+fn only_model_names_that_an_agent_knows_are_passed_on() {
     let text = "[[upstream]]\nname = \"cc\"\nkind = \"claude-code\"\n";
     let config = Here::new().saying(text).loaded().config;
     let kind = &only(&config).1.kind;
@@ -94,7 +94,7 @@ fn an_agent_is_asked_for_models_that_it_can_know() {
         ("gpt-5", None),
         ("cc", None),
     ];
-    for (asked, expected) in table {
-        assert_eq!(kind.model(asked), expected, "{asked}");
+    for (requested, expected) in table {
+        assert_eq!(kind.model(requested), expected, "{requested}");
     }
 }

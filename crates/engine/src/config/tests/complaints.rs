@@ -1,9 +1,9 @@
-//! What is wrong is told at once, with its file, line and key, and what to do about it.
+//! All issues are reported at once, with file, line, key and help.
 
 use super::*;
 
 #[test]
-fn everything_that_is_wrong_is_told_at_once() {
+fn all_issues_are_reported_at_once() {
     let text = r#"
 listn = "127.0.0.1:1"
 [limits]
@@ -50,10 +50,10 @@ upstream = "scripted"
 mode = "fixed"
 [upstreams]
 "#;
-    let told = Here::new().saying(text).complaints();
+    let issues = Here::new().saying(text).complaints();
     let expected = EXPECTED.trim().lines().collect::<Vec<_>>();
-    assert_eq!(told, expected, "{}", told.join("\n"));
-    assert!(!told.concat().contains("me:pass"));
+    assert_eq!(issues, expected, "{}", issues.join("\n"));
+    assert!(!issues.concat().contains("me:pass"));
 }
 
 const EXPECTED: &str = r#"
@@ -85,7 +85,7 @@ foxwedge.toml:44: `route.mode`: "fixed" does not fit | it is one of `off`, `obse
 foxwedge.toml:45: `upstreams`: there is no such key | did you mean `upstream`?
 "#;
 
-/// Text of a file, and the one complaint about it.
+/// Text of a file, and the one issue about it.
 const ONE: &[(&str, &str)] = &[
     ("listen = \"example.com:1\"", "foxwedge.toml:1: `listen`: \"example.com:1\" does not fit"),
     ("store = \"mysql://me:canary@h\"", "foxwedge.toml:1: `store`: "),
@@ -161,26 +161,29 @@ const ONE: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn a_complaint_names_file_line_and_key() {
+fn an_issue_names_file_line_and_key() {
     for (text, expected) in ONE {
-        let told = Here::new().saying(text).complaints();
-        let told: Vec<String> =
-            told.iter().filter(|line| !line.starts_with("warning")).cloned().collect();
-        assert!(told.first().is_some_and(|told| told.starts_with(expected)), "{text}: {told:#?}");
-        assert!(!told.concat().contains("canary"), "{told:#?}");
+        let issues = Here::new().saying(text).complaints();
+        let issues: Vec<String> =
+            issues.iter().filter(|line| !line.starts_with("warning")).cloned().collect();
+        assert!(
+            issues.first().is_some_and(|issues| issues.starts_with(expected)),
+            "{text}: {issues:#?}"
+        );
+        assert!(!issues.concat().contains("canary"), "{issues:#?}");
     }
 }
 
 #[test]
-fn nobody_listens_to_the_world_without_a_token() {
+fn a_public_listen_address_requires_a_token() {
     let open = |listen: &str| {
         let listen = listen.to_owned();
         let here = Here::new().typed(|flags| {
             flags.listen = Some(listen);
             flags.token_requirement = TokenRequirement::NotRequired;
         });
-        let told = here.complaints();
-        told.into_iter().filter(|line| !line.starts_with("warning")).collect::<Vec<_>>()
+        let issues = here.complaints();
+        issues.into_iter().filter(|line| !line.starts_with("warning")).collect::<Vec<_>>()
     };
     assert!(open("127.0.0.1:1").is_empty() && open("[::1]:1").is_empty());
     for listen in ["0.0.0.0:1", "[::]:1", "192.168.0.1:1", "8.8.8.8:1"] {
@@ -190,42 +193,42 @@ fn nobody_listens_to_the_world_without_a_token() {
         );
         assert_eq!(open(listen), [expected]);
     }
-    // With a token, made or given, the door is locked.
+    // With a token, created or configured, access is protected.
     let here = Here::new().with("FOXWEDGE_LISTEN", "0.0.0.0:1");
     assert!(matches!(here.loaded().token_state, TokenState::Missing(_)));
-    let told = here.complaints();
-    assert!(told[0].starts_with("warning: FOXWEDGE_LISTEN: `access.hosts`: it listens at every"));
+    let issues = here.complaints();
+    assert!(issues[0].starts_with("warning: FOXWEDGE_LISTEN: `access.hosts`: it listens at every"));
     let here = Here::new().with("FOXWEDGE_TOKEN", "0123456789abcdef");
-    let told =
+    let issues =
         here.typed(|flags| flags.token_requirement = TokenRequirement::NotRequired).complaints();
-    assert_eq!(told, ["--no-token: tokens are configured | leave the flag out, or the tokens"]);
+    assert_eq!(issues, ["--no-token: tokens are configured | leave the flag out, or the tokens"]);
 }
 
 #[test]
 fn an_empty_token_is_no_token() {
-    let told = Here::new().with("FOXWEDGE_TOKEN", "").complaints();
-    assert_eq!(told, ["FOXWEDGE_TOKEN: the secret is empty"]);
-    let told = Here::new().with("FOXWEDGE_TOKEN", "two words").complaints();
-    assert!(told[0].contains("holds a space") && !told[0].contains("words"), "{told:?}");
-    let told = Here::new().holding("/home/fox/.config/foxwedge/token", "\n").complaints();
-    assert_eq!(told, ["token: the secret is empty | remove token, and a new one is made"]);
-    let told = Here::new().with("FOXWEDGE_TOKEN", "short").complaints();
-    assert_eq!(told.len(), 1);
-    assert!(told[0].starts_with("warning: `token`: the token is short"), "{told:?}");
-    let told = Here::new().with("OPENAI_API_KEY", " ").complaints();
-    assert_eq!(told, ["OPENAI_API_KEY: the secret is empty"]);
+    let issues = Here::new().with("FOXWEDGE_TOKEN", "").complaints();
+    assert_eq!(issues, ["FOXWEDGE_TOKEN: the secret is empty"]);
+    let issues = Here::new().with("FOXWEDGE_TOKEN", "two words").complaints();
+    assert!(issues[0].contains("holds a space") && !issues[0].contains("words"), "{issues:?}");
+    let issues = Here::new().holding("/home/fox/.config/foxwedge/token", "\n").complaints();
+    assert_eq!(issues, ["token: the secret is empty | remove token, and a new one is made"]);
+    let issues = Here::new().with("FOXWEDGE_TOKEN", "short").complaints();
+    assert_eq!(issues.len(), 1);
+    assert!(issues[0].starts_with("warning: `token`: the token is short"), "{issues:?}");
+    let issues = Here::new().with("OPENAI_API_KEY", " ").complaints();
+    assert_eq!(issues, ["OPENAI_API_KEY: the secret is empty"]);
 }
 
 #[test]
 fn two_owners_do_not_share_a_token() {
     let token = |owner| format!("[[token]]\nowner = \"{owner}\"\ntoken = \"0123456789abcdef\"\n");
-    let told = Here::new().saying(&[token("a"), token("b")].concat()).complaints();
-    assert_eq!(told.len(), 1);
-    assert!(told[0].contains("somebody else has the same token"), "{told:?}");
+    let issues = Here::new().saying(&[token("a"), token("b")].concat()).complaints();
+    assert_eq!(issues.len(), 1);
+    assert!(issues[0].contains("somebody else has the same token"), "{issues:?}");
 }
 
 #[test]
-fn others_who_may_read_or_change_secrets_are_told() {
+fn files_exposed_to_other_users_cause_warnings() {
     let key = "[[upstream]]\nname = \"o\"\nkind = \"openai\"\nkey = \"sk-1\"\n";
     let here = || Here::new().saying(key).exposed(FILE, FileExposure::Readable);
     assert_eq!(
@@ -252,21 +255,21 @@ fn others_who_may_read_or_change_secrets_are_told() {
 }
 
 #[test]
-fn an_agent_that_cannot_ask_what_it_should_is_told() {
+fn a_bare_agent_with_questions_causes_a_warning() {
     let agent = |more: &str| {
         let text = format!("[[upstream]]\nname = \"a\"\nkind = \"claude-code\"\n{more}");
         Here::new().saying(&text).complaints()
     };
     assert!(agent("").is_empty() && agent("asks = true\nbare = false").is_empty());
-    let told = agent("asks = true");
+    let issues = agent("asks = true");
     assert!(
-        told[0].starts_with("warning: foxwedge.toml:4: `upstream.a.asks`: a bare agent"),
-        "{told:?}"
+        issues[0].starts_with("warning: foxwedge.toml:4: `upstream.a.asks`: a bare agent"),
+        "{issues:?}"
     );
 }
 
 #[test]
-fn a_key_in_the_open_is_told() {
+fn an_unencrypted_public_upstream_causes_a_warning() {
     let upstream = |url| {
         let text = format!(
             "[[upstream]]\nname = \"o\"\nkind = \"openai-compatible\"\nbase_url = \"{url}\"\n"
@@ -275,15 +278,15 @@ fn a_key_in_the_open_is_told() {
     };
     assert!(upstream("https://a.example").is_empty());
     assert!(upstream("http://10.0.0.1").is_empty());
-    let told = upstream("http://a.example");
+    let issues = upstream("http://a.example");
     assert!(
-        told[0]
+        issues[0]
             .starts_with("warning: foxwedge.toml:4: `upstream.o.base_url`: everybody on the way")
     );
 }
 
 #[test]
-fn a_limit_that_lacks_its_unit_is_noticed() {
+fn a_limit_without_unit_causes_a_warning() {
     for (key, wrong, right) in [
         ("body", "32", "\"64KiB\""),
         ("body", "65535", "65536"),
@@ -291,11 +294,11 @@ fn a_limit_that_lacks_its_unit_is_noticed() {
         ("reply", "64", "\"64MiB\""),
         ("event", "4", "\"4MiB\""),
     ] {
-        // Whatever else it says about such a file.
-        let told = Here::new().saying(&format!("[limits]\n{key} = {wrong}\n")).complaints();
+        // Other issues about such a file do not matter here.
+        let issues = Here::new().saying(&format!("[limits]\n{key} = {wrong}\n")).complaints();
         let expected = format!("warning: foxwedge.toml:2: `limits.{key}`: {wrong} bytes are less");
-        assert!(told.iter().any(|line| line.starts_with(&expected)), "{told:?}");
-        let told = Here::new().saying(&format!("[limits]\n{key} = {right}\n")).complaints();
-        assert!(!told.iter().any(|line| line.contains("bytes are less")), "{told:?}");
+        assert!(issues.iter().any(|line| line.starts_with(&expected)), "{issues:?}");
+        let issues = Here::new().saying(&format!("[limits]\n{key} = {right}\n")).complaints();
+        assert!(!issues.iter().any(|line| line.contains("bytes are less")), "{issues:?}");
     }
 }

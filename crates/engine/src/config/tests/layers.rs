@@ -1,9 +1,9 @@
-//! Defaults, the file, variables, flags: each is stronger than the one before.
+//! Defaults, the file, variables, flags: each overrides the previous ones.
 
 use super::*;
 
 #[test]
-fn every_layer_is_stronger_than_the_one_before() {
+fn every_layer_overrides_the_previous_ones() {
     let here = Here::new();
     assert_eq!(setting(&here.loaded(), "[guard]", "mode"), "\"fix\" # default");
     let here = here.saying("[guard]\n\nmode = \"observe\"\n");
@@ -16,7 +16,7 @@ fn every_layer_is_stronger_than_the_one_before() {
     let loaded = here.loaded();
     assert_eq!(setting(&loaded, "[guard]", "mode"), "\"strict\" # --mode");
     assert_eq!(loaded.config.guard.mode, GuardMode::Strict);
-    // A route without a word of its own does as all do.
+    // A route without a setting of its own uses the global one.
     assert!(loaded.config.routes.iter().all(|route| route.guard.mode == GuardMode::Strict));
 }
 
@@ -41,7 +41,7 @@ fn flags_and_variables_have_their_settings() {
         ("[telemetry]", "log", "\"json\" # FOXWEDGE_LOG"),
         ("[telemetry]", "otlp", "\"http://two:4318\" # FOXWEDGE_OTLP"),
         ("[guard]", "language", "\"zh\" # FOXWEDGE_LANG"),
-        // Set to nothing is not set.
+        // An empty variable counts as not set.
         ("[guard]", "mode", "\"fix\" # default"),
     ];
     for (header, key, expected) in table {
@@ -74,18 +74,18 @@ fn a_file_of_the_current_folder_is_never_taken() {
         || Here::new().holding("foxwedge.toml", local).holding("/somewhere/foxwedge.toml", local);
     let loaded = here().loaded();
     assert_eq!((loaded.file, loaded.config.guard.mode), (None, GuardMode::Fix));
-    // A folder that depends on where one stands is no configuration folder.
+    // A relative path is not a valid configuration folder.
     let loaded = here().with("XDG_CONFIG_HOME", ".").loaded();
     assert_eq!((loaded.file, loaded.config.guard.mode), (None, GuardMode::Fix));
-    let told = here().with("FOXWEDGE_CONFIG", "foxwedge.toml").complaints();
+    let issues = here().with("FOXWEDGE_CONFIG", "foxwedge.toml").complaints();
     assert_eq!(
-        told,
+        issues,
         [
             "FOXWEDGE_CONFIG: the path depends on the current folder | name the file by its whole path"
         ]
     );
-    let told = Here::default().with("HOME", ".").complaints();
-    assert_eq!(told.len(), 2, "{told:?}");
+    let issues = Here::default().with("HOME", ".").complaints();
+    assert_eq!(issues.len(), 2, "{issues:?}");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn the_file_is_found_where_it_is_named() {
     assert_eq!(port(&here), 2);
     let here = here.with("FOXWEDGE_CONFIG", "/etc/fw.toml");
     assert_eq!(port(&here), 3);
-    // Whoever types a path means it, wherever they stand.
+    // A path from the command line may be relative.
     let here = here.typed(|flags| flags.config = Some("here.toml".into()));
     assert_eq!(port(&here), 4);
     let here = here.typed(|flags| flags.config = Some("missing.toml".into()));
@@ -155,7 +155,7 @@ fn nothing_set_is_the_default() {
     assert!(loaded.sections.iter().all(usual));
 }
 
-/// Everything that can be written down.
+/// A file with every setting.
 const FULL: &str = r#"
 listen = "127.0.0.1:9000"
 store = "/var/runs.db"
@@ -234,7 +234,7 @@ window = 200000
 "#;
 
 #[test]
-fn everything_can_be_written_down_and_is_told_as_it_was_written() {
+fn every_setting_can_be_set_in_a_file_and_is_shown_as_written() {
     let loaded = Here::new().saying(FULL).loaded();
     assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
     let mut text = String::new();
@@ -250,7 +250,7 @@ fn everything_can_be_written_down_and_is_told_as_it_was_written() {
             text.push_str(&format!("{key} = {value}\n"));
         }
     }
-    // What is told can be read again, and says the same.
+    // The shown configuration can be read again, with the same result.
     let text = text.replace("token = \"[secret]\"", "token = \"another-token-0123456789\"");
     let again = Here::new().saying(&text).loaded();
     let values = |loaded: &LoadedConfig| -> Vec<(String, String)> {

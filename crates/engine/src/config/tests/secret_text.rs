@@ -1,11 +1,11 @@
-//! No secret is ever shown, wherever it stands and whatever is wrong with it.
+//! No secret is ever shown, wherever it is set and whatever is wrong with it.
 
 use super::*;
 
 const CANARY: &str = "canary-7f3a";
 
 #[test]
-fn a_secret_is_in_no_text_about_a_configuration() {
+fn no_secret_appears_in_a_shown_configuration() {
     let text = r#"
 [[token]]
 owner = "a"
@@ -45,14 +45,14 @@ key_file = "/three"
 }
 
 #[test]
-fn a_secret_is_in_no_complaint() {
+fn no_secret_appears_in_an_issue() {
     let table = [
-        // Where it does not belong.
+        // In the wrong setting.
         "key = \"canary-7f3a\"",
         "[[upstream]]\nname = \"o\"\nkind = \"openai\"\nbase_url = \"https://canary-7f3a@x\"",
         "[[upstream]]\nname = \"o\"\nkind = \"openai\"\nbase_url = \"https://x?key=canary-7f3a\"",
         "[[upstream]]\nname = \"o\"\nkind = \"openai\"\nbase_url = \"canary-7f3a\"",
-        // With a sign that cannot be sent.
+        // With a character that cannot be sent.
         "[[upstream]]\nname = \"o\"\nkind = \"openai\"\nkey = \"canary-7f3a x\"",
         "[[upstream]]\nname = \"o\"\nkind = \"openai\"\nkey = [\"canary-7f3a\"]",
         "[[upstream]]\nname = \"o\"\nkind = \"openai\"\nkey = \"canary-7f3a\"\nkey_file = \"/x\"",
@@ -63,7 +63,7 @@ fn a_secret_is_in_no_complaint() {
         "[telemetry]\notlp = \"http://canary-7f3a@x\"",
         "[telemetry]\notlp_headers = { a = \"canary-7f3a\\u0000\" }",
         "store = \"mysql://me:canary-7f3a@db\"",
-        // In a line that is torn.
+        // In a line with a syntax error.
         "[[upstream]]\nkey = \"canary-7f3a",
         "[[upstream]]\nkey = canary-7f3a",
         "[[upstream]]\nkey = 'canary-7f3a' x",
@@ -77,10 +77,10 @@ fn a_secret_is_in_no_complaint() {
     let long = "x".repeat(20_000);
     for name in ["FOXWEDGE_TOKEN", "OPENAI_API_KEY"] {
         for value in ["canary-7f3a \u{1}", &long] {
-            let told = Here::new().with(name, value).complaints();
-            assert!(!told.is_empty() && !told.concat().contains(CANARY), "{told:?}");
+            let issues = Here::new().with(name, value).complaints();
+            assert!(!issues.is_empty() && !issues.concat().contains(CANARY), "{issues:?}");
         }
     }
-    let told = Here::new().with("OTEL_EXPORTER_OTLP_HEADERS", "canary-7f3a").complaints();
-    assert!(!told.is_empty() && !told.concat().contains(CANARY), "{told:?}");
+    let issues = Here::new().with("OTEL_EXPORTER_OTLP_HEADERS", "canary-7f3a").complaints();
+    assert!(!issues.is_empty() && !issues.concat().contains(CANARY), "{issues:?}");
 }

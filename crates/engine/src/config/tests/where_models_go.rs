@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Where a model goes; nowhere is a dash.
+/// The upstream of a model; a dash if there is none.
 fn goes(config: &GatewayConfig, model: &str) -> String {
     config.route(model).map_or("-".to_owned(), |route| route.upstream.name.to_string())
 }
@@ -12,7 +12,7 @@ fn names(config: &GatewayConfig) -> Vec<&str> {
 }
 
 #[test]
-fn without_a_key_the_built_in_model_answers_everything() {
+fn without_a_key_the_built_in_model_serves_everything() {
     let config = Here::new().loaded().config;
     assert_eq!(names(&config), ["scripted"]);
     assert!(matches!(config.upstreams[0].transport, UpstreamTransport::Scripted));
@@ -23,7 +23,7 @@ fn without_a_key_the_built_in_model_answers_everything() {
 }
 
 #[test]
-fn keys_in_the_environment_make_upstreams() {
+fn keys_in_the_environment_create_upstreams() {
     let here = Here::new().with("OPENAI_API_KEY", "sk-1").with("GOOGLE_API_KEY", "g-1");
     let loaded = here.loaded();
     let config = &loaded.config;
@@ -63,32 +63,32 @@ fn keys_in_the_environment_make_upstreams() {
 }
 
 #[test]
-fn our_own_token_is_nobodys_key() {
+fn a_foxwedge_token_is_not_used_as_a_provider_key() {
     let token = format!("fw_{}", "0a".repeat(32));
     let here = Here::new().with("OPENAI_API_KEY", &token);
     assert_eq!(names(&here.loaded().config), ["scripted"]);
-    let told = here.complaints();
+    let issues = here.complaints();
     assert!(
-        told[0].starts_with("warning: OPENAI_API_KEY: this is a token of foxwedge"),
-        "{told:?}"
+        issues[0].starts_with("warning: OPENAI_API_KEY: this is a token of foxwedge"),
+        "{issues:?}"
     );
-    assert!(!told.concat().contains(&token));
+    assert!(!issues.concat().contains(&token));
 }
 
 #[test]
 fn a_file_with_upstreams_leaves_other_keys_alone() {
     let text = "[[upstream]]\nname = \"main\"\nkind = \"anthropic\"\n";
     let here = Here::new().saying(text).with("OPENAI_API_KEY", "sk-1");
-    let told = here.complaints();
+    let issues = here.complaints();
     assert_eq!(
-        told,
+        issues,
         [
             "foxwedge.toml:1: `upstream.main.key`: there is no key | set ANTHROPIC_API_KEY, or `key`, or `key_file`; `key = \"caller\"` uses the client's own key"
         ]
     );
     let config = here.with("ANTHROPIC_API_KEY", "sk-2").loaded().config;
     assert_eq!(names(&config), ["main", "scripted"]);
-    // The only one that is written down is meant for everything.
+    // A single upstream in the file serves everything.
     assert_eq!(
         (goes(&config, "gpt-5"), goes(&config, "scripted-x")),
         ("main".into(), "scripted".into())
@@ -150,10 +150,10 @@ fn a_name_goes_before_a_pattern_and_a_longer_pattern_before_a_shorter_one() {
         config.models(),
         ["claude-opus-4", "fast", "scripted", "scripted-mistral", "scripted-deepseek"]
     );
-    let told = here.complaints();
-    assert_eq!(told.len(), 1, "{told:?}");
+    let issues = here.complaints();
+    assert_eq!(issues.len(), 1, "{issues:?}");
     assert!(
-        told[0].starts_with("warning: foxwedge.toml:13: `upstream.idle`: no route leads there")
+        issues[0].starts_with("warning: foxwedge.toml:13: `upstream.idle`: no route leads there")
     );
 }
 
@@ -182,15 +182,15 @@ fn a_flag_sends_everything_to_one_upstream() {
     assert_eq!(names(&config), ["anthropic", "openai", "scripted"]);
     assert_eq!(config.upstreams[0].speaks, [foxwedge_core::Format::Anthropic]);
     assert!(matches!(&config.upstreams[0].key, UpstreamKey::Configured(key) if key.equals("sk-2")));
-    let told = flag(keys(), "banana").complaints();
+    let issues = flag(keys(), "banana").complaints();
     assert_eq!(
-        told,
+        issues,
         [
             "--upstream: there is no upstream \"banana\" | known: openai, anthropic, scripted; or give an address: https://…"
         ]
     );
-    let told = flag(keys(), "https://me:canary@x").complaints();
-    assert!(!told.is_empty() && !told.concat().contains("canary"), "{told:?}");
+    let issues = flag(keys(), "https://me:canary@x").complaints();
+    assert!(!issues.is_empty() && !issues.concat().contains("canary"), "{issues:?}");
     let config = Here::new().with("FOXWEDGE_UPSTREAM", "scripted").loaded().config;
     assert_eq!(goes(&config, "x"), "scripted");
 }

@@ -1,5 +1,5 @@
-//! What a model thought is sealed over everything that stood before it. An agent puts words of its
-//! own there, and those no client knows: a history may have to go on without its thoughts.
+//! A reasoning block is signed over everything before it, including the agent's own prompt, which
+//! clients do not have. So a history may have to continue without its reasoning blocks.
 
 use http::StatusCode;
 use serde_json::Value;
@@ -9,28 +9,29 @@ use crate::{
     guard::{RejectionClass, classify_rejection},
 };
 
-/// Whether a provider refused the thoughts in a history.
-pub(super) fn is_about_reasoning(fault: &ApiError) -> bool {
-    let refused = fault.status() == StatusCode::BAD_REQUEST;
-    refused && matches!(classify_rejection(&fault.message), (RejectionClass::Shape(501..=503), _))
+/// Whether a provider refused the reasoning blocks of a history.
+pub(super) fn is_about_reasoning(error: &ApiError) -> bool {
+    let is_bad_request = error.status() == StatusCode::BAD_REQUEST;
+    is_bad_request
+        && matches!(classify_rejection(&error.message), (RejectionClass::Shape(501..=503), _))
 }
 
-/// Takes out what the model thought; whether there was anything.
+/// Removes the reasoning blocks. Returns whether there were any.
 pub(super) fn remove_reasoning(history: &mut Value) -> bool {
-    let mut any = false;
+    let mut removed = false;
     let messages = history["messages"].as_array_mut().map_or(&mut [][..], Vec::as_mut_slice);
     for blocks in messages.iter_mut().filter_map(|message| message["content"].as_array_mut()) {
         let before = blocks.len();
         blocks.retain(|block| {
             !matches!(block["type"].as_str(), Some("thinking" | "redacted_thinking"))
         });
-        any |= blocks.len() < before;
+        removed |= blocks.len() < before;
     }
-    // A message that was nothing else has nothing left to say.
+    // Messages that contained only reasoning are now empty.
     if let Some(messages) = history["messages"].as_array_mut() {
         messages.retain(|message| message["content"].as_array().is_none_or(|it| !it.is_empty()));
     }
-    any
+    removed
 }
 
 #[cfg(test)]
@@ -41,11 +42,11 @@ mod tests {
     use crate::ApiErrorKind;
 
     #[test]
-    fn a_history_goes_on_without_its_thoughts() {
-        let thought = json!({ "type": "thinking", "thinking": "hm", "signature": "s" });
+    fn reasoning_blocks_are_removed_from_a_history() {
+        let reasoning = json!({ "type": "thinking", "thinking": "hm", "signature": "s" });
         let mut history = json!({ "messages": [
             { "role": "user", "content": "think" },
-            { "role": "assistant", "content": [thought, { "type": "text", "text": "a" }] },
+            { "role": "assistant", "content": [reasoning, { "type": "text", "text": "a" }] },
             { "role": "assistant", "content": [{ "type": "redacted_thinking", "data": "x" }] },
         ] });
         assert!(remove_reasoning(&mut history));
@@ -58,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_refusal_of_thoughts_is_one() {
+    fn only_errors_about_reasoning_blocks_match() {
         let bound = "messages.5.content.0: Invalid `signature` in `thinking` block. The block is \
                      bound to a different conversation";
         let table = [
@@ -66,9 +67,9 @@ mod tests {
             (ApiErrorKind::Upstream, bound, false),
             (ApiErrorKind::InvalidRequest, "max_tokens: Field required", false),
         ];
-        for (kind, words, expected) in table {
-            let fault = ApiError::new(kind, "agent_failed", words);
-            assert_eq!(is_about_reasoning(&fault), expected, "{words}");
+        for (kind, message, expected) in table {
+            let error = ApiError::new(kind, "agent_failed", message);
+            assert_eq!(is_about_reasoning(&error), expected, "{message}");
         }
     }
 }

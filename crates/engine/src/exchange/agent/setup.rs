@@ -1,4 +1,4 @@
-//! What an agent is started with: tools and instructions.
+//! The setup of an agent: its tools and instructions.
 
 use std::slice;
 
@@ -6,30 +6,36 @@ use foxwedge_core::Format;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// The same for the same tools and instructions, wherever marks for caches stand.
-pub(super) fn setup_digest(source: &str, wire: Format) -> u128 {
+/// A digest of the tools and instructions. Cache marks do not change it.
+pub(super) fn setup_digest(source: &str, format: Format) -> u128 {
     let Ok(mut body) = serde_json::from_str::<Value>(source) else { return 0 };
-    let list = match wire {
+    let list = match format {
         Format::OpenaiResponses => body["input"].take(),
         Format::OpenaiChat | Format::Anthropic | Format::Gemini | Format::Bedrock => {
             body["messages"].take()
         }
     };
-    let told = |message: &&Value| matches!(message["role"].as_str(), Some("system" | "developer"));
-    let told: Vec<Value> = list
+    let is_instruction =
+        |message: &&Value| matches!(message["role"].as_str(), Some("system" | "developer"));
+    let instructions: Vec<Value> = list
         .as_array()
         .map_or(&[][..], Vec::as_slice)
         .iter()
-        .filter(told)
+        .filter(is_instruction)
         .map(|message| message["content"].clone())
         .collect();
-    let mut setup =
-        json!([body["tools"], body["functions"], body["system"], body["instructions"], told]);
+    let mut setup = json!([
+        body["tools"],
+        body["functions"],
+        body["system"],
+        body["instructions"],
+        instructions
+    ]);
     remove_cache_marks(slice::from_mut(&mut setup));
     xxh3_128(setup.to_string().as_bytes())
 }
 
-/// Takes out marks for caches: clients move them with every request.
+/// Removes cache marks: clients move them with every request.
 fn remove_cache_marks(values: &mut [Value]) {
     for value in values {
         match value {

@@ -1,4 +1,4 @@
-//! A reply that somebody here tells, piece by piece, as if it came from a network.
+//! A reply that another task of this process sends, chunk by chunk.
 
 use std::task::{Context, Poll, ready};
 
@@ -11,21 +11,21 @@ use crate::{
     http::{HttpError, HttpErrorKind, HttpStage},
 };
 
-/// A piece that says only that somebody is still at work: a comment of an event stream.
+/// Keep-alive: a comment of an event stream.
 pub(crate) const PING: &[u8] = b": ping\n\n";
 
-/// A piece of a reply.
+/// A chunk of a reply.
 #[derive(Debug)]
 pub(crate) enum BodyChunk {
-    /// Some of it.
+    /// More bytes.
     More(Bytes),
-    /// The last of it: the end is known with these bytes.
+    /// The last bytes.
     Last(Bytes),
-    /// It cannot go on.
+    /// The reply failed.
     Failed(ApiError),
 }
 
-/// The pieces that are still to come. Dropped before the last one: nobody listens.
+/// The receiver of the chunks. Dropping it early signals that the client is gone.
 #[derive(Debug)]
 pub(super) struct ChannelBody {
     first: Option<BodyChunk>,
@@ -60,7 +60,7 @@ impl ChannelBody {
                     self.finished = true;
                     encode_error_event(&fault)
                 }
-                // Whoever told it is gone.
+                // The sender is gone.
                 None => {
                     self.finished = true;
                     let detail = "whoever told it is gone";
@@ -76,7 +76,7 @@ impl ChannelBody {
     }
 }
 
-/// How an Anthropic stream says that it cannot go on.
+/// The error event of an Anthropic stream.
 fn encode_error_event(fault: &ApiError) -> Bytes {
     let body = fault.body(Format::Anthropic, "");
     [&b"event: error\ndata: "[..], &body, b"\n\n"].concat().into()

@@ -55,11 +55,23 @@ async fn a_connection_that_closed_while_it_rested_is_replaced_once() {
         // It closes while the request is on its way.
         (vec![Step::Hear, Step::say(OK), Step::Hear], Some(good.clone()), "200 ok"),
         // The new one closes as well: once is enough.
-        (vec![Step::Hear, Step::say(OK), Step::Hear], Some(vec![Step::Hear]), "head closed MaybeSent"),
+        (
+            vec![Step::Hear, Step::say(OK), Step::Hear],
+            Some(vec![Step::Hear]),
+            "head closed MaybeSent",
+        ),
         // A byte of a reply had come.
-        (vec![Step::Hear, Step::say(OK), Step::Hear, Step::say("H")], None, "head closed MaybeSent"),
+        (
+            vec![Step::Hear, Step::say(OK), Step::Hear, Step::say("H")],
+            None,
+            "head closed MaybeSent",
+        ),
         // It was sent something that is no reply.
-        (vec![Step::Hear, Step::say(OK), Step::Hear, Step::say("?")], None, "head malformed MaybeSent"),
+        (
+            vec![Step::Hear, Step::say(OK), Step::Hear, Step::say("?")],
+            None,
+            "head malformed MaybeSent",
+        ),
     ];
     for (first, second, expected) in table {
         let plays = [first].into_iter().chain(second).collect();

@@ -54,7 +54,8 @@ async fn a_reply_that_is_cut_anywhere_is_an_error() {
         let (target, playing) = serve(plays).await;
         let client = HttpClient::new(settings());
         for at in 0..reply.len() {
-            let expected = if at < body { "head closed MaybeSent" } else { "200 body closed MaybeSent" };
+            let expected =
+                if at < body { "head closed MaybeSent" } else { "200 body closed MaybeSent" };
             assert_eq!(ask(&client, &target).await, expected, "{reply:?} cut at {at}");
         }
         playing.await.expect("played");

@@ -1,4 +1,4 @@
-//! What happens beside a reply: an agent's own tools, and what it asks people.
+//! Events beside a reply: an agent's own tools, and its questions to people.
 
 use foxwedge_agent::{
     BridgeNote, ClientToolCall, PermissionDecision, PermissionKind, PermissionRequest,
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn own(id: &str) -> BridgeNote {
+fn agent_tool_started(id: &str) -> BridgeNote {
     let arguments = json!({ "command": "canary" });
     BridgeNote::AgentToolStarted(ClientToolCall {
         id: id.to_owned(),
@@ -17,7 +17,7 @@ fn own(id: &str) -> BridgeNote {
     })
 }
 
-fn asked(ticket: &str, call: Option<&str>, kind: PermissionKind) -> BridgeNote {
+fn permission_requested(ticket: &str, call: Option<&str>, kind: PermissionKind) -> BridgeNote {
     BridgeNote::PermissionRequested(PermissionRequest {
         ticket: ticket.to_owned(),
         call: call.map(str::to_owned),
@@ -27,43 +27,46 @@ fn asked(ticket: &str, call: Option<&str>, kind: PermissionKind) -> BridgeNote {
     })
 }
 
-fn settled(ticket: &str, decision: Option<PermissionDecision>) -> BridgeNote {
+fn permission_closed(ticket: &str, decision: Option<PermissionDecision>) -> BridgeNote {
     BridgeNote::PermissionClosed { ticket: ticket.to_owned(), decision }
 }
 
-/// A request during which these things happen, which ends with a text. Its run and its events.
-async fn story(content: ContentRecording, notes: Vec<BridgeNote>) -> (String, Vec<EventPayload>) {
+/// Runs a request with these notes that ends with a text. Returns its summary and its events.
+async fn run_with_notes(
+    content: ContentRecording,
+    notes: Vec<BridgeNote>,
+) -> (String, Vec<EventPayload>) {
     let bench = Bench::new(content).await;
     let mut recording = bench.begin("s", &[], "{}");
-    let mut side = recording.side_channel().expect("it is kept");
-    notes.into_iter().for_each(|note| side.record_note(note));
+    let mut side_channel = recording.side_channel().expect("it is kept");
+    notes.into_iter().for_each(|note| side_channel.record_note(note));
     whole(recording, "done", &[], 1);
-    // Behind the end nothing happens.
-    side.record_note(own("late"));
+    // Events after the end are ignored.
+    side_channel.record_note(agent_tool_started("late"));
     let row = &bench.runs().await[0];
     let events = bench.store.events(&row.id, 0, 100).await.expect("events");
-    (told(row), events.into_iter().map(|stored| stored.event.body).collect())
+    (run_summary(row), events.into_iter().map(|stored| stored.event.body).collect())
 }
 
 #[tokio::test]
-async fn tools_of_an_agent_and_what_it_asks_belong_to_the_run() {
+async fn agent_tools_and_questions_are_part_of_the_run() {
     let answers = json!({ "Which?": "this" });
     let Value::Object(answers) = answers else { panic!("an object") };
     let notes = vec![
-        own("t1"),
+        agent_tool_started("t1"),
         BridgeNote::AgentToolEnded { call: "t1".to_owned(), error: false },
-        own("t2"),
-        asked("q1", Some("t2"), PermissionKind::Permission),
-        settled("q1", Some(PermissionDecision::Deny { message: "canary".to_owned() })),
-        asked("q2", None, PermissionKind::Questions),
-        settled("q2", Some(PermissionDecision::Answers(answers))),
+        agent_tool_started("t2"),
+        permission_requested("q1", Some("t2"), PermissionKind::Permission),
+        permission_closed("q1", Some(PermissionDecision::Deny { message: "canary".to_owned() })),
+        permission_requested("q2", None, PermissionKind::Questions),
+        permission_closed("q2", Some(PermissionDecision::Answers(answers))),
         BridgeNote::AgentToolEnded { call: "q2".to_owned(), error: false },
-        asked("q3", Some("t3"), PermissionKind::Permission),
-        settled("q3", None),
+        permission_requested("q3", Some("t3"), PermissionKind::Permission),
+        permission_closed("q3", None),
         BridgeNote::AgentToolEnded { call: "t3".to_owned(), error: true },
         BridgeNote::Ignored("unknown", "t9".to_owned()),
     ];
-    let (ended, events) = story(ContentRecording::Omitted, notes.clone()).await;
+    let (ended, events) = run_with_notes(ContentRecording::Omitted, notes.clone()).await;
     assert_eq!(ended, "completed, 2 succeeded, 1 failed, 1 denied");
     assert!(!format!("{events:?}").contains("canary"), "{events:?}");
     let verdicts: Vec<ApprovalVerdict> = events
@@ -77,23 +80,23 @@ async fn tools_of_an_agent_and_what_it_asks_belong_to_the_run() {
         verdicts,
         [ApprovalVerdict::Denied, ApprovalVerdict::Answered, ApprovalVerdict::Cancelled]
     );
-    let place = |wanted: fn(&EventPayload) -> bool| events.iter().position(wanted);
+    let position = |matches_event: fn(&EventPayload) -> bool| events.iter().position(matches_event);
     let (turn, call) = (
-        place(|body| matches!(body, EventPayload::TurnStarted(_))),
-        place(|body| matches!(body, EventPayload::ToolCall(_))),
+        position(|body| matches!(body, EventPayload::TurnStarted(_))),
+        position(|body| matches!(body, EventPayload::ToolCall(_))),
     );
     assert!(turn.is_some() && turn < call, "{events:?}");
-    let (_, events) = story(ContentRecording::Stored, notes).await;
+    let (_, events) = run_with_notes(ContentRecording::Stored, notes).await;
     assert!(format!("{events:?}").contains("canary"), "{events:?}");
 }
 
 #[tokio::test]
-async fn calls_that_are_listed_once_more_wait_once() {
+async fn calls_that_are_listed_again_are_counted_once() {
     let bench = Bench::new(ContentRecording::Omitted).await;
     whole(bench.begin("s", &[], ""), "", &[("a", "{}"), ("b", "{}")], 1);
     whole(bench.begin("s", &["a"], ""), "", &[("b", "{}")], 2);
-    assert!(bench.counted("foxwedge_tools_open 1"), "{}", bench.meter.render());
+    assert!(bench.counted("foxwedge_tools_open 1"), "{}", bench.metrics.render());
     whole(bench.begin("s", &["b"], ""), "done", &[], 3);
-    assert_eq!(bench.told().await, ["completed, 2 succeeded"]);
+    assert_eq!(bench.run_summaries().await, ["completed, 2 succeeded"]);
     assert!(bench.counted("foxwedge_tools_open 0"));
 }

@@ -1,4 +1,4 @@
-//! What was said is in no row, unless it is to be kept.
+//! Message content is in no row, unless it is to be stored.
 
 use foxwedge_run::{EventPayload, ToolOutcome};
 
@@ -6,7 +6,7 @@ use super::*;
 
 const CANARY: &str = "canary-7f3a9c";
 
-/// A conversation with the word in every place where a client or a model can say it.
+/// A conversation with the canary in every place that a client or a model can set.
 async fn converse(bench: &Bench) {
     let body = format!(
         r#"{{"messages":[{{"role":"user","content":"{CANARY}"}},{{"role":"assistant","tool_calls":[
@@ -15,8 +15,8 @@ async fn converse(bench: &Bench) {
     );
     let mut recording = bench.guarded("s", &[], &body, &fixed(&body));
     recording.record_event(&StreamEvent::Open { block: 7, kind: BlockStart::Reasoning });
-    let piece = BlockDelta::Text(format!("{CANARY} thought").into());
-    recording.record_event(&StreamEvent::Delta { block: 7, delta: piece });
+    let delta = BlockDelta::Text(format!("{CANARY} thought").into());
+    recording.record_event(&StreamEvent::Delta { block: 7, delta });
     recording.record_event(&StreamEvent::Close { block: 7 });
     let arguments = format!(r#"{{"path":"{CANARY}"}}"#);
     whole(recording, &format!("{CANARY} said"), &[("a", &arguments)], 1);
@@ -96,7 +96,7 @@ async fn sizes_names_and_statuses_are_there() {
 }
 
 #[tokio::test]
-async fn what_is_kept_is_whole_and_comes_in_few_pieces() {
+async fn stored_content_is_complete_and_comes_in_few_deltas() {
     let bench = Bench::new(ContentRecording::Stored).await;
     converse(&bench).await;
     let results: Vec<String> = bodies(&bench)
@@ -112,10 +112,10 @@ async fn what_is_kept_is_whole_and_comes_in_few_pieces() {
 
     let mut recording = bench.begin("t", &[], "");
     recording.record_event(&StreamEvent::Open { block: 0, kind: BlockStart::Text });
-    let mut said = String::new();
+    let mut sent = String::new();
     for number in 0..4_000 {
         let word = format!("{number} ");
-        said.push_str(&word);
+        sent.push_str(&word);
         recording
             .record_event(&StreamEvent::Delta { block: 0, delta: BlockDelta::Text(word.into()) });
     }
@@ -123,22 +123,22 @@ async fn what_is_kept_is_whole_and_comes_in_few_pieces() {
     recording.finish(ReplyCompletion::Complete, Some(9));
     let row = bench.runs().await.pop().expect("a run");
     let RunState::Ended { ended, .. } = &row.state else { panic!("it has ended") };
-    assert_eq!(ended.text.as_deref(), Some(&*said));
+    assert_eq!(ended.text.as_deref(), Some(&*sent));
     let events = bench.store.events(&row.id, 0, 1_000).await.expect("events");
-    let mut pieces = String::new();
+    let mut deltas = String::new();
     let mut number = 0;
     for stored in events {
         if let EventPayload::Text(text) = stored.event.body {
-            pieces.push_str(text.delta.as_deref().or(text.full.as_deref()).unwrap_or_default());
+            deltas.push_str(text.delta.as_deref().or(text.full.as_deref()).unwrap_or_default());
             number += 1;
         }
     }
-    assert_eq!(pieces, said);
+    assert_eq!(deltas, sent);
     assert!((2..40).contains(&number), "{number} pieces");
 }
 
 #[tokio::test]
-async fn a_text_without_end_is_kept_up_to_a_place() {
+async fn an_endless_text_is_stored_up_to_the_limit() {
     let bench = Bench::new(ContentRecording::Stored).await;
     let mut recording = bench.begin("t", &[], "");
     recording.record_event(&StreamEvent::Open { block: 0, kind: BlockStart::Text });
@@ -170,8 +170,8 @@ async fn a_text_without_end_is_kept_up_to_a_place() {
     assert!(sizes < (1 << 20) + 100, "{sizes}");
     let cut = events.iter().any(|stored| match &stored.event.body {
         EventPayload::Text(text) => {
-            let told = text.delta.as_deref().or(text.full.as_deref()).unwrap_or_default();
-            told.ends_with("[1048576 characters left out]")
+            let text_value = text.delta.as_deref().or(text.full.as_deref()).unwrap_or_default();
+            text_value.ends_with("[1048576 characters left out]")
         }
         EventPayload::ToolCall(call) => call.input.as_ref().is_some_and(|input| {
             assert_eq!(input.raw(), r#"{"foxwedge":"7 bytes left out"}"#);

@@ -1,4 +1,4 @@
-//! What a process finds that another one left.
+//! What a process finds after a restart.
 
 use foxwedge_store::{NewRun, NewSession};
 
@@ -17,26 +17,26 @@ async fn sessions_are_found_by_their_newest_reply() {
     let (old, new) = (u128::MAX - 5, 0x1234_u128);
     whole(bench.begin("ended", &[], ""), "one", &[], old);
     whole(bench.begin("ended", &[], ""), "two", &[], new);
-    // One whose run waits for answers, and one whose reply broke off.
+    // One whose run waits for results, and one whose reply was cut off.
     whole(bench.begin("waits", &[], ""), "", &[("a", "{}")], old);
     whole(bench.begin("broken", &[], ""), "one", &[], 7);
     bench.begin("broken", &[], "").finish(ReplyCompletion::Cut, None);
     bench.begin("never", &[], "").fail_with_status(StatusCode::BAD_GATEWAY);
     bench.recorder.drain().await;
 
-    let (_recorder, tips) = start(&bench.store).await;
+    let (_recorder, heads) = start(&bench.store).await;
     let mut found: Vec<(String, u128)> =
-        tips.iter().map(|(tip, _)| (tip.session.to_string(), tip.value)).collect();
+        heads.iter().map(|(head, _)| (head.session.to_string(), head.value)).collect();
     found.sort();
     let expected = [("broken", 7), ("ended", new), ("waits", old)];
     assert_eq!(found, expected.map(|(session, value)| (session.to_owned(), value)));
-    assert!(tips.iter().all(|(_, ago)| *ago < Duration::from_secs(60)));
-    let times: Vec<u64> = tips.iter().map(|(tip, _)| tip.at).collect();
-    assert!(times.is_sorted_by(|one, other| one >= other), "{times:?}");
-    // Nobody goes on with what waited: whoever was to do so is gone.
-    let mut told = bench.told().await;
-    told.retain(|told| told.starts_with("interrupted"));
-    assert_eq!(told, ["interrupted, 1 interrupted"]);
+    assert!(heads.iter().all(|(_, age)| *age < Duration::from_secs(60)));
+    let times: Vec<u64> = heads.iter().map(|(head, _)| head.at).collect();
+    assert!(times.is_sorted_by(|previous, next| previous >= next), "{times:?}");
+    // Waiting runs were interrupted at shutdown.
+    let mut summaries = bench.run_summaries().await;
+    summaries.retain(|summaries| summaries.starts_with("interrupted"));
+    assert_eq!(summaries, ["interrupted, 1 interrupted"]);
 }
 
 #[tokio::test]
@@ -56,8 +56,8 @@ async fn runs_of_a_process_that_died_are_closed() {
         store.start_run(new).await.expect("a run");
     }
     start(&store).await;
-    let dead = store.run("r-dead").await.expect("a store").map(|row| told(&row));
-    let alive = store.run("r-alive").await.expect("a store").map(|row| told(&row));
+    let dead = store.run("r-dead").await.expect("a store").map(|row| run_summary(&row));
+    let alive = store.run("r-alive").await.expect("a store").map(|row| run_summary(&row));
     assert_eq!((dead.as_deref(), alive.as_deref()), (Some("interrupted"), Some("open")));
 }
 
@@ -68,8 +68,9 @@ async fn many_sessions_are_found_again() {
         whole(bench.begin(&format!("s{number}"), &[], ""), "hi", &[], number.into());
     }
     bench.recorder.drain().await;
-    let (_recorder, tips) = start(&bench.store).await;
-    assert_eq!(tips.len(), 2_500);
-    let right = |(tip, _): &(SessionHead, Duration)| *tip.session == *format!("s{}", tip.value);
-    assert!(tips.iter().all(right));
+    let (_recorder, heads) = start(&bench.store).await;
+    assert_eq!(heads.len(), 2_500);
+    let matches =
+        |(head, _): &(SessionHead, Duration)| *head.session == *format!("s{}", head.value);
+    assert!(heads.iter().all(matches));
 }

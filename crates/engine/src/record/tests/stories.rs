@@ -1,23 +1,23 @@
-//! Requests one after the other, and the runs they make.
+//! Sequences of requests, and the resulting runs.
 
 use foxwedge_run::EventPayload;
 
 use super::*;
 
 #[tokio::test]
-async fn words_calls_answers_and_a_text_are_one_run() {
+async fn calls_results_and_the_final_text_are_one_run() {
     let bench = Bench::new(ContentRecording::Omitted).await;
     let first = bench.begin("s", &[], "{}");
     let run = first.run().clone();
     whole(first, "let me see", &[("a", "{}"), ("b", "{}")], 1);
-    assert_eq!(bench.told().await, ["open"]);
+    assert_eq!(bench.run_summaries().await, ["open"]);
     assert!(bench.counted("foxwedge_tools_open 2"));
 
     let second = bench.begin("s", &["a", "b"], "{}");
     assert_eq!(*second.run(), run);
     assert!(bench.counted("foxwedge_tools_open 0"));
     whole(second, "done", &[], 2);
-    assert_eq!(bench.told().await, ["completed, 2 succeeded"]);
+    assert_eq!(bench.run_summaries().await, ["completed, 2 succeeded"]);
     assert!(bench.counted(r#"foxwedge_runs_total{terminal_reason="completed"} 1"#));
 
     let row = &bench.runs().await[0];
@@ -29,11 +29,11 @@ async fn words_calls_answers_and_a_text_are_one_run() {
     assert_eq!((&*session.owner, &*session.title), ("ann", "model-1 · agent/1.0"));
 }
 
-/// What a client does, and what becomes of its runs.
+/// What a client does, and the outcome of its runs.
 #[tokio::test]
-async fn every_way_to_end_has_its_outcome() {
-    type Story = fn(&Bench);
-    let table: [(&str, Story, &[&str]); 18] = [
+async fn every_ending_has_its_outcome() {
+    type Scenario = fn(&Bench);
+    let table: [(&str, Scenario, &[&str]); 18] = [
         ("a text", |bench| whole(bench.begin("s", &[], ""), "hi", &[], 1), &["completed"]),
         ("nothing", |bench| whole(bench.begin("s", &[], ""), "", &[], 1), &["no_text"]),
         ("only space", |bench| whole(bench.begin("s", &[], ""), " \n", &[], 1), &["no_text"]),
@@ -111,7 +111,7 @@ async fn every_way_to_end_has_its_outcome() {
                 reply(&mut recording, "hi", &[("a", "{}")]);
                 call(&mut recording, 9, "b");
             },
-            // What the client has whole may have run, and the other did not.
+            // A complete call may have run on the client; the incomplete one did not.
             &["stopped, 1 cancelled, 1 interrupted"],
         ),
         (
@@ -163,41 +163,41 @@ async fn every_way_to_end_has_its_outcome() {
             &["refused"],
         ),
     ];
-    for (name, story, expected) in table {
-        // All at once, and one by one: what is written together is the same.
+    for (name, scenario, expected) in table {
+        // Commands that are written together give the same result.
         let bench = Bench::new(ContentRecording::Omitted).await;
-        story(&bench);
-        assert_eq!(bench.told().await, expected, "{name}");
+        scenario(&bench);
+        assert_eq!(bench.run_summaries().await, expected, "{name}");
         bench.recorder.drain().await;
-        let open = bench.told().await.iter().filter(|told| *told == "open").count();
+        let open = bench.run_summaries().await.iter().filter(|summary| *summary == "open").count();
         assert_eq!(open, 0, "{name}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_that_nobody_answers_time_out() {
+async fn calls_without_results_time_out() {
     let bench = Bench::new(ContentRecording::Omitted).await;
     whole(bench.begin("s", &[], ""), "", &[("a", "{}"), ("b", "{}")], 1);
-    assert_eq!(bench.told().await, ["open"]);
+    assert_eq!(bench.run_summaries().await, ["open"]);
     tokio::time::advance(Duration::from_secs(9 * 60)).await;
-    assert_eq!(bench.told().await, ["open"]);
+    assert_eq!(bench.run_summaries().await, ["open"]);
     tokio::time::advance(Duration::from_secs(62)).await;
-    // The next look of the writer.
+    // The next tick of the writer.
     tokio::time::sleep(Duration::from_secs(2)).await;
-    assert_eq!(bench.told().await, ["failed (timed_out), 2 failed"]);
+    assert_eq!(bench.run_summaries().await, ["failed (timed_out), 2 failed"]);
     assert!(bench.counted("foxwedge_tools_open 0"));
-    // Whoever answers now begins anew.
+    // A later result starts a new run.
     whole(bench.begin("s", &["a", "b"], ""), "hi", &[], 2);
-    assert_eq!(bench.told().await, ["failed (timed_out), 2 failed", "completed"]);
+    assert_eq!(bench.run_summaries().await, ["failed (timed_out), 2 failed", "completed"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_works_for_long_stays_ours() {
+async fn the_lease_of_a_long_run_is_renewed() {
     let bench = Bench::new(ContentRecording::Omitted).await;
     let recording = bench.begin("s", &[], "");
     let row = &bench.runs().await[0];
     let lease = row.lease.as_ref().expect("a lease");
-    // The clock of the store goes on as ever, so that the lease is made shorter.
+    // The clock of the store is not paused, so the lease is shortened.
     bench.store.renew(&row.id, lease, 20_000).await.expect("renewed");
     let before = bench.runs().await[0].lease_until;
     for _ in 0..60 {
@@ -207,19 +207,19 @@ async fn a_run_that_works_for_long_stays_ours() {
     let after = bench.runs().await[0].lease_until;
     assert!(after > before, "{before:?} {after:?}");
     whole(recording, "hi", &[], 1);
-    assert_eq!(bench.told().await, ["completed"]);
+    assert_eq!(bench.run_summaries().await, ["completed"]);
 }
 
 #[tokio::test]
-async fn what_the_guard_did_is_told_beside_the_reply() {
+async fn guard_changes_are_recorded_as_activities() {
     let bench = Bench::new(ContentRecording::Omitted).await;
     let mut recording = bench.guarded("s", &[], "{}", &fixed("{}"));
     let mut again = fixed("{}");
     recording.record_changes(&again);
-    let page = bench.recorder.repairs().list(None, None, 10);
-    assert_eq!(page.len(), 1);
-    assert_eq!(*page[0].run, **recording.run());
-    assert!(page[0].bodies.is_none());
+    let repairs = bench.recorder.repairs().list(None, None, 10);
+    assert_eq!(repairs.len(), 1);
+    assert_eq!(*repairs[0].run, **recording.run());
+    assert!(repairs[0].bodies.is_none());
     let mut recording = bench.guarded("s", &[], "{}", &untouched("{}"));
     again.changes.append(again.changes.clone());
     recording.record_changes(&again);
@@ -242,17 +242,17 @@ async fn what_the_guard_did_is_told_beside_the_reply() {
 }
 
 #[tokio::test]
-async fn a_session_of_somebody_else_is_not_written_to() {
+async fn a_session_of_another_owner_is_not_written() {
     let bench = Bench::new(ContentRecording::Omitted).await;
     let new = foxwedge_store::NewSession { id: "s".into(), ..Default::default() };
     bench.store.create_session(new).await.expect("a session");
     whole(bench.begin("s", &[], ""), "hi", &[], 1);
-    assert_eq!(bench.told().await, [""; 0]);
+    assert_eq!(bench.run_summaries().await, [""; 0]);
     assert!(bench.counted(r#"foxwedge_dropped_total{what="records"} 1"#));
 }
 
 #[tokio::test]
-async fn a_run_that_somebody_else_ended_is_not_gone_on_with() {
+async fn a_run_that_ended_elsewhere_does_not_continue() {
     let bench = Bench::new(ContentRecording::Omitted).await;
     whole(bench.begin("s", &[], ""), "", &[("a", "{}")], 1);
     let run = bench.runs().await[0].id.clone();
@@ -261,11 +261,11 @@ async fn a_run_that_somebody_else_ended_is_not_gone_on_with() {
     foxwedge_store::close_run(&*bench.store, &run, stop, authority).await.expect("closed");
     bench.recorder.forget_run(&run);
     whole(bench.begin("s", &["a"], ""), "hi", &[], 2);
-    assert_eq!(bench.told().await, ["stopped, 1 interrupted", "completed"]);
+    assert_eq!(bench.run_summaries().await, ["stopped, 1 interrupted", "completed"]);
 }
 
 #[tokio::test]
-async fn nothing_is_kept_where_nothing_is_to_be_kept() {
+async fn nothing_is_recorded_if_recording_is_off() {
     let store = AnyStore::open(&foxwedge_store::StoreUrl::Memory).await.expect("a store");
     let store = Arc::new(store);
     let record =
@@ -278,10 +278,10 @@ async fn nothing_is_kept_where_nothing_is_to_be_kept() {
     )
     .await;
     let (recorder, _) = started.expect("a recorder");
-    let bench = Bench { store, recorder, meter: Metrics::new() };
+    let bench = Bench { store, recorder, metrics: Metrics::new() };
     let recording = bench.guarded("s", &[], "{}", &fixed("{}"));
     assert!(recording.run().starts_with("r-"));
     whole(recording, "hi", &[("a", "{}")], 1);
-    assert_eq!(bench.told().await, [""; 0]);
+    assert_eq!(bench.run_summaries().await, [""; 0]);
     assert_eq!(bench.recorder.repairs().list(None, None, 10).len(), 1);
 }

@@ -1,4 +1,4 @@
-//! Listening to the model: every piece is kept, then told.
+//! Reads the model's reply: every delta is recorded, then published.
 
 use std::{future::poll_fn, ops::ControlFlow, task::Poll};
 
@@ -15,23 +15,23 @@ use crate::{
     tool_loop::LoopNotice,
 };
 
-/// Pieces that are kept together at most.
+/// Maximum number of deltas in one write.
 const MAX_BATCH: usize = 64;
 
-/// The code of a reply that is too large to be kept.
+/// Error code of a reply that is too large to be stored.
 const TOO_LARGE: &str = "too_large";
 
-/// What was heard.
+/// How reading a reply ended.
 pub(super) enum ReplyReadOutcome {
-    /// All of it: the calls, and why it ended.
+    /// The reply is complete: its calls, and its stop reason.
     Complete(Vec<ReplyToolCall>, ReplyStopReason),
-    /// Somebody wanted it to stop.
+    /// The run was stopped.
     Stopped,
-    /// It broke off, or never began.
+    /// The reply broke off, or never began.
     Failed(ModelError),
 }
 
-/// What a turn said so far.
+/// The part of a reply that was read so far.
 #[derive(Default)]
 struct ReplyProgress {
     text: String,
@@ -39,28 +39,26 @@ struct ReplyProgress {
     calls: Vec<ReplyToolCall>,
     stop: Option<ReplyStopReason>,
     usage: RunUsage,
-    /// Bytes in all.
+    /// Total bytes.
     bytes: usize,
 }
 
 impl ReplyProgress {
-    /// Whether more can be kept: a reply is one message, and its worst spelling has to fit.
-    fn has_room(&mut self, piece: &ReplyDelta) -> bool {
-        const MOST: usize = 2 << 20;
-        self.bytes += match piece {
+    /// Whether the reply still fits: it is one message, and its largest encoding has to be stored.
+    fn has_room(&mut self, delta: &ReplyDelta) -> bool {
+        const MAX_REPLY_BYTES: usize = 2 << 20;
+        self.bytes += match delta {
             ReplyDelta::Text(text) | ReplyDelta::Reasoning(text) => text.len(),
-            ReplyDelta::Call(called) => {
-                called.id.len() + called.name.len() + called.arguments.len()
-            }
+            ReplyDelta::Call(call) => call.id.len() + call.name.len() + call.arguments.len(),
             ReplyDelta::Usage(_)
             | ReplyDelta::Stop(_)
             | ReplyDelta::Retrying { .. }
             | ReplyDelta::Repaired(_) => 0,
         };
-        self.bytes <= MOST
+        self.bytes <= MAX_REPLY_BYTES
     }
 
-    /// The id of a call, if no other call of the turn has it; else one of its own.
+    /// The id of a call if it is unique in the turn; else a new one.
     fn unique_id(&self, id: String, turn: u32) -> String {
         let taken = |id: &str| self.calls.iter().any(|call| call.id == id);
         if !id.is_empty() && !taken(&id) {
@@ -78,70 +76,71 @@ fn too_large_error() -> ModelError {
 }
 
 impl<S: Store> TurnDriver<'_, S> {
-    /// Asks, and listens to the end.
+    /// Sends a request and reads the reply to its end.
     pub(super) async fn read_reply(
         &mut self,
         request: ValidRequest,
     ) -> Result<ReplyReadOutcome, RunRecordError> {
         let wire = self.model.about().wire;
-        let mut speech = self.model.send(request);
-        let (mut turn, mut stop) = (ReplyProgress::default(), self.stop.clone());
-        let heard = loop {
-            let piece = tokio::select! {
+        let mut stream = self.model.send(request);
+        let (mut progress, mut stop) = (ReplyProgress::default(), self.stop.clone());
+        let outcome = loop {
+            let delta = tokio::select! {
                 biased;
                 () = stop.wait_for(StopLevel::Graceful) => break ReplyReadOutcome::Stopped,
                 _ = self.lease_timer.tick() => {
                     self.recorder.check_lease(&self.limits).await?;
                     continue;
                 }
-                piece = speech.next_delta() => piece,
+                delta = stream.next_delta() => delta,
             };
-            // What is there already is kept together: a write takes its time.
+            // Record all deltas that are ready in one write: a write is slow.
             if let ControlFlow::Break(Some(end)) =
-                self.read_ready(piece, &mut *speech, &mut turn).await
+                self.read_ready(delta, &mut *stream, &mut progress).await
             {
                 break end;
             }
             self.recorder.save().await?;
         };
-        // A message with words that were not taken would say more than anybody was told.
-        let all_taken =
-            !matches!(&heard, ReplyReadOutcome::Failed(error) if error.code == TOO_LARGE);
-        self.raw_reply = speech.take_message().filter(|_| all_taken).map(|message| (wire, message));
-        drop(speech);
-        self.record_reply(&turn, &heard);
+        // The raw message of a reply that was too large holds text that was never recorded.
+        let all_recorded =
+            !matches!(&outcome, ReplyReadOutcome::Failed(error) if error.code == TOO_LARGE);
+        self.raw_reply =
+            stream.take_message().filter(|_| all_recorded).map(|message| (wire, message));
+        drop(stream);
+        self.record_reply(&progress, &outcome);
         self.recorder.save().await?;
-        Ok(heard)
+        Ok(outcome)
     }
 
-    /// Takes a piece and those that are ready behind it. Breaks with the end of the reply, or
-    /// without one if somebody wants to stop.
+    /// Applies a delta and those that are ready after it. Breaks with the end of the reply, or
+    /// with `None` if the run is stopped.
     async fn read_ready(
         &mut self,
         first: Result<Option<ReplyDelta>, ModelError>,
-        speech: &mut dyn ReplyStream,
-        turn: &mut ReplyProgress,
+        stream: &mut dyn ReplyStream,
+        progress: &mut ReplyProgress,
     ) -> ControlFlow<Option<ReplyReadOutcome>> {
         let mut first = Some(first);
         poll_fn(|context| {
             let Some(first) = first.take() else {
                 return Poll::Ready(ControlFlow::Continue(()));
             };
-            let next = || match speech.next_delta().as_mut().poll(context) {
-                Poll::Ready(piece) => Some(piece),
+            let next = || match stream.next_delta().as_mut().poll(context) {
+                Poll::Ready(delta) => Some(delta),
                 Poll::Pending => None,
             };
-            Poll::Ready(take_ready(first, MAX_BATCH, next, |piece| {
-                match piece {
-                    Ok(Some(piece)) if !turn.has_room(&piece) => {
+            Poll::Ready(take_ready(first, MAX_BATCH, next, |delta| {
+                match delta {
+                    Ok(Some(delta)) if !progress.has_room(&delta) => {
                         return ControlFlow::Break(Some(ReplyReadOutcome::Failed(
                             too_large_error(),
                         )));
                     }
-                    Ok(Some(piece)) => self.apply_delta(piece, turn),
+                    Ok(Some(delta)) => self.apply_delta(delta, progress),
                     Ok(None) => {
-                        let calls = std::mem::take(&mut turn.calls);
-                        let stop = turn.stop.unwrap_or(ReplyStopReason::Done);
+                        let calls = std::mem::take(&mut progress.calls);
+                        let stop = progress.stop.unwrap_or(ReplyStopReason::Done);
                         return ControlFlow::Break(Some(ReplyReadOutcome::Complete(calls, stop)));
                     }
                     Err(error) => return ControlFlow::Break(Some(ReplyReadOutcome::Failed(error))),
@@ -155,30 +154,30 @@ impl<S: Store> TurnDriver<'_, S> {
         .await
     }
 
-    fn apply_delta(&mut self, piece: ReplyDelta, turn: &mut ReplyProgress) {
+    fn apply_delta(&mut self, reply_delta: ReplyDelta, progress: &mut ReplyProgress) {
         let message = Some(SharedId::from(format!("turn-{}", self.turn)));
         let text =
             |delta: String| TextUpdate { message, delta: Some(delta), ..TextUpdate::default() };
-        match piece {
+        match reply_delta {
             ReplyDelta::Text(delta) => {
-                turn.text.push_str(&delta);
+                progress.text.push_str(&delta);
                 self.recorder.record_event(EventPayload::Text(text(delta)));
             }
             ReplyDelta::Reasoning(delta) => {
-                turn.reasoning.push_str(&delta);
+                progress.reasoning.push_str(&delta);
                 self.recorder.record_event(EventPayload::Thought(text(delta)));
             }
-            ReplyDelta::Call(mut called) => {
-                called.id = turn.unique_id(called.id, self.turn);
-                let known = self.names.iter().find(|renamed| renamed.new == called.name);
-                if let Some(renamed) = known {
-                    called.name.clone_from(&renamed.old);
+            ReplyDelta::Call(mut call) => {
+                call.id = progress.unique_id(call.id, self.turn);
+                let replacement = self.names.iter().find(|renamed| renamed.new == call.name);
+                if let Some(renamed) = replacement {
+                    call.name.clone_from(&renamed.old);
                 }
-                self.recorder.record_event(EventPayload::ToolCall(self.call_event(&called)));
-                turn.calls.push(called);
+                self.recorder.record_event(EventPayload::ToolCall(self.call_event(&call)));
+                progress.calls.push(call);
             }
-            ReplyDelta::Usage(usage) => turn.usage = usage,
-            ReplyDelta::Stop(stop) => turn.stop = Some(stop),
+            ReplyDelta::Usage(usage) => progress.usage = usage,
+            ReplyDelta::Stop(stop) => progress.stop = Some(stop),
             ReplyDelta::Retrying { pause, why } => {
                 self.recorder.notify(LoopNotice::Retrying { pause, why })
             }
@@ -186,13 +185,13 @@ impl<S: Store> TurnDriver<'_, S> {
         }
     }
 
-    fn call_event(&self, called: &ReplyToolCall) -> ToolCallUpdate {
-        let arguments = called.arguments.trim();
+    fn call_event(&self, call: &ReplyToolCall) -> ToolCallUpdate {
+        let arguments = call.arguments.trim();
         let arguments = if arguments.is_empty() { "{}" } else { arguments };
         let input = RawJson::parse(arguments).unwrap_or_else(|| RawJson::string(arguments));
         ToolCallUpdate {
-            call: self.call_ref(&called.id),
-            name: Some(SharedId::from(called.name.as_str())),
+            call: self.call_ref(&call.id),
+            name: Some(SharedId::from(call.name.as_str())),
             input: Some(input),
             ..ToolCallUpdate::default()
         }
@@ -202,27 +201,27 @@ impl<S: Store> TurnDriver<'_, S> {
         CallRef { id: Some(SharedId::from(id)), turn: Some(self.turn) }
     }
 
-    /// Says that the texts are whole, if they are, and what it cost.
-    fn record_reply(&mut self, turn: &ReplyProgress, heard: &ReplyReadOutcome) {
+    /// Records the full texts of a complete reply, and the token usage.
+    fn record_reply(&mut self, progress: &ReplyProgress, outcome: &ReplyReadOutcome) {
         let message = Some(SharedId::from(format!("turn-{}", self.turn)));
         let whole = |text: &str| {
             let full = Some(text.to_owned());
             TextUpdate { message: message.clone(), full, ..TextUpdate::default() }
         };
-        if matches!(heard, ReplyReadOutcome::Complete(..)) {
-            if !turn.reasoning.is_empty() {
-                self.recorder.record_event(EventPayload::Thought(whole(&turn.reasoning)));
+        if matches!(outcome, ReplyReadOutcome::Complete(..)) {
+            if !progress.reasoning.is_empty() {
+                self.recorder.record_event(EventPayload::Thought(whole(&progress.reasoning)));
             }
-            if !turn.text.is_empty() {
-                self.recorder.record_event(EventPayload::Text(whole(&turn.text)));
+            if !progress.text.is_empty() {
+                self.recorder.record_event(EventPayload::Text(whole(&progress.text)));
             }
         }
-        let RunUsage { input, output, cached, reasoning } = turn.usage;
+        let RunUsage { input, output, cached, reasoning } = progress.usage;
         self.usage.input += input;
         self.usage.output += output;
         self.usage.cached += cached;
         self.usage.reasoning += reasoning;
-        if turn.usage != RunUsage::default() {
+        if progress.usage != RunUsage::default() {
             self.recorder.record_event(EventPayload::Usage(self.usage));
         }
     }

@@ -1,5 +1,5 @@
-//! Running the calls of a turn. Nothing starts that was not written down, nothing starts behind a
-//! stop, and what is done by the time of it counts.
+//! Runs the tool calls of a turn. A call starts only after its start is recorded, and never after a
+//! stop. A call that finished before the stop keeps its result.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -23,16 +23,16 @@ use crate::{
     },
 };
 
-/// How often is looked for what tools say.
+/// How often the output of running tools is read.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
-/// How long is waited for tools that were ended by force. One that blocks its thread cannot be ended,
-/// and is not waited for.
+/// How long to wait for killed tools. A tool that blocks its thread cannot be killed, and is then
+/// detached.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
-/// How much longer than we do the machine waits for tools that were asked to stop: it never has to
-/// decide by itself.
+/// Stop grace of the run machine, in milliseconds. It is longer than ours, so that the machine
+/// never decides on its own.
 const MACHINE_GRACE: u64 = 3_600_000;
 
-/// Bytes of the answers of a turn: they are one message, which has to be kept.
+/// Maximum bytes of the tool results of a turn: they are one message, which has to be stored.
 const MAX_TURN_RESULTS: usize = 12 << 20;
 
 /// Whether a call may run.
@@ -43,69 +43,69 @@ enum CallPermission {
 }
 
 impl<S: Store> TurnDriver<'_, S> {
-    /// Runs the calls of a turn, until all have an end. Whatever goes wrong with the run, nothing
-    /// works on behind it.
+    /// Runs the calls of a turn until all have ended. On an error all tools are killed, so that
+    /// none outlives the run.
     pub(super) async fn run_tools(
         &mut self,
         calls: &[ReplyToolCall],
     ) -> Result<(), RunRecordError> {
-        let mut crew = ToolTasks::new(self.limits.max_result_bytes);
+        let mut tasks = ToolTasks::new(self.limits.max_result_bytes);
         self.result_bytes_left = MAX_TURN_RESULTS;
-        let done = self.run_steps(calls, &mut crew).await;
-        if done.is_err() {
-            crew.kill();
-            let gone = async { while crew.next_finished().await.is_some() {} };
-            let _ = timeout(KILL_TIMEOUT, gone).await;
+        let result = self.run_steps(calls, &mut tasks).await;
+        if result.is_err() {
+            tasks.kill();
+            let all_finished = async { while tasks.next_finished().await.is_some() {} };
+            let _ = timeout(KILL_TIMEOUT, all_finished).await;
         }
-        done
+        result
     }
 
     async fn run_steps(
         &mut self,
         calls: &[ReplyToolCall],
-        crew: &mut ToolTasks,
+        tasks: &mut ToolTasks,
     ) -> Result<(), RunRecordError> {
         for step in plan_steps(calls, self.tools) {
             if self.is_stopped() || self.recorder.has_ended() {
                 break;
             }
             let (batch, at_once) = match step {
-                ToolStep::Reject(place, words) => {
-                    self.record_result(calls, place, ToolOutcome::Error, RawJson::string(&words));
+                ToolStep::Reject(place, reason) => {
+                    self.record_result(calls, place, ToolOutcome::Error, RawJson::string(&reason));
                     self.recorder.save().await?;
                     continue;
                 }
                 ToolStep::Alone(place, input) => (vec![(place, input)], 1),
                 ToolStep::Parallel(batch) => (batch, self.limits.parallel_tools.max(1)),
             };
-            let Some(jobs) = self.approved_tasks(calls, batch).await? else { break };
-            self.run_tasks(calls, jobs, at_once, crew).await?;
+            let Some(approved) = self.approved_tasks(calls, batch).await? else { break };
+            self.run_tasks(calls, approved, at_once, tasks).await?;
         }
         Ok(())
     }
 
-    /// The calls of a batch that may run; `None` if somebody wants to stop.
+    /// The calls of a batch that may run; `None` if the run is stopped.
     async fn approved_tasks(
         &mut self,
         calls: &[ReplyToolCall],
         batch: Vec<(usize, Value)>,
     ) -> Result<Option<VecDeque<ToolTask>>, RunRecordError> {
-        let mut jobs = VecDeque::with_capacity(batch.len());
+        let mut tasks = VecDeque::with_capacity(batch.len());
         for (place, input) in batch {
-            let Some(called) = calls.get(place) else { continue };
-            let Some(tool) = self.tools.get(&called.name).cloned() else { continue };
+            let Some(call) = calls.get(place) else { continue };
+            let Some(tool) = self.tools.get(&call.name).cloned() else { continue };
             match self.ask_approval(calls, place, &input).await? {
                 CallPermission::Run => {
-                    jobs.push_back(ToolTask { place, call: called.id.clone(), input, tool })
+                    tasks.push_back(ToolTask { place, call: call.id.clone(), input, tool })
                 }
                 CallPermission::Skip => {}
                 CallPermission::Stopped => return Ok(None),
             }
         }
-        Ok(Some(jobs))
+        Ok(Some(tasks))
     }
 
-    /// Asks whether a call may run, if somebody wants to be asked.
+    /// Asks the approver whether a call may run, if it needs approval.
     async fn ask_approval(
         &mut self,
         calls: &[ReplyToolCall],
@@ -115,19 +115,19 @@ impl<S: Store> TurnDriver<'_, S> {
         let Some(called) = calls.get(place) else { return Ok(CallPermission::Skip) };
         let Some(tool) = self.tools.get(&called.name) else { return Ok(CallPermission::Skip) };
         let approver = self.approver.clone();
-        let asking = ToolApprovalRequest { call: &called.id, tool: tool.spec(), input };
-        if !approver.needs_approval(&asking) {
+        let request = ToolApprovalRequest { call: &called.id, tool: tool.spec(), input };
+        if !approver.needs_approval(&request) {
             return Ok(CallPermission::Run);
         }
         let (call, id) = (self.call_ref(&called.id), Some(SharedId::from(called.id.as_str())));
         let prompt = Some(format!("May `{}` run?", called.name));
         let kind = ApprovalKind::Approval;
-        let ask =
+        let event =
             ApprovalRequest { call: call.clone(), id: id.clone(), kind, prompt, choices: None };
-        self.recorder.record_event(EventPayload::ApprovalRequested(ask));
+        self.recorder.record_event(EventPayload::ApprovalRequested(event));
         self.recorder.save().await?;
         let mut stop = self.stop.clone();
-        let mut decision = approver.decide(asking);
+        let mut decision = approver.decide(request);
         let decision = loop {
             tokio::select! {
                 biased;
@@ -140,7 +140,7 @@ impl<S: Store> TurnDriver<'_, S> {
         let replied = |verdict| {
             EventPayload::ApprovalReplied(ApprovalReply { call, id, verdict, answer: None })
         };
-        let may = match decision {
+        let permission = match decision {
             ToolDecision::Allow => {
                 self.recorder.record_event(replied(ApprovalVerdict::Allowed));
                 CallPermission::Run
@@ -149,7 +149,7 @@ impl<S: Store> TurnDriver<'_, S> {
                 self.recorder.record_event(replied(ApprovalVerdict::Denied));
                 CallPermission::Skip
             }
-            // The call's own answer says it, with the reason.
+            // The tool result carries the denial and the reason.
             ToolDecision::Deny(why) => {
                 self.record_result(
                     calls,
@@ -161,74 +161,76 @@ impl<S: Store> TurnDriver<'_, S> {
             }
         };
         self.recorder.save().await?;
-        Ok(may)
+        Ok(permission)
     }
 
-    /// Runs jobs, so many at once, until all have an end.
+    /// Runs tasks, at most `at_once` in parallel, until all have ended.
     async fn run_tasks(
         &mut self,
         calls: &[ReplyToolCall],
-        mut jobs: VecDeque<ToolTask>,
+        mut pending: VecDeque<ToolTask>,
         at_once: usize,
-        crew: &mut ToolTasks,
+        tasks: &mut ToolTasks,
     ) -> Result<(), RunRecordError> {
-        let (mut stop, mut wanted) = (self.stop.clone(), StopLevel::None);
-        let mut until = Instant::now();
-        let mut look = interval(PROGRESS_INTERVAL);
+        let (mut stop, mut stop_level) = (self.stop.clone(), StopLevel::None);
+        let mut deadline = Instant::now();
+        let mut progress_timer = interval(PROGRESS_INTERVAL);
         loop {
-            if wanted == StopLevel::None && !self.is_stopped() {
-                self.start_tasks(calls, &mut jobs, at_once, crew).await?;
+            if stop_level == StopLevel::None && !self.is_stopped() {
+                self.start_tasks(calls, &mut pending, at_once, tasks).await?;
             }
-            if crew.len() == 0 {
+            if tasks.len() == 0 {
                 return Ok(());
             }
-            let next = match wanted {
+            let next = match stop_level {
                 StopLevel::None => StopLevel::Graceful,
                 StopLevel::Graceful | StopLevel::Kill => StopLevel::Kill,
             };
             tokio::select! {
                 biased;
-                // What is done by now is done.
-                done = crew.next_finished() => {
+                // A finished call keeps its result, even if a stop is pending.
+                done = tasks.next_finished() => {
                     let Some(done) = done else { continue };
                     let place = done.place;
-                    let (how, content) = tool_results::tool_result(done, self.limits.max_result_bytes);
-                    self.record_result(calls, place, how, content);
+                    let max_bytes = self.limits.max_result_bytes;
+                    let (outcome, content) = tool_results::tool_result(done, max_bytes);
+                    self.record_result(calls, place, outcome, content);
                     self.recorder.save().await?;
                 }
-                () = stop.wait_for(next), if wanted < StopLevel::Kill => {
-                    wanted = next;
+                () = stop.wait_for(next), if stop_level < StopLevel::Kill => {
+                    stop_level = next;
                     match next {
                         StopLevel::Kill => {
-                            until = Instant::now() + KILL_TIMEOUT;
-                            crew.kill();
+                            deadline = Instant::now() + KILL_TIMEOUT;
+                            tasks.kill();
                         }
                         StopLevel::None | StopLevel::Graceful => {
-                            until = Instant::now() + self.limits.stop_grace;
-                            crew.request_stop(StopLevel::Graceful);
-                            // What never began is closed by this.
+                            deadline = Instant::now() + self.limits.stop_grace;
+                            tasks.request_stop(StopLevel::Graceful);
+                            // This closes the calls that never started.
                             self.recorder.record_event(EventPayload::Stop(StopRequest { grace: MACHINE_GRACE }));
                             self.recorder.save().await?;
                         }
                     }
                 }
-                () = sleep_until(until), if wanted != StopLevel::None => match wanted {
+                () = sleep_until(deadline), if stop_level != StopLevel::None => match stop_level {
                     StopLevel::None | StopLevel::Graceful => {
-                        (wanted, until) = (StopLevel::Kill, Instant::now() + KILL_TIMEOUT);
-                        crew.kill();
+                        (stop_level, deadline) = (StopLevel::Kill, Instant::now() + KILL_TIMEOUT);
+                        tasks.kill();
                     }
                     StopLevel::Kill => {
-                        for done in crew.detach_all() {
+                        for done in tasks.detach_all() {
                             let place = done.place;
-                            let (how, content) = tool_results::tool_result(done, self.limits.max_result_bytes);
-                            self.record_result(calls, place, how, content);
+                            let max_bytes = self.limits.max_result_bytes;
+                            let (outcome, content) = tool_results::tool_result(done, max_bytes);
+                            self.record_result(calls, place, outcome, content);
                         }
                     }
                 },
-                _ = look.tick() => {
-                    for (place, said) in crew.progress() {
+                _ = progress_timer.tick() => {
+                    for (place, output) in tasks.progress() {
                         if let Some(called) = calls.get(place) {
-                            let (call, content) = (self.call_ref(&called.id), RawJson::string(&said));
+                            let (call, content) = (self.call_ref(&called.id), RawJson::string(&output));
                             self.recorder.record_event(EventPayload::ToolProgress { call, content });
                         }
                     }
@@ -239,21 +241,21 @@ impl<S: Store> TurnDriver<'_, S> {
         }
     }
 
-    /// Starts as many jobs as may run. Each is written down first.
+    /// Starts as many tasks as may run. Each start is recorded first.
     async fn start_tasks(
         &mut self,
         calls: &[ReplyToolCall],
-        jobs: &mut VecDeque<ToolTask>,
+        pending: &mut VecDeque<ToolTask>,
         at_once: usize,
-        crew: &mut ToolTasks,
+        tasks: &mut ToolTasks,
     ) -> Result<(), RunRecordError> {
-        let room = at_once.saturating_sub(crew.len()).min(jobs.len());
+        let room = at_once.saturating_sub(tasks.len()).min(pending.len());
         if room == 0 {
             return Ok(());
         }
-        let ready: Vec<ToolTask> = jobs.drain(..room).collect();
-        for job in &ready {
-            if let Some(called) = calls.get(job.place) {
+        let ready: Vec<ToolTask> = pending.drain(..room).collect();
+        for task in &ready {
+            if let Some(called) = calls.get(task.place) {
                 let status = Some(ToolStatus::Running);
                 let call = self.call_ref(&called.id);
                 self.recorder.record_event(EventPayload::ToolCall(ToolCallUpdate {
@@ -264,11 +266,11 @@ impl<S: Store> TurnDriver<'_, S> {
             }
         }
         self.recorder.save().await?;
-        for job in ready {
-            // Whoever stopped while it was written down wants nothing to start.
+        for task in ready {
+            // A stop may have come while the start was recorded.
             match self.is_stopped() {
-                false => crew.start(job, self.stop.clone()),
-                true => self.record_outcome(calls, job.place, ToolOutcome::Cancelled, None),
+                false => tasks.start(task, self.stop.clone()),
+                true => self.record_outcome(calls, task.place, ToolOutcome::Cancelled, None),
             }
         }
         Ok(())
@@ -278,7 +280,7 @@ impl<S: Store> TurnDriver<'_, S> {
         &mut self,
         calls: &[ReplyToolCall],
         place: usize,
-        how: ToolOutcome,
+        outcome: ToolOutcome,
         content: RawJson,
     ) {
         let bytes = content.raw().len();
@@ -288,14 +290,14 @@ impl<S: Store> TurnDriver<'_, S> {
             content
         };
         self.result_bytes_left = self.result_bytes_left.saturating_sub(content.raw().len());
-        self.record_outcome(calls, place, how, Some(content));
+        self.record_outcome(calls, place, outcome, Some(content));
     }
 
     fn record_outcome(
         &mut self,
         calls: &[ReplyToolCall],
         place: usize,
-        how: ToolOutcome,
+        outcome: ToolOutcome,
         content: Option<RawJson>,
     ) {
         let Some(called) = calls.get(place) else { return };
@@ -304,7 +306,7 @@ impl<S: Store> TurnDriver<'_, S> {
         self.recorder.record_event(EventPayload::ToolResult(ToolResult {
             call,
             name,
-            outcome: how,
+            outcome,
             reason: None,
             content,
         }));

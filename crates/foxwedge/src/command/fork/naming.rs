@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use foxwedge_dialect::session::SessionAgent;
+use foxwedge_sessions::SessionAgent;
 
 use crate::{
     agents::session_lookup::is_session_id, cli_output::CliError, disk::ContentFingerprint,

@@ -1,7 +1,7 @@
 //! What people read.
 
 use foxwedge_core::{Format, Profile};
-use foxwedge_dialect::model::LossKind;
+use foxwedge_formats::model::LossKind;
 
 use super::*;
 use crate::{cli::InputFormat, convert::conversion_report::ReportedLossPlace, outcome::FileReport};

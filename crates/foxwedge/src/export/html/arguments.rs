@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use foxwedge_dialect::model::ToolCallPart;
+use foxwedge_formats::model::ToolCallPart;
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor},

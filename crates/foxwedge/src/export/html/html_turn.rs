@@ -1,6 +1,6 @@
 //! One turn: what was said, and each call in one card with its answer.
 
-use foxwedge_dialect::model::{
+use foxwedge_formats::model::{
     ContentPart, MediaPart, ModelRole, ToolCallPart, ToolResultPart, UnknownPart,
 };
 

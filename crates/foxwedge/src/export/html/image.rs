@@ -1,7 +1,7 @@
 //! Which media is shown: pictures of known types that are what they claim to be, as far as their
 //! letters go.
 
-use foxwedge_dialect::model::{MediaPart, MediaSource};
+use foxwedge_formats::model::{MediaPart, MediaSource};
 
 /// Pictures that every browser draws and that cannot hold scripts.
 const TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];

@@ -1,5 +1,5 @@
 use foxwedge_core::Format;
-use foxwedge_dialect::model::decode;
+use foxwedge_formats::model::decode;
 
 use super::*;
 use crate::export::{html, json, markdown};

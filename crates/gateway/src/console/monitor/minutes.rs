@@ -1,21 +1,21 @@
-//! Counts by the minute, for the last hours: a ring of slots of a fixed size.
+//! Counts per minute for the last hours, in a ring of slots with a fixed size.
 
 use foxwedge_core::rules;
 
 use super::RequestEntry;
 
-/// Bounds of latencies grow by this factor, from half a millisecond on.
+/// Latency bins: bounds start at half a millisecond and grow by this factor.
 const GROWTH: f64 = 1.4;
 const LEAST: f64 = 0.5;
 const BINS: usize = 42;
 
 /// Classes of statuses: `1xx` to `5xx`.
 pub(in crate::console) const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
-/// What was done about histories.
+/// What the guard did.
 pub(in crate::console) const ACTIONS: [&str; 5] =
     ["none", "observed", "fixed", "rejected", "failed"];
 
-/// Counts by the minute.
+/// Counts per minute.
 pub(in crate::console) struct MinuteCounts {
     slots: Box<[MinuteSlot]>,
 }
@@ -28,7 +28,7 @@ pub(in crate::console) struct MinuteSlot {
     pub(in crate::console) requests: u32,
     pub(in crate::console) status: [u32; CLASSES.len()],
     pub(in crate::console) action: [u32; ACTIONS.len()],
-    /// By the place of the rule in the list of rules.
+    /// Indexed like the list of rules.
     pub(in crate::console) findings: Box<[u32]>,
     pub(in crate::console) repairs: Box<[u32]>,
     pub(in crate::console) bytes_in: u64,
@@ -60,12 +60,12 @@ impl MinuteCounts {
         MinuteCounts { slots: vec![MinuteSlot::default(); minutes].into() }
     }
 
-    /// Counts a request, in the minute in which it came.
+    /// Counts a request in the minute in which it arrived.
     pub(super) fn count(&mut self, entry: &RequestEntry) {
         let minute = entry.at / 60_000;
-        let place = slot_index(minute, self.slots.len());
-        let Some(slot) = self.slots.get_mut(place) else { return };
-        // A request that took longer than all that is remembered.
+        let index = slot_index(minute, self.slots.len());
+        let Some(slot) = self.slots.get_mut(index) else { return };
+        // The request took longer than the ring covers.
         if slot.minute > minute {
             return;
         }
@@ -75,7 +75,7 @@ impl MinuteCounts {
         slot.add(entry);
     }
 
-    /// The minutes from one on in which anything was asked, in order.
+    /// The minutes since `minute` that have requests, in order.
     pub(in crate::console) fn since(&self, minute: u64) -> Vec<MinuteSlot> {
         let used = |slot: &&MinuteSlot| slot.minute >= minute.max(1) && slot.requests > 0;
         let mut slots: Vec<MinuteSlot> = self.slots.iter().filter(used).cloned().collect();
@@ -95,9 +95,9 @@ impl MinuteSlot {
         add_count(self.status.get_mut(class), 1);
         let action = ACTIONS.iter().position(|action| *action == entry.action);
         add_count(action.and_then(|at| self.action.get_mut(at)), 1);
-        for noted in &entry.findings {
-            let at = rules::ALL.iter().position(|rule| rule.code == noted.code);
-            let count = u32::try_from(noted.count).unwrap_or(u32::MAX);
+        for finding in &entry.findings {
+            let at = rules::ALL.iter().position(|rule| rule.code == finding.code);
+            let count = u32::try_from(finding.count).unwrap_or(u32::MAX);
             add_count(at.and_then(|at| self.findings.get_mut(at)), count);
             if entry.action == "fixed" {
                 add_count(at.and_then(|at| self.repairs.get_mut(at)), count);
@@ -112,7 +112,7 @@ impl MinuteSlot {
         add_count(self.total_times.get_mut(latency_bin(entry.until_end.as_secs_f64() * 1e3)), 1);
     }
 
-    /// Adds another slot, whichever minute it is.
+    /// Adds the counts of another slot.
     pub(in crate::console) fn merge(&mut self, other: &MinuteSlot) {
         self.requests = self.requests.saturating_add(other.requests);
         self.bytes_in = self.bytes_in.saturating_add(other.bytes_in);
@@ -125,8 +125,8 @@ impl MinuteSlot {
             (&mut self.first_byte_times, &other.first_byte_times),
             (&mut self.total_times, &other.total_times),
         ];
-        for (mine, theirs) in lists {
-            mine.iter_mut().zip(theirs).for_each(|(mine, more)| *mine = mine.saturating_add(*more));
+        for (mine, others) in lists {
+            mine.iter_mut().zip(others).for_each(|(mine, more)| *mine = mine.saturating_add(*more));
         }
     }
 }
@@ -149,23 +149,23 @@ fn latency_bin(milliseconds: f64) -> usize {
     BINS - 1
 }
 
-/// The time in milliseconds that this share of all does not exceed; `None` if there are none.
+/// The percentile in milliseconds; `None` without data.
 pub(in crate::console) fn percentile(bins: &[u32], share: f64) -> Option<f64> {
     let total: u64 = bins.iter().map(|count| u64::from(*count)).sum();
     if total == 0 {
         return None;
     }
     #[expect(clippy::cast_precision_loss, reason = "nobody asks so often in a day")]
-    let wanted = (total as f64 * share).max(1.0);
-    let (mut seen, mut bound) = (0.0, LEAST);
+    let target = (total as f64 * share).max(1.0);
+    let (mut count_so_far, mut bound) = (0.0, LEAST);
     for count in bins {
-        seen += f64::from(*count);
-        if seen >= wanted {
+        count_so_far += f64::from(*count);
+        if count_so_far >= target {
             break;
         }
         bound *= GROWTH;
     }
-    // The middle of the bin, as growth goes.
+    // The geometric middle of the bin.
     let middle = bound / GROWTH.sqrt();
     Some((middle * 10.0).round() / 10.0)
 }

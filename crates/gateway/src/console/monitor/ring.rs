@@ -1,29 +1,29 @@
-//! The newest requests. Bounded by number and by bytes.
+//! A ring of the newest requests, limited by number and by bytes.
 
 use std::{collections::VecDeque, sync::Arc};
 
 use super::RequestEntry;
 
-/// The newest requests, in the order of their numbers.
+/// The newest requests, ordered by number.
 pub(in crate::console) struct RequestRing {
     entries: VecDeque<Arc<RequestEntry>>,
     max_entries: usize,
     max_bytes: usize,
     bytes: usize,
-    /// The number before the first one of this process.
+    /// The number before the first request of this process.
     first: u64,
     last: u64,
-    /// The number of the newest one that is no longer here.
+    /// The number of the last request that was dropped.
     last_dropped: u64,
 }
 
-/// What came behind a number.
+/// The requests after a number.
 pub(in crate::console) struct RequestBatch {
-    /// The oldest first.
+    /// Oldest first.
     pub(in crate::console) entries: Vec<Arc<RequestEntry>>,
-    /// How many fell out before they could be told.
+    /// Number of requests dropped before they could be sent.
     pub(in crate::console) missed: u64,
-    /// Behind which number to go on.
+    /// The number to continue after.
     pub(in crate::console) last: u64,
 }
 
@@ -41,7 +41,7 @@ impl RequestRing {
         }
     }
 
-    /// Takes one in, and lets the oldest go; its number.
+    /// Adds a request, drops the oldest if necessary, and returns the number of the new one.
     pub(super) fn push(&mut self, mut entry: RequestEntry) -> u64 {
         self.last += 1;
         entry.number = self.last;
@@ -55,46 +55,48 @@ impl RequestRing {
         self.last
     }
 
-    /// The newest of those that fit, behind a number on the way back; at most so many.
+    /// The newest matching requests before a number, at most `limit`.
     pub(in crate::console) fn before(
         &self,
         number: Option<u64>,
         limit: usize,
-        fits: impl Fn(&RequestEntry) -> bool,
+        matches: impl Fn(&RequestEntry) -> bool,
     ) -> Vec<Arc<RequestEntry>> {
         let end = match number {
             Some(number) => self.entries.partition_point(|entry| entry.number < number),
             None => self.entries.len(),
         };
         let older = self.entries.iter().take(end).rev();
-        older.filter(|entry| fits(entry)).take(limit).cloned().collect()
+        older.filter(|entry| matches(entry)).take(limit).cloned().collect()
     }
 
-    /// What came behind a number; at most so many are looked at.
+    /// The requests after a number; at most `max` are examined.
     pub(in crate::console) fn after(
         &self,
         number: u64,
-        looks: usize,
-        fits: impl Fn(&RequestEntry) -> bool,
+        max: usize,
+        matches: impl Fn(&RequestEntry) -> bool,
     ) -> RequestBatch {
-        // A number of another process, or of the future, is as good as none.
+        // A number above our own is not from this process and is ignored.
         let number = if number > self.last { self.last } else { number };
         let start = self.entries.partition_point(|entry| entry.number <= number);
-        let looked = self.entries.iter().skip(start).take(looks);
-        let last =
-            looked.clone().next_back().map_or(number.max(self.last_dropped), |entry| entry.number);
-        // Numbers of an earlier process say nothing about how many there were.
+        let examined = self.entries.iter().skip(start).take(max);
+        let last = examined
+            .clone()
+            .next_back()
+            .map_or(number.max(self.last_dropped), |entry| entry.number);
+        // Numbers of an earlier process do not count as missed.
         let missed = self.last_dropped.saturating_sub(number.max(self.first));
         RequestBatch {
-            entries: looked.filter(|entry| fits(entry)).cloned().collect(),
+            entries: examined.filter(|entry| matches(entry)).cloned().collect(),
             missed,
             last,
         }
     }
 
-    /// One of them.
+    /// The request with this number.
     pub(in crate::console) fn get(&self, number: u64) -> Option<Arc<RequestEntry>> {
-        let place = self.entries.binary_search_by_key(&number, |entry| entry.number).ok()?;
-        self.entries.get(place).cloned()
+        let index = self.entries.binary_search_by_key(&number, |entry| entry.number).ok()?;
+        self.entries.get(index).cloned()
     }
 }

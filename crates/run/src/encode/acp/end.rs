@@ -6,51 +6,51 @@ use crate::{
     encode::{common_fields, json::JsonObjectWriter, tracker::RunEnding},
 };
 
-/// The code of an error inside the agent, in JSON-RPC.
+/// The JSON-RPC error code for an internal error of the agent.
 const INTERNAL_ERROR: &str = "-32603";
 
 /// The last message.
-pub(super) fn end_message(voice: &AcpEncoder, over: &RunEnding<'_>) -> String {
-    let about = JsonObjectWriter::new()
-        .text("outcome", over.outcome.name())
-        .object("summary", common_fields::summary_object(over.summary));
-    let about = match &over.ended.usage {
+pub(super) fn end_message(encoder: &AcpEncoder, ending: &RunEnding<'_>) -> String {
+    let fields = JsonObjectWriter::new()
+        .text("outcome", ending.outcome.name())
+        .object("summary", common_fields::summary_object(ending.summary));
+    let fields = match &ending.ended.usage {
         Some(usage) => {
-            about.object("usage", common_fields::add_usage(JsonObjectWriter::new(), usage))
+            fields.object("usage", common_fields::add_usage(JsonObjectWriter::new(), usage))
         }
-        None => about,
+        None => fields,
     };
-    let error = |about: JsonObjectWriter| {
-        let data = about.text("code", common_fields::problem_code(over));
+    let error = |fields: JsonObjectWriter| {
+        let data = fields.text("code", common_fields::problem_code(ending));
         JsonObjectWriter::new()
             .raw("code", INTERNAL_ERROR)
-            .text("message", common_fields::problem_message(over))
+            .text("message", common_fields::problem_message(ending))
             .object("data", data)
     };
-    let reason = stop_reason(over.outcome);
-    match voice.version {
+    let reason = stop_reason(ending.outcome);
+    match encoder.version {
         AcpRevision::V1 => {
-            let answer = message().raw("id", &voice.prompt);
+            let response = message().raw("id", &encoder.prompt);
             match reason {
                 Some(reason) => {
                     let result = JsonObjectWriter::new().text("stopReason", reason);
-                    answer.object("result", result.object("_meta", meta(about))).finish()
+                    response.object("result", result.object("_meta", meta(fields))).finish()
                 }
-                None => answer.object("error", error(about)).finish(),
+                None => response.object("error", error(fields)).finish(),
             }
         }
         AcpRevision::V2 => {
             let idle =
                 JsonObjectWriter::new().text("sessionUpdate", "state_update").text("state", "idle");
-            voice.update(match reason {
-                Some(reason) => idle.text("stopReason", reason).object("_meta", meta(about)),
-                None => idle.text("stopReason", "error").object("error", error(about)),
+            encoder.update(match reason {
+                Some(reason) => idle.text("stopReason", reason).object("_meta", meta(fields)),
+                None => idle.text("stopReason", "error").object("error", error(fields)),
             })
         }
     }
 }
 
-/// Why it stopped; or nothing, if it went wrong.
+/// The stop reason; `None` if the run failed.
 fn stop_reason(outcome: Outcome) -> Option<&'static str> {
     match outcome {
         Outcome::Completed | Outcome::NoText => Some("end_turn"),

@@ -1,4 +1,4 @@
-//! Asking a person in ACP: a request of the agent, which the client answers.
+//! Permission requests in ACP: the agent sends a request, the client responds.
 
 use super::{
     AcpEncoder, AcpRevision, ApprovalKind, ApprovalVerdict, TrackedTool, message, meta,
@@ -9,14 +9,14 @@ use crate::{
     encode::{common_fields, json::JsonObjectWriter, tracker::TrackedRequest},
 };
 
-/// The request. Its id is the name of what is asked.
+/// The permission request. Its id is the unique name of the tracked request.
 pub(super) fn permission_request(
-    voice: &AcpEncoder,
+    encoder: &AcpEncoder,
     tool: &TrackedTool,
     request: &TrackedRequest,
 ) -> String {
-    let params = JsonObjectWriter::new().text("sessionId", &voice.session);
-    let params = match voice.version {
+    let params = JsonObjectWriter::new().text("sessionId", &encoder.session);
+    let params = match encoder.version {
         AcpRevision::V1 => params.object("toolCall", tool_call_fields(tool, request)),
         AcpRevision::V2 => {
             let subject = JsonObjectWriter::new()
@@ -26,13 +26,13 @@ pub(super) fn permission_request(
             params.text("title", title.unwrap_or(tool.display_title())).object("subject", subject)
         }
     };
-    let about = JsonObjectWriter::new().text("kind", kind(request.kind));
-    let about = about.optional_text("prompt", request.prompt.as_deref());
-    let about = match &request.choices {
-        Some(choices) => about.json("choices", choices),
-        None => about,
+    let fields = JsonObjectWriter::new().text("kind", kind(request.kind));
+    let fields = fields.optional_text("prompt", request.prompt.as_deref());
+    let fields = match &request.choices {
+        Some(choices) => fields.json("choices", choices),
+        None => fields,
     };
-    let params = params.list("options", options(request)).object("_meta", meta(about));
+    let params = params.list("options", options(request)).object("_meta", meta(fields));
     message()
         .text("id", &request.id)
         .text("method", "session/request_permission")
@@ -40,16 +40,16 @@ pub(super) fn permission_request(
         .finish()
 }
 
-/// The request needs no answer any more: it was given, here or elsewhere, or nobody will. Whoever
-/// answered it already has nothing left to call off.
+/// Cancels a request that needs no response any more: it was answered, here or elsewhere, or was
+/// cancelled. A client that has already responded ignores it.
 pub(super) fn cancel_request(request: &TrackedRequest, verdict: ApprovalVerdict) -> String {
-    let about = JsonObjectWriter::new().text("verdict", common_fields::verdict_name(verdict));
+    let fields = JsonObjectWriter::new().text("verdict", common_fields::verdict_name(verdict));
     let params =
-        JsonObjectWriter::new().text("requestId", &request.id).object("_meta", meta(about));
+        JsonObjectWriter::new().text("requestId", &request.id).object("_meta", meta(fields));
     notification("$/cancel_request", params)
 }
 
-/// Version 1 shows the call, and what it is asked with as its content.
+/// In version 1 the request shows the call, with the prompt as its content.
 fn tool_call_fields(tool: &TrackedTool, request: &TrackedRequest) -> JsonObjectWriter {
     let call =
         JsonObjectWriter::new().text("toolCallId", &tool.id).text("title", tool.display_title());
@@ -80,11 +80,11 @@ fn option(id: &str, name: &str, kind: &str) -> String {
     JsonObjectWriter::new().text("optionId", id).text("name", name).text("kind", kind).finish()
 }
 
-/// The choices that can be told in a word: texts, or objects with a label.
+/// The labels of the choices that have one: strings, or objects with a label.
 fn labels(choices: &RawJson) -> Vec<String> {
     let label = |choice: &serde_json::Value| {
-        let named = ["label", "name", "title"].into_iter().find_map(|key| choice.get(key));
-        Some(choice.as_str().or(named?.as_str())?.to_owned())
+        let value = ["label", "name", "title"].into_iter().find_map(|key| choice.get(key));
+        Some(choice.as_str().or(value?.as_str())?.to_owned())
     };
     let mut labels: Vec<String> = Vec::new();
     for choice in choices.value().as_array().into_iter().flatten() {

@@ -11,12 +11,12 @@ use crate::{
 };
 
 pub(super) fn tool_call_start(version: AcpRevision, tool: &TrackedTool) -> JsonObjectWriter {
-    // Version 2 makes no difference between the first update and any other.
+    // Version 2 does not distinguish the first update from later ones.
     let kind = match version {
         AcpRevision::V1 => "tool_call",
         AcpRevision::V2 => "tool_call_update",
     };
-    let about = JsonObjectWriter::new().optional_text("parentToolCallId", tool.parent.as_deref());
+    let fields = JsonObjectWriter::new().optional_text("parentToolCallId", tool.parent.as_deref());
     let update = JsonObjectWriter::new()
         .text("sessionUpdate", kind)
         .text("toolCallId", &tool.id)
@@ -25,7 +25,7 @@ pub(super) fn tool_call_start(version: AcpRevision, tool: &TrackedTool) -> JsonO
         .text("kind", category(&tool.name))
         .text("status", "pending");
     match &tool.parent {
-        Some(_) => update.object("_meta", meta(about)),
+        Some(_) => update.object("_meta", meta(fields)),
         None => update,
     }
 }
@@ -35,7 +35,7 @@ pub(super) fn arguments_update(tool: &TrackedTool, input: &RawJson) -> JsonObjec
 }
 
 pub(super) fn status_update(tool: &TrackedTool, status: ToolStatus) -> JsonObjectWriter {
-    let told = match status {
+    let acp_status = match status {
         ToolStatus::Running => "in_progress",
         ToolStatus::Unknown
         | ToolStatus::Pending
@@ -47,40 +47,39 @@ pub(super) fn status_update(tool: &TrackedTool, status: ToolStatus) -> JsonObjec
         | ToolStatus::Interrupted
         | ToolStatus::HandedOver => "pending",
     };
-    let about = JsonObjectWriter::new().text("status", status.name());
-    update(&tool.id).text("status", told).object("_meta", meta(about))
+    let fields = JsonObjectWriter::new().text("status", status.name());
+    update(&tool.id).text("status", acp_status).object("_meta", meta(fields))
 }
 
 pub(super) fn progress_update(tool: &TrackedTool, content: &RawJson) -> JsonObjectWriter {
     update(&tool.id).raw("content", &content_list(&content.plain()))
 }
 
-/// What the sub-agent of an open call says. Version 1 can only put it in the place of what it said
-/// before.
+/// Text of the sub-agent of an open call. In version 1 it replaces the content sent before.
 pub(super) fn subagent_text_update(
     version: AcpRevision,
     call: &SharedId,
     part: &TrackedPart,
 ) -> JsonObjectWriter {
-    let about = meta(JsonObjectWriter::new().text("subagent", part.kind.name()));
+    let metadata = meta(JsonObjectWriter::new().text("subagent", part.kind.name()));
     match version {
         AcpRevision::V1 => {
-            update(call).raw("content", &content_list(&part.text)).object("_meta", about)
+            update(call).raw("content", &content_list(&part.text)).object("_meta", metadata)
         }
         AcpRevision::V2 => JsonObjectWriter::with_capacity(part.text.len())
             .text("sessionUpdate", "tool_call_content_chunk")
             .text("toolCallId", call)
             .raw("content", &content_block(&part.text))
-            .object("_meta", about),
+            .object("_meta", metadata),
     }
 }
 
 pub(super) fn tool_call_end(
     version: AcpRevision,
     tool: &TrackedTool,
-    settled: ToolEnding<'_>,
+    ending: ToolEnding<'_>,
 ) -> JsonObjectWriter {
-    let status = match (settled.status, version) {
+    let status = match (ending.status, version) {
         (ToolStatus::Succeeded | ToolStatus::HandedOver, AcpRevision::V1 | AcpRevision::V2) => {
             "completed"
         }
@@ -96,21 +95,21 @@ pub(super) fn tool_call_end(
             AcpRevision::V1 | AcpRevision::V2,
         ) => "failed",
     };
-    let plain = settled.content.plain();
+    let plain = ending.content.plain();
     let update = update(&tool.id).text("status", status).raw("content", &content_list(&plain));
-    // A text is told by the content already.
-    let update = match settled.content.raw().starts_with('"') {
+    // A string is already sent as the content.
+    let update = match ending.content.raw().starts_with('"') {
         true => update,
-        false => update.json("rawOutput", settled.content),
+        false => update.json("rawOutput", ending.content),
     };
-    update.object("_meta", meta(common_fields::add_tool_ending(JsonObjectWriter::new(), settled)))
+    update.object("_meta", meta(common_fields::add_tool_ending(JsonObjectWriter::new(), ending)))
 }
 
 fn update(call: &str) -> JsonObjectWriter {
     JsonObjectWriter::new().text("sessionUpdate", "tool_call_update").text("toolCallId", call)
 }
 
-/// All that a call shows.
+/// The whole content of a call.
 fn content_list(text: &str) -> String {
     array((!text.is_empty()).then(|| content_block(text)))
 }
@@ -124,7 +123,7 @@ fn content_block(text: &str) -> String {
         .finish()
 }
 
-/// What a tool does, so that a client shows the right sign. Only whole names count.
+/// The category of a tool, so that a client shows the right icon. Only whole names match.
 fn category(name: &str) -> &'static str {
     let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
     match plain.to_ascii_lowercase().as_str() {

@@ -10,26 +10,26 @@ use crate::{
     },
 };
 
-/// The last event. A run that went wrong is an error; any other is finished, and how is said by
-/// `outcome` where the reader knows the word, and by `metadata` always.
-pub(super) fn end_event(voice: &AgUiEncoder, over: &RunEnding<'_>) -> String {
-    let usage = over.ended.usage.as_ref().map(|usage| {
-        let counted = JsonObjectWriter::new().optional_text("model", voice.model.as_deref());
-        array([common_fields::add_usage(counted, usage).finish()])
+/// The last event. A failed run ends with an error, any other run is finished. `metadata` always
+/// carries the outcome; `outcome` does only where the client supports it.
+pub(super) fn end_event(encoder: &AgUiEncoder, ending: &RunEnding<'_>) -> String {
+    let usage = ending.ended.usage.as_ref().map(|usage| {
+        let tokens = JsonObjectWriter::new().optional_text("model", encoder.model.as_deref());
+        array([common_fields::add_usage(tokens, usage).finish()])
     });
     let with_usage = |object: JsonObjectWriter| match &usage {
         Some(usage) => object.raw("usage", usage),
         None => object,
     };
     let metadata = JsonObjectWriter::new()
-        .text("outcome", over.outcome.name())
-        .optional_text("finishedReason", finished_reason(over.outcome))
-        .object("summary", common_fields::summary_object(over.summary));
-    match over.outcome {
+        .text("outcome", ending.outcome.name())
+        .optional_text("finishedReason", finished_reason(ending.outcome))
+        .object("summary", common_fields::summary_object(ending.summary));
+    match ending.outcome {
         Outcome::Failed | Outcome::Interrupted => with_usage(
-            with_timestamp(event("RUN_ERROR"), over.at)
-                .text("message", common_fields::problem_message(over))
-                .text("code", common_fields::problem_code(over)),
+            with_timestamp(event("RUN_ERROR"), ending.at)
+                .text("message", common_fields::problem_message(ending))
+                .text("code", common_fields::problem_code(ending)),
         )
         .object("metadata", metadata)
         .finish(),
@@ -39,14 +39,14 @@ pub(super) fn end_event(voice: &AgUiEncoder, over: &RunEnding<'_>) -> String {
         | Outcome::MaxTurns
         | Outcome::Refused
         | Outcome::Replaced => {
-            let finished = with_timestamp(event("RUN_FINISHED"), over.at)
-                .text("threadId", &voice.thread)
-                .text("runId", &voice.run);
-            let finished = match outcome_object(voice.version, over) {
+            let finished = with_timestamp(event("RUN_FINISHED"), ending.at)
+                .text("threadId", &encoder.thread)
+                .text("runId", &encoder.run);
+            let finished = match outcome_object(encoder.version, ending) {
                 Some(outcome) => finished.object("outcome", outcome),
                 None => finished,
             };
-            let finished = match &over.ended.text {
+            let finished = match &ending.ended.text {
                 Some(text) => finished.object("result", JsonObjectWriter::new().text("text", text)),
                 None => finished,
             };
@@ -55,16 +55,16 @@ pub(super) fn end_event(voice: &AgUiEncoder, over: &RunEnding<'_>) -> String {
     }
 }
 
-/// What a reader without our words is told. Running out of turns is no success, and AG-UI has no
-/// word for it.
-fn outcome_object(version: AgUiRevision, over: &RunEnding<'_>) -> Option<JsonObjectWriter> {
-    if !over.waiting.is_empty() {
-        let interrupts = over.waiting.iter().flat_map(|tool| interrupts(tool));
+/// The outcome in AG-UI terms. Reaching the turn limit is not a success, and AG-UI has no outcome
+/// for it.
+fn outcome_object(version: AgUiRevision, ending: &RunEnding<'_>) -> Option<JsonObjectWriter> {
+    if !ending.waiting.is_empty() {
+        let interrupts = ending.waiting.iter().flat_map(|tool| interrupts(tool));
         return Some(
             JsonObjectWriter::new().text("type", "interrupt").list("interrupts", interrupts),
         );
     }
-    match (over.outcome, version) {
+    match (ending.outcome, version) {
         (
             Outcome::Completed | Outcome::NoText | Outcome::Refused,
             AgUiRevision::V0 | AgUiRevision::V1,

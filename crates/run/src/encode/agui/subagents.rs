@@ -1,5 +1,5 @@
-//! Sub-agents, which readers of 1.0 know: each is announced before it speaks, and ends with the
-//! call that it works for.
+//! Sub-agents, which clients of 1.0 support: each is announced before its first event, and ends
+//! with the call that started it.
 
 use std::collections::HashMap;
 
@@ -13,17 +13,17 @@ use crate::{
     },
 };
 
-/// The sub-agents of a run, by the calls that they work for.
+/// The sub-agents of a run, by the calls that started them.
 pub(super) struct SubagentTracker {
     version: AgUiRevision,
-    /// Every call: its tool, and the call it was made for.
+    /// Every call: its tool, and its parent call.
     calls: HashMap<SharedId, (SharedId, Option<SharedId>)>,
     known: HashMap<SharedId, SubagentPhase>,
 }
 
 enum SubagentPhase {
     Active,
-    /// An id cannot be used again.
+    /// Kept, because an id cannot be reused.
     Ended,
 }
 
@@ -32,14 +32,14 @@ impl SubagentTracker {
         SubagentTracker { version, calls: HashMap::new(), known: HashMap::new() }
     }
 
-    /// A call that a sub-agent may work for.
+    /// Adds a call that may start a sub-agent.
     pub(super) fn add_call(&mut self, tool: &TrackedTool) {
         if self.version == AgUiRevision::V1 {
             self.calls.insert(tool.id.clone(), (tool.name.clone(), tool.parent.clone()));
         }
     }
 
-    /// The sub-agent of a call is about to say something.
+    /// Announces the sub-agent of a call before its first event.
     pub(super) fn announce_subagent(
         &mut self,
         parent: Option<&SharedId>,
@@ -49,21 +49,21 @@ impl SubagentTracker {
         if self.known.contains_key(parent) {
             return;
         }
-        let (name, above) = match self.calls.get(parent) {
-            Some((name, above)) => (name.clone(), above.clone()),
+        let (name, grandparent) = match self.calls.get(parent) {
+            Some((name, grandparent)) => (name.clone(), grandparent.clone()),
             None => (SharedId::from("unknown"), None),
         };
-        let above = above.filter(|above| self.known.contains_key(above));
+        let grandparent = grandparent.filter(|grandparent| self.known.contains_key(grandparent));
         let started = event("SUBAGENT_STARTED")
             .text("subagentRunId", parent)
             .text("name", &name)
-            .optional_text("parentSubagentRunId", above.as_deref())
+            .optional_text("parentSubagentRunId", grandparent.as_deref())
             .text("parentToolCallId", parent);
         sink.push_frame(started.finish());
         self.known.insert(parent.clone(), SubagentPhase::Active);
     }
 
-    /// Says which sub-agent an event belongs to, where a reader knows what that is.
+    /// Adds the sub-agent that an event belongs to, for clients that support it.
     pub(super) fn with_subagent(
         &self,
         object: JsonObjectWriter,
@@ -75,16 +75,16 @@ impl SubagentTracker {
         }
     }
 
-    /// A call comes to its end, and its sub-agent with it.
+    /// Ends the sub-agent of a call that ended.
     pub(super) fn end_call(
         &mut self,
         tool: &TrackedTool,
-        settled: ToolEnding<'_>,
+        ending: ToolEnding<'_>,
         sink: &mut FrameSink<'_>,
     ) {
         let Some(phase @ SubagentPhase::Active) = self.known.get_mut(&tool.id) else { return };
         *phase = SubagentPhase::Ended;
-        sink.push_frame(match settled.status {
+        sink.push_frame(match ending.status {
             ToolStatus::Succeeded | ToolStatus::HandedOver => finished_event(&tool.id),
             ToolStatus::Unknown
             | ToolStatus::Pending
@@ -95,23 +95,23 @@ impl SubagentTracker {
             | ToolStatus::Cancelled
             | ToolStatus::Interrupted => event("SUBAGENT_ERROR")
                 .text("subagentRunId", &tool.id)
-                .text("message", &settled.content.plain())
-                .text("code", settled.status.name())
+                .text("message", &ending.content.plain())
+                .text("code", ending.status.name())
                 .finish(),
         });
     }
 
-    /// The run comes to its end, and those with it whose call nobody saw.
+    /// Ends the sub-agents that are still active at the end of the run.
     pub(super) fn end_all(&mut self, sink: &mut FrameSink<'_>) {
-        let mut left: Vec<&SharedId> = Vec::new();
+        let mut active: Vec<&SharedId> = Vec::new();
         for (id, phase) in &mut self.known {
             if let SubagentPhase::Active = phase {
                 *phase = SubagentPhase::Ended;
-                left.push(id);
+                active.push(id);
             }
         }
-        left.sort();
-        left.into_iter().for_each(|id| sink.push_frame(finished_event(id)));
+        active.sort();
+        active.into_iter().for_each(|id| sink.push_frame(finished_event(id)));
     }
 }
 

@@ -1,9 +1,9 @@
-//! Approvals, and the ends of calls that agree with them.
+//! Approvals, and call ends that agree with them.
 //!
-//! A message is valid only if a call with an approval ends like this: with an output or an error
-//! after a yes, denied after a no, and never without an answer. A denied call must have been asked
-//! about. So the end of a call decides what nobody answered, and a no from nowhere is an automatic
-//! one.
+//! A message is valid only if a call with an approval ends as follows: with an output or an error
+//! after it was approved, as denied after it was denied, and never while the request is open. A
+//! denied call must have an approval request. So the end of a call resolves an open request, and a
+//! denial without a request gets an automatic one.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// The last request about each open call.
+/// The last request of each open call.
 #[derive(Default)]
 pub(super) struct ApprovalTracker {
     requests: HashMap<SharedId, TrackedApproval>,
@@ -28,7 +28,7 @@ pub(super) struct ApprovalTracker {
 struct TrackedApproval {
     id: SharedId,
     request: SharedId,
-    /// The chunk that asks.
+    /// The chunk that sends the request.
     chunk: String,
     answer: ApprovalAnswer,
 }
@@ -40,7 +40,7 @@ enum ApprovalAnswer {
     No,
 }
 
-/// How a call ends in a message.
+/// The state in which a call ends in a message.
 #[derive(PartialEq, Eq)]
 enum ToolEndState {
     Output,
@@ -71,7 +71,7 @@ impl ApprovalTracker {
         self.requests.insert(tool.id.clone(), approval);
     }
 
-    /// The arguments came after the request and took its place.
+    /// Sends the request again, after the arguments replaced it.
     pub(super) fn repeat_request(&self, tool: &SharedId, sink: &mut FrameSink<'_>) {
         if let Some(approval) = self.requests.get(tool).filter(|_| self.is_open(tool)) {
             sink.push_frame(approval.chunk.clone());
@@ -93,35 +93,35 @@ impl ApprovalTracker {
         let answer = match verdict {
             ApprovalVerdict::Allowed | ApprovalVerdict::Answered => ApprovalAnswer::Yes,
             ApprovalVerdict::Denied => ApprovalAnswer::No,
-            // Nobody answered. The end of the call, which is near, says what it comes to.
+            // Cancelled without an answer. The end of the call follows soon and resolves it.
             ApprovalVerdict::Cancelled => return,
         };
         approval.answer = answer;
         sink.push_frame(response_chunk(&approval.id, answer, None));
     }
 
-    /// The end of a call.
+    /// Ends a call.
     pub(super) fn end_call(
         &mut self,
         tool: &TrackedTool,
-        settled: ToolEnding<'_>,
+        ending: ToolEnding<'_>,
         sink: &mut FrameSink<'_>,
     ) {
-        let words = settled.content.plain();
+        let text = ending.content.plain();
         let approval = self.requests.remove(&tool.id);
-        let state = match (approval, default_end_state(settled.status)) {
+        let state = match (approval, default_end_state(ending.status)) {
             (None, ToolEndState::Denied) => {
                 let id = self.names.take(&format!("denied-{}", tool.id));
                 sink.push_frame(automatic_denial_chunk(&id, tool));
-                sink.push_frame(response_chunk(&id, ApprovalAnswer::No, Some(&words)));
+                sink.push_frame(response_chunk(&id, ApprovalAnswer::No, Some(&text)));
                 ToolEndState::Denied
             }
             (None, state) => state,
             (Some(TrackedApproval { id, answer: ApprovalAnswer::Missing, .. }), state) => {
-                // What did not run was not allowed, and what did was.
-                let ran = state != ToolEndState::Denied && settled.status != ToolStatus::Cancelled;
+                // A call that ran was approved; one that did not run was denied.
+                let ran = state != ToolEndState::Denied && ending.status != ToolStatus::Cancelled;
                 let answer = if ran { ApprovalAnswer::Yes } else { ApprovalAnswer::No };
-                sink.push_frame(response_chunk(&id, answer, (!ran).then_some(words.as_str())));
+                sink.push_frame(response_chunk(&id, answer, (!ran).then_some(text.as_str())));
                 if ran { state } else { ToolEndState::Denied }
             }
             (Some(TrackedApproval { answer: ApprovalAnswer::Yes, .. }), ToolEndState::Denied) => {
@@ -132,17 +132,17 @@ impl ApprovalTracker {
         };
         sink.push_frame(match state {
             ToolEndState::Output => end_chunk("tool-output-available", tool)
-                .json("output", settled.content)
+                .json("output", ending.content)
                 .flag("dynamic", true)
                 .finish(),
             ToolEndState::Error => end_chunk("tool-output-error", tool)
-                .text("errorText", if words.is_empty() { settled.status.name() } else { &words })
+                .text("errorText", if text.is_empty() { ending.status.name() } else { &text })
                 .flag("dynamic", true)
                 .finish(),
             ToolEndState::Denied => end_chunk("tool-output-denied", tool).finish(),
         });
-        if !is_described_by(&state, settled) {
-            let status = common_fields::add_tool_ending(tool_fields(tool), settled);
+        if !is_described_by(&state, ending) {
+            let status = common_fields::add_tool_ending(tool_fields(tool), ending);
             sink.push_frame(data_chunk("tool-status", &tool.id, status));
         }
     }
@@ -162,22 +162,22 @@ fn default_end_state(status: ToolStatus) -> ToolEndState {
     }
 }
 
-/// Whether the state of the call alone tells how it ended.
-fn is_described_by(state: &ToolEndState, settled: ToolEnding<'_>) -> bool {
+/// Whether the state alone describes how the call ended.
+fn is_described_by(state: &ToolEndState, ending: ToolEnding<'_>) -> bool {
     let is_plain = matches!(
-        (state, settled.status),
+        (state, ending.status),
         (ToolEndState::Output, ToolStatus::Succeeded)
             | (ToolEndState::Error, ToolStatus::Failed)
             | (ToolEndState::Denied, ToolStatus::Denied)
     );
-    is_plain && settled.reason.is_none()
+    is_plain && ending.reason.is_none()
 }
 
 fn end_chunk(kind: &str, tool: &TrackedTool) -> JsonObjectWriter {
     chunk(kind).text("toolCallId", &tool.id)
 }
 
-/// A no that nobody was asked for: a rule said it.
+/// The request for a denial by a rule, without a person.
 fn automatic_denial_chunk(id: &str, tool: &TrackedTool) -> String {
     chunk("tool-approval-request")
         .text("approvalId", id)

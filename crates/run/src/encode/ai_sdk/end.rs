@@ -6,43 +6,49 @@ use crate::{
     encode::{common_fields, json::JsonObjectWriter, tracker::RunEnding},
 };
 
-/// The last chunk, and before it what it cannot carry itself. After `error` readers read no more.
-pub(super) fn write_end(over: &RunEnding<'_>, sink: &mut FrameSink<'_>) {
-    let about = JsonObjectWriter::new()
-        .text("outcome", over.outcome.name())
-        .object("summary", common_fields::summary_object(over.summary));
-    let about = match &over.ended.usage {
+/// Writes the last chunk, and before it the metadata that it cannot carry. Clients stop reading
+/// after `error`.
+pub(super) fn write_end(ending: &RunEnding<'_>, sink: &mut FrameSink<'_>) {
+    let fields = JsonObjectWriter::new()
+        .text("outcome", ending.outcome.name())
+        .object("summary", common_fields::summary_object(ending.summary));
+    let fields = match &ending.ended.usage {
         Some(usage) => {
-            about.object("usage", common_fields::add_usage(JsonObjectWriter::new(), usage))
+            fields.object("usage", common_fields::add_usage(JsonObjectWriter::new(), usage))
         }
-        None => about,
+        None => fields,
     };
-    let about = match over.at {
-        Some(at) => about.number("endedAt", at),
-        None => about,
+    let fields = match ending.at {
+        Some(at) => fields.number("endedAt", at),
+        None => fields,
     };
-    let about = metadata(about);
-    let finish = |reason: &str, about: JsonObjectWriter| {
-        chunk("finish").text("finishReason", reason).object("messageMetadata", about).finish()
+    let message_metadata = metadata(fields);
+    let finish = |reason: &str, message_metadata: JsonObjectWriter| {
+        chunk("finish")
+            .text("finishReason", reason)
+            .object("messageMetadata", message_metadata)
+            .finish()
     };
-    let before = |about: JsonObjectWriter, sink: &mut FrameSink<'_>| {
-        sink.push_frame(chunk("message-metadata").object("messageMetadata", about).finish());
+    let send_metadata = |message_metadata: JsonObjectWriter, sink: &mut FrameSink<'_>| {
+        sink.push_frame(
+            chunk("message-metadata").object("messageMetadata", message_metadata).finish(),
+        );
     };
-    match over.outcome {
-        Outcome::Completed | Outcome::NoText if !over.waiting.is_empty() => {
-            sink.push_frame(finish("tool-calls", about));
+    match ending.outcome {
+        Outcome::Completed | Outcome::NoText if !ending.waiting.is_empty() => {
+            sink.push_frame(finish("tool-calls", message_metadata));
         }
-        Outcome::Completed => sink.push_frame(finish("stop", about)),
-        Outcome::NoText | Outcome::MaxTurns => sink.push_frame(finish("other", about)),
-        Outcome::Refused => sink.push_frame(finish("content-filter", about)),
+        Outcome::Completed => sink.push_frame(finish("stop", message_metadata)),
+        Outcome::NoText | Outcome::MaxTurns => sink.push_frame(finish("other", message_metadata)),
+        Outcome::Refused => sink.push_frame(finish("content-filter", message_metadata)),
         Outcome::Stopped | Outcome::Replaced => {
-            before(about, sink);
-            sink.push_frame(chunk("abort").text("reason", over.outcome.name()).finish());
+            send_metadata(message_metadata, sink);
+            sink.push_frame(chunk("abort").text("reason", ending.outcome.name()).finish());
         }
         Outcome::Failed | Outcome::Interrupted => {
-            before(about, sink);
+            send_metadata(message_metadata, sink);
             sink.push_frame(
-                chunk("error").text("errorText", common_fields::problem_message(over)).finish(),
+                chunk("error").text("errorText", common_fields::problem_message(ending)).finish(),
             );
         }
     }

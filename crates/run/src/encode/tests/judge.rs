@@ -1,4 +1,4 @@
-//! A second, naive reading of what the official clients refuse. It shares no code with the
+//! An independent, simple check for what the official clients reject. It shares no code with the
 //! encoders; `cargo xtask uis` shows that the clients agree with it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::encode::{AcpRevision, AgUiRevision, EncoderOptions, UiFormat, UiFrame};
 
-/// What is wrong with the frames of a whole run, if anything is.
+/// Returns what is wrong with the frames of a whole run, if anything is.
 pub(super) fn judge(
     format: UiFormat,
     options: &EncoderOptions,
@@ -17,12 +17,12 @@ pub(super) fn judge(
     if format == UiFormat::AiSdk && frames.pop() != Some("[DONE]") {
         return Err("it does not end with [DONE]".to_owned());
     }
-    let read = |data: &&str| match serde_json::from_str(data) {
+    let parse = |data: &&str| match serde_json::from_str(data) {
         Ok(value) if !data.contains(['\n', '\r']) => Ok(value),
         Ok(_) => Err(format!("more than a line: {data}")),
         Err(error) => Err(format!("{error}: {data}")),
     };
-    let values: Vec<Value> = frames.iter().map(read).collect::<Result<_, _>>()?;
+    let values: Vec<Value> = frames.iter().map(parse).collect::<Result<_, _>>()?;
     match format {
         UiFormat::AgUi => agui(options.agui, &values),
         UiFormat::AiSdk => ai_sdk(&values),
@@ -38,17 +38,17 @@ struct AgUiRead {
     open: BTreeSet<(&'static str, String)>,
     answers: BTreeMap<String, usize>,
     subagents: BTreeMap<String, bool>,
-    /// Who an id belongs to, by the kind of thing it names.
+    /// The sub-agent that an id belongs to, by the kind of object.
     owners: BTreeMap<(&'static str, String), String>,
     messages: BTreeSet<String>,
 }
 
 fn agui(version: AgUiRevision, events: &[Value]) -> Result<(), String> {
-    let mut read = AgUiRead::default();
+    let mut reader = AgUiRead::default();
     for event in events {
-        read.event(version, event).map_err(|complaint| format!("{complaint}: {event}"))?;
+        reader.event(version, event).map_err(|complaint| format!("{complaint}: {event}"))?;
     }
-    insist(read.over, "it never ends")
+    insist(reader.over, "it never ends")
 }
 
 impl AgUiRead {
@@ -110,8 +110,8 @@ impl AgUiRead {
             }
             "SUBAGENT_STARTED" => {
                 let id = text(event, "subagentRunId")?.to_owned();
-                if let Some(above) = event["parentSubagentRunId"].as_str() {
-                    insist(self.subagents.contains_key(above), "it works for nobody")?;
+                if let Some(parent) = event["parentSubagentRunId"].as_str() {
+                    insist(self.subagents.contains_key(parent), "it works for nobody")?;
                 }
                 insist(self.subagents.insert(id, true).is_none(), "it began before")?;
             }
@@ -138,12 +138,12 @@ impl AgUiRead {
             AgUiRevision::V1 => &["success", "interrupt", "cancelled"],
         };
         insist(outcome.as_str().is_none_or(|it| allowed.contains(&it)), "no such outcome")?;
-        let none = Vec::new();
-        let interrupts = event["outcome"]["interrupts"].as_array().unwrap_or(&none);
+        let empty = Vec::new();
+        let interrupts = event["outcome"]["interrupts"].as_array().unwrap_or(&empty);
         insist((*outcome == "interrupt") != interrupts.is_empty(), "it waits for nothing")?;
-        let waits: Vec<_> = interrupts.iter().map(|it| it["toolCallId"].as_str()).collect();
+        let waiting_calls: Vec<_> = interrupts.iter().map(|it| it["toolCallId"].as_str()).collect();
         for (call, answers) in &self.answers {
-            let waits = waits.contains(&Some(call.as_str()));
+            let waits = waiting_calls.contains(&Some(call.as_str()));
             insist(waits == (*answers == 0), format!("{call} has {answers} answers"))?;
         }
         Ok(())
@@ -161,7 +161,8 @@ impl AgUiRead {
         insist(self.open.remove(&(kind, id.to_owned())), "it is not open")
     }
 
-    /// A message of its own: readers add to what has its id.
+    /// A message must have an id of its own, because clients append to an existing message with the
+    /// same id.
     fn message(&mut self, event: &Value) -> Result<(), String> {
         let id = text(event, "messageId")?.to_owned();
         insist(self.messages.insert(id), "another message has this id")
@@ -213,7 +214,7 @@ fn known_keys(version: AgUiRevision, kind: &str, event: &Value) -> Result<(), St
 struct Message {
     open: BTreeSet<String>,
     step: usize,
-    /// Calls by id: the step they are shown in, their state, and whether their approval was granted.
+    /// Calls by id: their step, their state, and whether they were approved.
     calls: BTreeMap<String, Call>,
     end: Option<String>,
 }
@@ -290,12 +291,12 @@ impl Message {
                 insist(call.state != "output", "it is over")?;
                 call.state = "output".to_owned();
                 let is_denied = kind == "tool-output-denied";
-                let fits = match (&call.approval, call.approved) {
+                let agrees = match (&call.approval, call.approved) {
                     (None, _) => !is_denied,
                     (Some(_), Some(approved)) => approved != is_denied,
                     (Some(_), None) => false,
                 };
-                insist(fits, "the approval and the end do not agree")?;
+                insist(agrees, "the approval and the end do not agree")?;
                 if kind == "tool-output-error" {
                     text(chunk, "errorText")?;
                 }
@@ -319,8 +320,8 @@ impl Message {
         insist(self.open.is_empty(), format!("{:?} are open", self.open))?;
         for (id, call) in &self.calls {
             let waits = ["approval-requested", "input-available"].contains(&call.state.as_str());
-            let fine = call.state == "output" || end == "tool-calls" && waits;
-            insist(fine, format!("{id} is {} at the end ({end})", call.state))?;
+            let is_settled = call.state == "output" || end == "tool-calls" && waits;
+            insist(is_settled, format!("{id} is {} at the end ({end})", call.state))?;
         }
         Ok(())
     }
@@ -328,35 +329,35 @@ impl Message {
 
 fn acp(version: AcpRevision, messages: &[Value]) -> Result<(), String> {
     let mut calls: BTreeMap<String, String> = BTreeMap::new();
-    let mut asked: BTreeSet<String> = BTreeSet::new();
-    let mut over = false;
+    let mut open_requests: BTreeSet<String> = BTreeSet::new();
+    let mut is_over = false;
     for message in messages {
         let complain = |complaint: &str| format!("{complaint}: {message}");
-        insist(message["jsonrpc"] == "2.0" && !over, complain("something comes after the end"))?;
+        insist(message["jsonrpc"] == "2.0" && !is_over, complain("something comes after the end"))?;
         let update = &message["params"]["update"];
         match message["method"].as_str() {
-            None => over = version == AcpRevision::V1 && message.get("id").is_some(),
+            None => is_over = version == AcpRevision::V1 && message.get("id").is_some(),
             Some("session/update") => {
                 let kind = text(update, "sessionUpdate")?;
                 if kind == "state_update" {
                     insist(version == AcpRevision::V2, complain("version 1 has no states"))?;
-                    over = update["state"] == "idle";
+                    is_over = update["state"] == "idle";
                 }
                 if !kind.starts_with("tool_call") {
                     continue;
                 }
                 let id = text(update, "toolCallId")?;
                 let began = calls.contains_key(id);
-                let first = kind == "tool_call" || version == AcpRevision::V2 && !began;
-                insist(first != began, complain("a call begins once, and first"))?;
+                let is_first = kind == "tool_call" || version == AcpRevision::V2 && !began;
+                insist(is_first != began, complain("a call begins once, and first"))?;
                 let ended = ["completed", "failed", "cancelled"];
                 let status = calls.entry(id.to_owned()).or_default();
-                // Only a denial that becomes known later corrects what was said.
+                // Only a denial or hand-over that becomes known later may correct the status.
                 let corrected = update["_meta"]["foxwedge"]["status"].as_str();
                 let corrects = status.as_str() != "completed"
                     && matches!(corrected, Some("denied" | "handed_over"));
-                let is_over = ended.contains(&status.as_str());
-                insist(!is_over || corrects, complain("the call is over"))?;
+                let has_ended = ended.contains(&status.as_str());
+                insist(!has_ended || corrects, complain("the call is over"))?;
                 if let Some(now) = update["status"].as_str() {
                     let known = ["pending", "in_progress", "completed", "failed"].contains(&now);
                     insist(known || version == AcpRevision::V2, complain("no such status"))?;
@@ -365,19 +366,19 @@ fn acp(version: AcpRevision, messages: &[Value]) -> Result<(), String> {
             }
             Some("session/request_permission") => {
                 let options = message["params"]["options"].as_array().map_or(0, Vec::len);
-                let is_new = asked.insert(text(message, "id")?.to_owned());
+                let is_new = open_requests.insert(text(message, "id")?.to_owned());
                 insist(options > 0 && is_new, complain("no choice, or an id that is taken"))?;
             }
             Some("$/cancel_request") => {
                 let id = text(&message["params"], "requestId")?;
-                insist(asked.remove(id), complain("nobody asked"))?;
+                insist(open_requests.remove(id), complain("nobody asked"))?;
             }
             Some(method) => insist(method.starts_with('_'), complain("no such method"))?,
         }
     }
-    insist(over && asked.is_empty(), "it never ends, or somebody is still asked")?;
-    let open = calls.values().any(|status| status == "pending" || status == "in_progress");
-    insist(!open, "a call is open at the end")
+    insist(is_over && open_requests.is_empty(), "it never ends, or somebody is still asked")?;
+    let has_open_call = calls.values().any(|status| status == "pending" || status == "in_progress");
+    insist(!has_open_call, "a call is open at the end")
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> Result<&'a str, String> {

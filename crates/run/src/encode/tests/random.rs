@@ -1,4 +1,4 @@
-//! Runs that nobody would send: changes in any order, from few names, so that they meet.
+//! Random runs: changes in any order, with few distinct names, so that ids collide.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use super::run::{
     ToolStatus, ToolStatusReason, ToolsAvailable, UiChange, UiPart,
 };
 
-/// A run of that seed: the same seed gives the same run.
+/// A random run. The same seed gives the same run.
 pub(crate) fn changes(seed: u64) -> Vec<UiChange> {
     let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let length = dice.below(60);
     let mut changes: Vec<UiChange> = (0..length).map(|_| change(&mut dice)).collect();
-    // Most runs begin and end as they should; what is between them does not.
+    // Most runs start and end normally; what is between is random.
     if dice.below(8) > 0 {
         changes
             .insert(0, UiChange::RunStarted { epoch: 1, at: None, started: RunStart::default() });
@@ -32,9 +32,9 @@ impl Dice {
         (self.0 >> 11) % bound
     }
 
-    fn one<T: Clone>(&mut self, all: &[T]) -> T {
-        let at = self.below(all.len() as u64) as usize;
-        all.get(at).or(all.first()).cloned().unwrap_or_else(|| panic!("nothing to choose from"))
+    fn one<T: Clone>(&mut self, items: &[T]) -> T {
+        let at = self.below(items.len() as u64) as usize;
+        items.get(at).or(items.first()).cloned().unwrap_or_else(|| panic!("nothing to choose from"))
     }
 }
 
@@ -114,14 +114,14 @@ fn ended(dice: &mut Dice) -> UiChange {
 }
 
 fn asked(dice: &mut Dice) -> UiChange {
-    let ask = ApprovalRequest {
+    let request = ApprovalRequest {
         call: CallRef::default(),
         id: (dice.below(4) > 0).then(|| name(dice)),
         kind: dice.one(&[ApprovalKind::Approval, ApprovalKind::Approval, ApprovalKind::Question]),
         prompt: (dice.below(2) == 0).then(|| words(dice)),
         choices: (dice.below(2) == 0).then(|| json(dice)),
     };
-    UiChange::ApprovalRequested { tool: tool(dice), request: ask }
+    UiChange::ApprovalRequested { tool: tool(dice), request }
 }
 
 fn problem(dice: &mut Dice) -> RunProblem {
@@ -155,11 +155,11 @@ fn parent(dice: &mut Dice) -> Option<SharedId> {
     (dice.below(3) == 0).then(|| name(dice))
 }
 
-/// Also names that our own are made like.
+/// Includes names that look like the ones we generate.
 fn name(dice: &mut Dice) -> SharedId {
     let names = ["a", "b", "c", "a~2", "r", "r:a", "step-1", "r:a:result", "tasks", "", "\"\n"];
-    let few = dice.below(3) > 0;
-    if few {
+    let is_common = dice.below(3) > 0;
+    if is_common {
         dice.one(&names[..3].iter().map(|name| Arc::from(*name)).collect::<Vec<SharedId>>())
     } else {
         Arc::from(dice.one(&names))

@@ -1,22 +1,22 @@
-//! Runs as lists of changes. `cargo xtask uis` gives them to the official clients.
+//! Runs as lists of changes. `cargo xtask uis` sends them to the official clients.
 
 #[path = "script.rs"]
 mod script;
 
 use super::run::{Outcome, ToolStatus, UiChange};
 
-/// A run, its name, and what a person must see of it.
+/// A run, its name, and what a person must see.
 pub(crate) struct Scene {
     pub(crate) name: &'static str,
     pub(crate) changes: Vec<UiChange>,
     pub(crate) outcome: Outcome,
-    /// What the run itself said.
+    /// The text of the run itself.
     pub(crate) text: &'static str,
-    /// The calls and how they ended. None: it still waits.
+    /// The calls and their final statuses. `None`: the call still waits for a person.
     pub(crate) calls: Vec<(String, Option<ToolStatus>)>,
 }
 
-/// All of them.
+/// All scenes.
 pub(crate) fn all() -> Vec<Scene> {
     let tables = [ORDINARY, ASKING, ODD].concat();
     let scene = |(name, text, calls, script): (&'static str, &'static str, &str, &str)| {
@@ -29,7 +29,7 @@ pub(crate) fn all() -> Vec<Scene> {
 
 type Table = &'static [(&'static str, &'static str, &'static str, &'static str)];
 
-/// A run that ends while its only call is at work.
+/// A run that ends while its only call is running.
 macro_rules! cut_off {
     ($end:literal) => {
         concat!(
@@ -40,7 +40,7 @@ macro_rules! cut_off {
     };
 }
 
-/// Ends of every kind: the name, what is said, how the calls end, and the script.
+/// Every kind of end: the name, the text, the calls with their statuses, and the script.
 const ORDINARY: Table = &[
     (
         "parallel-tools",
@@ -145,7 +145,7 @@ const ORDINARY: Table = &[
     ),
 ];
 
-/// A person is asked.
+/// Approvals and questions.
 const ASKING: Table = &[
     (
         "approval-allowed",
@@ -274,7 +274,7 @@ const ASKING: Table = &[
     ),
 ];
 
-/// What the machine should never send, and what it may.
+/// Unusual changes, and changes that the machine should never send.
 const ODD: Table = &[
     (
         "result-before-call",

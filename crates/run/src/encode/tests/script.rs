@@ -1,4 +1,4 @@
-//! Changes in short: a verb and its words in each line.
+//! Changes in short form: one per line, a verb and its arguments.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use super::super::run::{
     ToolStatus, ToolStatusReason, ToolsAvailable, UiChange, UiPart,
 };
 
-/// The changes of a script. Pieces have a `|` between them, `@call` says who a sub-agent works for,
-/// `/2` that a call is one of the second turn, and `¶` stands for the end of a line.
+/// Parses a script. `|` separates deltas, `@call` names the call that started a sub-agent, `/2`
+/// puts a call into the second turn, and `¶` stands for a line break.
 pub(super) fn changes(script: &str) -> Vec<UiChange> {
     script.lines().flat_map(line).collect()
 }
 
-/// A call and how it ends: `id=status`, or `id=?` if it waits.
-pub(super) fn call(told: &str) -> (String, Option<ToolStatus>) {
-    let (id, status) = told.split_once('=').expect("a call and its end");
+/// Parses a call and its final status: `id=status`, or `id=?` if it waits for a person.
+pub(super) fn call(text: &str) -> (String, Option<ToolStatus>) {
+    let (id, status) = text.split_once('=').expect("a call and its end");
     (id.replace('¶', "\n"), ToolStatus::from_name(status))
 }
 
-/// How the run ends: the first end counts.
+/// The outcome of the run: that of the first end.
 pub(super) fn outcome(changes: &[UiChange]) -> Outcome {
     let end = |change: &UiChange| match change {
         UiChange::RunEnded { ended, .. } => ended.outcome,
@@ -31,10 +31,10 @@ pub(super) fn outcome(changes: &[UiChange]) -> Outcome {
 
 fn line(line: &str) -> Vec<UiChange> {
     let line = line.trim_start().replace('¶', "\n");
-    let mut words = line.splitn(3, ' ');
-    let verb = words.next().unwrap_or_default();
-    let name = words.next().unwrap_or_default();
-    let rest = words.next().unwrap_or_default();
+    let mut fields = line.splitn(3, ' ');
+    let verb = fields.next().unwrap_or_default();
+    let name = fields.next().unwrap_or_default();
+    let rest = fields.next().unwrap_or_default();
     let tool = || reference(name.split('@').next().unwrap_or_default());
     let end = |outcome: Outcome, problem: Option<RunProblem>| {
         let ended = RunEnd { outcome: Some(outcome), text: None, problem, usage: Some(usage()) };
@@ -70,8 +70,9 @@ fn line(line: &str) -> Vec<UiChange> {
             vec![UiChange::ToolOpened { tool: tool(), name: id(rest), parent, title: None }]
         }
         "args" => {
-            let piece = |delta: &str| UiChange::ToolArguments { tool: tool(), delta: delta.into() };
-            rest.split('|').map(piece).collect()
+            let arguments =
+                |delta: &str| UiChange::ToolArguments { tool: tool(), delta: delta.into() };
+            rest.split('|').map(arguments).collect()
         }
         "ready" => vec![UiChange::ToolReady { tool: tool(), input: json(rest) }],
         "call" => vec![
@@ -88,20 +89,20 @@ fn line(line: &str) -> Vec<UiChange> {
             vec![UiChange::ApprovalClosed { tool: tool(), id: id(request), verdict }]
         }
         "settle" => {
-            let (word, rest) = rest.split_once(' ').expect("a status and a content");
+            let (status_name, rest) = rest.split_once(' ').expect("a status and a content");
             let (reason, content) = match rest.split_once(' ') {
                 Some((reason, content)) if ToolStatusReason::from_name(reason).is_some() => {
                     (ToolStatusReason::from_name(reason), content)
                 }
                 _ => (None, rest),
             };
-            let (status, content) = (status(word), json(content));
+            let (status, content) = (status(status_name), json(content));
             vec![UiChange::ToolSettled { tool: tool(), status, reason, content }]
         }
         "usage" => vec![UiChange::Usage(usage())],
         "tasks" => {
-            let all = format!("{name} {rest}");
-            vec![UiChange::Tasks(all.split_whitespace().map(task).collect())]
+            let items = format!("{name} {rest}");
+            vec![UiChange::Tasks(items.split_whitespace().map(task).collect())]
         }
         "card" => {
             let (card, content) = rest.split_once(' ').expect("an id and a content");
@@ -121,8 +122,8 @@ fn spoken(
     name: &str,
     rest: &str,
 ) -> Vec<UiChange> {
-    let pieces = rest.split('|').map(|piece| delta(part(name), piece.to_owned()));
-    [opened(part(name))].into_iter().chain(pieces).chain([closed(part(name))]).collect()
+    let deltas = rest.split('|').map(|delta_text| delta(part(name), delta_text.to_owned()));
+    [opened(part(name))].into_iter().chain(deltas).chain([closed(part(name))]).collect()
 }
 
 fn id(name: &str) -> SharedId {
@@ -176,8 +177,8 @@ fn problem(code: &str, message: &str, fatal: bool) -> RunProblem {
     RunProblem { message: message.to_owned(), code: Some(id(code)), fatal }
 }
 
-fn task(told: &str) -> TaskItem {
-    let (content, status) = told.split_once('=').expect("a task and its status");
+fn task(text: &str) -> TaskItem {
+    let (content, status) = text.split_once('=').expect("a task and its status");
     let status = match status {
         "pending" => TaskStatus::Pending,
         "in_progress" => TaskStatus::InProgress,

@@ -1,8 +1,8 @@
-//! A text or a thought that is open.
+//! An open text or thought.
 
 use crate::{SharedId, encode::json::quote};
 
-/// What it is.
+/// The kind of part.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::encode) enum TrackedPartKind {
     Text,
@@ -21,14 +21,14 @@ impl TrackedPartKind {
 /// A text or a thought.
 pub(in crate::encode) struct TrackedPart {
     pub(in crate::encode) kind: TrackedPartKind,
-    /// Its name in the session, as JSON: it is written with every piece.
+    /// Its unique name in the session, as JSON. Kept, because every delta writes it.
     pub(in crate::encode) quoted: String,
     pub(in crate::encode) id: SharedId,
-    /// The call whose sub-agent says it.
+    /// The call whose sub-agent wrote it.
     pub(in crate::encode) parent: Option<SharedId>,
-    /// All that a sub-agent said: most standards have no place for it but one for the whole.
+    /// The whole text of a sub-agent, since most formats can show it only when it is complete.
     pub(in crate::encode) text: String,
-    /// What changes call it.
+    /// The id that changes use.
     key: SharedId,
 }
 

@@ -1,39 +1,39 @@
-//! A call that is open, and what a person is asked about it.
+//! An open call and its requests.
 
 use foxwedge_core::{MissingAnswer, PlaceholderLanguage, classify_open_call, placeholder_text};
 
 use super::{ChangeSink, ToolEnding, TrackedChange};
 use crate::{ApprovalKind, ApprovalRequest, ApprovalVerdict, RawJson, SharedId, ToolStatus};
 
-/// A call.
+/// A tool call.
 pub(in crate::encode) struct TrackedTool {
-    /// Its name in the run: the call's id, unless another call had it before.
+    /// Its unique name in the run: the call's id, unless an earlier call had the same one.
     pub(in crate::encode) id: SharedId,
-    /// The name of the message that its answer is.
+    /// The id of the message that carries its result.
     pub(in crate::encode) result: SharedId,
-    /// What it calls.
+    /// The name of the tool.
     pub(in crate::encode) name: SharedId,
-    /// The call whose sub-agent makes it.
+    /// The call whose sub-agent made it.
     pub(in crate::encode) parent: Option<SharedId>,
     pub(in crate::encode) title: Option<String>,
     pub(in crate::encode) status: ToolStatus,
-    /// Arguments, as far as they came in pieces.
+    /// The arguments, as far as they arrived in deltas.
     pub(in crate::encode) arguments: String,
-    /// Whether nothing more of them comes.
+    /// Whether the arguments are complete, or no more will come.
     pub(in crate::encode) ready: bool,
-    /// What nobody answered yet.
+    /// Its open requests.
     pub(in crate::encode) requests: Vec<TrackedRequest>,
     opened: u64,
 }
 
-/// Something that a person has to decide.
+/// A request to a person.
 pub(in crate::encode) struct TrackedRequest {
-    /// Its name in the run.
+    /// Its unique name in the run.
     pub(in crate::encode) id: SharedId,
     pub(in crate::encode) kind: ApprovalKind,
     pub(in crate::encode) prompt: Option<String>,
     pub(in crate::encode) choices: Option<RawJson>,
-    /// What changes call it, if they do.
+    /// The id that changes use, if any.
     key: Option<SharedId>,
 }
 
@@ -58,82 +58,82 @@ impl TrackedTool {
         }
     }
 
-    /// What a person reads about it.
+    /// The title to show to a person.
     pub(in crate::encode) fn display_title(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 
-    /// A sub-agent's last call comes first, since others may work for it.
+    /// The sort key at the end of a run. Calls of sub-agents are sorted newest first, since newer
+    /// ones may belong to older ones.
     pub(super) fn order(&self) -> u64 {
         if self.parent.is_some() { u64::MAX - self.opened } else { self.opened }
     }
 
-    pub(super) fn append_arguments(&mut self, delta: &str, tell: ChangeSink<'_>) {
+    pub(super) fn append_arguments(&mut self, delta: &str, emit: ChangeSink<'_>) {
         if !self.ready && !delta.is_empty() {
             self.arguments.push_str(delta);
-            tell(TrackedChange::ToolArguments(self, delta));
+            emit(TrackedChange::ToolArguments(self, delta));
         }
     }
 
-    pub(super) fn complete_arguments(&mut self, input: Option<&RawJson>, tell: ChangeSink<'_>) {
+    pub(super) fn complete_arguments(&mut self, input: Option<&RawJson>, emit: ChangeSink<'_>) {
         if !self.ready {
             self.ready = true;
-            tell(TrackedChange::ToolReady(self, input));
+            emit(TrackedChange::ToolReady(self, input));
             self.arguments = String::new();
         }
     }
 
-    pub(super) fn set_status(&mut self, status: ToolStatus, tell: ChangeSink<'_>) {
-        // The end of a call has a change of its own.
+    pub(super) fn set_status(&mut self, status: ToolStatus, emit: ChangeSink<'_>) {
+        // A final status comes with `ToolSettled`.
         if !status.is_final() {
             self.status = status;
-            tell(TrackedChange::ToolStatus(self, status));
+            emit(TrackedChange::ToolStatus(self, status));
         }
     }
 
-    pub(super) fn has_request(&self, ask: &ApprovalRequest) -> bool {
-        self.requests.iter().any(|request| request.key == ask.id)
+    pub(super) fn has_request(&self, request: &ApprovalRequest) -> bool {
+        self.requests.iter().any(|tracked| tracked.key == request.id)
     }
 
     pub(super) fn add_request(
         &mut self,
         id: SharedId,
-        ask: &ApprovalRequest,
-        tell: ChangeSink<'_>,
+        request: &ApprovalRequest,
+        emit: ChangeSink<'_>,
     ) {
-        let ApprovalRequest { call: _, id: key, kind, prompt, choices } = ask;
+        let ApprovalRequest { call: _, id: key, kind, prompt, choices } = request;
         let (prompt, choices, key) = (prompt.clone(), choices.clone(), key.clone());
-        let request = TrackedRequest { id, kind: *kind, prompt, choices, key };
-        tell(TrackedChange::ApprovalRequested(self, &request));
-        self.requests.push(request);
+        let tracked = TrackedRequest { id, kind: *kind, prompt, choices, key };
+        emit(TrackedChange::ApprovalRequested(self, &tracked));
+        self.requests.push(tracked);
     }
 
     pub(super) fn close_request(
         &mut self,
         id: &SharedId,
         verdict: ApprovalVerdict,
-        tell: ChangeSink<'_>,
+        emit: ChangeSink<'_>,
     ) {
-        let named = self.requests.iter().position(|request| request.key.as_ref() == Some(id));
-        let nameless = || self.requests.iter().position(|request| request.key.is_none());
-        if let Some(at) = named.or_else(nameless) {
+        let by_key = self.requests.iter().position(|request| request.key.as_ref() == Some(id));
+        let without_key = || self.requests.iter().position(|request| request.key.is_none());
+        if let Some(at) = by_key.or_else(without_key) {
             let request = self.requests.remove(at);
-            tell(TrackedChange::ApprovalReplied(self, &request, verdict));
+            emit(TrackedChange::ApprovalReplied(self, &request, verdict));
         }
     }
 
-    pub(super) fn settle(&mut self, settled: ToolEnding<'_>, tell: ChangeSink<'_>) {
-        self.complete_arguments(None, tell);
+    pub(super) fn settle(&mut self, ending: ToolEnding<'_>, emit: ChangeSink<'_>) {
+        self.complete_arguments(None, emit);
         for request in std::mem::take(&mut self.requests) {
-            tell(TrackedChange::ApprovalReplied(self, &request, ApprovalVerdict::Cancelled));
+            emit(TrackedChange::ApprovalReplied(self, &request, ApprovalVerdict::Cancelled));
         }
-        let status =
-            if settled.status.is_final() { settled.status } else { ToolStatus::Interrupted };
+        let status = if ending.status.is_final() { ending.status } else { ToolStatus::Interrupted };
         self.status = status;
-        tell(TrackedChange::ToolEnded(self, ToolEnding { status, ..settled }));
+        emit(TrackedChange::ToolEnded(self, ToolEnding { status, ..ending }));
     }
 
-    /// What a call has come to that is open when its run ends, and the words for it.
+    /// Returns the status of a call that is open when its run ends, and its placeholder.
     pub(super) fn status_at_run_end(&self) -> (ToolStatus, &'static str) {
         let (status, missing) = match self.status {
             ToolStatus::Running => (ToolStatus::Interrupted, classify_open_call(Some(&self.name))),

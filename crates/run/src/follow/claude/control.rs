@@ -1,4 +1,4 @@
-//! The control channel: the agent asks whether a call may run, its host answers, or calls it off.
+//! The control channel: approval requests of the agent, responses of its host, and interrupts.
 
 use std::collections::BTreeMap;
 
@@ -13,28 +13,28 @@ use crate::{
     },
 };
 
-/// How long tools may go on after an interrupt, in milliseconds. The agent answers for them at
+/// How long tools may run after an interrupt, in milliseconds. The agent normally closes them at
 /// once; this is for one that does not.
 const STOP_GRACE: u64 = 3_000;
 
-/// Tools that are a question to a person.
+/// Tools that ask a person questions.
 const QUESTIONS: [&str; 2] = ["AskUserQuestion", "ask_user_question"];
 
-/// What the agent has asked its host.
+/// Open requests of the agent to its host.
 #[derive(Default)]
 pub(super) struct ControlRequests {
     open: BTreeMap<SharedId, ControlRequest>,
 }
 
 enum ControlRequest {
-    /// May this call run?
+    /// Asks whether this call may run.
     Permission { number: usize, kind: ApprovalKind, input: Option<RawJson> },
-    /// A hook that looks at this call.
+    /// A hook for this call.
     Hook { number: usize },
 }
 
 impl ClaudeCodeReader {
-    /// The agent asks its host.
+    /// Reads a request of the agent to its host.
     pub(super) fn read_control_request(&mut self, line: &str, fields: &LineFields<'_>) {
         let (Some(id), Some(request)) = (fields.id("request_id"), fields.object("request")) else {
             return self.emitter.emit_unknown("control_request", line);
@@ -48,9 +48,9 @@ impl ClaudeCodeReader {
                     self.requests.open.insert(id, ControlRequest::Hook { number });
                 }
             }
-            // The host's, between the agent's own lines.
+            // A request of the host, between the agent's own lines.
             "interrupt" => self.emit_stop(),
-            // Tools of the host: what they are called with and answer is also told in lines.
+            // Tools of the host: their calls and results are also printed as lines.
             "mcp_message" => {}
             _ => self.emitter.emit_unknown(format!("control_request:{kind}"), line),
         }
@@ -71,8 +71,8 @@ impl ClaudeCodeReader {
                 (ApprovalKind::Question, prompt, questions)
             }
             (false, _) => {
-                let words = ["title", "description", "decision_reason"];
-                let prompt = words.into_iter().find_map(|name| request.non_empty_text(name));
+                let fields = ["title", "description", "decision_reason"];
+                let prompt = fields.into_iter().find_map(|name| request.non_empty_text(name));
                 (ApprovalKind::Approval, prompt, request.json("permission_suggestions"))
             }
         };
@@ -90,7 +90,7 @@ impl ClaudeCodeReader {
         self.requests.open.insert(id, ControlRequest::Permission { number, kind, input });
     }
 
-    /// A call that is asked about before anybody told it.
+    /// Emits a call whose approval is requested before the call itself was printed.
     fn announce_call(&mut self, number: usize, name: Option<&SharedId>, input: Option<&RawJson>) {
         let Some(known) = self.emitter.calls.get_mut(number) else { return };
         if known.stage != CallStage::Mentioned {
@@ -108,7 +108,7 @@ impl ClaudeCodeReader {
         self.emitter.emit(EventPayload::ToolCall(call));
     }
 
-    /// The agent does not want the answer any more.
+    /// The agent withdraws a request.
     pub(super) fn cancel_request(&mut self, fields: &LineFields<'_>) {
         let request = fields.id("request_id").and_then(|id| self.requests.open.remove(&id));
         match request {
@@ -119,7 +119,7 @@ impl ClaudeCodeReader {
         }
     }
 
-    /// The agent answers its host. Only a failure is worth telling.
+    /// Reads a response of the agent to its host. Only errors are emitted.
     pub(super) fn read_control_response(&mut self, fields: &LineFields<'_>) {
         let Some(response) = fields.object("response") else { return };
         if response.text("subtype").as_deref() == Some("error") {
@@ -130,7 +130,7 @@ impl ClaudeCodeReader {
         }
     }
 
-    /// The host speaks to the model. A result that it sends this way is thrown away by the agent.
+    /// Reads a message of the host. The agent drops tool results that are sent this way.
     pub(super) fn read_host_message(&mut self, fields: &LineFields<'_>) {
         let Some(message) = fields.object("message") else { return };
         let is_result = |raw: &&serde_json::value::RawValue| {
@@ -143,7 +143,7 @@ impl ClaudeCodeReader {
         }
     }
 
-    /// The host wants something of the agent.
+    /// Reads a request of the host.
     pub(super) fn read_host_request(&mut self, fields: &LineFields<'_>) {
         let request = fields.object("request").and_then(|request| request.text("subtype"));
         if request.as_deref() == Some("interrupt") {
@@ -151,30 +151,30 @@ impl ClaudeCodeReader {
         }
     }
 
-    /// Whether a response is the host's: the agent has asked under its id.
+    /// Whether a response answers an open request of the agent.
     pub(super) fn answers_agent(&self, fields: &LineFields<'_>) -> bool {
         let request = fields.object("response").and_then(|response| response.id("request_id"));
         request.is_some_and(|id| self.requests.open.contains_key(&id))
     }
 
-    /// The host answers the agent.
+    /// Reads a response of the host.
     pub(super) fn read_host_response(&mut self, fields: &LineFields<'_>) {
         let Some(response) = fields.object("response") else { return };
         let request = response.id("request_id").and_then(|id| self.requests.open.remove(&id));
-        let said = response.object("response");
+        let decision = response.object("response");
         match request {
             None => {}
             Some(ControlRequest::Hook { number }) => {
-                self.apply_hook_response(number, said.as_ref())
+                self.apply_hook_response(number, decision.as_ref())
             }
             Some(ControlRequest::Permission { number, kind, input }) => {
-                let Some(said) = said else {
-                    // A host that fails to answer has not allowed anything.
+                let Some(decision) = decision else {
+                    // An error response allows nothing.
                     let error =
                         response.non_empty_text("error").map(|error| RawJson::string(&error));
                     return self.emit_reply(number, ApprovalVerdict::Denied, error);
                 };
-                self.apply_decision(number, kind, input.as_ref(), &said);
+                self.apply_decision(number, kind, input.as_ref(), &decision);
             }
         }
     }
@@ -184,25 +184,26 @@ impl ClaudeCodeReader {
         number: usize,
         kind: ApprovalKind,
         input: Option<&RawJson>,
-        said: &LineFields<'_>,
+        decision: &LineFields<'_>,
     ) {
-        if said.text("behavior").as_deref() != Some("allow") {
-            let words = said.non_empty_text("message").map(|message| RawJson::string(&message));
-            self.emit_reply(number, ApprovalVerdict::Denied, words);
-            if said.is_true("interrupt") {
+        if decision.text("behavior").as_deref() != Some("allow") {
+            let message =
+                decision.non_empty_text("message").map(|message| RawJson::string(&message));
+            self.emit_reply(number, ApprovalVerdict::Denied, message);
+            if decision.is_true("interrupt") {
                 self.emit_stop();
             }
             return;
         }
-        let updated = said.object("updatedInput");
+        let updated = decision.object("updatedInput");
         let answers = updated.and_then(|updated| updated.json("answers"));
         match (kind, answers) {
             (ApprovalKind::Question, Some(answers)) => {
                 self.emit_reply(number, ApprovalVerdict::Answered, Some(answers));
             }
             (ApprovalKind::Question | ApprovalKind::Approval, _) => {
-                // A person may have changed what the call is about to do.
-                let updated = said.json("updatedInput");
+                // A person may have changed the input of the call.
+                let updated = decision.json("updatedInput");
                 let same =
                     |updated: &RawJson| input.is_some_and(|input| input.value() == updated.value());
                 let changed = updated.filter(|updated| !same(updated));
@@ -211,11 +212,11 @@ impl ClaudeCodeReader {
         }
     }
 
-    fn apply_hook_response(&mut self, number: usize, said: Option<&LineFields<'_>>) {
-        let Some(said) = said else { return };
-        let output = said.object("hookSpecificOutput");
+    fn apply_hook_response(&mut self, number: usize, hook_response: Option<&LineFields<'_>>) {
+        let Some(hook_response) = hook_response else { return };
+        let output = hook_response.object("hookSpecificOutput");
         let decision = output.and_then(|output| output.text("permissionDecision"));
-        let decision = decision.or_else(|| said.text("decision")).unwrap_or_default();
+        let decision = decision.or_else(|| hook_response.text("decision")).unwrap_or_default();
         if let ("deny" | "block", Some(known)) =
             (decision.as_str(), self.emitter.calls.get_mut(number))
         {
@@ -231,15 +232,15 @@ impl ClaudeCodeReader {
         self.emitter.emit(EventPayload::ApprovalReplied(reply));
     }
 
-    /// Somebody calls the agent off. It stops by itself; that it should is told at once.
+    /// Emits a stop request at once; the agent stops by itself later.
     fn emit_stop(&mut self) {
-        let at_work = match (self.emitter.phase(), self.host) {
+        let is_running = match (self.emitter.phase(), self.host) {
             (EmitterPhase::NotStarted, HostState::Prompted) => true,
             (EmitterPhase::Running, _) => !self.ending.is_announced(),
             (EmitterPhase::NotStarted, HostState::Unknown | HostState::Silent)
             | (EmitterPhase::Ended, _) => false,
         };
-        if at_work && !self.interrupted {
+        if is_running && !self.interrupted {
             self.emitter.begin();
             self.interrupted = true;
             self.emitter.emit(EventPayload::Stop(StopRequest { grace: STOP_GRACE }));
@@ -247,7 +248,7 @@ impl ClaudeCodeReader {
     }
 }
 
-/// What a person reads of a list of questions.
+/// The texts of a list of questions.
 fn question_texts(questions: &RawJson) -> Option<String> {
     let list: Vec<&serde_json::value::RawValue> = serde_json::from_str(questions.raw()).ok()?;
     let questions =

@@ -1,8 +1,8 @@
-//! When a run is over, and how it ended.
+//! When a run ends, and how.
 //!
-//! A `result` is not the end: background work and prompts that wait bring more frames and another
-//! `result` for the same prompt. So the last one is kept, and told when the agent says that it is
-//! idle, when the next prompt is sent, or when the stream is over.
+//! A `result` is not the end: background work and queued prompts bring more lines and another
+//! `result` for the same prompt. So the last one is kept, and emitted when the agent reports idle,
+//! when the next prompt is sent, or when the stream ends.
 
 use crate::{
     EventPayload, Outcome, RunEnd, RunProblem, RunUsage, SharedId, ToolOutcome, ToolResult,
@@ -15,15 +15,15 @@ use crate::{
     },
 };
 
-/// What has been said about the end.
+/// The announced end of a run.
 #[derive(Default)]
 pub(super) struct PendingEnd {
-    /// The agent says itself when it is idle.
+    /// The agent reports when it is idle.
     pub(super) state_events: bool,
     announced: Option<AnnouncedEnd>,
-    /// Something came behind the `result`.
+    /// More lines followed the `result`.
     has_later_lines: bool,
-    /// Prompts that wait inside the agent.
+    /// Prompts queued in the agent.
     queued: u64,
 }
 
@@ -34,17 +34,17 @@ struct AnnouncedEnd {
 }
 
 impl PendingEnd {
-    /// Whether a `result` was the last thing that happened, and no prompt waits.
+    /// Whether a `result` was the last line and no prompt is queued.
     pub(super) fn is_announced(&self) -> bool {
         self.announced.is_some() && !self.has_later_lines && self.queued == 0
     }
 
-    /// A new run begins; the agent is the same.
+    /// Resets for a new run of the same agent.
     pub(super) fn reset(&mut self) {
         *self = PendingEnd { state_events: self.state_events, ..PendingEnd::default() };
     }
 
-    /// The run does something.
+    /// The run continues.
     pub(super) fn resume(&mut self) {
         self.has_later_lines = self.announced.is_some();
     }
@@ -77,41 +77,44 @@ impl ClaudeCodeReader {
         self.ending.queued = fields.number("queued_turn_count").unwrap_or(0);
     }
 
-    /// Calls that were not allowed. Those that have a result have one in the host's own words, which
-    /// say nothing to anybody else; this says what it was about.
+    /// Closes denied calls. Those that have a result have one in the host's own text, which does
+    /// not show the denial; this does.
     fn close_denied(&mut self, fields: &LineFields<'_>) {
         let denials = fields.list("permission_denials").into_iter();
         let denied = denials.filter_map(|raw| LineFields::read(raw.get())?.id("tool_use_id"));
         for id in denied.collect::<Vec<SharedId>>() {
             let number = self.emitter.calls.find(Some(&id));
             let known = number.and_then(|number| self.emitter.calls.get(number));
-            let tells = known.is_some_and(|known| match known.stage {
+            let should_close = known.is_some_and(|known| match known.stage {
                 CallStage::Complete => true,
                 CallStage::Settled => known.failed,
                 CallStage::Mentioned | CallStage::Writing => false,
             });
-            if let Some(number) = number.filter(|_| tells) {
+            if let Some(number) = number.filter(|_| should_close) {
                 self.close_call(number, ToolOutcome::Denied);
             }
         }
     }
 
-    /// The host runs one call later, when the session goes on; those beside it are gone.
+    /// The host runs one call later, when the session is resumed; the other calls are cancelled.
     fn close_deferred(&mut self, fields: &LineFields<'_>) {
-        let kept = fields.object("deferred_tool_use").and_then(|call| call.id("id"));
-        let kept = kept.and_then(|id| self.emitter.calls.find(Some(&id)));
+        let deferred = fields.object("deferred_tool_use").and_then(|call| call.id("id"));
+        let deferred = deferred.and_then(|id| self.emitter.calls.find(Some(&id)));
         let open: Vec<usize> = self.emitter.calls.open().map(|(number, _)| number).collect();
         for number in open {
-            let how =
-                if Some(number) == kept { ToolOutcome::HandedOver } else { ToolOutcome::Cancelled };
-            self.close_call(number, how);
+            let outcome = if Some(number) == deferred {
+                ToolOutcome::HandedOver
+            } else {
+                ToolOutcome::Cancelled
+            };
+            self.close_call(number, outcome);
         }
     }
 
-    fn close_call(&mut self, number: usize, how: ToolOutcome) {
+    fn close_call(&mut self, number: usize, outcome: ToolOutcome) {
         let Some(known) = self.emitter.calls.get(number) else { return };
         let (call, name) = (known.call.clone(), known.name.clone());
-        let result = ToolResult { call, name, outcome: how, reason: None, content: None };
+        let result = ToolResult { call, name, outcome, reason: None, content: None };
         self.emitter.emit(EventPayload::ToolResult(result));
         self.emitter.calls.settle(number);
         if let Some(known) = self.emitter.calls.get_mut(number) {
@@ -119,31 +122,31 @@ impl ClaudeCodeReader {
         }
     }
 
-    /// The agent says that it does nothing any more.
+    /// The agent reports idle.
     pub(super) fn end_when_idle(&mut self) {
         if self.emitter.phase() == EmitterPhase::Running {
             self.end_run();
         }
     }
 
-    /// Tells the end.
+    /// Emits the end.
     pub(super) fn end_run(&mut self) {
-        let AnnouncedEnd { ended, unknown_word: odd } =
+        let AnnouncedEnd { ended, unknown_word: word } =
             self.ending.announced.take().unwrap_or_else(|| {
                 let outcome = self.interrupted.then_some(Outcome::Stopped);
                 AnnouncedEnd { ended: RunEnd { outcome, ..RunEnd::default() }, unknown_word: None }
             });
-        self.end_with(ended, odd);
+        self.end_with(ended, word);
     }
 
-    /// Without the host's lines: a turn begins, and nothing but a prompt can have caused it.
+    /// A turn begins that only a prompt can have caused; for streams without the host's lines.
     pub(super) fn end_before_new_turn(&mut self) {
         if self.emitter.phase() == EmitterPhase::Running && self.ending.is_announced() {
             self.end_run();
         }
     }
 
-    /// The stream is over.
+    /// The stream has ended.
     pub(super) fn end_at_exit(&mut self, exit: AgentExit) {
         let died = !matches!(exit, AgentExit::Eof | AgentExit::Code(0));
         let busy = self.ending.queued > 0 || self.background.is_busy();
@@ -181,13 +184,13 @@ fn is_empty_result(fields: &LineFields<'_>) -> bool {
 
 fn read_announced_end(fields: &LineFields<'_>, interrupted: bool) -> AnnouncedEnd {
     let is_error = fields.is_true("is_error");
-    let words = fields
+    let result_text = fields
         .non_empty_text("result")
         .or_else(|| fields.json("structured_output").map(|output| output.raw().to_owned()));
-    let text = words.clone().filter(|_| !is_error);
+    let text = result_text.clone().filter(|_| !is_error);
     let (outcome, odd) = outcome(fields, text.is_some(), interrupted);
     let problem = match outcome {
-        Some(Outcome::Failed | Outcome::MaxTurns) => Some(problem(fields, words)),
+        Some(Outcome::Failed | Outcome::MaxTurns) => Some(problem(fields, result_text)),
         Some(
             Outcome::Completed
             | Outcome::Stopped
@@ -201,43 +204,43 @@ fn read_announced_end(fields: &LineFields<'_>, interrupted: bool) -> AnnouncedEn
     AnnouncedEnd { ended: RunEnd { outcome, text, problem, usage: None }, unknown_word: odd }
 }
 
-/// How it ended; none means that what was said decides. With the word that nobody knows.
+/// The outcome, and its name if we do not know it. `None`: the output decides.
 fn outcome(
     fields: &LineFields<'_>,
     has_text: bool,
     interrupted: bool,
 ) -> (Option<Outcome>, Option<SharedId>) {
     let is_error = fields.is_true("is_error");
-    let ended =
+    let default_outcome =
         if is_error { Some(Outcome::Failed) } else { has_text.then_some(Outcome::Completed) };
     if !is_error && fields.text("stop_reason").as_deref() == Some("refusal") {
         return (Some(Outcome::Refused), None);
     }
     if let Some(reason) = fields.non_empty_text("terminal_reason") {
         return match reason.as_str() {
-            "completed" | "tool_deferred" => (ended, None),
+            "completed" | "tool_deferred" => (default_outcome, None),
             "api_error" => (Some(Outcome::Failed), None),
             reason => match Outcome::from_name(reason) {
                 Some(outcome) => (Some(outcome), None),
-                None => (ended, Some(reason.into())),
+                None => (default_outcome, Some(reason.into())),
             },
         };
     }
     match fields.text("subtype").as_deref() {
         Some("error_during_execution") if interrupted => (Some(Outcome::Stopped), None),
-        Some("success") | None => (ended, None),
+        Some("success") | None => (default_outcome, None),
         Some(subtype) => match Outcome::from_name(subtype) {
             Some(outcome) => (Some(outcome), None),
             None if subtype.starts_with("error") => (Some(Outcome::Failed), None),
-            None => (ended, Some(subtype.into())),
+            None => (default_outcome, Some(subtype.into())),
         },
     }
 }
 
-fn problem(fields: &LineFields<'_>, words: Option<String>) -> RunProblem {
+fn problem(fields: &LineFields<'_>, text: Option<String>) -> RunProblem {
     let errors: Vec<String> = fields.list("errors").into_iter().filter_map(text_of).collect();
     let errors = Some(errors.join("\n")).filter(|errors| !errors.is_empty());
-    let message = errors.or(words).or_else(|| fields.non_empty_text("error"));
+    let message = errors.or(text).or_else(|| fields.non_empty_text("error"));
     let reason = || fields.id("terminal_reason").or_else(|| fields.id("subtype"));
     RunProblem {
         message: message.unwrap_or_else(|| "the agent says that the run failed".into()),

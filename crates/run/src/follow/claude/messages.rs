@@ -1,4 +1,4 @@
-//! The messages of the model: which turn each of them is, and what of it has been told.
+//! The messages of the model: their turns, and what was emitted of them.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -7,10 +7,10 @@ use std::{
 
 use crate::SharedId;
 
-/// How many messages are looked into at a time. Sub-agents speak in between, but not so many.
+/// Maximum number of open messages; sub-agents interleave, but not that many.
 const MAX_OPEN_MESSAGES: usize = 64;
 
-/// What a part of a message is.
+/// The kind of a part of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum StreamedPartKind {
     Text,
@@ -20,23 +20,23 @@ pub(super) enum StreamedPartKind {
     Other,
 }
 
-/// A part of a message that comes in pieces.
+/// A part of a message that is streamed.
 pub(super) struct StreamedPart {
     pub(super) index: u64,
     pub(super) kind: StreamedPartKind,
-    /// Its whole has been told.
+    /// The whole part was emitted.
     pub(super) closed: bool,
-    /// No more pieces of it come.
+    /// No more deltas follow.
     pub(super) ended: bool,
-    /// Arguments, as far as they have come.
+    /// Arguments received so far.
     pub(super) arguments: String,
 }
 
-/// What has been told of a message.
+/// What was emitted of a message.
 pub(super) struct StreamedMessage {
     pub(super) id: SharedId,
     pub(super) streamed: Vec<StreamedPart>,
-    /// Marks of the parts that were told whole, in their order.
+    /// Hashes of the parts that were emitted whole, in order.
     pub(super) emitted: Vec<u64>,
 }
 
@@ -45,16 +45,16 @@ pub(super) struct StreamedMessage {
 pub(super) struct StreamedMessages {
     turns: BTreeMap<SharedId, u32>,
     recent: VecDeque<StreamedMessage>,
-    /// The message that comes in pieces, for the run itself (no parent) and each sub-agent, and
-    /// whether more of it is to come.
+    /// The streamed message of the run itself (no parent) and of each sub-agent, and whether more
+    /// of it follows.
     streams: BTreeMap<Option<SharedId>, (SharedId, bool)>,
     unnamed_count: u32,
-    /// The last message has no id and is not over.
+    /// The last message has no id and has not ended.
     unnamed_open: bool,
 }
 
 impl StreamedMessages {
-    /// The turn of a message of the run itself; says whether it is a new one.
+    /// The turn of a message of the run itself, and whether it is new.
     pub(super) fn turn(&mut self, id: &SharedId) -> (u32, bool) {
         let next = u32::try_from(self.turns.len()).unwrap_or(u32::MAX).saturating_add(1);
         match self.turns.get(id) {
@@ -66,8 +66,8 @@ impl StreamedMessages {
         }
     }
 
-    /// A name for a message that has none: lines without an id are one message until somebody
-    /// else speaks.
+    /// An id for a message that has none: lines without an id are one message until another role
+    /// follows.
     pub(super) fn unnamed_message_id(&mut self) -> SharedId {
         if !self.unnamed_open {
             self.unnamed_count += 1;
@@ -76,12 +76,12 @@ impl StreamedMessages {
         format!("nameless-{}", self.unnamed_count).into()
     }
 
-    /// Somebody else speaks.
+    /// Ends the message without an id.
     pub(super) fn close_unnamed(&mut self) {
         self.unnamed_open = false;
     }
 
-    /// What has been told of a message.
+    /// What was emitted of a message.
     pub(super) fn message_mut(&mut self, id: &SharedId) -> &mut StreamedMessage {
         let known = self.recent.iter().position(|message| message.id == *id);
         let message = known.and_then(|place| self.recent.remove(place));
@@ -94,31 +94,31 @@ impl StreamedMessages {
         &mut self.recent[last]
     }
 
-    /// A message begins to come in pieces.
+    /// Starts a streamed message.
     pub(super) fn start_stream(&mut self, parent: Option<SharedId>, id: SharedId) {
         self.streams.insert(parent, (id, true));
     }
 
-    /// The message that pieces without an id belong to.
+    /// The message that deltas without an id belong to.
     pub(super) fn streaming_message(&self, parent: Option<&SharedId>) -> Option<SharedId> {
         self.streams.get(&parent.cloned()).map(|(id, _)| id.clone())
     }
 
-    /// No more parts come.
+    /// No more parts follow.
     pub(super) fn stop_stream(&mut self, parent: Option<&SharedId>) {
-        if let Some((_, is_coming)) = self.streams.get_mut(&parent.cloned()) {
-            *is_coming = false;
+        if let Some((_, has_more)) = self.streams.get_mut(&parent.cloned()) {
+            *has_more = false;
         }
     }
 
-    /// Whether more of this message is to come.
+    /// Whether more of this message follows.
     pub(super) fn is_incomplete(&self, parent: Option<&SharedId>, id: &SharedId) -> bool {
-        self.streams.get(&parent.cloned()).is_some_and(|(other, coming)| *coming && other == id)
+        self.streams.get(&parent.cloned()).is_some_and(|(other, has_more)| *has_more && other == id)
     }
 
-    /// Whether more of the run's own message is to come.
+    /// Whether more of the run's own message follows.
     pub(super) fn is_streaming(&self) -> bool {
-        self.streams.get(&None).is_some_and(|(_, is_coming)| *is_coming)
+        self.streams.get(&None).is_some_and(|(_, has_more)| *has_more)
     }
 }
 
@@ -127,7 +127,7 @@ impl StreamedMessage {
         self.streamed.iter_mut().rev().find(|part| part.index == index)
     }
 
-    /// The whole of a part is told: it is the first of its kind that is not.
+    /// Marks the first open part of this kind as emitted. Returns false if there is none.
     pub(super) fn close(&mut self, kind: StreamedPartKind) -> bool {
         let part = self.streamed.iter_mut().find(|part| part.kind == kind && !part.closed);
         let Some(part) = part else { return false };
@@ -137,7 +137,7 @@ impl StreamedMessage {
         true
     }
 
-    /// No more pieces of a part come.
+    /// No more deltas of a part follow.
     pub(super) fn end(&mut self, index: u64) {
         if let Some(part) = self.part(index) {
             part.ended = true;
@@ -149,17 +149,17 @@ impl StreamedMessage {
         self.streamed.retain(|part| !(part.closed && part.ended));
     }
 
-    /// How many parts of a line have been told, because the line repeats what came before. A
-    /// line with a single part never does: two parts may be alike.
+    /// Number of parts that the line repeats from earlier lines. A line with a single part never
+    /// does: two parts may be equal.
     pub(super) fn repeated_count(&self, parts: &[u64]) -> usize {
         let repeats = parts.len() > 1 && parts.starts_with(&self.emitted);
         if repeats { self.emitted.len() } else { 0 }
     }
 }
 
-/// A mark by which a part is known again.
-pub(super) fn part_hash(spelled: &str) -> u64 {
+/// A hash that identifies a part.
+pub(super) fn part_hash(json: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
-    spelled.hash(&mut hasher);
+    json.hash(&mut hasher);
     hasher.finish()
 }

@@ -1,7 +1,7 @@
-//! What the model says while it says it: the `stream_event` lines of `--include-partial-messages`.
+//! Streamed model output: the `stream_event` lines of `--include-partial-messages`.
 //!
-//! The whole of every part is also printed as an `assistant` line, before the part's end or after
-//! it; whichever comes first tells the call.
+//! Every part is also printed whole as an `assistant` line, before or after the part's end. The
+//! one that comes first completes the call.
 
 use crate::{
     EventPayload, RawJson, RunProblem, SharedId, TextUpdate, ToolCallUpdate, ToolStatus,
@@ -31,9 +31,9 @@ impl ClaudeCodeReader {
                 let Some(message) = event.object("message") else {
                     return self.emitter.emit_unknown("stream_event:message_start", line);
                 };
-                let home = self.message_origin(message.id("id"), parent);
-                self.messages.start_stream(home.line_parent.clone(), home.message.clone());
-                self.record_usage_silently(&home, &message);
+                let origin = self.message_origin(message.id("id"), parent);
+                self.messages.start_stream(origin.line_parent.clone(), origin.message.clone());
+                self.record_usage_silently(&origin, &message);
             }
             "ping" => {}
             "error" => {
@@ -72,33 +72,33 @@ impl ClaudeCodeReader {
     ) {
         let Some(event) = fields.object("event") else { return };
         let id = fields.id("api_message_id");
-        // The beginning of the message may be lost: the stream was joined late.
+        // The start of the message may be missing if the stream was joined late.
         let id = id.or_else(|| self.messages.streaming_message(parent.as_ref()));
-        let home = self.message_origin(id, parent);
+        let origin = self.message_origin(id, parent);
         let index = event.number("index").unwrap_or(0);
         match kind {
-            "content_block_start" => self.start_part(&home, index, &event),
-            "content_block_delta" => self.append_part(line, &home, index, &event),
-            "content_block_stop" => self.end_part(&home, index),
+            "content_block_start" => self.start_part(&origin, index, &event),
+            "content_block_delta" => self.append_part(line, &origin, index, &event),
+            "content_block_stop" => self.end_part(&origin, index),
             "message_delta" => {
                 let delta = event.object("delta");
                 if delta.is_some_and(|delta| delta.raw("stop_reason").is_some()) {
-                    self.messages.stop_stream(home.line_parent.as_ref());
+                    self.messages.stop_stream(origin.line_parent.as_ref());
                 }
-                self.record_usage(&home, &event);
+                self.record_usage(&origin, &event);
             }
-            _ => self.messages.stop_stream(home.line_parent.as_ref()),
+            _ => self.messages.stop_stream(origin.line_parent.as_ref()),
         }
     }
 
-    fn start_part(&mut self, home: &MessageOrigin, index: u64, event: &LineFields<'_>) {
+    fn start_part(&mut self, origin: &MessageOrigin, index: u64, event: &LineFields<'_>) {
         let Some(block) = event.object("content_block") else { return };
         let kind = block.text("type").unwrap_or_default();
-        let (kind, said) = match kind.as_str() {
+        let (kind, text) = match kind.as_str() {
             "text" => (StreamedPartKind::Text, block.non_empty_text("text")),
             "thinking" => (StreamedPartKind::Thought, block.non_empty_text("thinking")),
             "tool_use" | "server_tool_use" | "mcp_tool_use" => {
-                let number = self.call_number(home, &block);
+                let number = self.call_number(origin, &block);
                 if let Some(known) = self.emitter.calls.get_mut(number) {
                     known.by_provider = kind != "tool_use";
                 }
@@ -107,14 +107,14 @@ impl ClaudeCodeReader {
             }
             _ => (StreamedPartKind::Other, None),
         };
-        // Most agents begin with an empty object and send the arguments behind it.
-        let given = block.object("input").is_some_and(|input| input.values().next().is_some());
-        let arguments = block.raw("input").filter(|_| given).map(|raw| raw.get().to_owned());
+        // Most agents start with an empty object and stream the arguments.
+        let has_input = block.object("input").is_some_and(|input| input.values().next().is_some());
+        let arguments = block.raw("input").filter(|_| has_input).map(|raw| raw.get().to_owned());
         let arguments = arguments.unwrap_or_default();
         let part = StreamedPart { index, kind, closed: false, ended: false, arguments };
-        self.messages.message_mut(&home.message).streamed.push(part);
-        if said.is_some() {
-            self.emit_text(home, kind, TextUpdate { delta: said, ..TextUpdate::default() });
+        self.messages.message_mut(&origin.message).streamed.push(part);
+        if text.is_some() {
+            self.emit_text(origin, kind, TextUpdate { delta: text, ..TextUpdate::default() });
         }
     }
 
@@ -137,24 +137,24 @@ impl ClaudeCodeReader {
     fn append_part(
         &mut self,
         line: &str,
-        home: &MessageOrigin,
+        origin: &MessageOrigin,
         index: u64,
         event: &LineFields<'_>,
     ) {
         let Some(delta) = event.object("delta") else { return };
         match delta.text("type").unwrap_or_default().as_str() {
             "text_delta" => {
-                self.emit_delta(home, index, StreamedPartKind::Text, delta.non_empty_text("text"))
+                self.emit_delta(origin, index, StreamedPartKind::Text, delta.non_empty_text("text"))
             }
             "thinking_delta" => self.emit_delta(
-                home,
+                origin,
                 index,
                 StreamedPartKind::Thought,
                 delta.non_empty_text("thinking"),
             ),
             "input_json_delta" => {
                 let Some(delta) = delta.non_empty_text("partial_json") else { return };
-                let part = self.messages.message_mut(&home.message).part(index);
+                let part = self.messages.message_mut(&origin.message).part(index);
                 let number = match part.as_ref().map(|part| part.kind) {
                     Some(StreamedPartKind::Call(number)) => number,
                     Some(
@@ -172,7 +172,7 @@ impl ClaudeCodeReader {
                 let call = self.call_ref(number);
                 self.emitter.emit(EventPayload::ToolArguments { call, delta });
             }
-            // Nobody can read it, and the whole part has it.
+            // Opaque, and the whole part has it.
             "signature_delta" => {}
             "citations_delta" => {
                 if let Some(citation) = delta.json("citation") {
@@ -185,24 +185,24 @@ impl ClaudeCodeReader {
 
     fn emit_delta(
         &mut self,
-        home: &MessageOrigin,
+        origin: &MessageOrigin,
         index: u64,
         kind: StreamedPartKind,
         delta: Option<String>,
     ) {
-        let message = self.messages.message_mut(&home.message);
+        let message = self.messages.message_mut(&origin.message);
         if message.part(index).is_none() {
             let arguments = String::new();
             let part = StreamedPart { index, kind, closed: false, ended: false, arguments };
             message.streamed.push(part);
         }
         if delta.is_some() {
-            self.emit_text(home, kind, TextUpdate { delta, ..TextUpdate::default() });
+            self.emit_text(origin, kind, TextUpdate { delta, ..TextUpdate::default() });
         }
     }
 
-    fn end_part(&mut self, home: &MessageOrigin, index: u64) {
-        let message = self.messages.message_mut(&home.message);
+    fn end_part(&mut self, origin: &MessageOrigin, index: u64) {
+        let message = self.messages.message_mut(&origin.message);
         let part = message.part(index).filter(|part| !part.closed);
         let call = match part {
             Some(StreamedPart {
@@ -218,7 +218,7 @@ impl ClaudeCodeReader {
             | None => None,
         };
         message.end(index);
-        // Arguments that are no JSON are left to the line that tells the call.
+        // Arguments that are not JSON are left to the `assistant` line.
         if let Some((number, arguments)) = call
             && let Some(input) =
                 RawJson::parse(if arguments.is_empty() { "{}" } else { &arguments })

@@ -1,4 +1,4 @@
-//! What the model says: the `assistant` lines, with one part in each or with many.
+//! Model output: the `assistant` lines, with one or more parts each.
 
 use serde_json::value::RawValue;
 
@@ -16,14 +16,14 @@ use crate::{
     },
 };
 
-/// Whose message it is, and where its calls belong.
+/// The message, and the turn and parent of its calls.
 #[derive(Clone)]
 pub(super) struct MessageOrigin {
     pub(super) message: SharedId,
-    /// How the message is told; none if it has no id of its own.
+    /// The id in run events; `None` if the message has none.
     pub(super) emitted_id: Option<SharedId>,
     pub(super) parent: Option<SharedId>,
-    /// The parent as the line names it.
+    /// The parent in the line.
     pub(super) line_parent: Option<SharedId>,
     pub(super) turn: u32,
 }
@@ -38,18 +38,18 @@ impl ClaudeCodeReader {
         if fields.is_true("is_api_error_message") || fields.is_true("isApiErrorMessage") {
             return self.read_api_error(fields, &message);
         }
-        let home = self.message_origin(message.id("id"), fields.id("parent_tool_use_id"));
-        self.read_blocks(&home, &message, fields);
-        if self.messages.is_incomplete(home.line_parent.as_ref(), &home.message) {
-            // Counted when the model has stopped.
-            self.record_usage_silently(&home, &message);
+        let origin = self.message_origin(message.id("id"), fields.id("parent_tool_use_id"));
+        self.read_blocks(&origin, &message, fields);
+        if self.messages.is_incomplete(origin.line_parent.as_ref(), &origin.message) {
+            // Emitted when the model has stopped.
+            self.record_usage_silently(&origin, &message);
         } else {
-            self.record_usage(&home, &message);
+            self.record_usage(&origin, &message);
         }
     }
 
-    /// Where a message belongs. A new one of the run itself is a new turn; one of a sub-agent
-    /// belongs to the turn of the call that the sub-agent works for.
+    /// Finds the turn of a message. A new message of the run itself starts a turn; one of a
+    /// sub-agent belongs to the turn of the call that started the sub-agent.
     pub(super) fn message_origin(
         &mut self,
         id: Option<SharedId>,
@@ -59,16 +59,16 @@ impl ClaudeCodeReader {
         if id.is_some() {
             self.messages.close_unnamed();
         }
-        if let Some(speaker) = parent {
-            let number = self.emitter.calls.find(Some(&speaker));
+        if let Some(line_parent) = parent {
+            let number = self.emitter.calls.find(Some(&line_parent));
             let call = number.map(|number| self.call_ref(number)).unwrap_or_default();
             let turn = call.turn.unwrap_or(self.emitter.turn);
-            let parent = Some(call.id.unwrap_or_else(|| speaker.clone()));
+            let parent = Some(call.id.unwrap_or_else(|| line_parent.clone()));
             return MessageOrigin {
                 message,
                 emitted_id: id,
                 parent,
-                line_parent: Some(speaker),
+                line_parent: Some(line_parent),
                 turn,
             };
         }
@@ -85,7 +85,7 @@ impl ClaudeCodeReader {
 
     fn read_blocks(
         &mut self,
-        home: &MessageOrigin,
+        origin: &MessageOrigin,
         message: &LineFields<'_>,
         line: &LineFields<'_>,
     ) {
@@ -94,65 +94,68 @@ impl ClaudeCodeReader {
                 self.emitter.emit_unknown("content", raw.get());
             }
             let blocks = message.list("content");
-            let marks: Vec<u64> = blocks.iter().map(|block| part_hash(block.get())).collect();
-            let told = self.messages.message_mut(&home.message).repeated_count(&marks);
-            for (block, mark) in blocks.into_iter().zip(marks).skip(told) {
-                self.read_block(home, block, line);
-                self.messages.message_mut(&home.message).emitted.push(mark);
+            let hashes: Vec<u64> = blocks.iter().map(|block| part_hash(block.get())).collect();
+            let repeated = self.messages.message_mut(&origin.message).repeated_count(&hashes);
+            for (block, hash) in blocks.into_iter().zip(hashes).skip(repeated) {
+                self.read_block(origin, block, line);
+                self.messages.message_mut(&origin.message).emitted.push(hash);
             }
             return;
         };
-        self.emit_full_text(home, StreamedPartKind::Text, text);
+        self.emit_full_text(origin, StreamedPartKind::Text, text);
     }
 
-    fn read_block(&mut self, home: &MessageOrigin, raw: &RawValue, line: &LineFields<'_>) {
+    fn read_block(&mut self, origin: &MessageOrigin, raw: &RawValue, line: &LineFields<'_>) {
         let Some(block) = LineFields::read(raw.get()) else {
             return self.emitter.emit_unknown("block", raw.get());
         };
         match block.text("type").unwrap_or_default().as_str() {
             "text" => self.emit_full_text(
-                home,
+                origin,
                 StreamedPartKind::Text,
                 block.text("text").unwrap_or_default(),
             ),
             "thinking" => {
                 self.emit_full_text(
-                    home,
+                    origin,
                     StreamedPartKind::Thought,
                     block.text("thinking").unwrap_or_default(),
                 );
             }
-            "tool_use" => self.read_call(home, &block, line),
+            "tool_use" => self.read_call(origin, &block, line),
             "server_tool_use" | "mcp_tool_use" => {
-                let number = self.call_number(home, &block);
+                let number = self.call_number(origin, &block);
                 if let Some(known) = self.emitter.calls.get_mut(number) {
                     known.by_provider = true;
                 }
-                self.read_call(home, &block, line);
+                self.read_call(origin, &block, line);
             }
-            "tool_result" => self.read_tool_result(&block, home.turn, line),
-            kind if kind.ends_with("_tool_result") => self.read_provider_result(home, &block),
+            "tool_result" => self.read_tool_result(&block, origin.turn, line),
+            kind if kind.ends_with("_tool_result") => self.read_provider_result(origin, &block),
             kind => self.emitter.emit_unknown(format!("block:{kind}"), raw.get()),
         }
     }
 
-    /// A text or a thought, all of it.
-    fn emit_full_text(&mut self, home: &MessageOrigin, kind: StreamedPartKind, full: String) {
-        let streamed = self.messages.message_mut(&home.message).close(kind);
+    /// Emits a whole text or thought.
+    fn emit_full_text(&mut self, origin: &MessageOrigin, kind: StreamedPartKind, full: String) {
+        let streamed = self.messages.message_mut(&origin.message).close(kind);
         if full.is_empty() && !streamed {
             return;
         }
-        self.emit_text(home, kind, TextUpdate { full: Some(full), ..TextUpdate::default() });
+        self.emit_text(origin, kind, TextUpdate { full: Some(full), ..TextUpdate::default() });
     }
 
     pub(super) fn emit_text(
         &mut self,
-        home: &MessageOrigin,
+        origin: &MessageOrigin,
         kind: StreamedPartKind,
         text: TextUpdate,
     ) {
-        let text =
-            TextUpdate { message: home.emitted_id.clone(), parent: home.parent.clone(), ..text };
+        let text = TextUpdate {
+            message: origin.emitted_id.clone(),
+            parent: origin.parent.clone(),
+            ..text
+        };
         self.emitter.emit(match kind {
             StreamedPartKind::Thought => EventPayload::Thought(text),
             StreamedPartKind::Text | StreamedPartKind::Call(_) | StreamedPartKind::Other => {
@@ -161,22 +164,22 @@ impl ClaudeCodeReader {
         });
     }
 
-    /// The call of a block, which may have been told in pieces.
-    pub(super) fn call_number(&mut self, home: &MessageOrigin, block: &LineFields<'_>) -> usize {
+    /// The call of a block, which may have been streamed before.
+    pub(super) fn call_number(&mut self, origin: &MessageOrigin, block: &LineFields<'_>) -> usize {
         let input = block.json("input");
         let id = block.id("id");
         let calls = &mut self.emitter.calls;
-        let number = calls.announce(id.as_ref(), home.turn, &home.message, input.as_ref());
+        let number = calls.announce(id.as_ref(), origin.turn, &origin.message, input.as_ref());
         if let Some(known) = calls.get_mut(number) {
             known.name = block.id("name").or(known.name.take());
-            known.parent.clone_from(&home.parent);
+            known.parent.clone_from(&origin.parent);
         }
         number
     }
 
-    fn read_call(&mut self, home: &MessageOrigin, block: &LineFields<'_>, line: &LineFields<'_>) {
-        let number = self.call_number(home, block);
-        self.messages.message_mut(&home.message).close(StreamedPartKind::Call(number));
+    fn read_call(&mut self, origin: &MessageOrigin, block: &LineFields<'_>, line: &LineFields<'_>) {
+        let number = self.call_number(origin, block);
+        self.messages.message_mut(&origin.message).close(StreamedPartKind::Call(number));
         let id = block.id("id");
         let metas =
             line.list("tool_use_meta").into_iter().filter_map(|raw| LineFields::read(raw.get()));
@@ -188,7 +191,7 @@ impl ClaudeCodeReader {
         }
     }
 
-    /// The arguments of a call are all there, and the agent starts it.
+    /// Emits a call with complete arguments, which the agent now starts.
     pub(super) fn complete_call(
         &mut self,
         number: usize,
@@ -206,7 +209,7 @@ impl ClaudeCodeReader {
             status: Some(ToolStatus::Running),
         };
         self.emitter.emit(EventPayload::ToolCall(call));
-        // The list of a sub-agent is its own.
+        // Task lists of sub-agents are not shown.
         if let (Some(name), Some(input), None) = (name, input, parent) {
             match tasks::read_written_list(&name, &input) {
                 Some(tasks) => self.emitter.emit(EventPayload::Tasks(tasks)),
@@ -218,30 +221,30 @@ impl ClaudeCodeReader {
         }
     }
 
-    fn read_provider_result(&mut self, home: &MessageOrigin, block: &LineFields<'_>) {
+    fn read_provider_result(&mut self, origin: &MessageOrigin, block: &LineFields<'_>) {
         let id = block.id("tool_use_id");
-        let number = self.emitter.calls.mention(id.as_ref(), home.turn);
+        let number = self.emitter.calls.mention(id.as_ref(), origin.turn);
         let Some(known) = self.emitter.calls.get(number) else { return };
         if known.stage == CallStage::Settled {
             return;
         }
         let failed = block.object("content").and_then(|content| content.text("type"));
         let failed = failed.is_some_and(|kind| kind.ends_with("_error"));
-        let how =
+        let outcome =
             if failed || block.is_true("is_error") { ToolOutcome::Error } else { ToolOutcome::Ok };
         let (call, name) = (known.call.clone(), known.name.clone());
         let content = block.json("content");
         self.emitter.emit(EventPayload::ToolResult(ToolResult {
             call,
             name,
-            outcome: how,
+            outcome,
             reason: None,
             content,
         }));
         self.emitter.calls.settle(number);
     }
 
-    /// The model could not be asked: what the agent says about it is not the model's.
+    /// Reads an API error. Its text is from the agent, not from the model.
     fn read_api_error(&mut self, line: &LineFields<'_>, message: &LineFields<'_>) {
         let blocks =
             message.list("content").into_iter().filter_map(|raw| LineFields::read(raw.get()));
@@ -252,7 +255,7 @@ impl ClaudeCodeReader {
     }
 }
 
-/// What kind of error it is, in a word.
+/// The code of an error.
 pub(super) fn error_code(line: &LineFields<'_>) -> Option<SharedId> {
     ["api_error_type", "api_error", "api_error_status", "error_status", "error"]
         .into_iter()

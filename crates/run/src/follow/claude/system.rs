@@ -1,4 +1,4 @@
-//! What the agent says about itself: the `system` lines, and how far its tools are.
+//! The `system` lines, and the progress of tools.
 
 use std::collections::BTreeSet;
 
@@ -12,25 +12,25 @@ use crate::{
     },
 };
 
-/// Work that goes on beside the conversation.
+/// Background tasks of the agent.
 #[derive(Default)]
 pub(super) struct BackgroundTasks {
     tasks: BTreeSet<SharedId>,
-    /// Those of earlier runs, which this one does not wait for.
+    /// Tasks of earlier runs, which this run does not wait for.
     inherited: BTreeSet<SharedId>,
-    /// Every task that ever went on in the background.
+    /// All tasks that ever ran in the background.
     known: BTreeSet<SharedId>,
-    /// Ends of such tasks that the model has not been told of.
+    /// Finished tasks that the model does not know of yet.
     notices: u32,
 }
 
 impl BackgroundTasks {
-    /// Whether something of this run is still at work.
+    /// Whether a task of this run is still running.
     pub(super) fn is_busy(&self) -> bool {
         self.tasks.difference(&self.inherited).next().is_some()
     }
 
-    /// A new run begins.
+    /// Starts a new run.
     pub(super) fn inherit(&mut self) {
         self.inherited.clone_from(&self.tasks);
         self.notices = 0;
@@ -70,7 +70,7 @@ impl ClaudeCodeReader {
             "task_started" | "task_progress" | "task_updated" | "task_notification" => {
                 self.read_task(&kind, line, fields);
             }
-            // Estimates and hints for whoever draws the agent's own screen.
+            // Estimates and hints for the agent's own user interface.
             "thinking_tokens" | "ui_invalidate" => {}
             "hook_started"
             | "hook_progress"
@@ -84,8 +84,7 @@ impl ClaudeCodeReader {
         }
     }
 
-    /// A turn of the agent begins; it is one of the next run if a prompt must have come in
-    /// between.
+    /// A turn of the agent begins. It belongs to the next run if only a prompt can have caused it.
     fn read_init(&mut self, fields: &LineFields<'_>) {
         let continues = self.background.notices > 0 || self.background.is_busy();
         self.background.notices = self.background.notices.saturating_sub(1);
@@ -115,9 +114,9 @@ impl ClaudeCodeReader {
         let servers = fields.list("mcp_servers").into_iter();
         let mut servers = servers.filter_map(|raw| LineFields::read(raw.get())?.text("status"));
         let ready = servers.all(|status| status != "pending");
-        let told = Some((ready, tools.clone()));
-        if self.tools.last != told {
-            self.tools.last = told;
+        let reported = Some((ready, tools.clone()));
+        if self.tools.last != reported {
+            self.tools.last = reported;
             self.tools.version += 1;
             let version = Some(self.tools.version);
             self.emitter.emit(EventPayload::ToolsAvailable(ToolsAvailable {
@@ -141,7 +140,7 @@ impl ClaudeCodeReader {
         }
     }
 
-    /// One card for each compaction, from its beginning to its end.
+    /// Emits one card per compaction, for its start and its end.
     fn emit_compaction(&mut self, content: Option<RawJson>, begins: bool) {
         if begins || !self.compacting {
             self.compactions += 1;
@@ -165,38 +164,39 @@ impl ClaudeCodeReader {
         self.emitter.emit(EventPayload::Problem(problem));
     }
 
-    /// A task belongs to the call that started it, as long as the call waits for it.
+    /// Reads a task line. A task belongs to the call that started it while the call waits for it.
     fn read_task(&mut self, kind: &str, line: &str, fields: &LineFields<'_>) {
         let id = fields.id("task_id");
         if let Some(id) = id.clone().filter(|_| fields.is_true("is_backgrounded")) {
             self.background.known.insert(id);
         }
-        let behind = id.as_ref().is_some_and(|id| self.background.known.contains(id));
-        if behind && kind == "task_notification" {
+        let in_background = id.as_ref().is_some_and(|id| self.background.known.contains(id));
+        if in_background && kind == "task_notification" {
             self.background.notices += 1;
         }
         let call = fields.id("tool_use_id");
         let number = call.and_then(|call| self.emitter.calls.find(Some(&call)));
         let known = number.and_then(|number| self.emitter.calls.get(number));
-        let at_work = known.is_some_and(|known| known.stage == CallStage::Complete);
-        match number.filter(|_| at_work && !behind) {
+        let is_open = known.is_some_and(|known| known.stage == CallStage::Complete);
+        match number.filter(|_| is_open && !in_background) {
             Some(number) => {
-                let words = fields
+                let description = fields
                     .non_empty_text("description")
                     .or_else(|| fields.non_empty_text("summary"));
-                let content =
-                    words.map(|words| RawJson::string(&words)).or_else(|| RawJson::parse(line));
+                let content = description
+                    .map(|description| RawJson::string(&description))
+                    .or_else(|| RawJson::parse(line));
                 self.emit_progress(number, content);
             }
             None => self.emit_card("background-task", id, line),
         }
     }
 
-    /// A sign of life of a tool. The real id of a heartbeat's call stands beside it.
+    /// Reads the progress of a tool. A heartbeat has the call id in `parent_tool_use_id`.
     pub(super) fn read_progress(&mut self, fields: &LineFields<'_>) {
-        let beats = fields.is_true("heartbeat")
+        let is_heartbeat = fields.is_true("heartbeat")
             || fields.text("tool_use_id").is_some_and(|id| id.contains("-heartbeat-"));
-        let id = fields.id(if beats { "parent_tool_use_id" } else { "tool_use_id" });
+        let id = fields.id(if is_heartbeat { "parent_tool_use_id" } else { "tool_use_id" });
         let number = self.emitter.calls.find(id.as_ref());
         let seconds = fields.number("elapsed_time_seconds");
         let content = serde_json::json!({ "elapsed_seconds": seconds });
@@ -213,7 +213,7 @@ impl ClaudeCodeReader {
         }
     }
 
-    /// A line that is worth a card.
+    /// Emits a line as an activity card.
     pub(super) fn emit_card(&mut self, kind: &str, id: Option<SharedId>, line: &str) {
         if let Some(content) = RawJson::parse(line.trim()) {
             self.emitter.emit(card(&kind.replace('_', "-"), id, content));

@@ -1,4 +1,4 @@
-//! What comes back to the model: the `user` lines, with results of tools and notes of the agent.
+//! The `user` lines: tool results, and notes of the agent.
 
 use crate::{
     ApprovalReply, ApprovalVerdict, EventPayload, RawJson, SharedId, ToolOutcome, ToolResult,
@@ -10,11 +10,11 @@ use crate::{
     },
 };
 
-/// What the agent writes when somebody called it off, as a result or as a line of its own.
+/// What the agent writes after an interrupt, as a result or as a line.
 const INTERRUPTED: &str = "[Request interrupted by user";
 
-/// What the agent itself writes for a call that was not allowed, in versions that do not say so in
-/// a field. Only where no field of the stream says anything else.
+/// What the agent writes for a denied call in versions without a field for it. Used only if no
+/// field has the information.
 const REJECTED: [&str; 2] = [
     "The user doesn't want to proceed with this tool use",
     "The user doesn't want to take this action right now",
@@ -54,7 +54,7 @@ impl ClaudeCodeReader {
         }
     }
 
-    /// A result, which goes to the call that waits for it.
+    /// Reads a result and settles its call.
     pub(super) fn read_tool_result(
         &mut self,
         block: &LineFields<'_>,
@@ -69,30 +69,35 @@ impl ClaudeCodeReader {
         if block.is_true("is_error") && result_text(block).starts_with(INTERRUPTED) {
             self.interrupted = true;
         }
-        let how = tool_outcome(known, block, &meta, details.as_ref(), self.interrupted);
+        let outcome = tool_outcome(known, block, &meta, details.as_ref(), self.interrupted);
         let (call, name) = (known.call.clone(), known.name.clone());
-        self.infer_reply(number, how, details.as_ref());
+        self.infer_reply(number, outcome, details.as_ref());
         let content = block.json("content");
-        let result = ToolResult { call, name: name.clone(), outcome: how, reason: None, content };
+        let result = ToolResult { call, name: name.clone(), outcome, reason: None, content };
         self.emitter.emit(EventPayload::ToolResult(result));
         self.emitter.calls.settle(number);
         if let Some(known) = self.emitter.calls.get_mut(number) {
-            known.failed = matches!(how, ToolOutcome::Error | ToolOutcome::Interrupted);
+            known.failed = matches!(outcome, ToolOutcome::Error | ToolOutcome::Interrupted);
         }
         if let (Some(input), Some(name), ToolOutcome::Ok) =
-            (self.task_calls.remove(&number), name, how)
+            (self.task_calls.remove(&number), name, outcome)
             && let Some(tasks) = self.tasks.apply_call(&name, &input, details.as_ref())
         {
             self.emitter.emit(EventPayload::Tasks(tasks));
         }
     }
 
-    /// Whoever follows without the host's lines learns what was decided from what happened then.
-    fn infer_reply(&mut self, number: usize, how: ToolOutcome, details: Option<&LineFields<'_>>) {
+    /// Infers an approval decision from the result, if the host's lines are not available.
+    fn infer_reply(
+        &mut self,
+        number: usize,
+        outcome: ToolOutcome,
+        details: Option<&LineFields<'_>>,
+    ) {
         let Some(known) = self.emitter.calls.get_mut(number) else { return };
         let CallApproval::Open(request) = known.approval.clone() else { return };
         let answer = details.and_then(|details| details.json("answers"));
-        let verdict = match (how, &answer) {
+        let verdict = match (outcome, &answer) {
             (ToolOutcome::Ok, Some(_)) => ApprovalVerdict::Answered,
             (ToolOutcome::Ok, None) => ApprovalVerdict::Allowed,
             (ToolOutcome::Denied, _) => ApprovalVerdict::Denied,
@@ -103,7 +108,7 @@ impl ClaudeCodeReader {
                 | ToolOutcome::TimedOut,
                 _,
             ) => ApprovalVerdict::Cancelled,
-            // It may have been allowed and have failed, or not.
+            // It may have been allowed and failed, or denied.
             (ToolOutcome::Error | ToolOutcome::HandedOver, _) => return,
         };
         known.approval = CallApproval::Replied(verdict);
@@ -112,7 +117,7 @@ impl ClaudeCodeReader {
         self.emitter.emit(EventPayload::ApprovalReplied(reply));
     }
 
-    /// Words that stand where the user's do: a prompt that is repeated, or a remark of the agent.
+    /// Reads text in a user line: a repeated prompt, or a note of the agent.
     fn read_note(&mut self, text: String, line: &LineFields<'_>) {
         if text.starts_with(INTERRUPTED) {
             self.interrupted = true;
@@ -127,12 +132,12 @@ fn is_result(block: &LineFields<'_>) -> bool {
     block.text("type").as_deref() == Some("tool_result")
 }
 
-/// What a line says about one of its results.
+/// Metadata of a result.
 #[derive(Default)]
 struct ResultMetadata {
     /// Why it did not run.
     not_run: Option<String>,
-    /// Whether it was allowed to.
+    /// The permission decision.
     decision: Option<String>,
 }
 
@@ -151,8 +156,8 @@ impl ResultMetadata {
     }
 }
 
-/// How a call ended, by the fields of the stream. What the result says is asked last, and only for
-/// what the agent itself writes: the words of a host or a tool mean nothing here.
+/// How a call ended, judged by the fields of the stream. The text of the result is used last, and
+/// only if the agent itself wrote it: text of a host or a tool means nothing here.
 fn tool_outcome(
     known: &StreamCall,
     block: &LineFields<'_>,
@@ -170,9 +175,9 @@ fn tool_outcome(
     match &known.approval {
         _ if known.refused || rejected => ToolOutcome::Denied,
         CallApproval::Replied(ApprovalVerdict::Denied) => ToolOutcome::Denied,
-        // The request was taken back before anybody had decided: it never ran.
+        // The request was withdrawn before a decision: the call never ran.
         CallApproval::Replied(ApprovalVerdict::Cancelled) => ToolOutcome::Cancelled,
-        // A request that was not taken back had its answer, and the answer was no.
+        // A request that was not withdrawn was answered, with a denial.
         CallApproval::Open(_) if called_off => ToolOutcome::Denied,
         _ if called_off => ToolOutcome::Interrupted,
         _ if decision.is_some() => ToolOutcome::Error,
@@ -185,10 +190,10 @@ fn tool_outcome(
     }
 }
 
-/// How a call ended if no field says it.
+/// How a call ended, judged by the text of its result.
 fn outcome_from_text(text: &str) -> ToolOutcome {
-    let rejected = REJECTED.iter().any(|words| text.starts_with(words));
-    let not_granted = NOT_GRANTED.iter().all(|words| text.contains(words));
+    let rejected = REJECTED.iter().any(|phrase| text.starts_with(phrase));
+    let not_granted = NOT_GRANTED.iter().all(|phrase| text.contains(phrase));
     if rejected || not_granted { ToolOutcome::Denied } else { ToolOutcome::Error }
 }
 

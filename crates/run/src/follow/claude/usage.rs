@@ -1,8 +1,8 @@
-//! What a run costs, as far as its lines tell.
+//! The token usage of a run.
 //!
 //! Every line of a message repeats the message's usage, and current versions print it before the
-//! reply has been counted. A `result` has the true sum of what came since the one before; until
-//! then the messages are added up, each of them once.
+//! reply is counted. A `result` has the correct sum since the previous one; until then the messages
+//! are added up, each once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,14 +14,14 @@ use crate::{
     },
 };
 
-/// Adds up.
+/// Sums the usage.
 #[derive(Default)]
 pub(super) struct UsageTotals {
     settled: RunUsage,
-    /// Messages since the last `result`, and whether a sub-agent's.
+    /// Messages since the last `result`, and whether they belong to a sub-agent.
     messages: BTreeMap<SharedId, (RunUsage, bool)>,
     sum: RunUsage,
-    /// Messages that a `result` has counted.
+    /// Messages that a `result` already includes.
     counted: BTreeSet<SharedId>,
     emitted: RunUsage,
 }
@@ -46,7 +46,7 @@ impl UsageTotals {
         self.messages.insert(message.clone(), (usage, is_nested));
     }
 
-    /// A `result` says what the messages since the last one really cost.
+    /// Replaces the estimate of the messages since the last `result` by its figures.
     fn settle(&mut self, result: &LineFields<'_>) {
         let models = result.object("model_usage_since_last_result");
         let models = models.map(|models| {
@@ -59,9 +59,9 @@ impl UsageTotals {
         let nothing = RunUsage::default();
         let cost = match (models, own) {
             (Some(models), _) if models != nothing => models,
-            // It counts the run's own messages only.
+            // It includes only the run's own messages.
             (_, Some(own)) if own != nothing => add(own, nested),
-            // A request that was called off is not counted, and was paid for all the same.
+            // An interrupted request is not included, but is billed.
             _ => self.sum,
         };
         self.settled = add(self.settled, cost);
@@ -71,16 +71,20 @@ impl UsageTotals {
 }
 
 impl ClaudeCodeReader {
-    /// Notes what a message costs, and tells the sum if it is another one.
-    pub(super) fn record_usage(&mut self, home: &MessageOrigin, message: &LineFields<'_>) {
-        self.record_usage_silently(home, message);
+    /// Records the usage of a message, and emits the total if it changed.
+    pub(super) fn record_usage(&mut self, origin: &MessageOrigin, message: &LineFields<'_>) {
+        self.record_usage_silently(origin, message);
         self.emit_usage();
     }
 
-    /// Notes what a message costs, which is told when the message is there.
-    pub(super) fn record_usage_silently(&mut self, home: &MessageOrigin, message: &LineFields<'_>) {
+    /// Records the usage of a message without emitting it.
+    pub(super) fn record_usage_silently(
+        &mut self,
+        origin: &MessageOrigin,
+        message: &LineFields<'_>,
+    ) {
         if let Some(usage) = message.object("usage") {
-            self.usage.add_message(&home.message, message_usage(&usage), home.parent.is_some());
+            self.usage.add_message(&origin.message, message_usage(&usage), origin.parent.is_some());
         }
     }
 
@@ -98,8 +102,8 @@ impl ClaudeCodeReader {
     }
 }
 
-/// What the provider reports: tokens read without a cache, into it and out of it are counted
-/// apart.
+/// Usage in the provider's format, which counts uncached input, cache writes and cache reads
+/// separately.
 fn message_usage(usage: &LineFields<'_>) -> RunUsage {
     let count = |name: &str| usage.number(name).unwrap_or(0);
     let cached = count("cache_read_input_tokens");
@@ -114,7 +118,7 @@ fn message_usage(usage: &LineFields<'_>) -> RunUsage {
     }
 }
 
-/// The same, in the words of the agent's own sums.
+/// Usage in the format of the agent's own sums.
 fn model_usage(usage: &LineFields<'_>) -> RunUsage {
     let count = |name: &str| usage.number(name).unwrap_or(0);
     let cached = count("cacheReadInputTokens");

@@ -1,4 +1,4 @@
-//! Claude Code, where the recordings do not reach.
+//! Claude Code: cases that the recordings do not cover.
 
 use crate::{
     EventPayload, Outcome, RunEvent,
@@ -24,14 +24,14 @@ fn started() -> AgentFollower {
     follower
 }
 
-/// The words behind `ended`, of the last event.
+/// The text after `ended` of the last event.
 fn end(events: &[RunEvent]) -> String {
     let last = told(events).pop().unwrap_or_default();
     last.strip_prefix("ended ").map_or_else(|| format!("no end: {last}"), str::to_owned)
 }
 
 #[test]
-fn a_part_that_ends_before_its_line_is_told_once() {
+fn a_part_that_ends_before_its_line_is_emitted_once() {
     let events = r#"
         {"type":"system","subtype":"init","session_id":"s","tools":[]}
         {"type":"stream_event","event":{"type":"message_start","message":{"id":"m1"}}}
@@ -74,7 +74,7 @@ fn a_part_that_ends_before_its_line_is_told_once() {
 }
 
 #[test]
-fn what_is_printed_again_is_not_told_again() {
+fn repeated_lines_are_not_emitted_again() {
     claude(
         r#"
         {"type":"system","subtype":"init","session_id":"s","tools":[]}
@@ -103,7 +103,7 @@ fn what_is_printed_again_is_not_told_again() {
 }
 
 #[test]
-fn every_kind_of_block_is_told() {
+fn every_kind_of_block_is_emitted() {
     claude(
         r#"
         {"type":"system","subtype":"init","session_id":"s","tools":["T"],"mcp_servers":[{"name":"w","status":"pending"}]}
@@ -193,7 +193,7 @@ fn sub_agents_speak_under_the_call_they_work_for() {
 }
 
 #[test]
-fn a_task_list_is_told_when_it_changes() {
+fn a_task_list_is_emitted_when_it_changes() {
     claude(
         r#"
         {"type":"system","subtype":"init","session_id":"s","tools":[]}
@@ -277,7 +277,7 @@ fn a_request_before_its_call_is_one_call() {
 }
 
 #[test]
-fn how_a_call_ended_is_said_by_whoever_knows() {
+fn the_outcome_of_a_call_comes_from_the_most_reliable_field() {
     let rejected = "The user doesn't want to proceed with this tool use. The tool use was rejected";
     let plain = r#""is_error":true"#;
     let table = [
@@ -356,7 +356,7 @@ fn an_interrupt_stops_what_is_at_work_and_nothing_else() {
     let events = told(&follower.host_line(interrupt));
     assert_eq!(events, ["started claude-code model=- session=-", "stop 3000"]);
     assert_eq!(follower.host_line(interrupt), []);
-    // It died of it.
+    // The error ended the process.
     assert_eq!(end(&follower.finish(AgentExit::Signal(15))), "stopped");
     assert_eq!(follower.host_line(interrupt), []);
 }
@@ -413,7 +413,7 @@ fn a_result_says_how_the_run_ended() {
 }
 
 #[test]
-fn a_run_without_a_result_is_told_as_what_it_is() {
+fn a_run_without_a_result_gets_an_outcome_from_its_exit() {
     let stream =
         r#"interrupted problem stream-ended "the agent's stream ended before the run did" fatal"#;
     let table = [
@@ -440,10 +440,10 @@ fn a_run_without_a_result_is_told_as_what_it_is() {
         let mut follower = started();
         follower.line(CALL);
         assert_eq!(cut(&end(&follower.finish(exit))), cut(expected), "{exit:?}");
-        // Even if it said nothing at all.
+        // Even if it sent nothing at all.
         let mut silent = AgentFollower::new(StreamSource::ClaudeCode, "run".into());
         assert_eq!(cut(&end(&silent.finish(exit))), cut(expected), "{exit:?}");
-        // What was promised stands, unless there was more to come.
+        // The announced end holds, unless more was expected.
         let mut follower = started();
         follower.line(RESULT);
         assert_eq!(end(&follower.finish(exit)), r#"completed ="words""#, "{exit:?}");
@@ -467,7 +467,7 @@ fn a_run_without_a_result_is_told_as_what_it_is() {
 }
 
 #[test]
-fn a_host_that_never_asked_has_no_run() {
+fn a_host_without_a_prompt_has_no_run() {
     let mut follower = AgentFollower::new(StreamSource::ClaudeCode, "run".into());
     follower.host_line(
         r#"{"type":"control_request","request_id":"r","request":{"subtype":"initialize"}}"#,
@@ -479,7 +479,7 @@ fn a_host_that_never_asked_has_no_run() {
 }
 
 #[test]
-fn the_end_is_told_when_it_is_certain() {
+fn the_end_is_emitted_when_it_is_certain() {
     // At idle.
     let mut follower = started();
     follower.line(r#"{"type":"system","subtype":"session_state_changed","state":"running"}"#);
@@ -489,7 +489,7 @@ fn the_end_is_told_when_it_is_certain() {
     // At idle, even without a result.
     let mut follower = started();
     assert_eq!(end(&follower.line(IDLE)), "-");
-    // At the next prompt, and an idle that is late does not end what begins then.
+    // At the next prompt; a late idle does not end the new run.
     let mut follower = started();
     follower.line(RESULT);
     assert_eq!(end(&follower.host_line(PROMPT)), r#"completed ="words""#);
@@ -517,18 +517,18 @@ fn the_next_run_has_the_name_that_it_is_given() {
     assert_eq!(end(&follower.next_run("second".into())), r#"completed ="words""#);
     assert_eq!(follower.host_line(PROMPT), []);
     assert_eq!(run(&follower.line(START)).as_deref(), Some("second"));
-    // While it works, the name waits.
+    // While it runs, the id is held back.
     assert_eq!(follower.next_run("third".into()), []);
     assert_eq!(run(&follower.line(CALL)).as_deref(), Some("second"));
     follower.line(RESULT);
     follower.host_line(PROMPT);
     assert_eq!(run(&follower.line(START)).as_deref(), Some("third"));
-    // Behind the prompt is early enough.
+    // After the prompt is early enough.
     follower.line(RESULT);
     follower.host_line(PROMPT);
     follower.next_run("fourth".into());
     assert_eq!(run(&follower.line(START)).as_deref(), Some("fourth"));
-    // A run that nobody named.
+    // A run without a given id.
     follower.line(RESULT);
     follower.host_line(PROMPT);
     assert_eq!(run(&follower.line(START)).as_deref(), Some("run-5"));
@@ -570,7 +570,7 @@ fn every_message_costs_once() {
     let result = format!(r#"{{"type":"result","subtype":"success","result":"w",{}}}"#, usage(sum));
     assert_eq!(costs(&result), ["usage 122/23 cached 100 reasoning 8"]);
     assert_eq!(costs(&message("m1", "", cost)), [""; 0]);
-    // And in this one is everything.
+    // This sum includes everything.
     let models = r#""model_usage_since_last_result":{"a":{"inputTokens":1,"outputTokens":2},"b":{"inputTokens":3,"outputTokens":4,"cacheReadInputTokens":5}}"#;
     assert_eq!(
         costs(&format!(r#"{{"type":"result","subtype":"success","result":"w",{models}}}"#)),

@@ -1,4 +1,4 @@
-//! What a denial or a hand-over is does not depend on the words in which anybody says it.
+//! Denials and hand-overs are recognized independent of the text of results.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// What hosts, tools and people may say.
+/// Texts of hosts, tools and people.
 const WORDS: [&str; 9] = [
     "问题已交由界面处理，等待用户回答。",
     "The question is shown in the app.",
@@ -26,7 +26,7 @@ const WORDS: [&str; 9] = [
     "0",
 ];
 
-/// The status of every call when the stream is over, in the order in which they were made.
+/// The status of every call at the end of the stream, in call order.
 fn statuses(source: StreamSource, stream: &str) -> Vec<String> {
     let mut session = SessionMachine::new(MachineSettings::default());
     let mut effects = Vec::new();
@@ -75,7 +75,7 @@ fn the_list_of_denials_says_what_a_result_was_in_any_language() {
     }
 }
 
-/// All three calls fail in these words, and no list of denials follows.
+/// All three calls fail with this text, and no list of denials follows.
 fn failed_with(words: &str) -> Vec<String> {
     let lines = ["q", "p", "b"].map(|call| answer(call, words, Value::Null)).join("\n");
     statuses(StreamSource::ClaudeCode, &format!("{CALLS}\n{lines}\n{}\n! eof", over(&[])))
@@ -136,7 +136,7 @@ fn no_text_of_a_recording_decides_what_became_of_a_call() {
     assert!(replaced > 100, "only {replaced} were replaced");
 }
 
-/// A line in which whoever says why a call failed says it otherwise. What an agent marks stays.
+/// Replaces the texts of failed results in a line. Fields set by the agent are kept.
 fn reworded(line: &str, words: &str) -> String {
     let (text, head) = match said(line) {
         Said::Agent(text) => (text, ""),

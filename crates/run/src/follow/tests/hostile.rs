@@ -1,5 +1,5 @@
-//! Streams that are torn, mixed up, repeated or nonsense. Nothing panics, what can be read is
-//! read, and every run that began ends once.
+//! Truncated, shuffled, repeated or nonsensical streams. Nothing panics, readable lines are read,
+//! and every run that started ends once.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// Feeds lines, ends the stream and looks at what came out.
+/// Feeds lines, ends the stream and checks the output.
 fn sound(source: StreamSource, lines: &[String], exit: AgentExit, what: &str) -> Vec<RunEvent> {
     let mut follower = AgentFollower::new(source, "run".into());
     let mut events = Vec::new();
@@ -55,7 +55,7 @@ fn a_stream_that_is_cut_anywhere_ends() {
             let mut cut = lines.get(..at).unwrap().to_vec();
             let exit = exits[at % exits.len()];
             sound(source(&stream), &cut, exit, &format!("{name}:{at}"));
-            // A torn last line, at some of the places where it may be torn.
+            // A truncated last line, cut at several positions.
             let tears = (1..line.len()).step_by(1 + line.len() / 2);
             for tear in tears.filter(|tear| line.is_char_boundary(*tear)) {
                 cut.push(line.get(..tear).unwrap().to_owned());
@@ -67,7 +67,7 @@ fn a_stream_that_is_cut_anywhere_ends() {
 }
 
 #[test]
-fn what_is_lost_behind_a_cut_is_not_told_as_done() {
+fn lines_lost_after_a_cut_are_not_reported_as_done() {
     for (name, stream) in recordings() {
         let all = lines(&stream);
         for at in 0..all.len() {
@@ -88,7 +88,7 @@ fn what_is_lost_behind_a_cut_is_not_told_as_done() {
     }
 }
 
-/// Numbers that look like chance and are the same every time.
+/// A deterministic pseudo-random sequence.
 struct Dice(u64);
 
 impl Dice {
@@ -125,7 +125,7 @@ fn lines_that_are_lost_repeated_moved_or_damaged_stop_nothing() {
     }
 }
 
-/// A line in which some bytes are others.
+/// A line with some bytes changed.
 fn damaged(line: &str, dice: &mut Dice) -> String {
     let mut bytes = line.as_bytes().to_vec();
     for _ in 0..3 {
@@ -202,7 +202,7 @@ fn a_line_that_cannot_be_read_is_kept_and_changes_nothing() {
     ];
     for (line, expected) in table {
         let mut follower = AgentFollower::new(StreamSource::ClaudeCode, "run".into());
-        // Before the run begins it waits, and comes behind the start.
+        // Before the run starts it is held back and follows the start.
         assert_eq!(follower.line(line), [], "{line}");
         let begun = told(&follower.line(start));
         assert_eq!(begun.get(1).map(String::as_str), Some(expected), "{line}");

@@ -1,4 +1,4 @@
-//! What holds for every recording, found out by a second and naive reading of its lines.
+//! Invariants of all recordings, checked against a second, naive reader.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,7 +69,7 @@ fn name(call: &CallRef) -> String {
 }
 
 #[test]
-fn every_call_and_every_result_of_a_recording_is_told_once_and_in_its_turn() {
+fn every_call_and_result_of_a_recording_is_emitted_once_and_in_its_turn() {
     for (recording, stream) in recordings() {
         if source(&stream) != StreamSource::ClaudeCode {
             continue;
@@ -114,7 +114,7 @@ fn every_call_and_every_result_of_a_recording_is_told_once_and_in_its_turn() {
                 *other == run && call.call == result.call
             };
             let known = told.iter().find(its);
-            // A session that goes on answers calls of the stream before.
+            // A resumed session has results for calls of the previous stream.
             let foreign = !naive.calls.iter().any(|(id, ..)| *id == name(&result.call));
             assert!(known.is_some() || foreign, "{recording}: {:?}", result.call);
         }
@@ -139,7 +139,7 @@ fn every_run_begins_first_and_ends_once() {
 }
 
 #[test]
-fn no_recording_holds_a_line_that_nobody_knows() {
+fn no_recording_has_an_unknown_line() {
     for (recording, stream) in recordings() {
         for (at, event) in follow(source(&stream), &stream) {
             let known = !matches!(event.body, EventPayload::Unknown { .. });
@@ -148,7 +148,7 @@ fn no_recording_holds_a_line_that_nobody_knows() {
     }
 }
 
-/// Everything but what comes in pieces, and the sums in between.
+/// Everything but deltas and intermediate sums.
 fn wholes(events: Vec<(usize, RunEvent)>) -> Vec<(SharedId, EventPayload)> {
     let whole = |body: &EventPayload| match body {
         EventPayload::Text(text) | EventPayload::Thought(text) => text.full.is_some(),
@@ -161,7 +161,7 @@ fn wholes(events: Vec<(usize, RunEvent)>) -> Vec<(SharedId, EventPayload)> {
 }
 
 #[test]
-fn pieces_add_nothing_to_the_whole_and_take_nothing_away() {
+fn deltas_add_up_to_the_whole_text() {
     for (recording, stream) in recordings() {
         let source = source(&stream);
         let lines = stream.lines().filter(|line| !line.contains(r#""type":"stream_event""#));
@@ -172,9 +172,9 @@ fn pieces_add_nothing_to_the_whole_and_take_nothing_away() {
 }
 
 #[test]
-fn whoever_does_not_hear_the_host_learns_the_same() {
+fn a_follower_without_host_lines_reaches_the_same_result() {
     for (recording, stream) in recordings() {
-        // A host that said nothing to the model has no run; without its lines nobody knows.
+        // A host without a prompt has no run; without its lines this is unknown.
         if recording.ends_with("no-input") {
             continue;
         }

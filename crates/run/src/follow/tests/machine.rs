@@ -1,4 +1,4 @@
-//! Recordings all the way: through the follower and the machine.
+//! Recordings through the follower and the state machine.
 
 use crate::{
     EventPayload, MachineInput, MachineSettings, Outcome, RunEffect, RunSummary, SessionMachine,
@@ -10,7 +10,7 @@ use crate::{
     step,
 };
 
-/// Longer than anybody may take after a stop.
+/// Longer than any tool may take after a stop.
 const LATER: u64 = 1_000_000;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Codex, Gemini CLI and our own events, where the recordings do not reach.
+//! Codex, Gemini CLI and our own events: cases that the recordings do not cover.
 
 use crate::{
     CallRef, EventPayload, Outcome, RunEnd, RunEvent, RunStart,
@@ -99,7 +99,7 @@ fn codex_fails_by_its_turn_or_by_its_last_error() {
 }
 
 #[test]
-fn gemini_tells_errors_and_refusals() {
+fn gemini_errors_and_denials_are_reported() {
     becomes(
         StreamSource::GeminiCli,
         r#"
@@ -171,7 +171,7 @@ fn our_own_events_come_back_as_they_were() {
     assert_eq!(read, events);
     let calls = vec![CallRef { id: Some("x".into()), turn: Some(1) }];
     assert_eq!(follower.state(), AgentState::Waiting { calls });
-    // A log that stops before its end does not end well.
+    // A log without an end is an interrupted run.
     let ends = follower.finish(AgentExit::Eof);
     let outcome = |event: &RunEvent| match &event.body {
         EventPayload::Ended(RunEnd { outcome, .. }) => (event.run.clone(), *outcome),

@@ -1,5 +1,5 @@
-//! Streams that real agents printed, through the follower. Beside each of them lies what becomes
-//! of it; `FOXWEDGE_WRITE_EXPECTED=1` writes that anew.
+//! Streams of real agents through the follower. The expected output is next to each recording;
+//! `FOXWEDGE_WRITE_EXPECTED=1` updates it.
 
 use std::{env, fs, path::PathBuf};
 
@@ -28,7 +28,7 @@ fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/streams"))
 }
 
-/// Whose lines they are, as anybody would find out.
+/// The source of the lines, by detection.
 pub(super) fn source(stream: &str) -> StreamSource {
     let mut lines = stream.lines().map(said);
     lines
@@ -39,7 +39,7 @@ pub(super) fn source(stream: &str) -> StreamSource {
         .unwrap()
 }
 
-/// Compares a text with the file of that name, or writes it there if somebody wants that.
+/// Compares a text with the file of that name, or updates the file on request.
 pub(super) fn same_as_file(name: &str, text: &str) -> Result<(), String> {
     let path = folder().join(format!("{name}.expected"));
     if env::var_os("FOXWEDGE_WRITE_EXPECTED").is_some() {

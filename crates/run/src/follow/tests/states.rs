@@ -1,5 +1,5 @@
-//! What the agent is doing: waiting is calls without results and no `result`, whatever
-//! `stop_reason` says and in whatever order the fragments come.
+//! The state of the agent: it waits if it has calls without results and no `result`, independent
+//! of `stop_reason` and of the order of the lines.
 
 use crate::follow::{AgentExit, AgentFollower, AgentState, StreamSource};
 
@@ -112,13 +112,13 @@ fn b2_2_waiting_and_complete_follow_the_table() {
         ("i x R", "complete"),
         ("i x! R", "complete"),
         ("i x! rx n. R", "complete"),
-        // While the reply comes in pieces, there may be more calls.
+        // While the reply is streamed, more calls may follow.
         ("i s x", "streaming"),
         ("i s x y", "streaming"),
         ("i s x y S", "waiting x y"),
         ("i s x rx y S", "waiting y"),
         ("i s x y S rx ry", "streaming"),
-        // A person is asked.
+        // A person must approve.
         ("i x ax", "waiting x"),
         ("i ax", "waiting x"),
         // A `result` is not the end if something remains.
@@ -126,11 +126,11 @@ fn b2_2_waiting_and_complete_follow_the_table() {
         ("i t R+ n R", "complete"),
         ("i b t R", "streaming"),
         ("i b t R B", "complete"),
-        // What an earlier run left behind is not waited for.
+        // Background tasks of an earlier run are not waited for.
         ("> i b t R > i t R", "complete"),
         ("i t R n", "streaming"),
         ("i t R n R", "complete"),
-        // Nor if the agent says itself when it has come to it.
+        // Nor if the agent itself reports when it is idle.
         ("running i t R", "streaming"),
         ("running i t R idle", "complete"),
         ("running i x", "waiting x"),
@@ -149,7 +149,7 @@ fn b2_2_waiting_and_complete_follow_the_table() {
     }
 }
 
-/// Every order of some words.
+/// All permutations of these items.
 fn orders(words: &[&'static str]) -> Vec<Vec<&'static str>> {
     if words.is_empty() {
         return vec![Vec::new()];
@@ -212,7 +212,7 @@ fn results_between_the_fragments_of_their_message_change_nothing() {
 }
 
 #[test]
-fn a_run_is_over_when_its_end_is_told() {
+fn a_run_is_complete_when_its_end_is_emitted() {
     for (words, exit) in
         [("i x", AgentExit::Eof), ("", AgentExit::Code(1)), ("i t R", AgentExit::Code(0))]
     {

@@ -1,5 +1,5 @@
-//! Events as lines that a person can compare: long ids become short ones, in the order in which
-//! they appear.
+//! Events as readable lines: long ids are replaced by short ones, in the order in which they
+//! appear.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::{
     follow::{AgentExit, AgentFollower, StreamSource},
 };
 
-/// A stream as a file has it: the agent's lines, `> ` before the host's, and `! ` before the end.
+/// A stream from a file: lines of the agent, `> ` before host lines, and `! ` before the end.
 pub(super) enum Said<'a> {
     Agent(&'a str),
     Host(&'a str),
@@ -51,7 +51,7 @@ pub(super) fn follow(source: StreamSource, stream: &str) -> Vec<(usize, RunEvent
         .collect()
 }
 
-/// What a stream becomes, one event in a line.
+/// The events of a stream, one per line.
 pub(super) fn story(source: StreamSource, stream: &str) -> String {
     let mut names = Names::default();
     let lines = follow(source, stream).into_iter().map(|(at, event)| {
@@ -62,7 +62,7 @@ pub(super) fn story(source: StreamSource, stream: &str) -> String {
     lines.collect()
 }
 
-/// Compares what a stream becomes with the lines beside it, margins aside.
+/// Compares the events of a stream with the expected lines, ignoring indentation.
 pub(super) fn becomes(source: StreamSource, stream: &str, expected: &str) {
     let trim = |text: &str| -> Vec<String> {
         text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
@@ -71,7 +71,7 @@ pub(super) fn becomes(source: StreamSource, stream: &str, expected: &str) {
     assert_eq!(is, expected, "\n{}\n", is.join("\n"));
 }
 
-/// The events of some lines without a beginning: what each of them becomes.
+/// The events of lines without the start of a run.
 pub(super) fn told(events: &[RunEvent]) -> Vec<String> {
     let mut names = Names::default();
     events.iter().map(|event| names.body(&event.body)).collect()

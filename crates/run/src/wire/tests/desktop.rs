@@ -1,9 +1,9 @@
-//! The events of a desktop agent that has names of its own.
+//! Events of a desktop agent that uses other names.
 
 use super::*;
 
 #[test]
-fn the_events_of_a_desktop_agent_are_read() {
+fn desktop_agent_events_are_parsed() {
     let call = ToolCallUpdate { call: c(), name: Some(id("Bash")), ..ToolCallUpdate::default() };
     let text = |delta: Option<&str>, full: Option<&str>| TextUpdate {
         delta: delta.map(String::from),
@@ -14,12 +14,12 @@ fn the_events_of_a_desktop_agent_are_read() {
         let tools = tools.iter().map(|tool| id(tool)).collect();
         EventPayload::ToolsAvailable(ToolsAvailable { version: Some(2), ready, tools })
     };
-    let result = |how| {
+    let result = |outcome| {
         let content = Some(json("\"out\""));
         EventPayload::ToolResult(ToolResult {
             call: c(),
             name: None,
-            outcome: how,
+            outcome,
             reason: None,
             content,
         })

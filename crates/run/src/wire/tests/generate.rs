@@ -1,4 +1,4 @@
-//! Events out of a seed: every body, every optional field there and not, hostile texts.
+//! Random events from a seed: every payload, optional fields present and absent, hostile texts.
 
 use super::{id, json};
 use crate::*;
@@ -73,7 +73,7 @@ impl Dice {
         if text.is_empty() { id("x") } else { text.into() }
     }
 
-    /// Any value but `null`, as nobody would spell it.
+    /// Any value but `null`, in unusual spellings.
     fn json(&mut self) -> RawJson {
         const VALUES: [&str; 14] = [
             "0",
@@ -238,7 +238,7 @@ impl Dice {
         }
     }
 
-    /// The kinds of bodies that [`Dice::event`] makes.
+    /// The number of payload kinds that [`Dice::event`] generates.
     pub(super) const BODIES: usize = 20;
 
     pub(super) fn event(&mut self, which: usize) -> RunEvent {

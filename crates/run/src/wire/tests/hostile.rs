@@ -1,11 +1,11 @@
-//! Torn, wrong, deep and huge texts: an event or an error, and never a panic.
+//! Truncated, invalid, deep and huge texts: each gives an event or an error, never a panic.
 
 use std::collections::BTreeSet;
 
 use super::*;
 
 #[test]
-fn only_four_texts_are_refused() {
+fn only_four_kinds_of_text_are_rejected() {
     let table = [
         ("", EventParseError::NotJson),
         ("{", EventParseError::NotJson),
@@ -36,25 +36,25 @@ fn only_four_texts_are_refused() {
 }
 
 #[test]
-fn errors_say_what_is_wrong() {
+fn error_messages_name_the_problem() {
     let errors = [
         EventParseError::NotJson,
         EventParseError::NotObject,
         EventParseError::NoRun,
         EventParseError::NoType,
     ];
-    let words: Vec<String> = errors.iter().map(EventParseError::to_string).collect();
+    let messages: Vec<String> = errors.iter().map(EventParseError::to_string).collect();
     let expected = [
         "the event is not JSON",
         "the event is not a JSON object",
         "the event has no `runId`",
         "the event has no `type`",
     ];
-    assert_eq!(words, expected);
+    assert_eq!(messages, expected);
 }
 
 #[test]
-fn every_example_may_be_torn_anywhere() {
+fn truncated_examples_are_not_json() {
     for text in examples() {
         for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
             let torn = text.get(..end).unwrap_or("");
@@ -64,7 +64,7 @@ fn every_example_may_be_torn_anywhere() {
 }
 
 #[test]
-fn a_changed_byte_makes_another_event_or_an_error() {
+fn changed_byte_gives_an_event_or_an_error() {
     let bytes: Vec<u8> = (0..=0x7f).collect();
     let mut events = 0;
     for text in examples() {
@@ -76,9 +76,9 @@ fn a_changed_byte_makes_another_event_or_an_error() {
                 changed[at] = *byte;
                 let Ok(changed) = String::from_utf8(changed) else { continue };
                 let Ok(event) = read(&changed) else { continue };
-                // Whatever it is now, it is an event like any other.
-                let again = write(&event);
-                assert_eq!(read(&again), Ok(event), "{changed}");
+                // The result is an event that round-trips like any other.
+                let rewritten = write(&event);
+                assert_eq!(read(&rewritten), Ok(event), "{changed}");
                 events += 1;
             }
         }
@@ -106,7 +106,8 @@ fn every_field_may_be_of_any_type() {
             serde_json::from_str(text).expect("an object");
         for key in fields.keys().filter(|key| !["type", "runId"].contains(&key.as_str())) {
             for value in values {
-                // Of two fields with one name the last one counts; `null` is no field.
+                // The field is removed first: of two with the same name the last counts, but `null`
+                // does not.
                 let mut other = fields.clone();
                 other.remove(key);
                 let rest = serde_json::to_string(&other).unwrap_or_default();
@@ -120,7 +121,7 @@ fn every_field_may_be_of_any_type() {
 }
 
 #[test]
-fn deep_values_are_values_like_any_other_in_every_field() {
+fn deeply_nested_values_are_accepted_in_every_field() {
     let lists = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     let objects = format!("{}1{}", "{\"a\":".repeat(10_000), "}".repeat(10_000));
     let kinds: BTreeSet<&str> =
@@ -141,7 +142,7 @@ fn deep_values_are_values_like_any_other_in_every_field() {
 }
 
 #[test]
-fn a_megabyte_is_a_value_like_any_other() {
+fn megabyte_values_round_trip() {
     let huge = "x\n\u{1f600}".repeat(200_000);
     let content = Some(RawJson::string(&huge));
     let result =
@@ -155,7 +156,7 @@ fn a_megabyte_is_a_value_like_any_other() {
 }
 
 #[test]
-fn a_strange_word_is_shown_only_in_part() {
+fn long_unknown_value_is_truncated() {
     let word = "\u{e9}".repeat(100_000);
     let event = read(&format!(r#"{{"type":"tool-call","runId":"r","status":"{word}"}}"#));
     let shown = event.ok().and_then(|event| event.unknown_word);

@@ -1,16 +1,16 @@
-//! What holds for every event.
+//! Properties of every event.
 
 use super::{super::write_into, generate::Dice, *};
 
 #[test]
-fn what_is_written_reads_as_the_same_event_and_writes_as_the_same_text() {
+fn written_events_round_trip() {
     let mut dice = Dice::new(6);
     for round in 0..3_000 {
         let event = dice.event(round % Dice::BODIES);
         let text = write(&event);
-        let again = read(&text);
-        assert_eq!(again.as_ref(), Ok(&event), "round {round}: {text}");
-        assert_eq!(again.map(|event| write(&event)), Ok(text), "round {round}");
+        let parsed = read(&text);
+        assert_eq!(parsed.as_ref(), Ok(&event), "round {round}: {text}");
+        assert_eq!(parsed.map(|event| write(&event)), Ok(text), "round {round}");
     }
 }
 
@@ -23,7 +23,7 @@ fn every_event_is_one_json_object_on_one_line_without_null() {
         write_into(&event, &mut text);
         let text = text.strip_prefix("before").unwrap_or("");
         assert!(!text.contains(['\n', '\r']), "{text}");
-        // Values that nobody looks into may be too deep for a tree.
+        // Raw values may be too deep to parse.
         if let Ok(value) = serde_json::from_str::<serde_json::Value>(text) {
             let fields = value.as_object().expect("an object");
             let nulls = fields.iter().filter(|(key, value)| *key != "raw" && value.is_null());
@@ -34,26 +34,26 @@ fn every_event_is_one_json_object_on_one_line_without_null() {
 }
 
 #[test]
-fn how_and_reason_survive_in_every_pair() {
+fn every_outcome_and_reason_pair_round_trips() {
     use ToolOutcome::*;
-    let hows = [Ok, Error, Denied, TimedOut, Cancelled, Interrupted, Skipped, HandedOver];
-    let words =
+    let outcomes = [Ok, Error, Denied, TimedOut, Cancelled, Interrupted, Skipped, HandedOver];
+    let names =
         ["timed_out", "skipped", "parent_closed", "run_ended", "called_off", "never_called"];
-    let reasons = words.map(ToolStatusReason::from_name);
-    for how in hows {
+    let reasons = names.map(ToolStatusReason::from_name);
+    for outcome in outcomes {
         for reason in reasons.into_iter().chain([None]) {
-            let result = ToolResult { call: c(), name: None, outcome: how, reason, content: None };
+            let result = ToolResult { call: c(), name: None, outcome, reason, content: None };
             let event = plain(EventPayload::ToolResult(result));
             assert_eq!(read(&write(&event)), Result::Ok(event));
         }
     }
 }
 
-/// What an event cannot say is left out, and then stays as it is.
+/// Values that an event cannot carry are left out, and stay so when it is written again.
 #[test]
-fn what_says_nothing_is_left_out() {
-    let nothing = Some(id(""));
-    let call = CallRef { id: nothing.clone(), turn: None };
+fn empty_values_are_left_out() {
+    let empty_id = Some(id(""));
+    let call = CallRef { id: empty_id.clone(), turn: None };
     let null = Some(json("null"));
     let table = [
         (
@@ -63,7 +63,7 @@ fn what_says_nothing_is_left_out() {
         (
             RunEvent {
                 seq: Some((1 << 53) + 1),
-                unknown_word: nothing,
+                unknown_word: empty_id,
                 ..plain(EventPayload::Stop(StopRequest::default()))
             },
             r#""stop","runId":"r","grace":0}"#,

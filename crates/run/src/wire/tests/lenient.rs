@@ -1,20 +1,20 @@
-//! What others write.
+//! Spellings of other agents.
 
 use super::*;
 
 #[test]
 fn b3_14_a_call_is_known_by_any_of_its_names() {
-    let some = CallRef { id: Some(id("c")), turn: None };
+    let call_c = CallRef { id: Some(id("c")), turn: None };
     let table = [
-        (r#""toolCallId":"c""#, some.clone()),
-        (r#""toolId":"c""#, some.clone()),
-        (r#""toolCallId":"c","toolId":"x""#, some.clone()),
-        (r#""tool_call_id":"c""#, some.clone()),
-        (r#""tool_use_id":"c""#, some.clone()),
-        (r#""callId":"c""#, some.clone()),
-        (r#""call_id":"c""#, some.clone()),
-        (r#""toolCallId":"","toolId":null,"call_id":"c""#, some.clone()),
-        (r#""toolCallId":"x","toolCallId":"c""#, some),
+        (r#""toolCallId":"c""#, call_c.clone()),
+        (r#""toolId":"c""#, call_c.clone()),
+        (r#""toolCallId":"c","toolId":"x""#, call_c.clone()),
+        (r#""tool_call_id":"c""#, call_c.clone()),
+        (r#""tool_use_id":"c""#, call_c.clone()),
+        (r#""callId":"c""#, call_c.clone()),
+        (r#""call_id":"c""#, call_c.clone()),
+        (r#""toolCallId":"","toolId":null,"call_id":"c""#, call_c.clone()),
+        (r#""toolCallId":"x","toolCallId":"c""#, call_c),
         (r#""toolCallId":7"#, CallRef { id: Some(id("7")), turn: None }),
         (r#""toolCallId":"","turn":"2""#, CallRef { id: None, turn: Some(2) }),
         (r#""toolCallId":{},"toolId":[]"#, CallRef::default()),
@@ -28,7 +28,7 @@ fn b3_14_a_call_is_known_by_any_of_its_names() {
 }
 
 #[test]
-fn numbers_are_read_in_strings_and_strange_ones_are_missing() {
+fn numbers_are_parsed_from_strings_and_invalid_ones_are_missing() {
     let body = EventPayload::TimedOut { call: None };
     let good = RunEvent { epoch: Some(3), seq: Some(7), at: Some(5), ..plain(body.clone()) };
     for text in [
@@ -41,7 +41,7 @@ fn numbers_are_read_in_strings_and_strange_ones_are_missing() {
     }
     let last = RunEvent { seq: Some(1 << 53), ..plain(body.clone()) };
     assert_eq!(event(r#""type":"timed-out","seq":9007199254740992"#), last);
-    for (text, word) in [
+    for (text, unknown) in [
         (r#""seq":0"#, "seq 0"),
         (r#""seq":"0""#, "seq 0"),
         (r#""seq":-1"#, "seq -1"),
@@ -60,14 +60,14 @@ fn numbers_are_read_in_strings_and_strange_ones_are_missing() {
     ] {
         assert_eq!(
             event(&format!("\"type\":\"timed-out\",{text}")),
-            odd(word, body.clone()),
+            odd(unknown, body.clone()),
             "{text}"
         );
     }
 }
 
 #[test]
-fn the_status_of_a_call_says_something_only_while_it_is_open() {
+fn call_status_counts_only_while_the_call_is_open() {
     let call = |status| {
         EventPayload::ToolCall(ToolCallUpdate { call: c(), status, ..ToolCallUpdate::default() })
     };
@@ -89,12 +89,12 @@ fn the_status_of_a_call_says_something_only_while_it_is_open() {
 }
 
 #[test]
-fn the_way_a_call_ended_is_read_in_many_words() {
-    let result = |how, reason| {
+fn tool_outcome_is_parsed_from_many_spellings() {
+    let result = |outcome, reason| {
         EventPayload::ToolResult(ToolResult {
             call: c(),
             name: None,
-            outcome: how,
+            outcome,
             reason,
             content: None,
         })
@@ -134,7 +134,7 @@ fn the_way_a_call_ended_is_read_in_many_words() {
 }
 
 #[test]
-fn the_end_is_read_in_many_words() {
+fn run_end_is_parsed_from_many_spellings() {
     let ended = |outcome| RunEnd { outcome, ..RunEnd::default() };
     let usage = |input, output, cached, reasoning| RunEnd {
         usage: Some(RunUsage { input, output, cached, reasoning }),
@@ -175,21 +175,21 @@ fn the_end_is_read_in_many_words() {
         let found = event(&format!("\"type\":\"run-ended\",{fields}"));
         assert_eq!(found, plain(EventPayload::Ended(expected)), "{fields}");
     }
-    let strange = [
+    let with_unknown = [
         (r#""reason":"exploded""#, "exploded", ended(Some(Outcome::Failed))),
         (r#""reason":{"type":"x"}"#, "{\"type\":\"x\"}", ended(Some(Outcome::Failed))),
         (r#""usage":12"#, "usage without tokens", ended(None)),
         (r#""usage":{}"#, "usage without tokens", ended(None)),
         (r#""usage":{"input":-1,"output":2}"#, "input -1", usage(0, 2, 0, 0)),
     ];
-    for (fields, word, expected) in strange {
+    for (fields, unknown, expected) in with_unknown {
         let found = event(&format!("\"type\":\"run-ended\",{fields}"));
-        assert_eq!(found, odd(word, EventPayload::Ended(expected)), "{fields}");
+        assert_eq!(found, odd(unknown, EventPayload::Ended(expected)), "{fields}");
     }
 }
 
 #[test]
-fn everything_else_is_read_in_many_words() {
+fn other_events_are_parsed_from_many_spellings() {
     let task = |content: &str, status| TaskItem {
         id: None,
         content: content.into(),
@@ -314,7 +314,7 @@ fn everything_else_is_read_in_many_words() {
 }
 
 #[test]
-fn what_lacks_the_essential_is_kept_whole() {
+fn events_without_required_fields_are_kept_as_unknown() {
     let table = [
         ("agent:mode", r#""mode":"plan""#, None),
         ("unknown", r#""x":1"#, None),
@@ -336,10 +336,10 @@ fn what_lacks_the_essential_is_kept_whole() {
         ("approval-answered", r#""verdict":"maybe""#, Some("maybe")),
         ("question-answered", r#""x":1"#, Some("question-answered without verdict")),
     ];
-    for (kind, fields, why) in table {
+    for (kind, fields, unknown) in table {
         let text = format!(r#"{{"type":"{kind}","runId":"r",{fields}}}"#);
         let body = EventPayload::Unknown { kind: kind.into(), raw: json(&text) };
-        let expected = RunEvent { unknown_word: why.map(id), ..plain(body) };
+        let expected = RunEvent { unknown_word: unknown.map(id), ..plain(body) };
         assert_eq!(read(&text), Ok(expected.clone()), "{text}");
         assert_eq!(read(&write(&expected)), Ok(expected), "{text}");
     }

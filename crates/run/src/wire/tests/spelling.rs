@@ -1,27 +1,27 @@
-//! Our own spelling of every type, both ways.
+//! Our own spelling of every type, written and read.
 
 use std::collections::BTreeSet;
 
 use super::{generate::Dice, *};
 
 #[test]
-fn every_type_is_spelled_as_the_table_says() {
+fn every_type_is_written_as_in_the_table() {
     let text = |delta: Option<&str>, full: Option<&str>| TextUpdate {
         message: Some(id("m")),
         parent: Some(id("p")),
         delta: delta.map(String::from),
         full: full.map(String::from),
     };
-    let result = |how, reason, content: Option<&str>| {
+    let result = |outcome, reason, content: Option<&str>| {
         EventPayload::ToolResult(ToolResult {
             call: c(),
             name: None,
-            outcome: how,
+            outcome,
             reason,
             content: content.map(json),
         })
     };
-    let ask = |kind, prompt: Option<&str>| {
+    let request = |kind, prompt: Option<&str>| {
         let prompt = prompt.map(String::from);
         EventPayload::ApprovalRequested(ApprovalRequest {
             call: c(),
@@ -137,11 +137,11 @@ fn every_type_is_spelled_as_the_table_says() {
         ),
         (EventPayload::ToolCancelled { call: c() }, r#""tool-cancelled",RUN,CALL"#),
         (
-            ask(ApprovalKind::Approval, None),
+            request(ApprovalKind::Approval, None),
             r#""approval-asked",RUN,CALL,"requestId":"q","choices":[1]"#,
         ),
         (
-            ask(ApprovalKind::Question, Some("?")),
+            request(ApprovalKind::Question, Some("?")),
             r#""question-asked",RUN,CALL,"requestId":"q","prompt":"?","choices":[1]"#,
         ),
         (
@@ -243,10 +243,10 @@ fn the_reference_has_a_heading_and_an_example_for_every_type() {
     let headings: BTreeSet<String> =
         reference.lines().filter_map(|line| line.strip_prefix("### ")).map(String::from).collect();
     let kind = |text: &str| text.split('"').nth(3).unwrap_or("").to_owned();
-    let shown: BTreeSet<String> = examples().into_iter().map(kind).collect();
+    let documented: BTreeSet<String> = examples().into_iter().map(kind).collect();
     let mut dice = Dice::new(1);
     let written: BTreeSet<String> =
         (0..400).map(|round| kind(&write(&dice.event(round % Dice::BODIES)))).collect();
     assert_eq!(headings, written);
-    assert_eq!(shown, written);
+    assert_eq!(documented, written);
 }

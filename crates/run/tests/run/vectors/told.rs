@@ -1,13 +1,13 @@
-//! What was told, in the words of the vectors.
+//! The outputs of the machine, in the form of the vectors.
 
 use foxwedge_run::{ApprovalResolution, RawJson, RunEffect, RunWarning, SessionMachine, wire};
 use serde_json::{Value, json};
 
 use super::Told;
 
-/// Runs and outcomes.
-pub(super) fn announced(told: &[Told]) -> Value {
-    let ends = effects(told).filter_map(|effect| match effect {
+/// The announced runs and their outcomes.
+pub(super) fn announced(outputs: &[Told]) -> Value {
+    let ends = effects(outputs).filter_map(|effect| match effect {
         RunEffect::Announce { run, ended, .. } => {
             Some(json!([&**run, ended.outcome.map(|outcome| outcome.name())]))
         }
@@ -16,9 +16,9 @@ pub(super) fn announced(told: &[Told]) -> Value {
     ends.collect()
 }
 
-/// Codes.
-pub(super) fn warnings(told: &[Told]) -> Value {
-    let codes = told.iter().filter_map(|told| match told {
+/// The codes of the warnings.
+pub(super) fn warnings(outputs: &[Told]) -> Value {
+    let codes = outputs.iter().filter_map(|output| match output {
         Told::Effect(effect) => match &**effect {
             RunEffect::Warn(warning) => Some(code(warning)),
             _ => None,
@@ -28,38 +28,38 @@ pub(super) fn warnings(told: &[Told]) -> Value {
     codes.collect()
 }
 
-/// Run, call, request, and what whoever waits for it gets.
-pub(super) fn resolved(told: &[Told]) -> Value {
-    let got = effects(told).filter_map(|effect| match effect {
+/// Run, call, request and resolution.
+pub(super) fn resolved(outputs: &[Told]) -> Value {
+    let resolutions = effects(outputs).filter_map(|effect| match effect {
         RunEffect::Resolve { run, tool, id, resolution } => {
-            let what = match resolution {
+            let verdict = match resolution {
                 ApprovalResolution::Replied(verdict, _) => verdict.name(),
                 ApprovalResolution::Cancelled => "cancelled",
             };
-            Some(json!([&**run, &*tool.call, &**id, what]))
+            Some(json!([&**run, &*tool.call, &**id, verdict]))
         }
         _ => None,
     });
-    got.collect()
+    resolutions.collect()
 }
 
 /// The lines of the log.
-pub(super) fn emitted(told: &[Told]) -> Vec<String> {
-    let lines = effects(told).filter_map(|effect| match effect {
+pub(super) fn emitted(outputs: &[Told]) -> Vec<String> {
+    let lines = effects(outputs).filter_map(|effect| match effect {
         RunEffect::Emit(event) => Some(wire::write(event)),
         _ => None,
     });
     lines.collect()
 }
 
-/// What holds whatever came in: a call has both of its names, and the text of the end is the
-/// text of the run.
-pub(super) fn laws(session: &SessionMachine, told: &[Told], name: &str) {
-    for line in emitted(told) {
+/// Checks what must hold for any input: a call has both of its id fields, and the text of the end
+/// is the text of the run.
+pub(super) fn laws(session: &SessionMachine, outputs: &[Told], name: &str) {
+    for line in emitted(outputs) {
         let event = RawJson::parse(&line).expect("our own line").value();
         assert_eq!(event.get("toolCallId"), event.get("toolId"), "{name}");
     }
-    for effect in effects(told) {
+    for effect in effects(outputs) {
         if let RunEffect::Announce { run, ended, .. } = effect
             && let Some(run) = session.run(run)
         {
@@ -69,8 +69,8 @@ pub(super) fn laws(session: &SessionMachine, told: &[Told], name: &str) {
     }
 }
 
-fn effects(told: &[Told]) -> impl Iterator<Item = &RunEffect> {
-    told.iter().filter_map(|told| match told {
+fn effects(outputs: &[Told]) -> impl Iterator<Item = &RunEffect> {
+    outputs.iter().filter_map(|output| match output {
         Told::Effect(effect) => Some(&**effect),
         Told::Unreadable => None,
     })

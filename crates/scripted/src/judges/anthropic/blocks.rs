@@ -1,4 +1,4 @@
-//! One message and its blocks: their form, and whether they may stand there.
+//! Checks one message and its blocks: their form, and whether they are allowed there.
 
 use serde_json::Value;
 
@@ -18,16 +18,16 @@ pub(super) fn judge(message: &Value, at: usize, last: bool) -> JudgeResult {
     };
     match message.get("content") {
         None => Err(JudgeObjection::new(format!("messages.{at}.content: Field required"))),
-        Some(Value::String(words)) if words.is_empty() => {
+        Some(Value::String(value)) if value.is_empty() => {
             if final_assistant {
                 Ok(())
             } else {
                 Err(hollow())
             }
         }
-        Some(Value::String(words)) => check_text(words, final_assistant),
+        Some(Value::String(value)) => check_text(value, final_assistant),
         Some(Value::Array(blocks)) if blocks.is_empty() => {
-            // Instructions may be nothing but the fields beside their words.
+            // Instructions may consist of fields other than text.
             if final_assistant || role(message) == "system" { Ok(()) } else { Err(hollow()) }
         }
         Some(Value::Array(blocks)) => {
@@ -42,17 +42,17 @@ pub(super) fn judge(message: &Value, at: usize, last: bool) -> JudgeResult {
     }
 }
 
-/// Whether a name is one that tools may have.
+/// Whether a name is legal for a tool.
 pub(super) fn is_name(name: &str) -> bool {
     (1..=128).contains(&name.len()) && has_only(name, "_-")
 }
 
-fn check_text(words: &str, final_assistant: bool) -> JudgeResult {
-    if words.is_empty() {
+fn check_text(value: &str, final_assistant: bool) -> JudgeResult {
+    if value.is_empty() {
         return Err(JudgeObjection::new("messages: text content blocks must be non-empty"));
     }
-    // What ends in white space at the very end has words of its own.
-    match !final_assistant && words.trim().is_empty() {
+    // Trailing white space in the last message has its own error message.
+    match !final_assistant && value.trim().is_empty() {
         true => Err(JudgeObjection::new(
             "messages: text content blocks must contain non-whitespace text",
         )),
@@ -74,7 +74,7 @@ fn block(block: &Value, role: &str, at: &str, message: usize) -> JudgeResult {
     };
     match kind {
         "text" => match block.get("text") {
-            Some(Value::String(words)) => check_text(words, false),
+            Some(Value::String(value)) => check_text(value, false),
             None => Err(JudgeObjection::new(format!("{at}.text.text: Field required"))),
             Some(_) => {
                 Err(JudgeObjection::new(format!("{at}.text.text: Input should be a valid string")))
@@ -126,12 +126,12 @@ fn call(call: &Value, at: &str) -> JudgeResult {
     id(call, "id", at)?;
     match call.get("name") {
         Some(Value::String(name)) if name.is_empty() => {
-            let words = format!("{at}.name: String should have at least 1 character");
-            return Err(JudgeObjection::new(words));
+            let detail = format!("{at}.name: String should have at least 1 character");
+            return Err(JudgeObjection::new(detail));
         }
         Some(Value::String(name)) if name.chars().count() > 128 => {
-            let words = format!("{at}.name: String should have at most 128 characters");
-            return Err(JudgeObjection::new(words));
+            let detail = format!("{at}.name: String should have at most 128 characters");
+            return Err(JudgeObjection::new(detail));
         }
         Some(Value::String(name)) if !is_name(name) => {
             return Err(JudgeObjection::new(format!(

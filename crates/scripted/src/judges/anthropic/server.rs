@@ -1,4 +1,4 @@
-//! Tools that the provider runs itself.
+//! Provider-run tools.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use crate::{
     judges::{JudgeObjection, JudgeResult},
 };
 
-/// Calls that the provider runs itself are answered in the same turn. Open ones are still at work, as
-/// long as nothing but answers follows.
+/// Provider-run calls have their results in the same turn. Open ones are still running, as long as
+/// only tool results follow.
 pub(super) fn judge(messages: &[Value]) -> JudgeResult {
     let goes_on = |message: &Value| match role(message) {
         "assistant" => true,
@@ -29,7 +29,7 @@ pub(super) fn judge(messages: &[Value]) -> JudgeResult {
             continue;
         }
         let rest = messages.get(start..).unwrap_or_default();
-        // A tool of the provider may call tools of the client: the turn goes on behind their results.
+        // A provider-run tool may call client tools: the turn continues after their results.
         let results = |message: &Value| {
             let blocks = blocks_of(message);
             !blocks.is_empty() && blocks.iter().all(|block| has_type(block, "tool_result"))
@@ -51,7 +51,7 @@ pub(super) fn judge(messages: &[Value]) -> JudgeResult {
     Ok(())
 }
 
-/// The provider-run calls of a turn that have no answer in it: where, which tool, which id.
+/// The provider-run calls of a turn without a result in it: position, tool and id.
 pub(super) fn open_in(
     run: &[Value],
     start: usize,

@@ -1,4 +1,4 @@
-//! Thinking: where it must stand, where it may not, and whether it is what the model thought.
+//! Checks thinking: where it is required, where it is forbidden, and whether it is unchanged.
 
 use serde_json::Value;
 
@@ -15,8 +15,8 @@ pub(super) fn judge(request: &Value, messages: &[Value]) -> JudgeResult {
     let enabled = thinking.and_then(|thinking| text(thinking, "type")) == Some("enabled");
     let forced = request.get("tool_choice").and_then(|choice| text(choice, "type"));
     if enabled && matches!(forced, Some("any" | "tool")) {
-        let words = "Thinking may not be enabled when tool_choice forces tool use.";
-        return Err(JudgeObjection::new(words));
+        let detail = "Thinking may not be enabled when tool_choice forces tool use.";
+        return Err(JudgeObjection::new(detail));
     }
     not_last(messages)?;
     if enabled {
@@ -25,7 +25,7 @@ pub(super) fn judge(request: &Value, messages: &[Value]) -> JudgeResult {
     signatures(request, messages)
 }
 
-/// No turn ends in thinking.
+/// No turn ends with thinking.
 fn not_last(messages: &[Value]) -> JudgeResult {
     for (at, message) in messages.iter().enumerate() {
         let ends = messages.get(at + 1).is_none_or(|next| role(next) != "assistant");
@@ -41,7 +41,7 @@ fn not_last(messages: &[Value]) -> JudgeResult {
     Ok(())
 }
 
-/// The turn whose answers stand at the end begins with thinking.
+/// The turn whose results are at the end begins with thinking.
 fn first(messages: &[Value]) -> JudgeResult {
     let Some((last, before)) = messages.split_last() else { return Ok(()) };
     if role(last) != "user" || !blocks_of(last).iter().any(|block| has_type(block, "tool_result")) {
@@ -64,11 +64,11 @@ fn first(messages: &[Value]) -> JudgeResult {
     }
 }
 
-/// Only the scripted model's own signatures can be judged; those of others are believed.
+/// Only signatures of the scripted model can be judged; all others are accepted.
 fn signatures(request: &Value, messages: &[Value]) -> JudgeResult {
     let drops = request.pointer("/thinking/block_binding/prefix_mismatch_behavior")
         == Some(&Value::String("drop_block".to_owned()));
-    // Claude binds thinking to its past since 5.1; so does the scripted model.
+    // Claude binds thinking to the history before it since 5.1; so does the scripted model.
     let bound = claude_version(model_name(request)).is_none_or(|version| version >= (5, 1));
     let mut prefix = SignedPrefix::new(request);
     for (at, message) in messages.iter().enumerate() {
@@ -76,12 +76,12 @@ fn signatures(request: &Value, messages: &[Value]) -> JudgeResult {
             prefix.add_message(message);
         }
         for (index, block) in blocks_of(message).iter().enumerate() {
-            if let (true, Some(words), Some(signature)) =
+            if let (true, Some(thinking), Some(signature)) =
                 (has_type(block, "thinking"), text(block, "thinking"), text(block, "signature"))
                 && is_scripted(signature)
             {
                 let place = format!("messages.{at}.content.{index}");
-                match prefix.check_signature(words, signature) {
+                match prefix.check_signature(thinking, signature) {
                     SignatureCheck::TextChanged => {
                         return Err(JudgeObjection::new(format!(
                             "{place}: Invalid `signature` in `thinking` block"

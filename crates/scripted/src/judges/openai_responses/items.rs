@@ -1,4 +1,4 @@
-//! One item: its form.
+//! Checks the form of one item.
 
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ pub(super) fn judge(item: &Value, at: &str) -> JudgeResult {
     item_id(item, kind, at)?;
     let call_at = format!("{at}.call_id");
     if let Some((call, ..)) = FAMILIES.iter().find(|family| family.0 == kind) {
-        // A search that the server runs itself has no id to answer.
+        // A provider-run search has no id to refer to.
         if is_hosted(item) || *call == "tool_search_call" && non_null(item, "call_id").is_none() {
             return Ok(());
         }
@@ -58,7 +58,7 @@ pub(super) fn call_id(item: &Value) -> Option<&str> {
     text(item, "call_id").or_else(own)
 }
 
-/// Whether an item says that the provider runs its tool itself.
+/// Whether an item is marked as run by the provider.
 pub(super) fn is_hosted(item: &Value) -> bool {
     let search = kind(item).starts_with("tool_search");
     let elsewhere = non_null(item, "environment").and_then(|place| text(place, "type"));
@@ -66,7 +66,7 @@ pub(super) fn is_hosted(item: &Value) -> bool {
         || kind(item) == "shell_call" && elsewhere.is_some_and(|place| place != "local")
 }
 
-/// Whether an item was made by the model.
+/// Whether an item is from the model.
 pub(super) fn is_from_model(item: &Value) -> bool {
     match kind(item) {
         "message" => text(item, "role") == Some("assistant"),

@@ -1,4 +1,4 @@
-//! The connection that listens and speaks.
+//! The connection that sends and receives wake-ups.
 
 use std::{
     collections::HashMap,
@@ -23,22 +23,22 @@ use crate::postgres::{
     row::number,
 };
 
-/// How often the ends of the logs are looked at while somebody watches.
+/// How often the ends of the logs are polled while there is a watcher.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
-/// Messages are not sent more often than that.
+/// Minimum time between two messages.
 const SEND_INTERVAL: Duration = Duration::from_millis(5);
-/// A connection that does not answer for so long is dead.
+/// A connection without a response for this long is dead.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// The connection that listens and speaks.
+/// The connection that sends and receives wake-ups.
 pub(super) struct ListenConnection {
     client: Client,
     channel: String,
     notify: Statement,
     poll: Statement,
-    /// Drives the connection; ends with it, and with us.
+    /// Drives the connection. Ends with it, and when this value is dropped.
     driver: JoinSet<()>,
-    /// The ends of logs that were seen the last time.
+    /// The log ends seen by the last poll.
     last_positions: HashMap<String, u64>,
 }
 
@@ -49,25 +49,25 @@ impl ListenConnection {
     ) -> Result<ListenConnection, PostgresError> {
         with_timeout(async {
             let (client, connection) = shared.pool.connect_alone().await?;
-            let ourselves = Arc::new(AtomicI32::new(0));
+            let own_pid = Arc::new(AtomicI32::new(0));
             let mut driver = JoinSet::new();
-            driver.spawn(receive_notices(shared.clone(), connection, ourselves.clone()));
-            let own = client.query_one("SELECT pg_backend_pid()", &[]).await?;
-            ourselves.store(own.try_get(0)?, Ordering::Relaxed);
+            driver.spawn(receive_notices(shared.clone(), connection, own_pid.clone()));
+            let row = client.query_one("SELECT pg_backend_pid()", &[]).await?;
+            own_pid.store(row.try_get(0)?, Ordering::Relaxed);
             let channel = message::channel(shared.pool.schema());
             client.batch_execute(&format!("LISTEN {channel}")).await?;
-            let speak = "SELECT pg_notify($1, told) FROM unnest($2::text[]) AS told";
-            let speak = client.prepare(speak).await?;
-            // Runs at work, and those that ended since we looked, and well before.
-            let look = "SELECT id, last FROM runs WHERE ended_at IS NULL
+            let notify = "SELECT pg_notify($1, told) FROM unnest($2::text[]) AS told";
+            let notify = client.prepare(notify).await?;
+            // Open runs, and runs that ended since the last poll, with a wide margin.
+            let poll = "SELECT id, last FROM runs WHERE ended_at IS NULL
                         UNION ALL
                         SELECT id, last FROM runs WHERE closed > now_ms() - 30000";
-            let look = client.prepare(look).await?;
+            let poll = client.prepare(poll).await?;
             Ok(ListenConnection {
                 client,
                 channel,
-                notify: speak,
-                poll: look,
+                notify,
+                poll,
                 driver,
                 last_positions: HashMap::new(),
             })
@@ -75,45 +75,45 @@ impl ListenConnection {
         .await
     }
 
-    /// Speaks, listens and looks, until the connection ends. Says why it did.
+    /// Sends, receives and polls until the connection ends. Returns the reason.
     pub(super) async fn serve(mut self, shared: &FanOutContext) -> PostgresError {
-        let mut look = interval(POLL_INTERVAL);
-        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut poll_timer = interval(POLL_INTERVAL);
+        poll_timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let done = tokio::select! {
+            let result = tokio::select! {
                 _ = self.driver.join_next() => return PostgresError::from_text("the connection ended"),
                 () = shared.outbox.wait_for_notices(|| false) => self.send_notices(shared).await,
-                _ = look.tick() => match shared.hub.watchers() {
+                _ = poll_timer.tick() => match shared.hub.watchers() {
                     0 => Ok(()),
                     _ => self.poll_runs(shared).await,
                 },
             };
-            if let Err(trouble) = done {
-                return trouble;
+            if let Err(error) = result {
+                return error;
             }
         }
     }
 
-    /// Tells what waits, then rests a moment so that more can gather.
+    /// Sends the queued notices, then pauses so that more can gather.
     async fn send_notices(&self, shared: &FanOutContext) -> Result<(), PostgresError> {
-        let news = shared.outbox.take();
-        let told = message::write(&news);
+        let notices = shared.outbox.take();
+        let payloads = message::write(&notices);
         let sent = with_timeout(async {
-            self.client.execute(&self.notify, &[&self.channel, &told]).await?;
+            self.client.execute(&self.notify, &[&self.channel, &payloads]).await?;
             Ok(())
         });
         match sent.await {
             Ok(()) => shared.outbox.mark_sent(),
-            Err(trouble) => {
-                shared.outbox.put_back(news);
-                return Err(trouble);
+            Err(error) => {
+                shared.outbox.put_back(notices);
+                return Err(error);
             }
         }
         sleep(SEND_INTERVAL).await;
         Ok(())
     }
 
-    /// Looks for runs that went on without a word.
+    /// Looks for runs that continued without a message.
     async fn poll_runs(&mut self, shared: &FanOutContext) -> Result<(), PostgresError> {
         let client = &self.client;
         let rows = with_timeout(async { Ok(client.query(&self.poll, &[]).await?) }).await?;
@@ -130,17 +130,17 @@ impl ListenConnection {
     }
 }
 
-/// Hears what others tell, until the connection ends. What we told ourselves is known here.
+/// Receives messages of other processes until the connection ends. Skips our own.
 async fn receive_notices(
     shared: Arc<FanOutContext>,
     mut connection: PostgresConnection,
-    ourselves: Arc<AtomicI32>,
+    own_pid: Arc<AtomicI32>,
 ) {
-    while let Some(Ok(heard)) = poll_fn(|context| connection.poll_message(context)).await {
-        if let AsyncMessage::Notification(told) = heard
-            && told.process_id() != ourselves.load(Ordering::Relaxed)
+    while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+        if let AsyncMessage::Notification(notification) = message
+            && notification.process_id() != own_pid.load(Ordering::Relaxed)
         {
-            message::read(told.payload(), &shared.hub);
+            message::read(notification.payload(), &shared.hub);
         }
     }
 }
@@ -153,12 +153,12 @@ async fn with_timeout<T>(
     work: impl Future<Output = Result<T, ConnectionFailure>>,
 ) -> Result<T, PostgresError> {
     match timeout(RESPONSE_TIMEOUT, work).await {
-        Ok(done) => done.map_err(|ConnectionFailure(trouble)| trouble),
+        Ok(result) => result.map_err(|ConnectionFailure(error)| error),
         Err(_) => Err(PostgresError::from_text("the server does not answer")),
     }
 }
 
-/// Trouble on this connection, which is given up for any of it.
+/// An error on this connection. Any error ends it.
 struct ConnectionFailure(PostgresError);
 
 impl From<Error> for ConnectionFailure {
@@ -168,7 +168,7 @@ impl From<Error> for ConnectionFailure {
 }
 
 impl From<PostgresError> for ConnectionFailure {
-    fn from(trouble: PostgresError) -> ConnectionFailure {
-        ConnectionFailure(trouble)
+    fn from(error: PostgresError) -> ConnectionFailure {
+        ConnectionFailure(error)
     }
 }

@@ -1,19 +1,19 @@
-//! Messages between processes: lines of `run place`, or `*` for all runs.
+//! Messages between processes: lines of `run seq`, or `*` for all runs.
 
 use super::outbox::OutboxNotices;
 use crate::hub::WakeHub;
 
-/// A payload of PostgreSQL is shorter than 8000 bytes.
+/// PostgreSQL limits a payload to less than 8000 bytes.
 const PAYLOAD_BYTES: usize = 7_900;
 
-/// The channel of a schema. Both are of letters, digits and underscores.
+/// The channel of a schema. Both names consist of letters, digits and underscores.
 pub(super) fn channel(schema: &str) -> String {
     format!("foxwedge_{schema}")
 }
 
-/// What is to be told, in as few messages as there can be.
-pub(super) fn write(news: &OutboxNotices) -> Vec<String> {
-    let runs = match news {
+/// Encodes notices in as few messages as possible.
+pub(super) fn write(notices: &OutboxNotices) -> Vec<String> {
+    let runs = match notices {
         OutboxNotices::All => return vec!["*".to_owned()],
         OutboxNotices::Runs(runs) => runs,
     };
@@ -28,7 +28,7 @@ pub(super) fn write(news: &OutboxNotices) -> Vec<String> {
     messages
 }
 
-/// Wakes whom a message is for. Anybody can send one, so that what makes no sense is passed over.
+/// Wakes the watchers that a message names. Any client can send one, so invalid lines are skipped.
 pub(super) fn read(message: &str, hub: &WakeHub) {
     for line in message.lines() {
         if line == "*" {
@@ -49,10 +49,10 @@ mod tests {
     use crate::StoreWake;
 
     #[test]
-    fn a_message_has_room_for_many_runs_and_never_too_many() {
+    fn messages_hold_many_runs_within_the_payload_limit() {
         let runs = (0..2_000u64).map(|run| (format!("{run:0>128}"), u64::MAX - run));
-        let news = OutboxNotices::Runs(runs.collect());
-        let messages = write(&news);
+        let notices = OutboxNotices::Runs(runs.collect());
+        let messages = write(&notices);
         assert!(messages.iter().all(|message| message.len() < 8_000));
         assert_eq!(messages.iter().map(|message| message.lines().count()).sum::<usize>(), 2_000);
         assert!(messages.len() < 50, "{}", messages.len());
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_message_wakes_whom_it_is_for() {
+    async fn message_wakes_the_named_runs() {
         let hub = WakeHub::default();
         let mut watch = hub.watch();
         read("a 3\n\nno place\nb x\nb -1\nc 4 5\nb 18446744073709551615\n", &hub);

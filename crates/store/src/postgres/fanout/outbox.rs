@@ -1,4 +1,4 @@
-//! What is to be told to other processes: the last place of each run, once.
+//! Wake-ups to send to other processes: the last sequence number of each run, once.
 
 use std::{
     collections::HashMap,
@@ -8,19 +8,19 @@ use std::{
 
 use tokio::sync::Notify;
 
-/// So many runs may wait; with one more, others are told to look everywhere.
+/// Maximum number of queued runs. With one more, the message becomes [`OutboxNotices::All`].
 const RUNS: usize = 4_096;
 
-/// What is to be told.
+/// Wake-ups to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum OutboxNotices {
-    /// Runs, and the places they went on to.
+    /// Runs with their last sequence numbers.
     Runs(HashMap<String, u64>),
-    /// Any run may have gone on.
+    /// Any run may have new events.
     All,
 }
 
-/// What waits to be told.
+/// The queue of wake-ups to send.
 #[derive(Debug, Default)]
 pub(super) struct NoticeOutbox {
     state: Mutex<OutboxState>,
@@ -41,43 +41,43 @@ impl Default for OutboxState {
 }
 
 impl NoticeOutbox {
-    /// A run went on to a place.
+    /// Queues a run with its last sequence number.
     pub(super) fn put(&self, run: &str, last: u64) {
         self.lock().notices.add(run, last);
         self.arrived.notify_one();
     }
 
-    /// Wakes whoever waits for news, though there may be none.
+    /// Wakes the waiting task, even if there is nothing to send.
     pub(super) fn wake(&self) {
         self.arrived.notify_one();
     }
 
-    /// Waits until there is news, or something else makes a connection worth its while.
+    /// Waits until there is something to send, or `otherwise` returns `true`.
     pub(super) async fn wait_for_notices(&self, otherwise: impl Fn() -> bool) {
         while self.lock().notices.is_empty() && !otherwise() {
             self.arrived.notified().await;
         }
     }
 
-    /// Takes what waits. It counts as being on its way until [`Outbox::sent`] or
-    /// [`Outbox::put_back`].
+    /// Takes the queued notices. They count as in flight until [`NoticeOutbox::mark_sent`] or
+    /// [`NoticeOutbox::put_back`].
     pub(super) fn take(&self) -> OutboxNotices {
         let mut state = self.lock();
         state.in_flight = true;
         mem::replace(&mut state.notices, no_notices())
     }
 
-    /// What was taken is told.
+    /// Marks the taken notices as sent.
     pub(super) fn mark_sent(&self) {
         self.lock().in_flight = false;
         self.idle.notify_waiters();
     }
 
-    /// What was taken could not be told, and waits again.
-    pub(super) fn put_back(&self, news: OutboxNotices) {
+    /// Queues the taken notices again, because they could not be sent.
+    pub(super) fn put_back(&self, notices: OutboxNotices) {
         let mut state = self.lock();
         state.in_flight = false;
-        match news {
+        match notices {
             OutboxNotices::All => state.notices = OutboxNotices::All,
             OutboxNotices::Runs(runs) => {
                 runs.iter().for_each(|(run, last)| state.notices.add(run, *last))
@@ -85,13 +85,13 @@ impl NoticeOutbox {
         }
     }
 
-    /// Waits until all is told.
+    /// Waits until everything is sent.
     pub(super) async fn wait_until_idle(&self) {
         loop {
-            let told = self.idle.notified();
-            let mut told = std::pin::pin!(told);
-            // Registered before the look, so that nothing falls in between.
-            told.as_mut().enable();
+            let notified = self.idle.notified();
+            let mut notified = std::pin::pin!(notified);
+            // Registered before the check, so that no notification is missed.
+            notified.as_mut().enable();
             let idle = {
                 let state = self.lock();
                 state.notices.is_empty() && !state.in_flight
@@ -99,7 +99,7 @@ impl NoticeOutbox {
             if idle {
                 return;
             }
-            told.await;
+            notified.await;
         }
     }
 
@@ -113,12 +113,12 @@ impl OutboxNotices {
         matches!(self, OutboxNotices::Runs(runs) if runs.is_empty())
     }
 
-    fn add(&mut self, run: &str, place: u64) {
+    fn add(&mut self, run: &str, seq: u64) {
         let OutboxNotices::Runs(runs) = self else { return };
         if let Some(last) = runs.get_mut(run) {
-            *last = place.max(*last);
+            *last = seq.max(*last);
         } else if runs.len() < RUNS {
-            runs.insert(run.to_owned(), place);
+            runs.insert(run.to_owned(), seq);
         } else {
             *self = OutboxNotices::All;
         }
@@ -133,12 +133,12 @@ fn no_notices() -> OutboxNotices {
 mod tests {
     use super::*;
 
-    fn runs(places: &[(&str, u64)]) -> OutboxNotices {
-        OutboxNotices::Runs(places.iter().map(|(run, last)| ((*run).to_owned(), *last)).collect())
+    fn runs(runs: &[(&str, u64)]) -> OutboxNotices {
+        OutboxNotices::Runs(runs.iter().map(|(run, last)| ((*run).to_owned(), *last)).collect())
     }
 
     #[test]
-    fn many_steps_of_a_run_are_told_once() {
+    fn several_updates_of_a_run_are_sent_once() {
         let outbox = NoticeOutbox::default();
         for (run, last) in [("a", 1), ("b", 7), ("a", 3), ("a", 2)] {
             outbox.put(run, last);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_told_waits_again() {
+    fn unsent_notices_are_queued_again() {
         let outbox = NoticeOutbox::default();
         outbox.put("a", 3);
         let taken = outbox.take();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_is_idle_once_all_is_told() {
+    async fn outbox_is_idle_once_everything_is_sent() {
         let outbox = NoticeOutbox::default();
         outbox.wait_until_idle().await;
         outbox.put("a", 1);

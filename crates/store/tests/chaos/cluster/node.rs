@@ -1,5 +1,5 @@
-//! A node of the cluster: it runs agents, closes what others left, and watches what everybody
-//! writes. Whatever the store has acknowledged it says.
+//! A node of the cluster: it runs agents, closes abandoned runs, and watches all runs. It reports
+//! what the store has acknowledged.
 
 use std::{
     collections::BTreeMap,
@@ -19,46 +19,46 @@ use foxwedge_store::{
 use tokio::time::sleep;
 
 use crate::{
-    process::{number, say, told, value},
+    process::{input_lines, number, print_line, value},
     random::Random,
     settings::wait_for,
-    story::{End, Story, Tale, Weight},
+    story::{End, RunPlan, Weight, Workload},
     writer::{SEED, STORE},
 };
 
-/// How the node is called, with a number that is another one each time it is started.
+/// Name of the node, with a number that changes at each start.
 pub(crate) const NAME: &str = "FOXWEDGE_CHAOS_NAME";
 
-/// How long a lease holds, in milliseconds.
+/// How long a lease is valid, in milliseconds.
 pub(crate) const TTL: u64 = 1_500;
 
-/// How often a node looks for runs that were left, and tries again what could not be done.
-const LOOK: Duration = Duration::from_millis(100);
-const AGAIN: Duration = Duration::from_millis(20);
+/// How often a node looks for abandoned runs, and the pause before a retry.
+const SWEEP_INTERVAL: Duration = Duration::from_millis(100);
+const RETRY_PAUSE: Duration = Duration::from_millis(20);
 
-/// How many agents a node runs at once.
+/// Number of parallel agents of a node.
 pub(crate) const WORKERS: usize = 3;
 
-/// Works until it is killed. Once it is told to finish, it begins nothing new.
+/// Works until it is killed. After the command to finish it starts nothing new.
 pub(crate) fn play() {
-    let told = told();
+    let input = input_lines();
     let finish = Arc::new(AtomicBool::new(false));
     wait_for(async {
-        let store = Arc::new(patiently(open).await);
-        say("opened");
+        let store = Arc::new(retry_or_panic(open).await);
+        print_line("opened");
         let watching = tokio::spawn(watch(store.clone()));
         let sweeping = tokio::spawn(keep_sweeping(store.clone()));
         let mut workers = tokio::task::JoinSet::new();
         for worker in 0..WORKERS {
             workers.spawn(work(store.clone(), worker, finish.clone()));
         }
-        let told = tokio::task::spawn_blocking(move || told.recv());
-        told.await.expect("no panic").expect("a word");
+        let input = tokio::task::spawn_blocking(move || input.recv());
+        input.await.expect("no panic").expect("a word");
         finish.store(true, Ordering::Relaxed);
         while let Some(worker) = workers.join_next().await {
             worker.expect("no worker panics");
         }
-        say("finished");
+        print_line("finished");
         sweeping.await.expect("no panic");
         watching.await.expect("no panic");
     });
@@ -70,21 +70,23 @@ async fn open() -> Result<PostgresStore> {
 
 /// Runs one agent after the other.
 async fn work(store: Arc<PostgresStore>, worker: usize, finish: Arc<AtomicBool>) {
-    let story = Story { seed: number(SEED), weight: Weight::Light };
+    let workload = Workload { seed: number(SEED), weight: Weight::Light };
     let name = value(NAME);
-    let mut random = Random::of(story.seed, &[&name, &worker.to_string()]);
+    let mut random = Random::of(workload.seed, &[&name, &worker.to_string()]);
     for run in 0.. {
         if finish.load(Ordering::Relaxed) {
             return;
         }
-        let tale = story.tale(&format!("{name}-{worker}-{run}"));
-        let agent = Agent { store: &store, story, tale };
+        let plan = workload.plan(&format!("{name}-{worker}-{run}"));
+        let agent = Agent { store: &store, workload, plan };
         if let Err(error) = agent.runs(&mut random).await {
             match error {
                 StoreError::Fenced { .. } | StoreError::Ended(_) => {
-                    say(&format!("refused {}", agent.tale.run));
+                    print_line(&format!("refused {}", agent.plan.run));
                 }
-                error => say(&format!("failed {}: {error:?}", agent.tale.run).replace('\n', " ")),
+                error => {
+                    print_line(&format!("failed {}: {error:?}", agent.plan.run).replace('\n', " "))
+                }
             }
         }
     }
@@ -92,57 +94,57 @@ async fn work(store: Arc<PostgresStore>, worker: usize, finish: Arc<AtomicBool>)
 
 struct Agent<'a> {
     store: &'a PostgresStore,
-    story: Story,
-    tale: Tale,
+    workload: Workload,
+    plan: RunPlan,
 }
 
 impl Agent<'_> {
     async fn runs(&self, random: &mut Random) -> Result<()> {
-        let Tale { run, session, portions, notes, .. } = &self.tale;
-        let new = Story::session(session);
-        again(|| self.store.create_session(new.clone())).await?;
-        say(&format!("session {session}"));
+        let RunPlan { run, session, portions, notes, .. } = &self.plan;
+        let new = Workload::session(session);
+        retry(|| self.store.create_session(new.clone())).await?;
+        print_line(&format!("session {session}"));
         let lease = self.begin().await?;
         let mut last = 1;
         for (portion, count) in portions.iter().enumerate() {
             let next = last + *count as u64;
-            let events: Vec<_> = (last + 1..=next).filter_map(|seq| self.tale.event(seq)).collect();
-            again(|| self.store.append(run, &lease, events.clone())).await?;
-            say(&format!("appended {run} {next} {}", lease.fence));
+            let events: Vec<_> = (last + 1..=next).filter_map(|seq| self.plan.event(seq)).collect();
+            retry(|| self.store.append(run, &lease, events.clone())).await?;
+            print_line(&format!("appended {run} {next} {}", lease.fence));
             last = next;
             if portion < *notes {
-                let note = self.story.note(run, portion);
-                again(|| self.store.append_records(session, vec![note.clone()])).await?;
-                say(&format!("noted {session} {}", note.id));
+                let note = self.workload.note(run, portion);
+                retry(|| self.store.append_records(session, vec![note.clone()])).await?;
+                print_line(&format!("noted {session} {}", note.id));
             }
             // Agents think.
             sleep(Duration::from_millis(random.below(30))).await;
             if random.chance(20) {
-                again(|| self.store.renew(run, &lease, TTL)).await?;
+                retry(|| self.store.renew(run, &lease, TTL)).await?;
             }
         }
         // Some think for longer than a lease lasts.
         if random.chance(10) {
             for _ in 0..6 {
                 sleep(Duration::from_millis(TTL / 4)).await;
-                again(|| self.store.renew(run, &lease, TTL)).await?;
+                retry(|| self.store.renew(run, &lease, TTL)).await?;
             }
         }
-        match self.tale.end {
+        match self.plan.end {
             End::Left => Ok(()),
             End::Replayed | End::ByHand => self.end(lease).await,
         }
     }
 
     async fn begin(&self) -> Result<Lease> {
-        let run = &self.tale.run;
-        let lease = match again(|| self.store.start_run(self.tale.start(&value(NAME), TTL))).await?
+        let run = &self.plan.run;
+        let lease = match retry(|| self.store.start_run(self.plan.start(&value(NAME), TTL))).await?
         {
             StartResult::New { run: row, lease } => {
-                say(&format!("started {run} {}", row.epoch));
+                print_line(&format!("started {run} {}", row.epoch));
                 lease
             }
-            // An attempt that was not acknowledged, and took place all the same.
+            // An attempt that was not acknowledged, but happened.
             StartResult::Existing(row) => match row.lease.clone() {
                 Some(lease) if lease.owner == value(NAME) => lease,
                 Some(_) | None => return Err(StoreError::Ended(Box::new(row))),
@@ -152,44 +154,44 @@ impl Agent<'_> {
     }
 
     async fn end(&self, lease: Lease) -> Result<()> {
-        let run = &*self.tale.run;
+        let run = &*self.plan.run;
         let authority = CloseAuthority::Holder(lease);
-        let finalized = match self.tale.end {
+        let finalized = match self.plan.end {
             End::ByHand => {
-                let closing = self.tale.closing(&self.story);
-                again(|| self.store.finalize(run, authority.clone(), closing.clone())).await?
+                let closing = self.plan.closing(&self.workload);
+                retry(|| self.store.finalize(run, authority.clone(), closing.clone())).await?
             }
             End::Replayed | End::Left => {
-                let ended = EventPayload::Ended(self.tale.ended());
-                again(|| close_run(self.store, run, ended.clone(), authority.clone())).await?
+                let ended = EventPayload::Ended(self.plan.ended());
+                retry(|| close_run(self.store, run, ended.clone(), authority.clone())).await?
             }
         };
         match finalized {
             FinalizeResult::Recorded(row) => {
-                let head = again(|| self.store.log_head(run)).await?.expect("a run");
+                let head = retry(|| self.store.log_head(run)).await?.expect("a run");
                 let chain: String = head.chain.iter().map(|byte| format!("{byte:02x}")).collect();
-                say(&format!("ended {run} {} {chain}", row.last));
+                print_line(&format!("ended {run} {} {chain}", row.last));
             }
-            FinalizeResult::AlreadyEnded(_) => say(&format!("lost {run}")),
+            FinalizeResult::AlreadyEnded(_) => print_line(&format!("lost {run}")),
         }
         Ok(())
     }
 }
 
-/// Closes what others left, for ever.
+/// Closes abandoned runs, for ever.
 async fn keep_sweeping(store: Arc<PostgresStore>) {
     loop {
-        // What could not be done now is done the next time.
+        // What failed now is done the next time.
         if let Ok(swept) = sweep(&*store, &value(NAME), 100).await {
-            swept.iter().for_each(|swept| say(&format!("swept {}", swept.run.id)));
+            swept.iter().for_each(|swept| print_line(&format!("swept {}", swept.run.id)));
         }
-        sleep(LOOK).await;
+        sleep(SWEEP_INTERVAL).await;
     }
 }
 
-/// Reads what it is woken for, for ever, and nothing else: it never looks by itself.
+/// Reads what it is woken for, for ever, and nothing else: it never polls.
 async fn watch(store: Arc<PostgresStore>) {
-    let mut watcher = patiently(|| store.watch()).await;
+    let mut watcher = retry_or_panic(|| store.watch()).await;
     let mut seen = BTreeMap::new();
     catch_up_all(&store, &mut seen).await;
     while let Some(wake) = watcher.next().await {
@@ -210,7 +212,7 @@ struct Seen {
 async fn catch_up_all(store: &PostgresStore, seen: &mut BTreeMap<String, Seen>) {
     let mut page = ListPage { after: None, limit: 500 };
     loop {
-        let runs = patiently(|| store.runs(ListFilter::default(), page.clone())).await;
+        let runs = retry_or_panic(|| store.runs(ListFilter::default(), page.clone())).await;
         let Some(last) = runs.last() else { return };
         page.after = Some(last.id.clone());
         for run in &runs {
@@ -225,36 +227,36 @@ async fn catch_up_all(store: &PostgresStore, seen: &mut BTreeMap<String, Seen>) 
 async fn catch_up(store: &PostgresStore, run: &str, seen: &mut BTreeMap<String, Seen>) {
     let known = seen.entry(run.to_owned()).or_default();
     loop {
-        let events = patiently(|| store.events(run, known.last, 500)).await;
+        let events = retry_or_panic(|| store.events(run, known.last, 500)).await;
         let Some(last) = events.last() else { break };
         if !events.iter().map(|event| event.seq).eq(known.last + 1..=last.seq) {
-            say(&format!("failed watch: {run} has a gap behind {}", known.last));
+            print_line(&format!("failed watch: {run} has a gap behind {}", known.last));
         }
         known.last = last.seq;
         known.ended = matches!(last.event.body, EventPayload::Ended(_));
-        say(&format!("saw {run} {}", known.last));
+        print_line(&format!("saw {run} {}", known.last));
     }
-    // Nobody ended a run without an end in its log.
+    // A run with an end in its log must have ended.
     if known.ended {
-        let row = patiently(|| store.run(run)).await;
+        let row = retry_or_panic(|| store.run(run)).await;
         let open = row.is_none_or(|row| row.state == RunState::Open);
         if open {
-            say(&format!("failed watch: {run} has an end in its log, and is open"));
+            print_line(&format!("failed watch: {run} has an end in its log, and is open"));
         }
     }
 }
 
-/// Does something, again and again while the server is away.
-async fn again<T, F: Future<Output = Result<T>>>(work: impl Fn() -> F) -> Result<T> {
+/// Repeats an operation while the server is unavailable.
+async fn retry<T, F: Future<Output = Result<T>>>(operation: impl Fn() -> F) -> Result<T> {
     loop {
-        match work().await {
-            Err(StoreError::Unavailable(_)) => sleep(AGAIN).await,
-            done => return done,
+        match operation().await {
+            Err(StoreError::Unavailable(_)) => sleep(RETRY_PAUSE).await,
+            result => return result,
         }
     }
 }
 
-/// Does something that nobody can refuse.
-async fn patiently<T, F: Future<Output = Result<T>>>(work: impl Fn() -> F) -> T {
-    again(work).await.unwrap_or_else(|error| panic!("{error:?}"))
+/// Repeats an operation that must not fail.
+async fn retry_or_panic<T, F: Future<Output = Result<T>>>(operation: impl Fn() -> F) -> T {
+    retry(operation).await.unwrap_or_else(|error| panic!("{error:?}"))
 }

@@ -1,4 +1,4 @@
-//! A process that holds a run, sleeps through its lease, and then wants to write to it.
+//! A process that holds a run, sleeps past its lease, and then tries to write to it.
 
 use std::time::Duration;
 
@@ -11,28 +11,27 @@ use tokio::time::sleep;
 
 use super::node::NAME;
 use crate::{
-    process::{number, say, told, value},
+    process::{input_lines, number, print_line, value},
     settings::wait_for,
-    story::{Story, Weight},
+    story::{Weight, Workload},
     writer::{SEED, STORE},
 };
 
-/// How long its lease holds, in milliseconds.
+/// How long its lease is valid, in milliseconds.
 const TTL: u64 = 400;
 
-/// Renews its lease until it is refused; then it tries everything else. What was let through that
-/// should not have been it says.
+/// Renews its lease until it is refused; then it tries everything else and reports the results.
 pub(crate) fn play() {
-    let _told = told();
+    let _input = input_lines();
     wait_for(async {
-        let story = Story { seed: number(SEED), weight: Weight::Light };
+        let workload = Workload { seed: number(SEED), weight: Weight::Light };
         let store = loop {
             if let Ok(store) = PostgresStore::open(&value(STORE)).await {
                 break store;
             }
         };
-        let Some((run, lease)) = hold(&store, &story).await else { return say("gone") };
-        say(&format!("holding {run}"));
+        let Some((run, lease)) = hold(&store, &workload).await else { return print_line("gone") };
+        print_line(&format!("holding {run}"));
         loop {
             match store.renew(&run, &lease, TTL).await {
                 Ok(()) | Err(StoreError::Unavailable(_)) => {
@@ -42,49 +41,49 @@ pub(crate) fn play() {
                 Err(error) => panic!("{error:?}"),
             }
         }
-        let event = story.tale(&run).event(3).expect("an event");
+        let event = workload.plan(&run).event(3).expect("an event");
         let append = || store.append(&run, &lease, vec![event.clone()]);
-        say(verdict("append", insist(append).await));
+        print_line(verdict("append", retry(append).await));
         let end = || store.finalize(&run, CloseAuthority::Holder(lease.clone()), closing(&run));
-        // It has ended, or somebody else is about to end it.
-        let ended = insist(end).await;
-        say(match ended {
+        // It has ended, or another node is about to end it.
+        let ended = retry(end).await;
+        print_line(match ended {
             Ok(FinalizeResult::AlreadyEnded(_)) => "refused end",
             ended => verdict("end", ended),
         });
-        say(verdict("renewal", insist(|| store.renew(&run, &lease, TTL)).await));
-        say("awake");
+        print_line(verdict("renewal", retry(|| store.renew(&run, &lease, TTL)).await));
+        print_line("awake");
     });
 }
 
-/// Begins a run; `None` if it was taken away before it was held.
-async fn hold(store: &PostgresStore, story: &Story) -> Option<(String, Lease)> {
-    let tale = story.tale(&value(NAME));
-    let run = tale.run.to_string();
-    insist(|| store.create_session(Story::session(&tale.session))).await.ok()?;
-    let lease = match insist(|| store.start_run(tale.start("sleeper", TTL))).await.ok()? {
+/// Starts a run; `None` if it was taken over before it was held.
+async fn hold(store: &PostgresStore, workload: &Workload) -> Option<(String, Lease)> {
+    let plan = workload.plan(&value(NAME));
+    let run = plan.run.to_string();
+    retry(|| store.create_session(Workload::session(&plan.session))).await.ok()?;
+    let lease = match retry(|| store.start_run(plan.start("sleeper", TTL))).await.ok()? {
         StartResult::New { lease, .. } => lease,
         StartResult::Existing(row) => row.lease?,
     };
-    let event = tale.event(2).expect("an event");
-    insist(|| store.append(&run, &lease, vec![event.clone()])).await.ok()?;
+    let event = plan.event(2).expect("an event");
+    retry(|| store.append(&run, &lease, vec![event.clone()])).await.ok()?;
     Some((run, lease))
 }
 
-fn verdict<T: std::fmt::Debug>(what: &'static str, done: Result<T>) -> &'static str {
-    match (what, done) {
+fn verdict<T: std::fmt::Debug>(what: &'static str, result: Result<T>) -> &'static str {
+    match (what, result) {
         ("append", Err(StoreError::Fenced { .. } | StoreError::Ended(_))) => "refused append",
         ("end", Err(StoreError::Fenced { .. } | StoreError::Ended(_))) => "refused end",
         ("renewal", Err(StoreError::Fenced { .. } | StoreError::Ended(_))) => "refused renewal",
-        (what, done) => panic!("{what}: {done:?}"),
+        (what, result) => panic!("{what}: {result:?}"),
     }
 }
 
-async fn insist<T, F: Future<Output = Result<T>>>(work: impl Fn() -> F) -> Result<T> {
+async fn retry<T, F: Future<Output = Result<T>>>(operation: impl Fn() -> F) -> Result<T> {
     loop {
-        match work().await {
+        match operation().await {
             Err(StoreError::Unavailable(_)) => {}
-            done => return done,
+            result => return result,
         }
     }
 }

@@ -1,10 +1,9 @@
-//! A disk that was promised things: what it has to hold when the power goes, and what it may hold.
+//! A simulated disk: what it must contain after a power failure, and what it may contain.
 //!
-//! What was synced is there. Of everything else any part may be there, in any order, torn at the
-//! borders of sectors; a file that grew may have its old length, and a name that was given or
-//! taken away may still be as it was before. After a sync that was refused nobody knows what
-//! became of what it was to bring to disk, and a later sync does not bring it there, either:
-//! systems forget that it was ever to be written.
+//! Synced data is there. Of everything else any part may be there, in any order, torn at sector
+//! boundaries; a file that grew may have its old length, and a created or deleted name may be as
+//! before. After a refused sync the state of its data is unknown, and a later sync does not write
+//! it either: systems forget that it was dirty.
 
 mod file;
 mod names;
@@ -15,22 +14,22 @@ use std::{
 };
 
 use self::{
-    file::{Change, File, What},
+    file::{Change, ChangeKind, File},
     names::{Names, Naming},
 };
 use super::trace::{Call, Refused, Step};
 use crate::random::Random;
 
-/// What is left of files when the power is gone.
+/// The files after a power failure.
 pub(crate) type Image = BTreeMap<PathBuf, Vec<u8>>;
 
-/// A bug that is planted: a sync that nobody makes.
+/// A planted bug: a sync that is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Omitted {
     Nothing,
-    /// Of the log that everything is written to first.
+    /// Syncs of the write-ahead log.
     LogSyncs,
-    /// Of the folder, in which the names of files stand.
+    /// Syncs of the folder, which contains the file names.
     FolderSyncs,
 }
 
@@ -40,12 +39,12 @@ pub(crate) struct Disk {
     omitted: Omitted,
     files: Vec<File>,
     names: Names,
-    /// What the numbers of open files stand for.
+    /// Open file descriptors.
     open: HashMap<u64, Handle>,
-    /// Calls that are under way.
+    /// Calls that have not returned.
     calls: HashMap<usize, Pending>,
-    /// What was said, as far as it was said.
-    said: String,
+    /// Output of the process so far.
+    output: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,16 +54,16 @@ enum Handle {
     Elsewhere,
 }
 
-/// How far a change is.
+/// The state of a change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    UnderWay,
+    InProgress,
     Done,
-    /// A sync that was to bring it to disk was refused.
+    /// A sync that should have written it was refused.
     Forgotten,
 }
 
-/// What has to be done about a call once it is done.
+/// ChangeKind to do when a call returns.
 enum Pending {
     Open { path: PathBuf, create: bool },
     Change { file: usize },
@@ -82,11 +81,11 @@ impl Disk {
             names: Names::default(),
             open: HashMap::new(),
             calls: HashMap::new(),
-            said: String::new(),
+            output: String::new(),
         }
     }
 
-    /// Something happens.
+    /// Applies a step of the trace.
     pub(crate) fn take(&mut self, step: &Step) {
         match step {
             Step::Begun(call, what) => self.begin(*call, what),
@@ -94,23 +93,23 @@ impl Disk {
         }
     }
 
-    /// What was said since the last time, line by line.
+    /// Complete output lines since the last call.
     pub(crate) fn lines(&mut self) -> Vec<String> {
-        let end = self.said.rfind('\n').map_or(0, |end| end + 1);
-        let rest = self.said.split_off(end);
-        std::mem::replace(&mut self.said, rest).lines().map(str::to_owned).collect()
+        let end = self.output.rfind('\n').map_or(0, |end| end + 1);
+        let rest = self.output.split_off(end);
+        std::mem::replace(&mut self.output, rest).lines().map(str::to_owned).collect()
     }
 
-    /// The power goes: one of the things that may be left.
+    /// The power fails: returns one of the possible results.
     pub(crate) fn image(&self, random: &mut Random) -> Image {
-        let luck = Luck::draw(random);
+        let survival = Survival::draw(random);
         let mut names = self.names.durable.clone();
         for (_, _, naming) in &self.names.changes {
-            if luck.keeps(random) {
+            if survival.keeps(random) {
                 naming.apply(&mut names);
             }
         }
-        names.into_iter().map(|(name, file)| (name, self.files[file].left(random))).collect()
+        names.into_iter().map(|(name, file)| (name, self.files[file].remaining(random))).collect()
     }
 
     fn begin(&mut self, call: usize, what: &Call) {
@@ -122,28 +121,28 @@ impl Disk {
             }
             Call::Look => return,
             Call::Write { file: 1, offset: None, data } => {
-                self.said.push_str(&String::from_utf8_lossy(data));
+                self.output.push_str(&String::from_utf8_lossy(data));
                 return;
             }
             Call::Write { file, offset, data } => {
                 let Handle::File(file) = self.handle(*file) else { return };
                 let offset = offset.expect("nobody writes behind what was written before");
-                self.change(call, file, What::Write { offset, data: data.clone() })
+                self.change(call, file, ChangeKind::Write { offset, data: data.clone() })
             }
             Call::Cut { file, length } => {
                 let Handle::File(file) = self.handle(*file) else { return };
-                self.change(call, file, What::Cut { length: *length })
+                self.change(call, file, ChangeKind::Cut { length: *length })
             }
             Call::Sync { file } => {
                 let handle = self.handle(*file);
-                Pending::Sync { handle, covered: self.done_by_now(handle) }
+                Pending::Sync { handle, covered: self.completed_changes(handle) }
             }
             Call::Remove { path } => {
                 if !self.names.current.contains_key(path) {
                     return;
                 }
                 self.names.current.remove(path);
-                self.names.changes.push((call, State::UnderWay, Naming::Taken(path.clone())));
+                self.names.changes.push((call, State::InProgress, Naming::Taken(path.clone())));
                 Pending::Name
             }
         };
@@ -188,22 +187,22 @@ impl Disk {
         Handle::File(file)
     }
 
-    fn change(&mut self, call: usize, file: usize, what: What) -> Pending {
-        self.files[file].changes.push(Change { call, what, state: State::UnderWay });
+    fn change(&mut self, call: usize, file: usize, what: ChangeKind) -> Pending {
+        self.files[file].changes.push(Change { call, what, state: State::InProgress });
         Pending::Change { file }
     }
 
-    /// What a sync that begins now covers.
-    fn done_by_now(&self, handle: Handle) -> BTreeSet<usize> {
+    /// ChangeKind a sync that starts now covers.
+    fn completed_changes(&self, handle: Handle) -> BTreeSet<usize> {
         match handle {
             Handle::File(file) => {
                 let changes = self.files[file].changes.iter();
-                let done = changes.filter(|change| change.state != State::UnderWay);
+                let done = changes.filter(|change| change.state != State::InProgress);
                 done.map(|change| change.call).collect()
             }
             Handle::Folder => {
                 let changes = self.names.changes.iter();
-                let done = changes.filter(|(_, state, _)| *state != State::UnderWay);
+                let done = changes.filter(|(_, state, _)| *state != State::InProgress);
                 done.map(|(call, ..)| *call).collect()
             }
             Handle::Elsewhere => BTreeSet::new(),
@@ -231,25 +230,25 @@ impl Disk {
     }
 }
 
-/// What becomes of things that were not synced.
+/// ChangeKind happens to changes that were not synced.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Luck {
+enum Survival {
     None,
     All,
     Any,
     AnyInAnyOrder,
 }
 
-impl Luck {
-    fn draw(random: &mut Random) -> Luck {
-        *random.pick(&[Luck::None, Luck::All, Luck::Any, Luck::AnyInAnyOrder])
+impl Survival {
+    fn draw(random: &mut Random) -> Survival {
+        *random.pick(&[Survival::None, Survival::All, Survival::Any, Survival::AnyInAnyOrder])
     }
 
     fn keeps(self, random: &mut Random) -> bool {
         match self {
-            Luck::None => false,
-            Luck::All => true,
-            Luck::Any | Luck::AnyInAnyOrder => random.chance(50),
+            Survival::None => false,
+            Survival::All => true,
+            Survival::Any | Survival::AnyInAnyOrder => random.chance(50),
         }
     }
 }

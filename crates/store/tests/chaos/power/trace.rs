@@ -1,5 +1,5 @@
-//! What a process asked of the system, as `strace` wrote it down: every call when it began and
-//! when it was done, since several threads are at it.
+//! The system calls of a process, as `strace` recorded them: when each call started and when it
+//! returned, because several threads run at once.
 
 use std::{
     collections::HashMap,
@@ -7,20 +7,20 @@ use std::{
     process::Command,
 };
 
-/// Something that happened, in the order in which it did.
+/// A step of the trace, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// A call began; calls are numbered.
+    /// A call started; calls are numbered.
     Begun(usize, Call),
-    /// The call of that number is done: what it returned, or that it was refused.
+    /// The call with this number returned a value or was refused.
     Done(usize, Result<u64, Refused>),
 }
 
-/// The system said no.
+/// The system refused the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Refused;
 
-/// Something that was asked of the system. Files are known by their numbers once they are open.
+/// A system call. Open files are identified by their descriptors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     Open {
@@ -30,7 +30,7 @@ pub(crate) enum Call {
     Close {
         file: u64,
     },
-    /// Without a place: behind what was written before, as on a terminal.
+    /// Without an offset: appends, as on a terminal.
     Write {
         file: u64,
         offset: Option<u64>,
@@ -46,7 +46,7 @@ pub(crate) enum Call {
     Remove {
         path: PathBuf,
     },
-    /// Nothing that changes a disk.
+    /// A call that does not change the disk.
     Look,
 }
 
@@ -54,16 +54,16 @@ pub(crate) enum Call {
 const CALLS: &str = "openat,close,pwrite64,write,ftruncate,fsync,fdatasync,unlink";
 /// Calls that change nothing on a disk, but can be refused like others.
 const LOOKS: &str = "pread64,mmap";
-/// Calls that would matter if they were ever made; nobody who reads this knows them.
+/// Calls that would matter, but that this reader does not support.
 const UNKNOWN: &str = "?pwritev,?pwritev2,?writev,?rename,?renameat,?renameat2,?unlinkat,?fallocate,\
                        ?truncate,?dup,?dup2,?dup3,?sync_file_range,?copy_file_range,?sendfile";
 
-/// Whether processes can be traced here; otherwise why not.
+/// Whether processes can be traced here; otherwise the reason.
 pub(crate) fn possible() -> Result<(), String> {
-    let words = tracer(Path::new("/dev/null"), &[]);
-    let tried = words
+    let arguments = tracer(Path::new("/dev/null"), &[]);
+    let tried = arguments
         .split_first()
-        .map(|(program, words)| Command::new(program).args(words).arg("true").output());
+        .map(|(program, arguments)| Command::new(program).args(arguments).arg("true").output());
     match tried.expect("a tracer") {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => Err(format!("strace: {}", String::from_utf8_lossy(&output.stderr).trim())),
@@ -71,7 +71,7 @@ pub(crate) fn possible() -> Result<(), String> {
     }
 }
 
-/// The words in front of a program that is to be traced. `more` are further words for the tracer.
+/// The command line before a traced program. `more` are further arguments of the tracer.
 pub(crate) fn tracer(file: &Path, more: &[String]) -> Vec<String> {
     let own = ["strace", "--seccomp-bpf", "-f", "-qq", "-xx", "-s", "16777216", "-o"];
     let calls = ["-e".to_owned(), format!("trace={CALLS},{LOOKS},{UNKNOWN}")];
@@ -79,7 +79,7 @@ pub(crate) fn tracer(file: &Path, more: &[String]) -> Vec<String> {
     own.chain(calls).chain(more.iter().cloned()).collect()
 }
 
-/// Reads what a tracer wrote down about a folder.
+/// Reads the trace of a folder.
 pub(crate) fn read(text: &str, folder: &Path) -> Vec<Step> {
     let mut reader = Reader { folder, number: 0, unfinished: HashMap::new(), steps: Vec::new() };
     for line in text.lines() {
@@ -91,7 +91,7 @@ pub(crate) fn read(text: &str, folder: &Path) -> Vec<Step> {
 struct Reader<'a> {
     folder: &'a Path,
     number: usize,
-    /// The call that each thread is in.
+    /// The pending call of each thread.
     unfinished: HashMap<&'a str, usize>,
     steps: Vec<Step>,
 }
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
             }
             None => {
                 let (values, _) = rest.rsplit_once(')').ok_or("a call that breaks off")?;
-                // An error has brackets of its own behind the call's.
+                // An error has parentheses of its own after those of the call.
                 let values = values.split_once(')').map_or(values, |(values, _)| values);
                 let call = self.begin(name, values)?;
                 self.done(call, rest)
@@ -136,20 +136,20 @@ impl<'a> Reader<'a> {
 
     fn call(&self, name: &str, values: &str) -> Result<Call, &'static str> {
         let values: Vec<&str> = values.split(", ").collect();
-        let number = |place: usize| -> Result<u64, &'static str> {
-            let value = values.get(place).ok_or("a value is missing")?;
+        let number = |index: usize| -> Result<u64, &'static str> {
+            let value = values.get(index).ok_or("a value is missing")?;
             value.parse().map_err(|_| "a value is no number")
         };
-        let bytes = |place: usize| decoded(values.get(place).copied().unwrap_or_default());
-        let path = |place| -> Result<PathBuf, &'static str> {
-            Ok(String::from_utf8(bytes(place)?).map_err(|_| "a path is no text")?.into())
+        let bytes = |index: usize| decode(values.get(index).copied().unwrap_or_default());
+        let path = |index| -> Result<PathBuf, &'static str> {
+            Ok(String::from_utf8(bytes(index)?).map_err(|_| "a path is no text")?.into())
         };
         Ok(match name {
             "openat" => {
                 let create = values.get(2).is_some_and(|flags| flags.contains("O_CREAT"));
-                let forgets = values.get(2).is_some_and(|flags| flags.contains("O_TRUNC"));
+                let truncates = values.get(2).is_some_and(|flags| flags.contains("O_TRUNC"));
                 let path = path(1)?;
-                if forgets && path.starts_with(self.folder) {
+                if truncates && path.starts_with(self.folder) {
                     return Err("nobody knows what it means to open a file that way");
                 }
                 Call::Open { path, create }
@@ -174,8 +174,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What stands between quotation marks, every byte spelled as `\x41`.
-fn decoded(text: &str) -> Result<Vec<u8>, &'static str> {
+/// Decodes a quoted string in which every byte is written as `\x41`.
+fn decode(text: &str) -> Result<Vec<u8>, &'static str> {
     let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
     let text = text.ok_or("a text that breaks off")?;
     let byte = |digits: &str| u8::from_str_radix(digits, 16).map_err(|_| "a text that is none");
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_of_two_threads_are_told_apart() {
+    fn calls_of_two_threads_are_separated() {
         let trace = r#"7 openat(AT_FDCWD, "\x2f\x66\x2f\x61", O_RDWR|O_CREAT|O_CLOEXEC, 0600) = 5
 8 pwrite64(5, "\x61\x62", 2, 0 <unfinished ...>
 7 fsync(5)                          = 0

@@ -1,4 +1,4 @@
-//! One holder at a time, and whoever held a run before is refused.
+//! One holder at a time; the previous holder is refused.
 
 use std::sync::Arc;
 
@@ -6,13 +6,13 @@ use foxwedge_run::Outcome;
 use foxwedge_store::{ArchiveStore, CloseAuthority, Lease, NewRun, sweep};
 
 use crate::sample::{
-    LONG, at_work, closing, current, log, new_run, new_session, refusal, started, texts,
+    LONG, closing, current, log, new_run, new_session, open_run, refusal, start_run, texts,
 };
 
-/// A session with a run whose lease has run out.
+/// A session with a run whose lease has expired.
 async fn abandoned(store: &impl ArchiveStore, id: &str) -> (foxwedge_store::RunRow, Lease) {
     store.create_session(new_session("s")).await.expect("a session");
-    started(store, NewRun { ttl: 0, ..new_run("s", id) }).await
+    start_run(store, NewRun { ttl: 0, ..new_run("s", id) }).await
 }
 
 pub(crate) async fn a_stale_lease_is_refused(store: Arc<impl ArchiveStore>) {
@@ -31,7 +31,7 @@ pub(crate) async fn a_stale_lease_is_refused(store: Arc<impl ArchiveStore>) {
     assert_eq!(store.append("r", &lease, texts(&run, 2, 2)).await.expect("stored"), 2);
 }
 
-pub(crate) async fn a_lease_that_ran_out_still_writes_until_somebody_takes_it(
+pub(crate) async fn an_expired_lease_writes_until_the_run_is_taken_over(
     store: Arc<impl ArchiveStore>,
 ) {
     let (run, lease) = abandoned(&*store, "r").await;
@@ -41,7 +41,7 @@ pub(crate) async fn a_lease_that_ran_out_still_writes_until_somebody_takes_it(
 }
 
 pub(crate) async fn a_held_run_is_not_taken(store: Arc<impl ArchiveStore>) {
-    let (run, lease) = at_work(&*store, "s", "r").await;
+    let (run, lease) = open_run(&*store, "s", "r").await;
     for owner in ["node-2", "node-1"] {
         assert_eq!(store.take_over("r", owner, LONG).await.expect("an answer"), None);
     }
@@ -73,16 +73,16 @@ pub(crate) async fn a_renewed_run_is_not_abandoned(store: Arc<impl ArchiveStore>
     assert_eq!(ids(&*store, 10).await, ["r"]);
     store.renew("r", &lease, LONG).await.expect("renewed");
     assert_eq!(ids(&*store, 10).await, [""; 0]);
-    // It can be given up, too.
+    // It can also be given up.
     store.renew("r", &lease, 0).await.expect("given up");
     assert_eq!(ids(&*store, 10).await, ["r"]);
 }
 
-pub(crate) async fn abandoned_runs_are_told_the_longest_first(store: Arc<impl ArchiveStore>) {
+pub(crate) async fn abandoned_runs_are_listed_oldest_first(store: Arc<impl ArchiveStore>) {
     for id in ["r1", "r2", "r3"] {
         abandoned(&*store, id).await;
     }
-    started(&*store, new_run("s", "held")).await;
+    start_run(&*store, new_run("s", "held")).await;
     let found = store.abandoned_runs(10).await.expect("a list");
     let until: Vec<_> = found.iter().map(|run| run.lease_until).collect();
     assert!(until.is_sorted(), "{until:?}");
@@ -93,14 +93,14 @@ pub(crate) async fn abandoned_runs_are_told_the_longest_first(store: Arc<impl Ar
     assert_eq!(store.abandoned_runs(0).await.expect("a list"), []);
 }
 
-pub(crate) async fn the_lease_that_runs_out_first_is_known(store: Arc<impl ArchiveStore>) {
+pub(crate) async fn the_earliest_lease_is_known(store: Arc<impl ArchiveStore>) {
     assert_eq!(store.earliest_lease().await.expect("an answer"), None);
     store.create_session(new_session("s")).await.expect("a session");
     let earliest = async || store.earliest_lease().await.expect("an answer");
-    let (_, long) = started(&*store, NewRun { ttl: LONG, ..new_run("s", "long") }).await;
+    let (_, long) = start_run(&*store, NewRun { ttl: LONG, ..new_run("s", "long") }).await;
     let rest = earliest().await.expect("a run is open");
     assert!((LONG / 2..=LONG).contains(&rest), "{rest}");
-    started(&*store, NewRun { ttl: LONG / 3, ..new_run("s", "short") }).await;
+    start_run(&*store, NewRun { ttl: LONG / 3, ..new_run("s", "short") }).await;
     let rest = earliest().await.expect("two are open");
     assert!((LONG / 6..=LONG / 3).contains(&rest), "{rest}");
     store.renew("long", &long, 0).await.expect("given up");
@@ -111,7 +111,7 @@ pub(crate) async fn the_lease_that_runs_out_first_is_known(store: Arc<impl Archi
 }
 
 pub(crate) async fn a_forged_owner_is_refused(store: Arc<impl ArchiveStore>) {
-    let (run, lease) = at_work(&*store, "s", "r").await;
+    let (run, lease) = open_run(&*store, "s", "r").await;
     for forged in [
         Lease { owner: "node-2".to_owned(), ..lease.clone() },
         Lease { fence: 0, ..lease.clone() },
@@ -126,7 +126,7 @@ pub(crate) async fn a_forged_owner_is_refused(store: Arc<impl ArchiveStore>) {
 
 pub(crate) async fn a_very_long_lease_holds(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
-    let (run, lease) = started(&*store, NewRun { ttl: u64::MAX, ..new_run("s", "r") }).await;
+    let (run, lease) = start_run(&*store, NewRun { ttl: u64::MAX, ..new_run("s", "r") }).await;
     assert!(run.lease_until > Some(4_102_444_800_000), "{run:?}");
     assert_eq!(store.take_over("r", "node-2", 1).await.expect("an answer"), None);
     store.renew("r", &lease, u64::MAX).await.expect("renewed");

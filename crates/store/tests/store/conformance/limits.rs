@@ -1,4 +1,4 @@
-//! What is too large, or may not be called that.
+//! Sizes and names that are not allowed.
 
 use std::sync::Arc;
 
@@ -8,11 +8,12 @@ use foxwedge_store::{
 };
 
 use crate::sample::{
-    at_work, closing, current, event, log, new_run, new_session, record, refusal, says, texts,
+    closing, current, event, log, new_run, new_session, open_run, record, refusal, text_event,
+    texts,
 };
 
 pub(crate) async fn hostile_ids_are_refused_everywhere(store: Arc<impl ArchiveStore>) {
-    at_work(&*store, "s", "r").await;
+    open_run(&*store, "s", "r").await;
     let long = "x".repeat(limits::ID_BYTES + 1);
     let hostile = [
         "",
@@ -33,15 +34,15 @@ pub(crate) async fn hostile_ids_are_refused_everywhere(store: Arc<impl ArchiveSt
         long.as_str(),
     ];
     for id in hostile {
-        let told = [
+        let refusals = [
             refusal(store.create_session(new_session(id)).await),
             refusal(store.start_run(new_run("s", id)).await),
             refusal(store.append_records("s", vec![record(id, None)]).await),
             refusal(store.append_records("s", vec![record("ok", Some(id))]).await),
             refusal(store.put_snapshot("s", snapshot(id, 1)).await),
         ];
-        for told in told {
-            assert!(told.contains("is 1 to 128 of A-Z a-z 0-9 _ -"), "{id:?}: {told}");
+        for refused in refusals {
+            assert!(refused.contains("is 1 to 128 of A-Z a-z 0-9 _ -"), "{id:?}: {refused}");
         }
     }
     let longest = "x".repeat(limits::ID_BYTES);
@@ -50,7 +51,7 @@ pub(crate) async fn hostile_ids_are_refused_everywhere(store: Arc<impl ArchiveSt
     store.append_records(&longest, vec![record(&longest, None)]).await.expect("a record");
 }
 
-pub(crate) async fn what_is_no_json_is_refused(store: Arc<impl ArchiveStore>) {
+pub(crate) async fn invalid_json_is_refused(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     for text in ["", "{", "{} {}", "nul", "'a'", "{\"a\":1,}", "\"\u{1}\"", "[1", "\u{feff}{}"] {
         let bad = NewRecord { body: text.to_owned(), ..record("a", None) };
@@ -67,10 +68,10 @@ pub(crate) async fn what_is_no_json_is_refused(store: Arc<impl ArchiveStore>) {
     }
 }
 
-pub(crate) async fn what_cannot_be_kept_is_refused(store: Arc<impl ArchiveStore>) {
+pub(crate) async fn names_that_cannot_be_stored_are_refused(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     let long = "x".repeat(limits::TITLE_BYTES + 1);
-    for (text, told) in [("a\0b", "holds U+0000"), (long.as_str(), "bytes, the limit is")] {
+    for (text, expected) in [("a\0b", "holds U+0000"), (long.as_str(), "bytes, the limit is")] {
         let some = || Some(text.to_owned());
         let mut agent = new_run("s", "r");
         agent.start.agent = Some(text.into());
@@ -101,18 +102,18 @@ pub(crate) async fn what_cannot_be_kept_is_refused(store: Arc<impl ArchiveStore>
             ),
         ];
         for refused in refusals {
-            assert!(refused.contains(told), "{refused}");
+            assert!(refused.contains(expected), "{refused}");
         }
     }
 }
 
 pub(crate) async fn one_more_event_than_allowed_is_refused(store: Arc<impl ArchiveStore>) {
-    let (run, lease) = at_work(&*store, "s", "r").await;
-    let most = limits::APPEND_EVENTS as u64;
-    let refused = refusal(store.append("r", &lease, texts(&run, 2, most + 2)).await);
+    let (run, lease) = open_run(&*store, "s", "r").await;
+    let max = limits::APPEND_EVENTS as u64;
+    let refused = refusal(store.append("r", &lease, texts(&run, 2, max + 2)).await);
     assert_eq!(refused, "run `r`: more than 10000 events at once");
-    let last = store.append("r", &lease, texts(&run, 2, most + 1)).await.expect("stored");
-    assert_eq!(last, most + 1);
+    let last = store.append("r", &lease, texts(&run, 2, max + 1)).await.expect("stored");
+    assert_eq!(last, max + 1);
     let records = (0..=limits::APPEND_RECORDS).map(|n| record(&format!("r{n}"), None)).collect();
     let refused = refusal(store.append_records("s", records).await);
     assert_eq!(refused, "more than 10000 records at once");
@@ -126,13 +127,13 @@ pub(crate) async fn one_more_event_than_allowed_is_refused(store: Arc<impl Archi
 pub(crate) async fn an_event_may_be_as_large_as_allowed_and_not_larger(
     store: Arc<impl ArchiveStore>,
 ) {
-    let (run, lease) = at_work(&*store, "s", "r").await;
-    let around = foxwedge_run::wire::write(&says(&run, 2, "")).len();
-    let room = limits::EVENT_BYTES - around;
-    let larger = says(&run, 2, &"x".repeat(room + 1));
+    let (run, lease) = open_run(&*store, "s", "r").await;
+    let overhead = foxwedge_run::wire::write(&text_event(&run, 2, "")).len();
+    let room = limits::EVENT_BYTES - overhead;
+    let larger = text_event(&run, 2, &"x".repeat(room + 1));
     let refused = refusal(store.append("r", &lease, vec![larger]).await);
     assert_eq!(refused, "an event: 16777217 bytes, the limit is 16777216");
-    let largest = says(&run, 2, &"x".repeat(room));
+    let largest = text_event(&run, 2, &"x".repeat(room));
     store.append("r", &lease, vec![largest.clone()]).await.expect("stored");
     assert!(log(&*store, "r").await[1] == largest);
 }
@@ -152,18 +153,18 @@ pub(crate) async fn a_snapshot_may_be_as_large_as_allowed_and_not_larger(
 pub(crate) async fn an_append_may_be_as_large_as_allowed_and_not_larger(
     store: Arc<impl ArchiveStore>,
 ) {
-    let (run, lease) = at_work(&*store, "s", "r").await;
+    let (run, lease) = open_run(&*store, "s", "r").await;
     let eighth = limits::APPEND_BYTES / 8;
-    let around = foxwedge_run::wire::write(&says(&run, 2, "")).len();
-    let fill = |seq| says(&run, seq, &"x".repeat(eighth - around));
+    let overhead = foxwedge_run::wire::write(&text_event(&run, 2, "")).len();
+    let fill = |seq| text_event(&run, seq, &"x".repeat(eighth - overhead));
     let mut events: Vec<RunEvent> = (2..10).map(fill).collect();
-    events.push(says(&run, 10, ""));
+    events.push(text_event(&run, 10, ""));
     let refused = refusal(store.append("r", &lease, events.clone()).await);
     assert!(refused.starts_with("all events: "), "{refused}");
     assert!(refused.ends_with("bytes, the limit is 67108864"), "{refused}");
     events.pop();
     assert_eq!(store.append("r", &lease, events).await.expect("stored"), 9);
-    // The same holds at the end of a run.
+    // The same limit applies at the end of a run.
     let run = current(&*store, "r").await;
     let mut events: Vec<RunEvent> = (10..18).map(fill).collect();
     let ended = foxwedge_run::EventPayload::Ended(Default::default());

@@ -1,11 +1,11 @@
-//! Lists, the newest first, page by page.
+//! Lists: newest first, page by page.
 
 use std::sync::Arc;
 
 use foxwedge_run::Outcome;
 use foxwedge_store::{ArchiveStore, CloseAuthority, ListFilter, ListPage, NewRun, NewSession};
 
-use crate::sample::{closing, new_run, new_session, refusal, started};
+use crate::sample::{closing, new_run, new_session, refusal, start_run};
 
 fn page(after: Option<&str>, limit: usize) -> ListPage {
     ListPage { after: after.map(str::to_owned), limit }
@@ -21,26 +21,26 @@ async fn runs(store: &impl ArchiveStore, filter: ListFilter, page: ListPage) -> 
     rows.into_iter().map(|run| run.id).collect()
 }
 
-/// Sessions `s1` to `s6`, of two owners by turns; `s1` and `s2` have a run at work, `s3` has one
-/// that ended.
-async fn filled(store: &impl ArchiveStore) {
+/// Sessions `s1` to `s6` of two alternating owners; `s1` and `s2` have an open run, `s3` has an
+/// ended one.
+async fn fill(store: &impl ArchiveStore) {
     for number in 1..=6 {
         let owner = if number % 2 == 1 { "odd" } else { "even" }.to_owned();
         let new = NewSession { owner, ..new_session(&format!("s{number}")) };
         store.create_session(new).await.expect("a session");
     }
-    // Those that know when they began are listed by that.
+    // Runs with a start time are listed by it.
     for (session, id, at) in [("s1", "r1", 500), ("s2", "r2", 900), ("s3", "r3", 100)] {
-        started(store, NewRun { at: Some(at), ..new_run(session, id) }).await;
+        start_run(store, NewRun { at: Some(at), ..new_run(session, id) }).await;
     }
     let run = store.run("r3").await.expect("an answer").expect("a run");
     let end = closing(&run, Outcome::Completed);
     store.finalize("r3", CloseAuthority::Operator, end).await.expect("ended");
-    started(store, NewRun { at: Some(500), ..new_run("s1", "r4") }).await;
+    start_run(store, NewRun { at: Some(500), ..new_run("s1", "r4") }).await;
 }
 
 pub(crate) async fn sessions_are_listed_the_newest_first(store: Arc<impl ArchiveStore>) {
-    filled(&*store).await;
+    fill(&*store).await;
     let all = ["s6", "s5", "s4", "s3", "s2", "s1"];
     assert_eq!(sessions(&*store, ListFilter::default(), ListPage::default()).await, all);
     let mut found = Vec::new();
@@ -56,13 +56,17 @@ pub(crate) async fn sessions_are_listed_the_newest_first(store: Arc<impl Archive
 }
 
 pub(crate) async fn sessions_are_listed_by_owner(store: Arc<impl ArchiveStore>) {
-    filled(&*store).await;
+    fill(&*store).await;
     let of = |owner: &str| ListFilter { owner: Some(owner.to_owned()), ..ListFilter::default() };
     assert_eq!(sessions(&*store, of("odd"), ListPage::default()).await, ["s5", "s3", "s1"]);
     assert_eq!(sessions(&*store, of("even"), page(None, 2)).await, ["s6", "s4"]);
     assert_eq!(sessions(&*store, of("even"), page(Some("s4"), 2)).await, ["s2"]);
-    for nobody in ["", "%", "odd' OR '1'='1", "ODD", "od\0d"] {
-        assert_eq!(sessions(&*store, of(nobody), ListPage::default()).await, [""; 0], "{nobody:?}");
+    for stranger in ["", "%", "odd' OR '1'='1", "ODD", "od\0d"] {
+        assert_eq!(
+            sessions(&*store, of(stranger), ListPage::default()).await,
+            [""; 0],
+            "{stranger:?}"
+        );
     }
     let one = ListFilter { session: Some("s3".to_owned()), ..of("odd") };
     assert_eq!(sessions(&*store, one, ListPage::default()).await, ["s3"]);
@@ -70,15 +74,15 @@ pub(crate) async fn sessions_are_listed_by_owner(store: Arc<impl ArchiveStore>) 
     assert_eq!(sessions(&*store, other, ListPage::default()).await, [""; 0]);
 }
 
-pub(crate) async fn sessions_are_listed_by_whether_a_run_is_at_work(store: Arc<impl ArchiveStore>) {
-    filled(&*store).await;
+pub(crate) async fn sessions_are_listed_by_whether_a_run_is_open(store: Arc<impl ArchiveStore>) {
+    fill(&*store).await;
     let open = |open| ListFilter { open: Some(open), ..ListFilter::default() };
     assert_eq!(sessions(&*store, open(true), ListPage::default()).await, ["s2", "s1"]);
     assert_eq!(sessions(&*store, open(false), ListPage::default()).await, ["s6", "s5", "s4", "s3"]);
 }
 
 pub(crate) async fn runs_are_listed_the_newest_first(store: Arc<impl ArchiveStore>) {
-    filled(&*store).await;
+    fill(&*store).await;
     assert_eq!(
         runs(&*store, ListFilter::default(), ListPage::default()).await,
         ["r2", "r4", "r1", "r3"]
@@ -89,7 +93,7 @@ pub(crate) async fn runs_are_listed_the_newest_first(store: Arc<impl ArchiveStor
 }
 
 pub(crate) async fn runs_are_listed_by_session_owner_and_state(store: Arc<impl ArchiveStore>) {
-    filled(&*store).await;
+    fill(&*store).await;
     let filter = |owner: Option<&str>, session: Option<&str>, open| ListFilter {
         owner: owner.map(str::to_owned),
         session: session.map(str::to_owned),
@@ -114,21 +118,21 @@ pub(crate) async fn runs_are_listed_by_session_owner_and_state(store: Arc<impl A
     }
 }
 
-pub(crate) async fn a_page_behind_nothing_is_refused(store: Arc<impl ArchiveStore>) {
-    filled(&*store).await;
-    let behind = page(Some("none"), 2);
+pub(crate) async fn a_page_after_an_unknown_id_is_refused(store: Arc<impl ArchiveStore>) {
+    fill(&*store).await;
+    let unknown = page(Some("none"), 2);
     assert_eq!(
-        refusal(store.sessions(ListFilter::default(), behind.clone()).await),
+        refusal(store.sessions(ListFilter::default(), unknown.clone()).await),
         "session `none` does not exist"
     );
     assert_eq!(
-        refusal(store.runs(ListFilter::default(), behind).await),
+        refusal(store.runs(ListFilter::default(), unknown).await),
         "run `none` does not exist"
     );
 }
 
 pub(crate) async fn a_page_of_nothing_is_empty(store: Arc<impl ArchiveStore>) {
-    filled(&*store).await;
+    fill(&*store).await;
     assert_eq!(sessions(&*store, ListFilter::default(), page(None, 0)).await, [""; 0]);
     assert_eq!(runs(&*store, ListFilter::default(), page(None, 0)).await, [""; 0]);
     assert_eq!(runs(&*store, ListFilter::default(), page(None, usize::MAX)).await.len(), 4);

@@ -1,4 +1,4 @@
-//! Eight at once: what may happen once happens once.
+//! Eight tasks at once: what may happen once happens once.
 
 use std::{collections::BTreeSet, future::Future, sync::Arc};
 
@@ -10,13 +10,13 @@ use foxwedge_store::{
 use tokio::{sync::Barrier, task::JoinSet};
 
 use crate::sample::{
-    LONG, at_work, closing, current, log, new_run, new_session, record, says, started,
+    LONG, closing, current, log, new_run, new_session, open_run, record, start_run, text_event,
 };
 
 const EIGHT: usize = 8;
 const ROUNDS: usize = 5;
 
-/// Lets eight tasks go at the same moment.
+/// Starts eight tasks at the same moment.
 async fn eight<T, F>(job: impl Fn(usize) -> F) -> Vec<T>
 where
     T: Send + 'static,
@@ -71,7 +71,7 @@ pub(crate) async fn eight_starts_make_eight_epochs(store: Arc<impl ArchiveStore>
             eight(|number| {
                 let store = store.clone();
                 async move {
-                    started(&*store, new_run("s", &format!("r{round}-{number}"))).await.0.epoch
+                    start_run(&*store, new_run("s", &format!("r{round}-{number}"))).await.0.epoch
                 }
             })
             .await;
@@ -84,7 +84,7 @@ pub(crate) async fn eight_ends_make_one(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     for round in 1..=ROUNDS {
         let id = format!("r{round}");
-        let (run, lease) = started(&*store, new_run("s", &id)).await;
+        let (run, lease) = start_run(&*store, new_run("s", &id)).await;
         let results = eight(|number| {
             let (store, run) = (store.clone(), run.clone());
             let authority = match number % 2 {
@@ -95,19 +95,19 @@ pub(crate) async fn eight_ends_make_one(store: Arc<impl ArchiveStore>) {
             async move { store.finalize(&run.id, authority, end).await.expect("an answer") }
         })
         .await;
-        let won: Vec<&RunRow> = results
+        let recorded: Vec<&RunRow> = results
             .iter()
             .filter_map(|result| match result {
                 FinalizeResult::Recorded(run) => Some(run),
                 FinalizeResult::AlreadyEnded(_) => None,
             })
             .collect();
-        assert_eq!(won.len(), 1);
+        assert_eq!(recorded.len(), 1);
         for result in &results {
             let (FinalizeResult::Recorded(run) | FinalizeResult::AlreadyEnded(run)) = result;
-            assert_eq!(run, won[0]);
+            assert_eq!(run, recorded[0]);
         }
-        assert_eq!(&current(&*store, &id).await, won[0]);
+        assert_eq!(&current(&*store, &id).await, recorded[0]);
         assert_eq!(log(&*store, &id).await.len(), 2);
     }
 }
@@ -116,7 +116,7 @@ pub(crate) async fn eight_takers_get_one_lease(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     for round in 1..=ROUNDS {
         let id = format!("r{round}");
-        started(&*store, NewRun { ttl: 0, ..new_run("s", &id) }).await;
+        start_run(&*store, NewRun { ttl: 0, ..new_run("s", &id) }).await;
         let results = eight(|number| {
             let (store, id) = (store.clone(), id.clone());
             async move {
@@ -130,12 +130,12 @@ pub(crate) async fn eight_takers_get_one_lease(store: Arc<impl ArchiveStore>) {
     }
 }
 
-pub(crate) async fn eight_appends_to_one_place_store_one(store: Arc<impl ArchiveStore>) {
-    let (run, lease) = at_work(&*store, "s", "r").await;
+pub(crate) async fn eight_appends_of_one_sequence_number_store_one(store: Arc<impl ArchiveStore>) {
+    let (run, lease) = open_run(&*store, "s", "r").await;
     for seq in 2..=(1 + ROUNDS as u64) {
         let results = eight(|number| {
             let (store, lease) = (store.clone(), lease.clone());
-            let event = says(&run, seq, &format!("task {number}"));
+            let event = text_event(&run, seq, &format!("task {number}"));
             async move { store.append("r", &lease, vec![event]).await }
         })
         .await;
@@ -150,7 +150,7 @@ pub(crate) async fn eight_appends_to_one_place_store_one(store: Arc<impl Archive
 pub(crate) async fn eight_sweepers_close_a_run_once(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     for number in 1..=20 {
-        started(&*store, NewRun { ttl: 0, ..new_run("s", &format!("r{number}")) }).await;
+        start_run(&*store, NewRun { ttl: 0, ..new_run("s", &format!("r{number}")) }).await;
     }
     let results = eight(|number| {
         let store = store.clone();
@@ -172,14 +172,14 @@ pub(crate) async fn a_stop_and_a_writer_agree_on_the_log(store: Arc<impl Archive
     store.create_session(new_session("s")).await.expect("a session");
     for round in 1..=ROUNDS {
         let id = format!("r{round}");
-        let (run, lease) = started(&*store, new_run("s", &id)).await;
-        let (writing, name) = (store.clone(), id.clone());
+        let (run, lease) = start_run(&*store, new_run("s", &id)).await;
+        let (writer_store, name) = (store.clone(), id.clone());
         let writer = tokio::spawn(async move {
             let mut last = 1;
-            // Enough to be in the way, and not for ever.
+            // Enough to interfere, but not for ever.
             while last < 100 {
-                let next = vec![says(&run, last + 1, "word")];
-                match writing.append(&name, &lease, next).await {
+                let next = vec![text_event(&run, last + 1, "word")];
+                match writer_store.append(&name, &lease, next).await {
                     Ok(stored) => last = stored,
                     Err(StoreError::Ended(_)) => return last,
                     Err(error) => panic!("{error}"),
@@ -201,7 +201,7 @@ pub(crate) async fn a_stop_and_a_writer_agree_on_the_log(store: Arc<impl Archive
         assert_eq!(run.state.outcome(), Some(Outcome::Stopped));
         let log = log(&*store, &id).await;
         assert_eq!(log.len() as u64, run.last);
-        // What was acknowledged is there, and the stop stands behind it.
+        // Acknowledged events are stored, and the stop comes after them.
         assert!(written < run.last, "{written} of {}", run.last);
         let stop = &log[written as usize];
         assert_eq!(stop.body, EventPayload::Stop(StopRequest { grace: 0 }));

@@ -1,4 +1,4 @@
-//! The tree of records in a session.
+//! The record tree of a session.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(crate) async fn records_get_ordinals_in_order(store: Arc<impl ArchiveStore>)
     assert_eq!(store.append_records("s", Vec::new()).await.expect("nothing"), Vec::<u64>::new());
 }
 
-pub(crate) async fn records_that_are_there_are_passed_over(store: Arc<impl ArchiveStore>) {
+pub(crate) async fn existing_records_are_skipped(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
     let first = vec![record("a", None), record("b", Some("a"))];
     store.append_records("s", first.clone()).await.expect("stored");
@@ -109,16 +109,16 @@ pub(crate) async fn records_form_a_tree(store: Arc<impl ArchiveStore>) {
     assert_eq!(found, expected);
 }
 
-pub(crate) async fn a_record_is_kept_as_it_was_spelled(store: Arc<impl ArchiveStore>) {
+pub(crate) async fn a_record_is_stored_byte_for_byte(store: Arc<impl ArchiveStore>) {
     store.create_session(new_session("s")).await.expect("a session");
-    let spelled = NewRecord {
+    let unusual = NewRecord {
         kind: "tool \u{7f} 'kind'".to_owned(),
         body: " {\"b\":1e400,\r\n\"a\" : \"\\ud83d\\ude00\\u0000\", \"a\":[ ]}\t".to_owned(),
         ..record("a", None)
     };
-    store.append_records("s", vec![spelled.clone()]).await.expect("stored");
+    store.append_records("s", vec![unusual.clone()]).await.expect("stored");
     let found = store.records("s", 0, 1).await.expect("records");
-    assert_eq!(found[0].record, spelled);
+    assert_eq!(found[0].record, unusual);
 }
 
 fn ids(records: &[StoredRecord]) -> Vec<&str> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use foxwedge_run::Outcome;
 use foxwedge_store::{AgentSnapshot, ArchiveStore, CloseAuthority, PruneReport, StoreTotals};
 
-use crate::sample::{at_work, closing, new_run, new_session, record, refusal, started, texts};
+use crate::sample::{closing, new_run, new_session, open_run, record, refusal, start_run, texts};
 
 async fn end(store: &impl ArchiveStore, id: &str) {
     let run = store.run(id).await.expect("an answer").expect("a run");
@@ -13,9 +13,9 @@ async fn end(store: &impl ArchiveStore, id: &str) {
     store.finalize(id, CloseAuthority::Operator, closing).await.expect("ended");
 }
 
-/// A session with a record, a snapshot and a run that has ended.
-async fn filled(store: &impl ArchiveStore, session: &str, run: &str) {
-    let (row, lease) = at_work(store, session, run).await;
+/// A session with a record, a snapshot and an ended run.
+async fn fill(store: &impl ArchiveStore, session: &str, run: &str) {
+    let (row, lease) = open_run(store, session, run).await;
     store.append(run, &lease, texts(&row, 2, 5)).await.expect("stored");
     end(store, run).await;
     store.append_records(session, vec![record("a", None)]).await.expect("stored");
@@ -23,14 +23,14 @@ async fn filled(store: &impl ArchiveStore, session: &str, run: &str) {
     store.put_snapshot(session, snapshot).await.expect("kept");
 }
 
-/// How much there is; how many bytes that takes is the backend's own affair.
-async fn about(store: &impl ArchiveStore) -> StoreTotals {
+/// Row counts; the number of bytes depends on the backend.
+async fn counts(store: &impl ArchiveStore) -> StoreTotals {
     StoreTotals { schema: 0, bytes: None, ..store.totals().await.expect("an answer") }
 }
 
 pub(crate) async fn a_session_is_deleted_with_everything_in_it(store: Arc<impl ArchiveStore>) {
-    filled(&*store, "s1", "r1").await;
-    filled(&*store, "s2", "r2").await;
+    fill(&*store, "s1", "r1").await;
+    fill(&*store, "s2", "r2").await;
     let one = StoreTotals {
         sessions: 1,
         records: 1,
@@ -41,31 +41,31 @@ pub(crate) async fn a_session_is_deleted_with_everything_in_it(store: Arc<impl A
     };
     assert!(store.delete_session("s1").await.expect("deleted"));
     assert!(!store.delete_session("s1").await.expect("an answer"));
-    assert_eq!(about(&*store).await, one);
+    assert_eq!(counts(&*store).await, one);
     assert_eq!(store.session("s1").await.expect("an answer"), None);
     assert_eq!(store.run("r1").await.expect("an answer"), None);
     assert_eq!(store.examine().await.expect("an answer"), [""; 0]);
-    // The ids are free again, and nothing of the old one comes back.
+    // The ids are free again, and nothing of the old session comes back.
     let session = store.create_session(new_session("s1")).await.expect("a session");
     assert_eq!((session.epoch, session.records), (0, 0));
     assert_eq!(store.records("s1", 0, 10).await.expect("records"), []);
     assert_eq!(store.snapshot("s1", "agent").await.expect("an answer"), None);
-    let (run, _) = started(&*store, new_run("s1", "r1")).await;
+    let (run, _) = start_run(&*store, new_run("s1", "r1")).await;
     assert_eq!((run.epoch, run.last), (1, 1));
 }
 
-pub(crate) async fn a_session_at_work_is_not_deleted(store: Arc<impl ArchiveStore>) {
-    at_work(&*store, "s", "r").await;
+pub(crate) async fn a_session_with_an_open_run_is_not_deleted(store: Arc<impl ArchiveStore>) {
+    open_run(&*store, "s", "r").await;
     let refused = refusal(store.delete_session("s").await);
     assert_eq!(refused, "session `s` has a run at work: `r`");
     end(&*store, "r").await;
     assert!(store.delete_session("s").await.expect("deleted"));
-    assert_eq!(about(&*store).await, StoreTotals::default());
+    assert_eq!(counts(&*store).await, StoreTotals::default());
 }
 
 pub(crate) async fn a_run_is_deleted_with_its_events(store: Arc<impl ArchiveStore>) {
-    filled(&*store, "s", "r1").await;
-    started(&*store, new_run("s", "r2")).await;
+    fill(&*store, "s", "r1").await;
+    start_run(&*store, new_run("s", "r2")).await;
     end(&*store, "r2").await;
     assert!(store.delete_run("r1").await.expect("deleted"));
     assert!(!store.delete_run("r1").await.expect("an answer"));
@@ -77,12 +77,12 @@ pub(crate) async fn a_run_is_deleted_with_its_events(store: Arc<impl ArchiveStor
         events: 2,
         ..StoreTotals::default()
     };
-    assert_eq!(about(&*store).await, left);
+    assert_eq!(counts(&*store).await, left);
     assert_eq!(refusal(store.events("r1", 0, 1).await), "run `r1` does not exist");
 }
 
-pub(crate) async fn a_run_at_work_is_not_deleted(store: Arc<impl ArchiveStore>) {
-    at_work(&*store, "s", "r").await;
+pub(crate) async fn an_open_run_is_not_deleted(store: Arc<impl ArchiveStore>) {
+    open_run(&*store, "s", "r").await;
     let refused = refusal(store.delete_run("r").await);
     assert_eq!(refused, "session `s` has a run at work: `r`");
 }
@@ -90,28 +90,28 @@ pub(crate) async fn a_run_at_work_is_not_deleted(store: Arc<impl ArchiveStore>) 
 pub(crate) async fn an_epoch_is_not_used_again_after_its_run_is_deleted(
     store: Arc<impl ArchiveStore>,
 ) {
-    filled(&*store, "s", "r1").await;
+    fill(&*store, "s", "r1").await;
     store.delete_run("r1").await.expect("deleted");
-    let (run, _) = started(&*store, new_run("s", "r1")).await;
+    let (run, _) = start_run(&*store, new_run("s", "r1")).await;
     assert_eq!(run.epoch, 2);
 }
 
 pub(crate) async fn old_sessions_are_pruned(store: Arc<impl ArchiveStore>) {
-    filled(&*store, "s1", "r1").await;
-    at_work(&*store, "s2", "r2").await;
+    fill(&*store, "s1", "r1").await;
+    open_run(&*store, "s2", "r2").await;
     assert_eq!(store.prune(1, 10).await.expect("pruned"), PruneReport::default());
-    let pruned = store.prune(u64::MAX, 10).await.expect("pruned");
-    assert_eq!(pruned, PruneReport { sessions: 1, runs: 1, snapshots: 1 });
+    let report = store.prune(u64::MAX, 10).await.expect("pruned");
+    assert_eq!(report, PruneReport { sessions: 1, runs: 1, snapshots: 1 });
     assert_eq!(store.session("s1").await.expect("an answer"), None);
-    // Nobody takes a run away from whoever works on it.
+    // A session with an open run is not pruned.
     assert!(store.run("r2").await.expect("an answer").is_some());
     let session = store.session("s2").await.expect("an answer").expect("a session");
     end(&*store, "r2").await;
-    let pruned = store.prune(session.created, 10).await.expect("pruned");
-    assert_eq!(pruned, PruneReport::default());
-    let pruned = store.prune(u64::MAX, 10).await.expect("pruned");
-    assert_eq!(pruned, PruneReport { sessions: 1, runs: 1, snapshots: 0 });
-    assert_eq!(about(&*store).await, StoreTotals::default());
+    let report = store.prune(session.created, 10).await.expect("pruned");
+    assert_eq!(report, PruneReport::default());
+    let report = store.prune(u64::MAX, 10).await.expect("pruned");
+    assert_eq!(report, PruneReport { sessions: 1, runs: 1, snapshots: 0 });
+    assert_eq!(counts(&*store).await, StoreTotals::default());
 }
 
 pub(crate) async fn expired_snapshots_are_pruned(store: Arc<impl ArchiveStore>) {
@@ -120,10 +120,10 @@ pub(crate) async fn expired_snapshots_are_pruned(store: Arc<impl ArchiveStore>) 
         let snapshot = AgentSnapshot { name: name.to_owned(), body: Vec::new(), expires };
         store.put_snapshot("s", snapshot).await.expect("kept");
     }
-    let pruned = store.prune(0, 0).await.expect("pruned");
-    assert_eq!(pruned, PruneReport { sessions: 0, runs: 0, snapshots: 1 });
+    let report = store.prune(0, 0).await.expect("pruned");
+    assert_eq!(report, PruneReport { sessions: 0, runs: 0, snapshots: 1 });
     assert_eq!(
-        about(&*store).await,
+        counts(&*store).await,
         StoreTotals { sessions: 1, snapshots: 2, ..StoreTotals::default() }
     );
 }
@@ -134,11 +134,11 @@ pub(crate) async fn pruning_stops_at_its_limit(store: Arc<impl ArchiveStore>) {
     }
     let mut rounds = Vec::new();
     loop {
-        let pruned = store.prune(u64::MAX, 2).await.expect("pruned");
-        if pruned.sessions == 0 {
+        let report = store.prune(u64::MAX, 2).await.expect("pruned");
+        if report.sessions == 0 {
             break;
         }
-        rounds.push(pruned.sessions);
+        rounds.push(report.sessions);
     }
     assert_eq!(rounds, [2, 2, 1]);
 }

@@ -1,4 +1,4 @@
-//! The state of live agents.
+//! Agent snapshots.
 
 use std::sync::Arc;
 
@@ -14,24 +14,24 @@ pub(crate) async fn a_snapshot_is_kept_and_replaced(store: Arc<impl ArchiveStore
     store.create_session(new_session("s")).await.expect("a session");
     assert_eq!(store.snapshot("s", "agent").await.expect("an answer"), None);
     for body in [&b""[..], &[0, 255, 10, 13], b"text"] {
-        let kept = AgentSnapshot { expires: Some(4_102_444_800_000), ..snapshot("agent", body) };
-        store.put_snapshot("s", kept.clone()).await.expect("kept");
-        assert_eq!(store.snapshot("s", "agent").await.expect("an answer"), Some(kept));
+        let stored = AgentSnapshot { expires: Some(4_102_444_800_000), ..snapshot("agent", body) };
+        store.put_snapshot("s", stored.clone()).await.expect("kept");
+        assert_eq!(store.snapshot("s", "agent").await.expect("an answer"), Some(stored));
     }
-    let kept = snapshot("agent", b"for ever");
-    store.put_snapshot("s", kept.clone()).await.expect("kept");
-    assert_eq!(store.snapshot("s", "agent").await.expect("an answer"), Some(kept));
+    let stored = snapshot("agent", b"for ever");
+    store.put_snapshot("s", stored.clone()).await.expect("kept");
+    assert_eq!(store.snapshot("s", "agent").await.expect("an answer"), Some(stored));
 }
 
 pub(crate) async fn an_expired_snapshot_is_none(store: Arc<impl ArchiveStore>) {
     let session = store.create_session(new_session("s")).await.expect("a session");
     for expires in [0, 1, session.created - 1] {
-        let kept = AgentSnapshot { expires: Some(expires), ..snapshot("agent", b"x") };
-        store.put_snapshot("s", kept).await.expect("kept");
+        let stored = AgentSnapshot { expires: Some(expires), ..snapshot("agent", b"x") };
+        store.put_snapshot("s", stored).await.expect("kept");
         assert_eq!(store.snapshot("s", "agent").await.expect("an answer"), None, "{expires}");
     }
-    let kept = AgentSnapshot { expires: Some(u64::MAX), ..snapshot("agent", b"x") };
-    store.put_snapshot("s", kept).await.expect("kept");
+    let stored = AgentSnapshot { expires: Some(u64::MAX), ..snapshot("agent", b"x") };
+    store.put_snapshot("s", stored).await.expect("kept");
     assert!(store.snapshot("s", "agent").await.expect("an answer").is_some());
 }
 
@@ -54,11 +54,11 @@ pub(crate) async fn a_snapshot_needs_its_session(store: Arc<impl ArchiveStore>) 
 pub(crate) async fn snapshots_of_two_sessions_are_apart(store: Arc<impl ArchiveStore>) {
     for session in ["s1", "s2"] {
         store.create_session(new_session(session)).await.expect("a session");
-        let kept = snapshot("agent", session.as_bytes());
-        store.put_snapshot(session, kept).await.expect("kept");
+        let stored = snapshot("agent", session.as_bytes());
+        store.put_snapshot(session, stored).await.expect("kept");
         store.put_snapshot(session, snapshot("other", b"x")).await.expect("kept");
     }
     store.drop_snapshot("s1", "agent").await.expect("dropped");
-    let kept = store.snapshot("s2", "agent").await.expect("an answer");
-    assert_eq!(kept, Some(snapshot("agent", b"s2")));
+    let stored = store.snapshot("s2", "agent").await.expect("an answer");
+    assert_eq!(stored, Some(snapshot("agent", b"s2")));
 }

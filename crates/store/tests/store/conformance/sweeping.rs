@@ -1,4 +1,4 @@
-//! Runs that nobody works on any more are closed, and say so.
+//! Abandoned runs are closed as interrupted.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use foxwedge_store::{
 };
 
 use crate::sample::{
-    LONG, at_work, calls, current, ended, event, log, new_run, new_session, record, refusal, says,
-    started, texts,
+    LONG, call_event, current, ended, event, log, new_run, new_session, open_run, record, refusal,
+    start_run, text_event, texts,
 };
 
 /// A run whose process is gone.
-async fn left(store: &impl ArchiveStore, id: &str) -> (RunRow, Lease) {
+async fn abandoned_run(store: &impl ArchiveStore, id: &str) -> (RunRow, Lease) {
     store.create_session(new_session("s")).await.expect("a session");
-    started(store, NewRun { ttl: 0, ..new_run("s", id) }).await
+    start_run(store, NewRun { ttl: 0, ..new_run("s", id) }).await
 }
 
 pub(crate) async fn an_abandoned_run_is_closed_as_interrupted(store: Arc<impl ArchiveStore>) {
-    let (run, lease) = left(&*store, "r").await;
+    let (run, lease) = abandoned_run(&*store, "r").await;
     store.append("r", &lease, texts(&run, 2, 3)).await.expect("stored");
     let swept = sweep(&*store, "sweeper", 10).await.expect("swept");
     assert_eq!(swept.len(), 1);
@@ -33,17 +33,17 @@ pub(crate) async fn an_abandoned_run_is_closed_as_interrupted(store: Arc<impl Ar
     assert_eq!(log.len(), 4);
     assert_eq!(log[3].body, EventPayload::Ended(ended.clone()));
     assert_eq!(verify_log(&*store, "r").await.expect("verified"), []);
-    // Whoever comes back is refused, and there is nothing left to sweep.
+    // A holder that returns is refused, and there is nothing left to sweep.
     assert_eq!(refusal(store.append("r", &lease, texts(&run, 4, 4)).await), "run `r` has ended");
     assert_eq!(sweep(&*store, "sweeper", 10).await.expect("swept"), []);
 }
 
-pub(crate) async fn a_swept_run_says_what_was_open(store: Arc<impl ArchiveStore>) {
-    let (run, lease) = left(&*store, "r").await;
+pub(crate) async fn a_swept_run_closes_open_calls(store: Arc<impl ArchiveStore>) {
+    let (run, lease) = abandoned_run(&*store, "r").await;
     let events = vec![
-        says(&run, 2, "let me look"),
-        calls(&run, 3, "call-1"),
-        calls(&run, 4, "call-2"),
+        text_event(&run, 2, "let me look"),
+        call_event(&run, 3, "call-1"),
+        call_event(&run, 4, "call-2"),
         event(
             &run,
             5,
@@ -62,25 +62,25 @@ pub(crate) async fn a_swept_run_says_what_was_open(store: Arc<impl ArchiveStore>
     assert_eq!((summary.calls, summary.count(ToolStatus::Succeeded)), (2, 1));
     let closed = summary.count(ToolStatus::Interrupted) + summary.count(ToolStatus::Cancelled);
     assert_eq!(closed, 1, "{summary:?}");
-    // The log itself says that the call was closed, in front of the end.
+    // The log itself closes the call before the end.
     let log = log(&*store, "r").await;
     let results: Vec<&RunEvent> =
         log[5..].iter().filter(|event| matches!(event.body, EventPayload::ToolResult(_))).collect();
     assert_eq!(results.len(), 1, "{log:?}");
     assert!(matches!(log[log.len() - 1].body, EventPayload::Ended(_)), "{log:?}");
-    let places: Vec<u64> = log.iter().filter_map(|event| event.seq).collect();
-    assert_eq!(places, (1..=log.len() as u64).collect::<Vec<u64>>());
+    let seqs: Vec<u64> = log.iter().filter_map(|event| event.seq).collect();
+    assert_eq!(seqs, (1..=log.len() as u64).collect::<Vec<u64>>());
 }
 
 pub(crate) async fn a_swept_run_leaves_its_messages(store: Arc<impl ArchiveStore>) {
-    let (run, lease) = left(&*store, "r").await;
-    let asked = record("question", None);
-    store.append_records("s", vec![asked]).await.expect("stored");
-    let events = vec![says(&run, 2, "let me look"), calls(&run, 3, "call-1")];
+    let (run, lease) = abandoned_run(&*store, "r").await;
+    let question = record("question", None);
+    store.append_records("s", vec![question]).await.expect("stored");
+    let events = vec![text_event(&run, 2, "let me look"), call_event(&run, 3, "call-1")];
     store.append("r", &lease, events).await.expect("stored");
     sweep(&*store, "sweeper", 10).await.expect("swept");
     let records = store.records("s", 1, 10).await.expect("records");
-    let told: Vec<_> = records
+    let ids: Vec<_> = records
         .iter()
         .map(|record| {
             let record = &record.record;
@@ -88,42 +88,42 @@ pub(crate) async fn a_swept_run_leaves_its_messages(store: Arc<impl ArchiveStore
         })
         .collect();
     let expected = [("1-1", Some("question"), Some("r")), ("1-2", Some("1-1"), Some("r"))];
-    assert_eq!(told, expected);
+    assert_eq!(ids, expected);
     assert!(records[0].record.body.contains("let me look"), "{records:?}");
-    // The call has its answer.
+    // The call has its result.
     assert!(records[1].record.body.contains("call-1"), "{records:?}");
 }
 
 pub(crate) async fn a_swept_run_does_not_leave_a_message_twice(store: Arc<impl ArchiveStore>) {
-    // While it was at work it left its first message, once more behind a new beginning.
+    // It left its first message while it was open, the second time in a copied history.
     for (number, left_before) in [(1, "1-1"), (2, "2-1_7_3")] {
         let id = format!("r{number}");
-        let (run, lease) = left(&*store, &id).await;
-        let mine = NewRecord { run: Some(id.clone()), ..record(left_before, None) };
-        store.append_records("s", vec![mine]).await.expect("stored");
-        let events = vec![says(&run, 2, "let me look"), calls(&run, 3, "call-1")];
+        let (run, lease) = abandoned_run(&*store, &id).await;
+        let own = NewRecord { run: Some(id.clone()), ..record(left_before, None) };
+        store.append_records("s", vec![own]).await.expect("stored");
+        let events = vec![text_event(&run, 2, "let me look"), call_event(&run, 3, "call-1")];
         store.append(&id, &lease, events).await.expect("stored");
         sweep(&*store, "sweeper", 10).await.expect("swept");
         let records = store.records("s", 0, 10).await.expect("records");
         let ours = records.iter().filter(|record| record.record.run.as_ref() == Some(&id));
-        let told: Vec<_> = ours
+        let ids: Vec<_> = ours
             .map(|record| (record.record.id.as_str(), record.record.parent.as_deref()))
             .collect();
-        let answers = format!("{number}-2");
-        assert_eq!(told, [(left_before, None), (answers.as_str(), Some(left_before))]);
+        let second = format!("{number}-2");
+        assert_eq!(ids, [(left_before, None), (second.as_str(), Some(left_before))]);
     }
 }
 
-pub(crate) async fn a_run_that_is_held_is_not_swept(store: Arc<impl ArchiveStore>) {
-    let (run, lease) = at_work(&*store, "s", "r").await;
+pub(crate) async fn a_run_with_a_valid_lease_is_not_swept(store: Arc<impl ArchiveStore>) {
+    let (run, lease) = open_run(&*store, "s", "r").await;
     assert_eq!(sweep(&*store, "sweeper", 10).await.expect("swept"), []);
     assert_eq!(current(&*store, "r").await, run);
     store.append("r", &lease, texts(&run, 2, 2)).await.expect("still held");
 }
 
-/// Such a log comes out of a file that was cut off between the last event and the run's end.
-pub(crate) async fn a_run_whose_log_has_an_end_is_closed_as_it_says(store: Arc<impl ArchiveStore>) {
-    let (model, lease) = at_work(&*store, "s", "model").await;
+/// Such a log comes from a file that was cut off between the last event and the end of the run.
+pub(crate) async fn a_run_whose_log_has_an_end_is_closed_with_it(store: Arc<impl ArchiveStore>) {
+    let (model, lease) = open_run(&*store, "s", "model").await;
     store.append("model", &lease, texts(&model, 2, 2)).await.expect("stored");
     let end = vec![event(&model, 3, EventPayload::Ended(ended(Outcome::Completed)))];
     let closing = foxwedge_store::RunClosing {
@@ -146,12 +146,10 @@ pub(crate) async fn a_run_whose_log_has_an_end_is_closed_as_it_says(store: Arc<i
     assert_eq!(swept[0].run.last, 3);
 }
 
-pub(crate) async fn a_run_that_was_told_to_stop_is_closed_as_stopped(
-    store: Arc<impl ArchiveStore>,
-) {
-    let (run, lease) = left(&*store, "r").await;
+pub(crate) async fn a_run_with_a_stop_request_is_closed_as_stopped(store: Arc<impl ArchiveStore>) {
+    let (run, lease) = abandoned_run(&*store, "r").await;
     let events = vec![
-        calls(&run, 2, "call-1"),
+        call_event(&run, 2, "call-1"),
         event(&run, 3, EventPayload::Stop(StopRequest { grace: 30_000 })),
     ];
     store.append("r", &lease, events).await.expect("stored");
@@ -161,7 +159,7 @@ pub(crate) async fn a_run_that_was_told_to_stop_is_closed_as_stopped(
 
 pub(crate) async fn a_sweep_stops_at_its_limit(store: Arc<impl ArchiveStore>) {
     for number in 1..=5 {
-        left(&*store, &format!("r{number}")).await;
+        abandoned_run(&*store, &format!("r{number}")).await;
     }
     let mut rounds = Vec::new();
     loop {
@@ -174,9 +172,9 @@ pub(crate) async fn a_sweep_stops_at_its_limit(store: Arc<impl ArchiveStore>) {
     assert_eq!(rounds, [2, 2, 1]);
 }
 
-pub(crate) async fn somebody_stops_a_run_from_outside(store: Arc<impl ArchiveStore>) {
-    let (run, lease) = at_work(&*store, "s", "r").await;
-    store.append("r", &lease, vec![calls(&run, 2, "call-1")]).await.expect("stored");
+pub(crate) async fn an_operator_stops_a_run(store: Arc<impl ArchiveStore>) {
+    let (run, lease) = open_run(&*store, "s", "r").await;
+    store.append("r", &lease, vec![call_event(&run, 2, "call-1")]).await.expect("stored");
     let stop = EventPayload::Stop(StopRequest { grace: 5_000 });
     let finalized =
         close_run(&*store, "r", stop.clone(), CloseAuthority::Operator).await.expect("closed");
@@ -191,9 +189,9 @@ pub(crate) async fn somebody_stops_a_run_from_outside(store: Arc<impl ArchiveSto
     assert_eq!(missing, "run `none` does not exist");
 }
 
-/// Nothing that stands in a log keeps its run open.
+/// No content of a log keeps its run open.
 pub(crate) async fn a_log_of_another_program_is_closed(store: Arc<impl ArchiveStore>) {
-    let (run, lease) = left(&*store, "r").await;
+    let (run, lease) = abandoned_run(&*store, "r").await;
     let odd = |seq: u64, rest: &str| {
         let text = format!("{{\"runId\":\"r\",\"epoch\":1,\"seq\":{seq},{rest}}}");
         foxwedge_run::wire::read(&text).expect("an event")
@@ -203,7 +201,7 @@ pub(crate) async fn a_log_of_another_program_is_closed(store: Arc<impl ArchiveSt
         event(&run, 3, EventPayload::Started(Default::default())),
         odd(4, "\"type\":\"tool-result\""),
         odd(5, "\"type\":\"error\",\"fatal\":true,\"message\":\"broken\""),
-        says(&run, 6, "behind the end"),
+        text_event(&run, 6, "behind the end"),
     ];
     store.append("r", &lease, events).await.expect("stored");
     let swept = sweep(&*store, "sweeper", 10).await.expect("swept");

@@ -1,4 +1,4 @@
-//! Out as JSON lines and in again: whole, or good up to the damage and not a word further.
+//! Export and import of JSON lines: complete, or valid up to the damage and not beyond.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,16 +9,16 @@ use foxwedge_store::{
 };
 
 use crate::sample::{
-    at_work, closing, current, new_run, new_session, record, refusal, says, started, texts,
+    closing, current, new_run, new_session, open_run, record, refusal, start_run, text_event, texts,
 };
 
-/// Two sessions: one with records, a run that ended and a run at work, one with nothing.
-async fn filled(store: &impl ArchiveStore) -> Lease {
-    let (run, lease) = at_work(store, "s", "r1").await;
+/// Two sessions: one with records, an ended run and an open run, one empty.
+async fn fill(store: &impl ArchiveStore) -> Lease {
+    let (run, lease) = open_run(store, "s", "r1").await;
     let records = vec![record("a", None), record("b", Some("a")), record("c", Some("a"))];
     store.append_records("s", records).await.expect("stored");
     let mut events = texts(&run, 2, 4);
-    events.push(says(&run, 5, "\u{1F98A} \"quoted\"\n\0"));
+    events.push(text_event(&run, 5, "\u{1F98A} \"quoted\"\n\0"));
     store.append("r1", &lease, events).await.expect("stored");
     let end = RunClosing {
         records: vec![NewRecord { run: Some("r1".to_owned()), ..record("d", Some("b")) }],
@@ -28,18 +28,19 @@ async fn filled(store: &impl ArchiveStore) -> Lease {
     later().await;
     let mut new = NewRun { key: Some("key".to_owned()), ..new_run("s", "r2") };
     new.start.agent = Some("claude-code".into());
-    let (run, lease) = started(store, new).await;
+    let (run, lease) = start_run(store, new).await;
     store.append("r2", &lease, texts(&run, 2, 3)).await.expect("stored");
     store.create_session(NewSession { meta: None, ..new_session("t") }).await.expect("a session");
     lease
 }
 
-/// Lists go by time: what has the same one is listed in the order in which it was written.
+/// Lists are sorted by time; rows with the same time are listed in the order in which they were
+/// written.
 async fn later() {
     tokio::time::sleep(Duration::from_millis(2)).await;
 }
 
-async fn written(store: &impl ArchiveStore) -> Vec<u8> {
+async fn export_all(store: &impl ArchiveStore) -> Vec<u8> {
     let mut out = Vec::new();
     let exported = export(store, &[], &mut out).await.expect("exported");
     let all = ExportReport { sessions: 2, records: 4, runs: 2, events: 9, damage: Vec::new() };
@@ -50,38 +51,38 @@ async fn written(store: &impl ArchiveStore) -> Vec<u8> {
 /// A file that another store wrote.
 async fn file() -> Vec<u8> {
     let store = SqliteStore::memory().await.expect("a store");
-    filled(&store).await;
-    written(&store).await
+    fill(&store).await;
+    export_all(&store).await
 }
 
-/// Everything in a store but who holds what.
+/// Everything in a store except the leases.
 async fn content(store: &impl ArchiveStore) -> String {
-    let mut told = String::new();
+    let mut text = String::new();
     for id in ["s", "t"] {
-        told += &format!("{:#?}\n", store.session(id).await.expect("an answer"));
-        told += &format!("{:#?}\n", store.records(id, 0, 100).await.expect("records"));
+        text += &format!("{:#?}\n", store.session(id).await.expect("an answer"));
+        text += &format!("{:#?}\n", store.records(id, 0, 100).await.expect("records"));
     }
     for id in ["r1", "r2"] {
         let mut run = current(store, id).await;
         (run.lease, run.lease_until) = (None, None);
-        told += &format!("{run:#?}\n{:#?}\n", store.events(id, 0, 100).await.expect("the log"));
+        text += &format!("{run:#?}\n{:#?}\n", store.events(id, 0, 100).await.expect("the log"));
     }
-    told
+    text
 }
 
-pub(crate) async fn what_is_exported_is_imported_as_it_was(store: Arc<impl ArchiveStore>) {
-    filled(&*store).await;
-    let bytes = written(&*store).await;
-    let there = SqliteStore::memory().await.expect("a store");
+pub(crate) async fn an_export_is_imported_unchanged(store: Arc<impl ArchiveStore>) {
+    fill(&*store).await;
+    let bytes = export_all(&*store).await;
+    let target = SqliteStore::memory().await.expect("a store");
     let all =
         ImportReport { sessions: 2, records: 4, runs: 2, events: 9, ..ImportReport::default() };
-    assert_eq!(import(&there, &*bytes).await.expect("imported"), all);
-    assert_eq!(content(&there).await, content(&*store).await);
+    assert_eq!(import(&target, &*bytes).await.expect("imported"), all);
+    assert_eq!(content(&target).await, content(&*store).await);
     for id in ["r1", "r2"] {
-        assert_eq!(verify_log(&there, id).await.expect("verified"), []);
+        assert_eq!(verify_log(&target, id).await.expect("verified"), []);
     }
-    // And back: the second file is the first.
-    assert_eq!(written(&there).await, bytes);
+    // And back: the second file equals the first.
+    assert_eq!(export_all(&target).await, bytes);
 }
 
 pub(crate) async fn an_import_twice_changes_nothing(store: Arc<impl ArchiveStore>) {
@@ -94,11 +95,11 @@ pub(crate) async fn an_import_twice_changes_nothing(store: Arc<impl ArchiveStore
         assert_eq!(again, ImportReport::default());
     }
     assert_eq!(content(&*store).await, before);
-    assert_eq!(written(&*store).await, bytes);
+    assert_eq!(export_all(&*store).await, bytes);
 }
 
 pub(crate) async fn only_named_sessions_are_exported(store: Arc<impl ArchiveStore>) {
-    filled(&*store).await;
+    fill(&*store).await;
     let mut out = Vec::new();
     let exported = export(&*store, &["t".to_owned()], &mut out).await.expect("exported");
     assert_eq!(exported, ExportReport { sessions: 1, ..ExportReport::default() });
@@ -107,7 +108,7 @@ pub(crate) async fn only_named_sessions_are_exported(store: Arc<impl ArchiveStor
     assert!(text.contains("\"about t\"") && !text.contains("\"about s\""), "{text}");
 }
 
-pub(crate) async fn a_session_that_is_not_there_is_not_exported(store: Arc<impl ArchiveStore>) {
+pub(crate) async fn a_missing_session_is_not_exported(store: Arc<impl ArchiveStore>) {
     let refused = refusal(export(&*store, &["none".to_owned()], Vec::new()).await);
     assert_eq!(refused, "session `none` does not exist");
 }
@@ -120,16 +121,16 @@ pub(crate) async fn an_imported_open_run_is_swept(store: Arc<impl ArchiveStore>)
     assert_eq!(ids, ["r2"]);
     assert_eq!(current(&*store, "r2").await.state.outcome(), Some(Outcome::Interrupted));
     assert_eq!(current(&*store, "r1").await.state.outcome(), Some(Outcome::Completed));
-    // The file again: the run has ended here, and stays so.
+    // The file again: the run has ended here and stays so.
     let again = import(&*store, &*file().await).await.expect("imported");
     assert_eq!(again.damage, None);
     assert_eq!(current(&*store, "r2").await.state.outcome(), Some(Outcome::Interrupted));
 }
 
-pub(crate) async fn a_file_cut_anywhere_is_good_up_to_there(store: Arc<impl ArchiveStore>) {
+pub(crate) async fn a_file_cut_anywhere_is_valid_up_to_the_cut(store: Arc<impl ArchiveStore>) {
     let bytes = file().await;
     let lines = line_starts(&bytes);
-    // Near every end of a line, and in the midst of it; longer and longer.
+    // Near every end of a line and inside lines, with growing length.
     let mut cuts: Vec<usize> = lines
         .iter()
         .flat_map(|start| [start.saturating_sub(1), *start, start + 1, start + 40])
@@ -141,10 +142,10 @@ pub(crate) async fn a_file_cut_anywhere_is_good_up_to_there(store: Arc<impl Arch
     for cut in cuts {
         let torn = &bytes[..cut];
         let imported = import(&*store, torn).await.expect("imported");
-        let whole = lines.iter().filter(|start| **start <= cut).count() as u64;
-        let offset = lines[whole as usize - 1];
+        let complete = lines.iter().filter(|start| **start <= cut).count() as u64;
+        let offset = lines[complete as usize - 1];
         let damage = imported.damage.clone().expect("damage");
-        assert_eq!((damage.line, damage.offset), (whole, offset as u64), "cut at {cut}");
+        assert_eq!((damage.line, damage.offset), (complete, offset as u64), "cut at {cut}");
         events += imported.events;
         for id in ["r1", "r2"] {
             if store.run(id).await.expect("an answer").is_some() {
@@ -155,50 +156,51 @@ pub(crate) async fn a_file_cut_anywhere_is_good_up_to_there(store: Arc<impl Arch
     assert_eq!(events, 9);
     let rest = import(&*store, &*bytes).await.expect("imported");
     assert_eq!(rest, ImportReport::default());
-    assert_eq!(written(&*store).await, bytes);
+    assert_eq!(export_all(&*store).await, bytes);
 }
 
 pub(crate) async fn a_bit_flipped_anywhere_is_found(store: Arc<impl ArchiveStore>) {
     let bytes = file().await;
     let lines = line_starts(&bytes);
-    for place in (0..bytes.len()).step_by(61) {
+    for position in (0..bytes.len()).step_by(61) {
         let mut flipped = bytes.clone();
-        flipped[place] ^= 1 << (place % 8);
+        flipped[position] ^= 1 << (position % 8);
         let imported = import(&*store, &*flipped).await.expect("imported");
-        let line = lines.iter().filter(|start| **start <= place).count() as u64;
+        let line = lines.iter().filter(|start| **start <= position).count() as u64;
         let damage = imported.damage.expect("damage");
-        // A flipped end of a line joins it with the next one.
-        assert_eq!(damage.line, line, "bit at {place}: {damage:?}");
+        // A flipped line end joins the line with the next one.
+        assert_eq!(damage.line, line, "bit at {position}: {damage:?}");
         assert_eq!(imported.conflicts, [""; 0]);
     }
     import(&*store, &*bytes).await.expect("imported");
-    assert_eq!(written(&*store).await, bytes);
+    assert_eq!(export_all(&*store).await, bytes);
 }
 
-pub(crate) async fn a_file_that_lost_a_line_is_good_up_to_there(store: Arc<impl ArchiveStore>) {
+pub(crate) async fn a_file_without_a_line_is_valid_up_to_there(store: Arc<impl ArchiveStore>) {
     let bytes = file().await;
     let text = String::from_utf8(bytes).expect("text");
     let lines: Vec<&str> = text.lines().collect();
-    for lost in 0..lines.len() {
-        let rest: Vec<&str> = lines[..lost].iter().chain(&lines[lost + 1..]).copied().collect();
+    for removed in 0..lines.len() {
+        let rest: Vec<&str> =
+            lines[..removed].iter().chain(&lines[removed + 1..]).copied().collect();
         let file = rest.join("\n") + "\n";
         let imported = import(&*store, file.as_bytes()).await.expect("imported");
         let damage = imported.damage.expect("damage");
-        assert_eq!(damage.line, lost as u64 + 1, "without line {}", lost + 1);
-        // Two lines that changed places are no better.
-        if lost + 1 < lines.len() {
+        assert_eq!(damage.line, removed as u64 + 1, "without line {}", removed + 1);
+        // Two swapped lines are damage as well.
+        if removed + 1 < lines.len() {
             let mut swapped = lines.clone();
-            swapped.swap(lost, lost + 1);
+            swapped.swap(removed, removed + 1);
             let file = swapped.join("\n") + "\n";
             let imported = import(&*store, file.as_bytes()).await.expect("imported");
-            assert_eq!(imported.damage.expect("damage").line, lost as u64 + 1);
+            assert_eq!(imported.damage.expect("damage").line, removed as u64 + 1);
         }
     }
 }
 
 pub(crate) async fn other_content_is_listed_and_left_alone(store: Arc<impl ArchiveStore>) {
     let other = NewSession { title: "other".to_owned(), ..new_session("s") };
-    let kept = store.create_session(other).await.expect("a session");
+    let existing = store.create_session(other).await.expect("a session");
     let imported = import(&*store, &*file().await).await.expect("imported");
     let expected = ImportReport {
         sessions: 1,
@@ -207,54 +209,54 @@ pub(crate) async fn other_content_is_listed_and_left_alone(store: Arc<impl Archi
         ..ImportReport::default()
     };
     assert_eq!(imported, expected);
-    assert_eq!(store.session("s").await.expect("an answer"), Some(kept));
+    assert_eq!(store.session("s").await.expect("an answer"), Some(existing));
     assert_eq!(store.records("s", 0, 10).await.expect("records"), []);
     assert_eq!(store.run("r1").await.expect("an answer"), None);
 }
 
-pub(crate) async fn a_run_at_work_is_not_touched_by_an_import(store: Arc<impl ArchiveStore>) {
-    let lease = filled(&*store).await;
-    let early = written(&*store).await;
+pub(crate) async fn an_open_run_is_not_changed_by_an_import(store: Arc<impl ArchiveStore>) {
+    let lease = fill(&*store).await;
+    let early = export_all(&*store).await;
     let run = current(&*store, "r2").await;
     assert_eq!(import(&*store, &*early).await.expect("imported"), ImportReport::default());
     assert_eq!(current(&*store, "r2").await, run);
-    // It goes on, and the file is behind.
+    // The run continues, and the file is behind.
     store.append("r2", &lease, texts(&run, 4, 5)).await.expect("stored");
     assert_eq!(import(&*store, &*early).await.expect("imported"), ImportReport::default());
     assert_eq!(current(&*store, "r2").await.last, 5);
-    // A file that is ahead of a run that somebody holds does not push it.
+    // A file ahead of a run that another process holds does not change it.
     let mut late = Vec::new();
     export(&*store, &[], &mut late).await.expect("exported");
-    let there = SqliteStore::memory().await.expect("a store");
-    import(&there, &*early).await.expect("imported");
-    let taken = there.take_over("r2", "node-9", 1_000_000).await.expect("an answer");
+    let target = SqliteStore::memory().await.expect("a store");
+    import(&target, &*early).await.expect("imported");
+    let taken = target.take_over("r2", "node-9", 1_000_000).await.expect("an answer");
     assert!(taken.is_some());
-    let imported = import(&there, &*late).await.expect("imported");
+    let imported = import(&target, &*late).await.expect("imported");
     assert_eq!(imported.conflicts, ["r2: r2/4"]);
-    assert_eq!(current(&there, "r2").await.lease, taken);
+    assert_eq!(current(&target, "r2").await.lease, taken);
 }
 
 pub(crate) async fn pretty_json_survives(store: Arc<impl ArchiveStore>) {
     let pretty = "\r\n{\n  \"a\": [1,\r 2]\n}\t".to_owned();
     let new = NewSession { meta: Some(pretty.clone()), ..new_session("s") };
     store.create_session(new).await.expect("a session");
-    let spelled = NewRecord { body: pretty, ..record("a", None) };
-    store.append_records("s", vec![spelled]).await.expect("stored");
+    let unusual = NewRecord { body: pretty, ..record("a", None) };
+    store.append_records("s", vec![unusual]).await.expect("stored");
     let mut out = Vec::new();
     export(&*store, &[], &mut out).await.expect("exported");
-    let there = SqliteStore::memory().await.expect("a store");
-    assert_eq!(import(&there, &*out).await.expect("imported").damage, None);
+    let target = SqliteStore::memory().await.expect("a store");
+    assert_eq!(import(&target, &*out).await.expect("imported").damage, None);
     assert_eq!(
-        there.session("s").await.expect("an answer"),
+        target.session("s").await.expect("an answer"),
         store.session("s").await.expect("an answer")
     );
     assert_eq!(
-        there.records("s", 0, 10).await.expect("records"),
+        target.records("s", 0, 10).await.expect("records"),
         store.records("s", 0, 10).await.expect("records")
     );
 }
 
-/// Files whose links are right, made by somebody who means harm.
+/// Files with valid links and hostile content.
 pub(crate) async fn hostile_files_are_refused(store: Arc<impl ArchiveStore>) {
     let head = "{\"foxwedge\":1";
     let session = |id: &str| {
@@ -362,13 +364,13 @@ pub(crate) async fn hostile_files_are_refused(store: Arc<impl ArchiveStore>) {
     }
     let nothing = FileDamage { line: 1, offset: 0, what: "the file breaks off".to_owned() };
     assert_eq!(import(&*store, &b""[..]).await.expect("imported").damage, Some(nothing));
-    // Nothing hostile got in; what was good before it did, and can be swept.
+    // Nothing hostile was imported; valid parts before it were, and can be swept.
     assert!(store.session("ok").await.expect("an answer").is_some());
     sweep(&*store, "sweeper", 10).await.expect("swept");
     assert_eq!(store.abandoned_runs(10).await.expect("a list"), []);
 }
 
-/// Lines with the links that they would have.
+/// Lines with valid links.
 fn linked(lines: &[String]) -> Vec<u8> {
     let mut link = [0; 16];
     let mut file = String::new();

@@ -1,4 +1,4 @@
-//! A file in which something changed: it is found, named, and never taken for the truth.
+//! A damaged file: the damage is found and reported, and damaged data is never returned.
 
 use std::{fs, io::Write, path::Path};
 
@@ -10,14 +10,14 @@ use foxwedge_store::{
 use rusqlite::Connection;
 
 use crate::{
-    sample::{at_work, current, log, places, record, refusal, texts},
+    sample::{current, log, open_run, record, refusal, seqs, texts},
     temporary::Temporary,
 };
 
 /// A run with eight events, in a file that a store has open.
 async fn stored(folder: &Temporary) -> (SqliteStore, RunRow, Lease) {
     let store = SqliteStore::open(folder.path("store.db")).await.expect("a store");
-    let (run, lease) = at_work(&store, "s", "r").await;
+    let (run, lease) = open_run(&store, "s", "r").await;
     store.append("r", &lease, texts(&run, 2, 8)).await.expect("stored");
     (store, run, lease)
 }
@@ -27,7 +27,7 @@ fn change(folder: &Temporary, sql: &str) {
     Connection::open(path).expect("a file").execute_batch(sql).expect("a change");
 }
 
-fn flaw(place: u64, why: &str) -> LogDefect {
+fn defect(place: u64, why: &str) -> LogDefect {
     LogDefect { run: "r".to_owned(), place, why: why.to_owned() }
 }
 
@@ -38,47 +38,47 @@ async fn every_change_of_a_log_is_found() {
     let table: [(&str, Vec<LogDefect>); 9] = [
         (
             "UPDATE events SET body = replace(body, 'word 5', 'word 6') WHERE seq = 5",
-            vec![flaw(5, UNFIT)],
+            vec![defect(5, UNFIT)],
         ),
         (
             "UPDATE events SET body = CAST(x'ff' || body AS TEXT) WHERE seq = 5",
-            vec![flaw(5, UNFIT)],
+            vec![defect(5, UNFIT)],
         ),
         (
             "UPDATE events SET chain = zeroblob(16) WHERE seq = 5",
-            vec![flaw(5, UNFIT), flaw(6, UNFIT)],
+            vec![defect(5, UNFIT), defect(6, UNFIT)],
         ),
         (
             "UPDATE events SET chain = zeroblob(3) WHERE seq = 5",
-            vec![flaw(5, UNFIT), flaw(6, UNFIT)],
+            vec![defect(5, UNFIT), defect(6, UNFIT)],
         ),
-        ("DELETE FROM events WHERE seq = 5", vec![flaw(5, MISSING), flaw(6, UNFIT)]),
-        ("DELETE FROM events WHERE seq > 6", vec![flaw(7, MISSING), flaw(8, MISSING)]),
+        ("DELETE FROM events WHERE seq = 5", vec![defect(5, MISSING), defect(6, UNFIT)]),
+        ("DELETE FROM events WHERE seq > 6", vec![defect(7, MISSING), defect(8, MISSING)]),
         (
             "UPDATE events SET place = -place WHERE seq IN (3, 4);
              UPDATE events SET place = (2 << 32) + 7 + place WHERE place < 0",
-            vec![flaw(3, UNFIT), flaw(4, UNFIT), flaw(5, UNFIT)],
+            vec![defect(3, UNFIT), defect(4, UNFIT), defect(5, UNFIT)],
         ),
         (
             "UPDATE runs SET chain = zeroblob(16)",
-            vec![flaw(8, "it is not the one the run ends with")],
+            vec![defect(8, "it is not the one the run ends with")],
         ),
-        ("UPDATE runs SET last = 9", vec![flaw(9, MISSING)]),
+        ("UPDATE runs SET last = 9", vec![defect(9, MISSING)]),
     ];
-    for (sql, flaws) in table {
+    for (sql, defects) in table {
         let folder = Temporary::folder();
         let (store, ..) = stored(&folder).await;
         assert_eq!(verify_log(&store, "r").await.expect("verified"), []);
         change(&folder, sql);
-        assert_eq!(verify_log(&store, "r").await.expect("verified"), flaws, "{sql}");
-        // Reading stops in front of the first, and never returns anything that is not true.
-        let first = flaws[0].place;
+        assert_eq!(verify_log(&store, "r").await.expect("verified"), defects, "{sql}");
+        // Reading stops before the first defect and never returns damaged events.
+        let first = defects[0].place;
         let refused = refusal(store.events("r", 0, 100).await);
         let expected = format!("event {first} of run `r` is damaged: ");
         assert!(refused.starts_with(&expected), "{sql}: {refused}");
         let good = (first - 1) as usize;
         let before = store.events("r", 0, good).await.expect("what is good");
-        assert_eq!(places(&before), (1..first).collect::<Vec<u64>>(), "{sql}");
+        assert_eq!(seqs(&before), (1..first).collect::<Vec<u64>>(), "{sql}");
     }
 }
 
@@ -93,23 +93,26 @@ async fn a_record_or_a_snapshot_that_changed_is_found() {
     assert_eq!(store.examine().await.expect("an answer"), [""; 0]);
     change(&folder, "UPDATE records SET body = replace(body, 'b', 'x') WHERE ordinal = 2");
     change(&folder, "UPDATE snapshots SET body = x'010203ff'");
-    let told = "record `b` is damaged: it is not what was stored";
-    assert_eq!(refusal(store.records("s", 0, 10).await), told);
-    assert_eq!(refusal(store.append_records("s", vec![record("b", Some("a"))]).await), told);
+    let damaged_record = "record `b` is damaged: it is not what was stored";
+    assert_eq!(refusal(store.records("s", 0, 10).await), damaged_record);
+    assert_eq!(
+        refusal(store.append_records("s", vec![record("b", Some("a"))]).await),
+        damaged_record
+    );
     assert_eq!(store.records("s", 0, 1).await.expect("what is good").len(), 1);
-    let kept = "snapshot `agent` is damaged: it is not what was stored";
-    assert_eq!(refusal(store.snapshot("s", "agent").await), kept);
-    assert_eq!(store.examine().await.expect("an answer"), [told, kept]);
+    let damaged_snapshot = "snapshot `agent` is damaged: it is not what was stored";
+    assert_eq!(refusal(store.snapshot("s", "agent").await), damaged_snapshot);
+    assert_eq!(store.examine().await.expect("an answer"), [damaged_record, damaged_snapshot]);
     for (column, value) in
         [("kind", "'x'"), ("at", "7"), ("parent", "NULL"), ("run", "'r'"), ("seal", "x'00'")]
     {
         change(&folder, &format!("UPDATE records SET {column} = {value} WHERE ordinal = 2"));
-        assert_eq!(refusal(store.records("s", 1, 10).await), told, "{column}");
+        assert_eq!(refusal(store.records("s", 1, 10).await), damaged_record, "{column}");
     }
 }
 
 #[tokio::test]
-async fn a_damaged_log_is_closed_and_says_so() {
+async fn damaged_log_is_closed_and_reported() {
     let table = [
         (
             "UPDATE events SET body = replace(body, 'word 5', 'word 6') WHERE seq = 5",
@@ -133,7 +136,7 @@ async fn a_damaged_log_is_closed_and_says_so() {
         assert_eq!(ended.text.as_deref().unwrap_or(""), text, "{sql}");
         let code = ended.problem.as_ref().and_then(|problem| problem.code.as_deref());
         assert_eq!(code, Some("damaged_log"), "{sql}");
-        // The end stands behind everything, also behind what cannot be read.
+        // The end comes after everything, also after what cannot be read.
         assert_eq!(run.last, 9);
         let end = store.events("r", 8, 1).await;
         if sql != "DELETE FROM events" {
@@ -162,13 +165,13 @@ async fn a_damaged_log_is_exported_up_to_the_damage() {
         damage: vec!["run `r`: event 5: it does not fit what came before".to_owned()],
     };
     assert_eq!(exported, expected);
-    let there = SqliteStore::memory().await.expect("a store");
-    let imported = import(&there, &*out).await.expect("imported");
+    let target = SqliteStore::memory().await.expect("a store");
+    let imported = import(&target, &*out).await.expect("imported");
     assert_eq!(
         imported,
         ImportReport { sessions: 1, runs: 1, events: 4, ..ImportReport::default() }
     );
-    assert_eq!(log(&there, "r").await.len(), 4);
+    assert_eq!(log(&target, "r").await.len(), 4);
 }
 
 #[tokio::test]
@@ -187,12 +190,12 @@ async fn a_page_that_was_overwritten_is_found() {
         let mut bytes = whole.clone();
         bytes[page * 4_096..(page + 1) * 4_096].fill(0x5a);
         fs::write(&path, &bytes).expect("damage");
-        // Nothing panics, and nothing that changed is read as if it had not.
+        // Nothing panics, and no changed data is returned.
         let Ok(store) = SqliteStore::open(&path).await else {
             noticed += 1;
             continue;
         };
-        let complaints = store.examine().await.is_ok_and(|found| found.is_empty());
+        let is_clean = store.examine().await.is_ok_and(|found| found.is_empty());
         match store.events("r", 0, 10_000).await {
             Ok(events) => {
                 assert_eq!(events.len(), 2_008);
@@ -201,14 +204,14 @@ async fn a_page_that_was_overwritten_is_found() {
             Err(StoreError::Corrupt { .. }) => {}
             Err(error) => panic!("page {page}: {error}"),
         }
-        assert!(!complaints, "page {page}");
+        assert!(!is_clean, "page {page}");
         noticed += 1;
     }
     assert!(noticed > 10, "{noticed}");
 }
 
 #[tokio::test]
-async fn a_file_left_open_is_looked_through() {
+async fn file_left_open_is_checked() {
     let folder = Temporary::folder();
     let (store, run, lease) = stored(&folder).await;
     for from in (9..2_000).step_by(100) {
@@ -236,7 +239,7 @@ async fn a_torn_write_ahead_log_loses_nothing_that_was_acknowledged() {
     let copy = Temporary::folder();
     let source = folder.path("store.db");
     copy_all(&source, &copy.path("store.db"));
-    // The next append is cut off anywhere: nobody was told of it.
+    // The next append is cut off anywhere: it was not acknowledged.
     store.append("r", &lease, texts(&run, 9, 9)).await.expect("stored");
     let acknowledged = fs::metadata(copy.path("store.db-wal")).expect("a log").len();
     let log_now = fs::read(folder.path("store.db-wal")).expect("a log");
@@ -250,7 +253,7 @@ async fn a_torn_write_ahead_log_loses_nothing_that_was_acknowledged() {
         let last = current(&store, "r").await.last;
         assert!(last == 8 || (last == 9 && cut == log_now.len()), "{last} after a cut at {cut}");
         assert_eq!(verify_log(&store, "r").await.expect("verified"), []);
-        // The caller tells it again.
+        // The caller retries.
         assert_eq!(store.append("r", &lease, texts(&run, 9, 9)).await.expect("stored"), 9);
     }
 }

@@ -1,20 +1,20 @@
-//! The file: whose it is, where it is, and what happens around it.
+//! The database file: its owner, its location, and its companion files.
 
 use std::{fs, path::Path};
 
 use foxwedge_store::{AnyStore, ArchiveStore, SqliteStore, Store, StoreUrl};
 
 use crate::{
-    sample::{at_work, current, log, new_session, record, refusal, texts},
+    sample::{current, log, new_session, open_run, record, refusal, texts},
     temporary::Temporary,
 };
 
 #[tokio::test]
-async fn what_is_stored_is_there_after_opening_again() {
+async fn data_survives_reopening() {
     let folder = Temporary::folder();
     let path = folder.path("store.db");
     let store = SqliteStore::open(&path).await.expect("a store");
-    let (run, lease) = at_work(&store, "s", "r").await;
+    let (run, lease) = open_run(&store, "s", "r").await;
     store.append("r", &lease, texts(&run, 2, 9)).await.expect("stored");
     store.append_records("s", vec![record("a", None)]).await.expect("stored");
     let before = (current(&store, "r").await, log(&store, "r").await);
@@ -43,7 +43,7 @@ async fn a_store_is_opened_by_its_address() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn nobody_else_may_read_the_file() {
+async fn only_the_owner_may_read_the_file() {
     let folder = Temporary::folder();
     let path = folder.path("deep/er/store.db");
     let store = SqliteStore::open(&path).await.expect("a store");
@@ -51,15 +51,15 @@ async fn nobody_else_may_read_the_file() {
     let inner = folder.path("deep/er");
     assert_eq!(names(&inner), ["store.db", "store.db-shm", "store.db-wal"]);
     for name in names(&inner) {
-        assert_eq!(rights(&inner.join(&name)), 0o600, "{name}");
+        assert_eq!(permissions(&inner.join(&name)), 0o600, "{name}");
     }
-    assert_eq!(rights(&inner), 0o700);
-    assert_eq!(rights(&folder.path("deep")), 0o700);
+    assert_eq!(permissions(&inner), 0o700);
+    assert_eq!(permissions(&folder.path("deep")), 0o700);
 }
 
 #[cfg(unix)]
 #[tokio::test]
-async fn rights_that_are_too_wide_are_narrowed() {
+async fn wide_permissions_are_narrowed() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Temporary::folder();
     let path = folder.path("store.db");
@@ -69,16 +69,16 @@ async fn rights_that_are_too_wide_are_narrowed() {
         let wide = fs::Permissions::from_mode(0o666);
         fs::set_permissions(folder.path(&name), wide).expect("wide rights");
     }
-    // Another process opens it while the first one has it.
+    // Another process opens it while the first one has it open.
     let second = SqliteStore::open(&path).await.expect("a store");
     assert!(second.session("s").await.expect("an answer").is_some());
     for name in names(folder.as_ref()) {
-        assert_eq!(rights(&folder.path(&name)), 0o600, "{name}");
+        assert_eq!(permissions(&folder.path(&name)), 0o600, "{name}");
     }
 }
 
 #[tokio::test]
-async fn what_is_no_file_is_refused() {
+async fn paths_that_are_not_files_are_refused() {
     let folder = Temporary::folder();
     let refused = refusal(SqliteStore::open(folder.as_ref()).await);
     assert!(refused.ends_with("is no file"), "{refused}");
@@ -92,9 +92,9 @@ async fn deleted_text_is_not_left_in_the_file() {
     let folder = Temporary::folder();
     let path = folder.path("store.db");
     let store = SqliteStore::open(&path).await.expect("a store");
-    let (run, lease) = at_work(&store, "s", "r").await;
+    let (run, lease) = open_run(&store, "s", "r").await;
     let secret = "a-secret-nobody-may-find".repeat(400);
-    let event = crate::sample::says(&run, 2, &secret);
+    let event = crate::sample::text_event(&run, 2, &secret);
     store.append("r", &lease, vec![event]).await.expect("stored");
     let end = crate::sample::closing(&current(&store, "r").await, foxwedge_run::Outcome::Completed);
     store.finalize("r", foxwedge_store::CloseAuthority::Operator, end).await.expect("ended");
@@ -110,7 +110,7 @@ async fn deleted_text_is_not_left_in_the_file() {
 }
 
 #[tokio::test]
-async fn whoever_watches_hears_when_the_store_is_gone() {
+async fn watcher_ends_when_the_store_is_dropped() {
     let store = SqliteStore::memory().await.expect("a store");
     let mut watch = store.watch().await.expect("a watch");
     drop(store);
@@ -121,7 +121,7 @@ async fn whoever_watches_hears_when_the_store_is_gone() {
 async fn one_thread_is_enough() {
     let folder = Temporary::folder();
     let store = SqliteStore::open(folder.path("store.db")).await.expect("a store");
-    let (run, lease) = at_work(&store, "s", "r").await;
+    let (run, lease) = open_run(&store, "s", "r").await;
     store.append("r", &lease, texts(&run, 2, 3)).await.expect("stored");
     assert_eq!(log(&store, "r").await.len(), 3);
 }
@@ -135,7 +135,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[cfg(unix)]
-fn rights(path: &Path) -> u32 {
+fn permissions(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt;
     fs::metadata(path).expect("a file").permissions().mode() & 0o777
 }

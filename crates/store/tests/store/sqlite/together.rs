@@ -1,4 +1,4 @@
-//! Several stores on one file, as several processes would have them.
+//! Several stores on one file, like several processes.
 
 use std::sync::Arc;
 
@@ -9,11 +9,13 @@ use foxwedge_store::{
 use tokio::sync::Barrier;
 
 use crate::{
-    sample::{LONG, at_work, closing, current, log, new_run, new_session, refusal, started, texts},
+    sample::{
+        LONG, closing, current, log, new_run, new_session, open_run, refusal, start_run, texts,
+    },
     temporary::Temporary,
 };
 
-async fn two(folder: &Temporary) -> [Arc<SqliteStore>; 2] {
+async fn open_two(folder: &Temporary) -> [Arc<SqliteStore>; 2] {
     let path = folder.path("store.db");
     let open = || async { Arc::new(SqliteStore::open(&path).await.expect("a store")) };
     [open().await, open().await]
@@ -23,11 +25,11 @@ async fn two(folder: &Temporary) -> [Arc<SqliteStore>; 2] {
 async fn two_stores_race_for_the_end_a_thousand_times_and_one_wins() {
     const RUNS: usize = 1_000;
     let folder = Temporary::folder();
-    let stores = two(&folder).await;
+    let stores = open_two(&folder).await;
     stores[0].create_session(new_session("s")).await.expect("a session");
     let mut runs = Vec::new();
     for number in 0..RUNS {
-        runs.push(started(&*stores[number % 2], new_run("s", &format!("r{number}"))).await.0);
+        runs.push(start_run(&*stores[number % 2], new_run("s", &format!("r{number}"))).await.0);
     }
     let barrier = Arc::new(Barrier::new(2));
     let outcomes = [Outcome::Completed, Outcome::Stopped];
@@ -57,13 +59,13 @@ async fn two_stores_race_for_the_end_a_thousand_times_and_one_wins() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_stores_append_to_their_own_runs_and_lose_nothing() {
     let folder = Temporary::folder();
-    let stores = two(&folder).await;
+    let stores = open_two(&folder).await;
     stores[0].create_session(new_session("s")).await.expect("a session");
     let write = |side: usize| {
         let store = stores[side].clone();
         tokio::spawn(async move {
             let id = format!("r{side}");
-            let (run, lease) = started(&*store, new_run("s", &id)).await;
+            let (run, lease) = start_run(&*store, new_run("s", &id)).await;
             for seq in 2..=100 {
                 store.append(&id, &lease, texts(&run, seq, seq)).await.expect("stored");
             }
@@ -82,11 +84,11 @@ async fn two_stores_append_to_their_own_runs_and_lose_nothing() {
 }
 
 #[tokio::test]
-async fn what_another_store_decided_counts() {
+async fn decisions_of_another_store_count() {
     let folder = Temporary::folder();
-    let [left, right] = two(&folder).await;
+    let [left, right] = open_two(&folder).await;
     left.create_session(new_session("s")).await.expect("a session");
-    let (run, stale) = started(&*left, NewRun { ttl: 0, ..new_run("s", "r") }).await;
+    let (run, stale) = start_run(&*left, NewRun { ttl: 0, ..new_run("s", "r") }).await;
     left.append("r", &stale, texts(&run, 2, 2)).await.expect("stored");
     let lease = right.take_over("r", "node-2", LONG).await.expect("an answer").expect("a lease");
     assert_eq!(lease, Lease { owner: "node-2".to_owned(), fence: 2 });
@@ -98,16 +100,16 @@ async fn what_another_store_decided_counts() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_writes_waits_for_another_process() {
+async fn writer_waits_for_another_process() {
     let folder = Temporary::folder();
     let path = folder.path("store.db");
     let store = Arc::new(SqliteStore::open(&path).await.expect("a store"));
-    let (run, lease) = at_work(&*store, "s", "r").await;
+    let (run, lease) = open_run(&*store, "s", "r").await;
     let other = rusqlite::Connection::open(&path).expect("a file");
     other.execute_batch("BEGIN IMMEDIATE").expect("a lock");
-    let writing = store.clone();
-    let append = tokio::spawn(async move { writing.append("r", &lease, texts(&run, 2, 2)).await });
-    // Reading goes on meanwhile, and nothing is acknowledged.
+    let writer = store.clone();
+    let append = tokio::spawn(async move { writer.append("r", &lease, texts(&run, 2, 2)).await });
+    // Reads continue meanwhile, and nothing is acknowledged.
     for _ in 0..20 {
         assert_eq!(log(&*store, "r").await.len(), 1);
     }
@@ -117,14 +119,14 @@ async fn whoever_writes_waits_for_another_process() {
 }
 
 #[tokio::test]
-async fn whoever_watches_is_woken_by_another_process() {
+async fn watcher_is_woken_by_another_store() {
     let folder = Temporary::folder();
-    let [left, right] = two(&folder).await;
-    let (run, lease) = at_work(&*left, "s", "r").await;
+    let [left, right] = open_two(&folder).await;
+    let (run, lease) = open_run(&*left, "s", "r").await;
     let mut watch = right.watch().await.expect("a watch");
     for seq in 2..=4 {
         left.append("r", &lease, texts(&run, seq, seq)).await.expect("stored");
-        // Nobody knows which run it was; whoever is woken reads what it follows.
+        // The run is unknown; a woken reader reads what it follows.
         while right.events("r", seq - 1, 10).await.expect("the log").is_empty() {
             assert_eq!(watch.next().await, Some(StoreWake::All));
         }
@@ -133,10 +135,10 @@ async fn whoever_watches_is_woken_by_another_process() {
 }
 
 #[tokio::test]
-async fn a_store_wakes_its_own_watchers_by_name() {
+async fn own_watchers_are_woken_with_the_run_id() {
     let folder = Temporary::folder();
-    let [left, _right] = two(&folder).await;
-    let (run, lease) = at_work(&*left, "s", "r").await;
+    let [left, _right] = open_two(&folder).await;
+    let (run, lease) = open_run(&*left, "s", "r").await;
     let mut watch = left.watch().await.expect("a watch");
     let mut all = 0;
     for seq in 2..=20 {
@@ -149,8 +151,7 @@ async fn a_store_wakes_its_own_watchers_by_name() {
                         break;
                     }
                 }
-                // The other store renewed the log when it opened the file, which counts as
-                // writing, once.
+                // The other store reset the log when it opened the file, which counts as one write.
                 StoreWake::All => {
                     all += 1;
                     break;
@@ -162,7 +163,7 @@ async fn a_store_wakes_its_own_watchers_by_name() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_stores_make_one_file_at_the_same_time() {
+async fn concurrent_opens_create_one_file() {
     let folder = Temporary::folder();
     let path = folder.path("store.db");
     let barrier = Arc::new(Barrier::new(6));

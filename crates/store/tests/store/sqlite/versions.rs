@@ -6,7 +6,7 @@ use foxwedge_store::{SqliteStore, Store};
 use rusqlite::Connection;
 
 use crate::{
-    sample::{at_work, new_session, refusal},
+    sample::{new_session, open_run, refusal},
     temporary::Temporary,
 };
 
@@ -14,10 +14,10 @@ fn change(path: &Path, sql: &str) {
     Connection::open(path).expect("a file").execute_batch(sql).expect("a change");
 }
 
-/// What is written after the path of the file.
+/// The refusal, with the path replaced by `store.db`.
 async fn refused(path: &Path) -> String {
-    let told = refusal(SqliteStore::open(path).await);
-    told.replace(&path.display().to_string(), "store.db")
+    let text = refusal(SqliteStore::open(path).await);
+    text.replace(&path.display().to_string(), "store.db")
 }
 
 #[tokio::test]
@@ -25,14 +25,14 @@ async fn a_newer_file_is_refused_and_left_alone() {
     let folder = Temporary::folder();
     let path = folder.path("store.db");
     let store = SqliteStore::open(&path).await.expect("a store");
-    at_work(&store, "s", "r").await;
+    open_run(&store, "s", "r").await;
     drop(store);
     change(&path, "PRAGMA user_version = 999");
     let before = fs::read(&path).expect("the file");
-    let told = refused(&path).await;
+    let text = refused(&path).await;
     assert!(
-        told.starts_with("`store.db`: it was written by a newer program: version 999"),
-        "{told}"
+        text.starts_with("`store.db`: it was written by a newer program: version 999"),
+        "{text}"
     );
     assert_eq!(fs::read(&path).expect("the file"), before);
     change(&path, "PRAGMA user_version = -1");
@@ -51,8 +51,8 @@ async fn a_file_of_another_program_is_refused_and_left_alone() {
         let path = folder.path(name);
         change(&path, sql);
         let before = fs::read(&path).expect("the file");
-        let told = refusal(SqliteStore::open(&path).await);
-        assert!(told.ends_with("it is a database of something else"), "{name}: {told}");
+        let text = refusal(SqliteStore::open(&path).await);
+        assert!(text.ends_with("it is a database of something else"), "{name}: {text}");
         assert_eq!(fs::read(&path).expect("the file"), before, "{name}");
     }
 }
@@ -63,13 +63,13 @@ async fn a_file_that_is_no_database_is_refused_and_left_alone() {
     let path = folder.path("store.db");
     for content in ["x".repeat(10_000), "SQLite format 3\0".to_owned() + &"y".repeat(5_000)] {
         fs::write(&path, &content).expect("a file");
-        let told = refused(&path).await;
-        assert!(told.starts_with("`store.db` is damaged"), "{told}");
+        let text = refused(&path).await;
+        assert!(text.starts_with("`store.db` is damaged"), "{text}");
         assert_eq!(fs::read(&path).expect("the file"), content.as_bytes());
     }
 }
 
-/// Brings the events of a file back into the form that version 1 had.
+/// Converts the events of a file back to the format of version 1.
 const BACK_TO_ONE: &str = "
     CREATE TABLE old (
         run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
@@ -85,21 +85,21 @@ const BACK_TO_ONE: &str = "
     PRAGMA user_version = 1;";
 
 #[tokio::test]
-async fn a_file_of_the_first_version_is_brought_up_with_everything_in_it() {
+async fn file_of_version_1_is_migrated_with_all_data() {
     let folder = Temporary::folder();
     let path = folder.path("store.db");
     let store = SqliteStore::open(&path).await.expect("a store");
     for run in ["r1", "r2"] {
-        at_work(&store, "s", run).await;
+        open_run(&store, "s", run).await;
     }
-    let told = |store: SqliteStore| async move {
+    let read_all = |store: SqliteStore| async move {
         let first = store.events("r1", 0, 100).await.expect("events");
         (first, store.events("r2", 0, 100).await.expect("events"))
     };
-    let before = told(store).await;
+    let before = read_all(store).await;
     change(&path, BACK_TO_ONE);
     let store = SqliteStore::open(&path).await.expect("a store");
-    assert_eq!(told(store).await, before);
+    assert_eq!(read_all(store).await, before);
 }
 
 #[tokio::test]
@@ -112,7 +112,7 @@ async fn an_empty_file_becomes_a_store() {
 }
 
 #[tokio::test]
-async fn the_file_says_what_it_is() {
+async fn file_has_application_id_and_version() {
     let folder = Temporary::folder();
     let path = folder.path("store.db");
     drop(SqliteStore::open(&path).await.expect("a store"));

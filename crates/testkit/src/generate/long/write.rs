@@ -1,49 +1,49 @@
-//! How each dialect writes a step of a long conversation.
+//! Writes a step of a long conversation in each format.
 
 use serde_json::{Value, json};
 
-use super::{Call, Step};
-use crate::dialect::Dialect;
+use super::{LongCall, LongStep};
+use crate::dialect::TestFormat;
 
-/// A one-pixel picture.
+/// An image of one pixel.
 const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// The user speaks.
-pub(super) fn ask(dialect: Dialect, text: &str) -> Option<Value> {
-    Some(match dialect {
-        Dialect::Chat | Dialect::Responses | Dialect::Anthropic => {
+/// A user message.
+pub(super) fn ask(format: TestFormat, text: &str) -> Option<Value> {
+    Some(match format {
+        TestFormat::Chat | TestFormat::Responses | TestFormat::Anthropic => {
             json!({"role": "user", "content": text})
         }
-        Dialect::Gemini => json!({"role": "user", "parts": [{"text": text}]}),
-        Dialect::Bedrock => json!({"role": "user", "content": [{"text": text}]}),
+        TestFormat::Gemini => json!({"role": "user", "parts": [{"text": text}]}),
+        TestFormat::Bedrock => json!({"role": "user", "content": [{"text": text}]}),
     })
 }
 
-/// The assistant speaks and calls nothing.
-pub(super) fn say(dialect: Dialect, text: &str) -> Option<Value> {
-    Some(match dialect {
-        Dialect::Chat | Dialect::Responses => json!({"role": "assistant", "content": text}),
-        Dialect::Anthropic => {
+/// An assistant message without calls.
+pub(super) fn say(format: TestFormat, text: &str) -> Option<Value> {
+    Some(match format {
+        TestFormat::Chat | TestFormat::Responses => json!({"role": "assistant", "content": text}),
+        TestFormat::Anthropic => {
             json!({"role": "assistant", "content": [{"type": "text", "text": text}]})
         }
-        Dialect::Gemini => json!({"role": "model", "parts": [{"text": text}]}),
-        Dialect::Bedrock => json!({"role": "assistant", "content": [{"text": text}]}),
+        TestFormat::Gemini => json!({"role": "model", "parts": [{"text": text}]}),
+        TestFormat::Bedrock => json!({"role": "assistant", "content": [{"text": text}]}),
     })
 }
 
-/// Calls and their answers.
-pub(super) fn step(dialect: Dialect, step: &Step) -> Vec<Value> {
-    match dialect {
-        Dialect::Chat => chat(step),
-        Dialect::Responses => responses(step),
-        Dialect::Anthropic => anthropic(step),
-        Dialect::Gemini => gemini(step),
-        Dialect::Bedrock => bedrock(step),
+/// Calls and their results.
+pub(super) fn step(format: TestFormat, step: &LongStep) -> Vec<Value> {
+    match format {
+        TestFormat::Chat => chat(step),
+        TestFormat::Responses => responses(step),
+        TestFormat::Anthropic => anthropic(step),
+        TestFormat::Gemini => gemini(step),
+        TestFormat::Bedrock => bedrock(step),
     }
 }
 
-fn chat(step: &Step) -> Vec<Value> {
-    let call = |call: &Call| {
+fn chat(step: &LongStep) -> Vec<Value> {
+    let call = |call: &LongCall| {
         let function = json!({"name": call.name, "arguments": call.arguments.to_string()});
         json!({"id": call.id, "type": "function", "function": function})
     };
@@ -59,7 +59,7 @@ fn chat(step: &Step) -> Vec<Value> {
     std::iter::once(turn).chain(answers).collect()
 }
 
-fn responses(step: &Step) -> Vec<Value> {
+fn responses(step: &LongStep) -> Vec<Value> {
     let number = step.calls.first().map_or(0, |call| call.number);
     let mut items = vec![json!({
         "type": "reasoning", "id": format!("rs_{number}"),
@@ -86,7 +86,7 @@ fn responses(step: &Step) -> Vec<Value> {
     items
 }
 
-fn anthropic(step: &Step) -> Vec<Value> {
+fn anthropic(step: &LongStep) -> Vec<Value> {
     let number = step.calls.first().map_or(0, |call| call.number);
     let mut blocks = vec![json!({
         "type": "thinking", "thinking": step.thought, "signature": format!("c2VhbA{number}==")
@@ -95,7 +95,7 @@ fn anthropic(step: &Step) -> Vec<Value> {
     blocks.extend(step.calls.iter().map(|call| {
         json!({"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments})
     }));
-    let answer = |call: &Call| {
+    let answer = |call: &LongCall| {
         let mut content = vec![json!({"type": "text", "text": call.answer})];
         let source = json!({"type": "base64", "media_type": "image/png", "data": PICTURE});
         content.extend(call.image.then(|| json!({"type": "image", "source": source})));
@@ -114,7 +114,7 @@ fn anthropic(step: &Step) -> Vec<Value> {
     ]
 }
 
-fn gemini(step: &Step) -> Vec<Value> {
+fn gemini(step: &LongStep) -> Vec<Value> {
     let mut parts = vec![json!({"text": step.thought, "thought": true})];
     parts.extend(step.text.as_ref().map(|text| json!({"text": text})));
     for (at, call) in step.calls.iter().enumerate() {
@@ -124,7 +124,7 @@ fn gemini(step: &Step) -> Vec<Value> {
             _ => json!({"functionCall": body}),
         });
     }
-    let answer = |call: &Call| {
+    let answer = |call: &LongCall| {
         let key = if call.failed { "error" } else { "output" };
         let response = json!({key: call.answer});
         let data = json!({"inlineData": {"mimeType": "image/png", "data": PICTURE}});
@@ -139,7 +139,7 @@ fn gemini(step: &Step) -> Vec<Value> {
     vec![json!({"role": "model", "parts": parts}), json!({"role": "user", "parts": answers})]
 }
 
-fn bedrock(step: &Step) -> Vec<Value> {
+fn bedrock(step: &LongStep) -> Vec<Value> {
     let number = step.calls.first().map_or(0, |call| call.number);
     let seal = format!("c2VhbA{number}==");
     let thought = json!({"text": step.thought, "signature": seal});
@@ -148,7 +148,7 @@ fn bedrock(step: &Step) -> Vec<Value> {
     blocks.extend(step.calls.iter().map(|call| {
         json!({"toolUse": {"toolUseId": call.id, "name": call.name, "input": call.arguments}})
     }));
-    let answer = |call: &Call| {
+    let answer = |call: &LongCall| {
         let mut content = vec![json!({"text": call.answer})];
         let image = json!({"image": {"format": "png", "source": {"bytes": PICTURE}}});
         content.extend(call.image.then_some(image));

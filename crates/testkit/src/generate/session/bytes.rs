@@ -1,11 +1,11 @@
-//! Records as lines, and what goes wrong with lines.
+//! Writes records as lines, and damages lines.
 
 use serde_json::Value;
 
 use super::super::spelled;
 use crate::random::Random;
 
-/// The records, one a line. Ids are spelled plainly, as every agent does.
+/// The records, one per line. Ids have no escapes, as in all agents.
 pub(super) fn lines(random: &mut Random, records: &[Value]) -> Vec<Vec<u8>> {
     let parents_first = random.chance(50);
     let spaced = random.chance(25);
@@ -30,7 +30,7 @@ pub(super) fn lines(random: &mut Random, records: &[Value]) -> Vec<Vec<u8>> {
     records.iter().map(line).collect()
 }
 
-/// A message whose content is spelled in any way.
+/// A message whose content has any JSON notation.
 fn message(random: &mut Random, message: &Value) -> String {
     let Some(fields) = message.as_object() else { return message.to_string() };
     let field = |(key, value): (&String, &Value)| match key.as_str() {
@@ -40,12 +40,13 @@ fn message(random: &mut Random, message: &Value) -> String {
     format!("{{{}}}", fields.iter().map(field).collect::<Vec<_>>().join(","))
 }
 
-/// Any spelling that fits on a line.
+/// Any JSON notation that fits on a line.
 fn anyhow(random: &mut Random, value: &Value) -> String {
     spelled(random, value).replace(['\n', '\r'], " ").trim().to_owned()
 }
 
-/// The lines as a file: with one kind of line end, blank lines, perhaps without the last end.
+/// Joins the lines to a file: with one kind of line end, blank lines, possibly without the last
+/// line end.
 pub(super) fn joined(random: &mut Random, lines: &[Vec<u8>]) -> Vec<u8> {
     let end: &[u8] = if random.chance(10) { b"\r\n" } else { b"\n" };
     let blank = random.chance(10);
@@ -62,9 +63,9 @@ pub(super) fn joined(random: &mut Random, lines: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-type Accident = fn(&mut Random, &mut Vec<Vec<u8>>);
+type LineAccident = fn(&mut Random, &mut Vec<Vec<u8>>);
 
-const ACCIDENTS: [Accident; 9] = [
+const ACCIDENTS: [LineAccident; 9] = [
     write_twice,
     |random, lines| tear_last_line(random, lines),
     |random, lines| tear_last_line(random, lines),
@@ -76,7 +77,7 @@ const ACCIDENTS: [Accident; 9] = [
     |random, lines| spoil_a_character(random, lines),
 ];
 
-/// One accident or two.
+/// Applies one or two kinds of damage.
 pub(super) fn damage(random: &mut Random, lines: &mut Vec<Vec<u8>>) {
     for _ in 0..1 + random.below(2) {
         if !lines.is_empty() {
@@ -114,7 +115,7 @@ fn glue_lines(random: &mut Random, lines: &mut Vec<Vec<u8>>) {
     }
 }
 
-/// A write that was cut, and the next record on the same line; often the same one again.
+/// A truncated record with the next record on the same line; often the same one again.
 fn tear_and_glue(random: &mut Random, lines: &mut Vec<Vec<u8>>) {
     let at = random.below(lines.len());
     let mut torn = lines[at].clone();
@@ -143,7 +144,7 @@ fn pad_with_zeros(random: &mut Random, lines: &mut [Vec<u8>]) {
     lines[at].splice(place..place, zeros);
 }
 
-/// A byte that is no text, inside a string.
+/// A byte that is not UTF-8, inside a string.
 fn spoil_a_character(random: &mut Random, lines: &mut [Vec<u8>]) {
     let at = random.below(lines.len());
     let letters: Vec<usize> = lines[at]

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{Written, scribe::blocks};
+use super::{WrittenSession, scribe::blocks};
 use crate::random::Random;
 
 /// The elements of the list.
-pub(super) fn write(random: &mut Random, list: &[Value]) -> Written {
+pub(super) fn write(random: &mut Random, list: &[Value]) -> WrittenSession {
     let mut records: Vec<Value> = Vec::new();
-    let mut told: Vec<Value> = Vec::new();
+    let mut messages: Vec<Value> = Vec::new();
     let hides = random.chance(40);
     for message in list {
         if hides && random.chance(10) {
@@ -20,16 +20,16 @@ pub(super) fn write(random: &mut Random, list: &[Value]) -> Written {
             element["modelInfo"] = json!({"modelId": "mock", "providerId": "mock"});
         }
         records.push(element);
-        told.push(json!({"role": message["role"], "content": blocks(message)}));
+        messages.push(json!({"role": message["role"], "content": blocks(message)}));
         let calls = blocks(message).iter().any(|block| block["type"] == "tool_use");
         if hides && random.chance(4) && message["role"] == "assistant" && !calls {
-            summarise(&mut records, &mut told);
+            summarise(&mut records, &mut messages);
         }
     }
-    Written { records, told, siblings: false }
+    WrittenSession { records, messages, siblings: false }
 }
 
-/// Messages that a truncation hides, and the marker that says so.
+/// Messages that a truncation hides, and its marker.
 fn hide(random: &mut Random, records: &mut Vec<Value>) {
     let number = records.len();
     let id = format!("cut_{number}");
@@ -41,13 +41,13 @@ fn hide(random: &mut Random, records: &mut Vec<Value>) {
         json!({"role": "user", "content": answer, "truncationParent": id, "ts": 2}),
     ];
     records.extend(hidden.into_iter().take(1 + random.below(2)));
-    // The marker is no part of the history itself: Roo sends it, so it is hidden by a summary here.
+    // The marker is not part of the history. Roo sends it, so a summary hides it here.
     records.push(json!({"role": "user", "content": "[Earlier messages are hidden]", "ts": 3,
         "isTruncationMarker": true, "truncationId": id, "truncationParent": id}));
 }
 
-/// A summary: everything before it is kept in the file and not sent.
-fn summarise(records: &mut Vec<Value>, told: &mut Vec<Value>) {
+/// A summary: everything before it stays in the file and is not sent.
+fn summarise(records: &mut Vec<Value>, messages: &mut Vec<Value>) {
     let number = records.len();
     let id = format!("sum_{number}");
     for record in records.iter_mut().filter(|record| record.get("condenseParent").is_none()) {
@@ -56,10 +56,10 @@ fn summarise(records: &mut Vec<Value>, told: &mut Vec<Value>) {
     let content = json!([{"type": "text", "text": format!("summary {number}.")}]);
     records.push(json!({"role": "user", "content": content, "ts": 4, "isSummary": true,
         "condenseId": id}));
-    *told = vec![json!({"role": "user", "content": content})];
+    *messages = vec![json!({"role": "user", "content": content})];
 }
 
-/// The list as a file; `torn` cuts it somewhere.
+/// The list as a file; `torn` truncates it.
 pub(super) fn joined(random: &mut Random, records: &[Value], torn: bool) -> Vec<u8> {
     let list = Value::Array(records.to_vec());
     let text = match random.below(3) {

@@ -1,14 +1,15 @@
-//! Files as Codex writes them: items in a row, in envelopes.
+//! Files as Codex writes them: a sequence of items in envelopes.
 
 use serde_json::{Value, json};
 
-use super::Written;
+use super::WrittenSession;
 use crate::random::Random;
 
-/// Writes a list of items down.
-pub(super) fn write(random: &mut Random, list: &[Value]) -> Written {
+/// Writes a list of items.
+pub(super) fn write(random: &mut Random, list: &[Value]) -> WrittenSession {
     let numbered = random.chance(40);
-    let mut rollout = Rollout { random, numbered, records: Vec::new(), told: Vec::new() };
+    let mut rollout =
+        CodexFileWriter { random, numbered, records: Vec::new(), messages: Vec::new() };
     let mode = if numbered { "paginated" } else { "legacy" };
     rollout.add(
         "session_meta",
@@ -22,11 +23,11 @@ pub(super) fn write(random: &mut Random, list: &[Value]) -> Written {
     if rollout.random.chance(50) {
         rollout.add("event_msg", json!({"type": "task_complete", "cost": 1.50}));
     }
-    let Rollout { records, told, .. } = rollout;
-    Written { records, told, siblings: false }
+    let CodexFileWriter { records, messages, .. } = rollout;
+    WrittenSession { records, messages, siblings: false }
 }
 
-/// An item as Codex keeps it: it has a type, and shell calls are answered like any other.
+/// An item as Codex stores it: it has a type, and shell calls have normal results.
 fn as_stored(item: &Value) -> Value {
     let mut item = item.clone();
     match (item["type"].as_str(), item["role"].as_str()) {
@@ -43,15 +44,15 @@ fn as_stored(item: &Value) -> Value {
     item
 }
 
-struct Rollout<'r> {
+struct CodexFileWriter<'r> {
     random: &'r mut Random,
     /// Newer files number their records.
     numbered: bool,
     records: Vec<Value>,
-    told: Vec<Value>,
+    messages: Vec<Value>,
 }
 
-impl Rollout<'_> {
+impl CodexFileWriter<'_> {
     fn add(&mut self, kind: &str, payload: Value) {
         let minute = self.records.len();
         let time = format!("2026-11-15T{:02}:{:02}:00.000Z", minute / 60 % 24, minute % 60);
@@ -68,7 +69,7 @@ impl Rollout<'_> {
             stored["internal_chat_message_metadata_passthrough"] = json!({"turn_id": "t"});
         }
         self.add("response_item", stored);
-        self.told.push(item);
+        self.messages.push(item);
     }
 
     fn between(&mut self) {
@@ -92,12 +93,12 @@ impl Rollout<'_> {
         }
     }
 
-    /// Whether what was told so far can stand alone: the last item is the model's word.
+    /// Whether the conversation so far is complete: the last item is a model message.
     fn closed(&self) -> bool {
-        self.told.last().is_some_and(|item| item["role"] == "assistant")
+        self.messages.last().is_some_and(|item| item["role"] == "assistant")
     }
 
-    /// Turns that are taken back at once.
+    /// Adds turns and rolls them back.
     fn roll_back(&mut self) {
         if !self.closed() {
             return;
@@ -120,7 +121,7 @@ impl Rollout<'_> {
         self.add("event_msg", json!({"type": "thread_rolled_back", "num_turns": turns}));
     }
 
-    /// A compaction that replaces everything before it.
+    /// Adds a compaction that replaces everything before it.
     fn compact(&mut self) {
         let number = self.records.len();
         let text = json!([{"type": "input_text", "text": format!("summary {number}.")}]);
@@ -130,6 +131,6 @@ impl Rollout<'_> {
         list.push(json!({"type": "function_call_output", "call_id": id, "output": "kept"}));
         let payload = json!({"message": "summary", "replacement_history": list});
         self.add("compacted", payload);
-        self.told = list;
+        self.messages = list;
     }
 }

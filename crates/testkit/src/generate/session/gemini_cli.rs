@@ -1,48 +1,48 @@
-//! Files as Gemini CLI writes them: a reply and its answers are one record, written again and
-//! again.
+//! Files as Gemini CLI writes them: a reply and its results are one record, which is rewritten on
+//! each change.
 
 use serde_json::{Value, json};
 
-use super::Written;
+use super::WrittenSession;
 use crate::random::Random;
 
-/// Writes a list of contents down; `old` versions write every message once.
-pub(super) fn write(random: &mut Random, list: &[Value], old: bool) -> Written {
-    let (records, told, current) = (Vec::new(), Vec::new(), Vec::new());
-    let mut chat = Chat { random, old, records, told, current };
+/// Writes a list of contents; `old` versions write every message once.
+pub(super) fn write(random: &mut Random, list: &[Value], old: bool) -> WrittenSession {
+    let (records, messages, current) = (Vec::new(), Vec::new(), Vec::new());
+    let mut chat = GeminiFileWriter { random, old, records, messages, current };
     chat.records.push(json!({"sessionId": "5e55107f-0000-4000-8000-000000000001",
         "projectHash": "ab12", "startTime": "2026-11-15T00:00:00.000Z", "kind": "main"}));
     let mut at = 0;
     while let Some(content) = list.get(at) {
         chat.between();
         at += 1;
-        let said = content["parts"].as_array().cloned().unwrap_or_default();
+        let parts = content["parts"].as_array().cloned().unwrap_or_default();
         if content["role"] == "model" {
-            let said: Vec<Value> =
-                said.into_iter().filter(|part| part.get("functionResponse").is_none()).collect();
+            let parts: Vec<Value> =
+                parts.into_iter().filter(|part| part.get("functionResponse").is_none()).collect();
             let next = list.get(at).filter(|next| next["role"] != "model");
             let answers = next.and_then(|next| next["parts"].as_array()).cloned();
-            if chat.reply(&said, answers.unwrap_or_default()) {
+            if chat.reply(&parts, answers.unwrap_or_default()) {
                 at += 1;
             }
         } else {
-            chat.say("user", said);
+            chat.say("user", parts);
         }
     }
-    let Chat { records, told, .. } = chat;
-    Written { records, told, siblings: false }
+    let GeminiFileWriter { records, messages, .. } = chat;
+    WrittenSession { records, messages, siblings: false }
 }
 
-struct Chat<'r> {
+struct GeminiFileWriter<'r> {
     random: &'r mut Random,
     old: bool,
     records: Vec<Value>,
-    told: Vec<Value>,
-    /// The messages that count now.
+    messages: Vec<Value>,
+    /// The current messages.
     current: Vec<Value>,
 }
 
-impl Chat<'_> {
+impl GeminiFileWriter<'_> {
     fn message(&mut self, kind: &str, content: Value) -> Value {
         let number = self.records.len();
         json!({"id": format!("m{number}"), "timestamp": "2026-11-15T00:00:00.000Z", "type": kind,
@@ -57,19 +57,19 @@ impl Chat<'_> {
         self.current.push(message);
     }
 
-    fn say(&mut self, kind: &str, said: Vec<Value>) {
-        let content = self.content(&said);
+    fn say(&mut self, kind: &str, parts: Vec<Value>) {
+        let content = self.content(&parts);
         let message = self.message(kind, content);
         self.add(message);
-        if !said.is_empty() {
+        if !parts.is_empty() {
             let role = if kind == "user" { "user" } else { "model" };
-            self.told.push(json!({"role": role, "parts": said}));
+            self.messages.push(json!({"role": role, "parts": parts}));
         }
     }
 
-    /// Parts as a string where that says the same.
-    fn content(&mut self, said: &[Value]) -> Value {
-        match said {
+    /// Parts as a string, if that is equivalent.
+    fn content(&mut self, parts: &[Value]) -> Value {
+        match parts {
             [] => json!(""),
             [only]
                 if only["text"].is_string() && only.as_object().is_some_and(|it| it.len() == 1) =>
@@ -83,11 +83,11 @@ impl Chat<'_> {
         }
     }
 
-    /// A reply with the answers to its calls; says whether the answers are in it.
-    fn reply(&mut self, said: &[Value], answers: Vec<Value>) -> bool {
+    /// A reply with the results of its calls. Returns whether the results are in it.
+    fn reply(&mut self, parts: &[Value], answers: Vec<Value>) -> bool {
         let is_call = |part: &Value| part.get("functionCall").is_some();
         let (calls, texts): (Vec<Value>, Vec<Value>) =
-            said.iter().cloned().partition(|part| is_call(part));
+            parts.iter().cloned().partition(|part| is_call(part));
         let answer_of = |call: &Value| {
             let id = &call["functionCall"]["id"];
             let found = answers.iter().find(|part| part["functionResponse"]["id"] == *id);
@@ -95,13 +95,13 @@ impl Chat<'_> {
         };
         let all = calls.iter().all(|call| answer_of(call).is_some());
         if calls.is_empty() || !all || answers.len() != calls.len() || self.random.chance(20) {
-            // Calls in the content, answers in a message of the user.
-            self.say("gemini", said.to_vec());
+            // Calls in the content, results in a user message.
+            self.say("gemini", parts.to_vec());
             return false;
         }
         let content = self.content(&texts);
         let mut message = self.message("gemini", content);
-        let mut told = texts;
+        let mut model_parts = texts;
         let mut given = Vec::new();
         let mut tools = Vec::new();
         for call in &calls {
@@ -111,17 +111,17 @@ impl Chat<'_> {
             let args = body.get("args").cloned().unwrap_or_else(|| json!({}));
             tools.push(json!({"id": id, "name": name, "args": args, "result": [answer],
                 "status": "success"}));
-            told.push(json!({"functionCall": {"id": id, "name": name, "args": args}}));
+            model_parts.push(json!({"functionCall": {"id": id, "name": name, "args": args}}));
             given.push(answer);
         }
         if self.random.chance(40) && !self.old {
-            // Its first version knew no answers yet.
+            // Its first version had no results yet.
             self.records.push(message.clone());
         }
         message["toolCalls"] = json!(tools);
         self.add(message);
-        self.told.push(json!({"role": "model", "parts": told}));
-        self.told.push(json!({"role": "user", "parts": given}));
+        self.messages.push(json!({"role": "model", "parts": model_parts}));
+        self.messages.push(json!({"role": "user", "parts": given}));
         true
     }
 
@@ -142,7 +142,7 @@ impl Chat<'_> {
             self.records.push(json!({"tomorrow": self.records.len(), "weight": 1.50}));
         }
         if self.random.chance(8) {
-            // Said, and taken back.
+            // A message that is rewound.
             let message =
                 self.message("user", json!(format!("taken back {}.", self.records.len())));
             let id = message["id"].clone();
@@ -157,7 +157,7 @@ impl Chat<'_> {
     }
 }
 
-/// The records as an older file: one object over many lines; `torn` cuts it somewhere.
+/// The records as an older file: one object over many lines; `torn` truncates it.
 pub(super) fn joined(random: &mut Random, records: &[Value], torn: bool) -> Vec<u8> {
     let messages: Vec<&Value> = records.iter().filter(|record| record["id"].is_string()).collect();
     let head = "{\n  \"sessionId\": \"5e55107f\",\n  \"projectHash\": \"ab12\",\n  \"messages\": ";

@@ -1,12 +1,12 @@
-//! What goes wrong with the links of records.
+//! Damage to the links of records.
 
 use serde_json::{Value, json};
 
 use crate::random::Random;
 
-type Accident = fn(&mut Random, &mut Vec<Value>);
+type LinkAccident = fn(&mut Random, &mut Vec<Value>);
 
-const ACCIDENTS: [Accident; 6] = [
+const ACCIDENTS: [LinkAccident; 6] = [
     |random, records| swap_lines(random, records),
     lose_line,
     |random, records| lose_parent(random, records),
@@ -15,7 +15,7 @@ const ACCIDENTS: [Accident; 6] = [
     |random, records| use_id_again(random, records),
 ];
 
-/// One accident or two; the last of them only where records are linked.
+/// Applies one or two kinds of damage; damage to links only where records are linked.
 pub(super) fn damage(random: &mut Random, records: &mut Vec<Value>, linked: bool) {
     let accidents = if linked { &ACCIDENTS[..] } else { &ACCIDENTS[..2] };
     for _ in 0..1 + random.below(2) {
@@ -60,8 +60,8 @@ fn go_in_circles(random: &mut Random, records: &mut [Value]) {
     }
 }
 
-/// Two records of one id that say different things. What a compaction names is left alone: there
-/// nobody could say who is meant.
+/// Two records with one id and different content. Records that a compaction names are left out,
+/// because the reference would be ambiguous.
 fn use_id_again(random: &mut Random, records: &mut [Value]) {
     let (Some(one), Some(two)) = (any(random, records), any(random, records)) else { return };
     let named = |at: usize| {

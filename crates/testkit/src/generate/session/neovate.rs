@@ -1,47 +1,48 @@
-//! Files as Neovate writes them: one record a message, answers in messages of the role `tool`.
+//! Files as Neovate writes them: one record per message, results in messages with the role `tool`.
 
 use serde_json::{Value, json};
 
-use super::Written;
-use super::scribe::{Scribe, blocks};
+use super::WrittenSession;
+use super::scribe::{LinkedFileWriter, blocks};
 use crate::random::Random;
 
-/// Writes a history down. The agent itself does not find answers that hang beside the path.
-pub(super) fn write(random: &mut Random, list: &[Value]) -> Written {
-    let mut scribe = Scribe::new(random);
+/// Writes a history. The agent itself does not find results beside the path.
+pub(super) fn write(random: &mut Random, list: &[Value]) -> WrittenSession {
+    let mut writer = LinkedFileWriter::new(random);
     let mut siblings = false;
-    if scribe.random.chance(60) {
-        scribe
+    if writer.random.chance(60) {
+        writer
             .line(json!({"type": "config", "config": {"model": "mock/mock", "approvalTools": []}}));
     }
     for message in list {
-        between(&mut scribe, message);
+        between(&mut writer, message);
         match message["role"].as_str() {
-            Some("assistant") => reply(&mut scribe, &blocks(message)),
-            Some("user") => siblings |= say(&mut scribe, &blocks(message)),
+            Some("assistant") => reply(&mut writer, &blocks(message)),
+            Some("user") => siblings |= say(&mut writer, &blocks(message)),
             _ => {}
         }
     }
-    if scribe.random.chance(20) {
-        aside(&mut scribe);
+    if writer.random.chance(20) {
+        aside(&mut writer);
     }
-    Written { told: scribe.told(), records: scribe.records, siblings }
+    WrittenSession { messages: writer.messages(), records: writer.records, siblings }
 }
 
-fn reply(scribe: &mut Scribe<'_>, said: &[Value]) {
-    let parts: Vec<Value> = said.iter().map(part).collect();
-    let text: Vec<&str> = said.iter().filter_map(|block| block["text"].as_str()).collect();
+fn reply(writer: &mut LinkedFileWriter<'_>, content_blocks: &[Value]) {
+    let parts: Vec<Value> = content_blocks.iter().map(part).collect();
+    let text: Vec<&str> =
+        content_blocks.iter().filter_map(|block| block["text"].as_str()).collect();
     let fields = json!({"type": "message", "role": "assistant", "content": parts,
         "text": text.join(""), "model": "mock/mock", "usage": {"input_tokens": 1}});
-    let id = scribe.follow(fields);
-    let told: Vec<Value> =
-        said.iter().filter(|block| block["type"] != "thinking").cloned().collect();
-    if !told.is_empty() {
-        scribe.tell(vec![id], vec![json!({"role": "assistant", "content": told})]);
+    let id = writer.follow(fields);
+    let sent_blocks: Vec<Value> =
+        content_blocks.iter().filter(|block| block["type"] != "thinking").cloned().collect();
+    if !sent_blocks.is_empty() {
+        writer.tell(vec![id], vec![json!({"role": "assistant", "content": sent_blocks})]);
     }
 }
 
-/// A block as Neovate calls it.
+/// A block in Neovate's form.
 fn part(block: &Value) -> Value {
     match block["type"].as_str() {
         Some("thinking") => json!({"type": "reasoning", "text": block["thinking"]}),
@@ -49,22 +50,22 @@ fn part(block: &Value) -> Value {
     }
 }
 
-/// What the user says, and what tools answered. Says whether answers hang beside each other.
-fn say(scribe: &mut Scribe<'_>, said: &[Value]) -> bool {
+/// A user message and tool results. Returns whether the results are siblings.
+fn say(writer: &mut LinkedFileWriter<'_>, content_blocks: &[Value]) -> bool {
     let is_answer = |block: &Value| block["type"] == "tool_result";
-    let leading = said.iter().take_while(|block| is_answer(block)).count();
-    let (answers, rest) = said.split_at(leading);
-    let siblings = answer(scribe, answers);
+    let leading = content_blocks.iter().take_while(|block| is_answer(block)).count();
+    let (answers, rest) = content_blocks.split_at(leading);
+    let siblings = answer(writer, answers);
     if !rest.is_empty() {
         let parts: Vec<Value> = rest.iter().map(legacy).collect();
-        let content = super::scribe::content(scribe.random, &parts);
-        let id = scribe.follow(json!({"type": "message", "role": "user", "content": content}));
-        scribe.tell(vec![id], vec![json!({"role": "user", "content": rest})]);
+        let content = super::scribe::content(writer.random, &parts);
+        let id = writer.follow(json!({"type": "message", "role": "user", "content": content}));
+        writer.tell(vec![id], vec![json!({"role": "user", "content": rest})]);
     }
     siblings
 }
 
-/// An answer as old versions wrote it; everything else as it is.
+/// A result as old versions wrote it; other blocks unchanged.
 fn legacy(block: &Value) -> Value {
     match block["type"].as_str() {
         Some("tool_result") => json!({"type": "tool_result", "id": block["tool_use_id"],
@@ -74,15 +75,15 @@ fn legacy(block: &Value) -> Value {
     }
 }
 
-/// What a tool said, with images as Neovate keeps them.
+/// The content of a result, with images in Neovate's form.
 fn content(content: &Value) -> Value {
     match content {
         Value::Array(parts) => {
-            let kept = parts.iter().map(|part| match part["type"] == "image" {
+            let converted = parts.iter().map(|part| match part["type"] == "image" {
                 true => image(),
                 false => part.clone(),
             });
-            kept.collect()
+            converted.collect()
         }
         Value::String(text) => json!(text),
         _ => Value::Null,
@@ -93,7 +94,7 @@ fn image() -> Value {
     json!({"type": "image", "mimeType": "image/png", "data": "aGk="})
 }
 
-fn answer(scribe: &mut Scribe<'_>, answers: &[Value]) -> bool {
+fn answer(writer: &mut LinkedFileWriter<'_>, answers: &[Value]) -> bool {
     if answers.is_empty() {
         return false;
     }
@@ -102,8 +103,8 @@ fn answer(scribe: &mut Scribe<'_>, answers: &[Value]) -> bool {
             "input": {},
             "result": {"llmContent": content(&block["content"]), "returnDisplay": "shown"}})
     };
-    let style = scribe.random.below(4);
-    let reply = scribe.tail.clone();
+    let style = writer.random.below(4);
+    let reply = writer.tail.clone();
     let groups: Vec<&[Value]> = match style {
         0 | 1 => vec![answers],
         _ => answers.chunks(1).collect(),
@@ -116,59 +117,59 @@ fn answer(scribe: &mut Scribe<'_>, answers: &[Value]) -> bool {
             _ => json!({"type": "message", "role": "tool",
                 "content": group.iter().map(result).collect::<Vec<_>>()}),
         };
-        // A cancel hangs every answer on the reply itself.
-        let parent = if style == 2 { reply.clone() } else { scribe.tail.clone() };
-        let id = scribe.hang(parent, fields);
-        scribe.move_to(id.clone());
-        scribe.tell(vec![id], vec![json!({"role": "user", "content": group})]);
+        // After a cancellation, every result is a child of the reply itself.
+        let parent = if style == 2 { reply.clone() } else { writer.tail.clone() };
+        let id = writer.hang(parent, fields);
+        writer.move_to(id.clone());
+        writer.tell(vec![id], vec![json!({"role": "user", "content": group})]);
     }
     siblings
 }
 
-/// What can happen between two messages.
-fn between(scribe: &mut Scribe<'_>, next: &Value) {
-    if scribe.random.chance(15) {
-        aside(scribe);
+/// Adds records between two messages.
+fn between(writer: &mut LinkedFileWriter<'_>, next: &Value) {
+    if writer.random.chance(15) {
+        aside(writer);
     }
-    if scribe.random.chance(10) && next["role"] == "user" {
-        branch(scribe);
+    if writer.random.chance(10) && next["role"] == "user" {
+        branch(writer);
     }
     let starts = next["content"].is_string();
-    if scribe.random.chance(5) && next["role"] == "user" && starts {
+    if writer.random.chance(5) && next["role"] == "user" && starts {
         // A compaction: the summary is a new root.
-        scribe.tail = None;
-        scribe.turns.clear();
-        scribe.trail.clear();
-        let number = scribe.number();
+        writer.tail = None;
+        writer.turns.clear();
+        writer.trail.clear();
+        let number = writer.number();
         let text = format!("summary {number}.");
-        let id = scribe.follow(json!({"type": "message", "role": "user", "content": text,
+        let id = writer.follow(json!({"type": "message", "role": "user", "content": text,
             "uiContent": "Chat history compacted successfully."}));
-        let said = json!([{"type": "text", "text": text}]);
-        scribe.tell(vec![id], vec![json!({"role": "user", "content": said})]);
+        let content_blocks = json!([{"type": "text", "text": text}]);
+        writer.tell(vec![id], vec![json!({"role": "user", "content": content_blocks})]);
     }
 }
 
-/// Records that are no messages.
-fn aside(scribe: &mut Scribe<'_>) {
-    let number = scribe.number();
-    let tail = scribe.tail.clone();
+/// Records that are not messages.
+fn aside(writer: &mut LinkedFileWriter<'_>) {
+    let number = writer.number();
+    let tail = writer.tail.clone();
     let lines = [
         json!({"type": "snapshot", "messageId": tail, "trackedFileBackups": {"a.rs": {"version": 1}}}),
         json!({"type": "custom-title", "customTitle": format!("title {number}")}),
         json!({"type": "file-history-snapshot", "messageId": tail, "isSnapshotUpdate": false}),
         json!({"type": "tomorrows-record", "uuid": format!("t{number}"), "n": 1.50}),
     ];
-    let line = scribe.random.pick(&lines).clone();
-    scribe.line(line);
+    let line = writer.random.pick(&lines).clone();
+    writer.line(line);
 }
 
-/// A way that was taken back.
-fn branch(scribe: &mut Scribe<'_>) {
-    if scribe.trail.is_empty() {
+/// An abandoned branch.
+fn branch(writer: &mut LinkedFileWriter<'_>) {
+    if writer.trail.is_empty() {
         return;
     }
-    let mut parent = Some(scribe.random.pick(&scribe.trail).clone());
-    let number = scribe.number();
+    let mut parent = Some(writer.random.pick(&writer.trail).clone());
+    let number = writer.number();
     let call = format!("gone_{number}");
     let says = format!("taken back {number}.");
     let calls = json!([{"type": "text", "text": says},
@@ -180,7 +181,7 @@ fn branch(scribe: &mut Scribe<'_>) {
         json!({"type": "message", "role": "assistant", "content": calls}),
         json!({"type": "message", "role": "tool", "content": answer}),
     ];
-    for record in records.into_iter().take(1 + scribe.random.below(3)) {
-        parent = Some(scribe.hang(parent, record));
+    for record in records.into_iter().take(1 + writer.random.below(3)) {
+        parent = Some(writer.hang(parent, record));
     }
 }

@@ -1,32 +1,32 @@
-//! Writes records that are linked by their parents, and remembers what they tell.
+//! Writes records that are linked by their parents, and keeps the conversation in them.
 
 use serde_json::{Map, Value, json};
 
 use crate::random::Random;
 
 /// Writes a file record by record.
-pub(super) struct Scribe<'r> {
+pub(super) struct LinkedFileWriter<'r> {
     pub(super) random: &'r mut Random,
     pub(super) records: Vec<Value>,
-    /// The record that the next one hangs on.
+    /// The parent of the next record.
     pub(super) tail: Option<String>,
     /// The turns since the last root.
-    pub(super) turns: Vec<Turn>,
-    /// Records on the way to the tail, since the last root.
+    pub(super) turns: Vec<WrittenTurn>,
+    /// Records on the path to the tail, since the last root.
     pub(super) trail: Vec<String>,
     count: usize,
 }
 
-/// What one turn wrote and told.
+/// The records and the messages of one turn.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Turn {
+pub(super) struct WrittenTurn {
     pub(super) ids: Vec<String>,
-    pub(super) told: Vec<Value>,
-    /// A compaction carried it over.
+    pub(super) messages: Vec<Value>,
+    /// Whether a compaction carried it over.
     pub(super) carried: bool,
 }
 
-impl<'r> Scribe<'r> {
+impl<'r> LinkedFileWriter<'r> {
     pub(super) fn new(random: &'r mut Random) -> Self {
         let (records, turns, trail) = (Vec::new(), Vec::new(), Vec::new());
         Self { random, records, tail: None, turns, trail, count: 0 }
@@ -37,7 +37,7 @@ impl<'r> Scribe<'r> {
         self.count
     }
 
-    /// Writes a record with an id that hangs on `parent`; gives the id back.
+    /// Writes a record with an id as a child of `parent`. Returns the id.
     pub(super) fn hang(&mut self, parent: Option<String>, fields: Value) -> String {
         let id = format!("r{}", self.number());
         let mut record = Map::new();
@@ -49,14 +49,14 @@ impl<'r> Scribe<'r> {
         id
     }
 
-    /// Writes a record behind the tail, and makes it the tail.
+    /// Writes a record after the tail, and makes it the tail.
     pub(super) fn follow(&mut self, fields: Value) -> String {
         let id = self.hang(self.tail.clone(), fields);
         self.move_to(id.clone());
         id
     }
 
-    /// The next record hangs on this one.
+    /// Makes this record the parent of the next one.
     pub(super) fn move_to(&mut self, id: String) {
         self.trail.push(id.clone());
         self.tail = Some(id);
@@ -76,26 +76,26 @@ impl<'r> Scribe<'r> {
         record.insert("sessionId".to_owned(), json!("5e55107f-0000-4000-8000-000000000001"));
     }
 
-    /// Notes what a turn told.
-    pub(super) fn tell(&mut self, ids: Vec<String>, told: Vec<Value>) {
-        self.turns.push(Turn { ids, told, carried: false });
+    /// Records the messages of a turn.
+    pub(super) fn tell(&mut self, ids: Vec<String>, messages: Vec<Value>) {
+        self.turns.push(WrittenTurn { ids, messages, carried: false });
     }
 
-    /// What the file tells: users who speak in a row are one message.
-    pub(super) fn told(&self) -> Vec<Value> {
-        let mut told: Vec<Value> = Vec::new();
-        for message in self.turns.iter().flat_map(|turn| &turn.told) {
-            match told.last_mut() {
+    /// The conversation in the file: consecutive user messages are one message.
+    pub(super) fn messages(&self) -> Vec<Value> {
+        let mut messages: Vec<Value> = Vec::new();
+        for message in self.turns.iter().flat_map(|turn| &turn.messages) {
+            match messages.last_mut() {
                 Some(last) if message["role"] == "user" && last["role"] == "user" => {
                     let more = message["content"].as_array().cloned().unwrap_or_default();
                     last["content"].as_array_mut().into_iter().for_each(|list| {
                         list.extend(more.clone());
                     });
                 }
-                _ => told.push(message.clone()),
+                _ => messages.push(message.clone()),
             }
         }
-        told
+        messages
     }
 }
 

@@ -1,4 +1,4 @@
-//! The files show what real files show, and what crashes do to them.
+//! The generated files have the variations of real files, and the damage of crashes.
 
 use super::*;
 use crate::session_view;
@@ -7,12 +7,12 @@ fn files(agent: &str) -> Vec<SessionFile> {
     (0..300).map(|seed| session_file(&mut Random::new(seed), agent, 12)).collect()
 }
 
-fn holds(file: &SessionFile, words: &str) -> bool {
-    file.bytes.windows(words.len()).any(|window| window == words.as_bytes())
+fn holds(file: &SessionFile, text: &str) -> bool {
+    file.bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
 #[test]
-fn everything_that_agents_write_occurs() {
+fn all_agent_record_forms_occur() {
     let table: [(&str, &[&str]); 5] = [
         (
             "claude-code",
@@ -50,9 +50,9 @@ fn everything_that_agents_write_occurs() {
     ];
     for (agent, all) in table {
         let files = files(agent);
-        for words in all {
-            let found = files.iter().filter(|file| holds(file, words)).count();
-            assert!(found > 1, "{agent}: {words:?} in {found} files");
+        for text in all {
+            let found = files.iter().filter(|file| holds(file, text)).count();
+            assert!(found > 1, "{agent}: {text:?} in {found} files");
         }
     }
 }
@@ -73,17 +73,17 @@ fn files_of_every_kind_are_written() {
 }
 
 #[test]
-fn the_oracle_reads_what_was_meant() {
+fn the_oracle_reads_the_generated_conversation() {
     for agent in ["claude-code", "neovate", "codex", "cline", "gemini-cli"] {
-        let wire = match agent {
+        let format = match agent {
             "codex" | "gemini-cli" => "own",
             _ => "anthropic",
         };
         for (seed, file) in files(agent).iter().enumerate() {
             let Some(truth) = &file.truth else { continue };
-            let view = session_view(agent, &file.bytes);
-            let told = crate::told(wire, &view.messages);
-            assert_eq!(&told, truth, "{agent} {seed}\n{}", String::from_utf8_lossy(&file.bytes));
+            let conversation = session_view(agent, &file.bytes);
+            let parsed = crate::told(format, &conversation.messages);
+            assert_eq!(&parsed, truth, "{agent} {seed}\n{}", String::from_utf8_lossy(&file.bytes));
         }
     }
 }

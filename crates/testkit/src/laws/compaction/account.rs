@@ -1,25 +1,25 @@
-//! Whether a compaction tells what it did.
+//! Checks that the account of a compaction matches what it did.
 
-use foxwedge_dialect::compact::{CompactedText, MessageOutcome as Told};
+use foxwedge_formats::compact::{CompactedText, MessageOutcome};
 
-use crate::{Became, common, count};
+use crate::{MessageSurvival, common, count};
 
-/// Holds the account of a compaction against what became of the messages; `before` is sound.
+/// Compares the account of a compaction with what happened to each message. `before` is valid.
 ///
 /// # Errors
-/// What is told and is not so.
+/// The first entry of the account that is wrong.
 pub fn account(
-    dialect: &str,
+    format: &str,
     before: &str,
     compacted: &CompactedText<'_>,
-    became: &[Became],
+    became: &[MessageSurvival],
 ) -> Result<(), String> {
     let account = &compacted.account;
     let sizes = [(&account.before, before), (&account.after, &*compacted.text)];
-    for (told, document) in sizes {
-        let counted = count(dialect, document);
-        if (told.messages, told.calls) != counted {
-            return Err(format!("messages and calls are {counted:?}, told are {told:?}"));
+    for (stated, document) in sizes {
+        let counted = count(format, document);
+        if (stated.messages, stated.calls) != counted {
+            return Err(format!("messages and calls are {counted:?}, told are {stated:?}"));
         }
     }
     let tokens = account.before.surroundings
@@ -30,35 +30,44 @@ pub fn account(
     if compacted.is_changed() != (compacted.text != before) {
         return Err("it is not told whether something changed".to_owned());
     }
-    let told: Vec<Told> = account.messages.iter().map(|(_, told)| *told).collect();
-    let so = |(told, became): (&Told, &Became)| match (told, became) {
-        (Told::Unchanged, Became::Same(_)) | (Told::Changed, Became::Changed(_)) => true,
-        (Told::Removed | Told::Summarized, Became::Gone) | (_, Became::Hollow) => true,
-        (Told::Unchanged | Told::Changed | Told::Removed | Told::Summarized, _) => false,
+    let stated: Vec<MessageOutcome> = account.messages.iter().map(|(_, stated)| *stated).collect();
+    let agrees = |(stated, became): (&MessageOutcome, &MessageSurvival)| match (stated, became) {
+        (MessageOutcome::Unchanged, MessageSurvival::Same(_))
+        | (MessageOutcome::Changed, MessageSurvival::Changed(_)) => true,
+        (MessageOutcome::Removed | MessageOutcome::Summarized, MessageSurvival::Gone)
+        | (_, MessageSurvival::Hollow) => true,
+        (
+            MessageOutcome::Unchanged
+            | MessageOutcome::Changed
+            | MessageOutcome::Removed
+            | MessageOutcome::Summarized,
+            _,
+        ) => false,
     };
-    if told.len() != became.len() || !told.iter().zip(became).all(so) {
+    if stated.len() != became.len() || !stated.iter().zip(became).all(agrees) {
         let wrong: Vec<_> =
-            told.iter().zip(became).enumerate().filter(|(_, it)| !so(*it)).collect();
+            stated.iter().zip(became).enumerate().filter(|(_, it)| !agrees(*it)).collect();
         return Err(format!("(message, (told, became)): {wrong:?}"));
     }
-    let gone: Vec<usize> = (0..became.len()).filter(|at| became[*at] == Became::Gone).collect();
-    let mut given_up: Vec<usize> = account.removed_ranges().into_iter().flatten().collect();
-    given_up.retain(|at| became.get(*at) != Some(&Became::Hollow));
-    if gone != given_up {
-        return Err(format!("{gone:?} are gone, told are {given_up:?}"));
+    let removed: Vec<usize> =
+        (0..became.len()).filter(|at| became[*at] == MessageSurvival::Gone).collect();
+    let mut stated_removed: Vec<usize> = account.removed_ranges().into_iter().flatten().collect();
+    stated_removed.retain(|at| became.get(*at) != Some(&MessageSurvival::Hollow));
+    if removed != stated_removed {
+        return Err(format!("{removed:?} are gone, told are {stated_removed:?}"));
     }
     let summaries = account.stages.iter().filter(|stage| stage.summary.is_some()).count();
-    if told.contains(&Told::Summarized) && summaries == 0 {
+    if stated.contains(&MessageOutcome::Summarized) && summaries == 0 {
         return Err("something was condensed, and nobody wrote a summary".to_owned());
     }
-    let same = common(dialect, before, &compacted.text);
+    let same = common(format, before, &compacted.text);
     let Some(prefix) = account.prefix else {
-        let told = "nothing is told about the cache".to_owned();
-        return if compacted.is_changed() { Err(told) } else { Ok(()) };
+        let stated = "nothing is told about the cache".to_owned();
+        return if compacted.is_changed() { Err(stated) } else { Ok(()) };
     };
     let ahead = account.messages.iter().take(prefix.message).map(|(tokens, _)| tokens);
     let tokens = account.before.surroundings + ahead.sum::<u64>();
-    // Where instructions or tools changed, no cache is of use.
+    // If the instructions or the tools changed, no cached prefix can be reused.
     let nothing = (prefix.message, prefix.tokens) == (0, 0);
     if !nothing && (prefix.message > same || prefix.tokens != tokens) {
         return Err(format!("{same} messages are the same, with {tokens} tokens: {prefix:?}"));

@@ -1,4 +1,4 @@
-//! What is drawn for a case: its history, its strategies, its limits.
+//! Draws the history, the strategies and the limits of a case.
 
 use foxwedge_core::{
     CheckOptions,
@@ -7,21 +7,21 @@ use foxwedge_core::{
         ToolElisionRule,
     },
 };
-use foxwedge_dialect::compact::{CompactionSettings, CompactionStage};
+use foxwedge_formats::compact::{CompactionSettings, CompactionStage};
 use serde_json::Value;
 
-use super::{super::Case, Voice};
+use super::{super::LawCase, SummarizerKind};
 use crate::{Random, history, long, sound_history, spelled};
 
-/// The settings of a case, as shares of a history: what is too large for one fits into another.
+/// The settings of a case, relative to the size of the history.
 #[derive(Clone, Debug)]
-pub struct Draw {
+pub struct CompactionDraw {
     stages: Vec<CompactionStage>,
-    budget: Budget,
-    /// The goal in percent of the limit.
+    budget: BudgetChoice,
+    /// The goal, in percent of the limit.
     goal: u64,
     pace: CompactionPace,
-    /// Places in the history, in thousandths.
+    /// Positions in the history, in thousandths.
     pins: Vec<usize>,
     elision: ElisionPolicy,
     recent: Option<u64>,
@@ -29,16 +29,16 @@ pub struct Draw {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Budget {
+enum BudgetChoice {
     None,
     Exactly(u64),
-    /// Thousandths of what the history takes.
+    /// Thousandths of the tokens of the history.
     Share(u64),
 }
 
-impl Draw {
+impl CompactionDraw {
     /// Draws the settings of a seed.
-    pub fn new(seed: u64) -> Draw {
+    pub fn new(seed: u64) -> CompactionDraw {
         let mut random = Random::new(seed ^ 0xc0_0c_ac_7e_d0_00_00_00);
         let fraction = *random.pick(&[0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0]);
         let window = CompactionStage::Window(
@@ -63,9 +63,9 @@ impl Draw {
         ];
         let stages = random.pick(&lists).clone();
         let budget = match random.below(20) {
-            0 | 1 => Budget::None,
-            2 => Budget::Exactly(*random.pick(&[0, 1, 40, 200, u64::MAX])),
-            _ => Budget::Share(50 + random.below(1_100) as u64),
+            0 | 1 => BudgetChoice::None,
+            2 => BudgetChoice::Exactly(*random.pick(&[0, 1, 40, 200, u64::MAX])),
+            _ => BudgetChoice::Share(50 + random.below(1_100) as u64),
         };
         let goal = *random.pick(&[100, 100, 100, 80, 50, 0, 150]);
         let pins = (0..random.below(4)).map(|_| random.below(1_200)).collect();
@@ -92,27 +92,27 @@ impl Draw {
         } else {
             CompactionPace::WholeHistory
         };
-        Draw { stages, budget, goal, pace, pins, elision, recent, voice }
+        CompactionDraw { stages, budget, goal, pace, pins, elision, recent, voice }
     }
 
-    /// The settings for a history of so many tokens and messages.
+    /// The settings for a history with this many tokens and messages.
     pub fn settings(
         &self,
-        question: CheckOptions,
+        options: CheckOptions,
         tokens: u64,
         messages: usize,
     ) -> CompactionSettings {
-        let most = match self.budget {
-            Budget::None => None,
-            Budget::Exactly(tokens) => Some(tokens),
-            Budget::Share(share) => Some(tokens * share / 1_000),
+        let limit = match self.budget {
+            BudgetChoice::None => None,
+            BudgetChoice::Exactly(tokens) => Some(tokens),
+            BudgetChoice::Share(share) => Some(tokens * share / 1_000),
         };
-        let goal = |most: u64| u64::try_from(u128::from(most) * u128::from(self.goal) / 100);
-        let limits = most.map(|most| {
-            TokenLimits::new(most, goal(most).unwrap_or(u64::MAX)).with_pace(self.pace)
+        let goal = |limit: u64| u64::try_from(u128::from(limit) * u128::from(self.goal) / 100);
+        let limits = limit.map(|limit| {
+            TokenLimits::new(limit, goal(limit).unwrap_or(u64::MAX)).with_pace(self.pace)
         });
         let pins = self.pins.iter().map(|place| place * messages / 1_000).collect();
-        let mut settings = CompactionSettings::new(question, TokenLimits::exactly(0));
+        let mut settings = CompactionSettings::new(options, TokenLimits::exactly(0));
         settings.stages = self.stages.clone();
         settings.limits = limits;
         settings.pins = pins;
@@ -121,20 +121,20 @@ impl Draw {
         settings
     }
 
-    /// Who summarizes a history of so many tokens.
-    pub fn voice(&self, tokens: u64) -> Voice {
+    /// The summarizer for a history with this many tokens.
+    pub fn voice(&self, tokens: u64) -> SummarizerKind {
         match self.voice {
-            0 => Voice::Empty,
-            1 => Voice::Fails,
-            2 => Voice::Longer(usize::try_from(tokens).unwrap_or(0) * 4 + 64),
-            3 | 4 => Voice::Garbage,
-            _ => Voice::Digest,
+            0 => SummarizerKind::Empty,
+            1 => SummarizerKind::Fails,
+            2 => SummarizerKind::Longer(usize::try_from(tokens).unwrap_or(0) * 4 + 64),
+            3 | 4 => SummarizerKind::Garbage,
+            _ => SummarizerKind::Digest,
         }
     }
 }
 
-/// The document of a case: a history in which some answers are long.
-pub fn document(case: &Case) -> String {
+/// The document of a case: a history with some long tool results.
+pub fn document(case: &LawCase) -> String {
     let mut random = Random::new(case.seed);
     let name = case.wire.name();
     if random.chance(6) {
@@ -155,7 +155,7 @@ pub fn document(case: &Case) -> String {
     spelled(&mut random, &value)
 }
 
-/// Makes some of the answers long.
+/// Makes some of the tool results long.
 fn lengthen(random: &mut Random, value: &mut Value) {
     match value {
         Value::String(text) if text.contains("result of ") => {

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use foxwedge_core::{Format, Report, TailPolicy, check, compact::TokenLimits};
-use foxwedge_dialect::{
+use foxwedge_formats::{
     OutlinedDocument,
     compact::{CompactError, CompactedText, CompactionSettings, CompactionStage, compact, weigh},
     outline_options, read,
@@ -12,133 +12,143 @@ use serde_json::Value;
 
 use super::{
     super::{
-        Case, Tally,
-        judge::{Verdict, breach, honest},
+        LawCase, LawTally,
+        judge::{LawVerdict, breach, honest},
     },
-    Draw, Voice, account,
+    CompactionDraw, SummarizerKind, account,
 };
-use crate::{Became, Bytes, Shorter, Stays, became, parted, stays, violations};
+use crate::{
+    ByteTokenCounter, MessageSurvival, RequiredMessages, ShorterHistory, became, parted, stays,
+    violations,
+};
 
-/// Whether all laws hold for a document, sound or not.
+/// Checks all laws on a document, which may be invalid.
 ///
 /// # Errors
-/// The name of the broken law, and what was seen.
-pub fn judge(case: &Case, draw: &Draw, document: &str, tally: &mut Tally) -> Verdict {
-    let question = case.question();
+/// The name of the broken law, and what was observed.
+pub fn judge(
+    case: &LawCase,
+    draw: &CompactionDraw,
+    document: &str,
+    tally: &mut LawTally,
+) -> LawVerdict {
+    let options = case.question();
     let Ok(reading) = read(document, case.wire, outline_options(case.profile)) else {
         tally.unreadable += 1;
-        let settings = draw.settings(question, 0, 0);
-        return match attempt(document, case.wire, &settings, Voice::Digest)? {
+        let settings = draw.settings(options, 0, 0);
+        return match attempt(document, case.wire, &settings, SummarizerKind::Digest)? {
             (Err(CompactError::Unreadable(_)), _) => Ok(()),
             (other, _) => breach("total", format!("unreadable, and yet {other:?}")),
         };
     };
-    let (patched, repair) = reading.fix(&question);
+    let (patched, repair) = reading.fix(&options);
     let repaired = patched.to_string();
     let Ok(whole) = read(&repaired, case.wire, outline_options(case.profile)) else {
         return breach("sound", "the repair cannot be read");
     };
     let tokens = tokens(&whole);
-    let settings = draw.settings(question, tokens, reading.draft.messages.len());
-    let mended = draw.settings(question, tokens, whole.draft.messages.len());
-    let voice = draw.voice(tokens);
-    let shown = |what: String| format!("{what}\n{voice:?} {settings:?}");
-    let verdict = judge_sound(case.wire, &repaired, &mended, voice, tally);
-    let sound = verdict.map_err(|(law, what)| (law, shown(what)))?;
+    let settings = draw.settings(options, tokens, reading.draft.messages.len());
+    let repaired_settings = draw.settings(options, tokens, whole.draft.messages.len());
+    let summarizer = draw.voice(tokens);
+    let describe = |what: String| format!("{what}\n{summarizer:?} {settings:?}");
+    let verdict = judge_sound(case.wire, &repaired, &repaired_settings, summarizer, tally);
+    let sound = verdict.map_err(|(law, what)| (law, describe(what)))?;
     if repair.is_untouched() {
         tally.sound += 1;
     }
     if let Some(text) = &sound
         && let Ok(before) = serde_json::from_str::<Value>(&repaired)
     {
-        honest(case, &before, text).map_err(|(law, what)| (law, shown(what)))?;
+        honest(case, &before, text).map_err(|(law, what)| (law, describe(what)))?;
     }
-    // The same again; and a document that is not sound becomes what its repair becomes. Pins are
-    // told by their place, and repairs move messages.
-    let (again, _) = attempt(document, case.wire, &settings, voice)?;
+    // The same input gives the same result, and an invalid document gives the result of its repair.
+    // Pins are positions, and repairs move messages.
+    let (again, _) = attempt(document, case.wire, &settings, summarizer)?;
     let law = if repair.is_untouched() { "deterministic" } else { "repaired-first" };
     match (&again, &sound) {
         (Ok(again), _) if again.account.messages.len() != reading.draft.messages.len() => {
-            breach("account", shown("the input is not what was given".to_owned()))
+            breach("account", describe("the input is not what was given".to_owned()))
         }
         _ if !repair.is_untouched() && !settings.pins.is_empty() => Ok(()),
         (Ok(again), Some(sound)) if again.text == *sound => Ok(()),
         (Err(_), None) => Ok(()),
         _ => {
             let again = again.map(|again| again.text);
-            breach(law, shown(format!("once {sound:?}\nagain {again:?}")))
+            breach(law, describe(format!("once {sound:?}\nagain {again:?}")))
         }
     }
 }
 
-/// Whether the laws hold for a document that is as sound as it gets; the result, if there is one.
+/// Checks the laws on a repaired document. Returns the compacted text, if there is one.
 ///
 /// # Errors
-/// The name of the broken law, and what was seen.
+/// The name of the broken law, and what was observed.
 pub fn judge_sound(
-    wire: Format,
+    format: Format,
     before: &str,
     settings: &CompactionSettings,
-    voice: Voice,
-    tally: &mut Tally,
+    summarizer: SummarizerKind,
+    tally: &mut LawTally,
 ) -> Result<Option<String>, (&'static str, String)> {
-    let question = settings.question;
-    let reading = match read(before, wire, outline_options(question.profile)) {
+    let options = settings.question;
+    let reading = match read(before, format, outline_options(options.profile)) {
         Ok(reading) => reading,
         Err(error) => return Err(("total", format!("{error}"))),
     };
-    let left = check(&reading.draft, &question);
-    let (result, asked) = attempt(before, wire, settings, voice)?;
+    let left = check(&reading.draft, &options);
+    let (result, summary_count) = attempt(before, format, settings, summarizer)?;
     let compacted = match result {
         Ok(compacted) => compacted,
         Err(error) => {
             *tally.repairs.entry(error_name(&error)).or_default() += 1;
-            refused(&reading, settings, voice, &error)?;
-            least(wire, before, settings, &error)?;
+            refused(&reading, settings, summarizer, &error)?;
+            least(format, before, settings, &error)?;
             return Ok(None);
         }
     };
-    let seen = if compacted.is_changed() { "shorter" } else { "as it was" };
-    *tally.repairs.entry(seen).or_default() += 1;
-    if asked > 0 && voice.is_useless() {
-        return Err(("useless-summary", format!("{voice:?} was taken\n{}", compacted.text)));
+    let outcome = if compacted.is_changed() { "shorter" } else { "as it was" };
+    *tally.repairs.entry(outcome).or_default() += 1;
+    if summary_count > 0 && summarizer.is_useless() {
+        return Err(("useless-summary", format!("{summarizer:?} was taken\n{}", compacted.text)));
     }
     within(&reading, before, settings, &compacted)?;
-    sound(wire, settings, &left, &compacted)?;
-    idempotent(wire, settings, voice, &compacted)?;
+    sound(format, settings, &left, &compacted)?;
+    idempotent(format, settings, summarizer, &compacted)?;
     let origins: Vec<Option<usize>> = compacted.messages.iter().map(|line| line.origin).collect();
-    let dialect = wire.name();
-    let shorter = Shorter { dialect, before, after: &compacted.text, origins: &origins };
-    let told = |what: String| format!("{what}\norigins {origins:?}\nafter {}", compacted.text);
-    let became = became(&shorter).map_err(|what| ("found-again", told(format!("{what:?}"))))?;
-    let parted = parted(dialect, before, &became);
+    let format_name = format.name();
+    let shorter =
+        ShorterHistory { format: format_name, before, after: &compacted.text, origins: &origins };
+    let describe = |what: String| format!("{what}\norigins {origins:?}\nafter {}", compacted.text);
+    let became = became(&shorter).map_err(|what| ("found-again", describe(format!("{what:?}"))))?;
+    let parted = parted(format_name, before, &became);
     if !parted.is_empty() {
-        return Err(("units", told(format!("{parted:?}"))));
+        return Err(("units", describe(format!("{parted:?}"))));
     }
-    conserving(wire, before, settings, &became).map_err(|(law, what)| (law, told(what)))?;
-    account(dialect, before, &compacted, &became).map_err(|what| ("account", told(what)))?;
+    conserving(format, before, settings, &became).map_err(|(law, what)| (law, describe(what)))?;
+    account(format_name, before, &compacted, &became)
+        .map_err(|what| ("account", describe(what)))?;
     Ok(Some(compacted.text.into_owned()))
 }
 
-type Outcome<'a> = Result<CompactedText<'a>, CompactError>;
+type CompactionAttempt<'a> = Result<CompactedText<'a>, CompactError>;
 
-/// Compacts, and says how often somebody was asked for a summary.
+/// Compacts, and returns how often a summary was requested.
 fn attempt<'a>(
     document: &'a str,
-    wire: Format,
+    format: Format,
     settings: &CompactionSettings,
-    voice: Voice,
-) -> Result<(Outcome<'a>, usize), (&'static str, String)> {
-    let mut asked = voice.listening();
-    let run = || compact(document, wire, settings, &mut Bytes, &mut asked);
+    summarizer: SummarizerKind,
+) -> Result<(CompactionAttempt<'a>, usize), (&'static str, String)> {
+    let mut counter = summarizer.listening();
+    let run = || compact(document, format, settings, &mut ByteTokenCounter, &mut counter);
     match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(result) => Ok((result, asked.times)),
+        Ok(result) => Ok((result, counter.times)),
         Err(_) => Err(("total", format!("it panics\n{settings:?}"))),
     }
 }
 
 fn tokens(reading: &OutlinedDocument<'_>) -> u64 {
-    weigh(&reading.draft, reading.frame, &mut Bytes).total()
+    weigh(&reading.draft, reading.frame, &mut ByteTokenCounter).total()
 }
 
 fn error_name(error: &CompactError) -> &'static str {
@@ -153,13 +163,13 @@ fn error_name(error: &CompactError) -> &'static str {
     }
 }
 
-/// Whether an error is the right one, and says why.
+/// Checks that an error is the right one and states the reason.
 fn refused(
     reading: &OutlinedDocument<'_>,
     settings: &CompactionSettings,
-    voice: Voice,
+    summarizer: SummarizerKind,
     error: &CompactError,
-) -> Verdict {
+) -> LawVerdict {
     let needs = |stage: &CompactionStage| {
         !matches!(stage, CompactionStage::Window(_) | CompactionStage::Summarize)
     };
@@ -173,20 +183,20 @@ fn refused(
                 && short.messages.end <= reading.draft.messages.len()
         }),
         CompactError::NeedsBudget(stage) => settings.limits.is_none() && needs(stage),
-        CompactError::NoSummary { .. } => summarizes && voice == Voice::Fails,
-        CompactError::Refused(_) => summarizes && voice != Voice::Fails,
+        CompactError::NoSummary { .. } => summarizes && summarizer == SummarizerKind::Fails,
+        CompactError::Refused(_) => summarizes && summarizer != SummarizerKind::Fails,
         _ => false,
     };
     if fits { Ok(()) } else { breach("error", format!("{error}\n{error:?}")) }
 }
 
-/// What is said to be needed is enough.
+/// The number of tokens that an error requires is sufficient.
 fn least(
-    wire: Format,
+    format: Format,
     before: &str,
     settings: &CompactionSettings,
     error: &CompactError,
-) -> Verdict {
+) -> LawVerdict {
     let CompactError::CannotShrink(short) = error else { return Ok(()) };
     if !matches!(
         settings.stages[..],
@@ -196,59 +206,60 @@ fn least(
     }
     let mut enough = settings.clone();
     enough.limits = Some(TokenLimits::exactly(short.total_needed));
-    match attempt(before, wire, &enough, Voice::Digest)? {
+    match attempt(before, format, &enough, SummarizerKind::Digest)? {
         (Ok(_), _) => Ok(()),
         (Err(error), _) => breach("least", format!("{} tokens: {error}", short.total_needed)),
     }
 }
 
-/// What fits stays as it is, and what does not fits then.
+/// A history within the limits stays unchanged; any other is within them after compaction.
 fn within(
     reading: &OutlinedDocument<'_>,
     before: &str,
     settings: &CompactionSettings,
     compacted: &CompactedText<'_>,
-) -> Verdict {
+) -> LawVerdict {
     let Some(limits) = settings.limits else { return Ok(()) };
     if tokens(reading) <= limits.max_tokens() && compacted.text != before {
         return breach("untouched", format!("it fitted\n{}", compacted.text));
     }
-    let wire = reading.draft.format;
-    let Ok(after) = read(&compacted.text, wire, outline_options(settings.question.profile)) else {
+    let format = reading.draft.format;
+    let Ok(after) = read(&compacted.text, format, outline_options(settings.question.profile))
+    else {
         return breach("sound", format!("unreadable\n{}", compacted.text));
     };
     let tokens = tokens(&after);
     if tokens > limits.max_tokens() || compacted.account.after.tokens != tokens {
-        let told = compacted.account.after.tokens;
-        return breach("within", format!("{tokens} tokens, told are {told}\n{}", compacted.text));
+        let stated = compacted.account.after.tokens;
+        return breach("within", format!("{tokens} tokens, told are {stated}\n{}", compacted.text));
     }
     Ok(())
 }
 
-/// Nothing is wrong with the result that was not wrong before.
+/// The result has no violation that the input did not have.
 fn sound(
-    wire: Format,
+    format: Format,
     settings: &CompactionSettings,
     left: &Report,
     compacted: &CompactedText<'_>,
-) -> Verdict {
-    let question = settings.question;
+) -> LawVerdict {
+    let options = settings.question;
     let text = &compacted.text;
     let known = |code: u16| left.findings.iter().any(|finding| finding.rule.code == code);
     let value: Value = match serde_json::from_str(text) {
         Ok(value) => value,
         Err(error) => return breach("sound", format!("not JSON any more: {error}\n{text}")),
     };
-    let pending = question.policy.tail == TailPolicy::Pending;
-    let mut found = violations(wire.name(), question.profile.name(), pending, &value);
+    let pending = options.policy.tail == TailPolicy::Pending;
+    let mut found = violations(format.name(), options.profile.name(), pending, &value);
     found.retain(|violation| !known(violation.code) && violation.code != 314);
     if !found.is_empty() {
         return breach("sound", format!("oracle {found:?}\nafter {text}"));
     }
-    let Ok(reading) = read(text, wire, outline_options(question.profile)) else {
+    let Ok(reading) = read(text, format, outline_options(options.profile)) else {
         return breach("sound", format!("unreadable\n{text}"));
     };
-    let found = check(&reading.draft, &question);
+    let found = check(&reading.draft, &options);
     let new: Vec<_> = found.findings.iter().filter(|finding| !known(finding.rule.code)).collect();
     if !new.is_empty() {
         return breach("sound", format!("engine {new:?}\nafter {text}"));
@@ -256,45 +267,48 @@ fn sound(
     Ok(())
 }
 
-/// What is short enough stays as it is.
+/// A history that is short enough stays unchanged.
 fn idempotent(
-    wire: Format,
+    format: Format,
     settings: &CompactionSettings,
-    voice: Voice,
+    summarizer: SummarizerKind,
     compacted: &CompactedText<'_>,
-) -> Verdict {
+) -> LawVerdict {
     if settings.limits.is_none() {
         return Ok(());
     }
-    let (again, asked) = attempt(&compacted.text, wire, settings, voice)?;
+    let (again, summary_count) = attempt(&compacted.text, format, settings, summarizer)?;
     match again {
-        Ok(again) if again.text == compacted.text && !again.is_changed() && asked == 0 => Ok(()),
+        Ok(again) if again.text == compacted.text && !again.is_changed() && summary_count == 0 => {
+            Ok(())
+        }
         Ok(again) => breach("idempotent", format!("once {}\ntwice {}", compacted.text, again.text)),
         Err(error) => breach("idempotent", format!("{error}\nonce {}", compacted.text)),
     }
 }
 
-/// What has to stay is there.
+/// Every message that must stay is present.
 fn conserving(
-    wire: Format,
+    format: Format,
     before: &str,
     settings: &CompactionSettings,
-    became: &[Became],
-) -> Verdict {
-    let among = |wanted: fn(&CompactionStage) -> bool| settings.stages.iter().any(wanted);
+    became: &[MessageSurvival],
+) -> LawVerdict {
+    let among = |predicate: fn(&CompactionStage) -> bool| settings.stages.iter().any(predicate);
     let window = among(|stage| matches!(stage, CompactionStage::Window(_)));
     let summarize = among(|stage| matches!(stage, CompactionStage::Summarize));
     let drops =
         among(|stage| !matches!(stage, CompactionStage::Elide | CompactionStage::Window(_)));
-    let which = Stays {
+    let which = RequiredMessages {
         first: window && !drops,
         first_wish: !window && !summarize,
         last_wish: !window,
         everything: settings.stages.iter().all(|stage| *stage == CompactionStage::Elide),
     };
-    let mut stay = stays(wire.name(), before, which);
+    let mut stay = stays(format.name(), before, which);
     let pins = settings.pins.iter().filter(|pin| **pin < became.len());
     stay.extend(pins.map(|pin| (*pin, "pinned")));
-    let gone: Vec<_> = stay.iter().filter(|(at, _)| became[*at] == Became::Gone).collect();
-    if gone.is_empty() { Ok(()) } else { breach("conserving", format!("gone: {gone:?}")) }
+    let missing: Vec<_> =
+        stay.iter().filter(|(at, _)| became[*at] == MessageSurvival::Gone).collect();
+    if missing.is_empty() { Ok(()) } else { breach("conserving", format!("gone: {missing:?}")) }
 }

@@ -1,44 +1,44 @@
-//! Summarizers, good and bad.
+//! Summarizers that behave well or badly.
 
-use foxwedge_dialect::compact::{DigestSummarizer, HistorySummarizer, SummaryRequest};
+use foxwedge_formats::compact::{DigestSummarizer, HistorySummarizer, SummaryRequest};
 
-/// Who summarizes.
+/// How a summarizer behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Voice {
-    /// The one that is always there.
+pub enum SummarizerKind {
+    /// The built-in digest.
     Digest,
-    /// One that answers with something short that no JSON likes.
+    /// Returns a short text that is hard to put into JSON.
     Garbage,
-    /// One that says nothing.
+    /// Returns only white space.
     Empty,
-    /// One that says more than there was; so many bytes.
+    /// Returns more than it was given, with this many bytes.
     Longer(usize),
-    /// One that fails.
+    /// Returns an error.
     Fails,
 }
 
-/// A summarizer that remembers whether it was asked.
+/// A summarizer that counts its calls.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
-    /// Who it is.
-    pub voice: Voice,
-    /// How often it was asked.
+pub struct CountingSummarizer {
+    /// How it behaves.
+    pub voice: SummarizerKind,
+    /// Number of calls.
     pub times: usize,
 }
 
-impl Voice {
-    /// Nothing that it says can be used.
+impl SummarizerKind {
+    /// Whether its summaries can never be used.
     pub fn is_useless(self) -> bool {
-        matches!(self, Voice::Empty | Voice::Longer(_) | Voice::Fails)
+        matches!(self, SummarizerKind::Empty | SummarizerKind::Longer(_) | SummarizerKind::Fails)
     }
 
-    /// A summarizer with this voice.
-    pub fn listening(self) -> Asked {
-        Asked { voice: self, times: 0 }
+    /// A summarizer of this kind.
+    pub fn listening(self) -> CountingSummarizer {
+        CountingSummarizer { voice: self, times: 0 }
     }
 }
 
-impl HistorySummarizer for Asked {
+impl HistorySummarizer for CountingSummarizer {
     fn name(&self) -> &str {
         "a test"
     }
@@ -46,13 +46,13 @@ impl HistorySummarizer for Asked {
     fn summarize(&mut self, request: &SummaryRequest<'_>) -> Result<String, String> {
         self.times += 1;
         match self.voice {
-            Voice::Digest => DigestSummarizer.summarize(request),
-            Voice::Garbage => {
+            SummarizerKind::Digest => DigestSummarizer.summarize(request),
+            SummarizerKind::Garbage => {
                 Ok("\u{0}\"}]},{\"role\":\"tool\"} \\ud83d \u{7f}🦊 <|end|>".to_owned())
             }
-            Voice::Empty => Ok(" \n\t".to_owned()),
-            Voice::Longer(bytes) => Ok("more ".repeat(bytes / 5 + 1)),
-            Voice::Fails => Err("nobody is there".to_owned()),
+            SummarizerKind::Empty => Ok(" \n\t".to_owned()),
+            SummarizerKind::Longer(bytes) => Ok("more ".repeat(bytes / 5 + 1)),
+            SummarizerKind::Fails => Err("nobody is there".to_owned()),
         }
     }
 }

@@ -1,16 +1,16 @@
-//! What is drawn for a case: its document, and how it is converted.
+//! Draws the document of a case and its conversion options.
 
-use foxwedge_dialect::convert;
+use foxwedge_formats::convert;
 
-use super::{super::Case, garnish, settings};
+use super::{super::LawCase, garnish, settings};
 use crate::{Random, history, laws::LONE, sound_history, spelled};
 
-/// The document of a case. Half of them are sound, and half have more on them than a conversation needs:
-/// media, marks, notes, settings.
-pub fn document(case: &Case) -> String {
+/// The document of a case. Half of the documents are valid. Half have optional details: media,
+/// marks, unknown fields, settings.
+pub fn document(case: &LawCase) -> String {
     let mut random = Random::new(case.seed ^ 0xc0_4e_17_ed_00_00_00_00);
-    let made = if random.chance(50) { sound_history } else { history };
-    let mut value = made(&mut random, case.wire.name(), case.size);
+    let generate = if random.chance(50) { sound_history } else { history };
+    let mut value = generate(&mut random, case.wire.name(), case.size);
     if random.chance(50) {
         garnish::hang(&mut random, case.wire, &mut value);
     }
@@ -18,12 +18,12 @@ pub fn document(case: &Case) -> String {
         settings::put(&mut random, case.wire, &mut value);
     }
     let text = spelled(&mut random, &value);
-    // Half a character, as a cut in the middle of an emoji leaves it.
+    // A lone surrogate, as left by a cut in the middle of an emoji.
     if random.chance(4) { text.replacen("question", &format!("{LONE}question"), 1) } else { text }
 }
 
-/// How a case is converted.
-pub fn options(case: &Case) -> convert::ConversionOptions {
+/// The conversion options of a case.
+pub fn options(case: &LawCase) -> convert::ConversionOptions {
     convert::ConversionOptions {
         profile: Some(case.profile),
         policy: case.policy,

@@ -1,37 +1,37 @@
-//! What may differ after a conversion, and how often: what is on the list of losses, and what was
-//! mended for whoever gets the request.
+//! What may differ after a conversion, and how often: reported losses, and repairs for the target
+//! provider.
 //!
-//! Each kind of loss excuses exactly its own kind of difference.
+//! Each kind of loss allows exactly its own kind of difference.
 
 use std::collections::BTreeMap;
 
 use foxwedge_core::{Edit, Strategy};
-use foxwedge_dialect::{convert::ConvertedRequest, model::LossKind};
+use foxwedge_formats::{convert::ConvertedRequest, model::LossKind};
 
-use crate::{Facet, Gist, difference, missing};
+use crate::{DocumentGist, GistFacet, difference, missing};
 
-/// What is told, by what it excuses.
+/// Allowed differences, with their number.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Excuses(BTreeMap<Facet, usize>);
+pub(super) struct LossAllowance(BTreeMap<GistFacet, usize>);
 
-/// What can be counted.
-const COUNTED: [Facet; 9] = [
-    Facet::Arguments,
-    Facet::ErrorMarks,
-    Facet::Media,
-    Facet::Thoughts,
-    Facet::Seals,
-    Facet::Refusals,
-    Facet::Others,
-    Facet::CacheMarks,
-    Facet::Citations,
+/// Facets whose differences can be counted.
+const COUNTED: [GistFacet; 9] = [
+    GistFacet::Arguments,
+    GistFacet::ErrorMarks,
+    GistFacet::Media,
+    GistFacet::Thoughts,
+    GistFacet::Seals,
+    GistFacet::Refusals,
+    GistFacet::Others,
+    GistFacet::CacheMarks,
+    GistFacet::Citations,
 ];
 
-impl Excuses {
-    /// What conversions told, one after the other.
-    pub(super) fn of(ways: &[&ConvertedRequest]) -> Excuses {
-        let mut excuses = Excuses::default();
-        for converted in ways {
+impl LossAllowance {
+    /// The allowance from the losses and edits of these conversions.
+    pub(super) fn of(conversions: &[&ConvertedRequest]) -> LossAllowance {
+        let mut excuses = LossAllowance::default();
+        for converted in conversions {
             for loss in &converted.losses {
                 lost(loss.kind).iter().for_each(|facet| excuses.add(*facet));
             }
@@ -42,46 +42,47 @@ impl Excuses {
         excuses
     }
 
-    fn add(&mut self, facet: Facet) {
+    fn add(&mut self, facet: GistFacet) {
         *self.0.entry(facet).or_default() += 1;
     }
 
-    /// Whether nothing is excused.
+    /// Whether no difference is allowed.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What differs without an excuse.
-    pub(super) fn unexcused(&self, before: &Gist, after: &Gist) -> Option<String> {
+    /// The first difference that is not allowed.
+    pub(super) fn unexcused(&self, before: &DocumentGist, after: &DocumentGist) -> Option<String> {
         for facet in COUNTED {
-            let (gone, told) = (missing(before, after, facet), self.told(facet));
-            if gone > told {
-                return Some(format!("{gone} {facet:?} are gone, {told} are told"));
+            let (absent, reported) = (missing(before, after, facet), self.told(facet));
+            if absent > reported {
+                return Some(format!("{absent} {facet:?} are gone, {reported} are told"));
             }
         }
-        let forget = |gist: &Gist| self.0.keys().fold(gist.clone(), |gist, it| gist.without(*it));
+        let forget =
+            |gist: &DocumentGist| self.0.keys().fold(gist.clone(), |gist, it| gist.without(*it));
         difference(&forget(before), &forget(after))
     }
 
-    fn told(&self, facet: Facet) -> usize {
+    fn told(&self, facet: GistFacet) -> usize {
         self.0.get(&facet).copied().unwrap_or(0)
     }
 }
 
-fn lost(what: LossKind) -> &'static [Facet] {
+fn lost(what: LossKind) -> &'static [GistFacet] {
     match what {
-        // They may be told by the user, and hold nothing but text.
-        LossKind::Instructions => &[Facet::Sides, Facet::Media, Facet::Others],
-        LossKind::Reasoning => &[Facet::Thoughts, Facet::Seals],
-        LossKind::Signature => &[Facet::Seals],
-        LossKind::Media => &[Facet::Media],
-        LossKind::ErrorMark => &[Facet::ErrorMarks],
-        LossKind::Order => &[Facet::Order],
-        LossKind::Arguments => &[Facet::Arguments],
-        LossKind::CacheMark => &[Facet::CacheMarks],
-        LossKind::Citation => &[Facet::Citations],
-        LossKind::Refusal => &[Facet::Refusals],
-        LossKind::ServerCall | LossKind::Unknown => &[Facet::Others],
+        // Instructions may become text of the user, and they hold only text.
+        LossKind::Instructions => &[GistFacet::Sides, GistFacet::Media, GistFacet::Others],
+        LossKind::Reasoning => &[GistFacet::Thoughts, GistFacet::Seals],
+        LossKind::Signature => &[GistFacet::Seals],
+        LossKind::Media => &[GistFacet::Media],
+        LossKind::ErrorMark => &[GistFacet::ErrorMarks],
+        LossKind::Order => &[GistFacet::Order],
+        LossKind::Arguments => &[GistFacet::Arguments],
+        LossKind::CacheMark => &[GistFacet::CacheMarks],
+        LossKind::Citation => &[GistFacet::Citations],
+        LossKind::Refusal => &[GistFacet::Refusals],
+        LossKind::ServerCall | LossKind::Unknown => &[GistFacet::Others],
         LossKind::Tool
         | LossKind::ToolChoice
         | LossKind::Setting
@@ -91,22 +92,25 @@ fn lost(what: LossKind) -> &'static [Facet] {
     }
 }
 
-/// What a repair changes in what is said. Most repairs change nothing: they move answers home, give ids,
-/// join messages, or say words of our own.
-fn mended(edit: &Edit) -> &'static [Facet] {
+/// What a repair changes in the content. Most repairs change nothing: they move results to their
+/// turn, assign ids, join messages, or add text of our own.
+fn mended(edit: &Edit) -> &'static [GistFacet] {
     let thoughts = edit.note.contains("reasoning") || edit.note.contains("thinking");
     match edit.code {
-        _ if edit.strategy == Strategy::DropThinking => &[Facet::Thoughts, Facet::Seals],
-        _ if edit.strategy == Strategy::Drop && thoughts => &[Facet::Thoughts, Facet::Seals],
-        // Of a message that only thinks, nothing is left where thoughts do not count.
-        301 if edit.strategy == Strategy::Drop => &[Facet::Thoughts, Facet::Seals],
-        // Whoever wants answers without a call dropped loses what answers a search of the provider.
-        102 if edit.strategy == Strategy::Drop => &[Facet::Others],
-        207 => &[Facet::Names],
-        302 => &[Facet::Arguments],
-        305 | 306 | 310 | 402 => &[Facet::Order],
-        406 | 407 => &[Facet::Sides],
-        601 | 602 => &[Facet::Others],
+        _ if edit.strategy == Strategy::DropThinking => &[GistFacet::Thoughts, GistFacet::Seals],
+        _ if edit.strategy == Strategy::Drop && thoughts => {
+            &[GistFacet::Thoughts, GistFacet::Seals]
+        }
+        // A message with only reasoning has no content left where reasoning does not count.
+        301 if edit.strategy == Strategy::Drop => &[GistFacet::Thoughts, GistFacet::Seals],
+        // A policy that drops results without a call also drops the results of provider-run
+        // searches.
+        102 if edit.strategy == Strategy::Drop => &[GistFacet::Others],
+        207 => &[GistFacet::Names],
+        302 => &[GistFacet::Arguments],
+        305 | 306 | 310 | 402 => &[GistFacet::Order],
+        406 | 407 => &[GistFacet::Sides],
+        601 | 602 => &[GistFacet::Others],
         _ => &[],
     }
 }

@@ -1,26 +1,26 @@
-//! The laws for documents that their own provider takes: everything stays in its place, ids are replaced
-//! one by one, and the way back leads to where it began.
+//! The laws for documents that their own provider accepts: everything keeps its place, ids are
+//! replaced one to one, and the conversion back restores the original.
 
 use std::collections::HashMap;
 
 use foxwedge_core::{Profile, Strategy, TailPolicy};
-use foxwedge_dialect::{
+use foxwedge_formats::{
     convert,
     model::{IdentifierReplacement, LossKind},
 };
 use serde_json::Value;
 
 use super::{
-    super::judge::{Verdict, breach},
-    excuses::Excuses,
-    judge::Trial,
+    super::judge::{LawVerdict, breach},
+    excuses::LossAllowance,
+    judge::ConversionTrial,
     tokens,
 };
-use crate::{Beat, Call, Facet, Gist, declared, gist, violations};
+use crate::{Beat, DocumentGist, GistCall, GistFacet, declared, gist, violations};
 
-/// Judges a sound document.
-pub(super) fn judge(trial: &Trial<'_>, after: &Value) -> Verdict {
-    // Half a character is mended first, wherever it goes.
+/// Judges a valid document.
+pub(super) fn judge(trial: &ConversionTrial<'_>, after: &Value) -> LawVerdict {
+    // A lone surrogate is always repaired first.
     if trial.converted.source_edits.iter().any(|edit| edit.code != 313) {
         return breach("untouched", format!("mended: {:?}", trial.converted.source_edits));
     }
@@ -34,8 +34,8 @@ pub(super) fn judge(trial: &Trial<'_>, after: &Value) -> Verdict {
     told(trial, &before, &now)?;
     let losses = &trial.converted.losses;
     let joined = trial.converted.target_edits.iter().any(|edit| edit.code == 402);
-    if let Some(gone) = tokens::unnoted(&trial.before, after, losses).filter(|_| !joined) {
-        return breach("conserving", shown(trial, &gone));
+    if let Some(absent) = tokens::unnoted(&trial.before, after, losses).filter(|_| !joined) {
+        return breach("conserving", shown(trial, &absent));
     }
     ids(trial, &before, &now)?;
     if trial.to == trial.case.wire {
@@ -44,28 +44,28 @@ pub(super) fn judge(trial: &Trial<'_>, after: &Value) -> Verdict {
     there_and_back(trial, &before)
 }
 
-/// Everything is said, in order, by whom it was said, or is on the list.
-fn told(trial: &Trial<'_>, before: &Gist, now: &Gist) -> Verdict {
-    let excuses = Excuses::of(&[trial.converted]);
-    let bare = |gist: &Gist| gist.clone().without(Facet::Ids);
+/// Everything is present in order and under its role, or is reported as lost.
+fn told(trial: &ConversionTrial<'_>, before: &DocumentGist, now: &DocumentGist) -> LawVerdict {
+    let excuses = LossAllowance::of(&[trial.converted]);
+    let bare = |gist: &DocumentGist| gist.clone().without(GistFacet::Ids);
     match excuses.unexcused(&bare(before), &bare(now)) {
         None => Ok(()),
         Some(what) => breach("conserving", shown(trial, &what)),
     }
 }
 
-fn shown(trial: &Trial<'_>, what: &str) -> String {
+fn shown(trial: &ConversionTrial<'_>, what: &str) -> String {
     let converted = trial.converted;
     let (losses, behind) = (&converted.losses, &converted.target_edits);
     format!("{what}\nlosses {losses:?}\nbehind {behind:?}\n{}", converted.body)
 }
 
-/// A tool that got another name is known, and two tools have two names. From here on it goes by
-/// the name it had.
-fn names(trial: &Trial<'_>, before: &Gist, now: &mut Gist) -> Verdict {
+/// Every renamed tool is reported, and different tools keep different names. Restores the old names
+/// in `now`.
+fn names(trial: &ConversionTrial<'_>, before: &DocumentGist, now: &mut DocumentGist) -> LawVerdict {
     let renamed = &trial.converted.renamed_tools;
     let twins = |one: &IdentifierReplacement| {
-        let collides = |call: &Call| call.name == one.new && call.name != one.old;
+        let collides = |call: &GistCall| call.name == one.new && call.name != one.old;
         before.calls().any(collides) || renamed.iter().any(|it| it.new == one.new && it != one)
     };
     if let Some(twin) = renamed.iter().find(|one| twins(one)) {
@@ -75,22 +75,22 @@ fn names(trial: &Trial<'_>, before: &Gist, now: &mut Gist) -> Verdict {
     Ok(())
 }
 
-/// Every tool is declared, under the name that calls have for it, or is on the list.
-fn tools(trial: &Trial<'_>, after: &Value) -> Verdict {
+/// Every tool is declared under the name that its calls use, or is reported as lost.
+fn tools(trial: &ConversionTrial<'_>, after: &Value) -> LawVerdict {
     let renamed = &trial.converted.renamed_tools;
     let new = |old: &String| renamed.iter().find(|it| it.old == *old).map(|it| it.new.clone());
     let now = declared(trial.to.name(), after);
-    let mut gone = declared(trial.case.wire.name(), &trial.before);
-    gone.retain(|old| !now.contains(&new(old).unwrap_or_else(|| old.clone())));
-    let told = trial.converted.losses.iter().filter(|loss| loss.kind == LossKind::Tool).count();
-    match gone.len() > told {
-        true => breach("names", shown(trial, &format!("{gone:?} are not declared any more"))),
+    let mut absent = declared(trial.case.wire.name(), &trial.before);
+    absent.retain(|old| !now.contains(&new(old).unwrap_or_else(|| old.clone())));
+    let reported = trial.converted.losses.iter().filter(|loss| loss.kind == LossKind::Tool).count();
+    match absent.len() > reported {
+        true => breach("names", shown(trial, &format!("{absent:?} are not declared any more"))),
         false => Ok(()),
     }
 }
 
-/// Gives tools their old names back.
-fn called_again(gist: &mut Gist, renamed: &[IdentifierReplacement]) {
+/// Restores the old names of tools.
+fn called_again(gist: &mut DocumentGist, renamed: &[IdentifierReplacement]) {
     for call in calls(gist) {
         if let Some(old) = renamed.iter().find(|it| it.new == call.name) {
             call.name.clone_from(&old.old);
@@ -98,16 +98,16 @@ fn called_again(gist: &mut Gist, renamed: &[IdentifierReplacement]) {
     }
 }
 
-fn calls(gist: &mut Gist) -> impl Iterator<Item = &mut Call> {
+fn calls(gist: &mut DocumentGist) -> impl Iterator<Item = &mut GistCall> {
     gist.beats.iter_mut().filter_map(|beat| match beat {
         Beat::Call(call) => Some(call),
         Beat::Text { .. } | Beat::Media { .. } | Beat::Other(_) => None,
     })
 }
 
-/// Different calls keep different ids, an answer has the id of its call, and what was replaced is
-/// known. (Whether an id is legal, the oracle has judged.)
-fn ids(trial: &Trial<'_>, before: &Gist, now: &Gist) -> Verdict {
+/// Different calls keep different ids, a result has the id of its call, and every replacement is
+/// reported. (The oracle has already judged whether the ids are legal.)
+fn ids(trial: &ConversionTrial<'_>, before: &DocumentGist, now: &DocumentGist) -> LawVerdict {
     let mut given: HashMap<&str, &str> = HashMap::new();
     let renamed = &trial.converted.renamed;
     for (old, new) in before.calls().zip(now.calls()) {
@@ -127,7 +127,7 @@ fn ids(trial: &Trial<'_>, before: &Gist, now: &Gist) -> Verdict {
             return breach("ids", shown(trial, &format!("`{was}` and `{other}` are `{is}`")));
         }
     }
-    // An answer that got an id may have been dropped under it.
+    // A result that got an id may have been dropped after that.
     let dropped = |it: &IdentifierReplacement| {
         let mut edits = trial.converted.target_edits.iter();
         edits.any(|edit| edit.strategy == Strategy::Drop && edit.ids.contains(&it.new))
@@ -141,12 +141,12 @@ fn ids(trial: &Trial<'_>, before: &Gist, now: &Gist) -> Verdict {
     }
 }
 
-/// Into its own format, a document that is taken goes as it is.
-fn same(trial: &Trial<'_>, after: &Value) -> Verdict {
-    let (wire, profile) = (trial.case.wire.name(), trial.case.profile.name());
+/// A conversion into its own format leaves an accepted document unchanged.
+fn same(trial: &ConversionTrial<'_>, after: &Value) -> LawVerdict {
+    let (format, profile) = (trial.case.wire.name(), trial.case.profile.name());
     let pending = trial.case.policy.tail == TailPolicy::Pending;
     let lone = trial.source.contains(super::super::LONE);
-    if lone || !violations(wire, profile, pending, &trial.before).is_empty() {
+    if lone || !violations(format, profile, pending, &trial.before).is_empty() {
         return Ok(());
     }
     let quiet = trial.converted.losses.is_empty() && trial.converted.renamed.is_empty();
@@ -156,45 +156,45 @@ fn same(trial: &Trial<'_>, after: &Value) -> Verdict {
     }
 }
 
-/// The way back leads to the same, up to what was told on the way.
-fn there_and_back(trial: &Trial<'_>, before: &Gist) -> Verdict {
-    let wire = trial.case.wire;
+/// The conversion back restores the original, except for reported losses.
+fn there_and_back(trial: &ConversionTrial<'_>, before: &DocumentGist) -> LawVerdict {
+    let format = trial.case.wire;
     let options = convert::ConversionOptions {
-        profile: Some(Profile::for_format(wire)),
+        profile: Some(Profile::for_format(format)),
         restored_ids: trial.converted.renamed.clone(),
         ..trial.options.clone()
     };
-    let back = trial.again(&trial.converted.body, trial.to, wire, &options)?;
+    let back = trial.again(&trial.converted.body, trial.to, format, &options)?;
     let Ok(document) = serde_json::from_str::<Value>(&back.body) else {
         return breach("there and back", format!("no JSON: {}", back.body));
     };
     let pending = trial.case.policy.tail == TailPolicy::Pending;
-    let mut judged = violations(wire.name(), wire.name(), pending, &document);
+    let mut judged = violations(format.name(), format.name(), pending, &document);
     judged.retain(|violation| violation.code != 314);
     if !judged.is_empty() {
         return breach("there and back", format!("the oracle finds {judged:?}\n{}", back.body));
     }
-    let mut now = gist(wire.name(), &document);
+    let mut now = gist(format.name(), &document);
     let before = &mut before.clone();
     nameless(before, &mut now, &trial.converted.renamed);
     called_again(&mut now, &back.renamed_tools);
     called_again(&mut now, &trial.converted.renamed_tools);
-    // Where nothing was told, nothing is excused: who lost nothing has everything.
-    let excuses = Excuses::of(&[trial.converted, &back]);
+    // If no loss was reported, no difference is allowed.
+    let excuses = LossAllowance::of(&[trial.converted, &back]);
     match excuses.unexcused(before, &now) {
         None => Ok(()),
         Some(what) => {
             let law = if excuses.is_empty() { "lossless" } else { "there and back" };
-            let ways =
+            let reports =
                 [trial.converted, &back].map(|it| (&it.losses, &it.source_edits, &it.target_edits));
             let (there, back) = (&trial.converted.body, &back.body);
-            breach(law, format!("{what}\n{ways:?}\nthere {there}\nback  {back}"))
+            breach(law, format!("{what}\n{reports:?}\nthere {there}\nback  {back}"))
         }
     }
 }
 
-/// A call that had no id keeps the one it got, and so does one whose id was also another's.
-fn nameless(before: &mut Gist, now: &mut Gist, renamed: &[IdentifierReplacement]) {
+/// A call that had no id keeps its new one, and so does a call whose id was ambiguous.
+fn nameless(before: &mut DocumentGist, now: &mut DocumentGist, renamed: &[IdentifierReplacement]) {
     let ids: Vec<Option<String>> = before.calls().map(|call| call.id.clone()).collect();
     let shared = |id: &String| ids.iter().filter(|it| it.as_ref() == Some(id)).count() > 1;
     for ((old, new), id) in calls(before).zip(calls(now)).zip(&ids) {

@@ -1,21 +1,21 @@
-//! Hangs on a history what conversations may have beside words, calls and answers: images and
-//! files, marks of failure and of caching, citations, refusals, words behind a call, fields that nobody knows.
+//! Adds optional details to a history: images and files, error and cache marks, citations,
+//! refusals, text after a call, unknown fields.
 //!
-//! Everything is told apart by a number, so that it can be looked for.
+//! Each detail carries its own number, so that it can be found again.
 
 use foxwedge_core::Format;
 use serde_json::{Map, Value, json};
 
 use crate::Random;
 
-/// Hangs something on about a third of the messages.
-pub(super) fn hang(random: &mut Random, wire: Format, document: &mut Value) {
-    let mut hand = Hand { random, wire, number: 0 };
+/// Adds a detail to about a third of the messages.
+pub(super) fn hang(random: &mut Random, format: Format, document: &mut Value) {
+    let mut writer = DetailWriter { random, format, number: 0 };
     let Some(list) = list(document) else { return };
     let mut at = 0;
     while at < list.len() {
-        if hand.random.chance(35) {
-            let behind = list[at].as_object_mut().and_then(|message| hand.message(message));
+        if writer.random.chance(35) {
+            let behind = list[at].as_object_mut().and_then(|message| writer.message(message));
             list.splice(at + 1..at + 1, behind);
         }
         at += 1;
@@ -35,26 +35,28 @@ pub(super) fn list(document: &mut Value) -> Option<&mut Vec<Value>> {
     }
 }
 
-struct Hand<'r> {
+struct DetailWriter<'r> {
     random: &'r mut Random,
-    wire: Format,
+    format: Format,
     number: usize,
 }
 
-impl Hand<'_> {
-    /// Hangs something on a message; what has to stand behind it is handed back.
+impl DetailWriter<'_> {
+    /// Adds a detail to a message. Returns a message that must follow it, if any.
     fn message(&mut self, message: &mut Map<String, Value>) -> Option<Value> {
         self.number += 1;
         let role = message.get("role").and_then(Value::as_str).unwrap_or("").to_owned();
         let kind = message.get("type").and_then(Value::as_str).unwrap_or("").to_owned();
-        // What goes as a whole takes its fields with it.
+        // An item that is dropped as a whole loses its fields with it.
         let stays = !role.is_empty() || kind.starts_with("function_call");
         if stays && self.random.chance(10) {
             let field = json!(format!("kept-field-{}", self.number));
             message.insert("x_note".to_owned(), field);
         }
         match (role.as_str(), kind.as_str()) {
-            ("system", _) if matches!(self.wire, Format::OpenaiChat | Format::OpenaiResponses) => {
+            ("system", _)
+                if matches!(self.format, Format::OpenaiChat | Format::OpenaiResponses) =>
+            {
                 message.insert("role".to_owned(), json!("developer"));
             }
             ("user", _) => self.user(message),
@@ -63,7 +65,7 @@ impl Hand<'_> {
                 let image = self.shown();
                 extend(message, "output", "input_text", image);
             }
-            // A word behind a call.
+            // Text after a call.
             (_, "function_call") if self.random.chance(30) => {
                 let text = format!("assistant afterthought {}.", self.number);
                 return Some(json!({"role": "assistant", "content": text}));
@@ -74,8 +76,8 @@ impl Hand<'_> {
     }
 
     fn user(&mut self, message: &mut Map<String, Value>) {
-        let answers = matches!(self.wire, Format::Anthropic | Format::Gemini | Format::Bedrock);
-        let key = if self.wire == Format::Gemini { "parts" } else { "content" };
+        let answers = matches!(self.format, Format::Anthropic | Format::Gemini | Format::Bedrock);
+        let key = if self.format == Format::Gemini { "parts" } else { "content" };
         let holds = |names: &[&str], blocks: &[Value]| {
             blocks.iter().any(|block| names.iter().any(|name| block.get(*name).is_some()))
         };
@@ -84,22 +86,23 @@ impl Hand<'_> {
         match blocks.filter(|blocks| answers && holds(&names, blocks)) {
             Some(blocks) => blocks.iter_mut().for_each(|block| self.answer(block)),
             None => {
-                let shown = self.shown();
-                let kind = if self.wire == Format::OpenaiResponses { "input_text" } else { "text" };
-                extend(message, key, kind, shown);
+                let media = self.shown();
+                let kind =
+                    if self.format == Format::OpenaiResponses { "input_text" } else { "text" };
+                extend(message, key, kind, media);
                 self.mark(message, key);
             }
         }
     }
 
-    /// Something to look at.
+    /// An image or a file.
     fn shown(&mut self) -> Value {
         let number = self.number;
         let image = format!("aW1h{number:04}");
         let file = format!("ZmlsZQ{number:04}==");
         let name = format!("kept-field-name-{number}");
         let url = format!("https://pictures.example/{number}.png");
-        let choices = match self.wire {
+        let choices = match self.format {
             Format::OpenaiChat => vec![
                 json!({"type": "image_url", "image_url": {"url": format!("data:image/png;base64,{image}")}}),
                 json!({"type": "image_url", "image_url": {"url": url}}),
@@ -136,7 +139,7 @@ impl Hand<'_> {
         self.random.pick(&choices).clone()
     }
 
-    /// An answer that failed, or that shows something.
+    /// Marks a tool result as failed, or adds an image or a file to it.
     fn answer(&mut self, block: &mut Value) {
         self.number += 1;
         let failed = self.random.chance(40);
@@ -145,7 +148,7 @@ impl Hand<'_> {
         let inner = |block: &mut Value, key: &str| -> Option<Map<String, Value>> {
             block.get_mut(key)?.as_object_mut().map(std::mem::take)
         };
-        match self.wire {
+        match self.format {
             Format::Anthropic => {
                 let Some(block) = block.as_object_mut().filter(|it| it.contains_key("tool_use_id"))
                 else {
@@ -189,7 +192,7 @@ impl Hand<'_> {
             return;
         }
         let Some(blocks) = message.get_mut(key).and_then(Value::as_array_mut) else { return };
-        match self.wire {
+        match self.format {
             Format::Anthropic => {
                 if let Some(block) = blocks.last_mut().and_then(Value::as_object_mut) {
                     block.insert("cache_control".to_owned(), json!({"type": "ephemeral"}));
@@ -203,12 +206,12 @@ impl Hand<'_> {
     fn model(&mut self, message: &mut Map<String, Value>) {
         let number = self.number;
         let address = format!("https://kept-cite-{number}.example");
-        match self.wire {
+        match self.format {
             Format::OpenaiChat => {
                 if !message.contains_key("tool_calls") {
-                    let words = format!("I would rather not {number}.");
+                    let text = format!("I would rather not {number}.");
                     message.insert("content".to_owned(), Value::Null);
-                    message.insert("refusal".to_owned(), json!(words));
+                    message.insert("refusal".to_owned(), json!(text));
                 }
             }
             Format::OpenaiResponses => {
@@ -246,7 +249,7 @@ impl Hand<'_> {
     }
 }
 
-/// Adds an element to a content; a string becomes a list of that type of text.
+/// Adds an element to a content. A string becomes a list with one text element of this type.
 fn extend(message: &mut Map<String, Value>, key: &str, kind: &str, element: Value) {
     match message.get_mut(key) {
         Some(Value::Array(list)) => list.push(element),

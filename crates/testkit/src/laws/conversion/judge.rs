@@ -3,7 +3,7 @@
 use foxwedge_core::{
     Finding, FixApplicability, Format, OrphanPolicy, TailPolicy, UnansweredPolicy, check,
 };
-use foxwedge_dialect::{
+use foxwedge_formats::{
     OutlineOptions, ReadError,
     convert::{self, ConvertedRequest, ToolNotation, request},
     model::LossKind,
@@ -13,18 +13,18 @@ use serde_json::Value;
 
 use super::{
     super::{
-        Case, LONE, Tally,
-        judge::{Verdict, breach},
+        LONE, LawCase, LawTally,
+        judge::{LawVerdict, breach},
     },
     faithful, options, target, tokens,
 };
-use crate::{Gist, Media, PLACEHOLDERS, all_text, declared, gist, unsaid, violations};
+use crate::{DocumentGist, GistMedia, PLACEHOLDERS, all_text, declared, gist, unsaid, violations};
 
-/// Whether all laws hold for a document; the first that does not is named.
+/// Checks all laws on a document.
 ///
 /// # Errors
-/// The name of the broken law, and what was seen.
-pub fn judge(case: &Case, document: &str, tally: &mut Tally) -> Verdict {
+/// The name of the first broken law, and what was observed.
+pub fn judge(case: &LawCase, document: &str, tally: &mut LawTally) -> LawVerdict {
     let Ok(source) = text(document.as_bytes()) else { return Ok(()) };
     let (to, options) = (target(case.profile), options(case));
     let converted = match request(source, case.wire, to, &options) {
@@ -43,11 +43,11 @@ pub fn judge(case: &Case, document: &str, tally: &mut Tally) -> Verdict {
     for edit in converted.source_edits.iter().chain(&converted.target_edits) {
         *tally.findings.entry(edit.code).or_default() += 1;
     }
-    // The oracle reads with serde_json, which takes no half characters.
+    // The oracle reads with serde_json, which rejects lone surrogates.
     let Ok(before) = serde_json::from_str::<Value>(&source.replace(LONE, "\\ufffd")) else {
         return breach("total", "the scanner takes what serde_json refuses");
     };
-    let trial = Trial { case, source, to, options, before, converted: &converted };
+    let trial = ConversionTrial { case, source, to, options, before, converted: &converted };
     let after = trial.sound(&converted)?;
     trial.deterministic()?;
     trial.total()?;
@@ -61,18 +61,18 @@ pub fn judge(case: &Case, document: &str, tally: &mut Tally) -> Verdict {
     Ok(())
 }
 
-/// What cannot be converted cannot be read, and says where.
-fn unreadable(wire: Format, source: &str, error: &ReadError) -> Verdict {
-    match read(source, wire, OutlineOptions::default()) {
+/// A document that cannot be converted cannot be read either, and the error has a valid position.
+fn unreadable(format: Format, source: &str, error: &ReadError) -> LawVerdict {
+    match read(source, format, OutlineOptions::default()) {
         Ok(_) => breach("total", format!("it can be read, but not converted: {error}")),
         Err(_) if error.at() > source.len() => breach("total", format!("no place: {error:?}")),
         Err(_) => Ok(()),
     }
 }
 
-/// A document on trial.
-pub(super) struct Trial<'t> {
-    pub(super) case: &'t Case,
+/// One conversion under test.
+pub(super) struct ConversionTrial<'t> {
+    pub(super) case: &'t LawCase,
     pub(super) source: &'t str,
     pub(super) to: Format,
     pub(super) options: convert::ConversionOptions,
@@ -80,30 +80,30 @@ pub(super) struct Trial<'t> {
     pub(super) converted: &'t ConvertedRequest,
 }
 
-impl Trial<'_> {
+impl ConversionTrial<'_> {
     fn pending(&self) -> bool {
         self.case.policy.tail == TailPolicy::Pending
     }
 
-    /// Whether the provider that the document is meant for takes it, and it tells its own whole story.
+    /// Whether its own provider accepts the document and the document holds the whole history.
     pub(super) fn is_sound(&self) -> bool {
-        let wire = self.case.wire.name();
+        let format = self.case.wire.name();
         let elsewhere = ["previous_response_id", "conversation", "thread"]
             .iter()
             .any(|key| self.before.get(*key).is_some_and(|value| !value.is_null()));
         let refers = self.before.to_string().contains("item_reference");
-        // The oracle knows nothing of answers that go by the name of their tool.
+        // The oracle does not know results that name their tool instead of a call.
         let older = self.before.to_string().contains("\"role\":\"function\"");
-        let judged = || violations(wire, wire, self.pending(), &self.before);
+        let judged = || violations(format, format, self.pending(), &self.before);
         !elsewhere && !refers && !older && judged().is_empty()
     }
 
-    /// What is said before.
-    pub(super) fn said(&self) -> Gist {
+    /// The content of the source document.
+    pub(super) fn said(&self) -> DocumentGist {
         gist(self.case.wire.name(), &self.before)
     }
 
-    /// Whoever gets the request takes it: the engine finds nothing, and neither does the oracle.
+    /// The target accepts the request: neither the engine nor the oracle finds anything.
     pub(super) fn sound(
         &self,
         converted: &ConvertedRequest,
@@ -122,7 +122,7 @@ impl Trial<'_> {
             Ok(reading) => reading,
             Err(error) => return broken(format!("unreadable: {error}")),
         };
-        // What is left, and what a fresh look finds.
+        // Findings that the conversion reported, and findings of a new check.
         let found = check(&reading.draft, &self.case.question()).findings;
         for findings in [&converted.remaining, &found] {
             let may = |finding: &&Finding| finding.fix.applicability != FixApplicability::None;
@@ -133,7 +133,7 @@ impl Trial<'_> {
         }
         let mut judged =
             violations(self.to.name(), self.case.profile.name(), self.pending(), &after);
-        // There is no repair for a history that is empty; and who declines says something.
+        // An empty history has no repair, and a refusal is content.
         let declines = converted.body.contains("\"refusal\":");
         judged.retain(|violation| violation.code != 314 && !(violation.code == 301 && declines));
         if !judged.is_empty() {
@@ -142,7 +142,7 @@ impl Trial<'_> {
         Ok(after)
     }
 
-    fn deterministic(&self) -> Verdict {
+    fn deterministic(&self) -> LawVerdict {
         let again = self.again(self.source, self.case.wire, self.to, &self.options)?;
         let old = (&self.converted.body, &self.converted.losses, &self.converted.renamed);
         match (&again.body, &again.losses, &again.renamed) == old {
@@ -151,8 +151,8 @@ impl Trial<'_> {
         }
     }
 
-    /// A document that was cut off is an error with its place.
-    fn total(&self) -> Verdict {
+    /// A truncated document gives an error with a valid position.
+    fn total(&self) -> LawVerdict {
         let mut cut = self.source.len() / 2;
         while !self.source.is_char_boundary(cut) {
             cut += 1;
@@ -164,8 +164,8 @@ impl Trial<'_> {
         }
     }
 
-    /// Every text and every real answer is there, and every setting is there or told.
-    fn conserving(&self, after: &Value) -> Verdict {
+    /// Every text and every real result is present; every setting is present or reported as lost.
+    fn conserving(&self, after: &Value) -> LawVerdict {
         let losses = &self.converted.losses;
         if let Some(gone) = tokens::unset(&self.before, after, losses) {
             return breach("conserving", format!("{gone}\n{losses:?}\n{after}"));
@@ -173,22 +173,29 @@ impl Trial<'_> {
         self.says_all("conserving", self.converted, after)
     }
 
-    /// Of messages that are joined, the second keeps only its content. A refusal stands beside it.
+    /// When two messages are joined, the second keeps only its content. A refusal is not part of
+    /// the content.
     pub(super) fn joins_refusals(&self, converted: &ConvertedRequest) -> bool {
         let joined = converted.target_edits.iter().any(|edit| edit.code == 402);
         joined && self.before.to_string().contains("refusal")
     }
 
-    /// Nothing can be said behind a turn that still runs. Media that results of the target do not
-    /// hold stands behind them: then the turn is over, and the edits tell what became of its calls.
+    /// Nothing may follow a turn that is still running. If results of the target format cannot hold
+    /// media, the media follows the results. That closes the turn, and the edits report what
+    /// happened to its calls.
     pub(super) fn closes_turn(&self) -> bool {
         let body = &self.converted.body;
         let headed = ["[foxwedge] Media from the answer", "的结果中的媒体："];
         let settled = self.converted.target_edits.iter().any(|edit| edit.code == 101);
-        self.pending() && settled && headed.iter().any(|words| body.contains(words))
+        self.pending() && settled && headed.iter().any(|phrase| body.contains(phrase))
     }
 
-    fn says_all(&self, law: &'static str, converted: &ConvertedRequest, after: &Value) -> Verdict {
+    fn says_all(
+        &self,
+        law: &'static str,
+        converted: &ConvertedRequest,
+        after: &Value,
+    ) -> LawVerdict {
         let policy = self.case.policy;
         let drops =
             policy.unanswered != UnansweredPolicy::Answer || policy.orphans != OrphanPolicy::Quote;
@@ -196,31 +203,31 @@ impl Trial<'_> {
             return Ok(());
         }
         let losses = &converted.losses;
-        let said = self.said();
-        // Media may be quoted with its answer, in whatever form.
+        let source = self.said();
+        // Media may be quoted together with its result, in any form.
         let all = after.to_string();
-        let unseen = said.shown().into_iter().filter(|media| {
+        let unseen = source.shown().into_iter().filter(|media| {
             let holds = media.holds.split(" at ").next().unwrap_or("");
             !all.contains(holds)
         });
-        let unseen: Vec<&Media> = unseen.collect();
-        let told = losses.iter().filter(|loss| loss.kind == LossKind::Media).count();
-        if unseen.len() > told {
+        let unseen: Vec<&GistMedia> = unseen.collect();
+        let reported = losses.iter().filter(|loss| loss.kind == LossKind::Media).count();
+        if unseen.len() > reported {
             return breach(law, format!("{unseen:?} not shown\n{losses:?}\n{after}"));
         }
-        let mut gone = unsaid(&said, after);
-        gone.retain(|line| !PLACEHOLDERS.iter().any(|words| line.contains(words)));
-        match gone.is_empty() {
+        let mut missing = unsaid(&source, after);
+        missing.retain(|line| !PLACEHOLDERS.iter().any(|phrase| line.contains(phrase)));
+        match missing.is_empty() {
             true => Ok(()),
             false => {
                 let edits = &converted.source_edits;
-                breach(law, format!("{gone:?} not said\n{losses:?}\n{edits:?}\n{after}"))
+                breach(law, format!("{missing:?} not said\n{losses:?}\n{edits:?}\n{after}"))
             }
         }
     }
 
-    /// Converted once more into the same format, it stays as it is.
-    fn idempotent(&self, after: &Value) -> Verdict {
+    /// A second conversion into the same format changes nothing.
+    fn idempotent(&self, after: &Value) -> LawVerdict {
         let again = self.again(&self.converted.body, self.to, self.to, &self.options)?;
         let twice: Value = serde_json::from_str(&again.body).unwrap_or_default();
         match twice == *after && again.losses.is_empty() {
@@ -235,37 +242,38 @@ impl Trial<'_> {
         }
     }
 
-    /// Told as text, no call and no answer remains, and nothing that they said is gone.
-    fn told_as_text(&self) -> Verdict {
+    /// With calls written as text, no call and no result remains, and none of their content is
+    /// lost.
+    fn told_as_text(&self) -> LawVerdict {
         let options =
             convert::ConversionOptions { tools: ToolNotation::Text, ..self.options.clone() };
-        let told = self.again(self.source, self.case.wire, self.to, &options)?;
-        let after = self.sound(&told).map_err(|(_, what)| ("told as text", what))?;
+        let converted = self.again(self.source, self.case.wire, self.to, &options)?;
+        let after = self.sound(&converted).map_err(|(_, what)| ("told as text", what))?;
         let now = gist(self.to.name(), &after);
         let calls = now.calls().count() + now.orphans.len();
         let mut tools = declared(self.to.name(), &after);
-        // A tool that the provider ran itself may have to be declared for its sake.
-        if told.target_edits.iter().any(|edit| edit.code == 405) {
+        // A provider-run tool may have to be declared for its calls.
+        if converted.target_edits.iter().any(|edit| edit.code == 405) {
             tools.clear();
         }
         if calls > 0 || !tools.is_empty() {
             let left = format!("{calls} calls and answers, tools {tools:?}");
             return breach("told as text", format!("{left}\n{after}"));
         }
-        self.says_all("told as text", &told, &after)?;
+        self.says_all("told as text", &converted, &after)?;
         if !self.is_sound() {
             return Ok(());
         }
         let all = all_text(&after);
-        let said = self.said();
-        let mute = said.calls().find(|call| !all.contains(&call.name));
+        let source = self.said();
+        let mute = source.calls().find(|call| !all.contains(&call.name));
         match mute {
             Some(call) => breach("told as text", format!("{call:?} is not told\n{after}")),
             None => Ok(()),
         }
     }
 
-    /// A conversion that has to go well.
+    /// A conversion that must succeed.
     pub(super) fn again(
         &self,
         source: &str,

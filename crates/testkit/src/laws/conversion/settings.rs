@@ -1,24 +1,24 @@
-//! Settings around a history, told apart by values that nothing else has.
+//! Settings around a history. Each has a value that occurs nowhere else.
 
 use foxwedge_core::Format;
 use serde_json::{Value, json};
 
 use crate::Random;
 
-/// Puts about a third of the settings that a format knows into a request.
-pub(super) fn put(random: &mut Random, wire: Format, document: &mut Value) {
+/// Adds about a third of the settings of a format to a request.
+pub(super) fn put(random: &mut Random, format: Format, document: &mut Value) {
     let Some(body) = document.as_object_mut() else { return };
-    for (key, value) in known(wire) {
+    for (key, value) in known(format) {
         if random.chance(35) && !body.contains_key(key) {
             body.insert(key.to_owned(), value);
         }
     }
 }
 
-fn known(wire: Format) -> Vec<(&'static str, Value)> {
+fn known(format: Format) -> Vec<(&'static str, Value)> {
     let schema =
         json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
-    match wire {
+    match format {
         Format::OpenaiChat => vec![
             ("temperature", json!(0.3719)),
             ("top_p", json!(0.8231)),

@@ -1,27 +1,27 @@
-//! Looks for what was hung on a document by hand: settings, tools, fields that nobody knows.
+//! Finds values that the generator added to a document: settings, tools, unknown fields.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foxwedge_dialect::model::{Loss, LossKind};
+use foxwedge_formats::model::{Loss, LossKind};
 use serde_json::Value;
 
-/// Numbers that only one setting has.
+/// Numbers that occur in only one setting.
 const NUMBERS: [&str; 6] = ["0.3719", "0.8231", "43211", "90217", "0.6113", "4117"];
 
-/// Strings that begin like this, and what has to be told if they are gone.
+/// Prefixes of generated strings, and the loss that must be reported if they are missing.
 const SETTINGS: [(&str, LossKind); 2] =
     [("kept-setting-", LossKind::Setting), ("kept-tool-", LossKind::Tool)];
 
-/// The same, for what hangs on messages.
+/// The same for fields of messages.
 const NOTES: [(&str, LossKind); 2] =
     [("kept-field-", LossKind::Unknown), ("https://kept-cite-", LossKind::Citation)];
 
-/// Settings that are gone without a word, if any are.
+/// Settings that are missing without a reported loss.
 pub(super) fn unset(before: &Value, after: &Value, losses: &[Loss]) -> Option<String> {
     gone(before, after, losses, &SETTINGS)
 }
 
-/// Notes on messages that are gone without a word, if any are.
+/// Fields of messages that are missing without a reported loss.
 pub(super) fn unnoted(before: &Value, after: &Value, losses: &[Loss]) -> Option<String> {
     gone(before, after, losses, &NOTES)
 }
@@ -32,20 +32,21 @@ fn gone(
     losses: &[Loss],
     known: &[(&str, LossKind)],
 ) -> Option<String> {
-    let kept = spoken(after);
-    let mut gone: BTreeMap<LossKind, Vec<String>> = BTreeMap::new();
+    let text = spoken(after);
+    let mut missing: BTreeMap<LossKind, Vec<String>> = BTreeMap::new();
     for (token, what) in found(before, known) {
-        if !kept.contains(&token) {
-            gone.entry(what).or_default().push(token);
+        if !text.contains(&token) {
+            missing.entry(what).or_default().push(token);
         }
     }
-    gone.into_iter().find_map(|(what, tokens)| {
-        let told = losses.iter().filter(|loss| loss.kind == what).count();
-        (told < tokens.len()).then(|| format!("{tokens:?} gone, {told} told as {}", what.name()))
+    missing.into_iter().find_map(|(what, tokens)| {
+        let reported = losses.iter().filter(|loss| loss.kind == what).count();
+        (reported < tokens.len())
+            .then(|| format!("{tokens:?} gone, {reported} told as {}", what.name()))
     })
 }
 
-/// Everything that a document holds. A schema may be a string, with strings inside of it.
+/// All text of a document. A schema may be a string that holds JSON.
 fn spoken(document: &Value) -> String {
     let mut all = document.to_string();
     nested(document, &mut all);

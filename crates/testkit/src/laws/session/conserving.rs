@@ -1,46 +1,51 @@
-//! No user text and no real answer is lost, and who was answered gets no placeholder.
+//! No user text and no real tool result is lost, and a call with a real result gets no placeholder.
 
 use serde_json::Value;
 
-use super::judge::{Seen, Verdict, breach, shown_bytes};
-use crate::{PLACEHOLDERS, View, inventory, laws::Case, lost};
+use super::judge::{RepairedSession, SessionVerdict, breach, shown_bytes};
+use crate::{PLACEHOLDERS, SessionConversation, inventory, laws::LawCase, lost};
 
-/// How answers begin that somebody wrote because there was none. They may give way to a real one.
+/// Beginnings of placeholders. A real result may replace them.
 const STAND_INS: [&str; 2] = ["[Tool call interrupted: the session ended", OURS];
 const OURS: &str = "[foxwedge] ";
 
-/// Judges what the conversation holds before and after.
-pub(super) fn judge(case: &Case, before: &View, after: &View, seen: &Seen) -> Verdict {
-    let wire = case.wire.name();
-    // What the oracle sees in the file, and what the engine sees beyond that.
-    let both = before.messages.iter().chain(&seen.history).cloned().collect();
-    let mut kept = inventory(wire, &Value::Array(both));
-    kept.answers.retain(|answer| is_real(answer));
-    let gone = lost(wire, &kept, &Value::Array(after.messages.clone()));
-    let told = || format!("edits {:?}\nafter\n{}", seen.edits, shown_bytes(&seen.fixed));
-    if !gone.is_empty() {
-        return breach("conserving", format!("lost {gone:?}\n{}", told()));
+/// Compares the conversation before and after.
+pub(super) fn judge(
+    case: &LawCase,
+    before: &SessionConversation,
+    after: &SessionConversation,
+    session: &RepairedSession,
+) -> SessionVerdict {
+    let format = case.wire.name();
+    // The messages that the oracle finds in the file, and those that the engine finds.
+    let both = before.messages.iter().chain(&session.history).cloned().collect();
+    let mut expected = inventory(format, &Value::Array(both));
+    expected.answers.retain(|answer| is_real(answer));
+    let missing = lost(format, &expected, &Value::Array(after.messages.clone()));
+    let describe = || format!("edits {:?}\nafter\n{}", session.edits, shown_bytes(&session.fixed));
+    if !missing.is_empty() {
+        return breach("conserving", format!("lost {missing:?}\n{}", describe()));
     }
-    let alone = |id: &str| told_calls(&seen.history, id) <= 1;
+    let alone = |id: &str| told_calls(&session.history, id) <= 1;
     match replaced(&before.messages, &after.messages).filter(|id| alone(id)) {
-        Some(id) => breach("conserving", format!("`{id}` had a real answer\n{}", told())),
+        Some(id) => breach("conserving", format!("`{id}` had a real answer\n{}", describe())),
         None => Ok(()),
     }
 }
 
 fn is_real(answer: &str) -> bool {
-    !PLACEHOLDERS.iter().chain(&STAND_INS).any(|words| answer.contains(words))
+    !PLACEHOLDERS.iter().chain(&STAND_INS).any(|text| answer.contains(text))
 }
 
-/// A call with a real answer behind it that now has one of ours. Ids that are used twice, or are
-/// not there, prove nothing.
+/// The id of a call that had a real result and now has our placeholder. Ids that are used twice or
+/// are missing prove nothing.
 fn replaced(before: &[Value], after: &[Value]) -> Option<String> {
     let (old, new) = (told(before), told(after));
-    let answers = |list: &[Told], id: &str, wanted: fn(&str) -> bool| {
-        list.iter().any(|told| told.answer && told.id == id && wanted(&told.text))
+    let answers = |list: &[CallOrResult], id: &str, predicate: fn(&str) -> bool| {
+        list.iter().any(|entry| entry.answer && entry.id == id && predicate(&entry.text))
     };
-    let named = |told: &Told| !told.id.ends_with(' ');
-    for (at, call) in old.iter().enumerate().filter(|(_, told)| !told.answer && named(told)) {
+    let named = |entry: &CallOrResult| !entry.id.ends_with(' ');
+    for (at, call) in old.iter().enumerate().filter(|(_, entry)| !entry.answer && named(entry)) {
         let ours = |text: &str| text.contains(OURS);
         let once = told_calls(before, &call.id) == 1;
         let answered = once && answers(&old[at..], &call.id, is_real);
@@ -52,17 +57,17 @@ fn replaced(before: &[Value], after: &[Value]) -> Option<String> {
 }
 
 fn told_calls(messages: &[Value], id: &str) -> usize {
-    told(messages).iter().filter(|told| !told.answer && told.id == id).count()
+    told(messages).iter().filter(|entry| !entry.answer && entry.id == id).count()
 }
 
-/// A call or an answer, in any wire format.
-struct Told {
+/// A call or a tool result, in any format.
+struct CallOrResult {
     id: String,
     answer: bool,
     text: String,
 }
 
-fn told(messages: &[Value]) -> Vec<Told> {
+fn told(messages: &[Value]) -> Vec<CallOrResult> {
     let blocks = messages.iter().flat_map(|message| {
         let list = message.get("content").or_else(|| message.get("parts"));
         let list = list.and_then(Value::as_array).cloned().unwrap_or_default();
@@ -71,7 +76,7 @@ fn told(messages: &[Value]) -> Vec<Told> {
     blocks.filter_map(|block| one(&block)).collect()
 }
 
-fn one(block: &Value) -> Option<Told> {
+fn one(block: &Value) -> Option<CallOrResult> {
     let kind = block["type"].as_str().unwrap_or("");
     let part = |key: &str| block.get(key).map(|body| (&body["id"], body));
     let (answer, (id, body)) = match kind {
@@ -84,11 +89,12 @@ fn one(block: &Value) -> Option<Told> {
             None => (true, part("functionResponse")?),
         },
     };
-    // In items a call and an answer must be of one family; Codex has one for shell calls, too.
+    // In items, a call and its result must be of one family. Codex has another family for shell
+    // calls.
     let family = match kind.trim_end_matches("_output") {
         family if family.ends_with("_call") => family.trim_start_matches("local_shell"),
         _ => "",
     };
     let family = if family == "_call" { "function_call" } else { family };
-    Some(Told { id: format!("{family} {}", id.as_str()?), answer, text: body.to_string() })
+    Some(CallOrResult { id: format!("{family} {}", id.as_str()?), answer, text: body.to_string() })
 }

@@ -1,21 +1,21 @@
-//! A file that ends early, as a crash leaves it.
+//! Files that end early, as after a crash.
 
-use foxwedge_dialect::session::SessionAgent;
+use foxwedge_sessions::SessionAgent;
 
-use super::judge::{Verdict, breach, repaired, see, shown_bytes, sound};
-use crate::laws::Case;
+use super::judge::{SessionVerdict, breach, repaired, see, shown_bytes, sound};
+use crate::laws::LawCase;
 
-/// Whether the file can be read and repaired wherever it ends: behind any line, and at every byte
-/// of the last two; or at every few bytes, if `step` says so.
+/// Checks that the file can be read and repaired wherever it ends: after any line, and at every
+/// `step` bytes of the last two lines.
 ///
 /// # Errors
-/// The end at which it cannot.
-pub fn every_cut(case: &Case, agent: SessionAgent, bytes: &[u8], step: usize) -> Verdict {
+/// The first cut at which it cannot.
+pub fn every_cut(case: &LawCase, agent: SessionAgent, bytes: &[u8], step: usize) -> SessionVerdict {
     at(case, agent, bytes, &cuts(bytes, step))
 }
 
-/// The same, at a few of these ends; at all of them for one file in a hundred.
-pub(super) fn judge(case: &Case, agent: SessionAgent, bytes: &[u8]) -> Verdict {
+/// The same at a few of these cuts; at all of them for one file in a hundred.
+pub(super) fn judge(case: &LawCase, agent: SessionAgent, bytes: &[u8]) -> SessionVerdict {
     if see(agent, &case.question(), bytes).is_err() {
         return Ok(());
     }
@@ -35,25 +35,24 @@ fn cuts(bytes: &[u8], step: usize) -> Vec<usize> {
     ends.iter().map(|at| at + 1).chain((last..bytes.len()).step_by(step)).collect()
 }
 
-fn at(case: &Case, agent: SessionAgent, bytes: &[u8], cuts: &[usize]) -> Verdict {
-    // Most cuts of one line are repaired to the same file, which is judged once.
+fn at(case: &LawCase, agent: SessionAgent, bytes: &[u8], cuts: &[usize]) -> SessionVerdict {
+    // Most cuts of one line give the same repaired file, which is judged once.
     let mut judged = Vec::new();
     for cut in cuts {
         let beginning = &bytes[..*cut];
-        let trouble =
-            |what: String| breach("cut", format!("{what}\ncut\n{}", shown_bytes(beginning)));
+        let fail = |what: String| breach("cut", format!("{what}\ncut\n{}", shown_bytes(beginning)));
         let fixed = match repaired(agent, &case.question(), beginning) {
             Ok(fixed) => fixed,
-            Err(error) => return trouble(error),
+            Err(error) => return fail(error),
         };
         if judged == fixed {
             continue;
         }
         judged = fixed;
-        match see(agent, &case.question(), beginning).map(|seen| sound(case, agent, &seen)) {
+        match see(agent, &case.question(), beginning).map(|session| sound(case, agent, &session)) {
             Ok(Ok(())) => {}
-            Ok(Err((law, what))) => return trouble(format!("not {law}: {what}")),
-            Err(error) => return trouble(error),
+            Ok(Err((law, what))) => return fail(format!("not {law}: {what}")),
+            Err(error) => return fail(error),
         }
     }
     Ok(())

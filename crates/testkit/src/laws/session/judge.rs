@@ -3,32 +3,30 @@
 use foxwedge_core::{
     CheckOptions, FixApplicability, OrphanPolicy, Report, TailPolicy, UnansweredPolicy, check,
 };
-use foxwedge_dialect::{
-    outline_options,
-    session::{SessionAgent, read, readable_text},
-};
+use foxwedge_formats::outline_options;
+use foxwedge_sessions::{SessionAgent, read, readable_text};
 use serde_json::Value;
 
 use super::{bystanders, conserving, ordinals};
 use crate::{
-    SessionFile, View,
-    laws::{Case, Tally},
+    SessionConversation, SessionFile,
+    laws::{LawCase, LawTally},
     plain_walk, session_view, told, violations,
 };
 
-/// The name of a broken law, and what was seen.
-pub type Verdict = Result<(), (&'static str, String)>;
+/// The name of a broken law, and what was observed.
+pub type SessionVerdict = Result<(), (&'static str, String)>;
 
-pub(super) fn breach(law: &'static str, what: impl Into<String>) -> Verdict {
+pub(super) fn breach(law: &'static str, what: impl Into<String>) -> SessionVerdict {
     Err((law, what.into()))
 }
 
-/// What the engine made of a file.
+/// The result of reading and repairing a file.
 #[derive(Clone, Debug)]
-pub struct Seen {
-    /// What is wrong with it.
+pub struct RepairedSession {
+    /// Findings of the check.
     pub report: Report,
-    /// The conversation; in Anthropic's format contents are lists.
+    /// The conversation. In Anthropic's format all contents are lists.
     pub history: Vec<Value>,
     /// The file after the repair.
     pub fixed: Vec<u8>,
@@ -36,32 +34,36 @@ pub struct Seen {
     pub untouched: bool,
     /// Nothing is left of the conversation.
     pub emptied: bool,
-    /// What was done, as told.
+    /// The edits, as text.
     pub edits: Vec<String>,
-    /// Blocks of reasoning that the repair says it took out.
+    /// Number of reasoning blocks that the repair reports as removed.
     thinking_removed: usize,
     strategies: Vec<&'static str>,
 }
 
-/// Reads a file, tells it, and repairs it.
+/// Reads a file, extracts its conversation, and repairs it.
 ///
 /// # Errors
-/// What the reader says about a file that it does not take.
-pub fn see(agent: SessionAgent, question: &CheckOptions, bytes: &[u8]) -> Result<Seen, String> {
+/// The error of the reader, if it rejects the file.
+pub fn see(
+    agent: SessionAgent,
+    options: &CheckOptions,
+    bytes: &[u8],
+) -> Result<RepairedSession, String> {
     let text = readable_text(bytes).map_err(|error| error.to_string())?;
     let session =
-        read(&text, agent, outline_options(question.profile)).map_err(|error| error.to_string())?;
-    let report = check(session.draft(), question);
+        read(&text, agent, outline_options(options.profile)).map_err(|error| error.to_string())?;
+    let report = check(session.draft(), options);
     let history: Value = serde_json::from_str(&session.history())
         .map_err(|error| format!("the history is no JSON: {error}"))?;
-    let (rewritten, repair) = session.fix(question);
+    let (rewritten, repair) = session.fix(options);
     let mut fixed = Vec::new();
     rewritten.write_to(&mut fixed).map_err(|error| error.to_string())?;
     let edits = repair
         .edits
         .iter()
         .map(|edit| format!("FW{} {}: {}", edit.code, edit.strategy.name(), edit.note));
-    Ok(Seen {
+    Ok(RepairedSession {
         report,
         history: told(agent.wire().name(), history.as_array().map_or(&[], Vec::as_slice)),
         fixed,
@@ -73,117 +75,129 @@ pub fn see(agent: SessionAgent, question: &CheckOptions, bytes: &[u8]) -> Result
     })
 }
 
-/// Only repairs it.
+/// Only repairs a file.
 ///
 /// # Errors
 /// As [`see`].
 pub(super) fn repaired(
     agent: SessionAgent,
-    question: &CheckOptions,
+    options: &CheckOptions,
     bytes: &[u8],
 ) -> Result<Vec<u8>, String> {
     let text = readable_text(bytes).map_err(|error| error.to_string())?;
     let session =
-        read(&text, agent, outline_options(question.profile)).map_err(|error| error.to_string())?;
+        read(&text, agent, outline_options(options.profile)).map_err(|error| error.to_string())?;
     let mut fixed = Vec::new();
-    let written = session.fix(question).0.write_to(&mut fixed);
-    written.map(|()| fixed).map_err(|error| error.to_string())
+    let result = session.fix(options).0.write_to(&mut fixed);
+    result.map(|()| fixed).map_err(|error| error.to_string())
 }
 
-/// What must hold for a file because we know how it was made.
+/// Checks what is known from the generation of a file.
 pub(super) fn generated(
-    case: &Case,
+    case: &LawCase,
     agent: SessionAgent,
     file: &SessionFile,
-    tally: &mut Tally,
-) -> Verdict {
-    let Ok(seen) = see(agent, &case.question(), &file.bytes) else { return Ok(()) };
+    tally: &mut LawTally,
+) -> SessionVerdict {
+    let Ok(session) = see(agent, &case.question(), &file.bytes) else { return Ok(()) };
     if let Some(truth) = &file.truth
-        && seen.history != *truth
+        && session.history != *truth
     {
-        return breach("truth", differ("history", &seen.history, "truth", truth));
+        return breach("truth", differ("history", &session.history, "truth", truth));
     }
     if file.sound {
         tally.sound += 1;
-        if !seen.report.is_clean() {
-            return breach("harmless", format!("{:?}", shown(&seen.report)));
+        if !session.report.is_clean() {
+            return breach("harmless", format!("{:?}", shown(&session.report)));
         }
     }
     Ok(())
 }
 
-/// Whether all laws hold for a file; the first that does not is named.
+/// Checks all laws on a file.
 ///
 /// # Errors
-/// The name of the broken law, and what was seen.
-pub fn judge(case: &Case, agent: SessionAgent, bytes: &[u8], tally: &mut Tally) -> Verdict {
-    let question = case.question();
-    let seen = match see(agent, &question, bytes) {
-        Ok(seen) => seen,
+/// The name of the first broken law, and what was observed.
+pub fn judge(
+    case: &LawCase,
+    agent: SessionAgent,
+    bytes: &[u8],
+    tally: &mut LawTally,
+) -> SessionVerdict {
+    let options = case.question();
+    let session = match see(agent, &options, bytes) {
+        Ok(session) => session,
         Err(_) => {
             tally.unreadable += 1;
             return Ok(());
         }
     };
-    for finding in &seen.report.findings {
+    for finding in &session.report.findings {
         *tally.findings.entry(finding.rule.code).or_default() += 1;
     }
-    for kind in &seen.strategies {
+    for kind in &session.strategies {
         *tally.repairs.entry(kind).or_default() += 1;
     }
     let before = session_view(agent.name(), bytes);
-    if flaws(&seen.report).is_empty() {
-        agreement(case, &seen, &before)?;
+    if flaws(&session.report).is_empty() {
+        agreement(case, &session, &before)?;
     }
-    if seen.report.is_clean() || seen.untouched {
-        if seen.fixed != bytes {
-            return breach("untouched", shown_bytes(&seen.fixed));
+    if session.report.is_clean() || session.untouched {
+        if session.fixed != bytes {
+            return breach("untouched", shown_bytes(&session.fixed));
         }
-        if seen.report.is_clean() {
+        if session.report.is_clean() {
             return Ok(());
         }
     }
-    sound(case, agent, &seen)?;
-    let again = see(agent, &question, bytes);
-    if again.is_ok_and(|again| again.fixed != seen.fixed) {
-        return breach("deterministic", shown_bytes(&seen.fixed));
+    sound(case, agent, &session)?;
+    let again = see(agent, &options, bytes);
+    if again.is_ok_and(|again| again.fixed != session.fixed) {
+        return breach("deterministic", shown_bytes(&session.fixed));
     }
-    let after = session_view(agent.name(), &seen.fixed);
+    let after = session_view(agent.name(), &session.fixed);
     if case.policy.unanswered == UnansweredPolicy::Answer
         && case.policy.orphans == OrphanPolicy::Quote
     {
-        conserving::judge(case, &before, &after, &seen)?;
+        conserving::judge(case, &before, &after, &session)?;
     }
-    thinking(agent, bytes, &seen)?;
-    bystanders::judge(agent, &before, bytes, &seen)?;
-    ordinals::judge(agent, bytes, &seen)?;
-    reached(agent, &before, &after, &seen)
+    thinking(agent, bytes, &session)?;
+    bystanders::judge(agent, &before, bytes, &session)?;
+    ordinals::judge(agent, bytes, &session)?;
+    reached(agent, &before, &after, &session)
 }
 
-/// Engine and oracle tell the same, and think the same of it.
-fn agreement(case: &Case, seen: &Seen, view: &View) -> Verdict {
-    let told = told(case.wire.name(), &view.messages);
-    if seen.history != told {
-        return breach("same view", differ("engine", &seen.history, "oracle", &told));
+/// Engine and oracle read the same conversation and agree on whether it is valid.
+fn agreement(
+    case: &LawCase,
+    session: &RepairedSession,
+    conversation: &SessionConversation,
+) -> SessionVerdict {
+    let expected = told(case.wire.name(), &conversation.messages);
+    if session.history != expected {
+        return breach("same view", differ("engine", &session.history, "oracle", &expected));
     }
-    let judged = complaints(case, view);
-    if seen.report.is_clean() != judged.is_empty() {
-        return breach("agreement", format!("engine {:?}\noracle {judged:?}", shown(&seen.report)));
+    let judged = complaints(case, conversation);
+    if session.report.is_clean() != judged.is_empty() {
+        return breach(
+            "agreement",
+            format!("engine {:?}\noracle {judged:?}", shown(&session.report)),
+        );
     }
     Ok(())
 }
 
-/// What the oracle says against a view, by the rules that are asked for.
-fn complaints(case: &Case, view: &View) -> Vec<String> {
-    let (question, pending) = (case.question(), case.policy.tail == TailPolicy::Pending);
-    let messages = view.messages.iter().map(|message| as_sent(case, message)).collect();
+/// What the oracle finds in a conversation, for the rules that are enabled.
+fn complaints(case: &LawCase, conversation: &SessionConversation) -> Vec<String> {
+    let (options, pending) = (case.question(), case.policy.tail == TailPolicy::Pending);
+    let messages = conversation.messages.iter().map(|message| as_sent(case, message)).collect();
     let judged = violations(case.wire.name(), case.profile.name(), pending, &messages);
-    let asked = judged.into_iter().filter(|violation| question.rules.has(violation.code));
-    asked.map(|violation| format!("FW{} {}", violation.code, violation.at)).collect()
+    let enabled = judged.into_iter().filter(|violation| options.rules.has(violation.code));
+    enabled.map(|violation| format!("FW{} {}", violation.code, violation.at)).collect()
 }
 
-/// Codex answers its shell calls like any other, so they are judged like any other.
-fn as_sent(case: &Case, message: &Value) -> Value {
+/// Codex answers its shell calls like all others, so they are judged like all others.
+fn as_sent(case: &LawCase, message: &Value) -> Value {
     let shell = message["type"] == "local_shell_call" && case.agent == Some(SessionAgent::Codex);
     match shell {
         true => {
@@ -195,24 +209,28 @@ fn as_sent(case: &Case, message: &Value) -> Value {
     }
 }
 
-/// Nothing is left to repair, and repairing again changes nothing.
-pub(super) fn sound(case: &Case, agent: SessionAgent, seen: &Seen) -> Verdict {
-    let question = case.question();
+/// Nothing is left to repair, and a second repair changes nothing.
+pub(super) fn sound(
+    case: &LawCase,
+    agent: SessionAgent,
+    session: &RepairedSession,
+) -> SessionVerdict {
+    let options = case.question();
     let after = |what: String| {
-        format!("{what}\nedits {:?}\nafter\n{}", seen.edits, shown_bytes(&seen.fixed))
+        format!("{what}\nedits {:?}\nafter\n{}", session.edits, shown_bytes(&session.fixed))
     };
-    // In a file without a message no line is missed.
-    let told = !seen.untouched && !seen.history.is_empty();
-    if told && !is_whole(agent, &seen.fixed) {
+    // In a file without a message no line can be missing.
+    let has_messages = !session.untouched && !session.history.is_empty();
+    if has_messages && !is_whole(agent, &session.fixed) {
         return breach("sound", after("it is not JSON".to_owned()));
     }
-    let again = match see(agent, &question, &seen.fixed) {
+    let again = match see(agent, &options, &session.fixed) {
         Ok(again) => again,
         Err(error) => return breach("sound", after(format!("unreadable: {error}"))),
     };
-    if seen.emptied {
-        // Only a file that told nothing before may tell nothing now.
-        return match seen.history.is_empty() {
+    if session.emptied {
+        // Only a conversation that was empty before may be empty now.
+        return match session.history.is_empty() {
             true => Ok(()),
             false => breach("conserving", after("nothing is left".to_owned())),
         };
@@ -224,21 +242,21 @@ pub(super) fn sound(case: &Case, agent: SessionAgent, seen: &Seen) -> Verdict {
     if !open.is_empty() {
         return breach("sound", after(format!("engine {open:?}")));
     }
-    let mut left = complaints(case, &session_view(agent.name(), &seen.fixed));
+    let mut left = complaints(case, &session_view(agent.name(), &session.fixed));
     left.retain(|left| !left.starts_with("FW314"));
     if !left.is_empty() {
         return breach("sound", after(format!("oracle {left:?}")));
     }
-    if again.fixed != seen.fixed {
+    if again.fixed != session.fixed {
         let twice = format!("{:?}\ntwice\n{}", again.edits, shown_bytes(&again.fixed));
         return breach("idempotent", after(twice));
     }
     Ok(())
 }
 
-/// The report says how much reasoning is gone.
-fn thinking(agent: SessionAgent, bytes: &[u8], seen: &Seen) -> Verdict {
-    if agent != SessionAgent::ClaudeCode || seen.emptied || !flaws(&seen.report).is_empty() {
+/// The report counts the removed reasoning correctly.
+fn thinking(agent: SessionAgent, bytes: &[u8], session: &RepairedSession) -> SessionVerdict {
+    if agent != SessionAgent::ClaudeCode || session.emptied || !flaws(&session.report).is_empty() {
         return Ok(());
     }
     let count = |bytes: &[u8]| -> usize {
@@ -248,15 +266,16 @@ fn thinking(agent: SessionAgent, bytes: &[u8], seen: &Seen) -> Verdict {
         let kinds = ["thinking", "redacted_thinking"];
         blocks.filter(|block| kinds.iter().any(|kind| block["type"] == *kind)).count()
     };
-    let gone = count(bytes).saturating_sub(count(&seen.fixed));
-    if gone == seen.thinking_removed {
+    let removed = count(bytes).saturating_sub(count(&session.fixed));
+    if removed == session.thinking_removed {
         return Ok(());
     }
-    let told = format!("{gone} gone, {} told\nedits {:?}", seen.thinking_removed, seen.edits);
-    breach("honest", format!("{told}\nafter\n{}", shown_bytes(&seen.fixed)))
+    let summary =
+        format!("{removed} gone, {} told\nedits {:?}", session.thinking_removed, session.edits);
+    breach("honest", format!("{summary}\nafter\n{}", shown_bytes(&session.fixed)))
 }
 
-/// Whether a file, or every line of it, is JSON and nothing else.
+/// Whether a file, or every line of it, is valid JSON.
 fn is_whole(agent: SessionAgent, bytes: &[u8]) -> bool {
     let parses = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).is_ok();
     let mut lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
@@ -266,17 +285,22 @@ fn is_whole(agent: SessionAgent, bytes: &[u8]) -> bool {
     }
 }
 
-/// A plain walk over parents reaches every record of a turn that was repaired.
-fn reached(agent: SessionAgent, before: &View, after: &View, seen: &Seen) -> Verdict {
-    let Some(walk) = plain_walk(agent.name(), &seen.fixed) else { return Ok(()) };
+/// Following the parents reaches every record of a repaired turn.
+fn reached(
+    agent: SessionAgent,
+    before: &SessionConversation,
+    after: &SessionConversation,
+    session: &RepairedSession,
+) -> SessionVerdict {
+    let Some(walk) = plain_walk(agent.name(), &session.fixed) else { return Ok(()) };
     for at in 0..after.messages.len() {
         let Some(pair) = after.messages.get(at..at + 2) else { break };
         let pair = turn(pair);
         let same = |list: &[Value]| list.windows(2).any(|old| turn(old) == pair);
         let reply = pair[0]["role"] == "assistant";
-        // What was not repaired is left to agents that look beside the path.
+        // Turns that were not repaired are left to agents that also look beside the path.
         let left =
-            agent == SessionAgent::ClaudeCode && (same(&before.messages) || same(&seen.history));
+            agent == SessionAgent::ClaudeCode && (same(&before.messages) || same(&session.history));
         if !reply || left {
             continue;
         }
@@ -285,13 +309,13 @@ fn reached(agent: SessionAgent, before: &View, after: &View, seen: &Seen) -> Ver
             continue;
         }
         if let Some(line) = lines.iter().find(|line| !walk.contains(line)) {
-            let fixed = shown_bytes(&seen.fixed);
+            let fixed = shown_bytes(&session.fixed);
             return breach(
                 "reached",
                 format!(
                     "line {} of message {at} is not on the way {walk:?}\nedits {:?}\nafter\n{fixed}",
                     line + 1,
-                    seen.edits
+                    session.edits
                 ),
             );
         }
@@ -299,7 +323,7 @@ fn reached(agent: SessionAgent, before: &View, after: &View, seen: &Seen) -> Ver
     Ok(())
 }
 
-/// A reply and the answers behind it.
+/// A reply and the tool results after it.
 fn turn(pair: &[Value]) -> Vec<Value> {
     let mut turn = told("anthropic", pair);
     for list in turn.iter_mut().skip(1).filter_map(|user| user["content"].as_array_mut()) {
@@ -323,7 +347,7 @@ pub(super) fn shown_bytes(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Two lists, from the first message in which they differ.
+/// Describes two lists from the first message in which they differ.
 fn differ(one: &str, left: &[Value], two: &str, right: &[Value]) -> String {
     let same = left.iter().zip(right).take_while(|(left, right)| left == right).count();
     let rest = |list: &[Value]| Value::Array(list.get(same..).unwrap_or(&[]).to_vec());

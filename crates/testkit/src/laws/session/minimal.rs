@@ -1,25 +1,23 @@
-//! A repair changes only records that it has to: with the old record put back, something is wrong
-//! again, or the conversation is another one.
+//! A repair changes only records that it must change. With the old record restored, the check finds
+//! something, or the conversation differs.
 
 use std::collections::{HashMap, HashSet};
 
 use foxwedge_core::{CheckOptions, check};
-use foxwedge_dialect::{
-    outline_options,
-    session::{SessionAgent, read, readable_text},
-};
+use foxwedge_formats::outline_options;
+use foxwedge_sessions::{SessionAgent, read, readable_text};
 use serde_json::Value;
 
-use super::judge::{Verdict, breach, shown_bytes};
+use super::judge::{SessionVerdict, breach, shown_bytes};
 use crate::plain_walk;
 
-/// Records that are put back, at most.
+/// Maximum number of records that are restored.
 const TRIED: usize = 4;
 
-/// What a file means: how much is wrong with it, what it tells, how far a plain walk over parents
-/// gets, and whether parents lead in a circle.
+/// The meaning of a file: the number of findings, the conversation, the length of the path over
+/// parents, and whether parents form a cycle.
 #[derive(PartialEq)]
-struct Meaning {
+struct FileMeaning {
     findings: usize,
     history: String,
     walked: Option<usize>,
@@ -28,22 +26,22 @@ struct Meaning {
 
 fn meaning(
     agent: SessionAgent,
-    question: &CheckOptions,
+    options: &CheckOptions,
     spares: bool,
     bytes: &[u8],
-) -> Option<Meaning> {
+) -> Option<FileMeaning> {
     let text = readable_text(bytes).ok()?;
-    let mut session = read(&text, agent, outline_options(question.profile)).ok()?;
-    let mut question = *question;
+    let mut session = read(&text, agent, outline_options(options.profile)).ok()?;
+    let mut options = *options;
     if spares {
-        session.spare_tolerated(&mut question, true);
+        session.spare_tolerated(&mut options, true);
     }
-    let findings = check(session.draft(), &question).counts.total();
+    let findings = check(session.draft(), &options).counts.total();
     let walked = plain_walk(agent.name(), bytes).map(|walk| walk.len());
-    Some(Meaning { findings, history: session.history(), walked, circles: circles(bytes) })
+    Some(FileMeaning { findings, history: session.history(), walked, circles: circles(bytes) })
 }
 
-/// Whether a record hangs on itself, however far away.
+/// Whether a record is its own ancestor.
 fn circles(bytes: &[u8]) -> bool {
     let record = |line: &&[u8]| -> Option<(String, String)> {
         let record: Value = serde_json::from_slice(line).ok()?;
@@ -60,32 +58,32 @@ fn circles(bytes: &[u8]) -> bool {
     })
 }
 
-/// What the edits name.
-pub(super) struct Named<'e> {
-    /// Records whose links are mended.
+/// The records and calls that edits name.
+pub(super) struct EditedRecords<'e> {
+    /// Records whose links are repaired.
     pub(super) links: HashSet<&'e str>,
-    /// Records that others were put behind.
+    /// Records that others were put after.
     pub(super) behind: HashSet<&'e str>,
-    /// Calls that something was done to, or to their results.
+    /// Calls that were changed, or whose results were.
     pub(super) pairs: HashSet<&'e str>,
 }
 
-/// Puts changed records back, one at a time, beginning with one that `seed` chooses. A repair that
-/// `relinks` puts turns in one line, with what is no message behind them: in a turn in which
-/// something is new, says something else or was linked anew by an edit, links follow that line.
-/// Records whose links are `named` by an edit are left out.
+/// Restores changed records one at a time, beginning with one that `seed` selects. A repair that
+/// `relinks` puts turns in one line, and records that are not messages after them: if a record of a
+/// turn is new, changed or relinked by an edit, the links of the turn follow that line. Records
+/// whose links are in `named` are left out.
 ///
 /// # Errors
 /// A record that did not have to change.
 pub(super) fn judge(
     agent: SessionAgent,
-    question: &CheckOptions,
+    options: &CheckOptions,
     spares: bool,
     (before, fixed): (&[u8], &[u8]),
     relinks: bool,
-    named: &Named<'_>,
+    named: &EditedRecords<'_>,
     seed: u64,
-) -> Verdict {
+) -> SessionVerdict {
     let (old, new) = (lines(before), lines(fixed));
     let known: HashSet<&[u8]> = old.iter().copied().collect();
     let stays: HashSet<&[u8]> = new.iter().copied().collect();
@@ -93,12 +91,12 @@ pub(super) fn judge(
     for (at, line) in new.iter().enumerate().filter(|(_, line)| !known.contains(*line)) {
         places.extend(id(line).map(|id| (id, at)));
     }
-    // A walk over parents gets no further than records that can be parsed.
+    // A path over parents ends at a record that cannot be parsed.
     let parses = |line: &&[u8]| serde_json::from_slice::<Value>(line).is_ok();
     if !new.iter().filter(|line| !line.is_empty()).all(parses) {
         return Ok(());
     }
-    let links = Links::new(&old, &new);
+    let links = RecordLinkChanges::new(&old, &new);
     let changed: Vec<(&[u8], usize)> = old
         .iter()
         .filter(|line| !stays.contains(*line))
@@ -112,12 +110,12 @@ pub(super) fn judge(
     if changed.is_empty() {
         return Ok(());
     }
-    let Some(after) = meaning(agent, question, spares, fixed) else { return Ok(()) };
+    let Some(after) = meaning(agent, options, spares, fixed) else { return Ok(()) };
     let first = usize::try_from(seed).unwrap_or(0) % changed.len();
     for (line, at) in changed.iter().cycle().skip(first).take(changed.len().min(TRIED)) {
         let mut put_back = new.clone();
         put_back[*at] = line;
-        let other = meaning(agent, question, spares, &put_back.join(&b'\n'));
+        let other = meaning(agent, options, spares, &put_back.join(&b'\n'));
         if other.is_some_and(|other| other == after) {
             let (line, fixed) = (shown_bytes(line), shown_bytes(fixed));
             return breach(
@@ -133,7 +131,7 @@ fn lines(bytes: &[u8]) -> Vec<&[u8]> {
     bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).collect()
 }
 
-/// What a record is called.
+/// The id of a record.
 fn id(line: &[u8]) -> Option<String> {
     let record: Value = serde_json::from_slice(line).ok()?;
     let named = ["uuid", "id"].into_iter().find_map(|key| record[key].as_str().map(str::to_owned));
@@ -141,31 +139,32 @@ fn id(line: &[u8]) -> Option<String> {
 }
 
 /// Which links follow from other changes.
-struct Links {
-    /// The ids before, each with how often it is used.
+struct RecordLinkChanges {
+    /// The ids before the repair, with their number of uses.
     old: HashMap<String, usize>,
-    /// Records that say the same before and after, by their ids.
+    /// Ids of records with the same content before and after.
     same: HashSet<String>,
     new: HashSet<String>,
-    /// For each record after the repair what it hangs on, and whether the model speaks.
+    /// For each record after the repair, its parent and whether it is from the model.
     parents: HashMap<String, (Option<String>, bool)>,
-    /// What hung on each record before, also by way of records that are no messages.
+    /// For each record before the repair, its children, also through records that are not messages.
     hung: HashMap<String, Vec<String>>,
     /// The records of each id, before and after.
     texts: HashMap<String, Vec<String>>,
 }
 
-impl Links {
-    fn new(old: &[&[u8]], new: &[&[u8]]) -> Links {
-        let said = |line: &&[u8]| -> Option<(String, Value)> { Some((id(line)?, unlinked(line))) };
+impl RecordLinkChanges {
+    fn new(old: &[&[u8]], new: &[&[u8]]) -> RecordLinkChanges {
+        let content_of =
+            |line: &&[u8]| -> Option<(String, Value)> { Some((id(line)?, unlinked(line))) };
         let mut ids: HashMap<String, usize> = HashMap::new();
         let mut texts: HashMap<String, Value> = HashMap::new();
-        for (id, text) in old.iter().filter_map(said) {
+        for (id, text) in old.iter().filter_map(content_of) {
             *ids.entry(id.clone()).or_default() += 1;
             texts.insert(id, text);
         }
         let lines = new;
-        let new: Vec<(String, Value)> = new.iter().filter_map(said).collect();
+        let new: Vec<(String, Value)> = new.iter().filter_map(content_of).collect();
         let same = new.iter().filter(|(id, text)| texts.get(id) == Some(text));
         let same = same.map(|(id, _)| id.clone()).collect();
         let parents = lines.iter().filter_map(|line| {
@@ -175,8 +174,9 @@ impl Links {
             Some((id(line)?, (record["parentUuid"].as_str().map(str::to_owned), speaks)))
         });
         let parents = parents.collect();
-        let (mut hung, mut told): (HashMap<_, Vec<_>>, HashMap<_, Vec<_>>) = Default::default();
-        // Records that are no messages, with what they hung on.
+        let (mut hung, mut lines_by_id): (HashMap<_, Vec<_>>, HashMap<_, Vec<_>>) =
+            Default::default();
+        // Records that are not messages, with their parents.
         let mut silent: HashMap<String, String> = HashMap::new();
         let mut linked: Vec<(String, String)> = Vec::new();
         for line in old {
@@ -199,16 +199,15 @@ impl Links {
         for line in old.iter().chain(lines) {
             let text = String::from_utf8_lossy(line).into_owned();
             if let Some(id) = id(line) {
-                told.entry(id).or_default().push(text);
+                lines_by_id.entry(id).or_default().push(text);
             }
         }
         let new = new.into_iter().map(|(id, _)| id).collect();
-        Links { old: ids, same, new, parents, hung, texts: told }
+        RecordLinkChanges { old: ids, same, new, parents, hung, texts: lines_by_id }
     }
 
-    /// Whether something of a record's turn is new, says something else, or is named; or something
-    /// that hung on it.
-    fn touched(&self, line: &[u8], named: &Named<'_>) -> bool {
+    /// Whether a record of this turn, or one of its children, is new, changed or named by an edit.
+    fn touched(&self, line: &[u8], named: &EditedRecords<'_>) -> bool {
         let of_edit =
             |text: &String| named.pairs.iter().any(|id| text.contains(&format!("\"{id}\"")));
         let disturbed = |id: &String| {
@@ -226,7 +225,7 @@ impl Links {
             if spoke && !speaks {
                 return false;
             }
-            // A reply hangs on the turn before it.
+            // The parent of a reply is in the turn before it.
             spoke |= *speaks && Some(&here) != own.as_ref();
             let mut hung = self.hung.get(&here).into_iter().flatten();
             if disturbed(&here) || hung.any(disturbed) {
@@ -237,31 +236,31 @@ impl Links {
         false
     }
 
-    /// Whether a record only hangs elsewhere because its parent is gone, has another id, or is new;
-    /// or if it names what a compaction carried over.
+    /// Whether only the link of a record changed because its parent is gone, has another id, or is
+    /// new; or whether it names records that a compaction carried over.
     fn follow(&self, old: &[u8], new: &[u8], relinks: bool) -> bool {
         if id(old).is_some_and(|id| self.old.get(&id).is_some_and(|times| *times > 1)) {
-            return true; // Nobody can say which of them it was.
+            return true; // The id is ambiguous.
         }
         let parent = |line: &[u8]| -> Option<String> {
             let record: Value = serde_json::from_slice(line).ok()?;
             record["parentUuid"].as_str().map(str::to_owned)
         };
         let (from, to) = (parent(old), parent(new));
-        let gone = from.is_some_and(|id| {
+        let parent_gone = from.is_some_and(|id| {
             !self.new.contains(&id) || self.old.get(&id).is_some_and(|times| *times > 1)
         });
-        let made = to.is_some_and(|id| !self.same.contains(&id));
+        let parent_new = to.is_some_and(|id| !self.same.contains(&id));
         let (old, new) = (unlinked(old), unlinked(new));
-        // Nor is what the agent shows and does not send.
-        let shown = old.get("isApiErrorMessage").is_some_and(|it| *it == true);
-        let silent = shown || old.get("message").is_none() && old.get("role").is_none();
+        // Messages that the agent shows but does not send are not messages either.
+        let is_error = old.get("isApiErrorMessage").is_some_and(|it| *it == true);
+        let silent = is_error || old.get("message").is_none() && old.get("role").is_none();
         let aside = relinks && silent;
-        new == old && (gone || made || aside) || old.get("compactMetadata").is_some()
+        new == old && (parent_gone || parent_new || aside) || old.get("compactMetadata").is_some()
     }
 }
 
-/// A record without its link.
+/// A record without its parent link.
 fn unlinked(line: &[u8]) -> Value {
     let mut record: Value = serde_json::from_slice(line).unwrap_or_default();
     record.as_object_mut().map(|fields| fields.remove("parentUuid"));

@@ -1,18 +1,22 @@
-//! Where records are numbered, their numbers rise, and the last record has one.
+//! In numbered files, ordinals rise, and the last record has one.
 
-use foxwedge_dialect::session::SessionAgent;
+use foxwedge_sessions::SessionAgent;
 use serde_json::Value;
 
-use super::judge::{Seen, Verdict, breach, flaws, shown_bytes};
+use super::judge::{RepairedSession, SessionVerdict, breach, flaws, shown_bytes};
 
-/// Judges the numbers of a file of Codex, if they were in order before.
-pub(super) fn judge(agent: SessionAgent, bytes: &[u8], seen: &Seen) -> Verdict {
-    let whole = agent == SessionAgent::Codex && flaws(&seen.report).is_empty();
-    if !whole || !in_order(bytes) || in_order(&seen.fixed) {
+/// Judges the ordinals of a Codex file, if they were in order before.
+pub(super) fn judge(
+    agent: SessionAgent,
+    bytes: &[u8],
+    session: &RepairedSession,
+) -> SessionVerdict {
+    let whole = agent == SessionAgent::Codex && flaws(&session.report).is_empty();
+    if !whole || !in_order(bytes) || in_order(&session.fixed) {
         return Ok(());
     }
-    let fixed = shown_bytes(&seen.fixed);
-    breach("ordinals", format!("edits {:?}\nafter\n{fixed}", seen.edits))
+    let fixed = shown_bytes(&session.fixed);
+    breach("ordinals", format!("edits {:?}\nafter\n{fixed}", session.edits))
 }
 
 fn in_order(bytes: &[u8]) -> bool {

@@ -1,13 +1,13 @@
-//! Makes a session file that breaks a law smaller: line by line, block by block.
+//! Shrinks a session file that breaks a law: line by line, block by block.
 
 use serde_json::Value;
 
-/// The smallest file we find that still breaks what the given one breaks.
+/// The smallest file found that still breaks the same law.
 pub(super) fn smallest(bytes: Vec<u8>, breaks: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     if !breaks(&bytes) {
-        return bytes; // It broke a law about how it was made.
+        return bytes; // The broken law is about its generation.
     }
-    // A file that is one list is made smaller element by element.
+    // A file that is one list is shrunk element by element.
     let whole: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     let (head, tail) = match whole.is_array() {
         true => ("[", "]"),
@@ -23,7 +23,7 @@ pub(super) fn smallest(bytes: Vec<u8>, breaks: impl Fn(&[u8]) -> bool) -> Vec<u8
         None => bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect(),
     };
     if !breaks(&joined(&lines)) {
-        return bytes; // Its spelling matters.
+        return bytes; // The law depends on its JSON notation.
     }
     let mut again = true;
     while again {
@@ -41,8 +41,8 @@ pub(super) fn smallest(bytes: Vec<u8>, breaks: impl Fn(&[u8]) -> bool) -> Vec<u8
     joined(&lines)
 }
 
-/// The file without a line, without it but with its children linked past it, without a block or
-/// a field of it.
+/// Smaller files: without a line, without it but with its children linked to its parent, without
+/// one of its blocks or fields.
 fn smaller(lines: &[Vec<u8>], at: usize) -> Vec<Vec<Vec<u8>>> {
     let mut found = Vec::new();
     let Some(line) = lines.get(at) else { return found };
@@ -61,7 +61,7 @@ fn smaller(lines: &[Vec<u8>], at: usize) -> Vec<Vec<Vec<u8>>> {
         found.push(linked.collect());
     }
     found.push(without);
-    // A record that is there twice stays the same in both places.
+    // A record that occurs twice must stay the same in both places.
     let twice = lines.iter().filter(|other| *other == line).count() > 1;
     let Some(record) = record.filter(|_| !twice) else { return found };
     let mut with = |record: Value| {

@@ -1,9 +1,9 @@
-//! The engine, as the laws call it.
+//! Calls into the engine, for the laws.
 
 use std::collections::BTreeSet;
 
 use foxwedge_core::Format;
-use foxwedge_dialect::{
+use foxwedge_formats::{
     convert::{self, ConvertedResponse},
     model::{EncodedReply, ModelResponse, decode_reply, encode_reply},
     stream::{
@@ -12,41 +12,41 @@ use foxwedge_dialect::{
     },
 };
 
-/// What came of a stream.
+/// The result of converting a stream.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Streamed {
-    /// The bytes.
+pub struct StreamOutput {
+    /// The bytes that were written.
     pub out: Vec<u8>,
     /// How it ended.
     pub end: Result<StreamEnding, StreamError>,
 }
 
-/// Tells answers without ids apart; the same for both forms.
+/// Seed for ids of responses without ids; the same for bodies and streams.
 const SEED: &str = "the seed";
 
-/// Options of streams, as the laws use them.
+/// The stream options of all laws.
 pub(super) fn options() -> StreamOptions {
     StreamOptions { seed: SEED.to_owned(), ..StreamOptions::default() }
 }
 
-/// Converts a stream that comes in these chunks.
+/// Converts a stream that arrives in these chunks.
 pub fn streamed<'c>(
     from: Format,
     to: Format,
     chunks: impl IntoIterator<Item = &'c [u8]>,
-) -> Streamed {
+) -> StreamOutput {
     let mut converter = StreamConverter::new(from, to, options());
     let mut out = Vec::new();
     for chunk in chunks {
         if let Err(error) = converter.push(chunk, &mut out) {
-            return Streamed { out, end: Err(error) };
+            return StreamOutput { out, end: Err(error) };
         }
     }
     let end = converter.finish(&mut out);
-    Streamed { out, end }
+    StreamOutput { out, end }
 }
 
-/// Converts a whole body.
+/// Converts a body.
 ///
 /// # Errors
 /// If the engine cannot read it.
@@ -58,10 +58,10 @@ pub fn converted(from: Format, to: Format, body: &str) -> Result<ConvertedRespon
     convert::response(body, from, to, &options).map_err(|error| error.to_string())
 }
 
-/// Puts a stream together and writes it as a body.
+/// Collects a stream and writes it as a body.
 ///
 /// # Errors
-/// If the engine cannot read it, or says that it is not whole.
+/// If the engine cannot read it, or it is incomplete.
 pub(super) fn collected(from: Format, to: Format, bytes: &[u8]) -> Result<EncodedReply, String> {
     let collection = collect(from, bytes).map_err(|error| error.to_string())?;
     match collection.ending {
@@ -72,22 +72,22 @@ pub(super) fn collected(from: Format, to: Format, bytes: &[u8]) -> Result<Encode
     }
 }
 
-/// Writes a whole body as a stream.
+/// Writes a body as a stream.
 ///
 /// # Errors
 /// If the engine cannot read it.
-pub(super) fn told(from: Format, to: Format, body: &str) -> Result<Streamed, String> {
-    let told = decode_reply(body, from).map_err(|error| error.to_string())?;
-    let (out, finished) = write_stream(&told.outcome, to, options());
-    Ok(Streamed { out, end: Ok(finished) })
+pub(super) fn told(from: Format, to: Format, body: &str) -> Result<StreamOutput, String> {
+    let decoded = decode_reply(body, from).map_err(|error| error.to_string())?;
+    let (out, finished) = write_stream(&decoded.outcome, to, options());
+    Ok(StreamOutput { out, end: Ok(finished) })
 }
 
-/// The names of what was left out of a stream.
+/// Kinds of content that a stream left out.
 pub(super) fn skipped(finished: &StreamEnding) -> BTreeSet<&'static str> {
     finished.skipped.iter().map(|skipped| skipped.kind.name()).collect()
 }
 
-/// The names of what a body lost.
-pub(super) fn lost(answered: &ConvertedResponse) -> BTreeSet<&'static str> {
-    answered.losses.iter().map(|loss| loss.kind.name()).collect()
+/// Kinds of content that a body lost.
+pub(super) fn lost(response: &ConvertedResponse) -> BTreeSet<&'static str> {
+    response.losses.iter().map(|loss| loss.kind.name()).collect()
 }

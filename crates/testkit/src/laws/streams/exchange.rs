@@ -1,47 +1,47 @@
-//! An answer, and from where to where it goes.
+//! A response with its source and target formats.
 
 use foxwedge_core::Format;
 
 use crate::{
-    answers::{self, Answer, Expected, Frame, Input},
+    answers::{self, ExpectedReply, GeneratedFrame, OracleReply, ReplyCallInput},
     generate::{answer, spelled},
     random::Random,
 };
 
-/// One case.
+/// One test case.
 #[derive(Clone, Debug)]
-pub struct Exchange {
+pub struct StreamExchange {
     /// Decides everything that is not given.
     pub seed: u64,
-    /// The format of the answer.
+    /// The source format.
     pub from: Format,
-    /// The format that it goes into.
+    /// The target format.
     pub to: Format,
-    /// The answer.
-    pub answer: Answer,
+    /// The response.
+    pub answer: OracleReply,
 }
 
-impl Exchange {
+impl StreamExchange {
     /// The case of a seed.
-    pub fn draw(seed: u64, from: Option<Format>) -> Exchange {
+    pub fn draw(seed: u64, from: Option<Format>) -> StreamExchange {
         let mut random = Random::new(seed ^ 0xa057_e400_0000_0000);
         let from = from.unwrap_or(*random.pick(&Format::ALL));
         let to = *random.pick(&Format::ALL);
-        Exchange::between(seed, from, to)
+        StreamExchange::between(seed, from, to)
     }
 
     /// The case of a seed, between two formats.
-    pub fn between(seed: u64, from: Format, to: Format) -> Exchange {
-        Exchange { seed, from, to, answer: answer(&mut Random::new(seed), from) }
+    pub fn between(seed: u64, from: Format, to: Format) -> StreamExchange {
+        StreamExchange { seed, from, to, answer: answer(&mut Random::new(seed), from) }
     }
 
-    /// Chance for one purpose: the same for the same seed.
+    /// A random source for one purpose, derived from the seed.
     pub(super) fn random(&self, purpose: u64) -> Random {
         Random::new(self.seed ^ purpose.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
-    /// The stream.
-    pub fn frames(&self) -> Vec<Frame> {
+    /// The frames of the stream.
+    pub fn frames(&self) -> Vec<GeneratedFrame> {
         answers::stream(&mut self.random(1), self.from, &self.answer)
     }
 
@@ -50,23 +50,23 @@ impl Exchange {
         answers::bytes(&self.frames())
     }
 
-    /// The same in one piece.
+    /// The same response as a body.
     pub fn body(&self) -> String {
         spelled(&mut self.random(2), &answers::body(self.from, &self.answer))
     }
 
-    /// What has to come out.
-    pub fn expected(&self) -> Expected {
+    /// The expected response in the target format.
+    pub fn expected(&self) -> ExpectedReply {
         answers::expected(&self.answer, self.from, self.to)
     }
 
-    /// Whether a call has arguments that are no JSON object.
+    /// Whether a call has arguments that are not a JSON object.
     pub(super) fn is_broken(&self) -> bool {
-        self.answer.calls().any(|call| matches!(call.input, Input::Broken(_)))
+        self.answer.calls().any(|call| matches!(call.input, ReplyCallInput::Broken(_)))
     }
 
-    /// The number of the frame that says why the model stopped.
-    pub(super) fn stop_frame(&self, frames: &[Frame]) -> usize {
+    /// The index of the frame with the stop reason.
+    pub(super) fn stop_frame(&self, frames: &[GeneratedFrame]) -> usize {
         let stopped = |count: usize| {
             let bytes = answers::bytes(&frames[..count]);
             answers::hear(self.from, &bytes).stopped
@@ -75,7 +75,7 @@ impl Exchange {
         (0..frames.len()).rev().find(|count| !stopped(*count)).unwrap_or(0)
     }
 
-    /// The case for people to read.
+    /// The case in readable form.
     pub(super) fn document(&self) -> String {
         let stream = self.bytes();
         let stream = String::from_utf8_lossy(&stream).into_owned();

@@ -1,23 +1,23 @@
-//! Law of garbage: whatever comes in, nothing panics, cuts do not matter, and what comes out
-//! follows the protocol and ends with the truth.
+//! The law of garbage: for any input nothing panics, chunking does not matter, and the output
+//! follows the protocol and ends with the correct status.
 
 use serde_json::Value;
 
 use super::{
-    Broken,
+    StreamBreach,
     convert::{converted, streamed},
-    exchange::Exchange,
+    exchange::StreamExchange,
     judge::{cut, shown},
 };
 use crate::{
-    answers::{self, Frame},
+    answers::{self, GeneratedFrame},
     random::Random,
 };
 
 const LAW: &str = "garbage";
 
-/// Frames and bytes in disorder.
-pub(super) fn garbage(exchange: &Exchange) -> Result<(), Broken> {
+/// Checks streams with frames and bytes in disorder.
+pub(super) fn garbage(exchange: &StreamExchange) -> Result<(), StreamBreach> {
     let mut random = exchange.random(8);
     let frames = exchange.frames();
     let shuffled = answers::bytes(&in_disorder(&mut random, frames.clone()));
@@ -26,43 +26,48 @@ pub(super) fn garbage(exchange: &Exchange) -> Result<(), Broken> {
     for bytes in [shuffled, spoiled, both] {
         follows(exchange, &mut random, &bytes)?;
     }
-    // Bodies are text, whatever else they are.
+    // Bodies are always UTF-8.
     let body = spoilt(&mut random, exchange.body().into_bytes());
-    let answered = converted(exchange.from, exchange.to, &String::from_utf8_lossy(&body));
-    match answered {
-        Ok(answered) if !is_json(&answered.body) => {
-            Err((LAW, format!("no JSON: {}\n{}", answered.body, shown(&body))))
+    let response = converted(exchange.from, exchange.to, &String::from_utf8_lossy(&body));
+    match response {
+        Ok(response) if !is_json(&response.body) => {
+            Err((LAW, format!("no JSON: {}\n{}", response.body, shown(&body))))
         }
         _ => Ok(()),
     }
 }
 
-fn follows(exchange: &Exchange, random: &mut Random, bytes: &[u8]) -> Result<(), Broken> {
+fn follows(
+    exchange: &StreamExchange,
+    random: &mut Random,
+    bytes: &[u8],
+) -> Result<(), StreamBreach> {
     let whole = streamed(exchange.from, exchange.to, [bytes]);
     let broken = |what: String| {
         (LAW, format!("{what}\n{:?}\n{}\n{}", whole.end, shown(&whole.out), shown(bytes)))
     };
-    let pieces = streamed(exchange.from, exchange.to, cut(random, bytes, 30));
-    if pieces != whole {
-        return Err(broken(format!("in chunks {:?}\n{}", pieces.end, shown(&pieces.out))));
+    let chunked = streamed(exchange.from, exchange.to, cut(random, bytes, 30));
+    if chunked != whole {
+        return Err(broken(format!("in chunks {:?}\n{}", chunked.end, shown(&chunked.out))));
     }
     let cuts = answers::cut(exchange.to, &whole.out);
     if cuts.iter().any(|cut| is_huge(&cut.data)) {
         return Ok(());
     }
-    let heard = answers::hear(exchange.to, &whole.out);
-    // Whatever follows the end may be an error, and is none for the client.
+    let parsed = answers::hear(exchange.to, &whole.out);
+    // An error after the end of the response is not an error for the client.
     let complete = match &whole.end {
         Ok(end) => end.complete,
-        Err(_) => heard.ended,
+        Err(_) => parsed.ended,
     };
-    // Where a signature or a figure is lost or doubled, the rest is as odd as it came.
+    // If a signature or a token count is lost or repeated, the output may be inconsistent in the
+    // same way.
     let odd = |fault: &String| fault == answers::SIGNED || fault.starts_with(answers::SUM);
-    if !heard.faults.iter().all(odd) || heard.unknown > 0 {
-        return Err(broken(format!("{:?}", heard.faults)));
+    if !parsed.faults.iter().all(odd) || parsed.unknown > 0 {
+        return Err(broken(format!("{:?}", parsed.faults)));
     }
-    if heard.ended != complete || heard.error.is_some() == complete {
-        return Err(broken(format!("it ends: {}, it fails: {:?}", heard.ended, heard.error)));
+    if parsed.ended != complete || parsed.error.is_some() == complete {
+        return Err(broken(format!("it ends: {}, it fails: {:?}", parsed.ended, parsed.error)));
     }
     Ok(())
 }
@@ -71,14 +76,14 @@ fn is_json(text: &str) -> bool {
     serde_json::from_str::<Value>(text).is_ok() || is_huge(text)
 }
 
-/// Whether it has a number that only the judge cannot hold.
+/// Whether it has a number that serde_json cannot hold.
 fn is_huge(text: &str) -> bool {
     let read = serde_json::from_str::<Value>(text);
     read.is_err_and(|error| error.to_string().starts_with("number out of range"))
 }
 
-/// Frames that are lost, doubled, or in another place.
-fn in_disorder(random: &mut Random, mut frames: Vec<Frame>) -> Vec<Frame> {
+/// Removes, repeats or moves frames.
+fn in_disorder(random: &mut Random, mut frames: Vec<GeneratedFrame>) -> Vec<GeneratedFrame> {
     for _ in 0..1 + random.below(4) {
         let at = random.below(frames.len());
         match random.below(4) {
@@ -100,7 +105,7 @@ fn in_disorder(random: &mut Random, mut frames: Vec<Frame>) -> Vec<Frame> {
     frames
 }
 
-/// Bytes that are lost, doubled, or others.
+/// Removes, repeats or changes bytes.
 fn spoilt(random: &mut Random, mut bytes: Vec<u8>) -> Vec<u8> {
     for _ in 0..1 + random.below(4) {
         if bytes.is_empty() {

@@ -1,12 +1,15 @@
-//! Makes a case smaller while its law stays broken.
+//! Shrinks a case while its law stays broken.
 
 use serde_json::json;
 
-use super::exchange::Exchange;
-use crate::answers::{Block, Input, Usage};
+use super::exchange::StreamExchange;
+use crate::answers::{ReplyBlock, ReplyCallInput, ReplyUsage};
 
-/// The smallest case that still breaks.
-pub(super) fn smallest(mut exchange: Exchange, breaks: &dyn Fn(&Exchange) -> bool) -> Exchange {
+/// The smallest case found that still breaks the law.
+pub(super) fn smallest(
+    mut exchange: StreamExchange,
+    breaks: &dyn Fn(&StreamExchange) -> bool,
+) -> StreamExchange {
     for _ in 0..30 {
         match smaller(&exchange).into_iter().find(breaks) {
             Some(found) => exchange = found,
@@ -16,17 +19,17 @@ pub(super) fn smallest(mut exchange: Exchange, breaks: &dyn Fn(&Exchange) -> boo
     exchange
 }
 
-/// Cases that are a little smaller.
-fn smaller(exchange: &Exchange) -> Vec<Exchange> {
+/// Cases that are slightly smaller.
+fn smaller(exchange: &StreamExchange) -> Vec<StreamExchange> {
     let mut found = Vec::new();
-    let mut with = |change: &dyn Fn(&mut Exchange)| {
+    let mut with = |change: &dyn Fn(&mut StreamExchange)| {
         let mut smaller = exchange.clone();
         change(&mut smaller);
         if smaller.answer != exchange.answer {
             found.push(smaller);
         }
     };
-    with(&|it| it.answer.usage = Usage::default());
+    with(&|it| it.answer.usage = ReplyUsage::default());
     for at in 0..exchange.answer.blocks.len() {
         with(&|it| {
             it.answer.blocks.remove(at);
@@ -34,9 +37,9 @@ fn smaller(exchange: &Exchange) -> Vec<Exchange> {
         with(&|it| shorten(&mut it.answer.blocks[at], true));
         with(&|it| shorten(&mut it.answer.blocks[at], false));
         with(&|it| {
-            if let Block::Call(call) = &mut it.answer.blocks[at] {
+            if let ReplyBlock::Call(call) = &mut it.answer.blocks[at] {
                 call.input = match call.input {
-                    Input::Json(_) => Input::Json(json!({"a": 1})),
+                    ReplyCallInput::Json(_) => ReplyCallInput::Json(json!({"a": 1})),
                     _ => call.input.clone(),
                 };
             }
@@ -46,12 +49,12 @@ fn smaller(exchange: &Exchange) -> Vec<Exchange> {
 }
 
 /// Keeps one half of a text.
-fn shorten(block: &mut Block, first: bool) {
+fn shorten(block: &mut ReplyBlock, first: bool) {
     let text = match block {
-        Block::Text(text) | Block::Refusal(text) | Block::Reasoning(text, _) => text,
-        Block::Call(call) => match &mut call.input {
-            Input::Free(text) => text,
-            Input::Json(_) | Input::Broken(_) => return,
+        ReplyBlock::Text(text) | ReplyBlock::Refusal(text) | ReplyBlock::Reasoning(text, _) => text,
+        ReplyBlock::Call(call) => match &mut call.input {
+            ReplyCallInput::Free(text) => text,
+            ReplyCallInput::Json(_) | ReplyCallInput::Broken(_) => return,
         },
     };
     let count = text.chars().count();

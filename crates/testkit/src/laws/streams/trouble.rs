@@ -1,74 +1,77 @@
-//! Laws of trouble: failures are carried over, and broken frames are found where they are.
+//! Laws of errors: provider errors are converted, and malformed frames are reported at their
+//! position.
 
 use foxwedge_core::Format;
-use foxwedge_dialect::stream::StreamError;
+use foxwedge_formats::stream::StreamError;
 
 use super::{
-    Broken,
-    convert::{Streamed, converted, streamed},
+    StreamBreach,
+    convert::{StreamOutput, converted, streamed},
     cuts::none_made_up,
-    exchange::Exchange,
+    exchange::StreamExchange,
     judge::{cut, shown},
 };
 use crate::{
-    answers::{self, Frame, Sort},
+    answers::{self, GeneratedFrame, GeneratedFrameKind},
     generate::spelled,
     random::Random,
 };
 
-/// A provider that fails at once or in the middle of its answer fails in the other format, in its
-/// own words.
-pub(super) fn failure(exchange: &Exchange) -> Result<(), Broken> {
-    let words = "Too much to do, \u{e9}\u{1f600} \"later\"\n";
-    at_once(exchange, words)?;
-    in_the_middle(exchange, words)
+/// An error at the start or in the middle of a response becomes an error of the target format, with
+/// the provider's message.
+pub(super) fn failure(exchange: &StreamExchange) -> Result<(), StreamBreach> {
+    let message = "Too much to do, \u{e9}\u{1f600} \"later\"\n";
+    at_once(exchange, message)?;
+    in_the_middle(exchange, message)
 }
 
-fn at_once(exchange: &Exchange, words: &str) -> Result<(), Broken> {
+fn at_once(exchange: &StreamExchange, message: &str) -> Result<(), StreamBreach> {
     let broken = |what: String| ("failure", what);
-    let body = spelled(&mut exchange.random(7), &answers::failure_body(exchange.from, words));
-    let answered = converted(exchange.from, exchange.to, &body).map_err(broken)?;
-    let value = serde_json::from_str(&answered.body).map_err(|error| broken(error.to_string()))?;
-    let told = answers::read_failure(exchange.to, &value).map_err(broken)?;
-    match told == words && answered.failed {
+    let body = spelled(&mut exchange.random(7), &answers::failure_body(exchange.from, message));
+    let response = converted(exchange.from, exchange.to, &body).map_err(broken)?;
+    let value = serde_json::from_str(&response.body).map_err(|error| broken(error.to_string()))?;
+    let parsed = answers::read_failure(exchange.to, &value).map_err(broken)?;
+    match parsed == message && response.failed {
         true => Ok(()),
-        false => Err(broken(answered.body)),
+        false => Err(broken(response.body)),
     }
 }
 
-fn in_the_middle(exchange: &Exchange, words: &str) -> Result<(), Broken> {
+fn in_the_middle(exchange: &StreamExchange, message: &str) -> Result<(), StreamBreach> {
     const LAW: &str = "failure";
     let mut random = exchange.random(5);
     let mut frames = exchange.frames();
     let at = 1 + random.below(exchange.stop_frame(&frames).max(1));
     frames.truncate(at.min(frames.len()));
-    let (name, value) = answers::failure(exchange.from, words);
-    let failed = frames[0].another(Sort::Event, name, &value);
+    let (name, value) = answers::failure(exchange.from, message);
+    let failed = frames[0].another(GeneratedFrameKind::Event, name, &value);
     let source = answers::hear(exchange.from, &answers::bytes(&frames));
     frames.push(failed);
     let bytes = answers::bytes(&frames);
-    let Streamed { out, end } = streamed(exchange.from, exchange.to, [bytes.as_slice()]);
-    let told = answers::hear(exchange.to, &out);
+    let StreamOutput { out, end } = streamed(exchange.from, exchange.to, [bytes.as_slice()]);
+    let parsed = answers::hear(exchange.to, &out);
     let broken = |what: String| (LAW, format!("behind {at} frames: {what}\n{}", shown(&out)));
     match &end {
         Ok(end) if end.failed && !end.complete => {}
         end => return Err(broken(format!("{end:?}"))),
     }
-    if told.error.as_deref() != Some(words) || told.ended || !told.faults.is_empty() {
-        return Err(broken(format!("{:?} {:?}", told.error, told.faults)));
+    if parsed.error.as_deref() != Some(message) || parsed.ended || !parsed.faults.is_empty() {
+        return Err(broken(format!("{:?} {:?}", parsed.error, parsed.faults)));
     }
-    none_made_up(&source, &told).map_err(broken)
+    none_made_up(&source, &parsed).map_err(broken)
 }
 
-/// A frame that is not JSON, or whose checksum is wrong, is an error in that frame. The client
-/// hears of it, and of nothing behind it.
-pub(super) fn malformed(exchange: &Exchange) -> Result<(), Broken> {
+/// A frame that is not JSON, or has a wrong checksum, is an error in that frame. The client
+/// receives the error, and nothing after it.
+pub(super) fn malformed(exchange: &StreamExchange) -> Result<(), StreamBreach> {
     const LAW: &str = "malformed";
     let mut random = exchange.random(6);
     let mut frames = exchange.frames();
     let stop = exchange.stop_frame(&frames);
     let at = random.below(stop.min(frames.len()));
-    if frames[at].sort != Sort::Event || !spoil(&mut random, exchange.from, &mut frames[at]) {
+    if frames[at].sort != GeneratedFrameKind::Event
+        || !spoil(&mut random, exchange.from, &mut frames[at])
+    {
         return Ok(());
     }
     let before = answers::bytes(&frames[..at]);
@@ -84,22 +87,22 @@ pub(super) fn malformed(exchange: &Exchange) -> Result<(), Broken> {
         Err(StreamError::Malformed { at, .. }) if range.contains(at) => {}
         end => return Err(broken(format!("{end:?}"))),
     }
-    let told = answers::hear(exchange.to, &whole.out);
-    if told.error.is_none() || told.ended || !told.faults.is_empty() {
-        return Err(broken(format!("{:?} {:?}", told.error, told.faults)));
+    let parsed = answers::hear(exchange.to, &whole.out);
+    if parsed.error.is_none() || parsed.ended || !parsed.faults.is_empty() {
+        return Err(broken(format!("{:?} {:?}", parsed.error, parsed.faults)));
     }
-    none_made_up(&source, &told).map_err(&broken)?;
-    let pieces = streamed(exchange.from, exchange.to, cut(&mut random, &bytes, 20));
-    if pieces != whole {
-        return Err(broken(format!("in chunks {:?}\n{}", pieces.end, shown(&pieces.out))));
+    none_made_up(&source, &parsed).map_err(&broken)?;
+    let chunked = streamed(exchange.from, exchange.to, cut(&mut random, &bytes, 20));
+    if chunked != whole {
+        return Err(broken(format!("in chunks {:?}\n{}", chunked.end, shown(&chunked.out))));
     }
     Ok(())
 }
 
-/// Breaks a frame: any byte of a binary message, else a colon or a comma between values.
-fn spoil(random: &mut Random, wire: Format, frame: &mut Frame) -> bool {
-    if wire == Format::Bedrock && frame.bytes.first() == Some(&0) {
-        // The first byte of all says that these are messages.
+/// Damages a frame: any byte of a binary message, otherwise a colon or a comma between values.
+fn spoil(random: &mut Random, format: Format, frame: &mut GeneratedFrame) -> bool {
+    if format == Format::Bedrock && frame.bytes.first() == Some(&0) {
+        // The first byte of the stream identifies the framing.
         let at = 1 + random.below(frame.bytes.len() - 1);
         frame.bytes[at] ^= 1 << random.below(8);
         return true;

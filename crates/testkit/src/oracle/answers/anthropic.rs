@@ -1,4 +1,4 @@
-//! Anthropic Messages: blocks behind each other.
+//! Anthropic Messages: a sequence of blocks.
 
 mod hear;
 mod stream;
@@ -7,8 +7,8 @@ use foxwedge_core::Format;
 use serde_json::{Value, json};
 
 use super::{
-    Answer, Block, Seal, Stop, Usage,
-    draft::{Kind, Part, answer},
+    OracleReply, ReasoningSeal, ReplyBlock, ReplyStop, ReplyUsage,
+    draft::{DraftBlock, DraftBlockKind, answer},
     fields::{count, is_text, list, said, text},
     stops,
 };
@@ -18,7 +18,7 @@ pub(super) use stream::stream;
 
 const WIRE: Format = Format::Anthropic;
 
-pub(super) fn body(answer: &Answer) -> Value {
+pub(super) fn body(answer: &OracleReply) -> Value {
     let blocks: Vec<Value> = answer.blocks.iter().map(block).collect();
     let (reason, sequence) = stopped(answer.stop.as_ref());
     json!({
@@ -28,32 +28,33 @@ pub(super) fn body(answer: &Answer) -> Value {
     })
 }
 
-fn stopped(stop: Option<&Stop>) -> (Option<String>, Option<String>) {
+fn stopped(stop: Option<&ReplyStop>) -> (Option<String>, Option<String>) {
     let sequence = match stop {
-        Some(Stop::Sequence(text)) => text.clone(),
+        Some(ReplyStop::Sequence(text)) => text.clone(),
         _ => None,
     };
     (stop.map(|stop| stops::word(WIRE, stop)), sequence)
 }
 
-fn block(block: &Block) -> Value {
+fn block(block: &ReplyBlock) -> Value {
     match block {
-        Block::Text(text) | Block::Refusal(text) => json!({"type": "text", "text": text}),
-        Block::Reasoning(_, Seal::Redacted(data)) => {
+        ReplyBlock::Text(text) | ReplyBlock::Refusal(text) => json!({"type": "text", "text": text}),
+        ReplyBlock::Reasoning(_, ReasoningSeal::Redacted(data)) => {
             json!({"type": "redacted_thinking", "data": data})
         }
-        Block::Reasoning(text, seal) => {
-            let signature = if let Seal::Signed(signature) = seal { signature } else { "" };
+        ReplyBlock::Reasoning(text, seal) => {
+            let signature =
+                if let ReasoningSeal::Signed(signature) = seal { signature } else { "" };
             json!({"type": "thinking", "thinking": text, "signature": signature})
         }
-        Block::Call(call) => json!({
+        ReplyBlock::Call(call) => json!({
             "type": "tool_use", "id": call.id, "name": call.name, "input": call.input.object(),
         }),
     }
 }
 
-/// What is read from a cache or written into one is not input here.
-fn usage(usage: &Usage) -> Value {
+/// Anthropic does not count tokens read from or written to a cache as input.
+fn usage(usage: &ReplyUsage) -> Value {
     json!({
         "input_tokens": usage.input - usage.cached - usage.stored,
         "cache_creation_input_tokens": usage.stored, "cache_read_input_tokens": usage.cached,
@@ -61,7 +62,7 @@ fn usage(usage: &Usage) -> Value {
     })
 }
 
-pub(super) fn read(body: &Value) -> Result<Answer, String> {
+pub(super) fn read(body: &Value) -> Result<OracleReply, String> {
     let sound = body["type"] == "message"
         && body["role"] == "assistant"
         && is_text(&body["id"])
@@ -81,40 +82,46 @@ pub(super) fn read(body: &Value) -> Result<Answer, String> {
     Ok(answer(said(body, "id"), said(body, "model"), parts, stop, read_usage(&body["usage"])))
 }
 
-fn read_stop(delta: &Value) -> Option<Stop> {
+fn read_stop(delta: &Value) -> Option<ReplyStop> {
     match stops::meaning(WIRE, &said(delta, "stop_reason")?) {
-        Stop::Sequence(_) => Some(Stop::Sequence(said(delta, "stop_sequence"))),
+        ReplyStop::Sequence(_) => Some(ReplyStop::Sequence(said(delta, "stop_sequence"))),
         stop => Some(stop),
     }
 }
 
-fn read_block(block: &Value) -> Result<Part, String> {
+fn read_block(block: &Value) -> Result<DraftBlock, String> {
     Ok(match block["type"].as_str() {
         Some("text") if is_text(&block["text"]) => {
-            Part { text: text(block, "text"), ..Part::new(Kind::Text) }
+            DraftBlock { text: text(block, "text"), ..DraftBlock::new(DraftBlockKind::Text) }
         }
         Some("thinking") if is_text(&block["thinking"]) && is_text(&block["signature"]) => {
-            let seal = said(block, "signature").map_or(Seal::Open, Seal::Signed);
-            Part { text: text(block, "thinking"), seal, ..Part::new(Kind::Reasoning) }
+            let seal = said(block, "signature").map_or(ReasoningSeal::Open, ReasoningSeal::Signed);
+            DraftBlock {
+                text: text(block, "thinking"),
+                seal,
+                ..DraftBlock::new(DraftBlockKind::Reasoning)
+            }
         }
         Some("redacted_thinking") if is_text(&block["data"]) => {
-            let seal = Seal::Redacted(text(block, "data"));
-            Part { seal, ..Part::new(Kind::Reasoning) }
+            let seal = ReasoningSeal::Redacted(text(block, "data"));
+            DraftBlock { seal, ..DraftBlock::new(DraftBlockKind::Reasoning) }
         }
-        Some("tool_use") if block["input"].is_object() && said(block, "id").is_some() => Part {
-            text: block["input"].to_string(),
-            id: said(block, "id"),
-            name: text(block, "name"),
-            ..Part::new(Kind::Function)
-        },
+        Some("tool_use") if block["input"].is_object() && said(block, "id").is_some() => {
+            DraftBlock {
+                text: block["input"].to_string(),
+                id: said(block, "id"),
+                name: text(block, "name"),
+                ..DraftBlock::new(DraftBlockKind::Function)
+            }
+        }
         _ => return Err(format!("not a block: {block}")),
     })
 }
 
-fn read_usage(usage: &Value) -> Usage {
+fn read_usage(usage: &Value) -> ReplyUsage {
     let cached = count(usage, "cache_read_input_tokens");
     let stored = count(usage, "cache_creation_input_tokens");
-    Usage {
+    ReplyUsage {
         input: count(usage, "input_tokens") + cached + stored,
         output: count(usage, "output_tokens"),
         cached,

@@ -1,4 +1,4 @@
-//! Bedrock Converse: blocks that are named by their only key.
+//! Bedrock Converse: blocks that are identified by their only key.
 
 mod hear;
 mod stream;
@@ -7,8 +7,8 @@ use foxwedge_core::Format;
 use serde_json::{Value, json};
 
 use super::{
-    Answer, Block, SUM, Seal, Stop, Usage,
-    draft::{Kind, Part, answer},
+    OracleReply, ReasoningSeal, ReplyBlock, ReplyStop, ReplyUsage, SUM,
+    draft::{DraftBlock, DraftBlockKind, answer},
     fields::{count, is_text, list, said, text, tidy},
     stops,
 };
@@ -18,7 +18,7 @@ pub(super) use stream::stream;
 
 const WIRE: Format = Format::Bedrock;
 
-pub(super) fn body(answer: &Answer) -> Value {
+pub(super) fn body(answer: &OracleReply) -> Value {
     let blocks: Vec<Value> = answer.blocks.iter().map(block).collect();
     let mut body = stopped(answer.stop.as_ref());
     body["output"] = json!({"message": {"role": "assistant", "content": blocks}});
@@ -27,44 +27,45 @@ pub(super) fn body(answer: &Answer) -> Value {
     body
 }
 
-/// The reason, and the text that stopped the model, which Bedrock hands through from the model.
-fn stopped(stop: Option<&Stop>) -> Value {
+/// The stop reason, and the stop sequence that Bedrock passes through from the model.
+fn stopped(stop: Option<&ReplyStop>) -> Value {
     let fields = match stop {
-        Some(Stop::Sequence(Some(text))) => json!({ "stop_sequence": text }),
+        Some(ReplyStop::Sequence(Some(text))) => json!({ "stop_sequence": text }),
         _ => Value::Null,
     };
     let reason = stop.map(|stop| stops::word(WIRE, stop));
     tidy(json!({"stopReason": reason, "additionalModelResponseFields": fields}))
 }
 
-fn read_stop(event: &Value) -> Option<Stop> {
+fn read_stop(event: &Value) -> Option<ReplyStop> {
     Some(match stops::meaning(WIRE, &said(event, "stopReason")?) {
-        Stop::Sequence(_) => {
-            Stop::Sequence(said(&event["additionalModelResponseFields"], "stop_sequence"))
+        ReplyStop::Sequence(_) => {
+            ReplyStop::Sequence(said(&event["additionalModelResponseFields"], "stop_sequence"))
         }
         stop => stop,
     })
 }
 
-fn block(block: &Block) -> Value {
+fn block(block: &ReplyBlock) -> Value {
     match block {
-        Block::Text(text) | Block::Refusal(text) => json!({ "text": text }),
-        Block::Reasoning(_, Seal::Redacted(data)) => {
+        ReplyBlock::Text(text) | ReplyBlock::Refusal(text) => json!({ "text": text }),
+        ReplyBlock::Reasoning(_, ReasoningSeal::Redacted(data)) => {
             json!({"reasoningContent": {"redactedContent": data}})
         }
-        Block::Reasoning(text, seal) => {
-            let signature = if let Seal::Signed(signature) = seal { Some(signature) } else { None };
+        ReplyBlock::Reasoning(text, seal) => {
+            let signature =
+                if let ReasoningSeal::Signed(signature) = seal { Some(signature) } else { None };
             let inside = tidy(json!({"text": text, "signature": signature}));
             json!({"reasoningContent": {"reasoningText": inside}})
         }
-        Block::Call(call) => json!({"toolUse": {
+        ReplyBlock::Call(call) => json!({"toolUse": {
             "toolUseId": call.id, "name": call.name, "input": call.input.object(),
         }}),
     }
 }
 
-/// What is read from a cache or written into one is not input here.
-fn usage(usage: &Usage) -> Value {
+/// Bedrock does not count tokens read from or written to a cache as input.
+fn usage(usage: &ReplyUsage) -> Value {
     json!({
         "inputTokens": usage.input - usage.cached - usage.stored, "outputTokens": usage.output,
         "totalTokens": usage.input + usage.output, "cacheReadInputTokens": usage.cached,
@@ -72,7 +73,7 @@ fn usage(usage: &Usage) -> Value {
     })
 }
 
-pub(super) fn read(body: &Value) -> Result<Answer, String> {
+pub(super) fn read(body: &Value) -> Result<OracleReply, String> {
     let message = &body["output"]["message"];
     let sound = message["role"] == "assistant"
         && message["content"].is_array()
@@ -90,38 +91,48 @@ pub(super) fn read(body: &Value) -> Result<Answer, String> {
     Ok(answer(None, None, parts, read_stop(body), read_usage(&body["usage"])?))
 }
 
-fn read_block(block: &Value) -> Result<Part, String> {
+fn read_block(block: &Value) -> Result<DraftBlock, String> {
     if block.as_object().is_none_or(|block| block.len() != 1) {
         return Err(format!("not a block of one kind: {block}"));
     }
     let reasoning = &block["reasoningContent"];
     if is_text(&block["text"]) {
-        return Ok(Part { text: text(block, "text"), ..Part::new(Kind::Text) });
+        return Ok(DraftBlock {
+            text: text(block, "text"),
+            ..DraftBlock::new(DraftBlockKind::Text)
+        });
     }
     if let Some(data) = said(reasoning, "redactedContent") {
-        return Ok(Part { seal: Seal::Redacted(data), ..Part::new(Kind::Reasoning) });
+        return Ok(DraftBlock {
+            seal: ReasoningSeal::Redacted(data),
+            ..DraftBlock::new(DraftBlockKind::Reasoning)
+        });
     }
     if is_text(&reasoning["reasoningText"]["text"]) {
         let inside = &reasoning["reasoningText"];
-        let seal = said(inside, "signature").map_or(Seal::Open, Seal::Signed);
-        return Ok(Part { text: text(inside, "text"), seal, ..Part::new(Kind::Reasoning) });
+        let seal = said(inside, "signature").map_or(ReasoningSeal::Open, ReasoningSeal::Signed);
+        return Ok(DraftBlock {
+            text: text(inside, "text"),
+            seal,
+            ..DraftBlock::new(DraftBlockKind::Reasoning)
+        });
     }
     let call = &block["toolUse"];
     if call["input"].is_object() && said(call, "toolUseId").is_some() && is_text(&call["name"]) {
-        return Ok(Part {
+        return Ok(DraftBlock {
             text: call["input"].to_string(),
             id: said(call, "toolUseId"),
             name: text(call, "name"),
-            ..Part::new(Kind::Function)
+            ..DraftBlock::new(DraftBlockKind::Function)
         });
     }
     Err(format!("not a block: {block}"))
 }
 
-fn read_usage(usage: &Value) -> Result<Usage, String> {
+fn read_usage(usage: &Value) -> Result<ReplyUsage, String> {
     let cached = count(usage, "cacheReadInputTokens");
     let stored = count(usage, "cacheWriteInputTokens");
-    let read = Usage {
+    let read = ReplyUsage {
         input: count(usage, "inputTokens") + cached + stored,
         output: count(usage, "outputTokens"),
         cached,

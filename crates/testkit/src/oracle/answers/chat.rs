@@ -1,4 +1,4 @@
-//! OpenAI Chat: a message with one text, one refusal, one reasoning and a list of calls.
+//! OpenAI Chat: a message with one text, one refusal, one reasoning text and a list of calls.
 
 mod hear;
 mod stream;
@@ -7,8 +7,8 @@ use foxwedge_core::Format;
 use serde_json::{Value, json};
 
 use super::{
-    Answer, Block, Call, Input, SUM, Usage,
-    draft::{Kind, Part, answer},
+    OracleReply, ReplyBlock, ReplyCall, ReplyCallInput, ReplyUsage, SUM,
+    draft::{DraftBlock, DraftBlockKind, answer},
     fields::{count, is_text, list, said, text, tidy},
     stops,
 };
@@ -18,15 +18,15 @@ pub(super) use stream::stream;
 
 const WIRE: Format = Format::OpenaiChat;
 
-pub(super) fn body(answer: &Answer) -> Value {
+pub(super) fn body(answer: &OracleReply) -> Value {
     let mut message = json!({"role": "assistant", "content": null, "refusal": null});
     let mut calls = Vec::new();
     for block in &answer.blocks {
         match block {
-            Block::Text(text) => message["content"] = json!(text),
-            Block::Refusal(text) => message["refusal"] = json!(text),
-            Block::Reasoning(text, _) => message["reasoning_content"] = json!(text),
-            Block::Call(one) => calls.push(call(one, one.input.text())),
+            ReplyBlock::Text(text) => message["content"] = json!(text),
+            ReplyBlock::Refusal(text) => message["refusal"] = json!(text),
+            ReplyBlock::Reasoning(text, _) => message["reasoning_content"] = json!(text),
+            ReplyBlock::Call(one) => calls.push(call(one, one.input.text())),
         }
     }
     if !calls.is_empty() {
@@ -40,22 +40,22 @@ pub(super) fn body(answer: &Answer) -> Value {
     })
 }
 
-/// A call with so much of its arguments.
-fn call(call: &Call, arguments: String) -> Value {
+/// A call with this part of its arguments.
+fn call(call: &ReplyCall, arguments: String) -> Value {
     let google = call.signature.as_ref().map(|it| json!({"google": {"thought_signature": it}}));
     tidy(match call.input {
-        Input::Free(_) => json!({
+        ReplyCallInput::Free(_) => json!({
             "id": call.id, "type": "custom", "custom": {"name": call.name, "input": arguments},
             "extra_content": google,
         }),
-        Input::Json(_) | Input::Broken(_) => json!({
+        ReplyCallInput::Json(_) | ReplyCallInput::Broken(_) => json!({
             "id": call.id, "type": "function",
             "function": {"name": call.name, "arguments": arguments}, "extra_content": google,
         }),
     })
 }
 
-fn usage(usage: &Usage) -> Value {
+fn usage(usage: &ReplyUsage) -> Value {
     json!({
         "prompt_tokens": usage.input, "completion_tokens": usage.output,
         "total_tokens": usage.input + usage.output,
@@ -66,7 +66,7 @@ fn usage(usage: &Usage) -> Value {
     })
 }
 
-pub(super) fn read(body: &Value) -> Result<Answer, String> {
+pub(super) fn read(body: &Value) -> Result<OracleReply, String> {
     let [choice] = list(body, "choices") else { return Err("not one choice".to_owned()) };
     let message = &choice["message"];
     let lists_calls = message
@@ -86,42 +86,42 @@ pub(super) fn read(body: &Value) -> Result<Answer, String> {
     }
     let mut parts = Vec::new();
     for (key, kind) in [
-        ("reasoning_content", Kind::Reasoning),
-        ("content", Kind::Text),
-        ("refusal", Kind::Refusal),
+        ("reasoning_content", DraftBlockKind::Reasoning),
+        ("content", DraftBlockKind::Text),
+        ("refusal", DraftBlockKind::Refusal),
     ] {
         if message[key].is_string() {
-            parts.push(Part { text: text(message, key), ..Part::new(kind) });
+            parts.push(DraftBlock { text: text(message, key), ..DraftBlock::new(kind) });
         }
     }
     for one in list(message, "tool_calls") {
         parts.push(read_call(one)?);
     }
-    let stop = said(choice, "finish_reason").map(|word| stops::meaning(WIRE, &word));
+    let stop = said(choice, "finish_reason").map(|reason| stops::meaning(WIRE, &reason));
     let usage = read_usage(&body["usage"])?;
     Ok(answer(said(body, "id"), said(body, "model"), parts, stop, usage))
 }
 
-fn read_call(call: &Value) -> Result<Part, String> {
+fn read_call(call: &Value) -> Result<DraftBlock, String> {
     let (kind, tool, key) = match call["type"].as_str() {
-        Some("function") => (Kind::Function, &call["function"], "arguments"),
-        Some("custom") => (Kind::Custom, &call["custom"], "input"),
+        Some("function") => (DraftBlockKind::Function, &call["function"], "arguments"),
+        Some("custom") => (DraftBlockKind::Custom, &call["custom"], "input"),
         _ => return Err(format!("a call of what type: {call}")),
     };
     if !is_text(&tool[key]) || said(tool, "name").is_none() {
         return Err(format!("not a whole call: {call}"));
     }
-    Ok(Part {
+    Ok(DraftBlock {
         text: text(tool, key),
         id: said(call, "id"),
         name: text(tool, "name"),
         signature: said(&call["extra_content"]["google"], "thought_signature"),
-        ..Part::new(kind)
+        ..DraftBlock::new(kind)
     })
 }
 
-fn read_usage(usage: &Value) -> Result<Usage, String> {
-    let read = Usage {
+fn read_usage(usage: &Value) -> Result<ReplyUsage, String> {
+    let read = ReplyUsage {
         input: count(usage, "prompt_tokens"),
         output: count(usage, "completion_tokens"),
         cached: count(&usage["prompt_tokens_details"], "cached_tokens"),

@@ -1,36 +1,39 @@
-//! An answer that is being read.
+//! A response that is being read.
 
 use serde_json::Value;
 
-use super::{Answer, Block, Call, Cut, Heard, Input, Seal, Stop};
+use super::{
+    CutFrame, OracleReply, OracleStream, ReasoningSeal, ReplyBlock, ReplyCall, ReplyCallInput,
+    ReplyStop,
+};
 
-/// What was read of a stream so far.
+/// What has been read of a stream so far.
 #[derive(Default)]
-pub(super) struct Draft {
-    pub(super) heard: Heard,
-    pub(super) parts: Vec<Part>,
+pub(super) struct ReplyDraft {
+    pub(super) heard: OracleStream,
+    pub(super) parts: Vec<DraftBlock>,
 }
 
-/// A block, as far as it was read.
+/// A block, as far as it has been read.
 #[derive(Clone, Default)]
-pub(super) struct Part {
-    pub(super) kind: Kind,
-    /// Its text; the text of a call's arguments.
+pub(super) struct DraftBlock {
+    pub(super) kind: DraftBlockKind,
+    /// Its text; for a call, the text of its arguments.
     pub(super) text: String,
-    pub(super) seal: Seal,
+    pub(super) seal: ReasoningSeal,
     pub(super) id: Option<String>,
     pub(super) name: String,
     pub(super) signature: Option<String>,
-    /// Arguments that came with the beginning of a call: they count if nothing follows.
+    /// Arguments that came with the start of a call. They count if no delta follows.
     pub(super) early: Option<String>,
-    /// The stream says that nothing more comes.
+    /// The stream marks the block as complete.
     pub(super) whole: bool,
-    /// So it does, but has not ended the block yet.
+    /// The content is complete, but the block is still open.
     pub(super) ending: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) enum Kind {
+pub(super) enum DraftBlockKind {
     #[default]
     Text,
     Refusal,
@@ -39,21 +42,21 @@ pub(super) enum Kind {
     Custom,
 }
 
-impl Draft {
-    /// Notes a breach of the protocol.
+impl ReplyDraft {
+    /// Records a protocol violation.
     pub(super) fn fault(&mut self, what: impl Into<String>) {
         self.heard.faults.push(what.into());
     }
 
-    /// Notes a breach unless something holds.
+    /// Records a protocol violation unless `holds`.
     pub(super) fn must(&mut self, holds: bool, what: &str) {
         if !holds {
             self.fault(what);
         }
     }
 
-    /// The data of a frame. Nothing follows an end or a failure.
-    pub(super) fn open(&mut self, cut: &Cut) -> Option<Value> {
+    /// The data of a frame. No frame may follow an end or an error.
+    pub(super) fn open(&mut self, cut: &CutFrame) -> Option<Value> {
         self.heard.faults.extend(cut.fault.clone());
         if cut.data.is_empty() {
             return None;
@@ -70,51 +73,51 @@ impl Draft {
         }
     }
 
-    pub(super) fn stop(&mut self, stop: Stop) {
+    pub(super) fn stop(&mut self, stop: ReplyStop) {
         self.must(!self.heard.stopped, "the model stops twice");
         self.heard.stopped = true;
         self.heard.answer.stop = Some(stop);
     }
 
-    pub(super) fn finish(mut self) -> Heard {
+    pub(super) fn finish(mut self) -> OracleStream {
         self.heard.raw = self.parts.iter().map(|part| part.text.clone()).collect();
         self.heard.done = self.parts.iter().map(|part| part.whole && !part.ending).collect();
         self.heard.whole = self.parts.iter().map(|part| part.whole).collect();
-        self.heard.answer.blocks = self.parts.into_iter().map(Part::block).collect();
+        self.heard.answer.blocks = self.parts.into_iter().map(DraftBlock::block).collect();
         self.heard
     }
 }
 
-impl Part {
-    pub(super) fn new(kind: Kind) -> Part {
-        Part { kind, ..Part::default() }
+impl DraftBlock {
+    pub(super) fn new(kind: DraftBlockKind) -> DraftBlock {
+        DraftBlock { kind, ..DraftBlock::default() }
     }
 
-    pub(super) fn block(self) -> Block {
+    pub(super) fn block(self) -> ReplyBlock {
         match self.kind {
-            Kind::Text => Block::Text(self.text),
-            Kind::Refusal => Block::Refusal(self.text),
-            Kind::Reasoning => Block::Reasoning(self.text, self.seal),
-            Kind::Function | Kind::Custom => {
+            DraftBlockKind::Text => ReplyBlock::Text(self.text),
+            DraftBlockKind::Refusal => ReplyBlock::Refusal(self.text),
+            DraftBlockKind::Reasoning => ReplyBlock::Reasoning(self.text, self.seal),
+            DraftBlockKind::Function | DraftBlockKind::Custom => {
                 let input = match self.kind {
-                    Kind::Custom => Input::Free(self.text),
-                    _ => Input::said(&self.text),
+                    DraftBlockKind::Custom => ReplyCallInput::Free(self.text),
+                    _ => ReplyCallInput::said(&self.text),
                 };
-                let Part { id, name, signature, .. } = self;
-                Block::Call(Call { id, name, input, signature })
+                let DraftBlock { id, name, signature, .. } = self;
+                ReplyBlock::Call(ReplyCall { id, name, input, signature })
             }
         }
     }
 }
 
-/// Blocks of a body, in the order in which they stand there.
+/// The blocks of a body, in order.
 pub(super) fn answer(
     id: Option<String>,
     model: Option<String>,
-    parts: Vec<Part>,
-    stop: Option<Stop>,
-    usage: super::Usage,
-) -> Answer {
-    let blocks = parts.into_iter().map(Part::block).collect();
-    Answer { id, model, blocks, stop, usage }
+    parts: Vec<DraftBlock>,
+    stop: Option<ReplyStop>,
+    usage: super::ReplyUsage,
+) -> OracleReply {
+    let blocks = parts.into_iter().map(DraftBlock::block).collect();
+    OracleReply { id, model, blocks, stop, usage }
 }

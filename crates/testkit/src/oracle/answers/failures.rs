@@ -1,51 +1,51 @@
-//! What providers say instead of an answer, or in the middle of one.
+//! Provider errors, instead of a response or in the middle of one.
 
 use foxwedge_core::Format;
 use serde_json::{Value, json};
 
-/// A failure in the middle of a stream.
-pub fn failure(wire: Format, words: &str) -> (Option<&'static str>, Value) {
-    match wire {
+/// An error in the middle of a stream.
+pub fn failure(format: Format, message: &str) -> (Option<&'static str>, Value) {
+    match format {
         Format::OpenaiChat => {
-            let error = json!({"message": words, "type": "server_error", "code": null});
+            let error = json!({"message": message, "type": "server_error", "code": null});
             (None, json!({"error": error}))
         }
         Format::OpenaiResponses => (
             Some("error"),
-            json!({"type": "error", "code": "server_error", "message": words, "param": null, "sequence_number": 99}),
+            json!({"type": "error", "code": "server_error", "message": message, "param": null, "sequence_number": 99}),
         ),
         Format::Anthropic => (
             Some("error"),
-            json!({"type": "error", "error": {"type": "overloaded_error", "message": words}}),
+            json!({"type": "error", "error": {"type": "overloaded_error", "message": message}}),
         ),
         Format::Gemini => {
-            (None, json!({"error": {"code": 503, "message": words, "status": "UNAVAILABLE"}}))
+            (None, json!({"error": {"code": 503, "message": message, "status": "UNAVAILABLE"}}))
         }
-        Format::Bedrock => (Some("modelStreamErrorException"), json!({"message": words})),
+        Format::Bedrock => (Some("modelStreamErrorException"), json!({"message": message})),
     }
 }
 
-/// The body of a response that is a failure.
-pub fn failure_body(wire: Format, words: &str) -> Value {
-    match wire {
+/// The body of an error response.
+pub fn failure_body(format: Format, message: &str) -> Value {
+    match format {
         Format::OpenaiChat | Format::OpenaiResponses => json!({"error": {
-            "message": words, "type": "server_error", "param": null, "code": "server_error",
+            "message": message, "type": "server_error", "param": null, "code": "server_error",
         }}),
         Format::Anthropic => json!({
-            "type": "error", "error": {"type": "overloaded_error", "message": words},
+            "type": "error", "error": {"type": "overloaded_error", "message": message},
             "request_id": "req_1",
         }),
         Format::Gemini => {
-            json!({"error": {"code": 503, "message": words, "status": "UNAVAILABLE"}})
+            json!({"error": {"code": 503, "message": message, "status": "UNAVAILABLE"}})
         }
-        Format::Bedrock => json!({"message": words, "__type": "ServiceUnavailableException"}),
+        Format::Bedrock => json!({"message": message, "__type": "ServiceUnavailableException"}),
     }
 }
 
-/// What a body says that is a failure, or what is wrong with it.
-pub fn read_failure(wire: Format, body: &Value) -> Result<String, String> {
-    let error = if wire == Format::Bedrock { body } else { &body["error"] };
-    let sound = match wire {
+/// The message of an error body, or what is wrong with it.
+pub fn read_failure(format: Format, body: &Value) -> Result<String, String> {
+    let error = if format == Format::Bedrock { body } else { &body["error"] };
+    let sound = match format {
         Format::OpenaiChat | Format::OpenaiResponses => {
             error["type"].is_string() && error.get("code").is_some() && error.get("param").is_some()
         }
@@ -54,7 +54,7 @@ pub fn read_failure(wire: Format, body: &Value) -> Result<String, String> {
         Format::Bedrock => error["__type"].is_string(),
     };
     match error["message"].as_str() {
-        Some(words) if sound => Ok(words.to_owned()),
+        Some(message) if sound => Ok(message.to_owned()),
         _ => Err(format!("not a failure: {body}")),
     }
 }

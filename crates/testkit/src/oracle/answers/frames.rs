@@ -1,34 +1,34 @@
-//! Bytes, cut into frames the plain way: everything is there, and is looked at from the beginning.
+//! Splits bytes into frames, always from the beginning of the complete stream.
 
 use std::{ops::Range, sync::LazyLock};
 
 use foxwedge_core::Format;
 
-/// A frame that was cut out of a stream.
+/// A frame of a stream.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Cut {
+pub struct CutFrame {
     /// The name of the event.
     pub name: Option<String>,
     /// Its data.
     pub data: String,
-    /// Where it lies.
+    /// Its position in the stream.
     pub range: Range<usize>,
     /// What is wrong with the frame itself.
     pub fault: Option<String>,
 }
 
-/// Cuts a stream into its frames. What is left over at the end is no frame: it is a fault.
-pub fn cut(wire: Format, bytes: &[u8]) -> Vec<Cut> {
+/// Splits a stream into its frames. Bytes left over at the end are a violation.
+pub fn cut(format: Format, bytes: &[u8]) -> Vec<CutFrame> {
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None => Vec::new(),
         Some(b'[' | b'{') => objects(bytes),
-        Some(0) if wire == Format::Bedrock => messages(bytes),
+        Some(0) if format == Format::Bedrock => messages(bytes),
         Some(_) => events(bytes),
     }
 }
 
-/// The events of an event stream.
-fn events(bytes: &[u8]) -> Vec<Cut> {
+/// The events of an SSE stream.
+fn events(bytes: &[u8]) -> Vec<CutFrame> {
     let mut found = Vec::new();
     let (mut start, mut name, mut data) = (0, None, None::<Vec<u8>>);
     let mut at = 0;
@@ -47,7 +47,7 @@ fn events(bytes: &[u8]) -> Vec<Cut> {
             field(line, &mut name, &mut data);
         }
     }
-    // Without its end, an event counts if its data is whole.
+    // An event without its blank line counts if its data is complete.
     if at < bytes.len() {
         field(&bytes[at..], &mut name, &mut data);
     }
@@ -83,18 +83,18 @@ fn event(
     name: Option<String>,
     data: Option<Vec<u8>>,
     fault: Option<String>,
-) -> Option<Cut> {
+) -> Option<CutFrame> {
     match String::from_utf8(data?) {
-        Ok(data) => Some(Cut { name, data, range, fault }),
+        Ok(data) => Some(CutFrame { name, data, range, fault }),
         Err(_) => {
             let fault = Some("not UTF-8".to_owned());
-            Some(Cut { name, data: String::new(), range, fault })
+            Some(CutFrame { name, data: String::new(), range, fault })
         }
     }
 }
 
-/// Objects behind each other, in a list or not.
-fn objects(bytes: &[u8]) -> Vec<Cut> {
+/// A sequence of objects, with or without a list around them.
+fn objects(bytes: &[u8]) -> Vec<CutFrame> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(next) = bytes[at..].iter().position(|byte| *byte == b'{') {
@@ -103,18 +103,24 @@ fn objects(bytes: &[u8]) -> Vec<Cut> {
             serde_json::Deserializer::from_slice(&bytes[start..]).into_iter::<serde_json::Value>();
         let Some(Ok(_)) = values.next() else {
             let fault = Some("the last object has no end".to_owned());
-            found.push(Cut { name: None, data: String::new(), range: start..bytes.len(), fault });
+            found.push(CutFrame {
+                name: None,
+                data: String::new(),
+                range: start..bytes.len(),
+                fault,
+            });
             break;
         };
         at = start + values.byte_offset();
         let data = String::from_utf8_lossy(&bytes[start..at]).into_owned();
-        found.push(Cut { name: None, data, range: start..at, fault: None });
+        found.push(CutFrame { name: None, data, range: start..at, fault: None });
     }
     found
 }
 
-/// Amazon's messages: two lengths and their checksum, headers, a payload, a checksum of it all.
-fn messages(bytes: &[u8]) -> Vec<Cut> {
+/// Amazon's messages: two lengths with their checksum, headers, a payload, and a checksum of
+/// everything.
+fn messages(bytes: &[u8]) -> Vec<CutFrame> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < bytes.len() {
@@ -125,7 +131,7 @@ fn messages(bytes: &[u8]) -> Vec<Cut> {
         let total = number(at).filter(|total| *total >= 16 && at + total <= bytes.len());
         let (Some(total), Some(headers)) = (total, number(at + 4)) else {
             let fault = Some("the last message has no end".to_owned());
-            found.push(Cut { name: None, data: String::new(), range: at..bytes.len(), fault });
+            found.push(CutFrame { name: None, data: String::new(), range: at..bytes.len(), fault });
             break;
         };
         let end = at + total - 4;
@@ -138,18 +144,18 @@ fn messages(bytes: &[u8]) -> Vec<Cut> {
             (true, kind) => Some(format!("a message of type {kind:?}")),
         };
         let data = String::from_utf8_lossy(&bytes[at + 12 + headers..end]).into_owned();
-        found.push(Cut { name, data, range: at..at + total, fault });
+        found.push(CutFrame { name, data, range: at..at + total, fault });
         at += total;
     }
     found
 }
 
-/// The name of the event, and the type of the message, out of its headers.
+/// The name of the event and the type of the message, from the headers.
 fn named(mut headers: &[u8]) -> (Option<String>, Option<String>) {
     let (mut name, mut kind) = (None, None);
     while let Some((length, rest)) = headers.split_first() {
         let (key, rest) = rest.split_at(usize::from(*length));
-        // Only texts are ever sent here: 7, and two bytes of length.
+        // All headers are strings: type 7, and two bytes of length.
         let length = usize::from(rest[1]) << 8 | usize::from(rest[2]);
         let (value, rest) = rest[3..].split_at(length);
         let value = Some(String::from_utf8_lossy(value).into_owned());
@@ -163,7 +169,7 @@ fn named(mut headers: &[u8]) -> (Option<String>, Option<String>) {
     (name, kind)
 }
 
-/// A binary message: an event or an exception, its name, its payload.
+/// A binary message: an event or an exception, with its name and payload.
 pub fn message(kind: &str, name: &str, payload: &[u8]) -> Vec<u8> {
     let mut headers = Vec::new();
     let texts = [
@@ -195,7 +201,7 @@ fn checksum(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, step)
 }
 
-/// What becomes of the lowest byte of a checksum, bit by bit.
+/// The table for one byte of a checksum.
 static TABLE: LazyLock<Vec<u32>> = LazyLock::new(|| {
     let shifted = |sum: u32| if sum & 1 == 1 { (sum >> 1) ^ 0xedb8_8320 } else { sum >> 1 };
     (0..256).map(|byte| (0..8).fold(byte, |sum, _| shifted(sum))).collect()
@@ -215,12 +221,12 @@ mod tests {
         for end in ["\n", "\r\n", "\r"] {
             let text =
                 format!(": c{end}{end}event: a{end}data: [1,{end}data: 2]{end}{end}data: {{}}");
-            let told: Vec<_> = cut(Format::Anthropic, text.as_bytes())
+            let parsed: Vec<_> = cut(Format::Anthropic, text.as_bytes())
                 .into_iter()
                 .map(|cut| (cut.name, cut.data, cut.fault.is_some()))
                 .collect();
             let first = (Some("a".to_owned()), "[1,\n2]".to_owned(), false);
-            assert_eq!(told, [first, (None, "{}".to_owned(), true)], "{end:?}");
+            assert_eq!(parsed, [first, (None, "{}".to_owned(), true)], "{end:?}");
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Gemini: a content with parts. A stream is many of them, and texts in a row are one text.
+//! Gemini: a content with parts. A stream is a sequence of contents, and consecutive texts are one
+//! text.
 
 mod hear;
 mod stream;
@@ -7,8 +8,8 @@ use foxwedge_core::Format;
 use serde_json::{Value, json};
 
 use super::{
-    Answer, Block, SUM, Seal, Stop, Usage,
-    draft::{Kind, Part, answer},
+    OracleReply, ReasoningSeal, ReplyBlock, ReplyStop, ReplyUsage, SUM,
+    draft::{DraftBlock, DraftBlockKind, answer},
     fields::{count, list, said, text, tidy},
     stops,
 };
@@ -18,7 +19,7 @@ pub(super) use stream::stream;
 
 const WIRE: Format = Format::Gemini;
 
-pub(super) fn body(answer: &Answer) -> Value {
+pub(super) fn body(answer: &OracleReply) -> Value {
     let parts: Vec<Value> = answer.blocks.iter().map(part).collect();
     let reason = answer.stop.as_ref().map(|stop| stops::word(WIRE, stop));
     let mut body = chunk(answer, parts, reason);
@@ -26,7 +27,7 @@ pub(super) fn body(answer: &Answer) -> Value {
     body
 }
 
-fn chunk(answer: &Answer, parts: Vec<Value>, reason: Option<String>) -> Value {
+fn chunk(answer: &OracleReply, parts: Vec<Value>, reason: Option<String>) -> Value {
     let content = json!({"role": "model", "parts": parts});
     let candidate = tidy(json!({"content": content, "finishReason": reason, "index": 0}));
     tidy(json!({
@@ -34,15 +35,16 @@ fn chunk(answer: &Answer, parts: Vec<Value>, reason: Option<String>) -> Value {
     }))
 }
 
-fn part(block: &Block) -> Value {
+fn part(block: &ReplyBlock) -> Value {
     match block {
-        Block::Text(text) | Block::Refusal(text) => json!({ "text": text }),
-        Block::Reasoning(text, seal) => {
-            let signature = if let Seal::Signed(signature) = seal { Some(signature) } else { None };
+        ReplyBlock::Text(text) | ReplyBlock::Refusal(text) => json!({ "text": text }),
+        ReplyBlock::Reasoning(text, seal) => {
+            let signature =
+                if let ReasoningSeal::Signed(signature) = seal { Some(signature) } else { None };
             let thought = (!text.is_empty()).then_some(true);
             tidy(json!({"text": text, "thought": thought, "thoughtSignature": signature}))
         }
-        Block::Call(call) => {
+        ReplyBlock::Call(call) => {
             let function =
                 tidy(json!({"id": call.id, "name": call.name, "args": call.input.object()}));
             tidy(json!({"functionCall": function, "thoughtSignature": call.signature}))
@@ -50,8 +52,8 @@ fn part(block: &Block) -> Value {
     }
 }
 
-/// Reasoning is not counted as said here.
-fn usage(usage: &Usage) -> Value {
+/// Gemini does not count reasoning as output.
+fn usage(usage: &ReplyUsage) -> Value {
     json!({
         "promptTokenCount": usage.input, "cachedContentTokenCount": usage.cached,
         "candidatesTokenCount": usage.output - usage.reasoning,
@@ -59,7 +61,7 @@ fn usage(usage: &Usage) -> Value {
     })
 }
 
-pub(super) fn read(body: &Value) -> Result<Answer, String> {
+pub(super) fn read(body: &Value) -> Result<OracleReply, String> {
     let [candidate] = list(body, "candidates") else { return Err("not one candidate".to_owned()) };
     let content = &candidate["content"];
     if content["role"] != "model" || !content["parts"].is_array() {
@@ -69,19 +71,19 @@ pub(super) fn read(body: &Value) -> Result<Answer, String> {
     for part in list(content, "parts") {
         parts.push(read_part(part)?);
     }
-    let stop = read_stop(candidate, parts.iter().any(|part| part.kind == Kind::Function));
+    let stop = read_stop(candidate, parts.iter().any(|part| part.kind == DraftBlockKind::Function));
     let usage = read_usage(&body["usageMetadata"])?;
     Ok(answer(said(body, "responseId"), said(body, "modelVersion"), parts, stop, usage))
 }
 
-fn read_stop(candidate: &Value, has_calls: bool) -> Option<Stop> {
+fn read_stop(candidate: &Value, has_calls: bool) -> Option<ReplyStop> {
     match stops::meaning(WIRE, &said(candidate, "finishReason")?) {
-        Stop::End if has_calls => Some(Stop::Calls),
+        ReplyStop::End if has_calls => Some(ReplyStop::Calls),
         stop => Some(stop),
     }
 }
 
-fn read_part(part: &Value) -> Result<Part, String> {
+fn read_part(part: &Value) -> Result<DraftBlock, String> {
     let signature = said(part, "thoughtSignature");
     let known = ["text", "thought", "thoughtSignature", "functionCall"];
     let strange = part
@@ -93,20 +95,28 @@ fn read_part(part: &Value) -> Result<Part, String> {
     match (part["text"].as_str(), part.get("functionCall")) {
         (Some(said), None) => {
             let thought = part["thought"] == true || said.is_empty() && signature.is_some();
-            let seal = signature.clone().map_or(Seal::Open, Seal::Signed);
+            let seal = signature.clone().map_or(ReasoningSeal::Open, ReasoningSeal::Signed);
             Ok(match thought {
-                true => Part { text: said.to_owned(), seal, ..Part::new(Kind::Reasoning) },
-                false => Part { text: said.to_owned(), signature, ..Part::new(Kind::Text) },
+                true => DraftBlock {
+                    text: said.to_owned(),
+                    seal,
+                    ..DraftBlock::new(DraftBlockKind::Reasoning)
+                },
+                false => DraftBlock {
+                    text: said.to_owned(),
+                    signature,
+                    ..DraftBlock::new(DraftBlockKind::Text)
+                },
             })
         }
         (None, Some(call)) if is_call(call) => {
             let arguments = call.get("args").map(Value::to_string);
-            Ok(Part {
+            Ok(DraftBlock {
                 text: arguments.unwrap_or_default(),
                 id: said(call, "id"),
                 name: text(call, "name"),
                 signature,
-                ..Part::new(Kind::Function)
+                ..DraftBlock::new(DraftBlockKind::Function)
             })
         }
         _ => Err(format!("not a part: {part}")),
@@ -117,9 +127,9 @@ fn is_call(call: &Value) -> bool {
     call.get("args").is_none_or(Value::is_object) && said(call, "name").is_some()
 }
 
-fn read_usage(usage: &Value) -> Result<Usage, String> {
+fn read_usage(usage: &Value) -> Result<ReplyUsage, String> {
     let reasoning = count(usage, "thoughtsTokenCount");
-    let read = Usage {
+    let read = ReplyUsage {
         input: count(usage, "promptTokenCount"),
         output: count(usage, "candidatesTokenCount") + reasoning,
         cached: count(usage, "cachedContentTokenCount"),

@@ -1,56 +1,56 @@
-//! What a format can hold of another format's answer, and what is lost on the way.
+//! What a format can hold of another format's response, and what is lost.
 //!
-//! Everything that is not on this list has to arrive:
+//! Everything that is not in this list must arrive:
 //!
-//! - A seal of reasoning means something to its maker only. Anthropic and Bedrock serve the same
-//!   models and take each other's signatures and redacted blocks; everybody else loses the
-//!   signature, the redacted block, or the encrypted form of it.
-//! - Google's signature of a call stands in Chat and in Gemini only.
-//! - Only OpenAI's formats can mark a refusal and call a tool with free text. Elsewhere a refusal is
-//!   text, and free text is the only field of an object.
-//! - Chat has one reasoning, one text, and then calls: what stands elsewhere moves. A refusal stands
-//!   beside them, and has no place among them.
-//!   In Gemini, texts in a row are one text, and so is reasoning.
-//! - A format without a word for why the model stopped says the nearest one. OpenAI's and Google's
-//!   words for the end are also their words for a stop sequence. A word that nobody knows is told
-//!   as the end, even in its own format.
-//! - Gemini does not count what was put into a cache, Bedrock does not count reasoning.
-//! - Bedrock has neither a name for an answer nor for its model.
+//! - A seal of reasoning is only valid for its provider. Anthropic and Bedrock serve the same
+//!   models and accept each other's signatures and redacted blocks; all other formats lose the
+//!   signature, the redacted block, or the encrypted reasoning.
+//! - Google's signature of a call exists in Chat and in Gemini only.
+//! - Only OpenAI's formats can mark a refusal and call a tool with free text. Elsewhere a refusal
+//!   is text, and free text is the only field of an object.
+//! - Chat has one reasoning text, one text, and then calls; blocks in another order move. A refusal
+//!   is a separate field without a position.
+//! - In Gemini, consecutive texts are one text, and so is consecutive reasoning.
+//! - A format without a given stop reason uses the nearest one. OpenAI and Google use the same
+//!   value for the end and for a stop sequence. An unknown value becomes the end, even in its own
+//!   format.
+//! - Gemini does not count tokens written to a cache; Bedrock does not count reasoning.
+//! - Bedrock has neither an id for a response nor a name for its model.
 
 use std::collections::BTreeSet;
 
 use foxwedge_core::Format;
 
-use super::{Answer, Block, Call, Input, Seal, Stop, stops};
+use super::{OracleReply, ReasoningSeal, ReplyBlock, ReplyCall, ReplyCallInput, ReplyStop, stops};
 
-/// What is to come out.
+/// The expected result of a conversion.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Expected {
-    /// The answer. A call whose id cannot stay has none.
-    pub answer: Answer,
-    /// The names of what is lost.
+pub struct ExpectedReply {
+    /// The response. A call whose id must be replaced has none.
+    pub answer: OracleReply,
+    /// The kinds of losses.
     pub lost: BTreeSet<&'static str>,
 }
 
-/// In which form an answer goes over.
+/// How a response is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form {
-    /// In one piece.
+pub enum ReplyForm {
+    /// As one body.
     Body,
-    /// In pieces.
+    /// As a stream.
     Stream,
 }
 
-/// What a format has to say of another format's answer.
-pub fn expected(answer: &Answer, from: Format, to: Format) -> Expected {
+/// The expected result of converting a response.
+pub fn expected(answer: &OracleReply, from: Format, to: Format) -> ExpectedReply {
     let mut lost = BTreeSet::new();
-    let mut blocks: Vec<Block> =
+    let mut blocks: Vec<ReplyBlock> =
         answer.blocks.iter().filter_map(|block| held(block, from, to, &mut lost)).collect();
     if to == Format::OpenaiChat && is_moved(&blocks) {
         lost.insert("order");
     }
     ids(&mut blocks, to);
-    let has_calls = blocks.iter().any(|block| matches!(block, Block::Call(_)));
+    let has_calls = blocks.iter().any(|block| matches!(block, ReplyBlock::Call(_)));
     let mut usage = answer.usage;
     let uncounted = match to {
         Format::Gemini => std::mem::take(&mut usage.stored),
@@ -61,47 +61,51 @@ pub fn expected(answer: &Answer, from: Format, to: Format) -> Expected {
         lost.insert("usage");
     }
     let stop = answer.stop.as_ref().map(|stop| {
-        let (told, less) = nearest(stop, to);
+        let (reason, less) = nearest(stop, to);
         if less {
             lost.insert("stop-reason");
         }
-        match told {
-            // What waits for answers says so; in Chat, a call that was asked for may just end.
-            Stop::End if has_calls && *stop == Stop::End && to != Format::OpenaiChat => Stop::Calls,
-            Stop::End if has_calls && !names_calls(to) => Stop::Calls,
-            Stop::Calls if !has_calls => Stop::End,
-            told => told,
+        match reason {
+            // A response with calls waits for results; in Chat, a forced call may have the reason
+            // for a normal end.
+            ReplyStop::End if has_calls && *stop == ReplyStop::End && to != Format::OpenaiChat => {
+                ReplyStop::Calls
+            }
+            ReplyStop::End if has_calls && !names_calls(to) => ReplyStop::Calls,
+            ReplyStop::Calls if !has_calls => ReplyStop::End,
+            reason => reason,
         }
     });
     let named = to != Format::Bedrock;
-    let answer = Answer {
+    let answer = OracleReply {
         id: answer.id.clone().filter(|_| named),
         model: answer.model.clone().filter(|_| named),
         blocks: normal(blocks, to),
         stop,
         usage,
     };
-    Expected { answer, lost }
+    ExpectedReply { answer, lost }
 }
 
-/// The blocks as their format shows them: what says nothing is not there, and what is one is one.
-pub fn normal(blocks: Vec<Block>, wire: Format) -> Vec<Block> {
-    let says = |block: &Block| match block {
-        Block::Text(text) | Block::Refusal(text) => !text.is_empty(),
-        Block::Reasoning(text, seal) => !text.is_empty() || *seal != Seal::Open,
-        Block::Call(_) => true,
+/// The blocks as a format shows them: empty blocks are removed, and blocks that the format joins
+/// are one.
+pub fn normal(blocks: Vec<ReplyBlock>, format: Format) -> Vec<ReplyBlock> {
+    let says = |block: &ReplyBlock| match block {
+        ReplyBlock::Text(text) | ReplyBlock::Refusal(text) => !text.is_empty(),
+        ReplyBlock::Reasoning(text, seal) => !text.is_empty() || *seal != ReasoningSeal::Open,
+        ReplyBlock::Call(_) => true,
     };
     let blocks = blocks.into_iter().filter(says);
-    match wire {
+    match format {
         Format::OpenaiChat => in_chat(blocks),
         Format::Gemini => {
-            let mut joined: Vec<Block> = Vec::new();
+            let mut joined: Vec<ReplyBlock> = Vec::new();
             for block in blocks {
                 match (joined.last_mut(), block) {
-                    (Some(Block::Text(last)), Block::Text(text)) => last.push_str(&text),
+                    (Some(ReplyBlock::Text(last)), ReplyBlock::Text(text)) => last.push_str(&text),
                     (
-                        Some(Block::Reasoning(last, open @ Seal::Open)),
-                        Block::Reasoning(text, seal),
+                        Some(ReplyBlock::Reasoning(last, open @ ReasoningSeal::Open)),
+                        ReplyBlock::Reasoning(text, seal),
                     ) => {
                         last.push_str(&text);
                         *open = seal;
@@ -115,107 +119,107 @@ pub fn normal(blocks: Vec<Block>, wire: Format) -> Vec<Block> {
     }
 }
 
-fn in_chat(blocks: impl Iterator<Item = Block>) -> Vec<Block> {
+fn in_chat(blocks: impl Iterator<Item = ReplyBlock>) -> Vec<ReplyBlock> {
     let (mut thoughts, mut texts, mut refusals) = (Vec::new(), String::new(), String::new());
     let mut calls = Vec::new();
     for block in blocks {
         match block {
-            Block::Text(text) => texts.push_str(&text),
-            Block::Refusal(text) => refusals.push_str(&text),
-            Block::Reasoning(text, _) => thoughts.push(text),
-            call @ Block::Call(_) => calls.push(call),
+            ReplyBlock::Text(text) => texts.push_str(&text),
+            ReplyBlock::Refusal(text) => refusals.push_str(&text),
+            ReplyBlock::Reasoning(text, _) => thoughts.push(text),
+            call @ ReplyBlock::Call(_) => calls.push(call),
         }
     }
-    let thought = Block::Reasoning(thoughts.join("\n\n"), Seal::Open);
+    let thought = ReplyBlock::Reasoning(thoughts.join("\n\n"), ReasoningSeal::Open);
     let mut all = Vec::new();
     all.extend((!thoughts.is_empty()).then_some(thought));
-    all.extend((!texts.is_empty()).then_some(Block::Text(texts)));
-    all.extend((!refusals.is_empty()).then_some(Block::Refusal(refusals)));
+    all.extend((!texts.is_empty()).then_some(ReplyBlock::Text(texts)));
+    all.extend((!refusals.is_empty()).then_some(ReplyBlock::Refusal(refusals)));
     all.extend(calls);
     all
 }
 
-/// Whether Chat shows the blocks in another order.
-fn is_moved(blocks: &[Block]) -> bool {
-    let rank = |block: &Block| match block {
-        Block::Reasoning(..) => Some(0),
-        Block::Text(text) => (!text.is_empty()).then_some(1),
-        Block::Refusal(_) => None,
-        Block::Call(_) => Some(2),
+/// Whether Chat changes the order of the blocks.
+fn is_moved(blocks: &[ReplyBlock]) -> bool {
+    let rank = |block: &ReplyBlock| match block {
+        ReplyBlock::Reasoning(..) => Some(0),
+        ReplyBlock::Text(text) => (!text.is_empty()).then_some(1),
+        ReplyBlock::Refusal(_) => None,
+        ReplyBlock::Call(_) => Some(2),
     };
     let ranks: Vec<i32> = blocks.iter().filter_map(rank).collect();
     ranks.windows(2).any(|pair| pair[0] > pair[1])
 }
 
 fn held(
-    block: &Block,
+    block: &ReplyBlock,
     from: Format,
     to: Format,
     lost: &mut BTreeSet<&'static str>,
-) -> Option<Block> {
+) -> Option<ReplyBlock> {
     let openai = matches!(to, Format::OpenaiChat | Format::OpenaiResponses);
     Some(match block {
-        Block::Text(text) => Block::Text(text.clone()),
-        Block::Refusal(text) if openai => Block::Refusal(text.clone()),
-        Block::Refusal(text) => {
+        ReplyBlock::Text(text) => ReplyBlock::Text(text.clone()),
+        ReplyBlock::Refusal(text) if openai => ReplyBlock::Refusal(text.clone()),
+        ReplyBlock::Refusal(text) => {
             if !text.is_empty() {
                 lost.insert("refusal");
             }
-            Block::Text(text.clone())
+            ReplyBlock::Text(text.clone())
         }
-        Block::Reasoning(text, seal) => {
+        ReplyBlock::Reasoning(text, seal) => {
             let stays = match seal {
-                Seal::Open => true,
-                Seal::Signed(_) => takes_seals(from, to) && to != Format::OpenaiChat,
-                Seal::Redacted(_) => matches!(to, Format::Anthropic | Format::Bedrock),
-                Seal::Encrypted(_) => to == Format::OpenaiResponses,
+                ReasoningSeal::Open => true,
+                ReasoningSeal::Signed(_) => takes_seals(from, to) && to != Format::OpenaiChat,
+                ReasoningSeal::Redacted(_) => matches!(to, Format::Anthropic | Format::Bedrock),
+                ReasoningSeal::Encrypted(_) => to == Format::OpenaiResponses,
             };
             if !stays {
-                let redacted = matches!(seal, Seal::Redacted(_));
+                let redacted = matches!(seal, ReasoningSeal::Redacted(_));
                 lost.insert(if redacted { "reasoning" } else { "signature" });
             }
-            let seal = if stays { seal.clone() } else { Seal::Open };
-            if text.is_empty() && seal == Seal::Open {
+            let seal = if stays { seal.clone() } else { ReasoningSeal::Open };
+            if text.is_empty() && seal == ReasoningSeal::Open {
                 return None;
             }
-            Block::Reasoning(text.clone(), seal)
+            ReplyBlock::Reasoning(text.clone(), seal)
         }
-        Block::Call(call) => {
+        ReplyBlock::Call(call) => {
             let mut call = call.clone();
-            if !openai && let Input::Free(_) = &call.input {
-                call.input = Input::Json(call.input.object());
+            if !openai && let ReplyCallInput::Free(_) = &call.input {
+                call.input = ReplyCallInput::Json(call.input.object());
             }
             let signs = matches!(to, Format::OpenaiChat | Format::Gemini);
             if !signs && call.signature.take().is_some() {
                 lost.insert("signature");
             }
-            Block::Call(call)
+            ReplyBlock::Call(call)
         }
     })
 }
 
-/// Whether a seal of one format means anything in another.
+/// Whether a seal of one format is valid in another.
 fn takes_seals(from: Format, to: Format) -> bool {
-    let claude = |wire| matches!(wire, Format::Anthropic | Format::Bedrock);
+    let claude = |format| matches!(format, Format::Anthropic | Format::Bedrock);
     from == to || claude(from) && claude(to)
 }
 
-/// Takes away the ids that cannot stay: illegal ones, and those that a call before has.
-fn ids(blocks: &mut [Block], to: Format) {
+/// Removes the ids that cannot stay: illegal ones, and those that an earlier call has.
+fn ids(blocks: &mut [ReplyBlock], to: Format) {
     let mut given = BTreeSet::new();
     for block in blocks {
-        if let Block::Call(Call { id, .. }) = block {
+        if let ReplyBlock::Call(ReplyCall { id, .. }) = block {
             *id = id.take().filter(|id| legal_id(to, id) && given.insert(id.clone()));
         }
     }
 }
 
-/// Whether a format takes an id of a call.
-pub fn legal_id(wire: Format, id: &str) -> bool {
+/// Whether an id of a call is legal in a format.
+pub fn legal_id(format: Format, id: &str) -> bool {
     let length = id.chars().count();
     let made_of = |also: &str| id.chars().all(|it| it.is_ascii_alphanumeric() || also.contains(it));
     length > 0
-        && match wire {
+        && match format {
             Format::OpenaiChat => length <= 40,
             Format::OpenaiResponses => length <= 64,
             Format::Anthropic => made_of("_-"),
@@ -224,26 +228,28 @@ pub fn legal_id(wire: Format, id: &str) -> bool {
         }
 }
 
-/// Whether the format has a word for an answer that waits for answers.
-fn names_calls(wire: Format) -> bool {
-    matches!(wire, Format::OpenaiChat | Format::Anthropic | Format::Bedrock)
+/// Whether the format has a stop reason for tool calls.
+fn names_calls(format: Format) -> bool {
+    matches!(format, Format::OpenaiChat | Format::Anthropic | Format::Bedrock)
 }
 
-/// The nearest reason that a format can tell, and whether that says less.
-fn nearest(stop: &Stop, to: Format) -> (Stop, bool) {
+/// The nearest stop reason that a format has, and whether information is lost.
+fn nearest(stop: &ReplyStop, to: Format) -> (ReplyStop, bool) {
     let claude = matches!(to, Format::Anthropic | Format::Bedrock);
     match stop {
-        Stop::End | Stop::Length | Stop::Refusal => (stop.clone(), false),
-        Stop::Calls if names_calls(to) => (Stop::Calls, false),
-        Stop::Calls => (Stop::End, false),
-        Stop::ContextFull if claude => (stop.clone(), false),
-        Stop::ContextFull => (Stop::Length, true),
-        Stop::Sequence(_) if claude => (stop.clone(), false),
-        Stop::Sequence(text) => (Stop::End, text.is_some()),
-        Stop::Pause if to == Format::Anthropic => (stop.clone(), false),
-        Stop::Malformed if matches!(to, Format::Gemini | Format::Bedrock) => (stop.clone(), false),
-        Stop::Pause | Stop::Malformed => (Stop::End, true),
-        Stop::Other(word) if stops::is_kept(to, word) => (stop.clone(), false),
-        Stop::Other(word) => (stops::plain(word), true),
+        ReplyStop::End | ReplyStop::Length | ReplyStop::Refusal => (stop.clone(), false),
+        ReplyStop::Calls if names_calls(to) => (ReplyStop::Calls, false),
+        ReplyStop::Calls => (ReplyStop::End, false),
+        ReplyStop::ContextFull if claude => (stop.clone(), false),
+        ReplyStop::ContextFull => (ReplyStop::Length, true),
+        ReplyStop::Sequence(_) if claude => (stop.clone(), false),
+        ReplyStop::Sequence(text) => (ReplyStop::End, text.is_some()),
+        ReplyStop::Pause if to == Format::Anthropic => (stop.clone(), false),
+        ReplyStop::Malformed if matches!(to, Format::Gemini | Format::Bedrock) => {
+            (stop.clone(), false)
+        }
+        ReplyStop::Pause | ReplyStop::Malformed => (ReplyStop::End, true),
+        ReplyStop::Other(value) if stops::is_kept(to, value) => (stop.clone(), false),
+        ReplyStop::Other(value) => (stops::plain(value), true),
     }
 }

@@ -1,4 +1,4 @@
-//! Frames, written: event streams, lists, lines and binary messages.
+//! Writes frames: SSE streams, lists, lines and binary messages.
 
 use std::ops::Range;
 
@@ -9,147 +9,158 @@ use crate::{generate::spelled, random::Random};
 
 /// One event of a stream, as bytes.
 #[derive(Clone, Debug)]
-pub struct Frame {
+pub struct GeneratedFrame {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// What it is.
-    pub sort: Sort,
-    /// Where its JSON lies in them.
+    /// The kind of frame.
+    pub sort: GeneratedFrameKind,
+    /// The range of its JSON in the bytes.
     pub data: Range<usize>,
-    framing: Framing,
+    framing: FrameStyle,
 }
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sort {
-    /// Something happens.
+pub enum GeneratedFrameKind {
+    /// A normal event.
     Event,
-    /// Something that says nothing: comments, pings.
+    /// A frame without content: a comment or a ping.
     Noise,
-    /// Something that the format does not have.
+    /// An event of a type that the format does not have.
     Unknown,
-    /// The end of the frames.
+    /// The end marker.
     Done,
 }
 
-/// How frames follow each other.
+/// How frames are separated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Framing {
-    /// An event stream with these line ends, and this between a field and its value.
+pub(super) enum FrameStyle {
+    /// An SSE stream with these line ends, and this separator between a field and its value.
     Sse(&'static str, &'static str),
     /// One list.
     List,
-    /// An object on each line.
+    /// One object per line.
     Lines,
     /// Amazon's messages.
     Binary,
 }
 
-/// The whole stream.
-pub fn bytes(frames: &[Frame]) -> Vec<u8> {
+/// The bytes of the whole stream.
+pub fn bytes(frames: &[GeneratedFrame]) -> Vec<u8> {
     frames.iter().flat_map(|frame| frame.bytes.iter().copied()).collect()
 }
 
-impl Frame {
-    /// Another event in the same framing, to stand behind this one.
-    pub fn another(&self, sort: Sort, name: Option<&str>, value: &Value) -> Frame {
+impl GeneratedFrame {
+    /// Another event in the same framing, to follow this one.
+    pub fn another(
+        &self,
+        sort: GeneratedFrameKind,
+        name: Option<&str>,
+        value: &Value,
+    ) -> GeneratedFrame {
         written(self.framing, false, sort, name, &value.to_string())
     }
 }
 
 /// Writes a stream.
-pub(super) struct Pen<'r> {
+pub(super) struct FrameWriter<'r> {
     pub(super) random: &'r mut Random,
-    pub(super) framing: Framing,
-    pub(super) frames: Vec<Frame>,
-    /// JSON is spelled oddly.
+    pub(super) framing: FrameStyle,
+    pub(super) frames: Vec<GeneratedFrame>,
+    /// JSON in unusual notation.
     odd: bool,
-    /// Comments, pings and events that nobody knows are mixed in, in so many of a hundred places.
+    /// How many of a hundred positions get comments, pings or unknown events.
     noise: usize,
 }
 
-impl<'r> Pen<'r> {
-    /// For an event stream.
-    pub(super) fn sse(random: &'r mut Random) -> Pen<'r> {
+impl<'r> FrameWriter<'r> {
+    /// A writer for an SSE stream.
+    pub(super) fn sse(random: &'r mut Random) -> FrameWriter<'r> {
         let ends = *random.pick(&["\n", "\n", "\n", "\r\n", "\r"]);
         let colon = if random.chance(80) { ": " } else { ":" };
-        Pen::new(random, Framing::Sse(ends, colon))
+        FrameWriter::new(random, FrameStyle::Sse(ends, colon))
     }
 
-    pub(super) fn new(random: &'r mut Random, framing: Framing) -> Pen<'r> {
+    pub(super) fn new(random: &'r mut Random, framing: FrameStyle) -> FrameWriter<'r> {
         let odd = random.chance(25);
         let noise = if random.chance(40) { 10 } else { 0 };
-        Pen { random, framing, frames: Vec::new(), odd, noise }
+        FrameWriter { random, framing, frames: Vec::new(), odd, noise }
     }
 
-    /// Writes an event.
     pub(super) fn event(&mut self, name: Option<&str>, value: &Value) {
-        self.write(Sort::Event, name, value);
+        self.write(GeneratedFrameKind::Event, name, value);
     }
 
-    /// Writes something that says nothing, if there is any noise here at all.
+    /// Writes a frame without content, if this stream has noise.
     pub(super) fn noise(&mut self, name: Option<&str>, value: &Value) {
         if self.noise > 0 && self.random.chance(self.noise) {
-            self.write(Sort::Noise, name, value);
+            self.write(GeneratedFrameKind::Noise, name, value);
         }
-        if let Framing::Sse(end, _) = self.framing
+        if let FrameStyle::Sse(end, _) = self.framing
             && self.random.chance(self.noise)
         {
             let comment = *self.random.pick(&[": keep-alive", ":", "retry: 10", "id: 7"]);
-            self.raw(Sort::Noise, format!("{comment}{end}{end}").into_bytes());
+            self.raw(GeneratedFrameKind::Noise, format!("{comment}{end}{end}").into_bytes());
         }
     }
 
-    /// Writes something that nobody knows, if there is any noise here at all.
+    /// Writes an unknown event, if this stream has noise.
     pub(super) fn unknown(&mut self, name: Option<&str>, value: &Value) {
         if self.noise > 0 && self.random.chance(self.noise / 2) {
-            self.write(Sort::Unknown, name, value);
+            self.write(GeneratedFrameKind::Unknown, name, value);
         }
     }
 
-    /// Writes bytes as they are.
-    pub(super) fn raw(&mut self, sort: Sort, bytes: Vec<u8>) {
+    /// Writes raw bytes.
+    pub(super) fn raw(&mut self, sort: GeneratedFrameKind, bytes: Vec<u8>) {
         let data = bytes.len()..bytes.len();
-        self.frames.push(Frame { bytes, sort, data, framing: self.framing });
+        self.frames.push(GeneratedFrame { bytes, sort, data, framing: self.framing });
     }
 
     /// Writes the data that ends some streams.
     pub(super) fn done(&mut self, data: &str) {
-        let frame = written(self.framing, self.frames.is_empty(), Sort::Done, None, data);
+        let frame =
+            written(self.framing, self.frames.is_empty(), GeneratedFrameKind::Done, None, data);
         self.frames.push(frame);
     }
 
-    fn write(&mut self, sort: Sort, name: Option<&str>, value: &Value) {
+    fn write(&mut self, sort: GeneratedFrameKind, name: Option<&str>, value: &Value) {
         let text = if self.odd { spelled(self.random, value) } else { value.to_string() };
         let frame = written(self.framing, self.frames.is_empty(), sort, name, &text);
         self.frames.push(frame);
     }
 
-    /// Cuts a text into pieces, between characters. Some are empty.
+    /// Splits a text between characters. Some of the deltas are empty.
     pub(super) fn pieces(&mut self, text: &str) -> Vec<String> {
         let longest = *self.random.pick(&[1, 3, 8, 30, 1000]);
-        let mut pieces = vec![String::new()];
+        let mut deltas = vec![String::new()];
         let mut left = 1 + self.random.below(longest);
         for character in text.chars() {
             if left == 0 {
                 left = 1 + self.random.below(longest);
                 if self.random.chance(5) {
-                    pieces.push(String::new());
+                    deltas.push(String::new());
                 }
-                pieces.push(String::new());
+                deltas.push(String::new());
             }
             left -= 1;
-            if let Some(last) = pieces.last_mut() {
+            if let Some(last) = deltas.last_mut() {
                 last.push(character);
             }
         }
-        pieces
+        deltas
     }
 }
 
-fn written(framing: Framing, first: bool, sort: Sort, name: Option<&str>, data: &str) -> Frame {
+fn written(
+    framing: FrameStyle,
+    first: bool,
+    sort: GeneratedFrameKind,
+    name: Option<&str>,
+    data: &str,
+) -> GeneratedFrame {
     let (bytes, data) = match framing {
-        Framing::Sse(end, colon) => {
+        FrameStyle::Sse(end, colon) => {
             let mut text = String::new();
             if let Some(name) = name {
                 text.push_str(&format!("event{colon}{name}{end}"));
@@ -162,19 +173,19 @@ fn written(framing: Framing, first: bool, sort: Sort, name: Option<&str>, data: 
             text.push_str(end);
             (text.into_bytes(), start..stop)
         }
-        Framing::List => {
+        FrameStyle::List => {
             let before = if first { "[" } else { ",\r\n" };
             let text = format!("{before}{data}");
             (text.into_bytes(), before.len()..before.len() + data.len())
         }
-        Framing::Lines => {
-            // On one line, whatever its spelling.
+        FrameStyle::Lines => {
+            // On one line, in any notation.
             let data = data.replace(['\n', '\r'], " ");
             let before = format!("{{\"{}\":", name.unwrap_or_default());
             let text = format!("{before}{data}}}\n");
             (text.into_bytes(), before.len()..before.len() + data.len())
         }
-        Framing::Binary => {
+        FrameStyle::Binary => {
             let name = name.unwrap_or_default();
             let kind = if name.ends_with("Exception") { "exception" } else { "event" };
             let bytes = message(kind, name, data.as_bytes());
@@ -182,11 +193,11 @@ fn written(framing: Framing, first: bool, sort: Sort, name: Option<&str>, data: 
             (bytes, stop - data.len()..stop)
         }
     };
-    Frame { bytes, sort, data, framing }
+    GeneratedFrame { bytes, sort, data, framing }
 }
 
-/// Brings queues of things into one order that keeps the order of each queue. Each begins after
-/// the one before it has begun.
+/// Merges queues and keeps the order of each. A queue starts only after the one before it has
+/// started.
 pub(super) fn woven<T>(random: &mut Random, queues: Vec<Vec<T>>, woven: bool) -> Vec<T> {
     let mut queues: Vec<_> = queues.into_iter().map(Vec::into_iter).collect();
     let mut order = Vec::new();

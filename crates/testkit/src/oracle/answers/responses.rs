@@ -1,4 +1,4 @@
-//! OpenAI Responses: a list of items. Neighbouring texts and refusals are the parts of one message.
+//! OpenAI Responses: a list of items. Adjacent texts and refusals are the parts of one message.
 
 mod hear;
 mod stream;
@@ -7,8 +7,8 @@ use foxwedge_core::Format;
 use serde_json::{Value, json};
 
 use super::{
-    Answer, Block, Call, Input, SUM, Seal, Stop, Usage,
-    draft::{Kind, Part, answer},
+    OracleReply, ReasoningSeal, ReplyBlock, ReplyCall, ReplyCallInput, ReplyStop, ReplyUsage, SUM,
+    draft::{DraftBlock, DraftBlockKind, answer},
     fields::{count, is_text, list, said, text, tidy},
     stops,
 };
@@ -18,20 +18,20 @@ pub(super) use stream::stream;
 
 const WIRE: Format = Format::OpenaiResponses;
 
-pub(super) fn body(answer: &Answer) -> Value {
+pub(super) fn body(answer: &OracleReply) -> Value {
     let items = items(&answer.blocks);
     response(answer, answer.stop.as_ref(), items, Some(&answer.usage))
 }
 
-/// The object of a response, in any state.
+/// The response object, in any state.
 fn response(
-    answer: &Answer,
-    stop: Option<&Stop>,
+    answer: &OracleReply,
+    stop: Option<&ReplyStop>,
     output: Vec<Value>,
-    figures: Option<&Usage>,
+    figures: Option<&ReplyUsage>,
 ) -> Value {
-    let word = stop.map(|stop| stops::word(WIRE, stop));
-    let (status, details) = match word.as_deref() {
+    let reason = stop.map(|stop| stops::word(WIRE, stop));
+    let (status, details) = match reason.as_deref() {
         None => ("in_progress", Value::Null),
         Some("completed") => ("completed", Value::Null),
         Some(reason) => ("incomplete", json!({ "reason": reason })),
@@ -44,21 +44,21 @@ fn response(
     })
 }
 
-/// The items that blocks become.
-fn items(blocks: &[Block]) -> Vec<Value> {
+/// The items of these blocks.
+fn items(blocks: &[ReplyBlock]) -> Vec<Value> {
     let mut items: Vec<Value> = Vec::new();
     for block in blocks {
         let at = items.len();
         let part = match block {
-            Block::Text(text) => {
+            ReplyBlock::Text(text) => {
                 json!({"type": "output_text", "text": text, "annotations": [], "logprobs": []})
             }
-            Block::Refusal(text) => json!({"type": "refusal", "refusal": text}),
-            Block::Reasoning(text, seal) => {
+            ReplyBlock::Refusal(text) => json!({"type": "refusal", "refusal": text}),
+            ReplyBlock::Reasoning(text, seal) => {
                 items.push(reasoning(at, text, seal));
                 continue;
             }
-            Block::Call(call) => {
+            ReplyBlock::Call(call) => {
                 items.push(self::call(at, call));
                 continue;
             }
@@ -78,11 +78,11 @@ fn items(blocks: &[Block]) -> Vec<Value> {
     items
 }
 
-fn reasoning(at: usize, text: &str, seal: &Seal) -> Value {
+fn reasoning(at: usize, text: &str, seal: &ReasoningSeal) -> Value {
     let mut item = json!({"id": format!("rs_{at}"), "type": "reasoning", "summary": []});
     match seal {
-        // Models whose reasoning is open show it as it is, and not as a summary.
-        Seal::Open if text.len().is_multiple_of(2) => {
+        // Models with open reasoning return it unchanged, not as a summary.
+        ReasoningSeal::Open if text.len().is_multiple_of(2) => {
             item["content"] = json!([{"type": "reasoning_text", "text": text}]);
         }
         _ if text.is_empty() => {}
@@ -92,26 +92,26 @@ fn reasoning(at: usize, text: &str, seal: &Seal) -> Value {
             item["summary"] = parts.collect();
         }
     }
-    if let Seal::Encrypted(data) = seal {
+    if let ReasoningSeal::Encrypted(data) = seal {
         item["encrypted_content"] = json!(data);
     }
     item
 }
 
-fn call(at: usize, call: &Call) -> Value {
+fn call(at: usize, call: &ReplyCall) -> Value {
     tidy(match &call.input {
-        Input::Free(text) => json!({
+        ReplyCallInput::Free(text) => json!({
             "id": format!("ctc_{at}"), "type": "custom_tool_call", "status": "completed",
             "call_id": call.id, "name": call.name, "input": text,
         }),
-        Input::Json(_) | Input::Broken(_) => json!({
+        ReplyCallInput::Json(_) | ReplyCallInput::Broken(_) => json!({
             "id": format!("fc_{at}"), "type": "function_call", "status": "completed",
             "call_id": call.id, "name": call.name, "arguments": call.input.text(),
         }),
     })
 }
 
-fn usage(usage: &Usage) -> Value {
+fn usage(usage: &ReplyUsage) -> Value {
     json!({
         "input_tokens": usage.input, "output_tokens": usage.output,
         "input_tokens_details": {
@@ -122,7 +122,7 @@ fn usage(usage: &Usage) -> Value {
     })
 }
 
-pub(super) fn read(body: &Value) -> Result<Answer, String> {
+pub(super) fn read(body: &Value) -> Result<OracleReply, String> {
     let sound = body["object"] == "response"
         && body["created_at"].is_number()
         && is_text(&body["id"])
@@ -146,44 +146,52 @@ pub(super) fn read(body: &Value) -> Result<Answer, String> {
         }
         parts.extend(read_item(item)?);
     }
-    let has_calls = parts.iter().any(|it| matches!(it.kind, Kind::Function | Kind::Custom));
-    let stop = match stop.map(|word| stops::meaning(WIRE, word)) {
-        Some(Stop::End) if has_calls => Some(Stop::Calls),
+    let has_calls =
+        parts.iter().any(|it| matches!(it.kind, DraftBlockKind::Function | DraftBlockKind::Custom));
+    let stop = match stop.map(|reason| stops::meaning(WIRE, reason)) {
+        Some(ReplyStop::End) if has_calls => Some(ReplyStop::Calls),
         stop => stop,
     };
     Ok(answer(said(body, "id"), said(body, "model"), parts, stop, read_usage(&body["usage"])?))
 }
 
-fn read_item(item: &Value) -> Result<Vec<Part>, String> {
-    let called = |kind, key: &str| Part {
+fn read_item(item: &Value) -> Result<Vec<DraftBlock>, String> {
+    let called = |kind, key: &str| DraftBlock {
         text: text(item, key),
         id: said(item, "call_id"),
         name: text(item, "name"),
-        ..Part::new(kind)
+        ..DraftBlock::new(kind)
     };
     Ok(match item["type"].as_str() {
         Some("function_call") if is_text(&item["arguments"]) => {
-            vec![called(Kind::Function, "arguments")]
+            vec![called(DraftBlockKind::Function, "arguments")]
         }
         Some("custom_tool_call") if is_text(&item["input"]) => {
-            vec![called(Kind::Custom, "input")]
+            vec![called(DraftBlockKind::Custom, "input")]
         }
         Some("reasoning") if item["summary"].is_array() => {
             let texts = list(item, "summary").iter().chain(list(item, "content"));
             let texts: Vec<String> = texts.map(|part| text(part, "text")).collect();
-            let seal = said(item, "encrypted_content").map_or(Seal::Open, Seal::Encrypted);
-            vec![Part { text: texts.join("\n\n"), seal, ..Part::new(Kind::Reasoning) }]
+            let seal = said(item, "encrypted_content")
+                .map_or(ReasoningSeal::Open, ReasoningSeal::Encrypted);
+            vec![DraftBlock {
+                text: texts.join("\n\n"),
+                seal,
+                ..DraftBlock::new(DraftBlockKind::Reasoning)
+            }]
         }
         Some("message") if item["role"] == "assistant" => {
             let mut parts = Vec::new();
             for part in list(item, "content") {
                 parts.push(match part["type"].as_str() {
-                    Some("output_text") if part["annotations"].is_array() => {
-                        Part { text: text(part, "text"), ..Part::new(Kind::Text) }
-                    }
-                    Some("refusal") => {
-                        Part { text: text(part, "refusal"), ..Part::new(Kind::Refusal) }
-                    }
+                    Some("output_text") if part["annotations"].is_array() => DraftBlock {
+                        text: text(part, "text"),
+                        ..DraftBlock::new(DraftBlockKind::Text)
+                    },
+                    Some("refusal") => DraftBlock {
+                        text: text(part, "refusal"),
+                        ..DraftBlock::new(DraftBlockKind::Refusal)
+                    },
                     _ => return Err(format!("not a part of a message: {part}")),
                 });
             }
@@ -193,8 +201,8 @@ fn read_item(item: &Value) -> Result<Vec<Part>, String> {
     })
 }
 
-fn read_usage(usage: &Value) -> Result<Usage, String> {
-    let read = Usage {
+fn read_usage(usage: &Value) -> Result<ReplyUsage, String> {
+    let read = ReplyUsage {
         input: count(usage, "input_tokens"),
         output: count(usage, "output_tokens"),
         cached: count(&usage["input_tokens_details"], "cached_tokens"),

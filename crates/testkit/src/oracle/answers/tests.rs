@@ -3,88 +3,99 @@
 use foxwedge_core::Format;
 
 use super::{
-    Answer, Block, Call, Input, Seal, Stop, Usage, body, bytes, expected, failure, hear, normal,
-    read_body, stream,
+    OracleReply, ReasoningSeal, ReplyBlock, ReplyCall, ReplyCallInput, ReplyStop, ReplyUsage, body,
+    bytes, expected, failure, hear, normal, read_body, stream,
 };
 use crate::{generate::answer, random::Random};
 
 #[test]
-fn what_is_written_is_read_back() {
-    for wire in Format::ALL {
+fn written_responses_are_read_back() {
+    for format in Format::ALL {
         for seed in 0..80 {
             let mut random = Random::new(seed);
-            let answer = answer(&mut random, wire);
-            let told = read_body(wire, &body(wire, &answer));
-            let told = told.unwrap_or_else(|what| panic!("{} {seed}: {what}", wire.name()));
-            let blocks = normal(answer.blocks.clone(), wire);
-            let answer = Answer { blocks, ..answer };
-            let shown = |told: Answer| Answer { blocks: normal(told.blocks, wire), ..told };
-            assert_eq!(shown(told), answer, "{} {seed}", wire.name());
-            let frames = stream(&mut random, wire, &answer);
-            let heard = hear(wire, &bytes(&frames));
+            let answer = answer(&mut random, format);
+            let parsed = read_body(format, &body(format, &answer));
+            let parsed = parsed.unwrap_or_else(|what| panic!("{} {seed}: {what}", format.name()));
+            let blocks = normal(answer.blocks.clone(), format);
+            let answer = OracleReply { blocks, ..answer };
+            let normalized = |parsed: OracleReply| OracleReply {
+                blocks: normal(parsed.blocks, format),
+                ..parsed
+            };
+            assert_eq!(normalized(parsed), answer, "{} {seed}", format.name());
+            let frames = stream(&mut random, format, &answer);
+            let parsed_stream = hear(format, &bytes(&frames));
             let stream = String::from_utf8_lossy(&bytes(&frames)).into_owned();
-            let told = shown(heard.answer);
-            assert_eq!(told, answer, "{} {seed}\n{stream}", wire.name());
-            assert!(heard.whole.iter().all(|whole| *whole), "{} {seed}\n{stream}", wire.name());
-            assert!(heard.stopped && heard.error.is_none(), "{} {seed}", wire.name());
+            let parsed = normalized(parsed_stream.answer);
+            assert_eq!(parsed, answer, "{} {seed}\n{stream}", format.name());
+            assert!(
+                parsed_stream.whole.iter().all(|whole| *whole),
+                "{} {seed}\n{stream}",
+                format.name()
+            );
+            assert!(
+                parsed_stream.stopped && parsed_stream.error.is_none(),
+                "{} {seed}",
+                format.name()
+            );
         }
     }
 }
 
 #[test]
 fn a_plain_stream_breaks_no_protocol() {
-    let call = Call {
+    let call = ReplyCall {
         id: Some("call_1".to_owned()),
         name: "f".to_owned(),
-        input: Input::Json(serde_json::json!({"a": 1})),
+        input: ReplyCallInput::Json(serde_json::json!({"a": 1})),
         signature: None,
     };
-    let answer = Answer {
+    let answer = OracleReply {
         id: Some("id".to_owned()),
         model: Some("model".to_owned()),
         blocks: vec![
-            Block::Reasoning("why".to_owned(), Seal::Open),
-            Block::Text("yes".to_owned()),
-            Block::Call(call),
+            ReplyBlock::Reasoning("why".to_owned(), ReasoningSeal::Open),
+            ReplyBlock::Text("yes".to_owned()),
+            ReplyBlock::Call(call),
         ],
-        stop: Some(Stop::Calls),
-        usage: Usage { input: 3, output: 2, ..Usage::default() },
+        stop: Some(ReplyStop::Calls),
+        usage: ReplyUsage { input: 3, output: 2, ..ReplyUsage::default() },
     };
-    for wire in Format::ALL {
-        // Whatever the server's habits are, some of the streams are as the format wants them.
+    for format in Format::ALL {
+        // Despite the server variations, some of the streams have no violation.
         let sound = (0..400).any(|seed| {
-            let frames = stream(&mut Random::new(seed), wire, &answer);
-            let heard = hear(wire, &bytes(&frames));
-            heard.faults.is_empty() && heard.ended && heard.unknown == 0
+            let frames = stream(&mut Random::new(seed), format, &answer);
+            let parsed_stream = hear(format, &bytes(&frames));
+            parsed_stream.faults.is_empty() && parsed_stream.ended && parsed_stream.unknown == 0
         });
-        assert!(sound, "{}", wire.name());
+        assert!(sound, "{}", format.name());
     }
 }
 
 #[test]
-fn failures_are_heard() {
-    for wire in Format::ALL {
-        let answer = answer(&mut Random::new(3), wire);
-        let mut frames = stream(&mut Random::new(4), wire, &answer);
+fn provider_errors_are_parsed() {
+    for format in Format::ALL {
+        let answer = answer(&mut Random::new(3), format);
+        let mut frames = stream(&mut Random::new(4), format, &answer);
         frames.truncate(2);
-        let (name, value) = failure(wire, "no \"way\"");
-        let failed = frames[0].another(super::Sort::Event, name, &value);
+        let (name, value) = failure(format, "no \"way\"");
+        let failed = frames[0].another(super::GeneratedFrameKind::Event, name, &value);
         frames.push(failed);
-        let heard = hear(wire, &bytes(&frames));
-        assert_eq!(heard.error.as_deref(), Some("no \"way\""), "{}", wire.name());
+        let parsed_stream = hear(format, &bytes(&frames));
+        assert_eq!(parsed_stream.error.as_deref(), Some("no \"way\""), "{}", format.name());
     }
 }
 
 #[test]
-fn what_a_format_holds_of_its_own_is_everything() {
-    for wire in Format::ALL {
+fn a_format_can_hold_all_of_its_own_responses() {
+    for format in Format::ALL {
         for seed in 0..400 {
-            let answer = answer(&mut Random::new(seed), wire);
-            let mut same = expected(&answer, wire, wire);
-            if matches!(answer.stop, Some(Stop::Other(_))) && wire == Format::OpenaiChat {
+            let answer = answer(&mut Random::new(seed), format);
+            let mut same = expected(&answer, format, format);
+            if matches!(answer.stop, Some(ReplyStop::Other(_))) && format == Format::OpenaiChat {
                 same.lost.remove("stop-reason");
             }
-            assert!(same.lost.is_empty(), "{} {seed} {:?}", wire.name(), same.lost);
+            assert!(same.lost.is_empty(), "{} {seed} {:?}", format.name(), same.lost);
             assert_eq!(same.answer.text(), answer.text());
             assert_eq!(same.answer.usage, answer.usage);
         }

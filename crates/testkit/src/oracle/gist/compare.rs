@@ -1,26 +1,26 @@
-//! Whether two documents say the same, up to what is known to be lost.
+//! Compares the content of two documents, except for known losses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::super::inventory::all_text;
-use super::{Answer, Beat, Gist, Side, Thought};
+use super::{Beat, DocumentGist, GistResult, GistSide, GistThought};
 
-/// Something that a document can lose.
+/// An aspect of the content that a conversion can lose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Facet {
+pub enum GistFacet {
     /// The ids of calls.
     Ids,
     /// The names of tools.
     Names,
-    /// That words in the middle of a conversation are instructions, and no words of the user.
+    /// That texts in the middle of a conversation are instructions and not user texts.
     Sides,
-    /// What a tool gets.
+    /// The arguments of calls.
     Arguments,
-    /// That an answer is a failure.
+    /// That a result is an error.
     ErrorMarks,
-    /// Images, files, sounds.
+    /// Images, files and audio.
     Media,
     /// Reasoning.
     Thoughts,
@@ -28,38 +28,42 @@ pub enum Facet {
     Seals,
     /// That a text is a refusal.
     Refusals,
-    /// What only one format knows.
+    /// Elements that only one format has.
     Others,
-    /// Where the prompt is cached. Only counted.
+    /// Cache marks. They are only counted.
     CacheMarks,
-    /// Where a text comes from. Only counted.
+    /// Citations. They are only counted.
     Citations,
-    /// Whether the assistant spoke before or behind a call, between two words of the user. It is
-    /// forgotten last, when it is known who speaks.
+    /// Whether assistant text is before or after a call, between two user texts. It is removed
+    /// last, after the sides are known.
     Order,
 }
 
-impl Gist {
-    /// The same without something that is lost.
-    pub fn without(mut self, facet: Facet) -> Gist {
+impl DocumentGist {
+    /// The same content without one aspect.
+    pub fn without(mut self, facet: GistFacet) -> DocumentGist {
         match facet {
-            Facet::Thoughts => self.thoughts.clear(),
-            Facet::Seals => self.seals.clear(),
-            Facet::CacheMarks => self.cache_marks = 0,
-            Facet::Citations => self.cited = 0,
-            Facet::Media => self.beats.retain(|beat| !matches!(beat, Beat::Media { .. })),
-            Facet::Others => self.beats.retain(|beat| !matches!(beat, Beat::Other(_))),
-            Facet::Order => self.order(),
-            Facet::Sides => self.sides(),
-            Facet::Ids | Facet::Names | Facet::Arguments | Facet::ErrorMarks | Facet::Refusals => {}
+            GistFacet::Thoughts => self.thoughts.clear(),
+            GistFacet::Seals => self.seals.clear(),
+            GistFacet::CacheMarks => self.cache_marks = 0,
+            GistFacet::Citations => self.cited = 0,
+            GistFacet::Media => self.beats.retain(|beat| !matches!(beat, Beat::Media { .. })),
+            GistFacet::Others => self.beats.retain(|beat| !matches!(beat, Beat::Other(_))),
+            GistFacet::Order => self.order(),
+            GistFacet::Sides => self.sides(),
+            GistFacet::Ids
+            | GistFacet::Names
+            | GistFacet::Arguments
+            | GistFacet::ErrorMarks
+            | GistFacet::Refusals => {}
         }
         for beat in &mut self.beats {
             match (beat, facet) {
-                (Beat::Text { refusal, .. }, Facet::Refusals) => *refusal = false,
-                (Beat::Call(call), Facet::Names) => call.name.clear(),
-                (Beat::Call(call), Facet::Arguments) => call.arguments = Value::Null,
+                (Beat::Text { refusal, .. }, GistFacet::Refusals) => *refusal = false,
+                (Beat::Call(call), GistFacet::Names) => call.name.clear(),
+                (Beat::Call(call), GistFacet::Arguments) => call.arguments = Value::Null,
                 (Beat::Call(call), _) => {
-                    if facet == Facet::Ids {
+                    if facet == GistFacet::Ids {
                         call.id = None;
                     }
                     call.answer.iter_mut().for_each(|answer| answer.forget(facet));
@@ -71,7 +75,7 @@ impl Gist {
         self
     }
 
-    /// Makes one text of neighbours.
+    /// Joins adjacent texts.
     pub(super) fn join(&mut self) {
         let mut joined: Vec<Beat> = Vec::with_capacity(self.beats.len());
         for beat in self.beats.drain(..) {
@@ -89,45 +93,45 @@ impl Gist {
         self.beats = joined;
     }
 
-    /// Puts the refusals of a stretch behind its words, and its calls behind everything else.
+    /// Within a stretch, moves refusals after the texts, and calls after everything else.
     fn order(&mut self) {
         let mut rest = self.beats.as_mut_slice();
-        while let Some(first) = rest.iter().position(|beat| beat.side() == Side::Assistant) {
+        while let Some(first) = rest.iter().position(|beat| beat.side() == GistSide::Assistant) {
             let (_, from) = rest.split_at_mut(first);
-            let length = from.iter().take_while(|beat| beat.side() == Side::Assistant).count();
+            let length = from.iter().take_while(|beat| beat.side() == GistSide::Assistant).count();
             let (stretch, behind) = from.split_at_mut(length);
             stretch.sort_by_key(|beat| (matches!(beat, Beat::Call(_)), is_refusal(beat)));
             rest = behind;
         }
     }
 
-    /// Lets the user tell the instructions that do not stand at the beginning.
+    /// Turns instructions that are not at the beginning into user texts.
     fn sides(&mut self) {
-        let leads = |beat: &&Beat| beat.side() == Side::Instructions;
+        let leads = |beat: &&Beat| beat.side() == GistSide::Instructions;
         let lead = self.beats.iter().take_while(leads).count();
         let lead = if self.leads { lead } else { 0 };
         for beat in self.beats.iter_mut().skip(lead) {
             if let Beat::Text { side, .. } | Beat::Media { side, .. } = beat
-                && *side == Side::Instructions
+                && *side == GistSide::Instructions
             {
-                *side = Side::User;
+                *side = GistSide::User;
             }
         }
     }
 }
 
-impl Answer {
-    fn forget(&mut self, facet: Facet) {
+impl GistResult {
+    fn forget(&mut self, facet: GistFacet) {
         match facet {
-            Facet::ErrorMarks => self.error = false,
-            Facet::Media => self.media.clear(),
+            GistFacet::ErrorMarks => self.error = false,
+            GistFacet::Media => self.media.clear(),
             _ => {}
         }
     }
 }
 
-/// The first thing that is not the same, in words; what is only counted does not count here.
-pub fn difference(before: &Gist, after: &Gist) -> Option<String> {
+/// Describes the first difference. Aspects that are only counted are ignored.
+pub fn difference(before: &DocumentGist, after: &DocumentGist) -> Option<String> {
     let length = before.beats.len().max(after.beats.len());
     for at in 0..length {
         let (old, new) = (before.beats.get(at), after.beats.get(at));
@@ -139,7 +143,7 @@ pub fn difference(before: &Gist, after: &Gist) -> Option<String> {
     (old != new).then(|| format!("thoughts\n  were {old:?}\n  are  {new:?}"))
 }
 
-fn by_stretch(thoughts: &[Thought]) -> BTreeMap<usize, String> {
+fn by_stretch(thoughts: &[GistThought]) -> BTreeMap<usize, String> {
     let mut all: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
     for thought in thoughts.iter().filter(|thought| !thought.text.is_empty()) {
         all.entry(thought.stretch).or_default().push(&thought.text);
@@ -147,47 +151,49 @@ fn by_stretch(thoughts: &[Thought]) -> BTreeMap<usize, String> {
     all.into_iter().map(|(stretch, texts)| (stretch, texts.join("\n\n"))).collect()
 }
 
-/// How many of the things that can be counted are gone.
-pub fn missing(before: &Gist, after: &Gist, facet: Facet) -> usize {
-    let fewer = |count: fn(&Gist) -> usize| count(before).saturating_sub(count(after));
+/// How many countable elements of an aspect are missing.
+pub fn missing(before: &DocumentGist, after: &DocumentGist, facet: GistFacet) -> usize {
+    let fewer = |count: fn(&DocumentGist) -> usize| count(before).saturating_sub(count(after));
     match facet {
-        Facet::ErrorMarks => fewer(|gist| answers(gist).filter(|answer| answer.error).count()),
-        Facet::Media => {
+        GistFacet::ErrorMarks => fewer(|gist| answers(gist).filter(|answer| answer.error).count()),
+        GistFacet::Media => {
             let mut left = after.shown();
-            let mut gone = 0;
+            let mut removed = 0;
             for media in before.shown() {
                 match left.iter().position(|other| *other == media) {
                     Some(at) => drop(left.swap_remove(at)),
-                    None => gone += 1,
+                    None => removed += 1,
                 }
             }
-            gone
+            removed
         }
-        // Chat makes one of several; so they are counted by the stretch.
-        Facet::Thoughts => {
-            let told = |thought: &Thought| match thought.text.is_empty() {
+        // Chat joins several into one, so they are counted by stretch.
+        GistFacet::Thoughts => {
+            let is_kept = |thought: &GistThought| match thought.text.is_empty() {
                 true => after.thoughts.iter().any(|other| other.seal == thought.seal),
                 false => after.thoughts.iter().any(|other| other.text.contains(&thought.text)),
             };
-            let gone = before.thoughts.iter().filter(|thought| !told(thought));
-            gone.map(|thought| thought.stretch).collect::<BTreeSet<_>>().len()
+            let removed = before.thoughts.iter().filter(|thought| !is_kept(thought));
+            removed.map(|thought| thought.stretch).collect::<BTreeSet<_>>().len()
         }
-        Facet::Seals => before.seals.iter().filter(|seal| !after.seals.contains(seal)).count(),
-        Facet::Refusals => fewer(|gist| gist.beats.iter().filter(|beat| is_refusal(beat)).count()),
-        Facet::Others => {
+        GistFacet::Seals => before.seals.iter().filter(|seal| !after.seals.contains(seal)).count(),
+        GistFacet::Refusals => {
+            fewer(|gist| gist.beats.iter().filter(|beat| is_refusal(beat)).count())
+        }
+        GistFacet::Others => {
             fewer(|gist| gist.beats.iter().filter(|beat| matches!(beat, Beat::Other(_))).count())
         }
-        Facet::CacheMarks => fewer(|gist| gist.cache_marks),
-        Facet::Citations => fewer(|gist| gist.cited),
-        Facet::Arguments => {
+        GistFacet::CacheMarks => fewer(|gist| gist.cache_marks),
+        GistFacet::Citations => fewer(|gist| gist.cited),
+        GistFacet::Arguments => {
             let calls = before.calls().zip(after.calls());
             calls.filter(|(old, new)| old.arguments != new.arguments).count()
         }
-        Facet::Ids | Facet::Names | Facet::Sides | Facet::Order => 0,
+        GistFacet::Ids | GistFacet::Names | GistFacet::Sides | GistFacet::Order => 0,
     }
 }
 
-fn answers(gist: &Gist) -> impl Iterator<Item = &Answer> {
+fn answers(gist: &DocumentGist) -> impl Iterator<Item = &GistResult> {
     gist.calls().filter_map(|call| call.answer.as_ref())
 }
 
@@ -195,10 +201,10 @@ fn is_refusal(beat: &Beat) -> bool {
     matches!(beat, Beat::Text { refusal: true, .. })
 }
 
-/// The lines of texts and answers that a document does not hold anywhere, in whatever form. Of an
-/// answer that is JSON, every string has to be there.
-pub fn unsaid(before: &Gist, after: &Value) -> Vec<String> {
-    let kept = everything(after);
+/// The lines of texts and results that a document does not contain in any form. If a result is
+/// JSON, every string of it must be present.
+pub fn unsaid(before: &DocumentGist, after: &Value) -> Vec<String> {
+    let after_text = everything(after);
     let mut wanted: Vec<String> = Vec::new();
     for beat in &before.beats {
         if let Beat::Text { text, .. } = beat {
@@ -206,18 +212,18 @@ pub fn unsaid(before: &Gist, after: &Value) -> Vec<String> {
         }
     }
     for answer in answers(before).chain(&before.orphans) {
-        // The whole answer may be JSON, or one line of it.
+        // The whole result may be JSON, or one line of it.
         match serde_json::from_str::<Value>(&answer.text) {
             Ok(value) => wanted.extend(all_text(&value).lines().map(str::to_owned)),
             Err(_) => wanted.extend(answer.text.lines().flat_map(spoken)),
         }
     }
-    // A name stands in front of its document, or beside it.
-    wanted.retain(|line| !kept.contains(line.trim().trim_end_matches(':')));
+    // A name is before its document, or next to it.
+    wanted.retain(|line| !after_text.contains(line.trim().trim_end_matches(':')));
     wanted
 }
 
-/// A line, or the strings of it if it is JSON.
+/// A line, or its strings if it is JSON.
 fn spoken(line: &str) -> Vec<String> {
     match serde_json::from_str::<Value>(line) {
         Ok(value) => all_text(&value).lines().map(str::to_owned).collect(),
@@ -225,7 +231,7 @@ fn spoken(line: &str) -> Vec<String> {
     }
 }
 
-/// Every string of a document, and the strings of JSON that is told inside of a string.
+/// Every string of a document, and the strings of JSON inside of strings.
 fn everything(document: &Value) -> String {
     fn look(value: &Value, all: &mut String) {
         match value {
@@ -234,8 +240,9 @@ fn everything(document: &Value) -> String {
                 all.push('\n');
                 let starts = text.match_indices(['{', '[', '"']).map(|(at, _)| at);
                 let lines = starts.filter(|at| *at == 0 || text[..*at].ends_with('\n'));
-                for told in lines.filter_map(|at| text.get(at..)) {
-                    let mut values = serde_json::Deserializer::from_str(told).into_iter::<Value>();
+                for json_text in lines.filter_map(|at| text.get(at..)) {
+                    let mut values =
+                        serde_json::Deserializer::from_str(json_text).into_iter::<Value>();
                     let inside = values.next().into_iter().flatten();
                     inside
                         .filter(|inside| inside.as_str() != Some(text))

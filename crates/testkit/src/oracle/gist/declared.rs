@@ -3,37 +3,37 @@
 use serde_json::Value;
 
 use super::super::reading::{field, text};
-use crate::dialect::Dialect;
+use crate::dialect::TestFormat;
 
-/// The names of the tools that the client runs, in order.
-pub fn declared(dialect: &str, document: &Value) -> Vec<String> {
-    let Some(dialect) = Dialect::named(dialect) else { return Vec::new() };
-    let tools = match dialect {
-        Dialect::Bedrock => field(document, "toolConfig").and_then(|it| field(it, "tools")),
-        Dialect::Chat | Dialect::Responses | Dialect::Anthropic | Dialect::Gemini => {
+/// The names of the client tools, in order.
+pub fn declared(format: &str, document: &Value) -> Vec<String> {
+    let Some(format) = TestFormat::named(format) else { return Vec::new() };
+    let tools = match format {
+        TestFormat::Bedrock => field(document, "toolConfig").and_then(|it| field(it, "tools")),
+        TestFormat::Chat | TestFormat::Responses | TestFormat::Anthropic | TestFormat::Gemini => {
             field(document, "tools")
         }
     };
     let tools = tools.and_then(Value::as_array).into_iter().flatten();
     let name = |tool: Option<&Value>| tool.and_then(|tool| text(tool, "name")).map(str::to_owned);
-    match dialect {
-        Dialect::Chat => {
+    match format {
+        TestFormat::Chat => {
             let inner = |tool| field(tool, "function").or_else(|| field(tool, "custom"));
             tools.filter_map(|tool| name(inner(tool))).collect()
         }
-        Dialect::Responses => {
+        TestFormat::Responses => {
             let ours = |tool: &&Value| matches!(text(tool, "type"), Some("function" | "custom"));
             tools.filter(ours).filter_map(|tool| name(Some(tool))).collect()
         }
-        Dialect::Anthropic => {
+        TestFormat::Anthropic => {
             let ours = |tool: &&Value| matches!(text(tool, "type"), None | Some("custom"));
             tools.filter(ours).filter_map(|tool| name(Some(tool))).collect()
         }
-        Dialect::Gemini => tools
+        TestFormat::Gemini => tools
             .filter_map(|tool| field(tool, "functionDeclarations")?.as_array())
             .flatten()
             .filter_map(|tool| name(Some(tool)))
             .collect(),
-        Dialect::Bedrock => tools.filter_map(|tool| name(field(tool, "toolSpec"))).collect(),
+        TestFormat::Bedrock => tools.filter_map(|tool| name(field(tool, "toolSpec"))).collect(),
     }
 }

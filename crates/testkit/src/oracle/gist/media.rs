@@ -1,39 +1,39 @@
-//! Images, files and sounds, by what they hold.
+//! Images, files and audio, identified by their content.
 
 use serde_json::Value;
 
 use super::super::reading::{field, text};
-use crate::dialect::Dialect;
+use crate::dialect::TestFormat;
 
-/// An image, a file, a sound.
+/// An image, a file or audio.
 #[derive(Clone, Debug)]
-pub struct Media {
-    /// Its bytes in base64, its address, or its id with its provider.
+pub struct GistMedia {
+    /// The bytes in base64, the URL, or the id with its provider.
     pub holds: String,
-    /// As `image/png`, if the document says so.
+    /// The media type, such as `image/png`, if the document has it.
     pub kind: Option<String>,
 }
 
-/// A kind that is not told is no difference.
-impl PartialEq for Media {
-    fn eq(&self, other: &Media) -> bool {
-        let told = self.kind.is_some() && other.kind.is_some();
-        self.holds == other.holds && (!told || self.kind == other.kind)
+/// A missing media type matches any other.
+impl PartialEq for GistMedia {
+    fn eq(&self, other: &GistMedia) -> bool {
+        let both_known = self.kind.is_some() && other.kind.is_some();
+        self.holds == other.holds && (!both_known || self.kind == other.kind)
     }
 }
 
-/// The media that an element of a content list is.
-pub(super) fn of(dialect: Dialect, value: &Value) -> Option<Media> {
-    match dialect {
-        Dialect::Chat => chat(value),
-        Dialect::Responses => responses(value),
-        Dialect::Anthropic => anthropic(value),
-        Dialect::Gemini => gemini(value),
-        Dialect::Bedrock => bedrock(value),
+/// The media in an element of a content list.
+pub(super) fn of(format: TestFormat, value: &Value) -> Option<GistMedia> {
+    match format {
+        TestFormat::Chat => chat(value),
+        TestFormat::Responses => responses(value),
+        TestFormat::Anthropic => anthropic(value),
+        TestFormat::Gemini => gemini(value),
+        TestFormat::Bedrock => bedrock(value),
     }
 }
 
-fn chat(value: &Value) -> Option<Media> {
+fn chat(value: &Value) -> Option<GistMedia> {
     let inner = field(value, text(value, "type")?);
     match text(value, "type")? {
         "image_url" | "video_url" => {
@@ -52,7 +52,7 @@ fn chat(value: &Value) -> Option<Media> {
     }
 }
 
-fn responses(value: &Value) -> Option<Media> {
+fn responses(value: &Value) -> Option<GistMedia> {
     let file = || stored("openai", text(value, "file_id")?);
     match text(value, "type")? {
         "input_image" | "computer_screenshot" => match text(value, "image_url") {
@@ -69,13 +69,13 @@ fn responses(value: &Value) -> Option<Media> {
     }
 }
 
-fn anthropic(value: &Value) -> Option<Media> {
+fn anthropic(value: &Value) -> Option<GistMedia> {
     if !matches!(text(value, "type"), Some("image" | "document")) {
         return None;
     }
     let source = field(value, "source")?;
     match text(source, "type")? {
-        "base64" => Some(Media {
+        "base64" => Some(GistMedia {
             holds: text(source, "data")?.to_owned(),
             kind: text(source, "media_type").map(str::to_owned),
         }),
@@ -85,18 +85,18 @@ fn anthropic(value: &Value) -> Option<Media> {
     }
 }
 
-fn gemini(value: &Value) -> Option<Media> {
+fn gemini(value: &Value) -> Option<GistMedia> {
     let kind = |object: &Value| text(object, "mimeType").map(str::to_owned);
     if let Some(data) = field(value, "inlineData") {
-        return Some(Media { holds: text(data, "data")?.to_owned(), kind: kind(data) });
+        return Some(GistMedia { holds: text(data, "data")?.to_owned(), kind: kind(data) });
     }
     let file = field(value, "fileData")?;
     let holds = text(file, "fileUri")?.to_owned();
-    // The type of an address is a guess of whoever wrote it down.
-    Some(Media { holds, kind: None })
+    // The media type of a URL is only a guess.
+    Some(GistMedia { holds, kind: None })
 }
 
-fn bedrock(value: &Value) -> Option<Media> {
+fn bedrock(value: &Value) -> Option<GistMedia> {
     let (name, body) = ["image", "audio", "video", "document"]
         .into_iter()
         .find_map(|name| Some((name, field(value, name)?)))?;
@@ -108,27 +108,27 @@ fn bedrock(value: &Value) -> Option<Media> {
             ("document", _) | ("audio", "mp3") => None,
             (name, format) => Some(format!("{name}/{format}")),
         };
-        return Some(Media { holds: bytes.to_owned(), kind });
+        return Some(GistMedia { holds: bytes.to_owned(), kind });
     }
     stored("bedrock", text(field(source, "s3Location")?, "uri")?)
 }
 
-fn sound(audio: &Value) -> Option<Media> {
-    Some(Media { holds: text(audio, "data")?.to_owned(), kind: None })
+fn sound(audio: &Value) -> Option<GistMedia> {
+    Some(GistMedia { holds: text(audio, "data")?.to_owned(), kind: None })
 }
 
-/// An address, which may hold the bytes itself.
-fn at(url: &str) -> Option<Media> {
+/// A URL, which may be a data URL.
+fn at(url: &str) -> Option<GistMedia> {
     let inside = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     Some(match inside {
         Some((kind, data)) => {
             let kind = kind.split(';').next().filter(|kind| !kind.is_empty());
-            Media { holds: data.to_owned(), kind: kind.map(str::to_owned) }
+            GistMedia { holds: data.to_owned(), kind: kind.map(str::to_owned) }
         }
-        None => Media { holds: url.to_owned(), kind: None },
+        None => GistMedia { holds: url.to_owned(), kind: None },
     })
 }
 
-fn stored(by: &str, id: &str) -> Option<Media> {
-    Some(Media { holds: format!("{id} at {by}"), kind: None })
+fn stored(by: &str, id: &str) -> Option<GistMedia> {
+    Some(GistMedia { holds: format!("{id} at {by}"), kind: None })
 }

@@ -1,4 +1,4 @@
-//! What the elements of messages say, dialect by dialect.
+//! The elements of messages in each format.
 
 use serde_json::{Value, json};
 
@@ -6,150 +6,155 @@ use super::super::{
     chat_call, items,
     reading::{field, id, text},
 };
-use super::{Answer, media, words::clean};
-use crate::dialect::Dialect;
+use super::{GistResult, media, words::clean};
+use crate::dialect::TestFormat;
 
 /// An element of a content list.
-pub(super) enum Piece {
-    /// Words.
+pub(super) enum ContentElement {
+    /// Text.
     Text { text: String, refusal: bool },
-    /// An image, a file, a sound.
-    Media(media::Media),
-    /// Reasoning, and what seals it.
+    /// An image, a file or audio.
+    Media(media::GistMedia),
+    /// Reasoning with its seal.
     Thought { text: String, seal: Option<String> },
-    /// A mark for caching.
+    /// A cache mark.
     Mark,
-    /// What we do not know.
+    /// An unknown element.
     Other(Value),
 }
 
-/// The elements of a content: a string, or a list.
-pub(super) fn pieces(dialect: Dialect, content: Option<&Value>) -> Vec<Piece> {
+/// The elements of a content, which is a string or a list.
+pub(super) fn pieces(format: TestFormat, content: Option<&Value>) -> Vec<ContentElement> {
     match content {
         Some(Value::String(text)) => vec![plain(text)],
-        Some(Value::Array(list)) => list.iter().map(|value| piece(dialect, value)).collect(),
-        Some(value @ Value::Object(_)) => vec![piece(dialect, value)],
+        Some(Value::Array(list)) => list.iter().map(|value| piece(format, value)).collect(),
+        Some(value @ Value::Object(_)) => vec![piece(format, value)],
         _ => Vec::new(),
     }
 }
 
 /// One element.
-pub(super) fn piece(dialect: Dialect, value: &Value) -> Piece {
-    if let Some(media) = media::of(dialect, value) {
-        return Piece::Media(media);
+pub(super) fn piece(format: TestFormat, value: &Value) -> ContentElement {
+    if let Some(media) = media::of(format, value) {
+        return ContentElement::Media(media);
     }
-    match dialect {
-        Dialect::Chat | Dialect::Responses | Dialect::Anthropic => typed(value),
-        Dialect::Gemini | Dialect::Bedrock => keyed(value),
+    match format {
+        TestFormat::Chat | TestFormat::Responses | TestFormat::Anthropic => typed(value),
+        TestFormat::Gemini | TestFormat::Bedrock => keyed(value),
     }
 }
 
-fn plain(text: &str) -> Piece {
-    Piece::Text { text: text.to_owned(), refusal: false }
+fn plain(text: &str) -> ContentElement {
+    ContentElement::Text { text: text.to_owned(), refusal: false }
 }
 
-/// Elements that name their type.
-fn typed(value: &Value) -> Piece {
+/// Elements with a `type` field.
+fn typed(value: &Value) -> ContentElement {
     let owned = |key: &str| text(value, key).unwrap_or("").to_owned();
     match text(value, "type") {
         Some("text" | "input_text" | "output_text") if text(value, "text").is_some() => {
             plain(&owned("text"))
         }
-        Some("refusal") => Piece::Text { text: owned("refusal"), refusal: true },
-        Some("thinking") => {
-            Piece::Thought { text: owned("thinking"), seal: id(value, "signature").map(Into::into) }
-        }
+        Some("refusal") => ContentElement::Text { text: owned("refusal"), refusal: true },
+        Some("thinking") => ContentElement::Thought {
+            text: owned("thinking"),
+            seal: id(value, "signature").map(Into::into),
+        },
         Some("redacted_thinking") => {
-            Piece::Thought { text: String::new(), seal: id(value, "data").map(Into::into) }
+            ContentElement::Thought { text: String::new(), seal: id(value, "data").map(Into::into) }
         }
         Some("document") => document(value, "title"),
-        _ => Piece::Other(value.clone()),
+        _ => ContentElement::Other(value.clone()),
     }
 }
 
-/// Elements that are what their key says.
-fn keyed(value: &Value) -> Piece {
-    if let Some(words) = text(value, "text") {
+/// Elements that are identified by their key.
+fn keyed(value: &Value) -> ContentElement {
+    if let Some(plain_text) = text(value, "text") {
         let seal = id(value, "thoughtSignature");
         let thought = field(value, "thought") == Some(&Value::Bool(true));
-        return match thought || words.is_empty() && seal.is_some() {
-            true => Piece::Thought { text: words.to_owned(), seal: seal.map(Into::into) },
-            false => plain(words),
+        return match thought || plain_text.is_empty() && seal.is_some() {
+            true => {
+                ContentElement::Thought { text: plain_text.to_owned(), seal: seal.map(Into::into) }
+            }
+            false => plain(plain_text),
         };
     }
     if let Some(thought) = field(value, "reasoningContent") {
         let readable = field(thought, "reasoningText");
-        let words = readable.and_then(|it| text(it, "text")).unwrap_or("").to_owned();
+        let plain_text = readable.and_then(|it| text(it, "text")).unwrap_or("").to_owned();
         let signature = readable.and_then(|it| id(it, "signature"));
         let seal = signature.or_else(|| id(thought, "redactedContent"));
-        return Piece::Thought { text: words, seal: seal.map(Into::into) };
+        return ContentElement::Thought { text: plain_text, seal: seal.map(Into::into) };
     }
     if let Some(json) = field(value, "json") {
         return plain(&json.to_string());
     }
     if field(value, "cachePoint").is_some() {
-        return Piece::Mark;
+        return ContentElement::Mark;
     }
     match field(value, "document") {
         Some(body) => document(body, "name"),
-        None => Piece::Other(value.clone()),
+        None => ContentElement::Other(value.clone()),
     }
 }
 
-/// A document of plain text, under its name.
-fn document(value: &Value, name: &str) -> Piece {
+/// A plain-text document with its name.
+fn document(value: &Value, name: &str) -> ContentElement {
     let source = field(value, "source");
-    let words = source.and_then(|source| {
+    let plain_text = source.and_then(|source| {
         let key = if text(source, "type") == Some("text") { "data" } else { "text" };
         text(source, key)
     });
-    match (words, id(value, name)) {
-        (Some(words), Some(name)) => plain(&format!("{name}:\n\n{words}")),
-        (Some(words), None) => plain(words),
-        (None, _) => Piece::Other(value.clone()),
+    match (plain_text, id(value, name)) {
+        (Some(plain_text), Some(name)) => plain(&format!("{name}:\n\n{plain_text}")),
+        (Some(plain_text), None) => plain(plain_text),
+        (None, _) => ContentElement::Other(value.clone()),
     }
 }
 
-/// The reasoning that is an item, or stands beside the content of a chat message.
-pub(super) fn thoughts(dialect: Dialect, value: &Value) -> Vec<Piece> {
-    let thought = |text: String, seal: Option<String>| Piece::Thought { text, seal };
-    match dialect {
-        Dialect::Chat => ["reasoning_content", "reasoning"]
+/// The reasoning of an item, or of a field next to the content of a chat message.
+pub(super) fn thoughts(format: TestFormat, value: &Value) -> Vec<ContentElement> {
+    let thought = |text: String, seal: Option<String>| ContentElement::Thought { text, seal };
+    match format {
+        TestFormat::Chat => ["reasoning_content", "reasoning"]
             .iter()
             .filter_map(|key| text(value, key))
             .map(|text| thought(text.to_owned(), None))
             .collect(),
-        Dialect::Responses => {
+        TestFormat::Responses => {
             let lists = ["summary", "content"].into_iter().filter_map(|key| field(value, key));
             let parts = lists.filter_map(Value::as_array).flatten();
             let texts: Vec<&str> = parts.filter_map(|part| text(part, "text")).collect();
             vec![thought(texts.join("\n\n"), id(value, "encrypted_content").map(Into::into))]
         }
-        Dialect::Anthropic | Dialect::Gemini | Dialect::Bedrock => Vec::new(),
+        TestFormat::Anthropic | TestFormat::Gemini | TestFormat::Bedrock => Vec::new(),
     }
 }
 
 /// A call: id, name, arguments, signature.
 pub(super) fn call(
-    dialect: Dialect,
+    format: TestFormat,
     body: &Value,
     value: &Value,
 ) -> (Option<String>, String, Value, Option<String>) {
-    let (id, name, arguments) = match dialect {
-        Dialect::Chat => {
+    let (id, name, arguments) = match format {
+        TestFormat::Chat => {
             let (custom, tool) = chat_call(body);
             let key = if custom { "input" } else { "arguments" };
             let input = tool.and_then(|tool| field(tool, key));
             (id(body, "id"), tool.and_then(|tool| text(tool, "name")), given(custom, input))
         }
-        Dialect::Anthropic => {
+        TestFormat::Anthropic => {
             (id(body, "id"), text(body, "name"), given(false, field(body, "input")))
         }
-        Dialect::Gemini => (id(body, "id"), text(body, "name"), given(false, field(body, "args"))),
-        Dialect::Bedrock => {
+        TestFormat::Gemini => {
+            (id(body, "id"), text(body, "name"), given(false, field(body, "args")))
+        }
+        TestFormat::Bedrock => {
             (id(body, "toolUseId"), text(body, "name"), given(false, field(body, "input")))
         }
-        Dialect::Responses => {
+        TestFormat::Responses => {
             let family = items::family(body);
             let (built_in, key) = match family {
                 "function_call" => (None, "arguments"),
@@ -163,19 +168,19 @@ pub(super) fn call(
             (items::call_id(body), name, given(custom, field(body, key)))
         }
     };
-    let signature = match dialect {
-        Dialect::Gemini => super::super::reading::id(value, "thoughtSignature"),
-        Dialect::Chat => value
+    let signature = match format {
+        TestFormat::Gemini => super::super::reading::id(value, "thoughtSignature"),
+        TestFormat::Chat => value
             .pointer("/extra_content/google/thought_signature")
             .and_then(Value::as_str)
             .filter(|signature| !signature.is_empty()),
-        Dialect::Anthropic | Dialect::Bedrock | Dialect::Responses => None,
+        TestFormat::Anthropic | TestFormat::Bedrock | TestFormat::Responses => None,
     };
     let (id, signature) = (id.map(Into::into), signature.map(Into::into));
     (id, name.unwrap_or("").to_owned(), arguments, signature)
 }
 
-/// Arguments as a value: the text of a value is that value, and nothing is an empty object.
+/// Arguments as a JSON value. Text is parsed, and missing arguments are an empty object.
 fn given(custom: bool, input: Option<&Value>) -> Value {
     match input {
         Some(Value::String(text)) if custom => json!({"input": text}),
@@ -190,37 +195,37 @@ fn given(custom: bool, input: Option<&Value>) -> Value {
     }
 }
 
-/// What an answer says and shows.
-pub(super) fn answer(dialect: Dialect, body: &Value, named: Option<&str>) -> Answer {
-    let mut answer = Answer { id: named.map(Into::into), ..Answer::default() };
+/// The text and the media of a result.
+pub(super) fn answer(format: TestFormat, body: &Value, named: Option<&str>) -> GistResult {
+    let mut answer = GistResult { id: named.map(Into::into), ..GistResult::default() };
     let mut texts = Vec::new();
-    let content = match dialect {
-        Dialect::Chat | Dialect::Anthropic | Dialect::Bedrock => field(body, "content"),
-        Dialect::Responses => outcome(body, &mut texts),
-        Dialect::Gemini => {
+    let content = match format {
+        TestFormat::Chat | TestFormat::Anthropic | TestFormat::Bedrock => field(body, "content"),
+        TestFormat::Responses => outcome(body, &mut texts),
+        TestFormat::Gemini => {
             let (text, error) = response(field(body, "response"));
             texts.extend(text);
             answer.error = error;
             field(body, "parts")
         }
     };
-    for piece in pieces(dialect, content) {
-        match piece {
-            Piece::Text { text, .. } => texts.push(text),
-            Piece::Media(media) => answer.media.push(media),
-            Piece::Other(Value::Object(fields)) if says_nothing(&fields) => {}
-            Piece::Other(value) => texts.push(value.to_string()),
-            Piece::Thought { .. } | Piece::Mark => {}
+    for element in pieces(format, content) {
+        match element {
+            ContentElement::Text { text, .. } => texts.push(text),
+            ContentElement::Media(media) => answer.media.push(media),
+            ContentElement::Other(Value::Object(fields)) if says_nothing(&fields) => {}
+            ContentElement::Other(value) => texts.push(value.to_string()),
+            ContentElement::Thought { .. } | ContentElement::Mark => {}
         }
     }
-    answer.error |= match dialect {
-        Dialect::Anthropic => field(body, "is_error") == Some(&Value::Bool(true)),
-        Dialect::Bedrock => text(body, "status") == Some("error"),
-        Dialect::Responses => text(body, "status") == Some("failed"),
-        Dialect::Chat | Dialect::Gemini => false,
+    answer.error |= match format {
+        TestFormat::Anthropic => field(body, "is_error") == Some(&Value::Bool(true)),
+        TestFormat::Bedrock => text(body, "status") == Some("error"),
+        TestFormat::Responses => text(body, "status") == Some("failed"),
+        TestFormat::Chat | TestFormat::Gemini => false,
     };
     let text = clean(&texts.join("\n"));
-    // The order of keys says nothing, and an empty object no more than no text.
+    // The order of keys does not matter, and an empty object equals an empty text.
     let spelled = |text: &str| {
         let parsed = serde_json::from_str::<Value>(text).ok();
         let whole = parsed.filter(|value| value.is_object() || value.is_array());
@@ -236,7 +241,7 @@ pub(super) fn answer(dialect: Dialect, body: &Value, named: Option<&str>) -> Ans
     answer
 }
 
-/// A text without its words, or nothing at all.
+/// Whether a text element has no text.
 fn says_nothing(fields: &serde_json::Map<String, Value>) -> bool {
     let hole = |(key, value): (&String, &Value)| match key.as_str() {
         "type" => matches!(value.as_str(), Some("text" | "input_text" | "output_text")),
@@ -246,7 +251,7 @@ fn says_nothing(fields: &serde_json::Map<String, Value>) -> bool {
     fields.iter().all(hole)
 }
 
-/// What an item that answers holds; what is no content is told as JSON.
+/// The content of a result item; a value that is not a content counts as JSON text.
 fn outcome<'v>(item: &'v Value, texts: &mut Vec<String>) -> Option<&'v Value> {
     let family = items::family(item);
     let output = match family {
@@ -267,7 +272,7 @@ fn outcome<'v>(item: &'v Value, texts: &mut Vec<String>) -> Option<&'v Value> {
     }
 }
 
-/// What a response of Gemini says, and whether it is a failure.
+/// The content of a Gemini response, and whether it is an error.
 fn response(response: Option<&Value>) -> (Option<String>, bool) {
     let Some(response) = response else { return (None, false) };
     if let Value::String(text) = response {

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::DIALECTS;
 
-/// The same conversation in every dialect.
+/// The same conversation in every format.
 fn told() -> Vec<(&'static str, Value)> {
     let arguments = "{\"path\":\"a\"}";
     vec![
@@ -59,20 +59,20 @@ fn told() -> Vec<(&'static str, Value)> {
 }
 
 #[test]
-fn the_same_conversation_says_the_same_in_every_dialect() {
+fn the_same_conversation_has_the_same_content_in_every_format() {
     let all = told();
     let first = gist(all[0].0, &all[0].1);
     assert_eq!(first.beats.len(), 6, "{first:?}");
-    for (dialect, document) in &all {
-        let gist = gist(dialect, document);
-        assert_eq!(difference(&first, &gist), None, "{dialect}");
-        assert_eq!(unsaid(&first, document), Vec::<String>::new(), "{dialect}");
+    for (format, document) in &all {
+        let gist = gist(format, document);
+        assert_eq!(difference(&first, &gist), None, "{format}");
+        assert_eq!(unsaid(&first, document), Vec::<String>::new(), "{format}");
     }
     assert_eq!(all.len(), DIALECTS.len());
 }
 
 #[test]
-fn whatever_is_changed_is_seen_and_can_be_forgiven() {
+fn every_difference_is_detected_and_can_be_excluded() {
     let call = |name: &str, id: &str, input: Value, error: bool| {
         json!([
             {"role": "user", "content": "Go."},
@@ -82,10 +82,10 @@ fn whatever_is_changed_is_seen_and_can_be_forgiven() {
     };
     let before = gist("anthropic", &call("f", "x", json!({"a": 1}), true));
     let table = [
-        (call("f", "y", json!({"a": 1}), true), Facet::Ids),
-        (call("g", "x", json!({"a": 1}), true), Facet::Names),
-        (call("f", "x", json!({"a": 2}), true), Facet::Arguments),
-        (call("f", "x", json!({"a": 1}), false), Facet::ErrorMarks),
+        (call("f", "y", json!({"a": 1}), true), GistFacet::Ids),
+        (call("g", "x", json!({"a": 1}), true), GistFacet::Names),
+        (call("f", "x", json!({"a": 2}), true), GistFacet::Arguments),
+        (call("f", "x", json!({"a": 1}), false), GistFacet::ErrorMarks),
     ];
     for (document, facet) in table {
         let after = gist("anthropic", &document);
@@ -96,7 +96,7 @@ fn whatever_is_changed_is_seen_and_can_be_forgiven() {
 }
 
 #[test]
-fn our_own_words_say_nothing_and_moved_media_is_at_home() {
+fn engine_text_is_ignored_and_moved_media_belongs_to_its_result() {
     let plain = json!([
         {"role": "user", "content": "Look."},
         {"role": "assistant", "content": [{"type": "tool_use", "id": "x", "name": "shoot", "input": {}}]},
@@ -118,14 +118,14 @@ fn our_own_words_say_nothing_and_moved_media_is_at_home() {
     ]);
     let (before, after) = (gist("anthropic", &plain), gist("openai-chat", &moved));
     assert_eq!(difference(&before, &after), None);
-    assert_eq!(missing(&before, &after, Facet::Media), 0);
+    assert_eq!(missing(&before, &after, GistFacet::Media), 0);
     let without = json!([{"role": "user", "content": "Look. taken And?"}]);
-    assert_eq!(missing(&before, &gist("openai-chat", &without), Facet::Media), 1);
+    assert_eq!(missing(&before, &gist("openai-chat", &without), GistFacet::Media), 1);
     assert_eq!(unsaid(&before, &without), Vec::<String>::new());
 }
 
 #[test]
-fn thoughts_and_what_is_counted_are_missed() {
+fn missing_reasoning_and_counted_facets_are_detected() {
     let before = json!([
         {"role": "user", "content": [{"type": "text", "text": "Go.", "cache_control": {"type": "ephemeral"}}]},
         {"role": "assistant", "content": [
@@ -138,12 +138,15 @@ fn thoughts_and_what_is_counted_are_missed() {
     ]);
     let (before, after) = (gist("anthropic", &before), gist("openai-chat", &after));
     assert_eq!(difference(&before, &after), None);
-    for (facet, gone) in
-        [(Facet::Thoughts, 0), (Facet::Seals, 1), (Facet::CacheMarks, 1), (Facet::Citations, 1)]
-    {
-        assert_eq!(missing(&before, &after, facet), gone, "{facet:?}");
+    for (facet, expected) in [
+        (GistFacet::Thoughts, 0),
+        (GistFacet::Seals, 1),
+        (GistFacet::CacheMarks, 1),
+        (GistFacet::Citations, 1),
+    ] {
+        assert_eq!(missing(&before, &after, facet), expected, "{facet:?}");
     }
-    let nothing = Gist { thoughts: Vec::new(), ..after };
-    assert_eq!(missing(&before, &nothing, Facet::Thoughts), 1);
+    let nothing = DocumentGist { thoughts: Vec::new(), ..after };
+    assert_eq!(missing(&before, &nothing, GistFacet::Thoughts), 1);
     assert!(difference(&before, &nothing).is_some());
 }

@@ -1,6 +1,6 @@
-//! What the engine says itself: it is no part of what a document says.
+//! Text that the engine writes. It is not part of the content of a document.
 
-/// Words that stand where a provider wants somebody to speak, or an answer to say something.
+/// Texts for a message or a result that a provider requires to be non-empty.
 const FILLERS: [&str; 13] = [
     "Understood.",
     "好的。",
@@ -17,10 +17,10 @@ const FILLERS: [&str; 13] = [
     "(the media follows behind the answers)",
 ];
 
-/// Everything else begins like this.
+/// All other engine text begins like this.
 const OURS: &str = "[foxwedge] ";
 
-/// A text without our own lines, without blank lines, and without white space around it.
+/// A text without engine lines, without blank lines, and trimmed.
 pub(super) fn clean(text: &str) -> String {
     let ours = |line: &str| line.starts_with(OURS) || FILLERS.contains(&line.trim());
     let says = |line: &&str| !line.trim().is_empty() && !ours(line);
@@ -28,7 +28,7 @@ pub(super) fn clean(text: &str) -> String {
     lines.join("\n").trim().to_owned()
 }
 
-/// The call that a heading names: what follows it was shown by the answer to that call.
+/// The call that a heading names: the media after it belongs to the result of that call.
 pub(super) fn heading(text: &str) -> Option<&str> {
     let line = text.lines().next()?.strip_prefix(OURS)?;
     let english = line.strip_prefix("Media from the answer to tool call ");

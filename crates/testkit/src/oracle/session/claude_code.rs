@@ -1,13 +1,13 @@
-//! What is particular about Claude Code.
+//! Claude Code's variant of linked files.
 
 use serde_json::Value;
 
-use super::linked::{Carried, Manner};
+use super::linked::{CarriedOver, LinkedAgent};
 
-pub(super) const MANNER: Manner =
-    Manner { is_linked: |_| true, message, key, carried, leaves_hollow: true, leaves_blank };
+pub(super) const MANNER: LinkedAgent =
+    LinkedAgent { is_linked: |_| true, message, key, carried, leaves_hollow: true, leaves_blank };
 
-/// Versions 1 and 2.0 send white space; whoever does not name a version is a newer one.
+/// Versions 1 and 2.0 send blank records; a file without a version is from a newer one.
 fn leaves_blank(version: Option<&str>) -> bool {
     let old = |version: &str| version.starts_with("1.") || version.starts_with("2.0.");
     !version.is_some_and(old)
@@ -15,31 +15,31 @@ fn leaves_blank(version: Option<&str>) -> bool {
 
 /// The message in a record.
 fn message(record: &Value) -> Option<Value> {
-    let spoken = record["type"] == "user" || record["type"] == "assistant";
-    record.get("message").filter(|message| spoken && message.is_object()).cloned()
+    let is_message = record["type"] == "user" || record["type"] == "assistant";
+    record.get("message").filter(|message| is_message && message.is_object()).cloned()
 }
 
-/// Which reply a record is a piece of.
+/// The reply that a record is a part of.
 fn key(record: &Value) -> Option<String> {
     let id = record["message"]["id"].as_str().filter(|id| !id.is_empty())?;
     Some(format!("{id} {}", record["requestId"].as_str().unwrap_or("")))
 }
 
-/// What a compaction carried over, if the record is one.
-fn carried(record: &Value) -> Option<Carried> {
+/// The records that a compaction carried over, if this record is a compaction.
+fn carried(record: &Value) -> Option<CarriedOver> {
     let metadata = record.get("compactMetadata").filter(|_| record["type"] == "system")?;
     let text = |value: &Value| value.as_str().unwrap_or("").to_owned();
-    if let Some(kept) = metadata.get("preservedMessages") {
-        let ids = kept.get("allUuids").or_else(|| kept.get("uuids"))?.as_array()?;
-        return Some(Carried::Named {
-            anchor: text(&kept["anchorUuid"]),
+    if let Some(preserved) = metadata.get("preservedMessages") {
+        let ids = preserved.get("allUuids").or_else(|| preserved.get("uuids"))?.as_array()?;
+        return Some(CarriedOver::Named {
+            anchor: text(&preserved["anchorUuid"]),
             ids: ids.iter().map(text).collect(),
         });
     }
-    let kept = metadata.get("preservedSegment")?;
-    Some(Carried::Segment {
-        anchor: text(&kept["anchorUuid"]),
-        head: text(&kept["headUuid"]),
-        tail: text(&kept["tailUuid"]),
+    let preserved = metadata.get("preservedSegment")?;
+    Some(CarriedOver::Segment {
+        anchor: text(&preserved["anchorUuid"]),
+        head: text(&preserved["headUuid"]),
+        tail: text(&preserved["tailUuid"]),
     })
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::View;
+use super::SessionConversation;
 
 /// The elements of the list, as far as they can be read.
 pub(super) fn elements(bytes: &[u8]) -> Vec<Value> {
@@ -11,14 +11,13 @@ pub(super) fn elements(bytes: &[u8]) -> Vec<Value> {
     if let Ok(list) = serde_json::from_str(&text) {
         return list;
     }
-    // A torn list ends behind one of its objects.
+    // A truncated list ends after one of its objects.
     let ends = text.match_indices('}').rev();
     let whole = ends.filter_map(|(at, _)| serde_json::from_str(&format!("{}]", &text[..=at])).ok());
     whole.into_iter().next().unwrap_or_default()
 }
 
-/// The conversation.
-pub(super) fn view(bytes: &[u8]) -> View {
+pub(super) fn view(bytes: &[u8]) -> SessionConversation {
     let elements = elements(bytes);
     let fresh = |element: &Value| element["isSummary"] == true && element["role"] == "user";
     let start = elements.iter().rposition(fresh).unwrap_or(0);
@@ -26,15 +25,15 @@ pub(super) fn view(bytes: &[u8]) -> View {
         let named = |element: &&Value| element[mark] == true && element[id] == *name;
         name.is_string() && elements.iter().any(|element| named(&element))
     };
-    let mut view = View::default();
+    let mut conversation = SessionConversation::default();
     for (at, element) in elements.iter().enumerate().skip(start) {
         let hidden = exists("isTruncationMarker", "truncationId", &element["truncationParent"])
             || exists("isSummary", "condenseId", &element["condenseParent"]);
-        let spoken = element["role"].is_string() && element.get("content").is_some();
-        if spoken && !hidden {
+        let is_message = element["role"].is_string() && element.get("content").is_some();
+        if is_message && !hidden {
             let content = &element["content"];
-            view.push(at, json!({"role": element["role"], "content": content}));
+            conversation.push(at, json!({"role": element["role"], "content": content}));
         }
     }
-    view
+    conversation
 }

@@ -1,74 +1,73 @@
-//! Codex: items in the order of the file, until something replaces them or takes them back.
+//! Codex: items in file order, until a compaction or a rollback replaces or removes them.
 
 use serde_json::Value;
 
-use super::{Record, View};
+use super::{LineRecord, SessionConversation};
 
-/// The conversation.
-pub(super) fn view(records: &[Record]) -> View {
-    let mut view = View::default();
-    for Record { line, value } in records {
+pub(super) fn view(records: &[LineRecord]) -> SessionConversation {
+    let mut conversation = SessionConversation::default();
+    for LineRecord { line, value } in records {
         let payload = &value["payload"];
         match value["type"].as_str() {
-            Some("response_item") => push(&mut view, *line, payload),
+            Some("response_item") => push(&mut conversation, *line, payload),
             Some("compacted") => match payload["replacement_history"].as_array() {
                 Some(list) => {
-                    view.truncate(0);
-                    list.iter().for_each(|item| push(&mut view, *line, item));
+                    conversation.truncate(0);
+                    list.iter().for_each(|item| push(&mut conversation, *line, item));
                 }
-                None => keep_users(&mut view),
+                None => keep_users(&mut conversation),
             },
             Some("event_msg") if payload["type"] == "thread_rolled_back" => {
-                roll_back(&mut view, payload["num_turns"].as_u64().unwrap_or(0));
+                roll_back(&mut conversation, payload["num_turns"].as_u64().unwrap_or(0));
             }
             _ => {}
         }
     }
-    view
+    conversation
 }
 
-fn push(view: &mut View, line: usize, item: &Value) {
+fn push(conversation: &mut SessionConversation, line: usize, item: &Value) {
     if !item.is_object() || item["type"] == "ghost_snapshot" {
         return;
     }
     let mut item = item.clone();
     item.as_object_mut().map(|item| item.remove("internal_chat_message_metadata_passthrough"));
-    view.push(line, item);
+    conversation.push(line, item);
 }
 
-/// Old compactions keep what the users said, and tell the rest in words of their own.
-fn keep_users(view: &mut View) {
-    let users: Vec<(usize, Value)> = view
+/// Old compactions keep the user messages and summarize the rest.
+fn keep_users(conversation: &mut SessionConversation) {
+    let users: Vec<(usize, Value)> = conversation
         .messages
         .iter()
-        .zip(&view.lines)
+        .zip(&conversation.lines)
         .filter(|(item, _)| item["role"] == "user")
         .map(|(item, lines)| (lines[0], item.clone()))
         .collect();
-    view.truncate(0);
-    users.into_iter().for_each(|(line, item)| view.push(line, item));
+    conversation.truncate(0);
+    users.into_iter().for_each(|(line, item)| conversation.push(line, item));
 }
 
-/// Takes back the last turns: from a message of the user on, together with what the agent said
-/// about its surroundings just before it.
-fn roll_back(view: &mut View, turns: u64) {
+/// Removes the last turns: each from a user message on, including the environment context directly
+/// before it.
+fn roll_back(conversation: &mut SessionConversation, turns: u64) {
     for _ in 0..turns {
-        let Some(last) = view.messages.iter().rposition(is_turn) else { return };
-        view.truncate(last);
+        let Some(last) = conversation.messages.iter().rposition(is_turn) else { return };
+        conversation.truncate(last);
     }
-    let first = view.messages.iter().position(is_turn);
+    let first = conversation.messages.iter().position(is_turn);
     while turns > 0
         && first.is_some()
-        && view.messages.last().is_some_and(|item| {
-            let told = ["developer", "system", "user"].iter().any(|role| item["role"] == *role);
-            told && !is_turn(item)
+        && conversation.messages.last().is_some_and(|item| {
+            let has_role = ["developer", "system", "user"].iter().any(|role| item["role"] == *role);
+            has_role && !is_turn(item)
         })
     {
-        view.truncate(view.messages.len() - 1);
+        conversation.truncate(conversation.messages.len() - 1);
     }
 }
 
-/// Whether an item is something that the user said.
+/// Whether an item is a user message.
 fn is_turn(item: &Value) -> bool {
     let marks = ["<environment_context>", "<user_instructions>", "# AGENTS.md", "<turn_aborted>"];
     let about = |text: &Value| {

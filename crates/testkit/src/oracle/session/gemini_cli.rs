@@ -1,15 +1,14 @@
-//! Gemini CLI: messages that are written again whenever they change.
+//! Gemini CLI: messages that are written again when they change.
 
 use serde_json::{Value, json};
 
-use super::{View, lines::records};
+use super::{SessionConversation, lines::records};
 
-/// A message, and the line of the version that counts.
-type Entry = (usize, Value);
+/// A message, and the line of its current version.
+type GeminiCliMessage = (usize, Value);
 
-/// The conversation.
-pub(super) fn view(bytes: &[u8]) -> View {
-    let mut list: Vec<Entry> = Vec::new();
+pub(super) fn view(bytes: &[u8]) -> SessionConversation {
+    let mut list: Vec<GeminiCliMessage> = Vec::new();
     if let Some(old) = old_file(bytes) {
         old.iter().enumerate().for_each(|(at, message)| write(&mut list, at, message));
     } else {
@@ -17,14 +16,14 @@ pub(super) fn view(bytes: &[u8]) -> View {
             follow(&mut list, record.line, &record.value);
         }
     }
-    let mut view = View::default();
+    let mut conversation = SessionConversation::default();
     for (line, message) in list {
-        tell(&mut view, line, &message);
+        tell(&mut conversation, line, &message);
     }
-    view
+    conversation
 }
 
-/// The messages of an older file: one object over many lines, perhaps torn.
+/// The messages of an older file: one object over many lines, possibly truncated.
 fn old_file(bytes: &[u8]) -> Option<Vec<Value>> {
     let text = String::from_utf8_lossy(bytes);
     let (head, rest) = text.split_once("\"messages\": [")?;
@@ -32,13 +31,13 @@ fn old_file(bytes: &[u8]) -> Option<Vec<Value>> {
     if first != "{" {
         return None;
     }
-    // The longest beginning of the list that can be read.
+    // The longest readable prefix of the list.
     let ends = rest.match_indices('}').map(|(at, _)| at + 1).rev().chain([0]);
     ends.into_iter().find_map(|end| serde_json::from_str(&format!("[{}]", &rest[..end])).ok())
 }
 
-/// Does what a record says.
-fn follow(list: &mut Vec<Entry>, line: usize, record: &Value) {
+/// Applies a record.
+fn follow(list: &mut Vec<GeminiCliMessage>, line: usize, record: &Value) {
     let set = &record["$set"]["messages"];
     if let Some(id) = record["$rewindTo"].as_str() {
         let from = list.iter().position(|(_, message)| message["id"] == id).unwrap_or(0);
@@ -51,8 +50,8 @@ fn follow(list: &mut Vec<Entry>, line: usize, record: &Value) {
     }
 }
 
-/// The last version counts, at the place of the first.
-fn write(list: &mut Vec<Entry>, line: usize, message: &Value) {
+/// The last version counts, at the position of the first.
+fn write(list: &mut Vec<GeminiCliMessage>, line: usize, message: &Value) {
     let named = |other: &Value| other["id"].is_string() && other["id"] == message["id"];
     match list.iter_mut().find(|(_, other)| named(other)) {
         Some(entry) => *entry = (line, message.clone()),
@@ -60,37 +59,38 @@ fn write(list: &mut Vec<Entry>, line: usize, message: &Value) {
     }
 }
 
-fn tell(view: &mut View, line: usize, message: &Value) {
+fn tell(conversation: &mut SessionConversation, line: usize, message: &Value) {
     let content = parts(&message["content"]);
     match message["type"].as_str() {
         Some("user") if !is_aside(&content) => {
-            view.push(line, json!({"role": "user", "parts": content}));
+            conversation.push(line, json!({"role": "user", "parts": content}));
         }
         Some("gemini") => {
             let none = Vec::new();
             let calls = message["toolCalls"].as_array().unwrap_or(&none);
-            let mut said = content.clone();
+            let mut model_parts = content.clone();
             for call in calls {
                 let named = |part: &Value| part["functionCall"]["id"] == call["id"];
                 if !content.iter().any(named) {
                     let (id, name, args) = (&call["id"], &call["name"], &call["args"]);
-                    said.push(json!({"functionCall": {"id": id, "name": name, "args": args}}));
+                    model_parts
+                        .push(json!({"functionCall": {"id": id, "name": name, "args": args}}));
                 }
             }
-            if said.is_empty() {
+            if model_parts.is_empty() {
                 return;
             }
-            view.push(line, json!({"role": "model", "parts": said}));
+            conversation.push(line, json!({"role": "model", "parts": model_parts}));
             let answers: Vec<Value> = calls.iter().flat_map(answer).collect();
             if !answers.is_empty() {
-                view.push(line, json!({"role": "user", "parts": answers}));
+                conversation.push(line, json!({"role": "user", "parts": answers}));
             }
         }
         _ => {}
     }
 }
 
-/// Content as a list of parts; an empty string says nothing.
+/// Content as a list of parts; an empty string has none.
 fn parts(content: &Value) -> Vec<Value> {
     let part = |value: &Value| match value {
         Value::String(text) => json!({"text": text}),
@@ -104,7 +104,7 @@ fn parts(content: &Value) -> Vec<Value> {
     }
 }
 
-/// What the user tells the agent and not the model.
+/// Whether this is a command for the agent and not for the model.
 fn is_aside(parts: &[Value]) -> bool {
     let marks = ["/", "?", "<session_context>", "<hook_context>"];
     match parts {
@@ -117,7 +117,7 @@ fn is_aside(parts: &[Value]) -> bool {
     }
 }
 
-/// What a call came back with.
+/// The result of a call.
 fn answer(call: &Value) -> Vec<Value> {
     let is_part = |part: &Value| part.get("functionResponse").is_some();
     match &call["result"] {

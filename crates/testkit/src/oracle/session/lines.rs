@@ -1,17 +1,17 @@
-//! The records of a file of lines.
+//! The records of a line-based file.
 
 use serde_json::Value;
 
-/// A record, and the line it stands on.
+/// A record with its line number.
 #[derive(Clone, Debug)]
-pub(super) struct Record {
+pub(super) struct LineRecord {
     /// Counted from zero.
     pub(super) line: usize,
     pub(super) value: Value,
 }
 
 /// Every record that can be read.
-pub(super) fn records(bytes: &[u8]) -> Vec<Record> {
+pub(super) fn records(bytes: &[u8]) -> Vec<LineRecord> {
     let mut records = Vec::new();
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     for (line, raw) in bytes.split(|byte| *byte == b'\n').enumerate() {
@@ -21,12 +21,12 @@ pub(super) fn records(bytes: &[u8]) -> Vec<Record> {
             Ok(value) => vec![value],
             Err(_) => saved(&text),
         };
-        records.extend(found.into_iter().map(|value| Record { line, value }));
+        records.extend(found.into_iter().map(|value| LineRecord { line, value }));
     }
     records
 }
 
-/// Whole records in a line that is not one: behind a torn one, or several in a row.
+/// Complete records in a line that is not one record: after a truncated one, or several in a row.
 fn saved(text: &str) -> Vec<Value> {
     for (start, _) in text.match_indices('{') {
         let values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
@@ -38,7 +38,7 @@ fn saved(text: &str) -> Vec<Value> {
     Vec::new()
 }
 
-/// Whether a value can be a record, and not a part of one.
+/// Whether a value is a record and not a part of one.
 fn is_record(value: &Value) -> bool {
     let has = |key: &str| value.get(key).is_some();
     let typed = has("type") && (has("sessionId") || has("payload"));
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_are_found_in_whatever_is_left_of_a_file() {
+    fn records_are_found_in_damaged_files() {
         let one = r#"{"type":"a","sessionId":"1"}"#;
         let table: [(&str, usize); 7] = [
             ("", 0),

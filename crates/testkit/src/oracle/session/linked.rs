@@ -1,41 +1,40 @@
 //! Files whose records name their parents.
 //!
-//! The conversation is the way from the last message back to a root. Agents write a reply in
-//! pieces and hang the answers of parallel calls beside each other; so what hangs on a reply of
-//! the path and belongs to it is taken in.
+//! The conversation is the path from the last message to a root. Agents write a reply as several
+//! records, and the results of parallel calls as siblings; so records that are linked to a reply on
+//! the path and belong to it are included.
 
 use serde_json::Value;
 
-use super::{Record, View, blocks};
+use super::{LineRecord, SessionConversation, blocks};
 use crate::PLACEHOLDERS;
 
 mod compose;
 
-/// What is particular about an agent.
-pub(super) struct Manner {
-    /// Whether a record takes part in the chain.
+/// What differs between agents.
+pub(super) struct LinkedAgent {
+    /// Whether a record is part of the chain.
     pub(super) is_linked: fn(&Value) -> bool,
-    /// The message in a record, as the provider's API spells it.
+    /// The message in a record, in the format of the provider's API.
     pub(super) message: fn(&Value) -> Option<Value>,
-    /// Which reply a record is a piece of.
+    /// The reply that a record is a part of.
     pub(super) key: fn(&Value) -> Option<String>,
-    /// What a compaction carried over, if the record is one.
-    pub(super) carried: fn(&Value) -> Option<Carried>,
-    /// Replies of nothing but thoughts or white space are not sent.
+    /// The records that a compaction carried over, if this record is a compaction.
+    pub(super) carried: fn(&Value) -> Option<CarriedOver>,
+    /// Whether replies with only reasoning or white space are not sent.
     pub(super) leaves_hollow: bool,
-    /// Records of a reply that hold nothing but white space are not sent, by the last version that
-    /// wrote to the file.
+    /// Whether blank records of a reply are not sent, by the last version that wrote to the file.
     pub(super) leaves_blank: fn(Option<&str>) -> bool,
 }
 
-/// Records that stand behind another one since a compaction.
-pub(super) enum Carried {
+/// Records that a compaction moved after another record.
+pub(super) enum CarriedOver {
     Named { anchor: String, ids: Vec<String> },
     Segment { anchor: String, head: String, tail: String },
 }
 
 /// A record that can be linked.
-struct Node<'r> {
+struct LinkedNode<'r> {
     line: usize,
     record: &'r Value,
     id: &'r str,
@@ -43,9 +42,9 @@ struct Node<'r> {
     message: Option<Value>,
 }
 
-/// A reply with its answers and everything up to the next reply.
+/// A reply with its results and everything up to the next reply.
 #[derive(Default)]
-struct Unit {
+struct LinkedReply {
     key: Option<String>,
     reply: Vec<usize>,
     answers: Vec<usize>,
@@ -53,62 +52,63 @@ struct Unit {
     notes: Vec<usize>,
 }
 
-/// The conversation.
-pub(super) fn view(records: &[Record], manner: &Manner) -> View {
-    let file = File::new(records, manner);
+pub(super) fn view(records: &[LineRecord], agent: &LinkedAgent) -> SessionConversation {
+    let file = LinkedFile::new(records, agent);
     let walked = file.path();
     let path = file.carry(walked.clone());
     let mut units = file.units(&path);
     while file.attach(&mut units) {}
     let carried = path.into_iter().filter(|at| !walked.contains(at));
     let carried = carried.map(|at| file.nodes[at].line).collect();
-    View { carried, ..file.compose(units) }
+    SessionConversation { carried, ..file.compose(units) }
 }
 
-/// The lines of the way from the last message to the root.
-pub(super) fn plain_walk(records: &[Record], manner: &Manner) -> Vec<usize> {
-    let file = File::new(records, manner);
+/// The lines on the path from the last message to the root.
+pub(super) fn plain_walk(records: &[LineRecord], agent: &LinkedAgent) -> Vec<usize> {
+    let file = LinkedFile::new(records, agent);
     file.path().into_iter().map(|at| file.nodes[at].line).collect()
 }
 
-struct File<'r> {
-    nodes: Vec<Node<'r>>,
-    manner: &'r Manner,
-    carried: Vec<Carried>,
+struct LinkedFile<'r> {
+    nodes: Vec<LinkedNode<'r>>,
+    agent: &'r LinkedAgent,
+    /// What each compaction carried over, with its line.
+    carried: Vec<(usize, CarriedOver)>,
 }
 
-impl<'r> File<'r> {
-    fn new(records: &'r [Record], manner: &'r Manner) -> Self {
-        let mut nodes: Vec<Node<'r>> = Vec::new();
-        for Record { line, value } in records {
-            let linked = (manner.is_linked)(value);
+impl<'r> LinkedFile<'r> {
+    fn new(records: &'r [LineRecord], agent: &'r LinkedAgent) -> Self {
+        let mut nodes: Vec<LinkedNode<'r>> = Vec::new();
+        for LineRecord { line, value } in records {
+            let linked = (agent.is_linked)(value);
             let Some(id) = value["uuid"].as_str().filter(|_| linked) else { continue };
-            let (parent, message) = (value["parentUuid"].as_str(), (manner.message)(value));
-            let same = |other: &Node<'_>| match (&other.message, &message) {
+            let (parent, message) = (value["parentUuid"].as_str(), (agent.message)(value));
+            let same = |other: &LinkedNode<'_>| match (&other.message, &message) {
                 (Some(one), Some(two)) => one == two,
                 (None, None) => other.record == value,
                 _ => false,
             };
             if !nodes.iter().any(|other| other.id == id && same(other)) {
-                nodes.push(Node { line: *line, record: value, id, parent, message });
+                nodes.push(LinkedNode { line: *line, record: value, id, parent, message });
             }
         }
-        let side = |node: &Node<'_>| node.record["isSidechain"] == true;
+        let side = |node: &LinkedNode<'_>| node.record["isSidechain"] == true;
         if nodes.iter().any(|node| node.message.is_some() && !side(node)) {
             nodes.retain(|node| !side(node));
         }
-        let carried = records.iter().filter_map(|record| (manner.carried)(&record.value)).collect();
-        Self { nodes, manner, carried }
+        let carried = |record: &LineRecord| Some((record.line, (agent.carried)(&record.value)?));
+        let carried = records.iter().filter_map(carried).collect();
+        Self { nodes, agent, carried }
     }
 
-    /// The record of an id that a record means: the nearest before it, else the first.
+    /// The record that an id refers to: the nearest one before, otherwise the first.
     fn find(&self, id: &str, from: usize) -> Option<usize> {
         let mut all = (0..self.nodes.len()).filter(|at| self.nodes[*at].id == id);
         let before = all.clone().take_while(|at| *at < from).last();
         before.or_else(|| all.next())
     }
 
-    /// A record and everything it descends from, upwards.
+    /// A record and all of its ancestors.
     fn ancestors(&self, index: usize) -> Vec<usize> {
         let mut above = Vec::new();
         let mut at = Some(index);
@@ -119,7 +119,7 @@ impl<'r> File<'r> {
         above
     }
 
-    /// From the root to the last message.
+    /// The path from the root to the last message.
     fn path(&self) -> Vec<usize> {
         let last = self.nodes.iter().rposition(|node| node.message.is_some());
         let mut path = last.map(|last| self.ancestors(last)).unwrap_or_default();
@@ -127,30 +127,37 @@ impl<'r> File<'r> {
         path
     }
 
-    /// Puts what compactions carried over behind its anchor.
+    /// Inserts the carried-over records after their anchor.
     fn carry(&self, path: Vec<usize>) -> Vec<usize> {
         let mut whole: Vec<usize> = Vec::new();
         for index in &path {
             whole.push(*index);
-            for carried in &self.carried {
-                let (anchor, kept) = match carried {
-                    Carried::Named { anchor, ids } => {
-                        let kept = ids.iter().filter_map(|id| self.find(id, usize::MAX)).collect();
-                        (anchor, kept)
+            for (line, carried) in &self.carried {
+                let (anchor, carried_nodes) = match carried {
+                    CarriedOver::Named { anchor, ids } => {
+                        let carried_nodes =
+                            ids.iter().filter_map(|id| self.find(id, usize::MAX)).collect();
+                        (anchor, carried_nodes)
                     }
-                    Carried::Segment { anchor, head, tail } => (anchor, self.segment(head, tail)),
+                    CarriedOver::Segment { anchor, head, tail } => {
+                        (anchor, self.segment(head, tail))
+                    }
                 };
                 if anchor == self.nodes[*index].id {
-                    let free = |at: &usize| !path.contains(at) && !whole.contains(at);
-                    let kept: Vec<usize> = kept.into_iter().filter(free).collect();
-                    whole.extend(kept);
+                    let free = |at: &usize| {
+                        let earlier = self.nodes[*at].line < *line;
+                        earlier && !path.contains(at) && !whole.contains(at)
+                    };
+                    let carried_nodes: Vec<usize> =
+                        carried_nodes.into_iter().filter(free).collect();
+                    whole.extend(carried_nodes);
                 }
             }
         }
         whole
     }
 
-    /// From the head down to the tail; nothing if the one does not lead to the other.
+    /// The path from head to tail; empty if there is none.
     fn segment(&self, head: &str, tail: &str) -> Vec<usize> {
         let mut found = Vec::new();
         let mut at = self.find(tail, usize::MAX);
@@ -165,7 +172,7 @@ impl<'r> File<'r> {
         Vec::new()
     }
 
-    /// The message of a record, unless the agent keeps it for itself.
+    /// The message of a record, unless the agent does not send it.
     fn said(&self, index: usize) -> Option<&Value> {
         let node = &self.nodes[index];
         node.message.as_ref().filter(|_| node.record["isApiErrorMessage"] != true)
@@ -184,20 +191,20 @@ impl<'r> File<'r> {
         !blocks.is_empty() && blocks.iter().all(|block| block["type"] == "tool_result")
     }
 
-    /// Cuts the path into units.
-    fn units(&self, path: &[usize]) -> Vec<Unit> {
-        let mut units = vec![Unit::default()];
+    /// Splits the path into units.
+    fn units(&self, path: &[usize]) -> Vec<LinkedReply> {
+        let mut units = vec![LinkedReply::default()];
         for &index in path {
             let count = units.len();
             let unit = &mut units[count - 1];
             if self.said(index).is_none() {
                 unit.notes.push(index);
             } else if self.is_reply(index) {
-                let key = (self.manner.key)(self.nodes[index].record);
+                let key = (self.agent.key)(self.nodes[index].record);
                 if key.is_some() && key == unit.key && unit.rest.is_empty() {
                     unit.reply.push(index);
                 } else {
-                    units.push(Unit { key, reply: vec![index], ..Unit::default() });
+                    units.push(LinkedReply { key, reply: vec![index], ..LinkedReply::default() });
                 }
             } else if self.only_answers(index)
                 && !unit.reply.is_empty()
@@ -211,9 +218,9 @@ impl<'r> File<'r> {
         units
     }
 
-    /// Whether a record answers a call of a unit that nothing in it answers yet. Where a reply uses
-    /// an id twice, there is room for two answers; a placeholder leaves room for the real one.
-    fn answers(&self, unit: &Unit, index: usize) -> bool {
+    /// Whether a record is the result of a call of a unit that has none yet. A reply that uses an
+    /// id twice can have two results; a placeholder can be followed by the real result.
+    fn answers(&self, unit: &LinkedReply, index: usize) -> bool {
         let ids = |records: &[usize], kind: &str, key: &str, keep: fn(&Value) -> bool| {
             let blocks = records.iter().flat_map(|at| self.blocks(*at));
             let blocks = blocks.filter(|block| block["type"] == kind && keep(block));
@@ -231,8 +238,9 @@ impl<'r> File<'r> {
         room(|block| !is_placeholder(block)) || room(|_| true)
     }
 
-    /// Takes in what hangs on the units and belongs to them. Says whether there was any.
-    fn attach(&self, units: &mut [Unit]) -> bool {
+    /// Includes records that are linked to the units and belong to them. Returns whether there were
+    /// any.
+    fn attach(&self, units: &mut [LinkedReply]) -> bool {
         let mut any = false;
         for index in 0..self.nodes.len() {
             let unit_of = |at: usize| {
@@ -251,7 +259,7 @@ impl<'r> File<'r> {
             if self.said(index).is_none() {
                 unit.notes.push(index);
             } else if self.is_reply(index) {
-                let key = (self.manner.key)(self.nodes[index].record);
+                let key = (self.agent.key)(self.nodes[index].record);
                 if key.is_none() || key != unit.key {
                     continue;
                 }
@@ -267,11 +275,11 @@ impl<'r> File<'r> {
     }
 }
 
-/// Whether a result only says that there is none.
+/// Whether a result is a placeholder.
 fn is_placeholder(result: &Value) -> bool {
-    let words = match &result["content"] {
+    let content = match &result["content"] {
         Value::Array(list) if list.len() == 1 => &list[0]["text"],
         content => content,
     };
-    words.as_str().is_some_and(|it| it.starts_with("[foxwedge] ") || PLACEHOLDERS.contains(&it))
+    content.as_str().is_some_and(|it| it.starts_with("[foxwedge] ") || PLACEHOLDERS.contains(&it))
 }

@@ -1,11 +1,11 @@
-//! What is particular about Neovate: every record of a message is one message, and the parts have
-//! names of their own.
+//! Neovate's variant of linked files: each message record is one message, and the parts have other
+//! names.
 
 use serde_json::{Value, json};
 
-use super::linked::Manner;
+use super::linked::LinkedAgent;
 
-pub(super) const MANNER: Manner = Manner {
+pub(super) const MANNER: LinkedAgent = LinkedAgent {
     is_linked: |record| record["type"] == "message",
     message,
     key: |_| None,
@@ -14,7 +14,8 @@ pub(super) const MANNER: Manner = Manner {
     leaves_blank: |_| false,
 };
 
-/// The message in a record, as Anthropic spells it. Thoughts are not sent back: nobody signed them.
+/// The message in a record, in Anthropic's format. Reasoning is not sent back, because it has no
+/// signature.
 fn message(record: &Value) -> Option<Value> {
     let role = match record["role"].as_str()? {
         "tool" => "user",
@@ -35,7 +36,7 @@ fn block(part: &Value) -> Option<Value> {
             "name": part["name"].as_str().unwrap_or(""),
             "input": part.get("input").cloned().unwrap_or_else(|| json!({}))}),
         "tool-result" => answer(&part["toolCallId"], &part["result"]),
-        // As old versions wrote them, in messages of the user.
+        // The form of old versions, in user messages.
         "tool_result" => answer(&part["id"], &part["result"]),
         "image" => image(part),
         _ => part.clone(),
@@ -52,11 +53,11 @@ fn answer(id: &Value, result: &Value) -> Value {
         Value::Null => json!(""),
         Value::Array(parts) if parts.is_empty() => json!(""),
         Value::Array(parts) => {
-            let told = parts.iter().map(|part| match part["type"] == "image" {
+            let converted = parts.iter().map(|part| match part["type"] == "image" {
                 true => image(part),
                 false => part.clone(),
             });
-            told.collect()
+            converted.collect()
         }
         other => other.clone(),
     };

@@ -1,6 +1,6 @@
-use super::{BLOCKS, Row, row};
+use super::{BLOCKS, RuleTestRow, row};
 
-pub(super) fn rows() -> Vec<Row> {
+pub(super) fn rows() -> Vec<RuleTestRow> {
     let mut rows = messages();
     rows.extend(arguments());
     rows.extend(answers());
@@ -10,7 +10,7 @@ pub(super) fn rows() -> Vec<Row> {
     rows
 }
 
-fn messages() -> Vec<Row> {
+fn messages() -> Vec<RuleTestRow> {
     let mut rows = Vec::new();
     let say = |role: &str, more: &str| format!(r#"[$u,{{"role":"{role}"{more}}},$u]"#);
     let chat = [
@@ -45,19 +45,19 @@ fn messages() -> Vec<Row> {
     }
     let blank = say("user", r#","content":" ""#);
     rows.push(row(301, "anthropic", "anthropic", &say("user", r#","content":"x""#), &blank));
-    for dialect in ["anthropic", "bedrock"] {
+    for format in ["anthropic", "bedrock"] {
         for profile in ["anthropic", "bedrock", "strict"] {
             for empty in ["", r#","content":null"#, r#","content":"""#, r#","content":[]"#] {
                 let full = say("assistant", r#","content":[{"text":"x"}]"#);
-                rows.push(row(301, dialect, profile, &full, &say("assistant", empty)));
+                rows.push(row(301, format, profile, &full, &say("assistant", empty)));
             }
         }
         let prefill = r#"[$u,{"role":"assistant","content":[]}]"#;
-        rows.push(row(301, dialect, "anthropic", prefill, r#"[$u,{"role":"user","content":[]}]"#));
+        rows.push(row(301, format, "anthropic", prefill, r#"[$u,{"role":"user","content":[]}]"#));
         let system = r#"[$u,{"role":"system","content":[]},{"role":"assistant","content":"x"}]"#;
-        rows.push(row(301, dialect, "anthropic", system, &system.replace("[]", "\"\"")));
-        rows.push(row(301, dialect, "bedrock", "u a", prefill));
-        rows.push(row(301, dialect, "anthropic", prefill, r#"[$u,{"role":"assistant"}]"#));
+        rows.push(row(301, format, "anthropic", system, &system.replace("[]", "\"\"")));
+        rows.push(row(301, format, "bedrock", "u a", prefill));
+        rows.push(row(301, format, "anthropic", prefill, r#"[$u,{"role":"assistant"}]"#));
     }
     for empty in ["", r#","parts":[]"#] {
         let full = say("model", r#","parts":[{"text":"x"}]"#);
@@ -73,22 +73,22 @@ fn messages() -> Vec<Row> {
     let no_calls = r#"[$u,{"role":"assistant","content":"x","tool_calls":[]}]"#;
     rows.push(row(309, "openai-chat", "openai-chat", "u a[x] r[x]", no_calls));
     rows.push(row(309, "openai-chat", "strict", "u a", no_calls));
-    for dialect in crate::DIALECTS {
-        let list = match dialect {
+    for format in crate::DIALECTS {
+        let list = match format {
             "openai-responses" => "input",
             "gemini" => "contents",
             _ => "messages",
         };
         let request = |more: &str| format!(r#"{{"{list}":[]{more}}}"#);
-        rows.push(row(314, dialect, dialect, "[]", &request("")));
-        rows.push(row(314, dialect, dialect, "u", &request(r#","model":"m""#)));
+        rows.push(row(314, format, format, "[]", &request("")));
+        rows.push(row(314, format, format, "u", &request(r#","model":"m""#)));
     }
     rows
 }
 
-fn arguments() -> Vec<Row> {
+fn arguments() -> Vec<RuleTestRow> {
     let mut rows = Vec::new();
-    let call = |dialect: &str, arguments: &str| match dialect {
+    let call = |format: &str, arguments: &str| match format {
         "openai-chat" => format!(
             r#"[{{"role":"assistant","tool_calls":[{{"id":"x","function":{{"name":"n"{arguments}}}}}]}}]"#
         ),
@@ -105,16 +105,16 @@ fn arguments() -> Vec<Row> {
             r#"[{{"role":"assistant","content":[{{"toolUse":{{"name":"n"{arguments}}}}}]}}]"#
         ),
     };
-    for dialect in ["openai-chat", "openai-responses"] {
-        let sound = call(dialect, r#","arguments":"{}""#);
+    for format in ["openai-chat", "openai-responses"] {
+        let sound = call(format, r#","arguments":"{}""#);
         for profile in ["openai-chat", "deepseek", "openai-responses", "strict"] {
-            rows.push(row(302, dialect, profile, &sound, &call(dialect, "")));
-            rows.push(row(302, dialect, profile, &sound, &call(dialect, r#","arguments":{}"#)));
+            rows.push(row(302, format, profile, &sound, &call(format, "")));
+            rows.push(row(302, format, profile, &sound, &call(format, r#","arguments":{}"#)));
         }
-        let cut = call(dialect, r#","arguments":"{\"a\":""#);
-        rows.push(row(302, dialect, "strict", &sound, &cut));
-        rows.push(row(302, dialect, "strict", &sound, &call(dialect, r#","arguments":"[1]""#)));
-        rows.push(row(302, dialect, "openai-chat", &cut, &call(dialect, r#","arguments":null"#)));
+        let cut = call(format, r#","arguments":"{\"a\":""#);
+        rows.push(row(302, format, "strict", &sound, &cut));
+        rows.push(row(302, format, "strict", &sound, &call(format, r#","arguments":"[1]""#)));
+        rows.push(row(302, format, "openai-chat", &cut, &call(format, r#","arguments":null"#)));
     }
     let custom = |input: &str| {
         format!(
@@ -132,10 +132,10 @@ fn arguments() -> Vec<Row> {
     }
     rows.push(row(302, "openai-chat", "deepseek", &custom(""), &call("openai-chat", "")));
     for profile in ["anthropic", "gemini", "bedrock", "strict"] {
-        for (dialect, key) in [("anthropic", "input"), ("gemini", "args"), ("bedrock", "input")] {
-            let sound = call(dialect, &format!(r#","{key}":{{}}"#));
-            let broken = call(dialect, &format!(r#","{key}":"{{}}""#));
-            rows.push(row(302, dialect, profile, &sound, &broken));
+        for (format, key) in [("anthropic", "input"), ("gemini", "args"), ("bedrock", "input")] {
+            let sound = call(format, &format!(r#","{key}":{{}}"#));
+            let broken = call(format, &format!(r#","{key}":"{{}}""#));
+            rows.push(row(302, format, profile, &sound, &broken));
         }
         rows.push(row(
             302,
@@ -155,9 +155,9 @@ fn arguments() -> Vec<Row> {
     rows
 }
 
-fn answers() -> Vec<Row> {
+fn answers() -> Vec<RuleTestRow> {
     let mut rows = Vec::new();
-    let answer = |dialect: &str, content: &str| match dialect {
+    let answer = |format: &str, content: &str| match format {
         "openai-chat" => {
             format!(r#"[$u,$c,{{"role":"tool","tool_call_id":"callid001"{content}}}]"#)
         }
@@ -188,8 +188,8 @@ fn answers() -> Vec<Row> {
             r#","content":[],"status":"error""#,
         ),
     ];
-    for (dialect, profile, sound, broken) in cells {
-        rows.push(row(303, dialect, profile, &answer(dialect, sound), &answer(dialect, broken)));
+    for (format, profile, sound, broken) in cells {
+        rows.push(row(303, format, profile, &answer(format, sound), &answer(format, broken)));
     }
     let media = |kind: &str| {
         answer("openai-chat", &format!(r#","content":[{{"type":"text"}},{{"type":"{kind}"}}]"#))
@@ -200,7 +200,7 @@ fn answers() -> Vec<Row> {
     rows
 }
 
-fn types() -> Vec<Row> {
+fn types() -> Vec<RuleTestRow> {
     let mut rows = Vec::new();
     let shapes = [
         ("openai-chat", r#"[$u,$c,{"role":"tool","tool_call_id":"callid001","content":@}]"#),
@@ -221,13 +221,13 @@ fn types() -> Vec<Row> {
             r#"[$u,$c,{"role":"user","content":[{"toolResult":{"toolUseId":"callid001","content":@}}]}]"#,
         ),
     ];
-    for (dialect, shape) in shapes {
-        let gemini = dialect == "gemini";
+    for (format, shape) in shapes {
+        let gemini = format == "gemini";
         let (sound, odd) = if gemini { ("{}", r#"["x"]"#) } else { ("[]", r#"{"a":1}"#) };
         for broken in [odd, "true", "2"] {
-            for profile in [dialect, "strict"] {
+            for profile in [format, "strict"] {
                 let (sound, broken) = (shape.replace('@', sound), shape.replace('@', broken));
-                rows.push(row(315, dialect, profile, &sound, &broken));
+                rows.push(row(315, format, profile, &sound, &broken));
             }
         }
     }
@@ -252,7 +252,7 @@ fn types() -> Vec<Row> {
     rows
 }
 
-fn places() -> Vec<Row> {
+fn places() -> Vec<RuleTestRow> {
     let mut rows = Vec::new();
     let tool_calls = |role: &str| {
         format!(r#"[$u,{{"role":"{role}","content":"x","tool_calls":[{{"id":"x"}}]}}]"#)
@@ -264,11 +264,11 @@ fn places() -> Vec<Row> {
         &tool_calls("assistant"),
         &tool_calls("user"),
     ));
-    for dialect in BLOCKS {
+    for format in BLOCKS {
         let (list, assistant) =
-            if dialect == "gemini" { ("parts", "model") } else { ("content", "assistant") };
+            if format == "gemini" { ("parts", "model") } else { ("content", "assistant") };
         let text = r#"{"type":"text","text":"x"}"#;
-        let (call, answer, reasoning) = match dialect {
+        let (call, answer, reasoning) = match format {
             "anthropic" => (
                 r#"{"type":"tool_use","id":"x"}"#,
                 r#"{"type":"tool_result","tool_use_id":"x"}"#,
@@ -288,7 +288,7 @@ fn places() -> Vec<Row> {
         let says =
             |role: &str, blocks: &str| format!(r#"[$u,{{"role":"{role}","{list}":[{blocks}]}}]"#);
         let mut add = |code, profile, sound: String, broken: String| {
-            rows.push(row(code, dialect, profile, &sound, &broken));
+            rows.push(row(code, format, profile, &sound, &broken));
         };
         for profile in crate::PROFILES {
             add(304, profile, says(assistant, call), says("user", call));
@@ -308,18 +308,18 @@ fn places() -> Vec<Row> {
     rows
 }
 
-fn texts() -> Vec<Row> {
+fn texts() -> Vec<RuleTestRow> {
     let mut rows = Vec::new();
     let say = |list: &str, text: &str| {
         format!(r#"[{{"role":"user","{list}":[{{"type":"text","text":"{text}"}}]}}]"#)
     };
-    for dialect in BLOCKS {
-        let list = if dialect == "gemini" { "parts" } else { "content" };
-        rows.push(row(308, dialect, "anthropic", &say(list, "x"), &say(list, "")));
-        rows.push(row(308, dialect, "anthropic", &say(list, "x"), &say(list, " ")));
-        rows.push(row(308, dialect, "bedrock", &say(list, "x"), &say(list, " ")));
-        rows.push(row(308, dialect, "strict", &say(list, "x"), &say(list, "\\n")));
-        rows.push(row(308, dialect, "gemini", &say(list, " "), &say(list, "")));
+    for format in BLOCKS {
+        let list = if format == "gemini" { "parts" } else { "content" };
+        rows.push(row(308, format, "anthropic", &say(list, "x"), &say(list, "")));
+        rows.push(row(308, format, "anthropic", &say(list, "x"), &say(list, " ")));
+        rows.push(row(308, format, "bedrock", &say(list, "x"), &say(list, " ")));
+        rows.push(row(308, format, "strict", &say(list, "x"), &say(list, "\\n")));
+        rows.push(row(308, format, "gemini", &say(list, " "), &say(list, "")));
     }
     let signed = r#"[{"parts":[{"text":"","thoughtSignature":"s"}]}]"#;
     rows.push(row(308, "gemini", "gemini", signed, r#"[{"parts":[{"text":""}]}]"#));

@@ -1,50 +1,50 @@
-use super::{BLOCKS, Row, row};
+use super::{BLOCKS, RuleTestRow, row};
 
-pub(super) fn rows() -> Vec<Row> {
+pub(super) fn rows() -> Vec<RuleTestRow> {
     let mut rows = Vec::new();
-    for dialect in crate::DIALECTS {
-        rows.push(row(201, dialect, "anthropic", "u a[x y] r[x y]", "u a[x x] r[x x]"));
-        rows.push(row(202, dialect, "strict", "u a[x] r[x] a[y] r[y]", "u a[x] r[x] a[x] r[x]"));
-        rows.extend(legal_ids(dialect));
+    for format in crate::DIALECTS {
+        rows.push(row(201, format, "anthropic", "u a[x y] r[x y]", "u a[x x] r[x x]"));
+        rows.push(row(202, format, "strict", "u a[x] r[x] a[y] r[y]", "u a[x] r[x] a[x] r[x]"));
+        rows.extend(legal_ids(format));
     }
-    for dialect in ["openai-chat", "anthropic", "bedrock", "openai-responses"] {
+    for format in ["openai-chat", "anthropic", "bedrock", "openai-responses"] {
         for id in ["null", "\"\"", "7"] {
             rows.push(row(
                 204,
-                dialect,
-                dialect,
-                &call(dialect, "\"x\"", "\"look\""),
-                &call(dialect, id, "\"look\""),
+                format,
+                format,
+                &call(format, "\"x\"", "\"look\""),
+                &call(format, id, "\"look\""),
             ));
         }
     }
-    for dialect in crate::DIALECTS {
-        let named = |name: &str| call(dialect, "\"x\"", name);
+    for format in crate::DIALECTS {
+        let named = |name: &str| call(format, "\"x\"", name);
         for profile in crate::PROFILES {
             for bad in ["\"my tool!\"", "\"\"", "null", "3"] {
-                rows.push(row(207, dialect, profile, &named("\"a_B-9\""), &named(bad)));
+                rows.push(row(207, format, profile, &named("\"a_B-9\""), &named(bad)));
             }
         }
         let (of_65, of_129) = (named(&quoted(65)), named(&quoted(129)));
-        rows.push(row(207, dialect, "bedrock", &named(&quoted(64)), &of_65));
-        rows.push(row(207, dialect, "anthropic", &of_65, &of_129));
-        rows.push(row(207, dialect, "gemini", &named("\"_a.b:c-d\""), &named("\"9lives\"")));
+        rows.push(row(207, format, "bedrock", &named(&quoted(64)), &of_65));
+        rows.push(row(207, format, "anthropic", &of_65, &of_129));
+        rows.push(row(207, format, "gemini", &named("\"_a.b:c-d\""), &named("\"9lives\"")));
     }
     rows.extend(items());
     rows
 }
 
-fn legal_ids(dialect: &'static str) -> Vec<Row> {
+fn legal_ids(format: &'static str) -> Vec<RuleTestRow> {
     let shape = |id: &str| format!("u a[{id}] r[{id}]");
     let of = |length: usize| shape(&"i".repeat(length));
     vec![
-        row(203, dialect, "anthropic", &shape("a-B_9"), &shape("get:0")),
-        row(203, dialect, "openai-chat", &of(40), &of(41)),
-        row(203, dialect, "openai-responses", &of(64), &of(65)),
-        row(203, dialect, "bedrock", &shape("a.b:c"), &shape("a/b")),
-        row(203, dialect, "bedrock", &of(64), &of(65)),
-        row(203, dialect, "mistral", &shape("abcDEF123"), &shape("abcDEF12")),
-        row(203, dialect, "strict", &shape("abcDEF123"), &shape("abcDEF_23")),
+        row(203, format, "anthropic", &shape("a-B_9"), &shape("get:0")),
+        row(203, format, "openai-chat", &of(40), &of(41)),
+        row(203, format, "openai-responses", &of(64), &of(65)),
+        row(203, format, "bedrock", &shape("a.b:c"), &shape("a/b")),
+        row(203, format, "bedrock", &of(64), &of(65)),
+        row(203, format, "mistral", &shape("abcDEF123"), &shape("abcDEF12")),
+        row(203, format, "strict", &shape("abcDEF123"), &shape("abcDEF_23")),
     ]
 }
 
@@ -53,8 +53,8 @@ fn quoted(length: usize) -> String {
 }
 
 /// A single call with an id and a name given as JSON.
-fn call(dialect: &str, id: &str, name: &str) -> String {
-    let call = match dialect {
+fn call(format: &str, id: &str, name: &str) -> String {
+    let call = match format {
         "openai-chat" => format!(
             r#"{{"role":"assistant","tool_calls":[{{"id":{id},"function":{{"name":{name},"arguments":"{{}}"}}}}]}}"#
         ),
@@ -76,7 +76,7 @@ fn call(dialect: &str, id: &str, name: &str) -> String {
     format!("[$u,{call}]")
 }
 
-fn items() -> Vec<Row> {
+fn items() -> Vec<RuleTestRow> {
     let mut rows = Vec::new();
     let item = |kind: &str, id: &str| {
         format!(r#"[$u,{{"type":"{kind}","role":"assistant","id":"{id}"}}]"#)
@@ -119,8 +119,8 @@ fn gemini_needs_no_ids() {
         );
         assert!(!found.contains(&204), "{profile}: {found:?}");
     }
-    for dialect in BLOCKS {
-        let twice = super::document(dialect, "u a[x x] r[x x]");
-        assert!(!super::codes(dialect, "gemini", &twice).contains(&201), "{dialect}");
+    for format in BLOCKS {
+        let twice = super::document(format, "u a[x x] r[x x]");
+        assert!(!super::codes(format, "gemini", &twice).contains(&201), "{format}");
     }
 }

@@ -1,24 +1,24 @@
-use super::{BLOCKS, NOTHING, Row, codes, document, row};
+use super::{BLOCKS, NOTHING, RuleTestRow, codes, document, row};
 
-pub(super) fn rows() -> Vec<Row> {
+pub(super) fn rows() -> Vec<RuleTestRow> {
     let mut rows = Vec::new();
-    for dialect in ["openai-chat", "anthropic", "gemini", "bedrock"] {
-        rows.push(row(401, dialect, "strict", "s u a", "s a u"));
-        rows.push(row(401, dialect, "anthropic", "u a", "a"));
-        rows.push(row(402, dialect, "bedrock", "u a u", "u u"));
-        rows.push(row(402, dialect, "strict", "u a[x] a[y] r[x y]", "u a a[y] r[y]"));
-        rows.push(row(404, dialect, "strict", "u a[x] r[x] a u", "u a[x] r[x] u"));
-        rows.push(row(406, dialect, "strict", "u a", "u s a"));
-        rows.push(row(407, dialect, dialect, "u a", r#"[{"role":"robot","content":"x"}]"#));
-        rows.push(row(407, dialect, dialect, "u a", r#"[{"role":4,"parts":[]}]"#));
+    for format in ["openai-chat", "anthropic", "gemini", "bedrock"] {
+        rows.push(row(401, format, "strict", "s u a", "s a u"));
+        rows.push(row(401, format, "anthropic", "u a", "a"));
+        rows.push(row(402, format, "bedrock", "u a u", "u u"));
+        rows.push(row(402, format, "strict", "u a[x] a[y] r[x y]", "u a a[y] r[y]"));
+        rows.push(row(404, format, "strict", "u a[x] r[x] a u", "u a[x] r[x] u"));
+        rows.push(row(406, format, "strict", "u a", "u s a"));
+        rows.push(row(407, format, format, "u a", r#"[{"role":"robot","content":"x"}]"#));
+        rows.push(row(407, format, format, "u a", r#"[{"role":4,"parts":[]}]"#));
         for profile in ["gemini", "bedrock", "mistral", "strict"] {
             let request = |end: &str| {
-                let list = if dialect == "gemini" { "contents" } else { "messages" };
+                let list = if format == "gemini" { "contents" } else { "messages" };
                 format!(r#"{{"model":"m","{list}":[$u{end}]}}"#)
             };
-            rows.push(row(403, dialect, profile, &request(",$a,$u"), &request(",$a")));
-            rows.push(row(403, dialect, profile, &request(",$c"), &request(",$c,$r,$a")));
-            rows.push(row(403, dialect, profile, "u a", &request(",$a")));
+            rows.push(row(403, format, profile, &request(",$a,$u"), &request(",$a")));
+            rows.push(row(403, format, profile, &request(",$c"), &request(",$c,$r,$a")));
+            rows.push(row(403, format, profile, "u a", &request(",$a")));
         }
     }
     rows.push(row(401, "openai-chat", "bedrock", "u a[x] r[x]", "r[x]"));
@@ -30,9 +30,9 @@ pub(super) fn rows() -> Vec<Row> {
     rows.push(row(406, "openai-chat", "mistral", "s u", "u a[x] r[x] s"));
     rows.push(row(406, "anthropic", "anthropic", "u s a", "s u"));
     rows.push(row(406, "anthropic", "anthropic", "u s", "u a s u"));
-    for dialect in BLOCKS {
-        rows.push(row(406, dialect, "gemini", "u a", "s u"));
-        rows.push(row(406, dialect, "bedrock", "u a", "u s"));
+    for format in BLOCKS {
+        rows.push(row(406, format, "gemini", "u a", "s u"));
+        rows.push(row(406, format, "bedrock", "u a", "u s"));
     }
     let served = |kind: &str| {
         format!(r#"[$u,{{"role":"assistant","content":[{{"type":"{kind}","id":"s"}}]}},$s]"#)
@@ -87,8 +87,8 @@ fn a_prefix_is_how_mistral_asks_for_a_continuation() {
 
 #[test]
 fn a_user_after_answers_is_counted_once() {
-    for dialect in BLOCKS {
-        let found = codes(dialect, "strict", &document(dialect, "u a[callid001] r[callid001] u"));
-        assert_eq!(found, [404], "{dialect}");
+    for format in BLOCKS {
+        let found = codes(format, "strict", &document(format, "u a[callid001] r[callid001] u"));
+        assert_eq!(found, [404], "{format}");
     }
 }

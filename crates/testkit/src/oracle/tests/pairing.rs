@@ -1,20 +1,20 @@
-use super::{BLOCKS, NOTHING, Row, codes, document, row};
+use super::{BLOCKS, NOTHING, RuleTestRow, codes, document, row};
 use crate::violations;
 
-pub(super) fn rows() -> Vec<Row> {
+pub(super) fn rows() -> Vec<RuleTestRow> {
     let mut rows = Vec::new();
-    for dialect in crate::DIALECTS {
+    for format in crate::DIALECTS {
         let sound = "u a[x y] r[y x] a";
-        rows.push(row(101, dialect, dialect, sound, "u a[x y] r[x] a"));
-        rows.push(row(102, dialect, dialect, sound, "u a[x] r[x y]"));
-        rows.push(row(103, dialect, dialect, sound, "u r[x] a[x] u"));
-        rows.push(row(103, dialect, "deepseek", sound, "u a[x] u a r[x]"));
-        rows.push(row(104, dialect, dialect, sound, "u a[x] r[x x]"));
-        rows.push(row(104, dialect, dialect, sound, "u a[x] r[x] a u r[x]"));
+        rows.push(row(101, format, format, sound, "u a[x y] r[x] a"));
+        rows.push(row(102, format, format, sound, "u a[x] r[x y]"));
+        rows.push(row(103, format, format, sound, "u r[x] a[x] u"));
+        rows.push(row(103, format, "deepseek", sound, "u a[x] u a r[x]"));
+        rows.push(row(104, format, format, sound, "u a[x] r[x x]"));
+        rows.push(row(104, format, format, sound, "u a[x] r[x] a u r[x]"));
     }
-    for dialect in BLOCKS {
-        rows.push(row(105, dialect, dialect, "u a[x y] r[x y]", "u a[x y] r[x] r[y]"));
-        rows.push(row(106, dialect, "strict", "u a[x y] r[x y]", "u a[x] a[y] r[x y]"));
+    for format in BLOCKS {
+        rows.push(row(105, format, format, "u a[x y] r[x y]", "u a[x y] r[x] r[y]"));
+        rows.push(row(106, format, "strict", "u a[x y] r[x y]", "u a[x] a[y] r[x y]"));
     }
     rows.push(row(106, "openai-chat", "deepseek", "u a[x y] r[x y]", "u a[x] a[y] r[x y]"));
     rows.push(row(106, "openai-responses", "deepseek", "u a a[x] r[x]", "u a[x] a r[x]"));
@@ -26,8 +26,8 @@ pub(super) fn rows() -> Vec<Row> {
     for wrong in [answer(""), answer(r#","name":"other""#), answer(r#","name":4"#)] {
         rows.push(row(107, "gemini", "gemini", &right, &wrong));
     }
-    for dialect in ["openai-chat", "anthropic", "gemini", "bedrock"] {
-        rows.push(row(108, dialect, "strict", &many(128), &many(129)));
+    for format in ["openai-chat", "anthropic", "gemini", "bedrock"] {
+        rows.push(row(108, format, "strict", &many(128), &many(129)));
     }
     rows
 }
@@ -65,12 +65,8 @@ fn shapes_break_exactly_these_rules() {
         ("bedrock", "u a[x] r[x] u", &[402]),
         ("bedrock", "u a[x] u r[x]", &[105, 402]),
     ];
-    for (dialect, shape, expected) in table {
-        assert_eq!(
-            codes(dialect, dialect, &document(dialect, shape)),
-            expected,
-            "{dialect}: {shape}"
-        );
+    for (format, shape, expected) in table {
+        assert_eq!(codes(format, format, &document(format, shape)), expected, "{format}: {shape}");
     }
 }
 
@@ -83,13 +79,13 @@ fn a_pending_tail_may_stay_open() {
         ("u a[x] u a[y]", 1),
         ("u a[x] a", 1),
     ];
-    for dialect in crate::DIALECTS {
+    for format in crate::DIALECTS {
         for (shape, open) in table {
-            // A flat list knows no end of a message: there the last text belongs to the turn.
-            let open = if (dialect, shape) == ("openai-responses", "u a[x] a") { 0 } else { open };
-            let found = violations(dialect, dialect, true, &document(dialect, shape));
+            // A flat list has no message boundaries, so the last text belongs to the turn.
+            let open = if (format, shape) == ("openai-responses", "u a[x] a") { 0 } else { open };
+            let found = violations(format, format, true, &document(format, shape));
             let count = found.iter().filter(|found| found.code == 101).count();
-            assert_eq!(count, open, "{dialect}: {shape}: {found:?}");
+            assert_eq!(count, open, "{format}: {shape}: {found:?}");
         }
     }
 }

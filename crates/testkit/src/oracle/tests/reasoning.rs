@@ -1,8 +1,8 @@
-use super::{Row, codes, document, row};
+use super::{RuleTestRow, codes, document, row};
 
-pub(super) fn rows() -> Vec<Row> {
+pub(super) fn rows() -> Vec<RuleTestRow> {
     let mut rows = Vec::new();
-    let run = |dialect: &str, blocks: &str| match dialect {
+    let run = |format: &str, blocks: &str| match format {
         "gemini" => format!(r#"[$u,{{"role":"model","parts":[{blocks}]}},$u]"#),
         _ => format!(r#"[$u,{{"role":"assistant","content":[{blocks}]}},$u]"#),
     };
@@ -10,21 +10,21 @@ pub(super) fn rows() -> Vec<Row> {
     let redacted = r#"{"type":"redacted_thinking","data":"d"}"#;
     let reasoning = r#"{"reasoningContent":{}}"#;
     let thought = r#"{"text":"t","thought":true}"#;
-    for (dialect, block) in [
+    for (format, block) in [
         ("anthropic", thinking),
         ("anthropic", redacted),
         ("bedrock", reasoning),
         ("gemini", thought),
     ] {
-        let followed = run(dialect, &format!(r#"{block},{{"type":"text","text":"x"}}"#));
+        let followed = run(format, &format!(r#"{block},{{"type":"text","text":"x"}}"#));
         for profile in ["anthropic", "bedrock", "strict"] {
-            rows.push(row(501, dialect, profile, &followed, &run(dialect, block)));
+            rows.push(row(501, format, profile, &followed, &run(format, block)));
         }
     }
     let item = r#"{"type":"reasoning","id":"rs_1"}"#;
-    let (held, alone) = (format!("[$u,{item},{item},$c,$r]"), format!("[$u,{item},{item}]"));
-    rows.push(row(501, "openai-responses", "openai-responses", &held, &alone));
-    rows.push(row(501, "openai-responses", "strict", &held, &format!("[$u,{item},$u,$a]")));
+    let (valid, alone) = (format!("[$u,{item},{item},$c,$r]"), format!("[$u,{item},{item}]"));
+    rows.push(row(501, "openai-responses", "openai-responses", &valid, &alone));
+    rows.push(row(501, "openai-responses", "strict", &valid, &format!("[$u,{item},$u,$a]")));
 
     rows.extend(missing());
     let signed = run("anthropic", &format!("{thinking},{redacted}"));
@@ -63,18 +63,18 @@ pub(super) fn rows() -> Vec<Row> {
     rows
 }
 
-fn missing() -> Vec<Row> {
+fn missing() -> Vec<RuleTestRow> {
     let chat = |reasoning: &str, more: &str| {
         let calls = r#"[{"id":"x","function":{"name":"look","arguments":"{}"}}]"#;
         format!(
             r#"{{"messages":[$u,{{"role":"assistant","tool_calls":{calls}{reasoning}}}]{more}}}"#
         )
     };
-    let kept = r#","reasoning_content":"""#;
+    let reasoning = r#","reasoning_content":"""#;
     let mut rows = Vec::new();
     for thinks in [r#","model":"deepseek-reasoner""#, r#","thinking":{"type":"enabled"}"#] {
         let broken = chat("", thinks);
-        rows.push(row(502, "openai-chat", "deepseek", &chat(kept, thinks), &broken));
+        rows.push(row(502, "openai-chat", "deepseek", &chat(reasoning, thinks), &broken));
         rows.push(row(
             502,
             "openai-chat",

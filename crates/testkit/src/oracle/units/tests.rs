@@ -1,27 +1,27 @@
-//! Compactions that nobody should get away with.
+//! Invalid compactions that the oracle must detect.
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::shape::{body, messages};
 
-/// What is wrong with a result that keeps these messages and nothing else.
-fn wrong(dialect: &str, shape: &str, kept: &[usize]) -> Vec<String> {
-    let all = messages(dialect, shape);
-    let after: Vec<Value> = kept.iter().map(|at| all[*at].clone()).collect();
+/// What is wrong with a result that keeps only these messages.
+fn wrong(format: &str, shape: &str, keep: &[usize]) -> Vec<String> {
+    let all = messages(format, shape);
+    let after: Vec<Value> = keep.iter().map(|at| all[*at].clone()).collect();
     judged(
-        dialect,
-        &body(dialect, shape),
+        format,
+        &body(format, shape),
         &after,
-        &kept.iter().map(|at| Some(*at)).collect::<Vec<_>>(),
+        &keep.iter().map(|at| Some(*at)).collect::<Vec<_>>(),
     )
 }
 
-fn judged(dialect: &str, before: &str, after: &[Value], origins: &[Option<usize>]) -> Vec<String> {
+fn judged(format: &str, before: &str, after: &[Value], origins: &[Option<usize>]) -> Vec<String> {
     let after = Value::Array(after.to_vec()).to_string();
-    let shorter = Shorter { dialect, before, after: &after, origins };
+    let shorter = ShorterHistory { format, before, after: &after, origins };
     match became(&shorter) {
-        Ok(became) => parted(dialect, before, &became),
+        Ok(became) => parted(format, before, &became),
         Err(complaints) => complaints,
     }
 }
@@ -30,18 +30,18 @@ fn judged(dialect: &str, before: &str, after: &[Value], origins: &[Option<usize>
 fn a_cut_through_a_unit_is_noticed_wherever_it_falls() {
     let shape = "u a[x y] r[x] u r[y] a u";
     let whole: [&[usize]; 4] = [&[0, 1, 2, 3, 4, 5, 6], &[0, 5, 6], &[0, 6], &[1, 2, 3, 4, 6]];
-    for kept in whole {
-        assert_eq!(wrong("anthropic", shape, kept), Vec::<String>::new(), "{kept:?}");
+    for keep in whole {
+        assert_eq!(wrong("anthropic", shape, keep), Vec::<String>::new(), "{keep:?}");
     }
     let parted: [&[usize]; 5] =
         [&[0, 2, 3, 4], &[0, 1, 2], &[0, 4, 5], &[0, 1, 2, 4, 6], &[0, 3, 6]];
-    for kept in parted {
-        assert!(!wrong("anthropic", shape, kept).is_empty(), "{kept:?}");
+    for keep in parted {
+        assert!(!wrong("anthropic", shape, keep).is_empty(), "{keep:?}");
     }
 }
 
 #[test]
-fn turns_of_several_messages_and_what_hangs_on_them_are_not_parted() {
+fn turns_of_several_messages_are_not_separated_from_their_results() {
     assert!(!wrong("openai-responses", "u a a[x] r[x] u", &[0, 2, 3, 4]).is_empty());
     assert!(!wrong("openai-chat", "u a[x y] r[x y] u", &[0, 1, 2, 4]).is_empty());
     let thought = json!({"type": "reasoning", "id": "rs_1", "summary": []});
@@ -61,7 +61,7 @@ fn turns_of_several_messages_and_what_hangs_on_them_are_not_parted() {
 }
 
 #[test]
-fn what_is_invented_halved_or_out_of_order_is_noticed() {
+fn invented_partial_or_reordered_messages_are_detected() {
     let shape = "u a[x] r[x] a u";
     let before = body("anthropic", shape);
     let all = messages("anthropic", shape);
@@ -90,20 +90,20 @@ fn joined_and_shrunken_messages_are_found_again() {
     let after = Value::Array(vec![joined, all[3].clone(), shrunk]).to_string();
     let origins = [Some(0), Some(3), Some(4)];
     let shorter =
-        Shorter { dialect: "openai-chat", before: &before, after: &after, origins: &origins };
+        ShorterHistory { format: "openai-chat", before: &before, after: &after, origins: &origins };
     let expected = vec![
-        Became::Changed(0),
-        Became::Gone,
-        Became::Changed(0),
-        Became::Same(1),
-        Became::Changed(2),
+        MessageSurvival::Changed(0),
+        MessageSurvival::Gone,
+        MessageSurvival::Changed(0),
+        MessageSurvival::Same(1),
+        MessageSurvival::Changed(2),
     ];
     assert_eq!(became(&shorter), Ok(expected));
 }
 
 #[test]
-fn what_has_to_stay_is_named() {
-    let named = |shape: &str, which: Stays| -> Vec<usize> {
+fn required_messages_are_listed() {
+    let named = |shape: &str, which: RequiredMessages| -> Vec<usize> {
         let mut places: Vec<usize> = stays("openai-chat", &body("openai-chat", shape), which)
             .into_iter()
             .map(|it| it.0)
@@ -112,13 +112,20 @@ fn what_has_to_stay_is_named() {
         places.dedup();
         places
     };
-    let wishes = Stays { first_wish: true, last_wish: true, ..Stays::default() };
+    let wishes =
+        RequiredMessages { first_wish: true, last_wish: true, ..RequiredMessages::default() };
     assert_eq!(named("s u a u a", wishes), [0, 1, 3, 4]);
     assert_eq!(named("u a u a[x] r[x]", wishes), [0, 2, 4]);
-    assert_eq!(named("u a u a[x] r[x]", Stays::default()), [4]);
-    assert_eq!(named("a u a", Stays { first: true, ..Stays::default() }), [0, 2]);
-    assert_eq!(named("u a[x] u a", Stays::default()), [1, 3]);
-    assert_eq!(named("u a u", Stays { everything: true, ..Stays::default() }), [0, 1, 2]);
+    assert_eq!(named("u a u a[x] r[x]", RequiredMessages::default()), [4]);
+    assert_eq!(
+        named("a u a", RequiredMessages { first: true, ..RequiredMessages::default() }),
+        [0, 2]
+    );
+    assert_eq!(named("u a[x] u a", RequiredMessages::default()), [1, 3]);
+    assert_eq!(
+        named("u a u", RequiredMessages { everything: true, ..RequiredMessages::default() }),
+        [0, 1, 2]
+    );
 }
 
 #[test]

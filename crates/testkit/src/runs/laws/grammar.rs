@@ -1,29 +1,29 @@
-//! What a user interface is told about a run, checked word by word.
+//! Checks the sequence of changes that a user interface receives about a run.
 //!
-//! A small automaton for each run: a part is opened once, before anything is said about it, and
-//! everything is closed before the end. Whoever encodes changes for others relies on this.
+//! A small automaton for each run: a part is opened once, before any change to it, and everything
+//! is closed before the end. Encoders for other protocols rely on this.
 
 use std::collections::BTreeMap;
 
 use foxwedge_run::{RunSummary, SharedId, ToolRef, ToolStatus, UiChange, UiPart};
 
-/// What one run's changes said so far.
+/// The state after the changes of one run so far.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Grammar {
-    stage: Stage,
+pub struct UiGrammar {
+    stage: UiStage,
     step: Option<u32>,
     last_step: u32,
     /// Every part that was opened.
-    parts: BTreeMap<SharedId, Kind>,
-    /// Those that are still open.
+    parts: BTreeMap<SharedId, UiTextKind>,
+    /// Parts that are still open.
     speaking: Vec<UiPart>,
-    tools: BTreeMap<(SharedId, u32), Worked>,
-    /// Calls that are not settled.
+    tools: BTreeMap<(SharedId, u32), UiToolState>,
+    /// Number of calls that are not settled.
     working: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-enum Stage {
+enum UiStage {
     #[default]
     Before,
     During,
@@ -31,31 +31,33 @@ enum Stage {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Kind {
+enum UiTextKind {
     Text,
     Thought,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Worked {
+struct UiToolState {
     status: ToolStatus,
     ready: bool,
-    /// Every request, and whether it is still open.
+    /// Every approval request, and whether it is still open.
     asks: Vec<(SharedId, bool)>,
 }
 
-impl Grammar {
-    /// Takes the next change.
+impl UiGrammar {
+    /// Accepts the next change.
     ///
     /// # Errors
     /// What is wrong with it.
     pub fn take(&mut self, change: &UiChange) -> Result<(), String> {
         match (self.stage, change) {
-            (Stage::Before, UiChange::RunStarted { .. }) => self.stage = Stage::During,
-            (Stage::Before, _) => return Err("said before the start".to_owned()),
-            (Stage::During, UiChange::RunStarted { .. }) => return Err("a second start".to_owned()),
-            (Stage::During, _) => {}
-            (Stage::After, _) => return Err("said behind the end".to_owned()),
+            (UiStage::Before, UiChange::RunStarted { .. }) => self.stage = UiStage::During,
+            (UiStage::Before, _) => return Err("said before the start".to_owned()),
+            (UiStage::During, UiChange::RunStarted { .. }) => {
+                return Err("a second start".to_owned());
+            }
+            (UiStage::During, _) => {}
+            (UiStage::After, _) => return Err("said behind the end".to_owned()),
         }
         match change {
             UiChange::RunStarted { .. }
@@ -67,12 +69,12 @@ impl Grammar {
             UiChange::Problem(_) => Ok(()),
             UiChange::StepStarted { turn } => self.step_started(*turn),
             UiChange::StepEnded { turn } => self.step_ended(*turn),
-            UiChange::TextOpened(part) => self.opened(part, Kind::Text),
-            UiChange::TextDelta(part, delta) => self.goes_on(part, Kind::Text, delta),
-            UiChange::TextClosed(part) => self.closed(part, Kind::Text),
-            UiChange::ThoughtOpened(part) => self.opened(part, Kind::Thought),
-            UiChange::ThoughtDelta(part, delta) => self.goes_on(part, Kind::Thought, delta),
-            UiChange::ThoughtClosed(part) => self.closed(part, Kind::Thought),
+            UiChange::TextOpened(part) => self.opened(part, UiTextKind::Text),
+            UiChange::TextDelta(part, delta) => self.goes_on(part, UiTextKind::Text, delta),
+            UiChange::TextClosed(part) => self.closed(part, UiTextKind::Text),
+            UiChange::ThoughtOpened(part) => self.opened(part, UiTextKind::Thought),
+            UiChange::ThoughtDelta(part, delta) => self.goes_on(part, UiTextKind::Thought, delta),
+            UiChange::ThoughtClosed(part) => self.closed(part, UiTextKind::Thought),
             UiChange::ToolOpened { tool, .. } => self.tool_opened(tool),
             UiChange::ToolArguments { tool, delta } => {
                 let worked = self.open_tool(tool)?;
@@ -113,9 +115,9 @@ impl Grammar {
         }
     }
 
-    /// Whether the run's end was told.
+    /// Whether the end of the run was announced.
     pub fn is_over(&self) -> bool {
-        self.stage == Stage::After
+        self.stage == UiStage::After
     }
 
     fn step_started(&mut self, turn: u32) -> Result<(), String> {
@@ -130,7 +132,7 @@ impl Grammar {
         self.nothing_spoken("at the end of a step")
     }
 
-    fn opened(&mut self, part: &UiPart, kind: Kind) -> Result<(), String> {
+    fn opened(&mut self, part: &UiPart, kind: UiTextKind) -> Result<(), String> {
         if part.parent.is_none() {
             self.nothing_spoken("when the next begins")?;
         }
@@ -139,18 +141,18 @@ impl Grammar {
         holds(known.is_none(), || format!("part `{}` is opened twice", part.id))
     }
 
-    fn goes_on(&mut self, part: &UiPart, kind: Kind, delta: &str) -> Result<(), String> {
+    fn goes_on(&mut self, part: &UiPart, kind: UiTextKind, delta: &str) -> Result<(), String> {
         self.spoken(part, kind)?;
         holds(!delta.is_empty(), || format!("part `{}` goes on by nothing", part.id))
     }
 
-    fn closed(&mut self, part: &UiPart, kind: Kind) -> Result<(), String> {
+    fn closed(&mut self, part: &UiPart, kind: UiTextKind) -> Result<(), String> {
         self.spoken(part, kind)?;
         self.speaking.retain(|open| open != part);
         Ok(())
     }
 
-    fn spoken(&self, part: &UiPart, kind: Kind) -> Result<(), String> {
+    fn spoken(&self, part: &UiPart, kind: UiTextKind) -> Result<(), String> {
         let open = self.speaking.contains(part) && self.parts.get(&part.id) == Some(&kind);
         holds(open, || format!("part `{}` is not open", part.id))
     }
@@ -161,13 +163,13 @@ impl Grammar {
     }
 
     fn tool_opened(&mut self, tool: &ToolRef) -> Result<(), String> {
-        let worked = Worked { status: ToolStatus::Pending, ready: false, asks: Vec::new() };
+        let worked = UiToolState { status: ToolStatus::Pending, ready: false, asks: Vec::new() };
         let known = self.tools.insert((tool.call.clone(), tool.turn), worked);
         self.working += 1;
         holds(known.is_none(), || format!("{tool:?} is opened twice"))
     }
 
-    fn open_tool(&mut self, tool: &ToolRef) -> Result<&mut Worked, String> {
+    fn open_tool(&mut self, tool: &ToolRef) -> Result<&mut UiToolState, String> {
         let worked = self.tools.get_mut(&(tool.call.clone(), tool.turn));
         let worked = worked.ok_or_else(|| format!("{tool:?} was never opened"))?;
         match worked.status.is_final() {
@@ -186,7 +188,7 @@ impl Grammar {
         Ok(())
     }
 
-    /// A settled call moves in one direction, and says more each time.
+    /// The status of a settled call only becomes more specific.
     fn tool_corrected(&mut self, tool: &ToolRef, status: ToolStatus) -> Result<(), String> {
         let worked = self.tools.get_mut(&(tool.call.clone(), tool.turn));
         let worked = worked.ok_or_else(|| format!("{tool:?} was never opened"))?;
@@ -202,7 +204,7 @@ impl Grammar {
     }
 
     fn ended(&mut self, summary: &RunSummary) -> Result<(), String> {
-        self.stage = Stage::After;
+        self.stage = UiStage::After;
         holds(self.working == 0, || format!("{} calls are open at the end", self.working))?;
         if let Some(part) = self.speaking.first() {
             return Err(format!("part `{}` is open at the end", part.id));
@@ -213,8 +215,8 @@ impl Grammar {
     }
 }
 
-fn holds(fine: bool, trouble: impl FnOnce() -> String) -> Result<(), String> {
-    if fine { Ok(()) } else { Err(trouble()) }
+fn holds(fine: bool, problem: impl FnOnce() -> String) -> Result<(), String> {
+    if fine { Ok(()) } else { Err(problem()) }
 }
 
 #[cfg(test)]
@@ -229,8 +231,8 @@ mod tests {
         ToolRef { call: SharedId::from(call), turn: 0 }
     }
 
-    fn change(words: &str) -> UiChange {
-        let (verb, id) = words.split_once(' ').unwrap_or((words, ""));
+    fn change(text: &str) -> UiChange {
+        let (verb, id) = text.split_once(' ').unwrap_or((text, ""));
         let part = UiPart { id: SharedId::from(id), parent: None };
         let tool = tool(id);
         let content = RawJson::string("x");
@@ -285,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_badly_told_is_noticed() {
+    fn invalid_change_sequences_are_detected() {
         let table = [
             ("start, end", None),
             ("start, step 1, text m, say m, said m, stepped 1, step 12, stepped 12, end", None),
@@ -322,14 +324,14 @@ mod tests {
             ("start, call a, ask a, asked a, ask a", Some("asks twice under one id")),
             ("start, call a, asked a", Some("closes `r`, which is not open")),
         ];
-        for (told, expected) in table {
-            let mut grammar = Grammar::default();
-            let seen = told.split(", ").try_for_each(|words| grammar.take(&change(words))).err();
+        for (changes, expected) in table {
+            let mut grammar = UiGrammar::default();
+            let error = changes.split(", ").try_for_each(|text| grammar.take(&change(text))).err();
             match expected {
-                None => assert_eq!((seen, grammar.is_over()), (None, true), "{told}"),
+                None => assert_eq!((error, grammar.is_over()), (None, true), "{changes}"),
                 Some(expected) => {
-                    let seen = seen.unwrap_or_default();
-                    assert!(seen.ends_with(expected), "{told}: {seen}");
+                    let error = error.unwrap_or_default();
+                    assert!(error.ends_with(expected), "{changes}: {error}");
                 }
             }
         }

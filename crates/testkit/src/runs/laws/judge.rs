@@ -1,4 +1,4 @@
-//! The laws, on one story.
+//! Checks the laws on one session.
 
 use foxwedge_run::{
     EventPayload, MachineInput, MachineSettings, Outcome, RunEffect, RunEnd, RunEvent, RunPhase,
@@ -6,28 +6,28 @@ use foxwedge_run::{
 };
 use serde_json::Value;
 
-use super::{Broken, Watch, steady, stored};
+use super::{RunBreach, Watch, steady, stored};
 use crate::{
     Random,
     runs::{
-        Damage, damaged,
-        oracle::{self, Then},
+        LogDamage, damaged,
+        oracle::{self, LogEnding},
     },
 };
 
-/// In how many ways a log is damaged.
+/// Number of ways in which a log is damaged.
 const DAMAGES: usize = 3;
 
-/// Whether the laws hold, and which does not.
-pub(super) type Verdict = Result<(), Broken>;
+/// Whether the laws hold, otherwise the broken law.
+pub(super) type RunVerdict = Result<(), RunBreach>;
 
-/// Tries every law on the events of a source. The seed decides how their log is damaged.
+/// Checks every law on the events of a source. The seed decides how their log is damaged.
 ///
 /// # Errors
-/// The first law that is broken.
-pub fn judge(seed: u64, events: &[RunEvent]) -> Verdict {
+/// The first broken law.
+pub fn judge(seed: u64, events: &[RunEvent]) -> RunVerdict {
     let settings = MachineSettings::default();
-    let mut live = Witness::new(&settings);
+    let mut live = ObservedMachine::new(&settings);
     let mut reader = SessionMachine::new(settings.clone());
     for event in events {
         let known = live.log.len();
@@ -35,8 +35,8 @@ pub fn judge(seed: u64, events: &[RunEvent]) -> Verdict {
         for event in &live.log[known..] {
             reader.apply(0, MachineInput::Event(written(event)?), &mut Vec::new());
         }
-        let (told, read) = (live.session.canonical_state(), reader.canonical_state());
-        holds("a log says what happened", told == read, || different(&told, &read))?;
+        let (live_state, read) = (live.session.canonical_state(), reader.canonical_state());
+        holds("a log says what happened", live_state == read, || different(&live_state, &read))?;
     }
     let log = live.log.clone();
     every_order_ends_in_one_truth(seed, &log, &settings)?;
@@ -46,41 +46,42 @@ pub fn judge(seed: u64, events: &[RunEvent]) -> Verdict {
     live.session.runs().iter().try_for_each(stored::is_sound)
 }
 
-/// An event, written and read.
-fn written(event: &RunEvent) -> Result<RunEvent, Broken> {
+/// An event after it was written and read.
+fn written(event: &RunEvent) -> Result<RunEvent, RunBreach> {
     let again = wire::read(&wire::write(event));
     let same = again.as_ref() == Ok(event);
     holds("an event survives its spelling", same, || format!("{event:?}\n{again:?}"))?;
     Ok(again.unwrap_or_else(|_| event.clone()))
 }
 
-/// Shuffled, repeated, cut off: what is true is what a slow reading of the same events says.
+/// Shuffled, repeated or truncated: the state is always the one that the oracle computes from the
+/// same events.
 fn every_order_ends_in_one_truth(
     seed: u64,
     log: &[RunEvent],
     settings: &MachineSettings,
-) -> Verdict {
+) -> RunVerdict {
     let mut random = Random::new(seed ^ 0x0dd5);
     for _ in 0..if log.is_empty() { 0 } else { DAMAGES } {
-        let damage = Damage::draw(&mut random);
+        let damage = LogDamage::draw(&mut random);
         let mut arrived = damaged(&mut random, log, damage);
         if random.chance(50) {
             random.shuffle(&mut arrived);
         }
-        let mut machine = Witness::new(settings);
+        let mut machine = ObservedMachine::new(settings);
         for event in &arrived {
             machine.take(0, MachineInput::Event(event.clone()))?;
         }
-        machine.says(&oracle::truth(&arrived, settings, Then::Nothing), damage)?;
+        machine.says(&oracle::truth(&arrived, settings, LogEnding::Nothing), damage)?;
         machine.interrupt()?;
-        machine.says(&oracle::truth(&arrived, settings, Then::Interrupted), damage)?;
+        machine.says(&oracle::truth(&arrived, settings, LogEnding::Interrupted), damage)?;
     }
     Ok(())
 }
 
-/// Wherever a log breaks off: one end, nothing open.
-fn every_prefix_has_one_end(log: &[RunEvent], settings: &MachineSettings) -> Verdict {
-    let mut machine = Witness::new(settings);
+/// Every prefix of a log leads to one end and nothing open.
+fn every_prefix_has_one_end(log: &[RunEvent], settings: &MachineSettings) -> RunVerdict {
+    let mut machine = ObservedMachine::new(settings);
     for (place, event) in log.iter().enumerate() {
         machine.take(0, MachineInput::Event(event.clone()))?;
         let mut cut = machine.clone();
@@ -92,30 +93,30 @@ fn every_prefix_has_one_end(log: &[RunEvent], settings: &MachineSettings) -> Ver
     Ok(())
 }
 
-/// A machine, and somebody who looks at everything it does.
+/// A machine with a monitor of all its effects.
 #[derive(Clone)]
-struct Witness {
+struct ObservedMachine {
     session: SessionMachine,
     watch: Watch,
-    /// What was emitted.
+    /// The emitted events.
     log: Vec<RunEvent>,
 }
 
-impl Witness {
-    fn new(settings: &MachineSettings) -> Witness {
+impl ObservedMachine {
+    fn new(settings: &MachineSettings) -> ObservedMachine {
         let (session, watch) = (SessionMachine::new(settings.clone()), Watch::default());
-        Witness { session, watch, log: Vec::new() }
+        ObservedMachine { session, watch, log: Vec::new() }
     }
 
-    fn take(&mut self, now: u64, input: MachineInput) -> Verdict {
+    fn take(&mut self, now: u64, input: MachineInput) -> RunVerdict {
         let before = self.session.clone();
         let mut effects = Vec::new();
         self.session.apply(now, input.clone(), &mut effects);
-        let told = |trouble| format!("{trouble}\nat {input:?}");
-        let seen = self.watch.take(&effects);
-        seen.map_err(|trouble| ("what is told is well formed", told(trouble)))?;
-        let held = steady(&before, &self.session, &input);
-        held.map_err(|trouble| ("what is final stays final", told(trouble)))?;
+        let describe = |problem| format!("{problem}\nat {input:?}");
+        let checked = self.watch.take(&effects);
+        checked.map_err(|problem| ("what is told is well formed", describe(problem)))?;
+        let result = steady(&before, &self.session, &input);
+        result.map_err(|problem| ("what is final stays final", describe(problem)))?;
         self.log.extend(effects.into_iter().filter_map(|effect| match effect {
             RunEffect::Emit(event) => Some(event),
             _ => None,
@@ -123,15 +124,15 @@ impl Witness {
         Ok(())
     }
 
-    fn says(&self, expected: &Value, damage: Damage) -> Verdict {
+    fn says(&self, expected: &Value, damage: LogDamage) -> RunVerdict {
         let truth = self.session.canonical_state();
         holds("every order ends in one truth", truth == *expected, || {
             format!("{damage:?}: {}", different(&truth, expected))
         })
     }
 
-    /// Somebody says of every run that it is over.
-    fn interrupt(&mut self) -> Verdict {
+    /// Interrupts every run.
+    fn interrupt(&mut self) -> RunVerdict {
         let open: Vec<SharedId> = self.watch.open().cloned().collect();
         for run in open {
             let ended = RunEnd { outcome: Some(Outcome::Interrupted), ..RunEnd::default() };
@@ -140,7 +141,7 @@ impl Witness {
         self.nothing_is_open()
     }
 
-    fn nothing_is_open(&self) -> Verdict {
+    fn nothing_is_open(&self) -> RunVerdict {
         let over = |run: &foxwedge_run::Run| {
             matches!(run.phase(), RunPhase::Ended { .. }) && self.watch.announced(run.id()) == 1
         };
@@ -148,8 +149,8 @@ impl Witness {
         holds("every run has one end", open.is_none(), || format!("{open:?}"))
     }
 
-    /// Whoever is replaced or stopped is over after a while, and nothing is waited for.
-    fn is_over_once_time_has_passed(&mut self) -> Verdict {
+    /// A run that was replaced or stopped ends after some time, and nothing stays pending.
+    fn is_over_once_time_has_passed(&mut self) -> RunVerdict {
         let mut now = 0;
         for _ in 0..1_000 {
             let Some(deadline) = self.session.deadline() else { break };
@@ -164,11 +165,11 @@ impl Witness {
     }
 }
 
-pub(super) fn holds(law: &'static str, fine: bool, what: impl FnOnce() -> String) -> Verdict {
+pub(super) fn holds(law: &'static str, fine: bool, what: impl FnOnce() -> String) -> RunVerdict {
     if fine { Ok(()) } else { Err((law, what())) }
 }
 
-/// The first place where two truths differ.
+/// The first difference between two states.
 fn different(left: &Value, right: &Value) -> String {
     match (left, right) {
         (Value::Object(one), Value::Object(other)) => {

@@ -1,11 +1,11 @@
-//! What one step may never do to what was known before it.
+//! What one step must not do to the state before it.
 
 use foxwedge_run::{
     ActivityFlags, EventPayload, MachineInput, Run, RunPhase, SessionMachine, ToolCallState,
     ToolStatus, ToolStatusReason,
 };
 
-/// Compares a session before and behind a step: it is sound, and what was final still is.
+/// Compares a session before and after a step: it is consistent, and final values stay final.
 ///
 /// # Errors
 /// What is wrong.
@@ -18,7 +18,7 @@ pub fn steady(
         sound(run)?;
     }
     for old in before.runs() {
-        // A run that is over may be forgotten.
+        // A run that has ended may be forgotten.
         let Some(new) = after.run(old.id()) else {
             match old.is_over() || may_end(input) {
                 true => continue,
@@ -37,7 +37,7 @@ pub fn steady(
     Ok(())
 }
 
-/// Only a start makes room, and only it may end a run to do so.
+/// Only a start frees capacity, and only it may end a run for that.
 fn may_end(input: &MachineInput) -> bool {
     match input {
         MachineInput::Event(event) => matches!(event.body, EventPayload::Started(_)),
@@ -45,7 +45,7 @@ fn may_end(input: &MachineInput) -> bool {
     }
 }
 
-/// Nothing is open, blinks or is miscounted behind the end.
+/// After the end nothing is open, active or miscounted.
 fn sound(run: &Run) -> Result<(), String> {
     let RunPhase::Ended { ended, summary, .. } = run.phase() else { return Ok(()) };
     if let Some(tool) = run.tools().iter().find(|tool| !tool.status().is_final()) {
@@ -71,7 +71,7 @@ fn sound(run: &Run) -> Result<(), String> {
     Ok(())
 }
 
-/// What is final stays as it is.
+/// Final values do not change.
 fn holds_on(old: &Run, new: &Run) -> Result<(), String> {
     if old.is_over() && !same(old, new) {
         return Err(format!("`{}` changes behind its end", old.id()));
@@ -93,15 +93,15 @@ fn holds_on(old: &Run, new: &Run) -> Result<(), String> {
 }
 
 fn stays(old: &ToolCallState, new: &ToolCallState) -> bool {
-    // That nobody called it is only known at the end.
+    // Only at the end is it known that a tool was never called.
     let reason = old.reason == new.reason || new.reason == Some(ToolStatusReason::NeverCalled);
     let content = old.content == new.content || new.status() == ToolStatus::HandedOver;
     let final_ = stands(old.status(), new.status()) && content && reason;
     old.call == new.call && (!old.status().is_final() || final_)
 }
 
-/// A status that is final stays, or says more: that the error was somebody's no, or that a person
-/// took the question over.
+/// A final status stays, or becomes more specific: the error was a denial, or a person took the
+/// question over.
 fn stands(old: ToolStatus, new: ToolStatus) -> bool {
     let later: &[ToolStatus] = match old {
         ToolStatus::Failed | ToolStatus::Interrupted => {

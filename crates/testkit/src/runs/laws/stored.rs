@@ -1,19 +1,20 @@
-//! What a run leaves in its session can be sent to a provider, and says the same as its table.
+//! The messages that a run leaves in its session can be sent to a provider, and match its table of
+//! calls.
 
 use foxwedge_core::{CheckOptions, Format, Policy, Profile, RuleSet, check};
-use foxwedge_dialect::{outline_options, read};
+use foxwedge_formats::{outline_options, read};
 use foxwedge_run::{Run, ToolCallState, ToolStatus, history};
 use serde_json::{Value, json};
 
-use super::judge::{Verdict, holds};
+use super::judge::{RunVerdict, holds};
 use crate::violations;
 
-/// Every call has its answer, in the place where providers want it, and the answers are those
-/// that the table has.
-pub(super) fn is_sound(run: &Run) -> Verdict {
-    let told: Vec<Value> = history(run).iter().map(|message| message.value()).collect();
+/// Every call has its result at the position that providers require, and the results are those of
+/// the table.
+pub(super) fn is_sound(run: &Run) -> RunVerdict {
+    let run_messages: Vec<Value> = history(run).iter().map(|message| message.value()).collect();
     let question = json!({ "role": "user", "content": "What now?" });
-    let messages: Vec<Value> = [question].into_iter().chain(told).collect();
+    let messages: Vec<Value> = [question].into_iter().chain(run_messages).collect();
     let body = json!({ "model": "any", "max_tokens": 1, "messages": messages });
     let document = body.to_string();
     for profile in [Profile::Anthropic, Profile::Strict] {
@@ -46,7 +47,8 @@ fn is_about_pairs(code: u16) -> bool {
     (100..200).contains(&code)
 }
 
-/// What sub-agents call is not part of the conversation, nor what was never called.
+/// Calls of sub-agents are not part of the conversation, and neither are calls that were never
+/// made.
 fn is_own(tool: &&ToolCallState) -> bool {
     tool.was_called() && tool.parent.is_none()
 }

@@ -1,4 +1,4 @@
-//! Somebody who sees every effect of a session and remembers what must never come twice.
+//! A monitor that receives every effect of a session and checks what must not happen twice.
 
 use std::collections::BTreeMap;
 
@@ -6,42 +6,42 @@ use foxwedge_run::{
     EventPayload, RunEffect, RunEnd, RunEvent, RunWarning, SharedId, ToolRef, UiChange,
 };
 
-use super::grammar::Grammar;
+use super::grammar::UiGrammar;
 
-/// What a session's effects said so far, run by run.
+/// The state after the effects of a session so far, by run.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Watch {
-    runs: BTreeMap<SharedId, Watched>,
+    runs: BTreeMap<SharedId, RunMonitor>,
 }
 
-/// One run, as its effects tell it.
+/// The state of one run.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Watched {
+struct RunMonitor {
     run: SharedId,
-    /// The next place of its log; none before the first.
+    /// The next position of its log; none before the first event.
     next: Option<u64>,
     announced: u32,
     told: Option<RunEnd>,
-    /// Questions that were shown, and that nobody has got an answer to.
+    /// Approval requests that were shown and are still open.
     asking: Vec<ToolRef>,
-    grammar: Grammar,
+    grammar: UiGrammar,
 }
 
 impl Watch {
-    /// Takes what a step brought about.
+    /// Accepts the effects of a step.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with them.
     pub fn take(&mut self, effects: &[RunEffect]) -> Result<(), String> {
         effects.iter().try_for_each(|effect| self.one(effect))
     }
 
-    /// How often a run's end was announced.
+    /// How often the end of a run was announced.
     pub fn announced(&self, run: &SharedId) -> u32 {
         self.runs.get(run).map_or(0, |watched| watched.announced)
     }
 
-    /// Runs that have begun and whose end was not announced.
+    /// Runs that have started and whose end was not announced.
     pub fn open(&self) -> impl Iterator<Item = &SharedId> {
         self.runs.values().filter(|watched| watched.announced == 0).map(|watched| &watched.run)
     }
@@ -60,19 +60,19 @@ impl Watch {
         }
     }
 
-    fn of(&mut self, run: &SharedId) -> &mut Watched {
-        self.runs.entry(run.clone()).or_insert_with(|| Watched {
+    fn of(&mut self, run: &SharedId) -> &mut RunMonitor {
+        self.runs.entry(run.clone()).or_insert_with(|| RunMonitor {
             run: run.clone(),
             next: None,
             announced: 0,
             told: None,
             asking: Vec::new(),
-            grammar: Grammar::default(),
+            grammar: UiGrammar::default(),
         })
     }
 }
 
-impl Watched {
+impl RunMonitor {
     fn emitted(&mut self, event: &RunEvent) -> Result<(), String> {
         self.alive("an event is emitted")?;
         let Some(seq) = event.seq else {
@@ -99,12 +99,13 @@ impl Watched {
             _ => {}
         }
         let run = &self.run;
-        self.grammar.take(change).map_err(|trouble| format!("`{run}`: {trouble}: {change:?}"))
+        self.grammar.take(change).map_err(|problem| format!("`{run}`: {problem}: {change:?}"))
     }
 
     fn resolved(&mut self, tool: &ToolRef) -> Result<(), String> {
         self.alive("an answer is delivered")?;
-        // A decision may come before its question, or before the call: then nobody waits yet.
+        // A decision may come before its request, or before the call: then nothing is waiting for
+        // it yet.
         if let Some(place) = self.asking.iter().position(|asking| asking == tool) {
             self.asking.remove(place);
         }

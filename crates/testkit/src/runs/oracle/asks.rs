@@ -1,73 +1,76 @@
-//! What a call asks a person.
+//! The approval requests of a call.
 
 use foxwedge_run::{ApprovalKind, ApprovalReply, ApprovalVerdict, SharedId};
 use serde_json::{Value, json};
 
-/// The questions of a call, in the order in which they were heard of.
+/// The approval requests of a call, in the order in which they became known.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Asks(Vec<Asked>);
+pub(super) struct CallQuestions(Vec<CallQuestion>);
 
 #[derive(Clone, Debug)]
-struct Asked {
+struct CallQuestion {
     id: SharedId,
-    /// The id it turned out to have.
+    /// Its actual id, if that became known later.
     other: Option<SharedId>,
     kind: ApprovalKind,
     verdict: Option<ApprovalVerdict>,
-    origin: Origin,
+    origin: ApprovalOrigin,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Origin {
-    /// Somebody asked.
+enum ApprovalOrigin {
+    /// It was requested.
     Asked,
-    /// Nobody asked in so many words, but calls of this kind ask.
+    /// It was not requested explicitly, but calls of this kind need approval.
     Concluded,
-    /// Somebody answered, and nobody has asked yet.
+    /// It was answered before it was requested.
     Answered,
 }
 
-impl Asks {
+impl CallQuestions {
     pub(super) fn are_open(&self) -> bool {
-        self.0.iter().any(Asked::is_open)
+        self.0.iter().any(CallQuestion::is_open)
     }
 
     pub(super) fn have_an_answer(&self) -> bool {
-        self.0.iter().any(|asked| asked.verdict == Some(ApprovalVerdict::Answered))
+        self.0.iter().any(|question| question.verdict == Some(ApprovalVerdict::Answered))
     }
 
     pub(super) fn have_a_yes(&self) -> bool {
-        self.0.iter().any(|asked| asked.verdict == Some(ApprovalVerdict::Allowed))
+        self.0.iter().any(|question| question.verdict == Some(ApprovalVerdict::Allowed))
     }
 
     pub(super) fn conclude(&mut self, id: &SharedId, kind: ApprovalKind) {
         if self.0.is_empty() {
-            self.add(id, kind, None, Origin::Concluded);
+            self.add(id, kind, None, ApprovalOrigin::Concluded);
         }
     }
 
     pub(super) fn ask(&mut self, id: &SharedId, kind: ApprovalKind) {
-        if let Some(known) = self.0.iter_mut().find(|asked| asked.is_called(id)) {
-            known.origin = Origin::Asked;
+        if let Some(known) = self.0.iter_mut().find(|question| question.is_called(id)) {
+            known.origin = ApprovalOrigin::Asked;
             return;
         }
-        let guess = |asked: &&mut Asked| asked.origin == Origin::Concluded && asked.is_open();
+        let guess = |question: &&mut CallQuestion| {
+            question.origin == ApprovalOrigin::Concluded && question.is_open()
+        };
         match self.0.iter_mut().find(guess) {
             Some(guess) => {
-                guess.origin = Origin::Asked;
+                guess.origin = ApprovalOrigin::Asked;
                 guess.other = Some(id.clone());
                 guess.kind = kind;
             }
-            None => self.add(id, kind, None, Origin::Asked),
+            None => self.add(id, kind, None, ApprovalOrigin::Asked),
         }
     }
 
-    /// Tells whether the decision counts.
+    /// Applies a reply. Returns whether the decision counts.
     pub(super) fn reply(&mut self, reply: &ApprovalReply, call: &SharedId) -> bool {
         let id = reply.id.as_ref().unwrap_or(call);
-        let named = self.0.iter().position(|asked| asked.is_called(id));
-        let meant = |asked: &Asked| {
-            asked.is_open() && (reply.id.is_none() || asked.origin == Origin::Concluded)
+        let named = self.0.iter().position(|question| question.is_called(id));
+        let meant = |question: &CallQuestion| {
+            question.is_open()
+                && (reply.id.is_none() || question.origin == ApprovalOrigin::Concluded)
         };
         match named.or_else(|| self.0.iter().position(meant)) {
             Some(place) if self.0[place].verdict.is_some() => false,
@@ -82,30 +85,32 @@ impl Asks {
                     | ApprovalVerdict::Denied
                     | ApprovalVerdict::Cancelled => ApprovalKind::Approval,
                 };
-                self.add(id, kind, Some(reply.verdict), Origin::Answered);
+                self.add(id, kind, Some(reply.verdict), ApprovalOrigin::Answered);
                 true
             }
         }
     }
 
     pub(super) fn nobody_answers(&mut self) {
-        for asked in self.0.iter_mut().filter(|asked| asked.is_open()) {
-            asked.verdict = Some(ApprovalVerdict::Cancelled);
+        for question in self.0.iter_mut().filter(|question| question.is_open()) {
+            question.verdict = Some(ApprovalVerdict::Cancelled);
         }
     }
 
     pub(super) fn truth(&self) -> Option<Value> {
-        let told = |asked: &Asked| {
-            let kind = match asked.kind {
+        let question_json = |question: &CallQuestion| {
+            let kind = match question.kind {
                 ApprovalKind::Approval => "approval",
                 ApprovalKind::Question => "question",
             };
-            match asked.verdict {
-                Some(verdict) => json!({"id": &*asked.id, "kind": kind, "verdict": verdict.name()}),
-                None => json!({"id": &*asked.id, "kind": kind}),
+            match question.verdict {
+                Some(verdict) => {
+                    json!({"id": &*question.id, "kind": kind, "verdict": verdict.name()})
+                }
+                None => json!({"id": &*question.id, "kind": kind}),
             }
         };
-        (!self.0.is_empty()).then(|| self.0.iter().map(told).collect())
+        (!self.0.is_empty()).then(|| self.0.iter().map(question_json).collect())
     }
 
     fn add(
@@ -113,15 +118,15 @@ impl Asks {
         id: &SharedId,
         kind: ApprovalKind,
         verdict: Option<ApprovalVerdict>,
-        origin: Origin,
+        origin: ApprovalOrigin,
     ) {
-        self.0.push(Asked { id: id.clone(), other: None, kind, verdict, origin });
+        self.0.push(CallQuestion { id: id.clone(), other: None, kind, verdict, origin });
     }
 }
 
-impl Asked {
+impl CallQuestion {
     fn is_open(&self) -> bool {
-        self.origin != Origin::Answered && self.verdict.is_none()
+        self.origin != ApprovalOrigin::Answered && self.verdict.is_none()
     }
 
     fn is_called(&self, id: &SharedId) -> bool {

@@ -1,4 +1,4 @@
-//! One run, read from its first event to its last.
+//! Reads one run from its first event to its last.
 
 use foxwedge_run::{
     EventPayload, MachineSettings, Outcome, RunEnd, RunEvent, RunProblem, RunUsage, SharedId,
@@ -7,21 +7,21 @@ use foxwedge_run::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    Then,
-    calls::{Calls, Known},
-    said::{Kind, Said},
-    tool::Life,
+    LogEnding,
+    calls::{RunCall, RunCallList},
+    said::{RunTextKind, RunTextList},
+    tool::CallHistory,
 };
 
-/// What a run's log says.
+/// The state of a run, read from its log.
 #[derive(Debug)]
-pub(super) struct Reading<'a> {
+pub(super) struct RunReading<'a> {
     id: &'a SharedId,
     epoch: u64,
     turn: u32,
     message: Option<&'a SharedId>,
-    calls: Calls<'a>,
-    said: Said,
+    calls: RunCallList<'a>,
+    said: RunTextList,
     available: Option<&'a ToolsAvailable>,
     usage: RunUsage,
     tasks: Option<&'a [TaskItem]>,
@@ -30,20 +30,20 @@ pub(super) struct Reading<'a> {
     over: Option<RunEnd>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> RunReading<'a> {
     pub(super) fn of(
         start: &'a RunEvent,
         log: &[&'a RunEvent],
         settings: &'a MachineSettings,
-        then: Then,
-    ) -> Reading<'a> {
-        let mut reading = Reading {
+        then: LogEnding,
+    ) -> RunReading<'a> {
+        let mut reading = RunReading {
             id: &start.run,
             epoch: start.epoch.unwrap_or(0),
             turn: 0,
             message: None,
-            calls: Calls::new(&start.run, settings),
-            said: Said::default(),
+            calls: RunCallList::new(&start.run, settings),
+            said: RunTextList::default(),
             available: None,
             usage: RunUsage::default(),
             tasks: None,
@@ -55,7 +55,7 @@ impl<'a> Reading<'a> {
                 reading.take(event);
             }
         }
-        if reading.over.is_none() && then == Then::Interrupted {
+        if reading.over.is_none() && then == LogEnding::Interrupted {
             reading.end(&RunEnd { outcome: Some(Outcome::Interrupted), ..RunEnd::default() });
         }
         reading
@@ -66,7 +66,7 @@ impl<'a> Reading<'a> {
             EventPayload::Started(_) | EventPayload::Activity(_) | EventPayload::Unknown { .. } => {
             }
             EventPayload::ToolsAvailable(tools) => {
-                // A list with a lower version than the last one is late.
+                // A list with a lower version than the current one is late.
                 if self.available.is_none_or(|known| known.version <= tools.version) {
                     self.available = Some(tools);
                 }
@@ -79,8 +79,8 @@ impl<'a> Reading<'a> {
                     self.said.pause();
                 }
             }
-            EventPayload::Text(text) => self.said.take(Kind::Text, text),
-            EventPayload::Thought(text) => self.said.take(Kind::Thought, text),
+            EventPayload::Text(text) => self.said.take(RunTextKind::Text, text),
+            EventPayload::Thought(text) => self.said.take(RunTextKind::Thought, text),
             EventPayload::Tasks(tasks) => self.tasks = Some(tasks),
             EventPayload::Usage(usage) => self.used(usage),
             EventPayload::Problem(problem) if problem.fatal => {
@@ -110,7 +110,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// What is told is the sum so far: the greater one is the newer one.
+    /// Usage is cumulative, so the greater value is the newer one.
     fn used(&mut self, usage: &RunUsage) {
         self.usage.input = self.usage.input.max(usage.input);
         self.usage.output = self.usage.output.max(usage.output);
@@ -124,71 +124,71 @@ impl<'a> Reading<'a> {
         self.said.pause();
     }
 
-    /// The end: the text it tells, else the last words; the outcome of the first decision, else
-    /// the one it tells, else by what there is.
-    fn end(&mut self, told: &RunEnd) {
-        if let Some(usage) = &told.usage {
+    /// The end. Its text is the stated one, otherwise the last text; its outcome is that of the
+    /// first decision, otherwise the stated one, otherwise it follows from the state.
+    fn end(&mut self, stated: &RunEnd) {
+        if let Some(usage) = &stated.usage {
             self.used(usage);
         }
         let first = self.decided.clone().unwrap_or_default();
-        let text = told.text.clone().filter(|text| !text.trim().is_empty());
+        let text = stated.text.clone().filter(|text| !text.trim().is_empty());
         let text = text.or_else(|| self.said.last_words());
-        let by_itself = match (&told.problem, &text) {
+        let by_itself = match (&stated.problem, &text) {
             (Some(_), _) => Outcome::Failed,
             (None, Some(_)) => Outcome::Completed,
             (None, None) => Outcome::NoText,
         };
-        let outcome = match first.outcome.or(told.outcome).unwrap_or(by_itself) {
+        let outcome = match first.outcome.or(stated.outcome).unwrap_or(by_itself) {
             Outcome::Completed if text.is_none() => Outcome::NoText,
             outcome => outcome,
         };
-        let problem = first.problem.or(told.problem.clone());
+        let problem = first.problem.or(stated.problem.clone());
         self.over = Some(RunEnd { outcome: Some(outcome), text, problem, usage: None });
         self.said.pause();
     }
 
-    /// Its tasks, if it wrote any: what was under way is done, or waits.
+    /// Its tasks, if it has any: running ones become completed or pending.
     pub(super) fn tasks(&self) -> Option<Vec<Value>> {
         let done = self.over.as_ref().map(|ended| ended.outcome == Some(Outcome::Completed));
-        let told = |task: &TaskItem| {
+        let task_json = |task: &TaskItem| {
             let status = match (task.status, done) {
                 (TaskStatus::InProgress, Some(true)) => TaskStatus::Completed,
                 (TaskStatus::InProgress, Some(false)) => TaskStatus::Paused,
                 (status, _) => status,
             };
-            let mut told = json!({"content": task.content, "status": status.name()});
+            let mut task_json = json!({"content": task.content, "status": status.name()});
             if let Some(id) = &task.id {
-                told["id"] = (**id).into();
+                task_json["id"] = (**id).into();
             }
             if let Some(active) = &task.active {
-                told["active"] = active.as_str().into();
+                task_json["active"] = active.as_str().into();
             }
-            told
+            task_json
         };
-        self.tasks.map(|tasks| tasks.iter().map(told).collect())
+        self.tasks.map(|tasks| tasks.iter().map(task_json).collect())
     }
 
     pub(super) fn truth(&self) -> Value {
-        let life = |known: &Known<'a>| {
+        let life = |known: &RunCall<'a>| {
             let life = self.calls.life(known);
             if self.over.is_some() { life.swept() } else { life }
         };
-        let lives: Vec<(&Known<'a>, Life<'a>)> =
+        let lives: Vec<(&RunCall<'a>, CallHistory<'a>)> =
             self.calls.list.iter().map(|known| (known, life(known))).collect();
         let (phase, ended) = match (&self.over, &self.decided) {
             (Some(ended), _) => ("ended", Some(ended)),
             (None, Some(ended)) => ("stopping", Some(ended)),
             (None, None) => ("running", None),
         };
-        let mut told = json!({
+        let mut state = json!({
             "id": &**self.id,
             "epoch": self.epoch,
             "phase": phase,
             "turn": self.turn,
             "flags": {
                 "generating": self.over.is_none(),
-                "thinking": self.said.is_live(Kind::Thought),
-                "streaming": self.said.is_live(Kind::Text),
+                "thinking": self.said.is_live(RunTextKind::Thought),
+                "streaming": self.said.is_live(RunTextKind::Text),
             },
             "tools": lives.iter().map(|(known, life)| life.truth(&known.id, known.turn())).collect::<Vec<_>>(),
             "texts": self.said.truth(),
@@ -201,21 +201,21 @@ impl<'a> Reading<'a> {
             "summary": self.summary(&lives),
         });
         if let Some(outcome) = ended.and_then(|ended| ended.outcome) {
-            told["outcome"] = outcome.name().into();
+            state["outcome"] = outcome.name().into();
         }
         if let Some(text) = ended.and_then(|ended| ended.text.as_ref()) {
-            told["text"] = text.as_str().into();
+            state["text"] = text.as_str().into();
         }
         if let Some(problem) = ended.and_then(|ended| ended.problem.as_ref()) {
-            told["error"] = json!({"message": problem.message});
+            state["error"] = json!({"message": problem.message});
             if let Some(code) = &problem.code {
-                told["error"]["code"] = (**code).into();
+                state["error"]["code"] = (**code).into();
             }
         }
-        told
+        state
     }
 
-    fn summary(&self, lives: &[(&Known<'a>, Life<'a>)]) -> Value {
+    fn summary(&self, lives: &[(&RunCall<'a>, CallHistory<'a>)]) -> Value {
         let called = || lives.iter().filter(|(_, life)| life.called);
         let mut by_status = Map::new();
         for status in ToolStatus::ALL {
@@ -224,10 +224,10 @@ impl<'a> Reading<'a> {
                 by_status.insert(status.name().to_owned(), count.into());
             }
         }
-        let mut told = json!({"calls": called().count(), "byStatus": by_status});
+        let mut state = json!({"calls": called().count(), "byStatus": by_status});
         if let Some(available) = self.available {
-            told["available"] = available.tools.len().into();
+            state["available"] = available.tools.len().into();
         }
-        told
+        state
     }
 }

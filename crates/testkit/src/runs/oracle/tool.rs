@@ -1,4 +1,4 @@
-//! One call: what was said about it, and what follows from that.
+//! One call: the facts about it, and what follows from them.
 
 use foxwedge_run::{
     ApprovalKind, ApprovalReply, ApprovalRequest, ApprovalVerdict, MachineSettings, RawJson,
@@ -6,34 +6,34 @@ use foxwedge_run::{
 };
 use serde_json::{Map, Value};
 
-use super::asks::Asks;
+use super::asks::CallQuestions;
 
-/// Something that was said about a call.
+/// A fact about a call.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Fact<'a> {
+pub(super) enum CallFact<'a> {
     Called(&'a ToolCallUpdate),
     Arguments(&'a str),
     Progress,
-    Answered(Answer<'a>),
+    Answered(CallResultFact<'a>),
     CalledOff,
     Asked(&'a ApprovalRequest),
     Replied(&'a ApprovalReply),
-    /// What it worked for is over, or the run is.
+    /// Its parent or the run is over.
     Gone(ToolStatusReason),
 }
 
-/// What came back.
+/// A tool result.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Answer<'a> {
+pub(super) struct CallResultFact<'a> {
     pub(super) how: ToolOutcome,
     pub(super) name: Option<&'a SharedId>,
     pub(super) reason: Option<ToolStatusReason>,
     pub(super) content: Option<&'a RawJson>,
 }
 
-/// What follows from the facts about a call, taken one after the other.
+/// The state of a call after its facts, in order.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Life<'a> {
+pub(super) struct CallHistory<'a> {
     pub(super) called: bool,
     pub(super) name: Option<&'a SharedId>,
     pub(super) parent: Option<&'a SharedId>,
@@ -42,19 +42,23 @@ pub(super) struct Life<'a> {
     pieces: String,
     begun: bool,
     odd: bool,
-    asks: Asks,
-    /// What a denial means depends on the tool, so it waits for the name.
-    denial: Option<Answer<'a>>,
-    /// The first thing that came back, unless somebody closed the call.
-    answer: Option<Answer<'a>>,
-    /// Somebody said no, before or behind that.
+    asks: CallQuestions,
+    /// The meaning of a denial depends on the tool, so it waits for the name.
+    denial: Option<CallResultFact<'a>>,
+    /// The first result, unless the call was closed.
+    answer: Option<CallResultFact<'a>>,
+    /// Whether it was denied, before or after that.
     denied: bool,
     end: Option<(ToolStatus, Option<ToolStatusReason>, Option<RawJson>)>,
 }
 
-impl<'a> Life<'a> {
-    pub(super) fn of(id: &SharedId, facts: &[Fact<'a>], settings: &MachineSettings) -> Life<'a> {
-        let mut life = Life::default();
+impl<'a> CallHistory<'a> {
+    pub(super) fn of(
+        id: &SharedId,
+        facts: &[CallFact<'a>],
+        settings: &MachineSettings,
+    ) -> CallHistory<'a> {
+        let mut life = CallHistory::default();
         for fact in facts {
             life.take(id, fact, settings);
             if life.end.is_some() {
@@ -62,7 +66,7 @@ impl<'a> Life<'a> {
                 if life.input.is_none() {
                     life.input = RawJson::parse(&life.pieces);
                 }
-                if let Fact::Called(call) = fact {
+                if let CallFact::Called(call) = fact {
                     life.input = life.input.take().or(call.input.clone());
                 }
             }
@@ -74,7 +78,7 @@ impl<'a> Life<'a> {
         self.end.is_none()
     }
 
-    /// Whether it waits for an answer.
+    /// Whether it waits for a result.
     pub(super) fn is_unanswered(&self) -> bool {
         self.is_open() && self.denial.is_none()
     }
@@ -89,7 +93,8 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// Whether what works for it goes with it. At the end of the run everybody goes alone.
+    /// Whether its child calls are closed with it. At the end of the run each call is closed
+    /// individually.
     pub(super) fn was_called_off(&self) -> bool {
         self.end.as_ref().is_some_and(|(status, reason, _)| {
             let called_off = [ToolStatus::Cancelled, ToolStatus::Interrupted, ToolStatus::Denied];
@@ -97,33 +102,37 @@ impl<'a> Life<'a> {
         })
     }
 
-    fn take(&mut self, id: &SharedId, fact: &Fact<'a>, settings: &MachineSettings) {
+    fn take(&mut self, id: &SharedId, fact: &CallFact<'a>, settings: &MachineSettings) {
         match fact {
-            Fact::Called(call) => self.called(id, call, settings),
-            // Behind the end there is nothing but belated calls, and a no that came late.
-            Fact::Answered(Answer { how: ToolOutcome::Denied, .. }) if self.end.is_some() => {
+            CallFact::Called(call) => self.called(id, call, settings),
+            // After its end only late calls and late denials are accepted.
+            CallFact::Answered(CallResultFact { how: ToolOutcome::Denied, .. })
+                if self.end.is_some() =>
+            {
                 self.denied = true;
                 self.read_again(settings);
             }
-            Fact::Answered(Answer { how: ToolOutcome::HandedOver, .. }) if self.is_explained() => {
+            CallFact::Answered(CallResultFact { how: ToolOutcome::HandedOver, .. })
+                if self.is_explained() =>
+            {
                 self.end = Some((ToolStatus::HandedOver, None, None));
                 self.answer = None;
             }
-            Fact::Replied(ApprovalReply { verdict: ApprovalVerdict::Denied, .. })
+            CallFact::Replied(ApprovalReply { verdict: ApprovalVerdict::Denied, .. })
                 if self.end.is_some() =>
             {
                 self.denied = true;
                 self.read_again(settings);
             }
             _ if self.end.is_some() => {}
-            Fact::Arguments(piece) if self.input.is_none() => self.pieces.push_str(piece),
-            Fact::Arguments(_) => {}
-            Fact::Progress => self.begun = true,
-            Fact::Answered(answer) => self.answered(*answer, settings),
-            Fact::CalledOff => self.gone(ToolStatusReason::CallCancelled),
-            Fact::Gone(reason) => self.gone(*reason),
-            Fact::Asked(ask) => self.asks.ask(ask.id.as_ref().unwrap_or(id), ask.kind),
-            Fact::Replied(reply) => {
+            CallFact::Arguments(delta) if self.input.is_none() => self.pieces.push_str(delta),
+            CallFact::Arguments(_) => {}
+            CallFact::Progress => self.begun = true,
+            CallFact::Answered(answer) => self.answered(*answer, settings),
+            CallFact::CalledOff => self.gone(ToolStatusReason::CallCancelled),
+            CallFact::Gone(reason) => self.gone(*reason),
+            CallFact::Asked(ask) => self.asks.ask(ask.id.as_ref().unwrap_or(id), ask.kind),
+            CallFact::Replied(reply) => {
                 let id_of_call = id;
                 if !self.asks.reply(reply, id_of_call) {
                     return;
@@ -166,9 +175,9 @@ impl<'a> Life<'a> {
         self.read_again(settings);
     }
 
-    fn answered(&mut self, answer: Answer<'a>, settings: &MachineSettings) {
+    fn answered(&mut self, answer: CallResultFact<'a>, settings: &MachineSettings) {
         if self.denial.is_some() {
-            // Whoever closed the call wrote down why.
+            // The event that closed the call states the reason.
             if let Some(reason) = answer.reason {
                 self.gone(reason);
             }
@@ -193,26 +202,26 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// Whether more can be said about what came back.
+    /// Whether the result can become more specific.
     fn is_explained(&self) -> bool {
         let later = [ToolOutcome::Error, ToolOutcome::Interrupted, ToolOutcome::Denied];
         self.answer.is_some_and(|answer| later.contains(&answer.how))
     }
 
-    /// What the answer was about, with all that is known now.
+    /// Evaluates the result again with everything that is known now.
     fn read_again(&mut self, settings: &MachineSettings) {
         let Some(answer) = self.answer.filter(|_| self.is_explained()) else { return };
         let refused = answer.content.is_some_and(is_marked) || self.asks.have_a_yes();
         let took_over = self.denied || answer.how == ToolOutcome::Error && !refused;
         if self.asks_people(settings) && took_over {
-            // What the user said is nobody else's business.
+            // The answer of the user stays private.
             self.end = Some((ToolStatus::HandedOver, None, None));
         } else if self.denied {
             self.end = Some((ToolStatus::Denied, None, answer.content.cloned()));
         }
     }
 
-    /// It is taken away: nothing more is claimed than is known.
+    /// The call is removed: its status claims only what is known.
     fn gone(&mut self, reason: ToolStatusReason) {
         if let Some(denial) = self.denial.take() {
             let reason = if self.called { reason } else { ToolStatusReason::NeverCalled };
@@ -232,7 +241,7 @@ impl<'a> Life<'a> {
     }
 
     /// The run is over.
-    pub(super) fn swept(mut self) -> Life<'a> {
+    pub(super) fn swept(mut self) -> CallHistory<'a> {
         if self.is_open() {
             self.gone(ToolStatusReason::RunEnded);
             self.asks.nobody_answers();
@@ -267,9 +276,9 @@ impl<'a> Life<'a> {
     }
 }
 
-/// What a person's no says about a call.
-const DENIED: Answer<'_> =
-    Answer { how: ToolOutcome::Denied, name: None, reason: None, content: None };
+/// The result of a denied call.
+const DENIED: CallResultFact<'_> =
+    CallResultFact { how: ToolOutcome::Denied, name: None, reason: None, content: None };
 
 fn status(how: ToolOutcome) -> ToolStatus {
     match how {
@@ -282,7 +291,7 @@ fn status(how: ToolOutcome) -> ToolStatus {
     }
 }
 
-/// Whether an agent says that it did not accept the call.
+/// Whether the agent marks the call as not accepted.
 fn is_marked(content: &RawJson) -> bool {
     let text = content.plain();
     let text = text.trim_start();

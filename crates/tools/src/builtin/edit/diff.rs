@@ -1,29 +1,29 @@
-//! Shows what a change did, in a few lines.
+//! Shows a change as a short diff.
 
 use crate::{ToolLimits, text::display_line};
 
-/// Places that are shown, lines before and behind each, and lines that went or came.
+/// Maximum number of regions, context lines before and after each, and changed lines.
 const PLACES: usize = 3;
 const AROUND: usize = 2;
 const LINES: usize = 20;
 
-/// What changes when a new text is put into all places where an old one of a length begins.
+/// Shows the change of replacing text of `length` bytes at all `matches` by `new`.
 pub(super) fn diff(
     plain: &[u8],
-    places: &[usize],
+    matches: &[usize],
     length: usize,
     new: &[u8],
     limits: &ToolLimits,
 ) -> String {
     let mut text = String::new();
-    // How many lines there are more than before, until here.
-    let mut moved = 0_i64;
-    let mut rest = places;
+    // How many lines were added so far.
+    let mut line_shift = 0_i64;
+    let mut rest = matches;
     for _ in 0..PLACES {
         let Some(region) = DiffRegion::first(plain, rest, length) else { break };
         rest = rest.get(region.places.len()..).unwrap_or_default();
         let after = region.after(plain, length, new);
-        moved += region.show(plain, &after, moved, limits, &mut text);
+        line_shift += region.show(plain, &after, line_shift, limits, &mut text);
     }
     if !rest.is_empty() {
         text.push_str(&format!("[… and {} more]\n", rest.len()));
@@ -31,7 +31,7 @@ pub(super) fn diff(
     text
 }
 
-/// Whole lines with one or more places in them.
+/// Whole lines with one or more matches.
 struct DiffRegion<'a> {
     places: &'a [usize],
     start: usize,
@@ -39,21 +39,21 @@ struct DiffRegion<'a> {
 }
 
 impl<'a> DiffRegion<'a> {
-    fn first(plain: &[u8], places: &'a [usize], length: usize) -> Option<DiffRegion<'a>> {
-        let start = line_start(plain, *places.first()?);
+    fn first(plain: &[u8], matches: &'a [usize], length: usize) -> Option<DiffRegion<'a>> {
+        let start = line_start(plain, *matches.first()?);
         let mut end = start;
         let mut count = 0;
-        for place in places {
-            if count > 0 && *place > end {
+        for start_of_match in matches {
+            if count > 0 && *start_of_match > end {
                 break;
             }
-            end = line_end(plain, place + length);
+            end = line_end(plain, start_of_match + length);
             count += 1;
         }
-        Some(DiffRegion { places: places.get(..count)?, start, end })
+        Some(DiffRegion { places: matches.get(..count)?, start, end })
     }
 
-    /// Its lines, changed.
+    /// Its lines after the change.
     fn after(&self, plain: &[u8], length: usize, new: &[u8]) -> Vec<u8> {
         let mut after = Vec::new();
         let mut done = self.start;
@@ -66,31 +66,32 @@ impl<'a> DiffRegion<'a> {
         after
     }
 
-    /// Shows it; tells how many lines came.
+    /// Shows the region. Returns the number of added lines.
     fn show(
         &self,
         plain: &[u8],
         after: &[u8],
-        moved: i64,
+        line_shift: i64,
         limits: &ToolLimits,
         text: &mut String,
     ) -> i64 {
         let before = plain.get(self.start..self.end).unwrap_or_default();
         let (old, new) = (lines(before), lines(after));
-        let same = old.iter().zip(&new).take_while(|(one, other)| one == other).count();
-        let (old_rest, new_rest) = (&old[same..], &new[same..]);
+        let common_start = old.iter().zip(&new).take_while(|(one, other)| one == other).count();
+        let (old_rest, new_rest) = (&old[common_start..], &new[common_start..]);
         let back = old_rest.iter().rev().zip(new_rest.iter().rev());
-        let tail = back.take_while(|(one, other)| one == other).count();
-        let number = memchr::memchr_iter(b'\n', &plain[..self.start]).count() + 1 + same;
-        text.push_str(&format!("@@ line {} @@\n", number as i64 + moved));
+        let common_end = back.take_while(|(one, other)| one == other).count();
+        let number = memchr::memchr_iter(b'\n', &plain[..self.start]).count() + 1 + common_start;
+        text.push_str(&format!("@@ line {} @@\n", number as i64 + line_shift));
 
         let above = lines(&plain[lines_back(plain, self.start)..self.start]);
-        let above: Vec<&[u8]> = above.into_iter().chain(old[..same].iter().copied()).collect();
+        let above: Vec<&[u8]> =
+            above.into_iter().chain(old[..common_start].iter().copied()).collect();
         show(" ", &above[above.len().saturating_sub(AROUND)..], limits, text);
-        show("-", &old_rest[..old_rest.len() - tail], limits, text);
-        show("+", &new_rest[..new_rest.len() - tail], limits, text);
+        show("-", &old_rest[..old_rest.len() - common_end], limits, text);
+        show("+", &new_rest[..new_rest.len() - common_end], limits, text);
         let below = lines(&plain[self.end..lines_on(plain, self.end)]);
-        let tail = &old_rest[old_rest.len() - tail..];
+        let tail = &old_rest[old_rest.len() - common_end..];
         let below: Vec<&[u8]> = tail.iter().copied().chain(below).take(AROUND).collect();
         show(" ", &below, limits, text);
         new.len() as i64 - old.len() as i64
@@ -98,16 +99,16 @@ impl<'a> DiffRegion<'a> {
 }
 
 fn show(mark: &str, lines: &[&[u8]], limits: &ToolLimits, text: &mut String) {
-    for this in lines.iter().take(LINES) {
-        let this = display_line(this, this.len() as u64, limits.line);
-        text.push_str(&format!("{mark} {this}\n"));
+    for line in lines.iter().take(LINES) {
+        let line = display_line(line, line.len() as u64, limits.line);
+        text.push_str(&format!("{mark} {line}\n"));
     }
     if lines.len() > LINES {
         text.push_str(&format!("{mark} [… {} more lines]\n", lines.len() - LINES));
     }
 }
 
-/// The lines of a text; a text that ends with a line end has no line behind it.
+/// The lines of a text. A line end at the end starts no new line.
 fn lines(text: &[u8]) -> Vec<&[u8]> {
     match text.strip_suffix(b"\n") {
         Some(text) => text.split(|byte| *byte == b'\n').collect(),
@@ -121,25 +122,26 @@ fn line_start(plain: &[u8], at: usize) -> usize {
     memchr::memrchr(b'\n', before).map_or(0, |end| end + 1)
 }
 
-/// Where the lines begin that stand before the one that begins at a byte.
+/// Where the context lines before a line start.
 fn lines_back(plain: &[u8], start: usize) -> usize {
     let before = plain.get(..start).unwrap_or(plain);
     memchr::memrchr_iter(b'\n', before).nth(AROUND).map_or(0, |end| end + 1)
 }
 
-/// Where the lines end that stand behind the one that ends at a byte.
+/// Where the context lines after a line end.
 fn lines_on(plain: &[u8], end: usize) -> usize {
-    let behind = plain.get(end..).unwrap_or_default();
-    memchr::memchr_iter(b'\n', behind).nth(AROUND - 1).map_or(plain.len(), |at| end + at + 1)
+    let after = plain.get(end..).unwrap_or_default();
+    memchr::memchr_iter(b'\n', after).nth(AROUND - 1).map_or(plain.len(), |at| end + at + 1)
 }
 
-/// Where the line of a byte ends, behind its line end. Right behind a line end, that is there.
+/// Where the line of a byte ends, including its line end. Directly after a line end, that is the
+/// byte itself.
 fn line_end(plain: &[u8], at: usize) -> usize {
     if at == 0 || plain.get(at - 1) == Some(&b'\n') {
         return at;
     }
-    let behind = plain.get(at..).unwrap_or_default();
-    memchr::memchr(b'\n', behind).map_or(plain.len(), |end| at + end + 1)
+    let after = plain.get(at..).unwrap_or_default();
+    memchr::memchr(b'\n', after).map_or(plain.len(), |end| at + end + 1)
 }
 
 #[cfg(test)]
@@ -147,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_went_and_what_came_is_shown_with_what_is_around() {
+    fn removed_and_added_lines_are_shown_with_context() {
         let table = [
             ("a\nb\nc\nd\ne\n", "c", "x", "@@ line 3 @@\n  a\n  b\n- c\n+ x\n  d\n  e\n"),
             ("a\nb\n", "a\n", "", "@@ line 1 @@\n- a\n  b\n"),
@@ -160,25 +162,25 @@ mod tests {
                 "x\ny",
                 "@@ line 1 @@\n- a\n+ x\n+ y\n  -\n  -\n@@ line 5 @@\n  -\n  -\n- a\n+ x\n+ y\n",
             ),
-            // What joins two lines.
+            // A change that joins two lines.
             ("a\nb\nc\n", "\nb", "b", "@@ line 1 @@\n- a\n- b\n+ ab\n  c\n"),
             ("a", "a", "", "@@ line 1 @@\n- a\n"),
         ];
         for (plain, old, new, expected) in table {
-            let places: Vec<usize> = memchr::memmem::find_iter(plain.as_bytes(), old).collect();
+            let matches: Vec<usize> = memchr::memmem::find_iter(plain.as_bytes(), old).collect();
             let limits = ToolLimits::default();
             let plain = plain.as_bytes();
-            let diff = diff(plain, &places, old.len(), new.as_bytes(), &limits);
+            let diff = diff(plain, &matches, old.len(), new.as_bytes(), &limits);
             assert_eq!(diff, expected, "{plain:?} {old:?}");
         }
     }
 
     #[test]
-    fn much_is_cut() {
+    fn long_diffs_are_cut() {
         let plain = "a\nb\n".repeat(50);
-        let places: Vec<usize> = memchr::memmem::find_iter(plain.as_bytes(), "a").collect();
+        let matches: Vec<usize> = memchr::memmem::find_iter(plain.as_bytes(), "a").collect();
         let limits = ToolLimits::default();
-        let text = diff(plain.as_bytes(), &places, 1, b"x", &limits);
+        let text = diff(plain.as_bytes(), &matches, 1, b"x", &limits);
         assert!(text.ends_with("[… and 47 more]\n"), "{text}");
         let text = diff(b"a\n", &[0], 1, "x\n".repeat(100).as_bytes(), &limits);
         assert!(text.contains("+ [… 81 more lines]\n"), "{text}");

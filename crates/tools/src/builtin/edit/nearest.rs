@@ -1,18 +1,18 @@
-//! What in a file comes nearest to a text that is not in it. Cheap rather than clever.
+//! Finds what in a file is most similar to a text that is not in it. Cheap rather than clever.
 
 use std::collections::HashSet;
 
 use crate::text::display_line as show;
 
-/// Lines of a file that are compared, and bytes of each.
+/// Maximum number of lines that are compared, and bytes of each.
 const LINES: usize = 20_000;
 const WIDTH: usize = 200;
-/// Places that are looked at more closely.
+/// Maximum number of positions that are compared in detail.
 const PLACES: usize = 50;
-/// How much of two lines has to be the same to name one.
+/// Minimum similarity of two lines for a hint.
 const LIKE: f64 = 0.5;
 
-/// A hint for whoever looked for a text that is not there.
+/// A hint for a text that was not found.
 pub(super) fn nearest(plain: &[u8], old: &str) -> Option<String> {
     if old.lines().all(is_numbered) {
         return Some("leave out the line numbers that `read` shows, and the tab".to_owned());
@@ -35,20 +35,20 @@ fn is_numbered(line: &str) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// The place where most of its lines are, in order, whatever white space is around them.
+/// The position where most of its lines match in order, ignoring white space around them.
 fn best_place(lines: &[&[u8]], old: &[&[u8]]) -> Option<String> {
     let same = |one: &[u8], other: &[u8]| one.trim_ascii() == other.trim_ascii();
     let first = *old.first()?;
     let starts = lines.iter().enumerate().filter(|(_, line)| same(line, first)).take(PLACES);
-    let run = |start: usize| {
+    let matching_lines = |start: usize| {
         let rest = lines.get(start..).unwrap_or_default();
         rest.iter().zip(old).take_while(|(line, old)| same(line, old)).count()
     };
-    let (start, run) = starts
-        .map(|(start, _)| (start, run(start)))
-        .max_by_key(|(start, run)| (*run, std::cmp::Reverse(*start)))?;
-    let number = start + run + 1;
-    Some(match (lines.get(start + run), old.get(run)) {
+    let (start, matching_lines) = starts
+        .map(|(start, _)| (start, matching_lines(start)))
+        .max_by_key(|(start, matching_lines)| (*matching_lines, std::cmp::Reverse(*start)))?;
+    let number = start + matching_lines + 1;
+    Some(match (lines.get(start + matching_lines), old.get(matching_lines)) {
         (_, None) => format!(
             "from line {} on the same text stands there, but with other white space",
             start + 1
@@ -60,13 +60,13 @@ fn best_place(lines: &[&[u8]], old: &[&[u8]]) -> Option<String> {
     })
 }
 
-/// The line that has most in common with another.
+/// The most similar line.
 fn closest_line(lines: &[&[u8]], old: &[u8]) -> Option<String> {
-    let wanted = pairs(old);
+    let old_pairs = pairs(old);
     let score = |line: &[u8]| {
         let pairs = pairs(line);
-        let both = pairs.intersection(&wanted).count();
-        2.0 * both as f64 / (pairs.len() + wanted.len()).max(1) as f64
+        let both = pairs.intersection(&old_pairs).count();
+        2.0 * both as f64 / (pairs.len() + old_pairs.len()).max(1) as f64
     };
     let scores = lines.iter().enumerate().map(|(at, line)| (score(line), at, line));
     let (best, at, line) =
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_nearest_is_named() {
+    fn nearest_text_is_reported() {
         let file = b"fn main() {\n    let x = 1;\n    print(x);\n}\n";
         let table = [
             ("  let x = 1;\n  print(x);", "from line 2 on the same text stands there"),

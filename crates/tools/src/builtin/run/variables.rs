@@ -1,11 +1,11 @@
-//! The variables that a command sees: few, by their names, and some that keep programs from talking
-//! to a terminal that is not there. A list of what is secret would never be whole.
+//! The variables that a command sees: a short list of names, plus some that keep programs from
+//! using a terminal that does not exist. A list of secret names would never be complete.
 
 use std::ffi::{OsStr, OsString};
 
 use crate::process::MARK;
 
-/// Variables that programs need to work as they usually do.
+/// Variables that programs usually need.
 const DEFAULT_VARIABLES: [&str; 71] = [
     "PATH",
     "HOME",
@@ -20,7 +20,7 @@ const DEFAULT_VARIABLES: [&str; 71] = [
     "TMP",
     "TEMP",
     "CI",
-    // Where tools for programs are, and what they work on.
+    // Locations and settings of developer tools.
     "ANDROID_HOME",
     "ANDROID_SDK_ROOT",
     "BUN_INSTALL",
@@ -82,11 +82,11 @@ const DEFAULT_VARIABLES: [&str; 71] = [
     "USERNAME",
     "USERPROFILE",
 ];
-/// What such variables begin with.
+/// Prefixes of such variables.
 const DEFAULT_PREFIXES: [&str; 2] = ["LC_", "XDG_"];
-/// Seen unless they hold a name and a password.
+/// Passed unless they contain a user name and password.
 const PROXIES: [&str; 4] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
-/// No colours, no pagers, no questions.
+/// No colors, no pagers, no prompts.
 const FIXED_VARIABLES: [(&str, &str); 9] = [
     ("TERM", "dumb"),
     ("NO_COLOR", "1"),
@@ -99,23 +99,23 @@ const FIXED_VARIABLES: [(&str, &str); 9] = [
     ("DEBIAN_FRONTEND", "noninteractive"),
 ];
 
-/// What a command sees of these; `pass` are names that somebody added.
+/// The variables that a command sees. `pass` adds names.
 pub(super) fn visible_variables(
     all: impl Iterator<Item = (OsString, OsString)>,
     pass: &[String],
 ) -> Vec<(OsString, OsString)> {
-    let seen = all.filter(|(name, value)| {
+    let visible = all.filter(|(name, value)| {
         is_usual(name, value) || pass.iter().any(|passed| name == passed.as_str())
     });
-    // The last of two with one name counts.
-    seen.chain(FIXED_VARIABLES.map(|(name, value)| (name.into(), value.into()))).collect()
+    // If a name occurs twice, the last value counts.
+    visible.chain(FIXED_VARIABLES.map(|(name, value)| (name.into(), value.into()))).collect()
 }
 
 fn is_usual(name: &OsStr, value: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
     let upper = name.to_ascii_uppercase();
     let is_proxy = PROXIES.contains(&upper.as_str());
-    // Names are the same in small letters on Windows alone, and for proxies.
+    // Names are case-insensitive only on Windows, and for proxies.
     let name = if cfg!(windows) { upper.as_str() } else { name };
     DEFAULT_VARIABLES.contains(&name)
         || name == MARK
@@ -127,16 +127,16 @@ fn is_usual(name: &OsStr, value: &OsStr) -> bool {
 mod tests {
     use super::*;
 
-    fn is_seen(name: &str, value: &str, pass: &[&str]) -> bool {
+    fn is_visible(name: &str, value: &str, pass: &[&str]) -> bool {
         let all = [(OsString::from(name), OsString::from(value))];
         let pass: Vec<String> = pass.iter().map(|name| (*name).to_owned()).collect();
-        let seen = visible_variables(all.into_iter(), &pass);
-        assert!(seen.iter().any(|(name, value)| name == "TERM" && value == "dumb"));
-        seen.iter().any(|(one, _)| one == name)
+        let visible = visible_variables(all.into_iter(), &pass);
+        assert!(visible.iter().any(|(name, value)| name == "TERM" && value == "dumb"));
+        visible.iter().any(|(one, _)| one == name)
     }
 
     #[test]
-    fn few_variables_are_seen_and_nothing_is_coloured() {
+    fn only_listed_variables_are_visible_and_colors_are_off() {
         let table = [
             ("PATH", true),
             ("HOME", true),
@@ -164,22 +164,22 @@ mod tests {
             ("FORCE_COLOR", false),
         ];
         for (name, expected) in table {
-            assert_eq!(is_seen(name, "x", &[]), expected, "{name}");
+            assert_eq!(is_visible(name, "x", &[]), expected, "{name}");
         }
     }
 
     #[test]
-    fn a_proxy_is_seen_without_its_password() {
+    fn proxy_is_visible_only_without_a_password() {
         for name in ["HTTP_PROXY", "https_proxy", "ALL_PROXY", "no_proxy"] {
-            assert!(is_seen(name, "http://proxy.example:3128", &[]), "{name}");
-            assert!(!is_seen(name, "http://ada:canary@proxy.example:3128", &[]), "{name}");
+            assert!(is_visible(name, "http://proxy.example:3128", &[]), "{name}");
+            assert!(!is_visible(name, "http://ada:canary@proxy.example:3128", &[]), "{name}");
         }
     }
 
     #[test]
-    fn what_somebody_passes_is_seen_by_its_exact_name() {
-        assert!(is_seen("DATABASE_URL", "x", &["DATABASE_URL"]));
-        assert!(!is_seen("DATABASE_URL_2", "x", &["DATABASE_URL"]));
-        assert!(!is_seen("DATABASE", "x", &["DATABASE_URL"]));
+    fn passed_variables_are_visible_by_exact_name() {
+        assert!(is_visible("DATABASE_URL", "x", &["DATABASE_URL"]));
+        assert!(!is_visible("DATABASE_URL_2", "x", &["DATABASE_URL"]));
+        assert!(!is_visible("DATABASE", "x", &["DATABASE_URL"]));
     }
 }

@@ -1,4 +1,4 @@
-//! What was found, line by line, as it is shown.
+//! The hits of a search, as they are shown.
 
 use std::path::Path;
 
@@ -11,32 +11,32 @@ use crate::{
     text::{BOM, display_line, pluralize},
 };
 
-/// Bytes of a line in which a pattern is looked for.
+/// Bytes of a line that are searched.
 const MAX_SEARCHED_BYTES: usize = 64 << 10;
-/// Bytes between two looks at the leash.
+/// Bytes between two checks of the cancel token.
 const CANCEL_CHECK_BYTES: usize = 16 << 10;
 
-/// What was found.
+/// The hits of a search.
 #[derive(Debug)]
 pub(super) struct SearchHits {
     text: String,
     limit: u64,
     context: usize,
-    /// Bytes of one line, and of all.
+    /// Limits in bytes for one line and for all lines.
     max_line_bytes: usize,
     remaining_bytes: usize,
     hit_count: u64,
     file_count: u64,
-    /// Lines of which only the beginning was looked at.
+    /// Lines of which only the start was searched.
     long_lines: u64,
 }
 
-/// How far was looked.
+/// How far the search got.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum SearchProgress {
-    /// At everything.
+    /// Everything was searched.
     Complete,
-    /// There is no room for more, and there is more.
+    /// The limit is reached, and there are more hits.
     LimitReached,
     Canceled(CancelCause),
 }
@@ -55,40 +55,40 @@ impl SearchHits {
         }
     }
 
-    /// Looks into a file.
+    /// Searches a file.
     pub(super) fn search_bytes(
         &mut self,
         path: &Path,
         bytes: &[u8],
         pattern: &Regex,
-        leash: &CancelToken,
+        cancel: &CancelToken,
     ) -> SearchProgress {
         let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
-        // The number of the last line that is shown, and how many are to be shown behind it.
-        let (mut last, mut behind) = (0, 0);
-        let (mut number, mut at, mut looked) = (0, 0, 0);
+        // The last line that is shown, and how many context lines to show after it.
+        let (mut last, mut context_after) = (0, 0);
+        let (mut number, mut at, mut unchecked_bytes) = (0, 0, 0);
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
             let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-            let this = rest.get(..end).unwrap_or_default();
+            let line = rest.get(..end).unwrap_or_default();
             number += 1;
-            looked += end + 1;
-            if looked >= CANCEL_CHECK_BYTES {
-                looked = 0;
-                if let Some(pulled) = leash.cancel_cause() {
-                    return SearchProgress::Canceled(pulled);
+            unchecked_bytes += end + 1;
+            if unchecked_bytes >= CANCEL_CHECK_BYTES {
+                unchecked_bytes = 0;
+                if let Some(cause) = cancel.cancel_cause() {
+                    return SearchProgress::Canceled(cause);
                 }
             }
-            if self.is_hit(this, pattern) {
+            if self.is_hit(line, pattern) {
                 if self.hit_count == self.limit || self.text.len() >= self.remaining_bytes {
                     return SearchProgress::LimitReached;
                 }
                 self.show_before(path, bytes, at, number, last);
-                self.show_line(this, number, ':');
+                self.show_line(line, number, ':');
                 self.hit_count += 1;
-                (last, behind) = (number, self.context);
-            } else if behind > 0 {
-                self.show_line(this, number, '-');
-                (last, behind) = (number, behind - 1);
+                (last, context_after) = (number, self.context);
+            } else if context_after > 0 {
+                self.show_line(line, number, '-');
+                (last, context_after) = (number, context_after - 1);
             }
             at += end + 1;
         }
@@ -106,8 +106,8 @@ impl SearchHits {
         }
     }
 
-    /// Shows what stands before a hit: the name of the file before its first one, and the lines
-    /// around it that are not shown yet.
+    /// Shows what comes before a hit: the file name before its first hit, and the context lines
+    /// that are not shown yet.
     fn show_before(&mut self, path: &Path, bytes: &[u8], at: usize, number: u64, last: u64) {
         let first = number.saturating_sub(self.context as u64).max(last + 1);
         if last == 0 {
@@ -119,21 +119,21 @@ impl SearchHits {
         }
         let back = usize::try_from(number - first).unwrap_or_default();
         let start = start_of(bytes, at, back);
-        let around = bytes.get(start..at).unwrap_or_default();
-        for (this, number) in around.split(|byte| *byte == b'\n').zip(first..number) {
-            self.show_line(this, number, '-');
+        let context = bytes.get(start..at).unwrap_or_default();
+        for (line, number) in context.split(|byte| *byte == b'\n').zip(first..number) {
+            self.show_line(line, number, '-');
         }
     }
 
-    /// Shows a line. One around a hit is left out if there is no room for it.
-    fn show_line(&mut self, this: &[u8], number: u64, mark: char) {
+    /// Shows a line. Leaves out a context line if there is no room for it.
+    fn show_line(&mut self, line: &[u8], number: u64, mark: char) {
         if mark == ':' || self.text.len() < self.remaining_bytes {
-            let this = display_line(this, this.len() as u64, self.max_line_bytes);
-            self.text.push_str(&format!("{number}{mark} {this}\n"));
+            let line = display_line(line, line.len() as u64, self.max_line_bytes);
+            self.text.push_str(&format!("{number}{mark} {line}\n"));
         }
     }
 
-    /// Everything that was found, and whether that is all.
+    /// The text of all hits, with a note whether that is all.
     pub(super) fn into_text(mut self, end: SearchProgress) -> String {
         if self.hit_count == 0 {
             self.text.push_str("[no hits]");
@@ -156,7 +156,7 @@ impl SearchHits {
     }
 }
 
-/// Where the line begins that stands so many lines before the one that begins at a byte.
+/// Where the line starts that is `back` lines before the one at `at`.
 fn start_of(bytes: &[u8], at: usize, back: usize) -> usize {
     let before = bytes.get(..at).unwrap_or_default();
     memchr::memrchr_iter(b'\n', before).nth(back).map_or(0, |end| end + 1)

@@ -1,5 +1,5 @@
-//! What calls of dead programs left running. Whoever is killed by force cannot end what it started;
-//! the next one can.
+//! Processes that commands of dead programs left running. A program that is killed by force cannot
+//! end them; the next one can.
 
 use std::{collections::BTreeSet, fs};
 
@@ -8,24 +8,23 @@ use memchr::memmem::find;
 use super::table::{ProcessEntry, kill_members, living_processes, variables};
 use crate::process::MARK;
 
-/// Who starts commands: this process since its start, among the processes that it can see. It stands
-/// in front of every mark.
+/// Identifies this process: id, start time and process namespace. Every mark begins with it.
 pub(crate) fn maker() -> String {
-    let number = std::process::id();
-    let born = ProcessEntry::of(number).map_or(0, |entry| entry.start_time);
-    format!("{number}-{born}-{}", space())
+    let pid = std::process::id();
+    let start_time = ProcessEntry::of(pid).map_or(0, |entry| entry.start_time);
+    format!("{pid}-{start_time}-{}", space())
 }
 
-/// Kills what calls of dead programs left running, and tells their names.
+/// Kills what commands of dead programs left running. Returns their names.
 pub(crate) fn kill_orphans() -> Vec<String> {
     let mut names = Vec::new();
     let mut spared = BTreeSet::new();
-    // One that is just turning into another program can be overlooked once.
+    // A process that is just executing another program can be missed once.
     for _ in 0..2 {
-        let mut left = living_processes(0);
-        left.retain(|number, _| !spared.contains(number) && is_left(*number));
-        kill_members(&left, &mut spared);
-        names.extend(left.into_values().map(|entry| entry.name));
+        let mut orphans = living_processes(0);
+        orphans.retain(|pid, _| !spared.contains(pid) && is_orphan(*pid));
+        kill_members(&orphans, &mut spared);
+        names.extend(orphans.into_values().map(|entry| entry.name));
     }
     names.sort();
     names.dedup();
@@ -33,9 +32,9 @@ pub(crate) fn kill_orphans() -> Vec<String> {
 }
 
 /// Whether a process was started by a call whose program is gone. The last mark counts: a call
-/// within a call bears both.
-fn is_left(number: u32) -> bool {
-    let variables = variables(number);
+/// within a call has both.
+fn is_orphan(pid: u32) -> bool {
+    let variables = variables(pid);
     let name = format!("{MARK}=");
     let begins = |at: usize| at == 0 || variables.get(at - 1) == Some(&0);
     let Some(at) = find(&variables, name.as_bytes()).filter(|at| begins(*at)) else { return false };
@@ -43,21 +42,22 @@ fn is_left(number: u32) -> bool {
     let value = value.split(|byte| *byte == 0).next().unwrap_or_default();
     let Ok(value) = std::str::from_utf8(value) else { return false };
     let mut parts = value.rsplit(':').next().unwrap_or_default().split('-');
-    let (Some(maker), Some(born), Some(space)) = (parts.next(), parts.next(), parts.next()) else {
+    let (Some(maker), Some(start_time), Some(space)) = (parts.next(), parts.next(), parts.next())
+    else {
         return false;
     };
-    // A number means nothing among other processes.
-    space == self::space() && maker.parse().is_ok_and(|maker| is_gone(maker, born))
+    // A process id is meaningful only within its namespace.
+    space == self::space() && maker.parse().is_ok_and(|maker| is_gone(maker, start_time))
 }
 
-fn is_gone(maker: u32, born: &str) -> bool {
+fn is_gone(maker: u32, start_time: &str) -> bool {
     match ProcessEntry::of(maker) {
-        Some(entry) => !entry.is_alive() || entry.start_time.to_string() != born,
+        Some(entry) => !entry.is_alive() || entry.start_time.to_string() != start_time,
         None => true,
     }
 }
 
-/// The space in which processes are numbered, as digits; empty where nobody says.
+/// The process namespace, as digits; empty where it is unknown.
 fn space() -> String {
     let link = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     link.to_string_lossy().chars().filter(char::is_ascii_digit).collect()
@@ -69,34 +69,34 @@ mod tests {
 
     use super::*;
 
-    fn sleeper(mark: &str) -> Child {
+    fn spawn_sleeper(mark: &str) -> Child {
         Command::new("sleep").arg("600").env(MARK, mark).spawn().expect("a process")
     }
 
     #[test]
-    fn only_what_a_dead_program_left_is_ended() {
-        let (us, space) = (maker(), space());
+    fn only_processes_of_dead_programs_are_killed() {
+        let (own_mark, space) = (maker(), space());
         let mut spared = [
-            sleeper(&format!("{us}-0123")),
-            sleeper(&format!("4194999-1-{space}-0123:{us}-0123")),
-            sleeper("4194999-1-77-0123"),
-            sleeper("0123456789abcdef"),
-            sleeper(""),
+            spawn_sleeper(&format!("{own_mark}-0123")),
+            spawn_sleeper(&format!("4194999-1-{space}-0123:{own_mark}-0123")),
+            spawn_sleeper("4194999-1-77-0123"),
+            spawn_sleeper("0123456789abcdef"),
+            spawn_sleeper(""),
         ];
-        let mut left = [
-            sleeper(&format!("4194999-1-{space}-0123")),
-            sleeper(&format!("{us}-0123:4194999-1-{space}-0123")),
-            // The number of a program that lives, and another start.
-            sleeper(&format!("{}-1-{space}-0123", std::process::id())),
+        let mut orphans = [
+            spawn_sleeper(&format!("4194999-1-{space}-0123")),
+            spawn_sleeper(&format!("{own_mark}-0123:4194999-1-{space}-0123")),
+            // The id of a living program with another start time.
+            spawn_sleeper(&format!("{}-1-{space}-0123", std::process::id())),
         ];
-        // A process has its variables once it has become another program.
+        // A process has its variables only after it has executed its program.
         let marked = |child: &Child| find(&variables(child.id()), MARK.as_bytes()).is_some();
-        while !left.iter().chain(&spared).all(marked) {
+        while !orphans.iter().chain(&spared).all(marked) {
             std::thread::yield_now();
         }
         let names = kill_orphans();
         assert!(names.iter().any(|name| name == "sleep"), "{names:?}");
-        for child in &mut left {
+        for child in &mut orphans {
             let status = child.wait().expect("it ended");
             assert!(!status.success());
         }

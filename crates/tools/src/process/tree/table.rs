@@ -10,18 +10,18 @@ use std::{
 use memchr::memmem::Finder;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// How long is looked for what is left. What cannot be killed in that time is not ours to kill, or
-/// makes more of itself than a machine can bear.
+/// How long to keep killing. A process that cannot be killed in this time is not ours, or
+/// multiplies faster than the machine can handle.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
-/// Bytes of a process's variables that are read.
+/// Bytes read of a process's variables.
 const MAX_VARIABLE_BYTES: u64 = 4 << 20;
 
-/// A command, and everything that comes from it.
+/// A command and all its descendants.
 #[derive(Clone, Debug)]
 pub(super) struct ProcessFamily {
     leader: u32,
     mark: String,
-    /// When the leader was born: nobody who is older belongs to it.
+    /// Start time of the leader: no older process belongs to it.
     start_time: u64,
 }
 
@@ -38,60 +38,60 @@ pub(super) struct ProcessEntry {
 
 impl ProcessFamily {
     pub(super) fn new(leader: u32, mark: String) -> ProcessFamily {
-        // If it is gone already, so is nearly everything else: then all may be looked at.
-        let born = ProcessEntry::of(leader).map_or(0, |entry| entry.start_time);
-        ProcessFamily { leader, mark, start_time: born }
+        // If it is gone, nearly everything else is too; then all processes are checked.
+        let start_time = ProcessEntry::of(leader).map_or(0, |entry| entry.start_time);
+        ProcessFamily { leader, mark, start_time }
     }
 
-    /// Asks everybody who is not in the leader's group.
+    /// Asks all processes outside the leader's group to end.
     pub(super) fn ask(&self) {
-        for (number, entry) in self.members() {
+        for (pid, entry) in self.members() {
             if entry.group != self.leader {
-                signal(number, &entry, Signal::TERM);
+                signal(pid, &entry, Signal::TERM);
             }
         }
     }
 
-    /// Kills these, and then whoever belongs to it, until nobody is found twice in a row: one that
-    /// is just turning into another program can be overlooked once.
+    /// Kills these processes, then all other members, until two checks in a row find none: a
+    /// process that is just executing another program can be missed once.
     pub(super) fn kill(&self, first: &BTreeMap<u32, ProcessEntry>) {
-        let until = Instant::now() + KILL_TIMEOUT;
-        // Those who are not ours to kill.
+        let deadline = Instant::now() + KILL_TIMEOUT;
+        // Processes that we may not kill.
         let mut spared = BTreeSet::new();
         kill_members(first, &mut spared);
-        let mut quiet = 0;
-        while quiet < 2 && Instant::now() < until {
+        let mut empty_checks = 0;
+        while empty_checks < 2 && Instant::now() < deadline {
             let mut members = self.members();
-            members.retain(|number, _| !spared.contains(number));
-            quiet = if members.is_empty() { quiet + 1 } else { 0 };
+            members.retain(|pid, _| !spared.contains(pid));
+            empty_checks = if members.is_empty() { empty_checks + 1 } else { 0 };
             kill_members(&members, &mut spared);
-            if quiet < 2 {
+            if empty_checks < 2 {
                 std::thread::sleep(Duration::from_millis(1));
             }
         }
     }
 
-    /// Everybody who belongs to it and is alive: those in its group, those with its mark, and
-    /// whoever comes from one of them, by birth or by session.
+    /// All living members: those in its group, those with its mark, and their descendants by
+    /// parentage or by session.
     pub(super) fn members(&self) -> BTreeMap<u32, ProcessEntry> {
         let all = living_processes(self.start_time);
-        let ours = std::process::id();
+        let own_pid = std::process::id();
         let finder = Finder::new(self.mark.as_bytes());
         let mut members = BTreeMap::new();
-        for (number, entry) in &all {
-            let is_ours = *number == ours || *number <= 1;
-            if !is_ours && (entry.group == self.leader || is_marked(*number, &finder)) {
-                members.insert(*number, entry.clone());
+        for (pid, entry) in &all {
+            let is_ours = *pid == own_pid || *pid <= 1;
+            if !is_ours && (entry.group == self.leader || is_marked(*pid, &finder)) {
+                members.insert(*pid, entry.clone());
             }
         }
-        // The children of a leader that is dead have another parent, those of others may not.
+        // The children of a dead leader have another parent; those of other members may not.
         loop {
             let before = members.len();
-            for (number, entry) in &all {
-                let is_ours = *number == ours || *number <= 1;
-                let comes = |from: u32| from == self.leader || members.contains_key(&from);
-                if !is_ours && (comes(entry.parent) || comes(entry.session)) {
-                    members.insert(*number, entry.clone());
+            for (pid, entry) in &all {
+                let is_ours = *pid == own_pid || *pid <= 1;
+                let descends = |from: u32| from == self.leader || members.contains_key(&from);
+                if !is_ours && (descends(entry.parent) || descends(entry.session)) {
+                    members.insert(*pid, entry.clone());
                 }
             }
             if members.len() == before {
@@ -102,9 +102,9 @@ impl ProcessFamily {
 }
 
 pub(super) fn kill_members(members: &BTreeMap<u32, ProcessEntry>, spared: &mut BTreeSet<u32>) {
-    for (number, entry) in members {
-        if signal(*number, entry, Signal::KILL) == SignalDelivery::Refused {
-            spared.insert(*number);
+    for (pid, entry) in members {
+        if signal(*pid, entry, Signal::KILL) == SignalDelivery::Refused {
+            spared.insert(*pid);
         }
     }
 }
@@ -117,19 +117,19 @@ enum SignalDelivery {
     Refused,
 }
 
-/// Sends a signal to a process, and to no other that has got its number since.
-fn signal(number: u32, entry: &ProcessEntry, signal: Signal) -> SignalDelivery {
-    let Some(process) = i32::try_from(number).ok().and_then(Pid::from_raw) else {
+/// Sends a signal to a process, but not to another one that has its id by now.
+fn signal(pid: u32, entry: &ProcessEntry, signal: Signal) -> SignalDelivery {
+    let Some(process) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
         return SignalDelivery::Gone;
     };
     let sent = match pidfd_open(process, PidfdFlags::empty()) {
         Ok(handle) => {
-            match ProcessEntry::of(number).is_some_and(|now| now.start_time == entry.start_time) {
+            match ProcessEntry::of(pid).is_some_and(|now| now.start_time == entry.start_time) {
                 true => pidfd_send_signal(handle, signal),
                 false => return SignalDelivery::Gone,
             }
         }
-        // A kernel that knows no such handles.
+        // The kernel does not support such handles.
         Err(rustix::io::Errno::NOSYS) => rustix::process::kill_process(process, signal),
         Err(error) => Err(error),
     };
@@ -140,35 +140,35 @@ fn signal(number: u32, entry: &ProcessEntry, signal: Signal) -> SignalDelivery {
     }
 }
 
-/// All processes that are alive and not older than that.
-pub(super) fn living_processes(born: u64) -> BTreeMap<u32, ProcessEntry> {
+/// All living processes that are not older than `start_time`.
+pub(super) fn living_processes(start_time: u64) -> BTreeMap<u32, ProcessEntry> {
     let Ok(folder) = fs::read_dir("/proc") else { return BTreeMap::new() };
-    let numbers = folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let entries = numbers.filter_map(|number| Some((number, ProcessEntry::of(number)?)));
-    entries.filter(|(_, entry)| entry.start_time >= born && entry.is_alive()).collect()
+    let pids = folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let entries = pids.filter_map(|pid| Some((pid, ProcessEntry::of(pid)?)));
+    entries.filter(|(_, entry)| entry.start_time >= start_time && entry.is_alive()).collect()
 }
 
-fn is_marked(number: u32, finder: &Finder<'_>) -> bool {
-    finder.find(&variables(number)).is_some()
+fn is_marked(pid: u32, finder: &Finder<'_>) -> bool {
+    finder.find(&variables(pid)).is_some()
 }
 
-/// The variables of a process; none, if it is not ours to look at.
-pub(super) fn variables(number: u32) -> Vec<u8> {
+/// The variables of a process; empty if we may not read them.
+pub(super) fn variables(pid: u32) -> Vec<u8> {
     let mut variables = Vec::new();
-    if let Ok(file) = File::open(format!("/proc/{number}/environ")) {
-        // What was read before something went wrong counts.
+    if let Ok(file) = File::open(format!("/proc/{pid}/environ")) {
+        // Keep what was read before an error.
         let _ = file.take(MAX_VARIABLE_BYTES).read_to_end(&mut variables);
     }
     variables
 }
 
 impl ProcessEntry {
-    pub(super) fn of(number: u32) -> Option<ProcessEntry> {
-        let text = fs::read(format!("/proc/{number}/stat")).ok()?;
+    pub(super) fn of(pid: u32) -> Option<ProcessEntry> {
+        let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
         ProcessEntry::parse(&String::from_utf8_lossy(&text))
     }
 
-    /// `1 (name) S 0 1 1 …`; a name may hold anything.
+    /// `1 (name) S 0 1 1 …`; a name may contain anything.
     fn parse(text: &str) -> Option<ProcessEntry> {
         let (start, rest) = text.rsplit_once(')')?;
         let (_, name) = start.split_once('(')?;
@@ -179,16 +179,9 @@ impl ProcessEntry {
         let parent = small(number(0))?;
         let group = small(number(0))?;
         let session = small(number(0))?;
-        // The 22nd field in all.
-        let born = number(15)?;
-        Some(ProcessEntry {
-            name: name.to_owned(),
-            state,
-            parent,
-            group,
-            session,
-            start_time: born,
-        })
+        // Field 22 of the line.
+        let start_time = number(15)?;
+        Some(ProcessEntry { name: name.to_owned(), state, parent, group, session, start_time })
     }
 
     pub(super) fn is_alive(&self) -> bool {
@@ -201,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_the_system_is_read_whatever_the_name_is() {
+    fn stat_line_is_parsed_with_any_process_name() {
         let line = "42 (a) b (c) S 7 8 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 12345 99 0\n";
         let entry = ProcessEntry::parse(line);
         let expected = ProcessEntry {
@@ -219,12 +212,12 @@ mod tests {
     }
 
     #[test]
-    fn this_process_is_there_and_never_a_member() {
-        let ours = std::process::id();
-        let entry = ProcessEntry::of(ours);
+    fn this_process_is_alive_but_never_a_member() {
+        let own_pid = std::process::id();
+        let entry = ProcessEntry::of(own_pid);
         assert!(entry.as_ref().is_some_and(ProcessEntry::is_alive));
-        // Even if everything about it fits.
-        let family = ProcessFamily { leader: ours, mark: String::new(), start_time: 0 };
-        assert!(!family.members().contains_key(&ours));
+        // Even if it matches in every way.
+        let family = ProcessFamily { leader: own_pid, mark: String::new(), start_time: 0 };
+        assert!(!family.members().contains_key(&own_pid));
     }
 }

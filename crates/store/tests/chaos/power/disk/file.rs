@@ -1,8 +1,8 @@
-//! One file: what is on disk for sure, and what was written since.
+//! One file: what is certainly on disk, and the changes since.
 
 use std::collections::BTreeSet;
 
-use super::{Luck, State};
+use super::{State, Survival};
 use crate::{power::trace::Refused, random::Random};
 
 const SECTOR: usize = 512;
@@ -10,42 +10,42 @@ const PAGE: u64 = 4_096;
 
 #[derive(Default)]
 pub(super) struct File {
-    /// What is on disk for sure.
+    /// What is certainly on disk.
     pub(super) durable: Vec<u8>,
     pub(super) changes: Vec<Change>,
 }
 
-/// Something that was written and not synced.
+/// A change that was not synced.
 #[derive(Clone)]
 pub(super) struct Change {
     pub(super) call: usize,
-    pub(super) what: What,
+    pub(super) what: ChangeKind,
     pub(super) state: State,
 }
 
 #[derive(Clone)]
-pub(super) enum What {
+pub(super) enum ChangeKind {
     Write { offset: u64, data: Box<[u8]> },
     Cut { length: u64 },
 }
 
 impl File {
     pub(super) fn finish(&mut self, call: usize, result: Result<u64, Refused>) {
-        let Some(place) = self.changes.iter().position(|change| change.call == call) else {
+        let Some(index) = self.changes.iter().position(|change| change.call == call) else {
             return;
         };
-        match (result, &mut self.changes[place].what) {
-            // What was refused was not done.
-            (Err(Refused), _) => drop(self.changes.remove(place)),
-            (Ok(count), What::Write { data, .. }) => {
+        match (result, &mut self.changes[index].what) {
+            // A refused change was not made.
+            (Err(Refused), _) => drop(self.changes.remove(index)),
+            (Ok(count), ChangeKind::Write { data, .. }) => {
                 assert_eq!(count, data.len() as u64, "half of it was written");
-                self.changes[place].state = State::Done;
+                self.changes[index].state = State::Done;
             }
-            (Ok(_), What::Cut { .. }) => self.changes[place].state = State::Done,
+            (Ok(_), ChangeKind::Cut { .. }) => self.changes[index].state = State::Done,
         }
     }
 
-    /// A sync brought pages to disk: those that were touched since the last one.
+    /// A sync wrote pages to disk: those that were changed since the last one.
     pub(super) fn settle(&mut self, covered: &BTreeSet<usize>) {
         let is_covered = |change: &Change| covered.contains(&change.call);
         let dirty: BTreeSet<u64> = self
@@ -61,7 +61,7 @@ impl File {
                 continue;
             }
             for part in change.what.by_page() {
-                if dirty.contains(&part.page()) || matches!(part, What::Cut { .. }) {
+                if dirty.contains(&part.page()) || matches!(part, ChangeKind::Cut { .. }) {
                     part.apply(&mut self.durable);
                 } else {
                     rest.push(Change { what: part, ..change.clone() });
@@ -78,35 +78,36 @@ impl File {
     }
 
     /// What may be left of the file.
-    pub(super) fn left(&self, random: &mut Random) -> Vec<u8> {
-        let luck = Luck::draw(random);
-        let mut kept: Vec<&Change> = self.changes.iter().filter(|_| luck.keeps(random)).collect();
-        if luck == Luck::AnyInAnyOrder {
-            random.shuffle(&mut kept);
+    pub(super) fn remaining(&self, random: &mut Random) -> Vec<u8> {
+        let survival = Survival::draw(random);
+        let mut survivors: Vec<&Change> =
+            self.changes.iter().filter(|_| survival.keeps(random)).collect();
+        if survival == Survival::AnyInAnyOrder {
+            random.shuffle(&mut survivors);
         }
-        let mut left = self.durable.clone();
-        for change in kept {
-            if luck != Luck::All && random.chance(30) {
-                change.what.torn(random).iter().for_each(|part| part.apply(&mut left));
+        let mut remaining = self.durable.clone();
+        for change in survivors {
+            if survival != Survival::All && random.chance(30) {
+                change.what.some_sectors(random).iter().for_each(|part| part.apply(&mut remaining));
             } else {
-                change.what.apply(&mut left);
+                change.what.apply(&mut remaining);
             }
         }
-        if left.len() > self.durable.len() && random.chance(20) {
-            left.truncate(self.durable.len());
+        if remaining.len() > self.durable.len() && random.chance(20) {
+            remaining.truncate(self.durable.len());
         } else if random.chance(20) {
             let longest = self.changes.iter().map(|change| change.what.end()).max().unwrap_or(0);
-            left.resize(left.len().max(longest), 0);
+            remaining.resize(remaining.len().max(longest), 0);
         }
-        left
+        remaining
     }
 }
 
-impl What {
+impl ChangeKind {
     fn apply(&self, content: &mut Vec<u8>) {
         match self {
-            What::Cut { length } => content.resize(*length as usize, 0),
-            What::Write { offset, data } => {
+            ChangeKind::Cut { length } => content.resize(*length as usize, 0),
+            ChangeKind::Write { offset, data } => {
                 let (start, end) = (*offset as usize, self.end());
                 content.resize(content.len().max(end), 0);
                 content[start..end].copy_from_slice(data);
@@ -116,46 +117,46 @@ impl What {
 
     fn end(&self) -> usize {
         match self {
-            What::Cut { length } => *length as usize,
-            What::Write { offset, data } => *offset as usize + data.len(),
+            ChangeKind::Cut { length } => *length as usize,
+            ChangeKind::Write { offset, data } => *offset as usize + data.len(),
         }
     }
 
     fn page(&self) -> u64 {
         match self {
-            What::Cut { length: place } | What::Write { offset: place, .. } => place / PAGE,
+            ChangeKind::Cut { length: offset } | ChangeKind::Write { offset, .. } => offset / PAGE,
         }
     }
 
     fn pages(&self) -> impl Iterator<Item = u64> + use<> {
         let last = match self {
-            What::Cut { .. } => self.page(),
-            What::Write { .. } => (self.end().max(1) as u64 - 1) / PAGE,
+            ChangeKind::Cut { .. } => self.page(),
+            ChangeKind::Write { .. } => (self.end().max(1) as u64 - 1) / PAGE,
         };
         self.page()..=last
     }
 
-    /// The same, cut at the borders of pages.
-    fn by_page(&self) -> Vec<What> {
-        self.pieces(PAGE as usize)
+    /// The same, split at page boundaries.
+    fn by_page(&self) -> Vec<ChangeKind> {
+        self.chunks(PAGE as usize)
     }
 
     /// Some of its sectors.
-    fn torn(&self, random: &mut Random) -> Vec<What> {
-        let mut sectors = self.pieces(SECTOR);
+    fn some_sectors(&self, random: &mut Random) -> Vec<ChangeKind> {
+        let mut sectors = self.chunks(SECTOR);
         sectors.retain(|_| random.chance(50));
         sectors
     }
 
-    fn pieces(&self, size: usize) -> Vec<What> {
-        let What::Write { offset, data } = self else { return vec![self.clone()] };
-        let (mut place, mut rest) = (*offset as usize, &data[..]);
-        let mut pieces = Vec::new();
+    fn chunks(&self, size: usize) -> Vec<ChangeKind> {
+        let ChangeKind::Write { offset: start, data } = self else { return vec![self.clone()] };
+        let (mut offset, mut rest) = (*start as usize, &data[..]);
+        let mut chunks = Vec::new();
         while !rest.is_empty() {
-            let (piece, behind) = rest.split_at((size - place % size).min(rest.len()));
-            pieces.push(What::Write { offset: place as u64, data: piece.into() });
-            (place, rest) = (place + piece.len(), behind);
+            let (chunk, after) = rest.split_at((size - offset % size).min(rest.len()));
+            chunks.push(ChangeKind::Write { offset: offset as u64, data: chunk.into() });
+            (offset, rest) = (offset + chunk.len(), after);
         }
-        pieces
+        chunks
     }
 }

@@ -1,4 +1,4 @@
-//! The names in a folder: which are on disk for sure, and what became of them since.
+//! The names in a folder: which are certainly on disk, and the changes since.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,7 +26,7 @@ impl Names {
         found.into_iter().for_each(|(_, state, _)| *state = State::Done);
     }
 
-    /// A name that could not be taken away is still there.
+    /// A name that could not be removed is still there.
     pub(super) fn undo(&mut self, call: usize) {
         self.changes.retain(|(number, ..)| *number != call);
         self.current = self.durable.clone();

@@ -1,16 +1,16 @@
-//! Named events, put together again.
+//! Reads a stream of named events.
 
 use serde_json::Value;
 
 use super::{read_block, read_stop, read_usage};
 use crate::oracle::answers::{
-    Cut, Heard, SIGNED, Seal,
-    draft::{Draft, Kind},
+    CutFrame, OracleStream, ReasoningSeal, SIGNED,
+    draft::{DraftBlockKind, ReplyDraft},
     fields::{said, text},
 };
 
-pub(crate) fn hear(cuts: &[Cut]) -> Heard {
-    let mut draft = Draft::default();
+pub(crate) fn hear(cuts: &[CutFrame]) -> OracleStream {
+    let mut draft = ReplyDraft::default();
     let mut begun = false;
     for cut in cuts {
         let Some(event) = draft.open(cut) else { continue };
@@ -25,7 +25,7 @@ pub(crate) fn hear(cuts: &[Cut]) -> Heard {
     draft.finish()
 }
 
-fn take(draft: &mut Draft, kind: &str, event: &Value) {
+fn take(draft: &mut ReplyDraft, kind: &str, event: &Value) {
     match kind {
         "message_start" => {
             let message = &event["message"];
@@ -57,7 +57,7 @@ fn take(draft: &mut Draft, kind: &str, event: &Value) {
                 draft.stop(stop);
             }
             let (known, new) = (draft.heard.answer.usage, read_usage(&event["usage"]));
-            // What was read counts as it was told first, unless all of it is told again.
+            // The first input counts are final, unless the event repeats all of them.
             let again = event["usage"].get("cache_read_input_tokens").is_some()
                 || event["usage"].get("input_tokens").is_some() && known.cached + known.stored == 0;
             let mut usage = if again { new } else { known };
@@ -77,18 +77,18 @@ fn take(draft: &mut Draft, kind: &str, event: &Value) {
     }
 }
 
-fn is_open(draft: &Draft) -> bool {
+fn is_open(draft: &ReplyDraft) -> bool {
     draft.parts.last().is_some_and(|part| !part.whole)
 }
 
-fn start(draft: &mut Draft, event: &Value) {
+fn start(draft: &mut ReplyDraft, event: &Value) {
     draft.must(!is_open(draft), "a block begins in another one");
     draft.must(!draft.heard.stopped, "a block begins behind the end");
     let turn = event["index"].as_u64() == Some(draft.parts.len() as u64);
     draft.must(turn, "blocks are not numbered in turn");
     match read_block(&event["content_block"]) {
         Ok(mut part) => {
-            if part.kind == Kind::Function {
+            if part.kind == DraftBlockKind::Function {
                 let input = std::mem::take(&mut part.text);
                 part.early = Some(input).filter(|input| input != "{}");
             }
@@ -100,26 +100,28 @@ fn start(draft: &mut Draft, event: &Value) {
     }
 }
 
-fn delta(draft: &mut Draft, event: &Value) {
+fn delta(draft: &mut ReplyDraft, event: &Value) {
     let last = event["index"].as_u64() == (draft.parts.len() as u64).checked_sub(1);
     draft.must(last && is_open(draft), "a piece of a block that is not open");
     let delta = &event["delta"];
     let Some(part) = draft.parts.last_mut() else { return };
     let (kind, key) = match delta["type"].as_str() {
-        Some("text_delta") => (Kind::Text, "text"),
-        Some("thinking_delta") => (Kind::Reasoning, "thinking"),
-        Some("input_json_delta") => (Kind::Function, "partial_json"),
+        Some("text_delta") => (DraftBlockKind::Text, "text"),
+        Some("thinking_delta") => (DraftBlockKind::Reasoning, "thinking"),
+        Some("input_json_delta") => (DraftBlockKind::Function, "partial_json"),
         Some("signature_delta") => {
-            let sealed = std::mem::replace(&mut part.seal, Seal::Signed(text(delta, "signature")));
-            let fits = part.kind == Kind::Reasoning && !matches!(sealed, Seal::Redacted(_));
+            let sealed =
+                std::mem::replace(&mut part.seal, ReasoningSeal::Signed(text(delta, "signature")));
+            let fits = part.kind == DraftBlockKind::Reasoning
+                && !matches!(sealed, ReasoningSeal::Redacted(_));
             draft.must(fits, "a signature where none belongs");
-            return draft.must(sealed == Seal::Open, SIGNED);
+            return draft.must(sealed == ReasoningSeal::Open, SIGNED);
         }
         _ => return draft.fault(format!("a piece of no type: {delta}")),
     };
     let fits = part.kind == kind && delta[key].is_string();
-    let redacted = matches!(part.seal, Seal::Redacted(_));
-    let signed = part.seal != Seal::Open;
+    let redacted = matches!(part.seal, ReasoningSeal::Redacted(_));
+    let signed = part.seal != ReasoningSeal::Open;
     part.text.push_str(&text(delta, key));
     draft.must(fits && !redacted, "a piece of another kind than its block");
     draft.must(!signed, SIGNED);

@@ -1,20 +1,20 @@
-//! Amazon's events, put together again.
+//! Reads a stream of Amazon's events.
 
 use serde_json::Value;
 
 use super::{read_stop, read_usage};
 use crate::oracle::answers::{
-    Cut, Heard, SIGNED, Seal,
-    draft::{Draft, Kind, Part},
+    CutFrame, OracleStream, ReasoningSeal, SIGNED,
+    draft::{DraftBlock, DraftBlockKind, ReplyDraft},
     fields::{is_text, said, text},
 };
 
-pub(crate) fn hear(cuts: &[Cut]) -> Heard {
-    let mut draft = Draft::default();
+pub(crate) fn hear(cuts: &[CutFrame]) -> OracleStream {
+    let mut draft = ReplyDraft::default();
     let (mut begun, mut counted) = (false, false);
     for cut in cuts {
         let Some(value) = draft.open(cut) else { continue };
-        // A recording has the name around the event.
+        // In a recording the name wraps the event.
         let (name, event) = match (&cut.name, value.as_object().and_then(|it| it.iter().next())) {
             (Some(name), _) => (name.clone(), value.clone()),
             (None, Some((name, event))) => (name.clone(), event.clone()),
@@ -27,13 +27,13 @@ pub(crate) fn hear(cuts: &[Cut]) -> Heard {
         counted |= name == "metadata";
         take(&mut draft, &name, &event);
     }
-    // The figures come behind the end, and belong to the answer.
+    // The usage follows the stop event and belongs to the response.
     let stopped = draft.heard.stopped;
     draft.heard.ended = stopped && draft.heard.error.is_none();
     draft.finish()
 }
 
-fn take(draft: &mut Draft, name: &str, event: &Value) {
+fn take(draft: &mut ReplyDraft, name: &str, event: &Value) {
     match name {
         "messageStart" => draft.must(event["role"] == "assistant", "it begins without a role"),
         "contentBlockStart" => {
@@ -42,10 +42,10 @@ fn take(draft: &mut Draft, name: &str, event: &Value) {
             let call = &event["start"]["toolUse"];
             let sound = said(call, "toolUseId").is_some() && said(call, "name").is_some();
             draft.must(sound, "a block begins and is no call");
-            draft.parts.push(Part {
+            draft.parts.push(DraftBlock {
                 id: said(call, "toolUseId"),
                 name: text(call, "name"),
-                ..Part::new(Kind::Function)
+                ..DraftBlock::new(DraftBlockKind::Function)
             });
         }
         "contentBlockDelta" => delta(draft, event),
@@ -79,37 +79,37 @@ fn take(draft: &mut Draft, name: &str, event: &Value) {
     }
 }
 
-fn is_open(draft: &Draft) -> bool {
+fn is_open(draft: &ReplyDraft) -> bool {
     draft.parts.last().is_some_and(|part| !part.whole)
 }
 
-fn delta(draft: &mut Draft, event: &Value) {
+fn delta(draft: &mut ReplyDraft, event: &Value) {
     let index = event["contentBlockIndex"].as_u64();
     let delta = &event["delta"];
     let reasoning = &delta["reasoningContent"];
-    let (kind, piece) = if is_text(&delta["text"]) {
-        (Kind::Text, text(delta, "text"))
+    let (kind, delta_text) = if is_text(&delta["text"]) {
+        (DraftBlockKind::Text, text(delta, "text"))
     } else if is_text(&delta["toolUse"]["input"]) {
-        (Kind::Function, text(&delta["toolUse"], "input"))
+        (DraftBlockKind::Function, text(&delta["toolUse"], "input"))
     } else if reasoning.is_object() {
-        (Kind::Reasoning, text(reasoning, "text"))
+        (DraftBlockKind::Reasoning, text(reasoning, "text"))
     } else {
         return draft.fault(format!("a piece of no kind: {delta}"));
     };
-    // Only calls say that they begin.
-    if !is_open(draft) && kind != Kind::Function {
-        draft.parts.push(Part::new(kind));
+    // Only calls have a start event.
+    if !is_open(draft) && kind != DraftBlockKind::Function {
+        draft.parts.push(DraftBlock::new(kind));
     }
     let last = index == (draft.parts.len() as u64).checked_sub(1);
     draft.must(last && is_open(draft), "a piece of a block that is not open");
     let Some(part) = draft.parts.last_mut() else { return };
-    let (fits, signed) = (part.kind == kind, part.seal != Seal::Open);
-    part.text.push_str(&piece);
+    let (fits, signed) = (part.kind == kind, part.seal != ReasoningSeal::Open);
+    part.text.push_str(&delta_text);
     if let Some(signature) = said(reasoning, "signature") {
-        part.seal = Seal::Signed(signature);
+        part.seal = ReasoningSeal::Signed(signature);
     }
     if let Some(data) = said(reasoning, "redactedContent") {
-        part.seal = Seal::Redacted(data);
+        part.seal = ReasoningSeal::Redacted(data);
     }
     draft.must(fits, "a piece of another kind than its block");
     draft.must(!signed, SIGNED);

@@ -1,78 +1,82 @@
-//! Amazon's events, in binary messages or as a recording of one on each line.
+//! Writes Amazon's events, as binary messages or as a recording with one event per line.
 
 use serde_json::{Value, json};
 
 use super::{stopped, usage};
 use crate::{
     oracle::answers::{
-        Answer, Block, Frame, Seal,
-        pen::{Framing, Pen},
+        GeneratedFrame, OracleReply, ReasoningSeal, ReplyBlock,
+        pen::{FrameStyle, FrameWriter},
     },
     random::Random,
 };
 
-pub(crate) fn stream(random: &mut Random, answer: &Answer) -> Vec<Frame> {
-    let framing = if random.chance(85) { Framing::Binary } else { Framing::Lines };
-    let mut pen = Pen::new(random, framing);
-    send(&mut pen, "messageStart", json!({"role": "assistant"}));
+pub(crate) fn stream(random: &mut Random, answer: &OracleReply) -> Vec<GeneratedFrame> {
+    let framing = if random.chance(85) { FrameStyle::Binary } else { FrameStyle::Lines };
+    let mut writer = FrameWriter::new(random, framing);
+    send(&mut writer, "messageStart", json!({"role": "assistant"}));
     for (at, block) in answer.blocks.iter().enumerate() {
-        if let Block::Call(call) = block {
+        if let ReplyBlock::Call(call) = block {
             let start = json!({"toolUse": {"toolUseId": call.id, "name": call.name}});
             let start = json!({"contentBlockIndex": at, "start": start});
-            send(&mut pen, "contentBlockStart", start);
+            send(&mut writer, "contentBlockStart", start);
         }
-        for delta in told(&mut pen, block) {
-            send(&mut pen, "contentBlockDelta", json!({"contentBlockIndex": at, "delta": delta}));
+        for delta in told(&mut writer, block) {
+            send(
+                &mut writer,
+                "contentBlockDelta",
+                json!({"contentBlockIndex": at, "delta": delta}),
+            );
         }
-        send(&mut pen, "contentBlockStop", json!({"contentBlockIndex": at}));
+        send(&mut writer, "contentBlockStop", json!({"contentBlockIndex": at}));
     }
     if let Some(stop) = &answer.stop {
-        send(&mut pen, "messageStop", stopped(Some(stop)));
+        send(&mut writer, "messageStop", stopped(Some(stop)));
         let figures = json!({"usage": usage(&answer.usage), "metrics": {"latencyMs": 1}});
-        send(&mut pen, "metadata", figures);
+        send(&mut writer, "metadata", figures);
     }
-    pen.frames
+    writer.frames
 }
 
-/// The pieces of a block.
-fn told(pen: &mut Pen<'_>, block: &Block) -> Vec<Value> {
+/// The deltas of a block.
+fn told(writer: &mut FrameWriter<'_>, block: &ReplyBlock) -> Vec<Value> {
     match block {
-        Block::Text(text) | Block::Refusal(text) => {
-            pen.pieces(text).into_iter().map(|piece| json!({ "text": piece })).collect()
+        ReplyBlock::Text(text) | ReplyBlock::Refusal(text) => {
+            writer.pieces(text).into_iter().map(|delta| json!({ "text": delta })).collect()
         }
-        Block::Reasoning(_, Seal::Redacted(data)) => {
+        ReplyBlock::Reasoning(_, ReasoningSeal::Redacted(data)) => {
             vec![json!({"reasoningContent": {"redactedContent": data}})]
         }
-        Block::Reasoning(text, seal) => {
-            let mut deltas: Vec<Value> = pen
+        ReplyBlock::Reasoning(text, seal) => {
+            let mut deltas: Vec<Value> = writer
                 .pieces(text)
                 .into_iter()
-                .map(|piece| json!({"reasoningContent": {"text": piece}}))
+                .map(|delta| json!({"reasoningContent": {"text": delta}}))
                 .collect();
-            if let Seal::Signed(signature) = seal {
+            if let ReasoningSeal::Signed(signature) = seal {
                 deltas.push(json!({"reasoningContent": {"signature": signature}}));
             }
             deltas
         }
-        Block::Call(call) => {
+        ReplyBlock::Call(call) => {
             let text = call.input.object().to_string();
-            // A call without arguments has no pieces, or an empty one.
-            if text == "{}" && pen.random.chance(50) {
+            // A call without arguments has no delta, or an empty one.
+            if text == "{}" && writer.random.chance(50) {
                 return Vec::new();
             }
-            let pieces = pen.pieces(&text).into_iter();
-            pieces.map(|piece| json!({"toolUse": {"input": piece}})).collect()
+            let deltas = writer.pieces(&text).into_iter();
+            deltas.map(|delta| json!({"toolUse": {"input": delta}})).collect()
         }
     }
 }
 
-fn send(pen: &mut Pen<'_>, name: &str, mut event: Value) {
-    if !pen.frames.is_empty() {
-        pen.unknown(Some("weatherEvent"), &json!({"rain": true}));
+fn send(writer: &mut FrameWriter<'_>, name: &str, mut event: Value) {
+    if !writer.frames.is_empty() {
+        writer.unknown(Some("weatherEvent"), &json!({"rain": true}));
     }
-    // Messages are filled up, so that their lengths tell nothing.
-    if pen.framing == Framing::Binary {
-        event["p"] = json!("abcdefgh".get(..pen.random.below(8)));
+    // Amazon pads messages so that their lengths reveal nothing.
+    if writer.framing == FrameStyle::Binary {
+        event["p"] = json!("abcdefgh".get(..writer.random.below(8)));
     }
-    pen.event(Some(name), &event);
+    writer.event(Some(name), &event);
 }

@@ -1,17 +1,17 @@
-//! Chunks, put together again: texts by their key, calls by their index.
+//! Reads a stream of chunks: texts by their key, calls by their index.
 
 use serde_json::Value;
 
 use super::{WIRE, read_usage};
 use crate::oracle::answers::{
-    Cut, Heard,
-    draft::{Draft, Kind, Part},
+    CutFrame, OracleStream,
+    draft::{DraftBlock, DraftBlockKind, ReplyDraft},
     fields::{list, said, text},
     stops,
 };
 
-pub(crate) fn hear(cuts: &[Cut]) -> Heard {
-    let mut chat = Chat::default();
+pub(crate) fn hear(cuts: &[CutFrame]) -> OracleStream {
+    let mut chat = ChatAssembler::default();
     for cut in cuts {
         if cut.data == "[DONE]" {
             let open = chat.draft.heard.error.is_none() && !chat.draft.heard.ended;
@@ -25,15 +25,15 @@ pub(crate) fn hear(cuts: &[Cut]) -> Heard {
 }
 
 #[derive(Default)]
-struct Chat {
-    draft: Draft,
-    /// The reasoning, the text and the refusal: only one of each.
-    texts: [Option<Part>; 3],
-    calls: Vec<Part>,
+struct ChatAssembler {
+    draft: ReplyDraft,
+    /// The reasoning, the text and the refusal; at most one of each.
+    texts: [Option<DraftBlock>; 3],
+    calls: Vec<DraftBlock>,
     begun: bool,
 }
 
-impl Chat {
+impl ChatAssembler {
     fn chunk(&mut self, chunk: &Value) {
         if let Some(error) = chunk.get("error") {
             self.draft.must(said(error, "type").is_some(), "an error without a type");
@@ -84,21 +84,22 @@ impl Chat {
         let fields = delta.as_object().into_iter().flatten();
         let strange = fields.filter(|(key, _)| !known.contains(&key.as_str())).count();
         draft.heard.unknown += strange;
-        // Some tell their reasoning twice.
+        // Some servers send their reasoning twice.
         let reasoning = said(delta, "reasoning_content").or(said(delta, "reasoning"));
-        let pieces = [reasoning, said(delta, "content"), said(delta, "refusal")];
-        for (at, piece) in pieces.into_iter().enumerate() {
-            if let Some(piece) = piece {
-                let kind = [Kind::Reasoning, Kind::Text, Kind::Refusal][at];
-                let part = self.texts[at].get_or_insert_with(|| Part::new(kind));
-                part.text.push_str(&piece);
+        let delta_texts = [reasoning, said(delta, "content"), said(delta, "refusal")];
+        for (at, delta_text) in delta_texts.into_iter().enumerate() {
+            if let Some(delta_text) = delta_text {
+                let kind =
+                    [DraftBlockKind::Reasoning, DraftBlockKind::Text, DraftBlockKind::Refusal][at];
+                let part = self.texts[at].get_or_insert_with(|| DraftBlock::new(kind));
+                part.text.push_str(&delta_text);
             }
         }
         for fragment in list(delta, "tool_calls") {
             self.fragment(fragment);
         }
-        if let Some(word) = said(choice, "finish_reason") {
-            self.draft.stop(stops::meaning(WIRE, &word));
+        if let Some(reason) = said(choice, "finish_reason") {
+            self.draft.stop(stops::meaning(WIRE, &reason));
         }
     }
 
@@ -106,8 +107,8 @@ impl Chat {
         let numbered = fragment["index"].as_u64().map(|index| index as usize);
         self.draft.must(numbered.is_some(), "a call has no number");
         let (kind, tool, key) = match fragment.get("custom") {
-            Some(tool) => (Kind::Custom, tool, "input"),
-            None => (Kind::Function, &fragment["function"], "arguments"),
+            Some(tool) => (DraftBlockKind::Custom, tool, "input"),
+            None => (DraftBlockKind::Function, &fragment["function"], "arguments"),
         };
         let index = numbered.unwrap_or_else(|| {
             let id = said(fragment, "id");
@@ -118,14 +119,14 @@ impl Chat {
             }
         });
         if index == self.calls.len() {
-            let typed = if kind == Kind::Custom { "custom" } else { "function" };
+            let typed = if kind == DraftBlockKind::Custom { "custom" } else { "function" };
             let sound = said(fragment, "id").is_some() && said(tool, "name").is_some();
             self.draft.must(sound && fragment["type"] == typed, "a call begins without a name");
-            self.calls.push(Part {
+            self.calls.push(DraftBlock {
                 id: said(fragment, "id"),
                 name: text(tool, "name"),
                 signature: said(&fragment["extra_content"]["google"], "thought_signature"),
-                ..Part::new(kind)
+                ..DraftBlock::new(kind)
             });
         }
         match self.calls.get_mut(index) {
@@ -134,10 +135,10 @@ impl Chat {
         }
     }
 
-    fn finish(mut self) -> Heard {
+    fn finish(mut self) -> OracleStream {
         let whole = self.draft.heard.stopped;
         let parts = self.texts.into_iter().flatten().chain(self.calls);
-        self.draft.parts = parts.map(|part| Part { whole, ..part }).collect();
+        self.draft.parts = parts.map(|part| DraftBlock { whole, ..part }).collect();
         self.draft.finish()
     }
 }

@@ -1,43 +1,43 @@
-//! Chunks, as OpenAI and those who imitate it send them.
+//! Writes chunks as OpenAI and compatible servers send them.
 
 use serde_json::{Value, json};
 
 use super::{call, usage};
 use crate::{
     oracle::answers::{
-        Answer, Block, Call, Frame, Input, Stop,
+        GeneratedFrame, OracleReply, ReplyBlock, ReplyCall, ReplyCallInput, ReplyStop,
         fields::tidy,
-        pen::{Pen, woven},
+        pen::{FrameWriter, woven},
         stops,
     },
     random::Random,
 };
 
-/// What a server makes of the format.
-struct Habits {
-    /// A call comes in one chunk.
+/// Variations of a server.
+struct ServerHabits {
+    /// Each call is one chunk.
     whole: bool,
-    /// The id and the name come with every fragment.
+    /// Every delta repeats the id and the name.
     again: bool,
-    /// Fragments of several calls are mixed.
+    /// Deltas of several calls are interleaved.
     woven: bool,
-    /// Calls have no numbers.
+    /// Calls have no index.
     unnumbered: bool,
-    /// Calls without arguments do not say so. What was cut short has to.
+    /// Calls without arguments omit them. Truncated calls do not.
     silent: bool,
-    /// The figures come with the finish.
+    /// The usage comes with the finish reason.
     early: bool,
-    /// What reasoning is called.
+    /// The field names of reasoning.
     reasoning: &'static [&'static str],
 }
 
-pub(crate) fn stream(random: &mut Random, answer: &Answer) -> Vec<Frame> {
-    let habits = Habits {
+pub(crate) fn stream(random: &mut Random, answer: &OracleReply) -> Vec<GeneratedFrame> {
+    let habits = ServerHabits {
         whole: random.chance(20),
         again: random.chance(15),
         woven: random.chance(50),
         unnumbered: random.chance(10) && are_told_apart(answer),
-        silent: random.chance(50) && matches!(answer.stop, Some(Stop::End | Stop::Calls)),
+        silent: random.chance(50) && matches!(answer.stop, Some(ReplyStop::End | ReplyStop::Calls)),
         early: random.chance(30),
         reasoning: match random.below(4) {
             0 => &["reasoning"],
@@ -46,41 +46,46 @@ pub(crate) fn stream(random: &mut Random, answer: &Answer) -> Vec<Frame> {
         },
     };
     let done = random.chance(85);
-    let mut pen = Pen::sse(random);
-    let content = if pen.random.chance(50) { json!("") } else { Value::Null };
-    say(&mut pen, answer, json!({"role": "assistant", "content": content}));
+    let mut writer = FrameWriter::sse(random);
+    let content = if writer.random.chance(50) { json!("") } else { Value::Null };
+    say(&mut writer, answer, json!({"role": "assistant", "content": content}));
     let mut calls = Vec::new();
     for block in &answer.blocks {
         let (keys, text): (&[&str], _) = match block {
-            Block::Text(text) => (&["content"], text),
-            Block::Refusal(text) => (&["refusal"], text),
-            Block::Reasoning(text, _) => (habits.reasoning, text),
-            Block::Call(call) => {
+            ReplyBlock::Text(text) => (&["content"], text),
+            ReplyBlock::Refusal(text) => (&["refusal"], text),
+            ReplyBlock::Reasoning(text, _) => (habits.reasoning, text),
+            ReplyBlock::Call(call) => {
                 let index = calls.len();
-                calls.push(fragments(&mut pen, call, index, &habits));
+                calls.push(fragments(&mut writer, call, index, &habits));
                 continue;
             }
         };
-        for piece in pen.pieces(text) {
-            let fields = keys.iter().map(|key| ((*key).to_owned(), json!(piece)));
-            say(&mut pen, answer, Value::Object(fields.collect()));
+        for delta in writer.pieces(text) {
+            let fields = keys.iter().map(|key| ((*key).to_owned(), json!(delta)));
+            say(&mut writer, answer, Value::Object(fields.collect()));
         }
     }
-    let mut fragments = woven(pen.random, calls, habits.woven && !habits.unnumbered);
+    let mut fragments = woven(writer.random, calls, habits.woven && !habits.unnumbered);
     while !fragments.is_empty() {
-        // Some send several fragments at once.
-        let count = if pen.random.chance(10) { 2.min(fragments.len()) } else { 1 };
+        // Some servers send several deltas at once.
+        let count = if writer.random.chance(10) { 2.min(fragments.len()) } else { 1 };
         let some: Vec<Value> = fragments.drain(..count).collect();
-        say(&mut pen, answer, json!({"tool_calls": some}));
+        say(&mut writer, answer, json!({"tool_calls": some}));
     }
-    finish(&mut pen, answer, &habits);
+    finish(&mut writer, answer, &habits);
     if done {
-        pen.done("[DONE]");
+        writer.done("[DONE]");
     }
-    pen.frames
+    writer.frames
 }
 
-fn fragments(pen: &mut Pen<'_>, one: &Call, index: usize, habits: &Habits) -> Vec<Value> {
+fn fragments(
+    writer: &mut FrameWriter<'_>,
+    one: &ReplyCall,
+    index: usize,
+    habits: &ServerHabits,
+) -> Vec<Value> {
     let text = one.input.text();
     let with_index = |mut value: Value| {
         if !habits.unnumbered {
@@ -91,30 +96,30 @@ fn fragments(pen: &mut Pen<'_>, one: &Call, index: usize, habits: &Habits) -> Ve
     if habits.whole {
         return vec![with_index(call(one, text))];
     }
-    // A call without an id is none any more when it repeats its name.
+    // A call without an id cannot repeat its name, because that would start a new call.
     let again = habits.again && one.id.is_some();
     let mut fragments = vec![with_index(call(one, String::new()))];
     if text == "{}" && habits.silent {
         return fragments;
     }
-    for piece in pen.pieces(&text) {
+    for delta in writer.pieces(&text) {
         fragments.push(with_index(match (&one.input, again) {
-            (Input::Free(_), true) => {
-                json!({"id": one.id, "type": "custom", "custom": {"name": one.name, "input": piece}})
+            (ReplyCallInput::Free(_), true) => {
+                json!({"id": one.id, "type": "custom", "custom": {"name": one.name, "input": delta}})
             }
             (_, true) => json!({
                 "id": one.id, "type": "function",
-                "function": {"name": one.name, "arguments": piece},
+                "function": {"name": one.name, "arguments": delta},
             }),
-            (Input::Free(_), false) => json!({"custom": {"input": piece}}),
-            (_, false) => json!({"function": {"arguments": piece}}),
+            (ReplyCallInput::Free(_), false) => json!({"custom": {"input": delta}}),
+            (_, false) => json!({"function": {"arguments": delta}}),
         }));
     }
     fragments
 }
 
-/// Whether calls can do without numbers: each has an id of its own.
-fn are_told_apart(answer: &Answer) -> bool {
+/// Whether calls can be identified without an index: each has its own id.
+fn are_told_apart(answer: &OracleReply) -> bool {
     let mut ids: Vec<_> = answer.calls().map(|call| &call.id).collect();
     let count = ids.len();
     ids.sort();
@@ -122,31 +127,31 @@ fn are_told_apart(answer: &Answer) -> bool {
     ids.len() == count && !ids.contains(&&None)
 }
 
-fn finish(pen: &mut Pen<'_>, answer: &Answer, habits: &Habits) {
+fn finish(writer: &mut FrameWriter<'_>, answer: &OracleReply, habits: &ServerHabits) {
     let Some(stop) = &answer.stop else { return };
     let choice = json!({"index": 0, "delta": {}, "finish_reason": stops::word(super::WIRE, stop)});
     let figures = usage(&answer.usage);
     let mut last = chunk(answer, json!([choice]));
     if habits.early {
         last["usage"] = figures;
-        return pen.event(None, &last);
+        return writer.event(None, &last);
     }
-    pen.event(None, &last);
+    writer.event(None, &last);
     let mut last = chunk(answer, json!([]));
     last["usage"] = figures;
-    pen.event(None, &last);
+    writer.event(None, &last);
 }
 
-fn say(pen: &mut Pen<'_>, answer: &Answer, delta: Value) {
+fn say(writer: &mut FrameWriter<'_>, answer: &OracleReply, delta: Value) {
     let silent = chunk(answer, json!([]));
-    pen.noise(None, &silent);
+    writer.noise(None, &silent);
     let strange = json!([{"index": 0, "delta": {"weather": "rain"}, "finish_reason": null}]);
-    pen.unknown(None, &chunk(answer, strange));
+    writer.unknown(None, &chunk(answer, strange));
     let choice = json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": null});
-    pen.event(None, &chunk(answer, json!([choice])));
+    writer.event(None, &chunk(answer, json!([choice])));
 }
 
-fn chunk(answer: &Answer, choices: Value) -> Value {
+fn chunk(answer: &OracleReply, choices: Value) -> Value {
     tidy(json!({
         "id": answer.id, "object": "chat.completion.chunk", "created": 1_700_000_000,
         "model": answer.model, "choices": choices,

@@ -1,16 +1,16 @@
-//! Chunks, put together again: texts of one kind in a row are one.
+//! Reads a stream of chunks: consecutive texts of one kind are one text.
 
 use serde_json::Value;
 
 use super::{read_part, read_stop, read_usage};
 use crate::oracle::answers::{
-    Cut, Heard, Seal,
-    draft::{Draft, Kind, Part},
+    CutFrame, OracleStream, ReasoningSeal,
+    draft::{DraftBlock, DraftBlockKind, ReplyDraft},
     fields::{list, said, text},
 };
 
-pub(crate) fn hear(cuts: &[Cut]) -> Heard {
-    let mut draft = Draft::default();
+pub(crate) fn hear(cuts: &[CutFrame]) -> OracleStream {
+    let mut draft = ReplyDraft::default();
     for cut in cuts {
         if let Some(chunk) = draft.open(cut) {
             take(&mut draft, &chunk);
@@ -19,12 +19,12 @@ pub(crate) fn hear(cuts: &[Cut]) -> Heard {
     let stopped = draft.heard.stopped;
     draft.heard.ended = stopped && draft.heard.error.is_none();
     for part in &mut draft.parts {
-        part.whole |= stopped || part.kind == Kind::Function;
+        part.whole |= stopped || part.kind == DraftBlockKind::Function;
     }
     draft.finish()
 }
 
-fn take(draft: &mut Draft, chunk: &Value) {
+fn take(draft: &mut ReplyDraft, chunk: &Value) {
     if let Some(error) = chunk.get("error") {
         draft.must(error["code"].is_u64() && said(error, "status").is_some(), "not an error");
         draft.heard.error = Some(text(error, "message"));
@@ -57,20 +57,24 @@ fn take(draft: &mut Draft, chunk: &Value) {
             }
         }
     }
-    let has_calls = draft.parts.iter().any(|part| part.kind == Kind::Function);
+    let has_calls = draft.parts.iter().any(|part| part.kind == DraftBlockKind::Function);
     if let Some(stop) = read_stop(candidate, has_calls) {
         draft.stop(stop);
     }
 }
 
-fn add(draft: &mut Draft, part: Part) {
-    let nothing = part.text.is_empty() && part.seal == Seal::Open && part.kind != Kind::Function;
+fn add(draft: &mut ReplyDraft, part: DraftBlock) {
+    let nothing = part.text.is_empty()
+        && part.seal == ReasoningSeal::Open
+        && part.kind != DraftBlockKind::Function;
     if nothing {
         return;
     }
     match draft.parts.last_mut() {
         Some(last)
-            if last.kind == part.kind && part.kind != Kind::Function && last.seal == Seal::Open =>
+            if last.kind == part.kind
+                && part.kind != DraftBlockKind::Function
+                && last.seal == ReasoningSeal::Open =>
         {
             last.text.push_str(&part.text);
             last.seal = part.seal;

@@ -1,62 +1,65 @@
-//! Chunks, each of them a whole response with a little of the answer.
+//! Writes chunks, each a complete response with a part of the content.
 
 use serde_json::{Value, json};
 
 use super::{chunk, part, usage};
 use crate::{
     oracle::answers::{
-        Answer, Block, Frame, Usage,
-        pen::Sort,
-        pen::{Framing, Pen},
+        GeneratedFrame, OracleReply, ReplyBlock, ReplyUsage,
+        pen::GeneratedFrameKind,
+        pen::{FrameStyle, FrameWriter},
         stops,
     },
     random::Random,
 };
 
-pub(crate) fn stream(random: &mut Random, answer: &Answer) -> Vec<Frame> {
-    let mut pen =
-        if random.chance(30) { Pen::new(random, Framing::List) } else { Pen::sse(random) };
-    let counting = pen.random.chance(60);
+pub(crate) fn stream(random: &mut Random, answer: &OracleReply) -> Vec<GeneratedFrame> {
+    let mut writer = if random.chance(30) {
+        FrameWriter::new(random, FrameStyle::List)
+    } else {
+        FrameWriter::sse(random)
+    };
+    let counting = writer.random.chance(60);
     let mut parts: Vec<Value> = Vec::new();
     for block in &answer.blocks {
-        parts.extend(told(&mut pen, block));
+        parts.extend(told(&mut writer, block));
     }
-    // The last chunk may say something, nothing, or an empty text.
-    let last = match pen.random.below(3) {
+    // The last chunk may have text, an empty text, or none.
+    let last = match writer.random.below(3) {
         0 => parts.pop().into_iter().collect(),
         1 => vec![json!({"text": ""})],
         _ => Vec::new(),
     };
     while !parts.is_empty() {
-        let count = if pen.random.chance(20) { 2.min(parts.len()) } else { 1 };
+        let count = if writer.random.chance(20) { 2.min(parts.len()) } else { 1 };
         let some: Vec<Value> = parts.drain(..count).collect();
-        let mut said = chunk(answer, some, None);
+        let mut response = chunk(answer, some, None);
         if counting {
-            let so_far = Usage { output: 0, reasoning: 0, ..answer.usage };
-            said["usageMetadata"] = usage(&so_far);
+            let so_far = ReplyUsage { output: 0, reasoning: 0, ..answer.usage };
+            response["usageMetadata"] = usage(&so_far);
         }
-        send(&mut pen, answer, &said);
+        send(&mut writer, answer, &response);
     }
     if let Some(stop) = &answer.stop {
-        let mut said = chunk(answer, last, Some(stops::word(super::WIRE, stop)));
-        said["usageMetadata"] = usage(&answer.usage);
-        send(&mut pen, answer, &said);
+        let mut response = chunk(answer, last, Some(stops::word(super::WIRE, stop)));
+        response["usageMetadata"] = usage(&answer.usage);
+        send(&mut writer, answer, &response);
     }
-    if pen.framing == Framing::List {
-        pen.raw(Sort::Done, b"\r\n]".to_vec());
+    if writer.framing == FrameStyle::List {
+        writer.raw(GeneratedFrameKind::Done, b"\r\n]".to_vec());
     }
-    pen.frames
+    writer.frames
 }
 
-/// The parts that a block comes in.
-fn told(pen: &mut Pen<'_>, block: &Block) -> Vec<Value> {
+/// The parts of a block.
+fn told(writer: &mut FrameWriter<'_>, block: &ReplyBlock) -> Vec<Value> {
     let text = match block {
-        Block::Text(text) | Block::Refusal(text) | Block::Reasoning(text, _) => text,
-        Block::Call(call) => {
+        ReplyBlock::Text(text) | ReplyBlock::Refusal(text) | ReplyBlock::Reasoning(text, _) => text,
+        ReplyBlock::Call(call) => {
             let mut one = part(block);
-            // A call without arguments may not mention them.
+            // A call without arguments may omit them.
             if call.input.text() == "{}"
-                && pen.random.chance(50)
+                && writer.random.chance(50)
                 && let Value::Object(call) = &mut one["functionCall"]
             {
                 call.remove("args");
@@ -67,13 +70,13 @@ fn told(pen: &mut Pen<'_>, block: &Block) -> Vec<Value> {
     if text.is_empty() {
         return vec![part(block)];
     }
-    let pieces = pen.pieces(text);
-    let count = pieces.len();
+    let deltas = writer.pieces(text);
+    let count = deltas.len();
     let mut parts = Vec::new();
-    for (at, piece) in pieces.into_iter().enumerate() {
+    for (at, delta) in deltas.into_iter().enumerate() {
         let mut one = part(block);
-        one["text"] = json!(piece);
-        // A signature stands at the end of what it is under.
+        one["text"] = json!(delta);
+        // A signature is on the last part of its block.
         if at + 1 < count
             && let Value::Object(one) = &mut one
         {
@@ -84,11 +87,11 @@ fn told(pen: &mut Pen<'_>, block: &Block) -> Vec<Value> {
     parts
 }
 
-fn send(pen: &mut Pen<'_>, answer: &Answer, said: &Value) {
-    if !pen.frames.is_empty() {
+fn send(writer: &mut FrameWriter<'_>, answer: &OracleReply, response: &Value) {
+    if !writer.frames.is_empty() {
         let silent = chunk(answer, Vec::new(), None);
-        pen.noise(None, &silent);
-        pen.unknown(None, &chunk(answer, vec![json!({"weather": {"rain": true}})], None));
+        writer.noise(None, &silent);
+        writer.unknown(None, &chunk(answer, vec![json!({"weather": {"rain": true}})], None));
     }
-    pen.event(None, said);
+    writer.event(None, response);
 }

@@ -1,4 +1,4 @@
-//! Events, put together again: items by their index, parts by theirs.
+//! Reads a stream of events: items by their index, parts by theirs.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use serde_json::Value;
 
 use super::{WIRE, read_item, read_usage};
 use crate::oracle::answers::{
-    Cut, Heard, Stop,
-    draft::{Draft, Kind, Part},
+    CutFrame, OracleStream, ReplyStop,
+    draft::{DraftBlock, DraftBlockKind, ReplyDraft},
     fields::{list, said, text},
     stops,
 };
 
-pub(crate) fn hear(cuts: &[Cut]) -> Heard {
-    let mut responses = Responses::default();
+pub(crate) fn hear(cuts: &[CutFrame]) -> OracleStream {
+    let mut responses = ResponsesAssembler::default();
     for cut in cuts {
-        // Proxies put this behind every format.
+        // Proxies append this to every format.
         if cut.data == "[DONE]" {
             continue;
         }
@@ -30,32 +30,32 @@ pub(crate) fn hear(cuts: &[Cut]) -> Heard {
 }
 
 #[derive(Default)]
-struct Responses {
-    draft: Draft,
+struct ResponsesAssembler {
+    draft: ReplyDraft,
     next: u64,
-    items: BTreeMap<u64, Item>,
+    items: BTreeMap<u64, AssembledItem>,
 }
 
-/// An item: how it was added, its texts so far, and how it was done.
+/// An item: as it was added, its texts so far, and as it was done.
 #[derive(Default)]
-struct Item {
+struct AssembledItem {
     added: Value,
-    /// Parts by the list they stand in and their place there; a call has one.
-    texts: BTreeMap<(bool, u64), Text>,
+    /// Parts by their list and their index in it; a call has one.
+    texts: BTreeMap<(bool, u64), AssembledText>,
     done: Option<Value>,
 }
 
 #[derive(Default)]
-struct Text {
-    kind: Kind,
+struct AssembledText {
+    kind: DraftBlockKind,
     text: String,
-    /// The whole of it was told.
+    /// The complete text has arrived.
     told: bool,
     /// The part is done.
     closed: bool,
 }
 
-impl Responses {
+impl ResponsesAssembler {
     fn event(&mut self, kind: &str, event: &Value) {
         let number = event["sequence_number"].as_u64();
         if !matches!(kind, "error") {
@@ -101,7 +101,7 @@ impl Responses {
         (answer.id, answer.model) = (said(response, "id"), said(response, "model"));
     }
 
-    fn item(&mut self, event: &Value) -> Option<&mut Item> {
+    fn item(&mut self, event: &Value) -> Option<&mut AssembledItem> {
         let at = event["output_index"].as_u64()?;
         let found = self.items.contains_key(&at);
         self.draft.must(found, "an event for an item that was not added");
@@ -121,14 +121,16 @@ impl Responses {
             item.get(key).is_none_or(|value| *value == "" || *value == Value::Array(Vec::new()))
         });
         self.draft.must(empty, "an item is added with something in it");
-        let mut new = Item { added: item.clone(), ..Item::default() };
+        let mut new = AssembledItem { added: item.clone(), ..AssembledItem::default() };
         match item["type"].as_str() {
             Some("function_call") => {
-                let text = Text { kind: Kind::Function, ..Text::default() };
+                let text =
+                    AssembledText { kind: DraftBlockKind::Function, ..AssembledText::default() };
                 new.texts.insert((false, 0), text);
             }
             Some("custom_tool_call") => {
-                let text = Text { kind: Kind::Custom, ..Text::default() };
+                let text =
+                    AssembledText { kind: DraftBlockKind::Custom, ..AssembledText::default() };
                 new.texts.insert((false, 0), text);
             }
             Some("message" | "reasoning") => {}
@@ -140,27 +142,27 @@ impl Responses {
     fn part_added(&mut self, event: &Value) {
         let part = &event["part"];
         let kind = match part["type"].as_str() {
-            Some("output_text") => Kind::Text,
-            Some("refusal") => Kind::Refusal,
-            Some("summary_text" | "reasoning_text") => Kind::Reasoning,
+            Some("output_text") => DraftBlockKind::Text,
+            Some("refusal") => DraftBlockKind::Refusal,
+            Some("summary_text" | "reasoning_text") => DraftBlockKind::Reasoning,
             _ => return self.draft.fault("a part of no type"),
         };
         let place = place(event);
         let Some(item) = self.item(event) else { return };
         let turn = item.texts.len() as u64 == place.1;
-        item.texts.insert(place, Text { kind, ..Text::default() });
+        item.texts.insert(place, AssembledText { kind, ..AssembledText::default() });
         self.draft.must(turn, "parts are not added in turn");
     }
 
     fn delta(&mut self, kind: &str, event: &Value) {
-        let piece = event["delta"].as_str().map(str::to_owned);
-        self.draft.must(piece.is_some(), "a piece without a text");
+        let delta = event["delta"].as_str().map(str::to_owned);
+        self.draft.must(delta.is_some(), "a piece without a text");
         let Some(item) = self.item(event) else { return };
         let Some(open) = item.texts.get_mut(&place(event)) else {
             return self.draft.fault("a piece for a part that was not added");
         };
         let fits = fits(kind, open.kind) && !open.told;
-        open.text.push_str(&piece.unwrap_or_default());
+        open.text.push_str(&delta.unwrap_or_default());
         self.draft.must(fits, "a piece of another kind, or for a part that is done");
     }
 
@@ -198,16 +200,18 @@ impl Responses {
         let same =
             ["id", "type", "call_id", "name"].iter().all(|key| open.added[*key] == item[*key]);
         let ended = open.texts.values().all(|text| {
-            text.told && (text.closed || matches!(text.kind, Kind::Function | Kind::Custom))
+            text.told
+                && (text.closed
+                    || matches!(text.kind, DraftBlockKind::Function | DraftBlockKind::Custom))
         });
         let texts: Vec<&str> = open.texts.values().map(|text| text.text.as_str()).collect();
-        let told = match parts.as_slice() {
-            [part] if part.kind == Kind::Reasoning => part.text == texts.join("\n\n"),
+        let matched = match parts.as_slice() {
+            [part] if part.kind == DraftBlockKind::Reasoning => part.text == texts.join("\n\n"),
             parts => parts.iter().map(|part| part.text.as_str()).eq(texts),
         };
-        // What is done is the truth: pieces may be missing.
+        // The `done` event is authoritative: deltas may be missing.
         for (part, text) in parts.iter().zip(open.texts.values_mut()) {
-            if part.kind != Kind::Reasoning {
+            if part.kind != DraftBlockKind::Reasoning {
                 text.text.clone_from(&part.text);
             }
         }
@@ -216,21 +220,21 @@ impl Responses {
             item.get("status").is_none_or(|status| statuses.iter().any(|it| status == it));
         open.done = Some(item);
         self.draft.must(same && finished, "an item is done as another one");
-        self.draft.must(ended && told, "a done item is not the pieces it came in");
+        self.draft.must(ended && matched, "a done item is not the pieces it came in");
     }
 
     fn end(&mut self, kind: &str, response: &Value) {
         let reason = response["incomplete_details"]["reason"].as_str();
-        let word = if kind == "response.completed" { Some("completed") } else { reason };
-        let ended = match word {
+        let stop_value = if kind == "response.completed" { Some("completed") } else { reason };
+        let ended = match stop_value {
             Some("completed") => response["status"] == "completed",
             _ => response["status"] == "incomplete",
         };
         self.draft.must(ended, "the end and its status do not fit");
-        let mut stop = stops::meaning(WIRE, word.unwrap_or_default());
-        let is_call = |item: &Item| item.added.get("call_id").is_some();
-        if stop == Stop::End && self.items.values().any(is_call) {
-            stop = Stop::Calls;
+        let mut stop = stops::meaning(WIRE, stop_value.unwrap_or_default());
+        let is_call = |item: &AssembledItem| item.added.get("call_id").is_some();
+        if stop == ReplyStop::End && self.items.values().any(is_call) {
+            stop = ReplyStop::Calls;
         }
         self.draft.stop(stop);
         self.draft.heard.ended = true;
@@ -247,29 +251,33 @@ impl Responses {
         self.draft.must(same, "the response is another one at its end");
     }
 
-    fn finish(mut self) -> Heard {
+    fn finish(mut self) -> OracleStream {
         for item in std::mem::take(&mut self.items).into_values() {
             let whole = item.done.is_some();
             if let Some(done) = &item.done {
                 let parts = read_item(done).unwrap_or_default();
-                self.draft.parts.extend(parts.into_iter().map(|part| Part { whole, ..part }));
+                self.draft.parts.extend(parts.into_iter().map(|part| DraftBlock { whole, ..part }));
                 continue;
             }
-            let thoughts = item.texts.values().filter(|text| text.kind == Kind::Reasoning);
+            let thoughts =
+                item.texts.values().filter(|text| text.kind == DraftBlockKind::Reasoning);
             let thoughts: Vec<&str> = thoughts.map(|text| text.text.as_str()).collect();
             if item.added["type"] == "reasoning" {
-                let part = Part { text: thoughts.join("\n\n"), ..Part::new(Kind::Reasoning) };
+                let part = DraftBlock {
+                    text: thoughts.join("\n\n"),
+                    ..DraftBlock::new(DraftBlockKind::Reasoning)
+                };
                 self.draft.parts.push(part);
                 continue;
             }
             for part in item.texts.values() {
-                self.draft.parts.push(Part {
+                self.draft.parts.push(DraftBlock {
                     text: part.text.clone(),
                     id: said(&item.added, "call_id"),
                     name: text(&item.added, "name"),
                     whole: part.told,
                     ending: !part.closed,
-                    ..Part::new(part.kind)
+                    ..DraftBlock::new(part.kind)
                 });
             }
         }
@@ -277,7 +285,7 @@ impl Responses {
     }
 }
 
-/// Where a part stands: in a summary or not, and its index there.
+/// The position of a part: whether it is in a summary, and its index.
 fn place(event: &Value) -> (bool, u64) {
     match event["summary_index"].as_u64() {
         Some(index) => (true, index),
@@ -285,13 +293,15 @@ fn place(event: &Value) -> (bool, u64) {
     }
 }
 
-fn fits(event: &str, kind: Kind) -> bool {
+fn fits(event: &str, kind: DraftBlockKind) -> bool {
     match event {
-        "response.output_text" => kind == Kind::Text,
-        "response.refusal" => kind == Kind::Refusal,
-        "response.reasoning_summary_text" | "response.reasoning_text" => kind == Kind::Reasoning,
-        "response.function_call_arguments" => kind == Kind::Function,
-        "response.custom_tool_call_input" => kind == Kind::Custom,
+        "response.output_text" => kind == DraftBlockKind::Text,
+        "response.refusal" => kind == DraftBlockKind::Refusal,
+        "response.reasoning_summary_text" | "response.reasoning_text" => {
+            kind == DraftBlockKind::Reasoning
+        }
+        "response.function_call_arguments" => kind == DraftBlockKind::Function,
+        "response.custom_tool_call_input" => kind == DraftBlockKind::Custom,
         _ => false,
     }
 }

@@ -1,57 +1,58 @@
-//! Events for every item: it is added, goes on, and is done.
+//! Writes the events of every item: it is added, gets deltas, and is done.
 
 use serde_json::{Value, json};
 
 use super::{items, response};
 use crate::{
     oracle::answers::{
-        Answer, Frame,
+        GeneratedFrame, OracleReply,
         fields::list,
-        pen::{Pen, woven},
+        pen::{FrameWriter, woven},
     },
     random::Random,
 };
 
-pub(crate) fn stream(random: &mut Random, answer: &Answer) -> Vec<Frame> {
+pub(crate) fn stream(random: &mut Random, answer: &OracleReply) -> Vec<GeneratedFrame> {
     let mix = random.chance(50);
     let silent = random.chance(10);
-    let mut pen = Pen::sse(random);
+    let mut writer = FrameWriter::sse(random);
     let mut number = 0;
     let begun = response(answer, None, Vec::new(), None);
-    let mut send = |pen: &mut Pen<'_>, event: Value| send(pen, &mut number, &begun, event);
-    send(&mut pen, json!({"type": "response.created", "response": begun}));
-    send(&mut pen, json!({"type": "response.in_progress", "response": begun}));
+    let mut send =
+        |writer: &mut FrameWriter<'_>, event: Value| send(writer, &mut number, &begun, event);
+    send(&mut writer, json!({"type": "response.created", "response": begun}));
+    send(&mut writer, json!({"type": "response.in_progress", "response": begun}));
     let items = items(&answer.blocks);
     let mut together = Vec::new();
     for (at, item) in items.iter().enumerate() {
-        let events = told(&mut pen, at, item, silent);
-        // The parts of a message stand together.
+        let events = told(&mut writer, at, item, silent);
+        // The parts of a message stay together.
         let alone = list(item, "content").len() > 1;
         if alone {
-            release(&mut pen, &mut send, &mut together, mix);
+            release(&mut writer, &mut send, &mut together, mix);
         }
         together.push(events);
         if alone {
-            release(&mut pen, &mut send, &mut together, mix);
+            release(&mut writer, &mut send, &mut together, mix);
         }
     }
-    release(&mut pen, &mut send, &mut together, mix);
+    release(&mut writer, &mut send, &mut together, mix);
     if let Some(stop) = &answer.stop {
         let body = response(answer, Some(stop), items, Some(&answer.usage));
         let kind = if body["status"] == "completed" { "completed" } else { "incomplete" };
         let kind = format!("response.{kind}");
-        send(&mut pen, json!({"type": kind, "response": body}));
+        send(&mut writer, json!({"type": kind, "response": body}));
     }
-    pen.frames
+    writer.frames
 }
 
 fn release(
-    pen: &mut Pen<'_>,
-    send: &mut impl FnMut(&mut Pen<'_>, Value),
+    writer: &mut FrameWriter<'_>,
+    send: &mut impl FnMut(&mut FrameWriter<'_>, Value),
     queues: &mut Vec<Vec<Value>>,
     mix: bool,
 ) {
-    // The next item begins when this one has begun to say something.
+    // The next item starts only after this one has its first delta.
     let begun = |queue: Vec<Value>| {
         let mut groups: Vec<Vec<Value>> = Vec::new();
         for event in queue {
@@ -64,24 +65,24 @@ fn release(
         groups
     };
     let queues = std::mem::take(queues).into_iter().map(begun).collect();
-    for event in woven(pen.random, queues, mix).into_iter().flatten() {
-        send(pen, event);
+    for event in woven(writer.random, queues, mix).into_iter().flatten() {
+        send(writer, event);
     }
 }
 
-fn send(pen: &mut Pen<'_>, number: &mut u64, begun: &Value, mut event: Value) {
+fn send(writer: &mut FrameWriter<'_>, number: &mut u64, begun: &Value, mut event: Value) {
     let again = json!({"type": "response.in_progress", "response": begun});
-    pen.noise(Some("response.in_progress"), &again);
+    writer.noise(Some("response.in_progress"), &again);
     let strange = json!({"type": "response.weather.changed", "sequence_number": *number});
-    pen.unknown(Some("response.weather.changed"), &strange);
+    writer.unknown(Some("response.weather.changed"), &strange);
     event["sequence_number"] = json!(*number);
     *number += 1;
     let name = event["type"].as_str().unwrap_or_default().to_owned();
-    pen.event(Some(&name), &event);
+    writer.event(Some(&name), &event);
 }
 
 /// The events of an item.
-fn told(pen: &mut Pen<'_>, at: usize, item: &Value, silent: bool) -> Vec<Value> {
+fn told(writer: &mut FrameWriter<'_>, at: usize, item: &Value, silent: bool) -> Vec<Value> {
     let mut begun = item.clone();
     if item.get("status").is_some() {
         begun["status"] = json!("in_progress");
@@ -102,18 +103,26 @@ fn told(pen: &mut Pen<'_>, at: usize, item: &Value, silent: bool) -> Vec<Value> 
     match item["type"].as_str().unwrap_or_default() {
         "function_call" if !silent => {
             let kind = "response.function_call_arguments";
-            events.extend(spoken(pen, at, item, kind, "arguments", &item["arguments"], json!({})));
+            events.extend(spoken(
+                writer,
+                at,
+                item,
+                kind,
+                "arguments",
+                &item["arguments"],
+                json!({}),
+            ));
         }
         "custom_tool_call" if !silent => {
             let kind = "response.custom_tool_call_input";
-            events.extend(spoken(pen, at, item, kind, "input", &item["input"], json!({})));
+            events.extend(spoken(writer, at, item, kind, "input", &item["input"], json!({})));
         }
         _ => {
             for (index, part) in list(item, "content").iter().enumerate() {
-                events.extend(part_events(pen, at, item, "content", index, part));
+                events.extend(part_events(writer, at, item, "content", index, part));
             }
             for (index, part) in list(item, "summary").iter().enumerate() {
-                events.extend(part_events(pen, at, item, "summary", index, part));
+                events.extend(part_events(writer, at, item, "summary", index, part));
             }
         }
     }
@@ -123,7 +132,7 @@ fn told(pen: &mut Pen<'_>, at: usize, item: &Value, silent: bool) -> Vec<Value> 
 
 /// The events of a part of an item.
 fn part_events(
-    pen: &mut Pen<'_>,
+    writer: &mut FrameWriter<'_>,
     at: usize,
     item: &Value,
     list: &str,
@@ -132,7 +141,7 @@ fn part_events(
 ) -> Vec<Value> {
     let kind = part["type"].as_str().unwrap_or_default();
     let key = if kind == "refusal" { "refusal" } else { "text" };
-    let (around, told) = match (list, kind) {
+    let (around, text_kind) = match (list, kind) {
         ("summary", _) => ("response.reasoning_summary_part", "response.reasoning_summary_text"),
         (_, "reasoning_text") => ("response.content_part", "response.reasoning_text"),
         (_, "refusal") => ("response.content_part", "response.refusal"),
@@ -142,14 +151,14 @@ fn part_events(
     let mut empty = part.clone();
     empty[key] = json!("");
     let mut events = vec![event(&format!("{around}.added"), at, item, &place, "part", empty)];
-    events.extend(spoken(pen, at, item, told, key, &part[key], place.clone()));
+    events.extend(spoken(writer, at, item, text_kind, key, &part[key], place.clone()));
     events.push(event(&format!("{around}.done"), at, item, &place, "part", part.clone()));
     events
 }
 
-/// The pieces of a text, and the whole of it.
+/// The deltas of a text, and the complete text.
 fn spoken(
-    pen: &mut Pen<'_>,
+    writer: &mut FrameWriter<'_>,
     at: usize,
     item: &Value,
     kind: &str,
@@ -158,10 +167,10 @@ fn spoken(
     place: Value,
 ) -> Vec<Value> {
     let delta = format!("{kind}.delta");
-    let pieces = pen.pieces(text.as_str().unwrap_or_default());
-    let mut events: Vec<Value> = pieces
+    let deltas = writer.pieces(text.as_str().unwrap_or_default());
+    let mut events: Vec<Value> = deltas
         .into_iter()
-        .map(|piece| event(&delta, at, item, &place, "delta", json!(piece)))
+        .map(|text_delta| event(&delta, at, item, &place, "delta", json!(text_delta)))
         .collect();
     events.push(event(&format!("{kind}.done"), at, item, &place, key, text.clone()));
     events

@@ -1,0 +1,51 @@
+#![doc = include_str!("displaced_result.md")]
+
+use super::paired_answers;
+use super::prelude::*;
+use crate::pairing::ResultMatch;
+use crate::{
+    check::{Findings, RuleContext},
+    draft::{DraftFeatures, MessageLayout},
+    profile::Profile,
+    report::{Fix, Strategy},
+};
+
+pub(super) const RULE: Rule = Rule {
+    code: 103,
+    name: "displaced-result",
+    summary: "an answer apart from its call, or before it",
+    explain: include_str!("displaced_result.md"),
+    applies: &[
+        (OpenaiChat, Inferred),
+        (OpenaiResponses, Documented),
+        (Anthropic, Documented),
+        (Gemini, Documented),
+        (Bedrock, Documented),
+        (Mistral, Documented),
+        (Deepseek, Documented),
+        (Strict, Documented),
+    ],
+    layouts: &[Chat, Blocks, Items],
+    features: DraftFeatures::ALWAYS,
+    check,
+};
+
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    let anywhere = context.layout() == MessageLayout::Items
+        && !matches!(context.profile(), Profile::Deepseek | Profile::Strict);
+    for paired in &context.pairing.answers {
+        let (call, problem) = match paired.result_match() {
+            ResultMatch::Early(call) => (call, "stands before its call"),
+            ResultMatch::Displaced(call) if !anywhere => (call, "stands apart from its call"),
+            _ => continue,
+        };
+        paired_answers::report_answer(
+            context,
+            findings,
+            paired,
+            call,
+            problem,
+            Fix::safe(Strategy::Recover),
+        );
+    }
+}

@@ -1,0 +1,28 @@
+#![doc = include_str!("orphan_server_result.md")]
+
+use super::prelude::*;
+use super::server_calls;
+use crate::{
+    check::{Findings, RuleContext},
+    draft::DraftFeatures,
+    report::{Fix, Strategy},
+};
+
+pub(super) const RULE: Rule = Rule {
+    code: 602,
+    name: "orphan-server-result",
+    summary: "an answer of the provider's own tool without its call",
+    explain: include_str!("orphan_server_result.md"),
+    applies: &[(Anthropic, Documented), (Bedrock, Inferred), (Strict, Documented)],
+    layouts: &[Blocks],
+    features: DraftFeatures::SERVER,
+    check,
+};
+
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    for (at, part) in server_calls::orphan_answers(context.draft) {
+        let text =
+            "an answer of the provider's own tool has no call before it in its turn".to_owned();
+        findings.add(at, context.draft.parts[part].span, text, Fix::safe(Strategy::Drop));
+    }
+}

@@ -1,7 +1,0 @@
-//! Anthropic Messages: `tool_use` and `tool_result` blocks, signed thinking, server tools.
-
-mod read;
-mod write;
-
-pub(crate) use read::{known_role, read_block, read_content, read_message};
-pub(crate) use write::SPLICE_FORMAT;

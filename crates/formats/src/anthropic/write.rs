@@ -1,0 +1,65 @@
+//! Writes Anthropic blocks.
+
+use foxwedge_core::{DraftAnswer, PartKind, PartPatch, Span};
+
+use crate::splice::{
+    ArgumentsEncoding, BlockSpliceFormat, ElementQuoting, encode_arguments, value_as_text,
+};
+use foxwedge_json::{FieldChange, FieldChanges};
+use foxwedge_json::{field_text, field_value, quote};
+
+/// How Anthropic messages are written.
+pub const SPLICE_FORMAT: BlockSpliceFormat = BlockSpliceFormat {
+    parts: "content",
+    assistant: "assistant",
+    text: ("{\"type\":\"text\",\"text\":", "}"),
+    changes,
+    answer: new_result,
+    extra_media: |_, _| Vec::new(),
+    element: quote_element,
+};
+
+fn changes(
+    source: &str,
+    block: Span,
+    patch: &PartPatch,
+    kind: &PartKind<'_>,
+) -> FieldChanges<'static> {
+    let mut changes: FieldChanges<'static> = Vec::new();
+    if let Some(id) = patch.new_id(kind) {
+        let key = if matches!(kind, PartKind::Answer(_)) { "tool_use_id" } else { "id" };
+        changes.push((key, FieldChange::Text(quote(id))));
+    }
+    changes.extend(patch.new_name(kind).map(|name| ("name", FieldChange::Text(quote(name)))));
+    if let Some(fix) = patch.arguments {
+        let value = field_value(source, block, "input");
+        changes.push((
+            "input",
+            FieldChange::Text(encode_arguments(source, value, fix, ArgumentsEncoding::Object)),
+        ));
+    }
+    changes.extend(patch.output().map(|text| ("content", FieldChange::Text(quote(text)))));
+    if let PartKind::Answer(answer) = kind
+        && patch.recode_content
+        && patch.output().is_none()
+    {
+        changes.push(("content", FieldChange::Text(quote(&value_as_text(source, answer.content)))));
+    }
+    changes
+}
+
+fn new_result(answer: &DraftAnswer<'_>, text: &str) -> String {
+    let id = quote(answer.id.as_deref().unwrap_or(""));
+    let text = quote(text);
+    format!(
+        "{{\"type\":\"tool_result\",\"tool_use_id\":{id},\"content\":{text},\"is_error\":true}}"
+    )
+}
+
+fn quote_element(source: &str, element: Span) -> ElementQuoting {
+    match field_text(source, element, "type").as_deref() {
+        Some("text") => ElementQuoting::Text("text"),
+        Some("image" | "document" | "search_result") => ElementQuoting::Verbatim,
+        _ => ElementQuoting::AsJson,
+    }
+}

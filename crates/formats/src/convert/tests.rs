@@ -1,0 +1,215 @@
+//! Requests in hand-written documents. The property tests are elsewhere, on generated documents.
+
+mod compose;
+
+use foxwedge_core::Format;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn converted(source: &Value, from: Format, to: Format) -> (Value, ConvertedRequest) {
+    let done =
+        request(&source.to_string(), from, to, &ConversionOptions::default()).expect("readable");
+    (serde_json::from_str(&done.body).expect("JSON"), done)
+}
+
+#[test]
+fn a_request_is_converted_with_all_its_settings() {
+    let source = json!({
+        "model": "m",
+        "max_tokens": 100,
+        "system": "Be kind.",
+        "messages": [
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": [
+                {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {"x": 1}}]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}]}],
+    });
+    let (body, done) = converted(&source, Format::Anthropic, Format::OpenaiChat);
+    assert_eq!(
+        body["messages"],
+        json!([
+            {"role": "system", "content": "Be kind."},
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": "", "tool_calls": [
+                {"id": "toolu_1", "type": "function",
+                 "function": {"name": "f", "arguments": "{\"x\":1}"}}]},
+            {"role": "tool", "tool_call_id": "toolu_1", "content": "ok"}])
+    );
+    assert_eq!((&body["model"], done.losses.len(), done.remaining.len()), (&json!("m"), 0, 0));
+    let (back, _) = converted(&body, Format::OpenaiChat, Format::Anthropic);
+    assert_eq!(back["system"], json!([{"type": "text", "text": "Be kind."}]));
+    assert_eq!(back["messages"], source["messages"]);
+}
+
+#[test]
+fn a_bare_list_stays_a_list_unless_it_has_instructions() {
+    let hi = json!({"role": "user", "content": "hi"});
+    let (body, _) = converted(&json!([hi]), Format::OpenaiChat, Format::Anthropic);
+    assert_eq!(body, json!([hi]));
+    let system = json!({"role": "system", "content": "kind"});
+    let (body, done) = converted(&json!([system, hi]), Format::OpenaiChat, Format::Gemini);
+    let expected = json!({
+        "systemInstruction": {"parts": [{"text": "kind"}]},
+        "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
+    });
+    assert_eq!((body, done.losses.len()), (expected, 0));
+}
+
+#[test]
+fn broken_histories_are_repaired_before_conversion() {
+    let call = |id: &str| {
+        json!({"role": "assistant", "content": "", "tool_calls": [
+        {"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}}]})
+    };
+    let source = json!([
+        {"role": "user", "content": "go"},
+        call("a"),
+        {"role": "user", "content": "stop"},
+        {"role": "tool", "tool_call_id": "z", "content": "lost words"},
+        {"role": "user", "content": "on"}]);
+    for to in Format::ALL.into_iter().filter(|to| *to != Format::OpenaiChat) {
+        let (body, done) = converted(&source, Format::OpenaiChat, to);
+        assert_eq!(done.remaining.len(), 0, "{body}");
+        assert!(body.to_string().contains("lost words"), "{body}");
+        assert_eq!(done.source_edits.iter().map(|edit| edit.code).collect::<Vec<_>>(), [102, 101]);
+    }
+}
+
+#[test]
+fn replaced_ids_are_restored() {
+    let call = |id: &str| {
+        json!({"id": id, "type": "function",
+        "function": {"name": "get", "arguments": "{}"}})
+    };
+    let source = json!([
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": "x", "tool_calls": [call("functions.get:0"), call("functions.get:1")]},
+        {"role": "tool", "tool_call_id": "functions.get:0", "content": "a"},
+        {"role": "tool", "tool_call_id": "functions.get:1", "content": "b"}]);
+    let (body, done) = converted(&source, Format::OpenaiChat, Format::Anthropic);
+    assert_eq!(done.renamed.len(), 2);
+    let options = ConversionOptions { restored_ids: done.renamed, ..ConversionOptions::default() };
+    let back = request(&body.to_string(), Format::Anthropic, Format::OpenaiChat, &options)
+        .expect("readable");
+    assert_eq!(serde_json::from_str::<Value>(&back.body).expect("JSON"), source);
+}
+
+#[test]
+fn media_after_tool_results_is_restored() {
+    let image = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png",
+        "data": "aGk="}});
+    let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "shot", "input": {}});
+    let source = json!([
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [call("a"), call("b")]},
+        {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "a", "content": [image, {"type": "text", "text": "one"}, image]},
+            {"type": "tool_result", "tool_use_id": "b", "content": "two"},
+            {"type": "text", "text": "and?"}]}]);
+    for through in [Format::OpenaiChat, Format::Gemini] {
+        let (there, done) = converted(&source, Format::Anthropic, through);
+        assert_eq!(done.losses.len(), 0, "{there}");
+        let (back, done) = converted(&there, through, Format::Anthropic);
+        assert_eq!(done.losses.len(), 0, "{there}");
+        if through == Format::OpenaiChat {
+            assert_eq!(back, source, "{there}");
+        } else {
+            assert_eq!(back.to_string().matches("aGk=").count(), 2, "{there}");
+        }
+    }
+}
+
+#[test]
+fn renamed_tools_stay_consistent() {
+    let source = json!({
+        "contents": [{"role": "user", "parts": [{"text": "go"}]},
+            {"role": "model", "parts": [{"functionCall": {"id": "a", "name": "files.read", "args": {}}}]},
+            {"role": "user", "parts": [{"functionResponse": {"id": "a", "name": "files.read",
+                "response": {"output": "ok"}}}]}],
+        "tools": [{"functionDeclarations": [{"name": "files.read"}]}],
+        "toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["files.read"]}},
+    });
+    let (body, done) = converted(&source, Format::Gemini, Format::OpenaiChat);
+    let name = &body["tools"][0]["function"]["name"];
+    assert_ne!(name, "files.read");
+    assert_eq!(&body["messages"][1]["tool_calls"][0]["function"]["name"], name);
+    assert_eq!(&body["tool_choice"]["function"]["name"], name, "{body}");
+    assert_eq!(
+        done.renamed_tools,
+        [IdentifierReplacement {
+            old: "files.read".into(),
+            new: name.as_str().unwrap_or("").into()
+        }]
+    );
+    let reply = json!({"id": "r", "object": "chat.completion", "model": "m", "choices": [{"index": 0,
+        "finish_reason": "tool_calls", "message": {"role": "assistant", "content": null,
+        "tool_calls": [{"id": "b", "type": "function", "function": {"name": name, "arguments": "{}"}}]}}]});
+    let options =
+        ConversionOptions { renamed_tools: done.renamed_tools, ..ConversionOptions::default() };
+    let back = response(&reply.to_string(), Format::OpenaiChat, Format::Gemini, &options);
+    assert!(back.expect("readable").body.contains("\"files.read\""));
+}
+
+#[test]
+fn tools_as_text_leave_no_call_and_no_result() {
+    let source = json!({"model": "m", "messages": [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": null, "tool_calls": [{"id": "a", "type": "function",
+            "function": {"name": "get", "arguments": "{\"x\":1}"}}]},
+        {"role": "tool", "tool_call_id": "a", "content": "found"}],
+        "tools": [{"type": "function", "function": {"name": "get", "description": "Gets.",
+            "parameters": {"type": "object"}}}]});
+    let options = ConversionOptions { tools: ToolNotation::Text, ..ConversionOptions::default() };
+    for to in Format::ALL {
+        let done =
+            request(&source.to_string(), Format::OpenaiChat, to, &options).expect("readable");
+        for word in ["tool_use", "tool_calls", "functionCall", "function_call\"", "toolUse"] {
+            assert!(!done.body.contains(word), "{}", done.body);
+        }
+        for word in ["<tool_call name=", "found", "Gets."] {
+            assert!(done.body.contains(&word.replace('"', "\\\"")), "{word}: {}", done.body);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_an_error_with_its_place() {
+    let table = [
+        (
+            "[{\"role\":\"user\",\"content\":5}]",
+            "messages[0]: `content` is neither text nor a list",
+        ),
+        (
+            "[{\"role\":\"user\",\"role\":\"user\",\"content\":\"\"}]",
+            "messages[0]: the field `role` stands there twice",
+        ),
+        ("[{\"role\":\"assistant\",\"tool_calls\":{}}]", "messages[0]: `tool_calls` is not a list"),
+        (
+            r#"[{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":[{"type":"text","text":[]}]}]"#,
+            "messages[1]: `text` is not a string",
+        ),
+        ("{", "the text ends where a string should be"),
+        ("{\"model\":\"m\"}", "the document has no `messages`"),
+    ];
+    for (source, expected) in table {
+        let error =
+            request(source, Format::OpenaiChat, Format::Anthropic, &ConversionOptions::default());
+        assert_eq!(error.expect_err(source).to_string(), expected, "{source}");
+    }
+}
+
+#[test]
+fn calls_under_another_formats_model_role_are_assistant_calls() {
+    let source = json!([
+        {"role": "user", "content": "go"},
+        {"role": "model", "content": "", "tool_calls": [{"id": "a", "type": "function",
+            "function": {"name": "f", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": "a", "content": "x"}]);
+    for to in Format::ALL {
+        let (body, done) = converted(&source, Format::OpenaiChat, to);
+        assert_eq!(done.remaining.len(), 0, "{body}");
+        assert!(!body.to_string().contains("foxwedge"), "{body}");
+    }
+}

@@ -1,0 +1,111 @@
+//! Writes tools as text, for models without tool support: no tool call and no tool result remains.
+
+use crate::model::{
+    CallPairs, ContentPart, Loss, LossKind, ModelMessage, ModelPart, ModelRequest, ModelRole,
+    PartIndex, RequestSettings, ToolCallPart, ToolInput, ToolResultPart,
+};
+
+/// Turns calls, results and tools of a request into text. Returns how many messages it put in
+/// front.
+pub(super) fn replace_tools(
+    request: &mut ModelRequest<'_>,
+    pairs: &CallPairs,
+    losses: &mut Vec<Loss>,
+) -> usize {
+    let name = |at: PartIndex| {
+        let call = pairs.partner(at)?;
+        let part = request.history.messages.get(call.message)?.parts.get(call.part)?;
+        match part.content() {
+            ContentPart::ToolCall(call) => Some(call.name.clone().into_owned()),
+            _ => None,
+        }
+    };
+    let mut messages = Vec::with_capacity(request.history.messages.len());
+    for (message_index, message) in request.history.messages.iter().enumerate() {
+        let mut parts = Vec::with_capacity(message.parts.len());
+        for (part_index, part) in message.parts.iter().enumerate() {
+            match part.content() {
+                ContentPart::ToolCall(call) => parts.push(text_part(call_text(call))),
+                ContentPart::ToolResult(result) => {
+                    let name = name(PartIndex { message: message_index, part: part_index });
+                    parts.extend(result_parts(result, name.as_deref()));
+                }
+                _ => parts.push(part.clone()),
+            }
+        }
+        messages.push(ModelMessage::new(message.role, parts));
+    }
+    request.history.messages = messages;
+    let settings = &mut request.settings;
+    let tools = declared_tools(settings);
+    let added = usize::from(tools.is_some());
+    if let Some(tools) = tools {
+        request
+            .history
+            .messages
+            .insert(0, ModelMessage::new(ModelRole::System, vec![text_part(tools)]));
+    }
+    if settings.tool_choice.take().is_some() {
+        let note = "tools that are told as text cannot be chosen";
+        losses.push(super::request::request_loss(LossKind::ToolChoice, note));
+    }
+    for tool in settings.tools.drain(..).filter(|tool| tool.input == ToolInput::ProviderDefined) {
+        let note =
+            format!("the tool `{}` has no place among tools that are told as text", tool.name);
+        losses.push(super::request::request_loss(LossKind::Tool, note));
+    }
+    if settings.parallel_calls.take() == Some(false) {
+        let note = "that one tool is called at a time cannot be asked for";
+        losses.push(super::request::request_loss(LossKind::Setting, note));
+    }
+    added
+}
+
+fn text_part(text: String) -> ModelPart<'static> {
+    ModelPart::new(ContentPart::Text(text.into()))
+}
+
+fn call_text(call: &ToolCallPart<'_>) -> String {
+    format!("<tool_call name=\"{}\">\n{}\n</tool_call>", call.name, call.arguments)
+}
+
+/// The text of a result, followed by its media.
+fn result_parts<'a>(result: &ToolResultPart<'a>, name: Option<&str>) -> Vec<ModelPart<'a>> {
+    let name = name.or(result.name.as_deref()).unwrap_or("unknown");
+    let mut words = Vec::new();
+    let mut media = Vec::new();
+    for part in &result.parts {
+        match part.content() {
+            ContentPart::Text(content) => words.push(content.to_string()),
+            ContentPart::Unknown(other) => words.push(other.json.to_string()),
+            ContentPart::Media(_) => media.push(ModelPart::new(part.content().clone())),
+            ContentPart::Reasoning(_) | ContentPart::ToolCall(_) | ContentPart::ToolResult(_) => {}
+        }
+    }
+    let kind = if result.error { " error=\"true\"" } else { "" };
+    let words = words.join("\n");
+    let text = text_part(format!("<tool_result name=\"{name}\"{kind}>\n{words}\n</tool_result>"));
+    std::iter::once(text).chain(media).collect()
+}
+
+/// The declared tools, as instructions.
+fn declared_tools(settings: &RequestSettings<'_>) -> Option<String> {
+    let mut out = String::new();
+    for tool in &settings.tools {
+        let schema = match &tool.input {
+            ToolInput::Object(schema) => schema.as_deref().unwrap_or("{}"),
+            ToolInput::Text => "free text",
+            ToolInput::Grammar { definition, .. } => definition,
+            ToolInput::ProviderDefined => continue,
+        };
+        let about = tool.description.as_deref().map(|about| format!(": {about}"));
+        let about = about.unwrap_or_default();
+        out.push_str(&format!("\n\n{}{about}\nTakes: {schema}", tool.name));
+    }
+    (!out.is_empty()).then(|| {
+        format!(
+            "Tools are called by writing <tool_call name=\"NAME\">ARGUMENTS</tool_call>. \
+             These tools can be called:{out}"
+        )
+    })
+}

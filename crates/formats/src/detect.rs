@@ -1,0 +1,409 @@
+//! Detects the format of a document and how certain that is.
+//!
+//! Reads only the keys of a request and its first messages, so that a large history is not read
+//! twice.
+
+use std::borrow::Cow;
+
+use foxwedge_core::{Format, Span};
+
+use foxwedge_json::{JsonScanner, JsonShape, ScanResult, array_elements, field_value};
+
+/// A detected format.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FormatDetection {
+    /// The format.
+    pub wire: Format,
+    /// How certain the detection is.
+    pub confidence: DetectionConfidence,
+    /// The sign that decided it.
+    pub reason: &'static str,
+}
+
+/// How certain a detection is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub enum DetectionConfidence {
+    /// Several formats look like this; this is the most common one.
+    Guess,
+    /// Typical of the format.
+    Likely,
+    /// Only this format looks like this.
+    Certain,
+}
+
+impl DetectionConfidence {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            DetectionConfidence::Guess => "guess",
+            DetectionConfidence::Likely => "likely",
+            DetectionConfidence::Certain => "certain",
+        }
+    }
+}
+
+/// Maximum number of messages to inspect.
+const MAX_MESSAGES: usize = 400;
+
+/// The best detection so far. A sign that only one format has weighs most.
+#[derive(Default)]
+struct DetectionScore {
+    best: Option<FormatDetection>,
+    /// The formats that use the list key found. Empty for a bare list.
+    list_formats: &'static [Format],
+    messages: usize,
+    /// The model is a Claude model.
+    claude: bool,
+}
+
+impl DetectionScore {
+    fn vote(&mut self, format: Format, confidence: DetectionConfidence, reason: &'static str) {
+        let possible = self.list_formats.is_empty() || self.list_formats.contains(&format);
+        if possible && self.best.is_none_or(|best| best.confidence < confidence) {
+            self.best = Some(FormatDetection { wire: format, confidence, reason });
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        self.messages >= MAX_MESSAGES
+            || self.best.is_some_and(|best| best.confidence == DetectionConfidence::Certain)
+    }
+}
+
+/// Detects the format of a document. `None` if it does not look like a conversation.
+pub fn detect(source: &str) -> Option<FormatDetection> {
+    let mut score = DetectionScore::default();
+    let mut scan = JsonScanner::new(source);
+    // A broken document is reported by the reader; here the part before the break counts.
+    let _ = inspect_document(&mut scan, source, &mut score);
+    if score.claude && score.best.is_some_and(|best| best.confidence == DetectionConfidence::Guess)
+    {
+        score.vote(Format::Anthropic, DetectionConfidence::Likely, "a Claude model");
+    }
+    score.best
+}
+
+fn inspect_document(
+    scan: &mut JsonScanner<'_>,
+    source: &str,
+    score: &mut DetectionScore,
+) -> ScanResult<()> {
+    match scan.shape()? {
+        JsonShape::Array => {
+            inspect_messages(scan, source, score)?;
+            if score.messages == 0 && score.best.is_none() && scan.position() > 0 {
+                score.vote(Format::OpenaiChat, DetectionConfidence::Guess, "an empty list");
+            }
+            Ok(())
+        }
+        JsonShape::Object => scan
+            .object(|scan, key, _| match key {
+                b"contents" if scan.shape()? == JsonShape::Array => {
+                    score.list_formats = &[Format::Gemini];
+                    score.vote(Format::Gemini, DetectionConfidence::Likely, "a `contents` list");
+                    inspect_messages(scan, source, score)?;
+                    if score.is_settled() { stop_scan(scan) } else { Ok(()) }
+                }
+                b"input" if scan.shape()? == JsonShape::Array => {
+                    score.list_formats = &[Format::OpenaiResponses];
+                    score.vote(
+                        Format::OpenaiResponses,
+                        DetectionConfidence::Likely,
+                        "an `input` list",
+                    );
+                    inspect_messages(scan, source, score)?;
+                    if score.is_settled() { stop_scan(scan) } else { Ok(()) }
+                }
+                b"input" if scan.shape()? == JsonShape::String => {
+                    score.vote(
+                        Format::OpenaiResponses,
+                        DetectionConfidence::Guess,
+                        "an `input` text",
+                    );
+                    scan.skip().map(drop)
+                }
+                b"previous_response_id" => {
+                    score.vote(
+                        Format::OpenaiResponses,
+                        DetectionConfidence::Certain,
+                        "a field of Responses",
+                    );
+                    stop_scan(scan)
+                }
+                b"messages" if scan.shape()? == JsonShape::Array => {
+                    score.list_formats = &[Format::OpenaiChat, Format::Anthropic, Format::Bedrock];
+                    // Earlier votes may be for formats without a `messages` list.
+                    score.best = score.best.filter(|best| score.list_formats.contains(&best.wire));
+                    score.vote(Format::OpenaiChat, DetectionConfidence::Guess, "a `messages` list");
+                    inspect_messages(scan, source, score)?;
+                    if score.is_settled() { stop_scan(scan) } else { Ok(()) }
+                }
+                b"anthropic_version" | b"anthropic_beta" => {
+                    score.vote(
+                        Format::Anthropic,
+                        DetectionConfidence::Certain,
+                        "Anthropic's own field",
+                    );
+                    stop_scan(scan)
+                }
+                b"toolConfig" => {
+                    // Gemini also has a field of that name.
+                    let value = scan.skip()?;
+                    if field_value(source, value, "functionCallingConfig").is_some()
+                        || field_value(source, value, "retrievalConfig").is_some()
+                    {
+                        score.vote(
+                            Format::Gemini,
+                            DetectionConfidence::Likely,
+                            "a field of Gemini",
+                        );
+                        return Ok(());
+                    }
+                    score.vote(
+                        Format::Bedrock,
+                        DetectionConfidence::Certain,
+                        "a field of Bedrock Converse",
+                    );
+                    stop_scan(scan)
+                }
+                b"inferenceConfig" | b"modelId" | b"additionalModelRequestFields" => {
+                    score.vote(
+                        Format::Bedrock,
+                        DetectionConfidence::Certain,
+                        "a field of Bedrock Converse",
+                    );
+                    stop_scan(scan)
+                }
+                b"systemInstruction" | b"system_instruction" | b"generationConfig" => {
+                    score.vote(Format::Gemini, DetectionConfidence::Likely, "a field of Gemini");
+                    scan.skip().map(drop)
+                }
+                b"system" if scan.shape()? == JsonShape::Array => {
+                    inspect_blocks(scan, source, score)?;
+                    // Anthropic's system blocks have a type, Bedrock's have none.
+                    if score.best.is_none_or(|best| best.wire != Format::Bedrock) {
+                        score.vote(
+                            Format::Anthropic,
+                            DetectionConfidence::Likely,
+                            "a field of Anthropic requests",
+                        );
+                    }
+                    Ok(())
+                }
+                b"tools" if scan.shape()? == JsonShape::Array => {
+                    let value = scan.skip()?;
+                    inspect_tools(source, value, score);
+                    Ok(())
+                }
+                b"system" | b"stop_sequences" | b"top_k" => {
+                    score.vote(
+                        Format::Anthropic,
+                        DetectionConfidence::Likely,
+                        "a field of Anthropic requests",
+                    );
+                    scan.skip().map(drop)
+                }
+                b"response_format"
+                | b"max_completion_tokens"
+                | b"parallel_tool_calls"
+                | b"stream_options"
+                | b"n" => {
+                    score.vote(
+                        Format::OpenaiChat,
+                        DetectionConfidence::Likely,
+                        "a field of chat requests",
+                    );
+                    scan.skip().map(drop)
+                }
+                b"model" => {
+                    let value = scan.skip()?;
+                    // Many servers offer Claude in OpenAI's format, so any other sign outweighs the
+                    // name.
+                    if value.of(source).contains("claude") {
+                        score.claude = true;
+                    }
+                    Ok(())
+                }
+                _ => scan.skip().map(drop),
+            })
+            .map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// Votes by how tools are declared.
+fn inspect_tools(source: &str, list: Span, score: &mut DetectionScore) {
+    for tool in array_elements(source, list).into_iter().take(4) {
+        let has = |key| field_value(source, tool, key).is_some();
+        if has("function") || has("custom") {
+            score.vote(Format::OpenaiChat, DetectionConfidence::Certain, "tools of chat requests");
+        } else if has("input_schema") {
+            score.vote(
+                Format::Anthropic,
+                DetectionConfidence::Certain,
+                "tools with an `input_schema`",
+            );
+        } else if has("functionDeclarations") || has("function_declarations") {
+            score.vote(Format::Gemini, DetectionConfidence::Certain, "declarations of functions");
+        }
+    }
+}
+
+/// Ends the scan early, as an error that the caller ignores.
+fn stop_scan(scan: &mut JsonScanner<'_>) -> ScanResult<()> {
+    scan.fail("settled")
+}
+
+fn inspect_messages(
+    scan: &mut JsonScanner<'_>,
+    source: &str,
+    score: &mut DetectionScore,
+) -> ScanResult<()> {
+    scan.array(|scan, _| {
+        if scan.shape()? != JsonShape::Object {
+            return stop_scan(scan);
+        }
+        score.messages += 1;
+        inspect_message(scan, source, score)?;
+        if score.is_settled() { stop_scan(scan) } else { Ok(()) }
+    })
+    .map(drop)
+}
+
+fn inspect_message(
+    scan: &mut JsonScanner<'_>,
+    source: &str,
+    score: &mut DetectionScore,
+) -> ScanResult<()> {
+    scan.object(|scan, key, _| {
+        match key {
+            b"parts" => {
+                score.vote(Format::Gemini, DetectionConfidence::Certain, "messages with `parts`")
+            }
+            b"tool_calls" | b"tool_call_id" | b"function_call" | b"reasoning_content" => {
+                score.vote(
+                    Format::OpenaiChat,
+                    DetectionConfidence::Certain,
+                    "`tool_calls` and tool messages",
+                );
+            }
+            b"call_id" => {
+                score.vote(
+                    Format::OpenaiResponses,
+                    DetectionConfidence::Certain,
+                    "items with a `call_id`",
+                );
+            }
+            b"type" => {
+                score.vote(
+                    Format::OpenaiResponses,
+                    DetectionConfidence::Likely,
+                    "items with a `type`",
+                );
+            }
+            b"role" => {
+                let value = scan.skip()?;
+                match &*string_value(source, value) {
+                    "tool" | "function" => {
+                        score.vote(
+                            Format::OpenaiChat,
+                            DetectionConfidence::Certain,
+                            "tool messages",
+                        );
+                    }
+                    "developer" => {
+                        score.vote(
+                            Format::OpenaiChat,
+                            DetectionConfidence::Likely,
+                            "a developer message",
+                        );
+                    }
+                    _ => score.vote(
+                        Format::OpenaiChat,
+                        DetectionConfidence::Guess,
+                        "messages with a role",
+                    ),
+                }
+                return Ok(());
+            }
+            b"content" if scan.shape()? == JsonShape::Array => {
+                return inspect_blocks(scan, source, score);
+            }
+            _ => {}
+        }
+        scan.skip().map(drop)
+    })
+    .map(drop)
+}
+
+fn inspect_blocks(
+    scan: &mut JsonScanner<'_>,
+    source: &str,
+    score: &mut DetectionScore,
+) -> ScanResult<()> {
+    scan.array(|scan, _| {
+        if scan.shape()? != JsonShape::Object {
+            return scan.skip().map(drop);
+        }
+        let mut typed = false;
+        let mut text = false;
+        scan.object(|scan, key, _| {
+            let value = scan.skip()?;
+            match key {
+                b"type" => {
+                    typed = true;
+                    vote_block(&string_value(source, value), score);
+                }
+                b"toolUse" | b"toolResult" | b"reasoningContent" | b"cachePoint" => {
+                    score.vote(
+                        Format::Bedrock,
+                        DetectionConfidence::Certain,
+                        "`toolUse` and `toolResult` blocks",
+                    );
+                }
+                b"text" => text = true,
+                b"cache_control" => {
+                    score.vote(Format::Anthropic, DetectionConfidence::Likely, "cache marks")
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        if text && !typed {
+            score.vote(Format::Bedrock, DetectionConfidence::Likely, "text blocks without a type");
+        }
+        Ok(())
+    })
+    .map(drop)
+}
+
+/// The unescaped text of a string; the raw JSON of any other value.
+fn string_value(source: &str, value: Span) -> Cow<'_, str> {
+    let raw = value.of(source);
+    if !raw.contains('\\') {
+        return Cow::Borrowed(raw.trim_matches('"'));
+    }
+    let string = JsonScanner::within(source, value).string();
+    string.map_or(Cow::Borrowed(raw), |text| text.text(source))
+}
+
+fn vote_block(kind: &str, score: &mut DetectionScore) {
+    match kind {
+        "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "server_tool_use"
+        | "mcp_tool_use" | "document" | "image" => {
+            score.vote(
+                Format::Anthropic,
+                DetectionConfidence::Certain,
+                "`tool_use` and `tool_result` blocks",
+            );
+        }
+        "input_text" | "output_text" | "input_image" | "input_file" => {
+            score.vote(Format::OpenaiResponses, DetectionConfidence::Certain, "Responses content");
+        }
+        "image_url" | "input_audio" | "refusal" => {
+            score.vote(Format::OpenaiChat, DetectionConfidence::Certain, "chat content parts");
+        }
+        "text" => score.vote(Format::OpenaiChat, DetectionConfidence::Guess, "text parts"),
+        _ => {}
+    }
+}

@@ -1,0 +1,135 @@
+//! Provider formats: reads a document into an outline, and writes a repair back as bytes.
+//!
+//! Reading is one pass over the text that builds only the outline. Writing splices: a message that
+//! no repair touches keeps its exact bytes, and a valid document comes back unchanged. Pure: no
+//! clock, no files, no network.
+
+pub mod outline;
+mod envelope;
+mod document;
+mod detect;
+mod error;
+pub mod splice;
+mod openai_chat;
+pub mod openai_responses;
+pub mod anthropic;
+pub mod gemini;
+mod bedrock;
+pub mod model;
+pub mod compact;
+pub mod convert;
+pub mod digest;
+pub mod stream;
+
+use foxwedge_core::{CheckOptions, Draft, Format, Profile, Repair, repair};
+
+use document::DocumentError;
+use foxwedge_json::JsonScanner;
+
+pub use detect::{DetectionConfidence, FormatDetection, detect};
+pub use document::DocumentFrame;
+pub use envelope::RequestEnvelope;
+pub use error::{ReadError, TextPosition, position};
+pub use outline::OutlineOptions;
+pub use splice::PatchedDocument;
+
+/// A document and its outline.
+#[derive(Clone, Debug)]
+pub struct OutlinedDocument<'a> {
+    /// The outline of the messages.
+    pub draft: Draft<'a>,
+    /// Position of the message list in the document.
+    pub frame: DocumentFrame,
+    /// The request fields around the list. Empty if the document is a bare list.
+    pub envelope: RequestEnvelope<'a>,
+    /// Every escape in the document already has its canonical form.
+    plain: bool,
+}
+
+/// Checks that bytes are UTF-8 text and strips byte-order marks. All other functions take text.
+///
+/// # Errors
+/// If the bytes are not UTF-8, or are more than four gigabytes.
+pub fn text(bytes: &[u8]) -> Result<&str, ReadError> {
+    if u32::try_from(bytes.len()).is_err() {
+        return Err(ReadError::TooLarge { bytes: bytes.len() });
+    }
+    // Byte-order marks are not JSON, but editors leave them.
+    let mut bytes = bytes;
+    while let Some(rest) = bytes.strip_prefix(b"\xef\xbb\xbf") {
+        bytes = rest;
+    }
+    simdutf8::basic::from_utf8(bytes).map_err(|_| {
+        let at = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
+        ReadError::NotUtf8 { at }
+    })
+}
+
+/// Reads the outline of a document in a known format.
+///
+/// # Errors
+/// If the text is not JSON, or has no message list of that format.
+pub fn read(
+    source: &str,
+    format: Format,
+    options: OutlineOptions,
+) -> Result<OutlinedDocument<'_>, ReadError> {
+    read_within(source, format, options, usize::MAX)
+}
+
+/// Like [`read`], but reads at most `limit` messages and message parts. For untrusted documents,
+/// where a few bytes could otherwise take much memory.
+///
+/// # Errors
+/// As [`read`], and if there are more than `limit`.
+pub fn read_within(
+    source: &str,
+    format: Format,
+    options: OutlineOptions,
+    limit: usize,
+) -> Result<OutlinedDocument<'_>, ReadError> {
+    document::outline_document(source, format, options, limit)
+        .map_err(ReadError::from_document_error)
+}
+
+/// Reads the fields around the message list of a request, with or without a list.
+///
+/// # Errors
+/// If the text is not a JSON object, or repeats a field that must be unique.
+pub fn read_envelope(source: &str, format: Format) -> Result<RequestEnvelope<'_>, ReadError> {
+    let read_error = |error| {
+        ReadError::from_document_error(DocumentError { error, place: None, exceeded_limit: None })
+    };
+    envelope::scan_envelope(&mut JsonScanner::new(source), format).map_err(read_error)
+}
+
+/// The outline options that a profile needs.
+pub fn outline_options(profile: Profile) -> OutlineOptions {
+    OutlineOptions { arguments: profile.parses_arguments() }
+}
+
+impl<'a> OutlinedDocument<'a> {
+    /// Splices a repair of this outline into its document.
+    pub fn apply<'r>(&'r self, repair: &Repair<'a>) -> PatchedDocument<'r>
+    where
+        'a: 'r,
+    {
+        splice::apply(&self.draft, self.frame, repair)
+    }
+
+    /// The digest after each message. Same values as [`digest::history`], but faster. If a string
+    /// replaces the message list, the digest of that one message.
+    pub fn message_digests(&self, scope: u128) -> Vec<u128> {
+        let mut digest = digest::ConversationDigest::with_plain_escapes(scope, self.plain);
+        match self.envelope.input {
+            Some(input) => vec![digest.add_user_text(self.draft.source, input)],
+            None => digest.add_messages(&self.draft),
+        }
+    }
+
+    /// Repairs the document. Returns the new text and the repair.
+    pub fn fix(&self, options: &CheckOptions) -> (PatchedDocument<'_>, Repair<'a>) {
+        let repair = repair(&self.draft, options);
+        (self.apply(&repair), repair)
+    }
+}

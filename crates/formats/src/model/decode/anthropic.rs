@@ -1,0 +1,93 @@
+//! Decodes Anthropic messages.
+
+use std::borrow::Cow;
+
+use foxwedge_core::{CallFamily, Format};
+
+use super::{join_texts, parse_role, read_arguments, read_content, read_text, reasoning_part};
+use crate::model::{
+    ContentPart, MediaKind, MediaPart, MediaSource, ModelMessage, ReasoningSignature, TextCitation,
+    ToolCallPart, ToolResultPart,
+};
+use foxwedge_json::{JsonObject, JsonValue};
+
+const WIRE: Format = Format::Anthropic;
+
+pub(super) fn read_message<'a>(message: &JsonObject<'_, 'a>) -> Option<ModelMessage<'a>> {
+    let role = parse_role(&message.text("role")?)?;
+    let parts = read_content(message.get("content"), WIRE, read_block);
+    Some(ModelMessage::read(role, parts, WIRE, message.others(&["role", "content"])))
+}
+
+pub(crate) fn read_block<'a>(block: &JsonObject<'_, 'a>) -> Option<ContentPart<'a>> {
+    Some(match &*block.text("type")? {
+        "text" => ContentPart::Text(read_text(block.get("text"))?),
+        "thinking" => {
+            let signature =
+                read_text(block.get("signature")).filter(|signature| !signature.is_empty());
+            reasoning_part(
+                read_text(block.get("thinking"))?,
+                signature.map_or(ReasoningSignature::Unsigned, ReasoningSignature::Signed),
+            )
+        }
+        "redacted_thinking" => {
+            let data = read_text(block.get("data")).unwrap_or_default();
+            reasoning_part("".into(), ReasoningSignature::Redacted(data))
+        }
+        "tool_use" => ContentPart::ToolCall(ToolCallPart {
+            id: block.non_empty_text("id"),
+            name: block.text("name").unwrap_or_default(),
+            family: CallFamily::Function,
+            arguments: read_arguments(block.get("input")),
+            signature: None,
+        }),
+        "tool_result" => ContentPart::ToolResult(ToolResultPart {
+            id: block.non_empty_text("tool_use_id"),
+            name: None,
+            family: CallFamily::Function,
+            parts: read_content(block.get("content"), WIRE, self::read_block),
+            error: block.is_true("is_error"),
+        }),
+        "image" => ContentPart::Media(read_media(MediaKind::Image, block)?),
+        "document" => ContentPart::Media(read_media(MediaKind::File, block)?),
+        // A search result is a document with a source.
+        "search_result" => ContentPart::Media(MediaPart {
+            kind: MediaKind::File,
+            media_type: None,
+            source: MediaSource::Text(document_texts(block.get("content")?)),
+            name: block.non_empty_text("title"),
+        }),
+        _ => return None,
+    })
+}
+
+/// The texts of a document that consists of several blocks, joined with line breaks.
+fn document_texts<'a>(content: JsonValue<'_, 'a>) -> Cow<'a, str> {
+    content.text().unwrap_or_else(|| {
+        join_texts(content.list().filter_map(|block| block.object()?.text("text")))
+    })
+}
+
+fn read_media<'a>(kind: MediaKind, block: &JsonObject<'_, 'a>) -> Option<MediaPart<'a>> {
+    let source = block.object("source")?;
+    let media_source = match &*source.text("type")? {
+        "base64" => MediaSource::Data(source.text("data")?),
+        "text" => MediaSource::Text(source.text("data")?),
+        "url" => MediaSource::Url(source.text("url")?),
+        "content" => MediaSource::Text(document_texts(source.get("content")?)),
+        "file" => MediaSource::Stored { id: source.text("file_id")?, wire: WIRE },
+        _ => return None,
+    };
+    let (media_type, name) = (source.non_empty_text("media_type"), block.non_empty_text("title"));
+    Some(MediaPart { kind, media_type, source: media_source, name })
+}
+
+pub(super) fn read_citation<'a>(citation: &JsonObject<'_, 'a>) -> TextCitation<'a> {
+    let text = |keys: &[&str]| read_text(citation.get_any(keys));
+    TextCitation {
+        url: text(&["url"]),
+        title: text(&["title", "document_title"]),
+        quote: text(&["cited_text"]),
+        span: None,
+    }
+}

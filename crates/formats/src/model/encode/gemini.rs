@@ -1,0 +1,123 @@
+//! Encodes Gemini parts.
+
+use foxwedge_core::{Format, Span};
+
+use super::{
+    blocks::{BlockEncodeFormat, ResultFlags, titled_document},
+    history_encoder::ContentPiece,
+    json_writer::{write_comma, write_string},
+};
+use crate::model::{
+    JsonText, MediaPart, MediaSource, ReasoningPart, ReasoningSignature, ToolCallPart,
+    call_id_map::CallIdentity, media::likely_type,
+};
+use foxwedge_json::quote;
+
+pub(super) const ENCODE_FORMAT: BlockEncodeFormat = BlockEncodeFormat {
+    blocks: "parts",
+    model_role: "model",
+    allows_string: false,
+    text: write_text,
+    media: encode_media,
+    // Only newer models accept media inside a tool result; all models accept it after the result.
+    media_in_result: |_| None,
+    reasoning: write_reasoning,
+    call: (open_call, close_call),
+    answer: write_result,
+    cache_block: None,
+};
+
+fn write_text(out: &mut String, text: &JsonText<'_>, _: bool) {
+    out.push_str("{\"text\":");
+    text.write(out);
+    out.push('}');
+}
+
+fn encode_media(media: &MediaPart<'_>) -> Option<String> {
+    let mime = quote(likely_type(media));
+    let file = |uri| format!("{{\"fileData\":{{\"mimeType\":{mime},\"fileUri\":{}}}}}", quote(uri));
+    Some(match &media.source {
+        MediaSource::Data(data) => {
+            format!("{{\"inlineData\":{{\"mimeType\":{mime},\"data\":{}}}}}", quote(data))
+        }
+        MediaSource::Text(text) => {
+            format!("{{\"text\":{}}}", quote(&titled_document(media.name.as_deref(), text)))
+        }
+        source if source.is_inline() => return None,
+        MediaSource::Url(uri) => file(uri),
+        MediaSource::Stored { .. } => file(media.source.stored_for(Format::Gemini)?),
+    })
+}
+
+fn write_reasoning(out: &mut String, reasoning: &ReasoningPart<'_>) {
+    out.push_str("{\"text\":");
+    reasoning.text.write(out);
+    out.push_str(",\"thought\":true");
+    if let ReasoningSignature::Signed(signature) = &reasoning.signature {
+        out.push_str(",\"thoughtSignature\":");
+        signature.write(out);
+    }
+    out.push('}');
+}
+
+/// Writes the id, if there is one, and the name.
+fn write_id_and_name(out: &mut String, identity: &CallIdentity<'_>) {
+    if let Some(id) = &identity.id {
+        out.push_str("\"id\":");
+        write_string(out, id);
+        out.push(',');
+    }
+    out.push_str("\"name\":");
+    write_string(out, &identity.name);
+}
+
+fn open_call(out: &mut String, identity: &CallIdentity<'_>) {
+    out.push_str("{\"functionCall\":{");
+    write_id_and_name(out, identity);
+    out.push_str(",\"args\":");
+}
+
+fn close_call(out: &mut String, call: &ToolCallPart<'_>, _: bool) {
+    out.push('}');
+    if let Some(signature) = &call.signature {
+        out.push_str(",\"thoughtSignature\":");
+        signature.write(out);
+    }
+    out.push('}');
+}
+
+fn write_result(
+    out: &mut String,
+    identity: &CallIdentity<'_>,
+    pieces: &[ContentPiece<'_>],
+    flags: ResultFlags,
+) -> Span {
+    out.push_str("{\"functionResponse\":{");
+    write_id_and_name(out, identity);
+    out.push_str(",\"response\":");
+    let start = out.len();
+    out.push_str(if flags.error { "{\"error\":\"" } else { "{\"output\":\"" });
+    for (at, text) in pieces.iter().filter_map(ContentPiece::text).enumerate() {
+        out.push_str(if at == 0 { "" } else { "\\n" });
+        text.write_unquoted(out);
+    }
+    out.push_str("\"}");
+    let content = Span::new(start, out.len());
+    // Media that was inside the result.
+    let blocks = || {
+        pieces.iter().filter_map(|piece| match piece {
+            ContentPiece::Block(block) => Some(block),
+            ContentPiece::Text(_) | ContentPiece::Generated(_) => None,
+        })
+    };
+    if blocks().next().is_some() {
+        out.push_str(",\"parts\":[");
+        for block in blocks() {
+            write_comma(out);
+            out.push_str(block);
+        }
+        out.push(']');
+    }
+    out.push_str("}}");
+    content
+}

@@ -1,0 +1,361 @@
+//! Reads the outline of a Responses item.
+
+use std::borrow::Cow;
+
+use foxwedge_core::{
+    AnswerShape, ArgumentsShape, CallFamily, ContentShape, DraftAnswer, DraftCall, MessageFlags,
+    PartKind, Role, SignatureState, Span, TextShape,
+};
+
+use crate::{
+    anthropic,
+    outline::{
+        OutlineReader, UniqueFields, read_free_text, read_non_empty, read_output, read_role,
+        read_string, read_string_arguments, read_unknown_field, require_string, text_fullness,
+    },
+};
+use foxwedge_json::{JsonScanner, ScanResult, field_text};
+
+fn known_role(role: &str) -> Option<Role> {
+    Some(match role {
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        "system" => Role::System,
+        "developer" => Role::Developer,
+        _ => return None,
+    })
+}
+
+/// The kind of an item, by its type.
+enum ResponsesItemKind {
+    Message,
+    ToolCall(CallFamily),
+    ToolResult(CallFamily),
+    Reasoning,
+    /// Other model output.
+    ModelOutput,
+    Neutral,
+}
+
+fn item_kind(kind: &str) -> ResponsesItemKind {
+    match kind {
+        "message" => ResponsesItemKind::Message,
+        "function_call" => ResponsesItemKind::ToolCall(CallFamily::Function),
+        "custom_tool_call" => ResponsesItemKind::ToolCall(CallFamily::Custom),
+        "local_shell_call" => ResponsesItemKind::ToolCall(CallFamily::LocalShell),
+        "shell_call" => ResponsesItemKind::ToolCall(CallFamily::Shell),
+        "apply_patch_call" => ResponsesItemKind::ToolCall(CallFamily::ApplyPatch),
+        "computer_call" => ResponsesItemKind::ToolCall(CallFamily::Computer),
+        "tool_search_call" => ResponsesItemKind::ToolCall(CallFamily::ToolSearch),
+        "function_call_output" => ResponsesItemKind::ToolResult(CallFamily::Function),
+        "custom_tool_call_output" => ResponsesItemKind::ToolResult(CallFamily::Custom),
+        "local_shell_call_output" => ResponsesItemKind::ToolResult(CallFamily::LocalShell),
+        "shell_call_output" => ResponsesItemKind::ToolResult(CallFamily::Shell),
+        "apply_patch_call_output" => ResponsesItemKind::ToolResult(CallFamily::ApplyPatch),
+        "computer_call_output" => ResponsesItemKind::ToolResult(CallFamily::Computer),
+        "tool_search_output" => ResponsesItemKind::ToolResult(CallFamily::ToolSearch),
+        "reasoning" => ResponsesItemKind::Reasoning,
+        "item_reference" | "mcp_approval_response" => ResponsesItemKind::Neutral,
+        _ => ResponsesItemKind::ModelOutput,
+    }
+}
+
+/// The item fields that the outline needs.
+#[derive(Default)]
+struct ResponsesItemFields<'a> {
+    kind: Option<Cow<'a, str>>,
+    role: Option<Role>,
+    model: MessageFlags,
+    id: Option<Cow<'a, str>>,
+    has_id: bool,
+    call_id: Option<Cow<'a, str>>,
+    has_call_id: bool,
+    name: Option<Cow<'a, str>>,
+    arguments: Option<ArgumentsShape>,
+    input: Option<ArgumentsShape>,
+    output: Option<(AnswerShape, Span)>,
+    content: ContentShape,
+    encrypted: bool,
+    runner: ExecutionSide,
+    /// The model does not wait for the output.
+    not_awaited: bool,
+    other: MessageFlags,
+}
+
+/// Which side runs a tool, by the fields of its item.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum ExecutionSide {
+    /// The item has no such field.
+    #[default]
+    Unknown,
+    /// The client.
+    Client,
+    /// The provider.
+    Provider,
+}
+
+impl ResponsesItemFields<'_> {
+    /// Whether the provider runs the tool of this item. Then the client need not return a result,
+    /// and an output beside the call is the provider's own.
+    fn is_hosted(&self, family: CallFamily) -> bool {
+        match (family, self.runner) {
+            (_, ExecutionSide::Provider) => true,
+            // Only a client needs an id to return a result.
+            (CallFamily::ToolSearch, ExecutionSide::Unknown) => !self.has_call_id,
+            _ => false,
+        }
+    }
+}
+
+/// Reads one item.
+pub fn read_item<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) -> ScanResult<()> {
+    let mut unique = UniqueFields::default();
+    let mut fields = ResponsesItemFields::default();
+    let span =
+        scan.object(|scan, key, _| read_field(scan, reader, &mut unique, &mut fields, key))?;
+    outline_item(reader, span, fields);
+    Ok(())
+}
+
+fn read_field<'a>(
+    scan: &mut JsonScanner<'a>,
+    reader: &mut OutlineReader<'a>,
+    unique: &mut UniqueFields,
+    fields: &mut ResponsesItemFields<'a>,
+    key: &[u8],
+) -> ScanResult<()> {
+    let source = reader.source;
+    match key {
+        b"type" => {
+            unique.check(scan, 0, key)?;
+            fields.kind = read_string(scan)?.map(|kind| kind.text(source));
+        }
+        b"role" => {
+            unique.check(scan, 1, key)?;
+            let (role, flags) = read_role(scan, source, known_role)?;
+            (fields.role, fields.model) = (Some(role), flags);
+        }
+        b"id" => {
+            unique.check(scan, 2, key)?;
+            let id = read_string(scan)?;
+            fields.has_id = id.is_some();
+            fields.id = id.and_then(|id| id.non_empty_text(source));
+        }
+        b"call_id" => {
+            unique.check(scan, 3, key)?;
+            let id = read_string(scan)?;
+            fields.has_call_id = id.is_some();
+            fields.call_id = id.and_then(|id| id.non_empty_text(source));
+        }
+        b"name" => {
+            unique.check(scan, 4, key)?;
+            fields.name = read_non_empty(scan, source)?;
+        }
+        b"arguments" => {
+            unique.check(scan, 5, key)?;
+            fields.arguments = Some(read_string_arguments(scan, source, reader.options)?);
+        }
+        b"output" => {
+            unique.check(scan, 6, key)?;
+            fields.output = Some(read_output(scan)?);
+        }
+        b"input" => {
+            unique.check(scan, 8, key)?;
+            fields.input = Some(read_free_text(scan)?);
+        }
+        b"content" => {
+            unique.check(scan, 7, key)?;
+            // Only messages have content blocks. Reasoning and other items may hold anything here.
+            let message = fields.kind.as_deref().is_none_or(|kind| kind == "message");
+            fields.content = if message {
+                anthropic::read_content(scan, reader, read_block)?
+            } else {
+                scan.skip().map(|_| ContentShape::Other)?
+            };
+        }
+        b"execution" => {
+            fields.runner = match read_string(scan)?.map(|side| side.text(source)).as_deref() {
+                None => ExecutionSide::Unknown,
+                Some("client") => ExecutionSide::Client,
+                Some(_) => ExecutionSide::Provider,
+            };
+        }
+        // A shell runs in a container of the provider, or locally at the client.
+        b"environment" => {
+            let value = scan.skip()?;
+            fields.runner = match field_text(source, value, "type").as_deref() {
+                None => ExecutionSide::Unknown,
+                Some("local") => ExecutionSide::Client,
+                Some(_) => ExecutionSide::Provider,
+            };
+        }
+        b"async" => fields.not_awaited = scan.skip()?.of(source) == "true",
+        b"encrypted_content" => {
+            fields.encrypted = read_string(scan)?.is_some_and(|text| !text.span.is_empty());
+        }
+        _ => read_unknown_field(scan, key, &mut fields.other)?,
+    }
+    Ok(())
+}
+
+fn read_block<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) -> ScanResult<()> {
+    let source = reader.source;
+    let mut kind = None;
+    let mut shape = None;
+    let span = scan.object(|scan, key, _| {
+        match key {
+            b"type" => kind = Some(require_string(scan, key)?),
+            b"text" => shape = read_string(scan)?.map(|text| text_fullness(source, text)),
+            _ => drop(scan.skip()?),
+        }
+        Ok(())
+    })?;
+    let kind = kind.map(|kind| kind.text(source));
+    let kind = match kind.as_deref() {
+        Some("input_text" | "output_text" | "text") => {
+            PartKind::Text(shape.unwrap_or(TextShape::Missing))
+        }
+        Some("input_image" | "input_file" | "input_audio") => PartKind::Media,
+        _ => PartKind::Other,
+    };
+    reader.builder.push_part(span, kind);
+    Ok(())
+}
+
+fn outline_item<'a>(reader: &mut OutlineReader<'a>, span: Span, fields: ResponsesItemFields<'a>) {
+    let builder = &mut reader.builder;
+    let kind = fields.kind.clone();
+    let kind = kind.as_deref();
+    let content = fields.content;
+    let mut flags = if fields.has_id { MessageFlags::ITEM_ID } else { MessageFlags::default() };
+    flags = flags.with(fields.model);
+    let has_wrong_prefix = |prefix: &str| {
+        fields.has_id && !fields.id.as_deref().is_some_and(|id| id.starts_with(prefix))
+    };
+    let bad_id = match (kind, fields.role) {
+        (Some("function_call"), _) => has_wrong_prefix("fc"),
+        (Some("custom_tool_call"), _) => has_wrong_prefix("ctc"),
+        (Some("reasoning"), _) => has_wrong_prefix("rs"),
+        (Some("message") | None, Some(Role::Assistant)) => has_wrong_prefix("msg"),
+        // With another format's name for the model role, this becomes a model message.
+        (Some("message") | None, Some(Role::Unknown)) if fields.model.has(MessageFlags::MODEL) => {
+            has_wrong_prefix("msg")
+        }
+        _ => false,
+    };
+    if bad_id {
+        flags = flags.with(MessageFlags::BAD_ITEM_ID);
+    }
+    if matches!(kind, Some("message") | None) {
+        flags = flags.with(fields.other);
+        // An item without a type may be more than an empty message.
+        let has_other_fields =
+            fields.call_id.is_some() || fields.arguments.is_some() || fields.encrypted;
+        if has_other_fields || fields.output.is_some() || fields.input.is_some() {
+            flags = flags.with(MessageFlags::UNKNOWN_BODY);
+        }
+    }
+    let role = match kind.map(item_kind) {
+        None => fields.role.unwrap_or(Role::Unknown),
+        Some(ResponsesItemKind::Message) => match fields.role {
+            Some(Role::Unknown) | None => Role::Unknown,
+            Some(role) => role,
+        },
+        Some(ResponsesItemKind::ToolCall(family) | ResponsesItemKind::ToolResult(family))
+            if fields.is_hosted(family) =>
+        {
+            // Keep the id: it may be the only link from an output to this call.
+            let is_call = matches!(kind.map(item_kind), Some(ResponsesItemKind::ToolCall(_)))
+                && fields.call_id.is_some();
+            let hosted = if is_call {
+                PartKind::ServerCall(fields.call_id.map(Box::new))
+            } else {
+                PartKind::Other
+            };
+            builder.push_part(span, hosted);
+            Role::Assistant
+        }
+        Some(ResponsesItemKind::ToolCall(family)) => {
+            outline_call(builder, span, family, fields);
+            Role::Assistant
+        }
+        // An output with a tool name needs no call.
+        Some(ResponsesItemKind::ToolResult(CallFamily::Function))
+            if !fields.has_call_id && fields.name.is_some() =>
+        {
+            builder.push_part(span, PartKind::Other);
+            Role::Neutral
+        }
+        Some(ResponsesItemKind::ToolResult(family)) => {
+            let item_id = (family == CallFamily::LocalShell).then_some(fields.id).flatten();
+            let (output, content) = fields.output.unwrap_or((AnswerShape::Missing, Span::NOWHERE));
+            // Only plain outputs can be replaced with text.
+            let plain = matches!(family, CallFamily::Function | CallFamily::Custom);
+            let answer = DraftAnswer {
+                id: fields.call_id.or(item_id).into(),
+                name: None,
+                family,
+                output: if plain { output } else { AnswerShape::Full },
+                content,
+                media: false,
+            };
+            builder.push_part(span, PartKind::answer(answer));
+            builder.push_message(Role::Answer, span, ContentShape::Absent, flags);
+            return;
+        }
+        Some(ResponsesItemKind::Reasoning) => {
+            if fields.has_id && !fields.encrypted {
+                flags = flags.with(MessageFlags::UNSTORED);
+            }
+            builder.push_part(span, PartKind::Reasoning(SignatureState::Plain));
+            Role::Assistant
+        }
+        Some(ResponsesItemKind::ModelOutput) => {
+            if kind == Some("compaction") {
+                flags = flags.with(MessageFlags::COMPACTION);
+            }
+            builder.push_part(span, PartKind::Other);
+            Role::Assistant
+        }
+        Some(ResponsesItemKind::Neutral) => {
+            if kind == Some("item_reference") {
+                builder.body_mut().stateful = true;
+                flags = flags.with(MessageFlags::REFERENCE);
+            }
+            Role::Neutral
+        }
+    };
+    builder.push_message(role, span, content, flags);
+}
+
+fn outline_call<'a>(
+    builder: &mut foxwedge_core::DraftBuilder<'a>,
+    span: Span,
+    family: CallFamily,
+    fields: ResponsesItemFields<'a>,
+) {
+    // A client cannot return a result for a search without an id.
+    if family == CallFamily::ToolSearch && !fields.has_call_id {
+        builder.push_part(span, PartKind::Other);
+        return;
+    }
+    let item_id = (family == CallFamily::LocalShell).then_some(fields.id).flatten();
+    let arguments = match family {
+        CallFamily::Function => fields.arguments.unwrap_or(ArgumentsShape::Missing),
+        CallFamily::Custom => fields.input.unwrap_or(ArgumentsShape::NoInput),
+        _ => ArgumentsShape::Valid,
+    };
+    let call = DraftCall {
+        id: fields.call_id.or(item_id).into(),
+        name: fields.name.into(),
+        family,
+        arguments,
+        signed: false,
+        typed: match family {
+            CallFamily::ToolSearch => fields.runner != ExecutionSide::Unknown,
+            CallFamily::Function | CallFamily::Custom => !fields.not_awaited,
+            _ => true,
+        },
+    };
+    builder.push_part(span, PartKind::call(call));
+}

@@ -1,0 +1,137 @@
+//! Writes Responses items.
+
+use foxwedge_core::{
+    CallFamily, DraftAnswer, Message, PartKind, PartSource, RepairedMessage, RepairedPart, Role,
+    Span,
+};
+
+use crate::splice::{
+    ArgumentsEncoding, ElementQuoting, QuotedContent, encode_arguments, value_as_text,
+};
+use foxwedge_json::{FieldChange, FieldChanges, SpliceWriter, write_patched};
+use foxwedge_json::{field_text, field_value, quote};
+
+/// Writes a repaired item. Keeps the other fields of the original.
+pub(crate) fn rewrite_item(
+    out: &mut SpliceWriter<'_>,
+    original: &Message,
+    message: &RepairedMessage<'_>,
+) {
+    let mut changes: FieldChanges<'_> = Vec::new();
+    if message.role_changed {
+        let role = match message.role {
+            Role::Assistant => "assistant",
+            Role::System => "system",
+            Role::Developer => "developer",
+            Role::User | Role::Answer | Role::Neutral | Role::Unknown => "user",
+        };
+        changes.push(("role", FieldChange::Text(quote(role))));
+        // An item of an unknown type becomes a message.
+        if field_value(out.source, original.span, "type").is_some() {
+            changes.push(("type", FieldChange::Text(quote("message"))));
+        }
+    }
+    if message.without_id {
+        changes.push(("id", FieldChange::Remove));
+    }
+    for repaired in &message.parts {
+        changes.extend(item_changes(out.source, original.span, repaired));
+    }
+    write_patched(out, original.span, changes);
+}
+
+fn item_changes(source: &str, item: Span, repaired: &RepairedPart<'_>) -> FieldChanges<'static> {
+    let mut changes: FieldChanges<'static> = Vec::new();
+    let patch = &repaired.patch;
+    if let Some(id) = patch.new_id(&repaired.part.kind) {
+        changes.push(("call_id", FieldChange::Text(quote(id))));
+    }
+    let name = patch.new_name(&repaired.part.kind);
+    changes.extend(name.map(|name| ("name", FieldChange::Text(quote(name)))));
+    if let Some(fix) = patch.arguments {
+        let key = match &repaired.part.kind {
+            PartKind::Call(call) if call.family == CallFamily::Custom => "input",
+            _ => "arguments",
+        };
+        let value = field_value(source, item, key);
+        changes.push((
+            key,
+            FieldChange::Text(encode_arguments(source, value, fix, ArgumentsEncoding::Text)),
+        ));
+    }
+    changes.extend(patch.output().map(|text| ("output", FieldChange::Text(quote(text)))));
+    if let PartKind::Answer(answer) = &repaired.part.kind
+        && patch.recode_content
+        && patch.output().is_none()
+    {
+        changes.push(("output", FieldChange::Text(quote(&value_as_text(source, answer.content)))));
+    }
+    changes
+}
+
+/// Writes a new item.
+pub(crate) fn write_new_item(out: &mut SpliceWriter<'_>, message: &RepairedMessage<'_>) {
+    for repaired in &message.parts {
+        match (&repaired.part.kind, &repaired.source) {
+            (PartKind::Answer(answer), PartSource::Text(text)) => {
+                out.text(&output_json(answer, text))
+            }
+            (_, PartSource::Text(text)) => out.text(&message_json(message.role, &quote(text))),
+            (_, PartSource::Quote(quote) | PartSource::Media(quote)) => {
+                let content = quote.content(repaired.part.span);
+                let quoted = QuotedContent::new(out.source, content, quote_element);
+                out.text("{\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"");
+                quoted.write(out, &quote.heading());
+                out.text("\"}");
+                for element in quoted.verbatim {
+                    out.text(",");
+                    out.copy(element);
+                }
+                out.text("]}");
+            }
+            (_, PartSource::Input) => out.copy(repaired.part.span),
+        }
+    }
+}
+
+fn message_json(role: Role, text: &str) -> String {
+    if role.is_assistant() {
+        return format!("{{\"type\":\"message\",\"role\":\"assistant\",\"content\":{text}}}");
+    }
+    format!(
+        "{{\"type\":\"message\",\"role\":\"user\",\"content\":[{{\"type\":\"input_text\",\"text\":{text}}}]}}"
+    )
+}
+
+/// A new tool output, in the shape of its call family.
+fn output_json(answer: &DraftAnswer<'_>, text: &str) -> String {
+    let id = quote(answer.id.as_deref().unwrap_or(""));
+    let text = quote(text);
+    match answer.family {
+        CallFamily::Custom => {
+            format!("{{\"type\":\"custom_tool_call_output\",\"call_id\":{id},\"output\":{text}}}")
+        }
+        CallFamily::LocalShell => {
+            format!(
+                "{{\"type\":\"local_shell_call_output\",\"call_id\":{id},\"id\":{id},\"output\":{text}}}"
+            )
+        }
+        CallFamily::Shell => format!(
+            "{{\"type\":\"shell_call_output\",\"call_id\":{id},\"output\":[{{\"stdout\":\"\",\"stderr\":{text},\"outcome\":{{\"type\":\"timeout\"}}}}]}}"
+        ),
+        CallFamily::ApplyPatch => format!(
+            "{{\"type\":\"apply_patch_call_output\",\"call_id\":{id},\"status\":\"failed\",\"output\":{text}}}"
+        ),
+        CallFamily::Function | CallFamily::Computer | CallFamily::ToolSearch => {
+            format!("{{\"type\":\"function_call_output\",\"call_id\":{id},\"output\":{text}}}")
+        }
+    }
+}
+
+fn quote_element(source: &str, element: Span) -> ElementQuoting {
+    match field_text(source, element, "type").as_deref() {
+        Some("input_text" | "output_text" | "text") => ElementQuoting::Text("text"),
+        Some("input_image" | "input_file") => ElementQuoting::Verbatim,
+        _ => ElementQuoting::AsJson,
+    }
+}

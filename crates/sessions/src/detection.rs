@@ -1,0 +1,209 @@
+//! Recognizes which agent wrote a session file.
+
+use foxwedge_core::Span;
+
+use super::{SessionAgent, lines::lines};
+use foxwedge_json::{JsonScanner, JsonShape, ScanResult, field_text, field_value};
+
+/// Which agent wrote a session file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum AgentDetection {
+    /// No known agent.
+    Unknown,
+    /// A supported agent.
+    Known(SessionAgent),
+    /// A supported agent, but a version of its format that is not supported. The text gives the
+    /// reason.
+    UnknownVersion(SessionAgent, String),
+    /// A known agent whose files are not supported.
+    Unsupported(&'static str),
+}
+
+/// How many records are examined at most.
+const MAX_RECORDS: usize = 64;
+
+/// Recognizes the agent by the first records of a file.
+pub fn detect_agent(source: &str) -> AgentDetection {
+    let start = source.trim_start();
+    if start.starts_with('[') {
+        return detect_list(source);
+    }
+    if old_gemini_list(source).is_some() {
+        return AgentDetection::Known(SessionAgent::GeminiCli);
+    }
+    // Torn records give a hint that counts only if no intact record is recognized.
+    let mut hint = AgentDetection::Unknown;
+    for raw in lines(source).take(MAX_RECORDS) {
+        let mut scan = JsonScanner::within(source, raw.span);
+        let whole = match scan.shape() {
+            Ok(JsonShape::Object) => scan.skip().and_then(|span| scan.end().map(|()| span)),
+            _ => continue,
+        };
+        match whole {
+            Ok(object) => match detect_record(source, object) {
+                AgentDetection::Unknown if hint == AgentDetection::Unknown => {
+                    hint = detect_note(source, object)
+                }
+                AgentDetection::Unknown => {}
+                known => return known,
+            },
+            Err(_) if hint == AgentDetection::Unknown => hint = detect_torn(raw.span.of(source)),
+            Err(_) => {}
+        }
+    }
+    hint
+}
+
+fn detect_record(source: &str, object: Span) -> AgentDetection {
+    let has = |key: &str| field_value(source, object, key).is_some();
+    let Some(kind) = field_text(source, object, "type") else {
+        return detect_untyped(source, object);
+    };
+    match &*kind {
+        "user" | "assistant" | "tool_result" if has("uuid") && has("parentUuid") => {
+            let message = field_value(source, object, "message");
+            let has = |key: &str| message.is_some_and(|at| field_value(source, at, key).is_some());
+            match (has("parts"), has("content") && has("role")) {
+                // The same links, but with messages in the Gemini format.
+                (true, _) => AgentDetection::Unsupported("Qwen Code"),
+                (false, true) => detect_claude_code(source, object),
+                (false, false) => AgentDetection::Unknown,
+            }
+        }
+        "session" if has("version") && has("cwd") && has("id") => AgentDetection::Unsupported("pi"),
+        kind if kind.contains('.') && has("data") && has("parentId") => {
+            AgentDetection::Unsupported("Copilot CLI")
+        }
+        "message" if has("uuid") && has("parentUuid") && has("role") => {
+            AgentDetection::Known(SessionAgent::Neovate)
+        }
+        "session_meta" | "response_item" | "turn_context" | "event_msg"
+            if has("payload") && has("timestamp") =>
+        {
+            AgentDetection::Known(SessionAgent::Codex)
+        }
+        _ => AgentDetection::Unknown,
+    }
+}
+
+/// Recognizes records that are not messages. Other agents write similar ones.
+fn detect_note(source: &str, object: Span) -> AgentDetection {
+    let has = |key: &str| field_value(source, object, key).is_some();
+    match field_text(source, object, "type").as_deref() {
+        Some("system" | "attachment" | "progress") if has("uuid") && has("parentUuid") => {
+            detect_claude_code(source, object)
+        }
+        _ => AgentDetection::Unknown,
+    }
+}
+
+/// Whether an object is recognizable as a record of this agent.
+pub(super) fn is_record_of(source: &str, object: Span, agent: SessionAgent) -> bool {
+    let is_agent = |known: AgentDetection| match known {
+        AgentDetection::Known(other) | AgentDetection::UnknownVersion(other, _) => other == agent,
+        AgentDetection::Unknown | AgentDetection::Unsupported(_) => false,
+    };
+    is_agent(detect_record(source, object)) || is_agent(detect_note(source, object))
+}
+
+/// Recognizes the beginning of a record that was cut off.
+fn detect_torn(beginning: &str) -> AgentDetection {
+    let has = |key: &str| beginning.contains(key);
+    let own = has("\"isSidechain\":") || has("\"userType\":");
+    if has("\"parentUuid\":") && own && !has("\"parts\":") {
+        return AgentDetection::Known(SessionAgent::ClaudeCode);
+    }
+    if has("\"type\":\"message\"") && has("\"uuid\":") {
+        return AgentDetection::Known(SessionAgent::Neovate);
+    }
+    if has("\"type\":\"session_meta\"") && has("\"timestamp\":") {
+        return AgentDetection::Known(SessionAgent::Codex);
+    }
+    AgentDetection::Unknown
+}
+
+/// Checks the version, which Claude Code writes into every record.
+fn detect_claude_code(source: &str, object: Span) -> AgentDetection {
+    let version = field_text(source, object, "version").unwrap_or_default();
+    let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
+    match major {
+        Some(major) if major > 2 => AgentDetection::UnknownVersion(
+            SessionAgent::ClaudeCode,
+            format!(
+                "written by Claude Code {version}; only the files of versions 1 and 2 are known"
+            ),
+        ),
+        _ => AgentDetection::Known(SessionAgent::ClaudeCode),
+    }
+}
+
+/// Recognizes records without a type: old Codex, and Gemini CLI.
+fn detect_untyped(source: &str, object: Span) -> AgentDetection {
+    let has = |key: &str| field_value(source, object, key).is_some();
+    if has("sessionId") && has("projectHash") {
+        return AgentDetection::Known(SessionAgent::GeminiCli);
+    }
+    if has("sessionId") && has("history") && has("workspaceDirectory") {
+        return AgentDetection::Unsupported("Continue");
+    }
+    if has("id") && has("timestamp") && has("instructions") {
+        let why =
+            "a rollout of Codex from before September 2025, which Codex itself does not resume";
+        return AgentDetection::UnknownVersion(SessionAgent::Codex, why.to_owned());
+    }
+    AgentDetection::Unknown
+}
+
+/// Recognizes a list of messages with timestamps as a file of Cline, Roo Code or Kilo Code.
+fn detect_list(source: &str) -> AgentDetection {
+    let mut scan = JsonScanner::new(source);
+    let mut found = false;
+    let mut count = 0;
+    // The result is ignored: a torn list is recognized by its beginning.
+    let _: ScanResult<Span> = scan.array(|scan, _| {
+        if found || count >= MAX_RECORDS || scan.shape()? != JsonShape::Object {
+            return scan.fail("enough");
+        }
+        count += 1;
+        let element = scan.skip()?;
+        let number = field_value(source, element, "ts").is_some_and(|time| {
+            time.of(source).bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+        });
+        found = number && field_value(source, element, "role").is_some();
+        Ok(())
+    });
+    if found { AgentDetection::Known(SessionAgent::Cline) } else { AgentDetection::Unknown }
+}
+
+/// Where the list of messages begins in an older Gemini CLI file: one object over many lines.
+pub(super) fn old_gemini_list(source: &str) -> Option<usize> {
+    const LIST: &str = "\"messages\"";
+    let first = lines(source).next()?.span;
+    let mut scan = JsonScanner::within(source, first);
+    if scan.skip().and_then(|_| scan.end()).is_ok() {
+        return None;
+    }
+    // The head of such a file is short, so only the first 64 KiB are searched.
+    let near = (0..=source.len().min(1 << 16)).rev().find(|&at| source.is_char_boundary(at))?;
+    let at = source.get(..near)?.find(LIST)?;
+    let (head, rest) = (source.get(..at)?, source.get(at + LIST.len()..)?);
+    if !source.trim_start().starts_with('{')
+        || !head.contains("\"sessionId\"")
+        || !head.contains("\"projectHash\"")
+    {
+        return None;
+    }
+    // Newer files hold one record per line, intact or torn. The first record decides.
+    if at >= first.end as usize && first.of(source).contains("\"projectHash\"") {
+        return None;
+    }
+    let start = head.rfind('\n').map_or(0, |at| at + 1);
+    let end = source.get(start..)?.find('\n').map_or(source.len(), |at| start + at);
+    let mut scan = JsonScanner::within(source, Span::new(start, end));
+    if scan.shape() == Ok(JsonShape::Object) && scan.skip().and_then(|_| scan.end()).is_ok() {
+        return None;
+    }
+    let list = rest.find('[')?;
+    let between = rest.get(..list)?.trim();
+    (between == ":").then_some(head.len() + LIST.len() + list)
+}

@@ -1,0 +1,364 @@
+//! What agents do about defects in their files, by rule and version, as observed with the agents
+//! themselves.
+
+use crate::SessionAgent;
+
+/// The effect of a finding on the agent that owns the session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub enum FindingEffect {
+    /// The agent opens the session with its complete history, and the provider accepts it.
+    Tolerated,
+    /// The agent opens the session but leaves out a part of the file's history.
+    HidesHistory,
+    /// The agent cannot open the session, or the provider rejects its request.
+    Blocks,
+}
+
+/// The version of an agent. An unknown version counts as newer than all others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub struct AgentVersion([u32; 3]);
+
+impl AgentVersion {
+    /// Creates a version from its numbers.
+    pub const fn new(major: u32, minor: u32, patch: u32) -> AgentVersion {
+        AgentVersion([major, minor, patch])
+    }
+
+    /// Major, minor and patch number.
+    pub const fn numbers(self) -> [u32; 3] {
+        self.0
+    }
+
+    /// Parses a version such as `2.1.39`. Ignores a suffix after the numbers.
+    pub fn parse(text: Option<&str>) -> AgentVersion {
+        let mut numbers = [0; 3];
+        let Some(text) = text else { return AgentVersion([u32::MAX; 3]) };
+        for (number, part) in numbers.iter_mut().zip(text.split('.')) {
+            let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
+            match part.get(..digits).and_then(|digits| digits.parse().ok()) {
+                Some(known) => *number = known,
+                None => return AgentVersion([u32::MAX; 3]),
+            }
+        }
+        AgentVersion(numbers)
+    }
+}
+
+/// The findings of a rule that a row applies to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FindingPart {
+    /// All of them.
+    All,
+    /// Calls of the last turn that no user message follows.
+    OpenEnd,
+    /// Lines without readable content.
+    NothingHidden,
+    /// The same at the end of a file without a line ending: the next write appends to the line.
+    OpenLine,
+    /// Lines with readable content.
+    HidesContent,
+    /// The record that the agent needs to recognize a file.
+    FirstRecord,
+    /// A line before that record.
+    FirstLine,
+    /// A cycle that contains the last message: the file has no leaf to start from.
+    WholeCycle,
+    /// A record at the end of the file that belongs before later turns.
+    LastMessage,
+}
+
+/// One row of the table: the effect of some findings on an agent, from a version on.
+#[derive(Clone, Copy, Debug)]
+pub struct RatedRow {
+    /// The agent.
+    pub agent: SessionAgent,
+    /// The codes of the rules.
+    pub codes: &'static [u16],
+    /// Which of their findings.
+    pub part: FindingPart,
+    /// The first version in which the effect was observed.
+    pub since: AgentVersion,
+    /// The effect.
+    pub effect: FindingEffect,
+    /// The evidence for it.
+    pub evidence: &'static str,
+}
+
+use FindingEffect::{Blocks, HidesHistory, Tolerated};
+use FindingPart::{
+    All, FirstLine, FirstRecord, HidesContent, LastMessage, NothingHidden, OpenEnd, OpenLine,
+    WholeCycle,
+};
+use SessionAgent::{ClaudeCode, Codex, GeminiCli};
+
+/// The tested versions of Claude Code that differ from the one before.
+const CLAUDE_OLDEST: AgentVersion = AgentVersion::new(1, 0, 128);
+const CLAUDE_2_0_77: AgentVersion = AgentVersion::new(2, 0, 77);
+const CLAUDE_2_1_39: AgentVersion = AgentVersion::new(2, 1, 39);
+const CLAUDE_2_1_112: AgentVersion = AgentVersion::new(2, 1, 112);
+const CLAUDE_2_1_150: AgentVersion = AgentVersion::new(2, 1, 150);
+const CLAUDE_2_1_325: AgentVersion = AgentVersion::new(2, 1, 325);
+/// The tested versions of Codex that differ from the one before.
+const CODEX_OLDEST: AgentVersion = AgentVersion::new(0, 50, 0);
+const CODEX_0_110: AgentVersion = AgentVersion::new(0, 110, 0);
+const CODEX_0_155: AgentVersion = AgentVersion::new(0, 155, 0);
+/// The only tested version of Gemini CLI. Its files name no version.
+const GEMINI: AgentVersion = AgentVersion::new(0, 61, 0);
+
+/// The effects of findings on agents. The first matching row counts; a finding without a row is as
+/// severe as its rule. Only observed behavior is listed. A version between two tested ones counts
+/// as the older one, and a version before all of them as untested.
+pub const RATED_ROWS: &[RatedRow] = &[
+    row(
+        ClaudeCode,
+        &[101],
+        OpenEnd,
+        CLAUDE_OLDEST,
+        Tolerated,
+        "1.0.128, 2.0.14, 2.0.77 and 2.1.112 leave the open call out, 2.1.325 answers it",
+    ),
+    row(
+        ClaudeCode,
+        &[101],
+        All,
+        CLAUDE_OLDEST,
+        HidesHistory,
+        "all leave a call without an answer out",
+    ),
+    row(
+        ClaudeCode,
+        &[102],
+        All,
+        CLAUDE_2_1_39,
+        HidesHistory,
+        "2.1.39 to 2.1.325 leave out answers without a call; 2.1.4 and older send them",
+    ),
+    row(
+        ClaudeCode,
+        &[103],
+        All,
+        CLAUDE_2_1_39,
+        HidesHistory,
+        "2.1.39 to 2.1.325 answer the call themselves and leave the real answer out; 2.1.4 and older \
+         send it where it stands",
+    ),
+    row(
+        ClaudeCode,
+        &[104],
+        All,
+        CLAUDE_2_1_112,
+        HidesHistory,
+        "2.1.112 and 2.1.325 leave out second answers; 2.1.70 and older send them",
+    ),
+    row(
+        ClaudeCode,
+        &[201],
+        All,
+        CLAUDE_2_1_112,
+        HidesHistory,
+        "2.1.112 to 2.1.325 leave out the second call; 2.1.70 and older send it",
+    ),
+    row(
+        ClaudeCode,
+        &[305],
+        All,
+        CLAUDE_2_0_77,
+        Tolerated,
+        "2.0.77 to 2.1.325 put answers before text; 2.0.14 and older do not",
+    ),
+    row(ClaudeCode, &[801, 802], NothingHidden, CLAUDE_OLDEST, Tolerated, "all leave the line out"),
+    row(
+        ClaudeCode,
+        &[801, 802],
+        OpenLine,
+        CLAUDE_2_1_150,
+        Tolerated,
+        "2.1.150 and 2.1.325 end the line before they write",
+    ),
+    row(
+        ClaudeCode,
+        &[801, 802],
+        OpenLine,
+        CLAUDE_OLDEST,
+        HidesHistory,
+        "1.0.128, 2.0.77 and 2.1.112 write the next record behind it",
+    ),
+    row(
+        ClaudeCode,
+        &[801, 802],
+        HidesContent,
+        CLAUDE_OLDEST,
+        HidesHistory,
+        "all leave out a record that shares its line with a torn one; up to 2.1.70 what stands before \
+         it as well",
+    ),
+    row(
+        ClaudeCode,
+        &[803],
+        All,
+        CLAUDE_OLDEST,
+        Tolerated,
+        "all read bytes that are no text as U+FFFD",
+    ),
+    row(
+        ClaudeCode,
+        &[702, 703],
+        LastMessage,
+        CLAUDE_2_1_112,
+        HidesHistory,
+        "2.1.112 and 2.1.325 begin at the last message that no other follows, and lose the turns \
+         after the one it belongs to",
+    ),
+    row(
+        ClaudeCode,
+        &[703],
+        NothingHidden,
+        CLAUDE_OLDEST,
+        Tolerated,
+        "all read a record that stands there twice once",
+    ),
+    row(
+        ClaudeCode,
+        &[701, 702, 704],
+        All,
+        CLAUDE_2_1_325,
+        Tolerated,
+        "2.1.325 finds its way over a missing parent, out of a circle, and to answers beside the way",
+    ),
+    row(
+        ClaudeCode,
+        &[701, 702],
+        All,
+        CLAUDE_OLDEST,
+        HidesHistory,
+        "1.0.128 to 2.1.112 lose what stands before a missing parent",
+    ),
+    row(
+        ClaudeCode,
+        &[704],
+        WholeCycle,
+        CLAUDE_OLDEST,
+        Blocks,
+        "2.1.112 finds no conversation in the file, older ones do not come to an end",
+    ),
+    row(
+        ClaudeCode,
+        &[704],
+        All,
+        CLAUDE_2_1_39,
+        HidesHistory,
+        "2.1.39 to 2.1.112 come out of a circle, without what stands before it",
+    ),
+    row(ClaudeCode, &[704], All, CLAUDE_OLDEST, Blocks, "1.0.128 to 2.1.4 do not come to an end"),
+    row(
+        Codex,
+        &[101],
+        All,
+        CODEX_OLDEST,
+        Tolerated,
+        "0.50.0 to 0.166.0 answer every open call with `aborted` whenever they send the history",
+    ),
+    row(
+        Codex,
+        &[102],
+        All,
+        CODEX_OLDEST,
+        HidesHistory,
+        "0.50.0 to 0.166.0 leave out outputs without a call",
+    ),
+    row(
+        Codex,
+        &[801, 802, 803],
+        FirstRecord,
+        CODEX_OLDEST,
+        Blocks,
+        "0.50.0 to 0.166.0 refuse a file that does not start with its session_meta",
+    ),
+    row(
+        Codex,
+        &[801, 802],
+        FirstLine,
+        CODEX_0_155,
+        Blocks,
+        "0.155.0 and 0.166.0 refuse a file whose first line is torn; 0.140.0 leaves the line out",
+    ),
+    row(
+        Codex,
+        &[801, 802],
+        NothingHidden,
+        CODEX_OLDEST,
+        Tolerated,
+        "0.50.0 to 0.166.0 leave out a line that is not JSON",
+    ),
+    row(
+        Codex,
+        &[801, 802],
+        OpenLine,
+        CODEX_0_110,
+        Tolerated,
+        "0.110.0 to 0.166.0 end the line before they write",
+    ),
+    row(
+        Codex,
+        &[801, 802],
+        OpenLine,
+        CODEX_OLDEST,
+        HidesHistory,
+        "0.50.0 and 0.80.0 write the next record behind it",
+    ),
+    row(
+        Codex,
+        &[801, 802],
+        HidesContent,
+        CODEX_OLDEST,
+        HidesHistory,
+        "0.80.0 and 0.166.0 leave out a record that shares its line",
+    ),
+    row(Codex, &[803], All, CODEX_0_155, HidesHistory, "0.155.0 and 0.166.0 leave the line out"),
+    row(
+        Codex,
+        &[803],
+        All,
+        CODEX_OLDEST,
+        Blocks,
+        "0.50.0 to 0.140.0 stop: `stream did not contain valid UTF-8`",
+    ),
+    row(
+        GeminiCli,
+        &[801, 802],
+        FirstRecord,
+        GEMINI,
+        Blocks,
+        "0.61.0 does not find a session whose first record is torn",
+    ),
+    row(GeminiCli, &[801, 802], NothingHidden, GEMINI, Tolerated, "0.61.0 leaves the line out"),
+    row(
+        GeminiCli,
+        &[801, 802],
+        OpenLine,
+        GEMINI,
+        Tolerated,
+        "0.61.0 writes the history anew when it goes on",
+    ),
+    row(
+        GeminiCli,
+        &[801, 802],
+        HidesContent,
+        GEMINI,
+        HidesHistory,
+        "0.61.0 leaves out a message that shares its line, and a history that was torn while it was \
+         written anew",
+    ),
+    row(GeminiCli, &[803], All, GEMINI, Tolerated, "0.61.0 reads bytes that are no text as U+FFFD"),
+];
+
+const fn row(
+    agent: SessionAgent,
+    codes: &'static [u16],
+    part: FindingPart,
+    since: AgentVersion,
+    effect: FindingEffect,
+    seen: &'static str,
+) -> RatedRow {
+    RatedRow { agent, codes, part, since, effect, evidence: seen }
+}

@@ -1,0 +1,97 @@
+//! Writes the conversation of a session file in the API format of its agent.
+
+use foxwedge_core::{ContentShape, Message, Part, Role};
+
+use super::{ParsedSession, SessionAgent, codex, gemini_cli, neovate};
+use foxwedge_json::quote;
+
+/// The list of messages, one per line.
+pub(super) fn history(session: &ParsedSession<'_>) -> String {
+    let draft = session.draft();
+    let mut out = String::with_capacity(draft.source.len() / 2 + 2);
+    let shells = match session.agent {
+        SessionAgent::Codex => codex::shell_calls(draft),
+        _ => Default::default(),
+    };
+    for (at, message) in draft.messages.iter().enumerate() {
+        out.push_str(if at == 0 { "[\n" } else { ",\n" });
+        let parts = draft.parts_of(message);
+        match session.agent {
+            SessionAgent::ClaudeCode | SessionAgent::Cline => {
+                write_block_message(&mut out, draft.source, message, parts)
+            }
+            SessionAgent::Neovate => {
+                write_part_message(&mut out, draft.source, message, parts, neovate::write_block)
+            }
+            SessionAgent::Codex => {
+                codex::write_item(&mut out, draft.source, message, parts, &shells)
+            }
+            SessionAgent::GeminiCli => {
+                gemini_cli::write_content(&mut out, draft.source, message, parts)
+            }
+        }
+    }
+    out.push_str(if draft.messages.is_empty() { "[]\n" } else { "\n]\n" });
+    out
+}
+
+/// Writes a message whose blocks already have the provider's format.
+fn write_block_message(out: &mut String, source: &str, message: &Message, parts: &[Part<'_>]) {
+    out.push_str("{\"role\":");
+    out.push_str(&quote(role_name(message.role)));
+    out.push_str(",\"content\":");
+    if let [only] = parts
+        && message.content == ContentShape::Text
+    {
+        out.push_str(only.span.of(source));
+    } else {
+        for (at, part) in parts.iter().enumerate() {
+            out.push(if at == 0 { '[' } else { ',' });
+            let text = part.span.of(source);
+            if text.starts_with('"') {
+                out.push_str("{\"type\":\"text\",\"text\":");
+                out.push_str(text);
+                out.push('}');
+            } else {
+                out.push_str(text);
+            }
+        }
+        out.push_str(if parts.is_empty() { "[]" } else { "]" });
+    }
+    out.push('}');
+}
+
+/// Writes a message whose parts have a format of the agent's own.
+fn write_part_message(
+    out: &mut String,
+    source: &str,
+    message: &Message,
+    parts: &[Part<'_>],
+    write_part: fn(&mut String, &str, &Part<'_>) -> bool,
+) {
+    out.push_str(&format!("{{\"role\":{},\"content\":", quote(role_name(message.role))));
+    if let [only] = parts
+        && message.content == ContentShape::Text
+    {
+        out.push_str(only.span.of(source));
+    } else {
+        let start = out.len();
+        for part in parts {
+            out.push(if out.len() == start { '[' } else { ',' });
+            if !write_part(out, source, part) {
+                out.pop();
+            }
+        }
+        out.push_str(if out.len() == start { "[]" } else { "]" });
+    }
+    out.push('}');
+}
+
+/// The Anthropic name of a role.
+fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::Assistant => "assistant",
+        Role::System | Role::Developer => "system",
+        Role::User | Role::Answer | Role::Neutral | Role::Unknown => "user",
+    }
+}

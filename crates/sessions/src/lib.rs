@@ -1,0 +1,267 @@
+//! Reads the session files of coding agents into a [`Draft`] and writes repaired, forked or
+//! compacted files back.
+//!
+//! Five formats are supported: Claude Code, Codex, Gemini CLI, Neovate Code, and Cline (which Roo
+//! Code and Kilo Code share). [`detect_agent`] recognizes the format, [`read`] parses the file into
+//! a [`ParsedSession`], and [`ParsedSession::fix`] repairs it. The crate works on bytes in memory:
+//! it opens no files and starts no processes.
+//!
+//! # Guarantees
+//!
+//! - The draft holds the messages that the agent itself would send, plus tool results that are in
+//!   the file but that the agent would not find. It is the same [`Draft`] that a request to the
+//!   agent's provider is parsed into. Its spans point into the text of the file.
+//! - A repair changes only the records it must change, and adds new ones. Every other line keeps
+//!   its bytes.
+//! - Reading a repaired file gives the repaired conversation; [`ParsedSession::history`] of that
+//!   file is the list of messages that the agent would send.
+//! - The same input gives the same output on every machine: new ids are derived, not random.
+//!
+//! # What must never happen
+//!
+//! - Guessing. A record that is JSON but not in a known form is a [`ReadError`], and the file stays
+//!   as it is.
+//! - Losing content silently. A repair reports every record that it removes or changes; a
+//!   compaction hides messages and leaves them in the file.
+//! - Panicking, or taking quadratic time, whatever the file contains. Session files can be very
+//!   large, cut off by a crash, or edited by hand.
+
+use crate::chain::{LoaderBehavior, RecordChain, build_chain};
+use foxwedge_core::{CheckOptions, Draft, DraftFeatures, Message, Repair, repair};
+
+use foxwedge_formats::{OutlineOptions, ReadError};
+
+mod chain;
+mod metadata;
+mod effect;
+mod text;
+mod lines;
+mod values;
+mod records;
+mod list;
+mod agent;
+mod detection;
+mod nodes;
+mod rewritten_file;
+mod linked_rewriter;
+mod plan;
+mod placement;
+mod repaired_path;
+mod relink;
+mod emit;
+mod history;
+mod until_stable;
+mod fork;
+mod claude_code;
+mod neovate;
+mod codex;
+mod cline;
+mod gemini_cli;
+mod sequence_rewriter;
+mod sequence;
+mod compaction;
+
+pub use agent::SessionAgent;
+pub use chain::ChainStatus;
+pub use compaction::{CompactedFile, CompactedFileMessage, CompactionError};
+pub use detection::{AgentDetection, detect_agent};
+use effect::SparedDefects;
+pub use effect::{AgentVersion, FindingEffect, FindingPart, RATED_ROWS, RatedReport, RatedRow};
+pub use metadata::SessionMetadata;
+pub use nodes::{OmittedRecords, RecordNode};
+pub use rewritten_file::RewrittenFile;
+pub use text::{SessionText, readable_text};
+
+use gemini_cli::GeminiMessageVersion;
+use records::{ReadRecord, SessionRecords};
+
+/// A parsed session file and the conversation in it.
+#[derive(Debug)]
+pub struct ParsedSession<'a> {
+    /// The agent that wrote the file.
+    pub agent: SessionAgent,
+    /// The id, folder, title and times that the file records about the session.
+    pub metadata: SessionMetadata<'a>,
+    log: SessionRecords<'a>,
+    /// The messages of the records, one by one, before records are joined into messages.
+    fragments: Vec<Message>,
+    chain: RecordChain<'a>,
+    /// The current version of each message, for agents that rewrite messages (Gemini CLI).
+    entries: Vec<GeminiMessageVersion<'a>>,
+    /// The lines of the defects that concern a line. They belong to the last defects of the draft,
+    /// in the same order.
+    defect_lines: Vec<u32>,
+    /// Defects that a repair leaves as they are.
+    spared_defects: SparedDefects,
+}
+
+/// Reads the session file of a known agent.
+///
+/// # Errors
+/// Fails if a record is valid JSON but not in the form its agent writes. A guess there would damage
+/// the file.
+pub fn read<'a>(
+    text: &'a SessionText<'_>,
+    agent: SessionAgent,
+    options: OutlineOptions,
+) -> Result<ParsedSession<'a>, ReadError> {
+    match agent {
+        SessionAgent::ClaudeCode => {
+            read_linked(text, agent, options, claude_code::read_record, claude_code::chain_rules)
+        }
+        SessionAgent::Neovate => {
+            read_linked(text, agent, options, neovate::read_record, |_| neovate::CHAIN_RULES)
+        }
+        SessionAgent::Codex => {
+            let (log, fragments, metadata) =
+                records::read_lines(text, agent, options, codex::read_record)?;
+            Ok(sequence::build_session(agent, log, fragments, metadata))
+        }
+        SessionAgent::Cline => {
+            let list = text.as_str().find('[').unwrap_or(0);
+            let (log, fragments, metadata) =
+                list::read_elements(text, agent, options, list, cline::read_record)?;
+            Ok(sequence::build_session(agent, log, fragments, metadata))
+        }
+        SessionAgent::GeminiCli => {
+            let (log, fragments, metadata) = match detection::old_gemini_list(text.as_str()) {
+                None => records::read_lines(text, agent, options, gemini_cli::read_record)?,
+                Some(list) => {
+                    list::read_elements(text, agent, options, list, gemini_cli::read_record)?
+                }
+            };
+            Ok(sequence::build_versioned_session(agent, log, fragments, metadata))
+        }
+    }
+}
+
+/// Reads a file whose records name their parents.
+fn read_linked<'a>(
+    text: &'a SessionText<'_>,
+    agent: SessionAgent,
+    options: OutlineOptions,
+    read: ReadRecord<'a>,
+    chain_rules: fn(Option<&str>) -> LoaderBehavior,
+) -> Result<ParsedSession<'a>, ReadError> {
+    let (mut log, fragments, metadata) = records::read_lines(text, agent, options, read)?;
+    if agent == SessionAgent::Neovate {
+        neovate::mark_lost_parents(&mut log);
+    }
+    let chain_rules = chain_rules(metadata.version.as_deref());
+    let chain = build_chain(&log.links, &fragments, &log.carried, chain_rules);
+    let fragments = fragments.messages;
+    let (entries, defect_lines) = (Vec::new(), Vec::new());
+    let spared_defects = SparedDefects::default();
+    let mut session = ParsedSession {
+        agent,
+        metadata,
+        log,
+        fragments,
+        chain,
+        entries,
+        defect_lines,
+        spared_defects,
+    };
+    session.add_defects();
+    Ok(session)
+}
+
+impl<'a> ParsedSession<'a> {
+    /// The conversation as the agent would send it.
+    pub fn draft(&self) -> &Draft<'a> {
+        &self.chain.draft
+    }
+
+    /// Adds the defects of lines to the defects of links.
+    fn add_defects(&mut self) {
+        if self.log.defects.is_empty() {
+            return;
+        }
+        // For each record its message, or the last message before it.
+        let mut last = 0;
+        let near = self.messages_by_record().into_iter().map(|at| {
+            last = at.unwrap_or(last);
+            last
+        });
+        let near: Vec<usize> = near.collect();
+        for (record, line, mut defect) in self.log.defects.drain(..) {
+            let near = near.get(record as usize).copied().unwrap_or(0);
+            defect.message = u32::try_from(near).unwrap_or(u32::MAX);
+            self.chain.draft.body.defects.push(defect);
+            self.chain.defect_records.push(record);
+            self.defect_lines.push(line);
+        }
+        self.chain.draft.features.insert(DraftFeatures::FILE_DEFECT);
+    }
+
+    /// Whether the file has at least one intact record of the agent, message or not.
+    pub fn has_records(&self) -> bool {
+        let source = self.log.source;
+        let whole =
+            self.log.records.iter().filter(|record| record.state != lines::RecordState::Torn);
+        whole.into_iter().any(|record| {
+            detection::is_record_of(source, record.span, self.agent)
+                || !record.kind.is_empty() && (self.agent.is_record())(source, record.span)
+        })
+    }
+
+    /// The ids of the records that a message is made of.
+    pub fn record_ids(&self, message: usize) -> impl Iterator<Item = &'a str> {
+        let records = self.chain.records_of(message).iter();
+        records.filter_map(|&record| self.log.links.get(record as usize)?.id)
+    }
+
+    /// For each record the message it is part of.
+    fn messages_by_record(&self) -> Vec<Option<usize>> {
+        let mut messages = vec![None; self.log.records.len()];
+        for message in 0..self.chain.groups.len() {
+            for &record in self.chain.records_of(message) {
+                messages[record as usize] = Some(message);
+            }
+        }
+        messages
+    }
+
+    /// Repairs the file. Returns the new file and the edits that were made.
+    pub fn fix(&self, options: &CheckOptions) -> (RewrittenFile<'a>, Repair<'a>) {
+        let mut repair = repair(self.draft(), options);
+        if repair.is_untouched() {
+            return (RewrittenFile::unchanged(self.log.bytes), repair);
+        }
+        repair.load_touched_parts(self.draft());
+        let mut rewritten = self.rewrite(&repair);
+        until_stable::repair_until_stable(self, options, &mut repair, &mut rewritten);
+        (rewritten, repair)
+    }
+
+    fn rewrite(&self, repair: &Repair<'a>) -> RewrittenFile<'a> {
+        match self.agent {
+            SessionAgent::ClaudeCode | SessionAgent::Neovate => {
+                linked_rewriter::rewrite(self, repair)
+            }
+            SessionAgent::Codex | SessionAgent::Cline => sequence_rewriter::rewrite(self, repair),
+            SessionAgent::GeminiCli => gemini_cli::rewrite(self, repair),
+        }
+    }
+
+    /// The conversation as the agent would send it: the list of messages in the format of the
+    /// agent's provider, unrepaired. For a valid list, read the repaired file.
+    pub fn history(&self) -> String {
+        history::history(self)
+    }
+
+    /// Copies the file under another session id.
+    pub fn fork(&self, id: &str) -> RewrittenFile<'a> {
+        fork::fork(self, id)
+    }
+
+    /// All records, in file order.
+    pub fn nodes(&self) -> Vec<RecordNode<'_>> {
+        nodes::nodes(self)
+    }
+
+    /// The records that are not part of the conversation.
+    pub fn left_out(&self) -> OmittedRecords {
+        nodes::left_out(self)
+    }
+}

@@ -1,0 +1,216 @@
+//! Decides where the records of a repair go in the file.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::chain::ChainStatus;
+use foxwedge_core::Role;
+
+use super::{
+    linked_rewriter::LinkedFileRewriter,
+    plan::{PlannedRecord, RecordOrigin},
+};
+
+/// The positions of records that are new or moved.
+#[derive(Debug, Default)]
+pub(super) struct RecordPlacement {
+    /// Records that go after an existing record, by index in the plan.
+    pub(super) behind: HashMap<u32, Vec<usize>>,
+    /// Records that go before everything else, by index in the plan.
+    pub(super) first: Vec<usize>,
+    /// Records that go after everything else, by index in the plan.
+    pub(super) last: Vec<usize>,
+    /// Existing records that leave their line.
+    pub(super) moved: HashSet<u32>,
+}
+
+/// Finds a position for every new record, and for every record that stands after one it must
+/// precede.
+pub(super) fn place_records(
+    rewriter: &LinkedFileRewriter<'_, '_>,
+    plan: &[PlannedRecord<'_, '_>],
+    gone: &HashSet<u32>,
+) -> RecordPlacement {
+    let mut places =
+        RecordPlacement { moved: moved_records(rewriter, plan), ..RecordPlacement::default() };
+    move_late_records(rewriter, plan, gone, &mut places.moved);
+    // After everything of its turn that precedes it; a result never before its call.
+    let mut anchor = None;
+    let mut last_role = Role::User;
+    let end = rewritten_end(rewriter, plan, gone, &places.moved);
+    // Records that the agent skips follow the reply they belong to, and may end the file.
+    let empty_records = rewriter.chain().empty_records.iter();
+    let skipped: HashMap<u32, u32> =
+        empty_records.filter_map(|&record| Some((rewriter.parent(record)?, record))).collect();
+    let after_skipped = |mut record: u32| {
+        while let Some(&next) = skipped.get(&record).filter(|&&next| next > record) {
+            record = next;
+        }
+        record
+    };
+    for (place, planned) in plan.iter().enumerate() {
+        if end == Some(place) {
+            places.moved.extend(planned.record());
+            places.last.push(place);
+            continue;
+        }
+        let stays = planned.record().filter(|record| !places.moved.contains(record));
+        // Records that a compaction carried over are far above the summary they follow logically.
+        if let Some(record) = stays.filter(|&at| rewriter.standing(at) == ChainStatus::Carried) {
+            anchor = anchor.or(Some(record));
+            continue;
+        }
+        if planned.role == Role::Assistant && last_role != Role::Assistant && stays.is_some() {
+            anchor = None;
+        }
+        last_role = planned.role;
+        match stays {
+            Some(record) => anchor = anchor.max(Some(record)),
+            None => match anchor {
+                Some(record) => {
+                    places.behind.entry(after_skipped(record)).or_default().push(place);
+                }
+                None => places.first.push(place),
+            },
+        }
+    }
+    places
+}
+
+/// The last message of a file decides which branch is the conversation. If a repair removes it and
+/// a message of another branch would be last, the end of the conversation is written again.
+fn rewritten_end(
+    rewriter: &LinkedFileRewriter<'_, '_>,
+    plan: &[PlannedRecord<'_, '_>],
+    gone: &HashSet<u32>,
+    moved: &HashSet<u32>,
+) -> Option<usize> {
+    let stays = |record: &u32| !gone.contains(record) && !moved.contains(record);
+    let last =
+        (0..u32::try_from(rewriter.log().links.len()).unwrap_or(0)).rev().find(|record| {
+            let link = &rewriter.log().links[*record as usize];
+            // Agents do not start at a record that only repeats another one.
+            let other = matches!(
+                rewriter.standing(*record),
+                ChainStatus::Subagent | ChainStatus::Duplicate
+            );
+            link.fragment.is_some() && stays(record) && !other
+        })?;
+    let own = rewriter.standing(last).is_in_conversation();
+    (!own).then(|| plan.len().checked_sub(1)).flatten()
+}
+
+/// Moves records of earlier turns away from the end of the file, because agents start there.
+fn move_late_records(
+    rewriter: &LinkedFileRewriter<'_, '_>,
+    plan: &[PlannedRecord<'_, '_>],
+    gone: &HashSet<u32>,
+    moved: &mut HashSet<u32>,
+) {
+    let own_reply = |planned: &PlannedRecord<'_, '_>| {
+        let carried = |record| rewriter.standing(record) == ChainStatus::Carried;
+        planned.role == Role::Assistant && !planned.record().is_some_and(carried)
+    };
+    let last_reply = plan.iter().rposition(own_reply).unwrap_or(0);
+    let first_message = plan.get(last_reply).map_or(0, |planned| planned.slot);
+    let own: HashSet<u32> = plan
+        .iter()
+        .filter(|planned| planned.slot >= first_message)
+        .filter_map(PlannedRecord::record)
+        .collect();
+    let known: HashSet<u32> = plan.iter().filter_map(PlannedRecord::record).collect();
+    let messages = (0..u32::try_from(rewriter.log().links.len()).unwrap_or(0)).rev();
+    for record in
+        messages.filter(|&record| rewriter.log().links[record as usize].fragment.is_some())
+    {
+        if gone.contains(&record) || moved.contains(&record) {
+            continue;
+        }
+        if own.contains(&record) || !known.contains(&record) {
+            // In a relinked turn, the last record of the chain must be the last in the file.
+            let touched = plan
+                .iter()
+                .filter(|planned| planned.slot >= first_message)
+                .any(|planned| matches!(planned.origin, RecordOrigin::Changed(..)));
+            if touched || !gone.is_empty() {
+                let later = plan.iter().skip_while(|planned| planned.record() != Some(record));
+                let later = later.skip(1).filter_map(PlannedRecord::record);
+                // Records that a compaction carried over stay where they are.
+                let carried = |at: u32| rewriter.standing(at) == ChainStatus::Carried;
+                moved.extend(later.filter(|&at| at < record && !carried(at)));
+            }
+            break;
+        }
+        moved.insert(record);
+    }
+}
+
+/// Existing records that must move to another position in the file.
+fn moved_records(
+    rewriter: &LinkedFileRewriter<'_, '_>,
+    plan: &[PlannedRecord<'_, '_>],
+) -> HashSet<u32> {
+    let records: Vec<u32> = plan.iter().filter_map(PlannedRecord::record).collect();
+    // Claude Code follows links. It writes records before their parents, and results between the
+    // records of a reply, so only records that the repair reordered move. Neovate reads records in
+    // file order.
+    let order: Vec<u32> = if rewriter.mixes_turns() {
+        let places: HashMap<u32, u32> =
+            rewriter.chain().records.iter().zip(0..).map(|(&record, at)| (record, at)).collect();
+        records.iter().map(|record| places.get(record).copied().unwrap_or(0)).collect()
+    } else {
+        records.clone()
+    };
+    let inlined = records.iter().copied().filter(|&record| rewriter.inlines_record(record));
+    let mut moved: HashSet<u32> = inlined.collect();
+    if !order.is_sorted() {
+        let unmoved = longest_increasing(&order);
+        let out = records.iter().zip(&order).filter(|(_, at)| !unmoved.contains(at));
+        moved.extend(out.map(|(record, _)| *record));
+    }
+    moved
+}
+
+/// The longest increasing subsequence. All other elements must move.
+pub(super) fn longest_increasing(order: &[u32]) -> HashSet<u32> {
+    let mut ends: Vec<usize> = Vec::new();
+    let mut before: Vec<Option<usize>> = Vec::with_capacity(order.len());
+    for (at, value) in order.iter().enumerate() {
+        let length = ends.partition_point(|&end| order[end] < *value);
+        before.push(length.checked_sub(1).map(|shorter| ends[shorter]));
+        if length == ends.len() { ends.push(at) } else { ends[length] = at }
+    }
+    let mut longest = HashSet::new();
+    let mut at = ends.last().copied();
+    while let Some(index) = at {
+        longest.insert(order[index]);
+        at = before[index];
+    }
+    longest
+}
+
+/// Whether a record of the plan stays on its line.
+pub(super) fn stays_in_place(planned: &PlannedRecord<'_, '_>, places: &RecordPlacement) -> bool {
+    match planned.origin {
+        RecordOrigin::Unchanged(record) | RecordOrigin::Changed(record, _) => {
+            !places.moved.contains(&record)
+        }
+        RecordOrigin::New(..) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_outside_the_longest_increasing_subsequence_move() {
+        let table: [(&[u32], &[u32]); 4] =
+            [(&[1, 2, 3], &[]), (&[1, 9, 2, 3, 4], &[9]), (&[5, 1, 2], &[5]), (&[], &[])];
+        for (order, expected) in table {
+            let longest = longest_increasing(order);
+            let moved: Vec<u32> =
+                order.iter().copied().filter(|record| !longest.contains(record)).collect();
+            assert_eq!(moved, expected, "{order:?}");
+        }
+    }
+}

@@ -1,0 +1,497 @@
+//! Reads the records of a session file in one pass.
+
+use std::collections::HashMap;
+
+use crate::chain::{CarriedRecords, RecordLink};
+use foxwedge_core::{
+    ContentShape, DefectHarm, DefectText, Draft, DraftBuilder, FileDefect, Fix, MessageFlags, Role,
+    Severity, Span, Strategy,
+};
+
+use super::{
+    SessionAgent, SessionText, detection,
+    gemini_cli::{GeminiHistoryStep, GeminiMessageVersion},
+    lines::{RawRecord, RecordContainer, RecordState, lines, salvage_records},
+    metadata::SessionMetadata,
+};
+use foxwedge_formats::{OutlineOptions, ReadError, RequestEnvelope, outline::OutlineReader};
+use foxwedge_json::{JsonScanner, JsonShape, ScanError, ScanResult};
+
+pub(super) use super::values::{is_true, plain_string, string_value};
+
+/// A record of a session file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SessionRecord<'a> {
+    pub(super) span: Span,
+    /// The line number, starting at 0.
+    pub(super) line: u32,
+    pub(super) state: RecordState,
+    /// The record type as the agent names it.
+    pub(super) kind: &'a str,
+    /// The timestamp as written.
+    pub(super) time: Option<&'a str>,
+}
+
+/// All records of a file.
+#[derive(Debug)]
+pub(super) struct SessionRecords<'a> {
+    pub(super) source: &'a str,
+    pub(super) bytes: &'a [u8],
+    pub(super) container: RecordContainer,
+    pub(super) records: Vec<SessionRecord<'a>>,
+    pub(super) links: Vec<RecordLink<'a>>,
+    pub(super) carried: Vec<CarriedRecords<'a>>,
+    /// Records that change which other records count.
+    pub(super) controls: Vec<(u32, HistoryControl)>,
+    pub(super) steps: Vec<(u32, GeminiHistoryStep<'a>)>,
+    /// All versions of all messages, for agents that rewrite messages (Gemini CLI).
+    pub(super) entries: Vec<GeminiMessageVersion<'a>>,
+    /// Lines that could not be read as they are: record, line, defect.
+    pub(super) defects: Vec<(u32, u32, FileDefect)>,
+}
+
+/// The content of one record.
+#[derive(Default)]
+pub(super) struct ParsedRecord<'a> {
+    pub(super) kind: &'a str,
+    pub(super) time: Option<&'a str>,
+    pub(super) link: RecordLink<'a>,
+    /// The message of the record: role, span, content shape, flags.
+    pub(super) message: Option<(Role, Span, ContentShape, MessageFlags)>,
+    pub(super) carried: Option<CarriedRecords<'a>>,
+    pub(super) control: Option<HistoryControl>,
+    /// Versions of messages.
+    pub(super) entries: Vec<GeminiMessageVersion<'a>>,
+    pub(super) step: Option<GeminiHistoryStep<'a>>,
+}
+
+/// A record that changes which other records count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum HistoryControl {
+    /// Only the user messages before it remain.
+    Compacted,
+    /// The messages of this record replace everything before.
+    Replaced,
+    /// The last turns are removed.
+    RolledBack(usize),
+    /// A summary replaces everything before.
+    Summary,
+}
+
+/// Reads one record of an agent's file.
+pub(super) type ReadRecord<'a> = fn(
+    &mut JsonScanner<'a>,
+    &mut OutlineReader<'a>,
+    &mut ParsedRecord<'a>,
+    &mut SessionMetadata<'a>,
+) -> ScanResult<()>;
+
+/// The request limit of Anthropic; a larger record cannot be sent.
+pub(super) const MAX_RECORD_BYTES: usize = 32 * 1024 * 1024;
+
+/// Reads a file with one record per line. The draft holds the messages of all records.
+pub(super) fn read_lines<'a>(
+    text: &'a SessionText<'_>,
+    agent: SessionAgent,
+    options: OutlineOptions,
+    read: ReadRecord<'a>,
+) -> Result<(SessionRecords<'a>, Draft<'a>, SessionMetadata<'a>), ReadError> {
+    let mut reader = SessionReader::new(text, agent, options, read);
+    for raw in lines(text.as_str()) {
+        reader.read_line(raw)?;
+    }
+    Ok(reader.finish(text))
+}
+
+/// The error for a record that is valid JSON in an unknown form.
+pub(super) fn malformed(raw: RawRecord, error: ScanError) -> ReadError {
+    ReadError::Malformed {
+        at: error.at(),
+        place: Some(format!("line {}", raw.line + 1)),
+        what: error.message().to_owned(),
+    }
+}
+
+/// The state while a file is read.
+pub(super) struct SessionReader<'a> {
+    agent: SessionAgent,
+    reader: OutlineReader<'a>,
+    read: ReadRecord<'a>,
+    metadata: SessionMetadata<'a>,
+    pub(super) lone_surrogates: Vec<Span>,
+    /// How many defects of each rule were found.
+    defect_counts: HashMap<u16, usize>,
+    pub(super) log: SessionRecords<'a>,
+    /// The number of the last line, computed on first use.
+    last_line: Option<usize>,
+}
+
+impl<'a> SessionReader<'a> {
+    pub(super) fn new(
+        text: &'a SessionText<'_>,
+        agent: SessionAgent,
+        options: OutlineOptions,
+        read: ReadRecord<'a>,
+    ) -> SessionReader<'a> {
+        let source = text.as_str();
+        let reader = OutlineReader {
+            source,
+            builder: DraftBuilder::new(source, agent.wire()),
+            options,
+            envelope: RequestEnvelope::default(),
+            compaction: false,
+            pending_parts: Vec::new(),
+        };
+        let log = SessionRecords {
+            source,
+            bytes: text.bytes(),
+            container: RecordContainer::Lines,
+            records: Vec::with_capacity(source.len() / 1024 + 8),
+            links: Vec::with_capacity(source.len() / 1024 + 8),
+            carried: Vec::new(),
+            controls: Vec::new(),
+            steps: Vec::new(),
+            entries: Vec::new(),
+            defects: Vec::new(),
+        };
+        let (metadata, lone_surrogates, defect_counts) =
+            (SessionMetadata::default(), Vec::new(), HashMap::new());
+        SessionReader {
+            agent,
+            reader,
+            read,
+            metadata,
+            lone_surrogates,
+            defect_counts,
+            log,
+            last_line: None,
+        }
+    }
+
+    pub(super) fn finish(
+        mut self,
+        text: &SessionText<'_>,
+    ) -> (SessionRecords<'a>, Draft<'a>, SessionMetadata<'a>) {
+        self.note_damage(text);
+        self.keep_unrecognizable();
+        self.lone_surrogates.sort_unstable_by_key(|lone| lone.start);
+        self.lone_surrogates.dedup();
+        self.reader.builder.body_mut().surrogates = self.lone_surrogates;
+        (self.log, self.reader.builder.finish(), self.metadata)
+    }
+
+    /// Marks the defects as not repairable if the repaired file could no longer be recognized.
+    fn keep_unrecognizable(&mut self) {
+        let (source, agent) = (self.log.source, self.agent);
+        let lines = self.log.container == RecordContainer::Lines;
+        if !lines || self.log.defects.is_empty() || self.reader.builder.message_count() > 0 {
+            return;
+        }
+        let mut whole = self.log.records.iter().filter(|record| record.state != RecordState::Torn);
+        if !whole.any(|record| detection::is_record_of(source, record.span, agent)) {
+            for (_, _, defect) in &mut self.log.defects {
+                defect.fix = Fix::NONE;
+            }
+        }
+    }
+
+    /// Reads a line: one record, or the intact records in it.
+    fn read_line(&mut self, raw: RawRecord) -> Result<(), ReadError> {
+        let source = self.log.source;
+        let error = match self.read_record(raw) {
+            Ok(()) => {
+                self.note_oversized(raw);
+                return Ok(());
+            }
+            Err(error) => error,
+        };
+        let mut again = JsonScanner::within(source, raw.span);
+        let whole = again.shape().and_then(|_| again.skip()).and_then(|_| again.end());
+        if whole.as_ref().map_or_else(ScanError::is_too_deep, |()| true) {
+            // It is valid JSON in an unknown form. A guess here would damage the file.
+            return Err(malformed(raw, error));
+        }
+        let first = self.log.records.len();
+        let saved = salvage_records(
+            source,
+            RawRecord { state: RecordState::Torn, ..raw },
+            self.agent.is_record(),
+        );
+        for glued in &saved {
+            self.read_record(*glued).map_err(|error| malformed(*glued, error))?;
+        }
+        let saved = saved.len();
+        if saved == 0 {
+            self.add_unreadable(RawRecord { state: RecordState::Torn, ..raw });
+        }
+        self.note_torn_line(first, raw, saved);
+        Ok(())
+    }
+
+    fn read_record(&mut self, raw: RawRecord) -> ScanResult<()> {
+        let before = self.reader.builder.message_count();
+        let mut scan = JsonScanner::within(self.log.source, raw.span);
+        let parsed = self.parse_record(&mut scan);
+        match parsed.and_then(|parsed| scan.end().map(|()| parsed)) {
+            Ok(parsed) => {
+                self.lone_surrogates.append(&mut scan.lone_surrogates);
+                self.add_record(raw, before, parsed);
+                Ok(())
+            }
+            Err(error) => {
+                self.reader.builder.truncate(before);
+                Err(error)
+            }
+        }
+    }
+
+    /// Reads an element of a list.
+    pub(super) fn read_element(
+        &mut self,
+        scan: &mut JsonScanner<'a>,
+        start: usize,
+        line: u32,
+    ) -> ScanResult<()> {
+        let before = self.reader.builder.message_count();
+        match self.parse_record(scan) {
+            Ok(parsed) => {
+                let span = Span::new(start, scan.position());
+                let raw = RawRecord { span, line, state: RecordState::Whole };
+                self.add_record(raw, before, parsed);
+                self.note_oversized(raw);
+                Ok(())
+            }
+            Err(error) => {
+                self.reader.builder.truncate(before);
+                Err(error)
+            }
+        }
+    }
+
+    fn parse_record(&mut self, scan: &mut JsonScanner<'a>) -> ScanResult<ParsedRecord<'a>> {
+        let mut record = ParsedRecord::default();
+        match scan.shape()? {
+            JsonShape::Object => {
+                (self.read)(scan, &mut self.reader, &mut record, &mut self.metadata)?
+            }
+            // Anything but an object is not a record.
+            _ => drop(scan.skip()?),
+        }
+        Ok(record)
+    }
+
+    /// Adds a parsed record.
+    fn add_record(&mut self, raw: RawRecord, before: usize, mut parsed: ParsedRecord<'a>) {
+        parsed.link.span = raw.span;
+        if let Some((role, span, content, flags)) = parsed.message {
+            self.reader.builder.push_message(role, span, content, flags);
+        }
+        let after = self.reader.builder.message_count();
+        self.reader.builder.truncate(after);
+        if after > before {
+            parsed.link.fragment = u32::try_from(before).ok();
+        }
+        let record = u32::try_from(self.log.records.len()).unwrap_or(u32::MAX);
+        self.log.controls.extend(parsed.control.map(|control| (record, control)));
+        self.log.steps.extend(parsed.step.map(|step| (record, step)));
+        let placed = |entry: GeminiMessageVersion<'a>| GeminiMessageVersion {
+            record,
+            first_version: (record, entry.first_version.1),
+            ..entry
+        };
+        self.log.entries.extend(parsed.entries.into_iter().map(placed));
+        let carried = parsed.carried;
+        let carried = carried.map(|carried| CarriedRecords { compaction: record, ..carried });
+        self.log.carried.extend(carried);
+        self.log.links.push(parsed.link);
+        let RawRecord { span, line, state } = raw;
+        self.log.records.push(SessionRecord {
+            span,
+            line,
+            state,
+            kind: parsed.kind,
+            time: parsed.time,
+        });
+    }
+
+    /// Adds a record that cannot be read.
+    pub(super) fn add_unreadable(&mut self, raw: RawRecord) {
+        let RawRecord { span, line, state } = raw;
+        self.log.links.push(RecordLink { span, ..RecordLink::default() });
+        self.log.records.push(SessionRecord { span, line, state, kind: "", time: None });
+    }
+
+    fn note_torn_line(&mut self, record: usize, raw: RawRecord, saved: usize) {
+        let line = raw.line + 1;
+        let (problem, repair, strategy) = match saved {
+            0 => (
+                format!("line {line} is torn: it is not a whole record"),
+                format!("line {line} is left out: nothing whole is in it"),
+                Strategy::Drop,
+            ),
+            _ => (
+                format!(
+                    "line {line} is torn: what is left of a record shares it with {}",
+                    whole_records(saved)
+                ),
+                format!("line {line} is cut: {} of it stays", whole_records(saved)),
+                Strategy::Recover,
+            ),
+        };
+        let severity = self.agent.torn_line_severity();
+        let harm = match saved {
+            0 if self.is_open_end(raw.line) => DefectHarm::SwallowsNext,
+            0 => DefectHarm::Nothing,
+            _ => DefectHarm::HidesHistory,
+        };
+        let fix = Fix::safe(strategy);
+        self.add_defect(801, severity, harm, record, raw.line, raw.span, problem, repair, fix);
+    }
+
+    /// Whether a line is the last one and has no line ending: the next write would append to it.
+    fn is_open_end(&mut self, line: u32) -> bool {
+        let bytes = self.log.bytes;
+        if bytes.ends_with(b"\n") {
+            return false;
+        }
+        let count = || memchr::memchr_iter(b'\n', bytes).count();
+        *self.last_line.get_or_insert_with(count) == line as usize
+    }
+
+    /// Reports a list element that is not an intact message. A list is one JSON text: if it is
+    /// torn, agents cannot read any of it.
+    pub(super) fn note_torn_list(&mut self, raw: RawRecord, ends: bool) {
+        let line = raw.line + 1;
+        let (problem, repair) = match ends {
+            true => (
+                format!("the file is torn in line {line}: its list has no end"),
+                "the torn end is left out, and the list is closed".to_owned(),
+            ),
+            false => (
+                format!("the list is broken in line {line}: something in it is no whole message"),
+                format!("what is no whole message in line {line} is left out; the others stay"),
+            ),
+        };
+        let record = self.log.records.len();
+        self.add_unreadable(raw);
+        let harm = if ends { DefectHarm::Nothing } else { DefectHarm::HidesHistory };
+        let fix = Fix::safe(if ends { Strategy::Drop } else { Strategy::Recover });
+        self.add_defect(
+            801,
+            Severity::Error,
+            harm,
+            record,
+            raw.line,
+            raw.span,
+            problem,
+            repair,
+            fix,
+        );
+    }
+
+    fn note_oversized(&mut self, raw: RawRecord) {
+        let bytes = raw.span.len();
+        if bytes > MAX_RECORD_BYTES {
+            let problem =
+                format!("line {} has {} MB: no request can carry it", raw.line + 1, bytes >> 20);
+            let record = self.log.records.len() - 1;
+            self.add_defect(
+                804,
+                Severity::Warning,
+                DefectHarm::HidesHistory,
+                record,
+                raw.line,
+                raw.span,
+                problem,
+                String::new(),
+                Fix::NONE,
+            );
+        }
+    }
+
+    /// Reports lines whose bytes had to be cleaned before they could be read.
+    fn note_damage(&mut self, text: &SessionText<'_>) {
+        for damage in text.damage() {
+            let at =
+                self.log.records.partition_point(|record| (record.line as usize) < damage.line);
+            let found =
+                self.log.records.get(at).filter(|record| record.line as usize == damage.line);
+            let line = damage.line + 1;
+            let at_line = u32::try_from(damage.line).unwrap_or(u32::MAX);
+            // A line of nothing but NUL bytes holds no record, so the record before it is used.
+            let (record, span, has_record) = match found {
+                Some(record) => (at, record.span, record.state != RecordState::Torn),
+                None => (at.saturating_sub(1), Span::NOWHERE, false),
+            };
+            if self.log.records.is_empty() {
+                continue;
+            }
+            if damage.nul {
+                let problem = format!("line {line} holds zeros: a crash left a hole in the file");
+                let repair = if has_record {
+                    format!("the zeros of line {line} go, its record stays")
+                } else {
+                    format!("the zeros of line {line} go")
+                };
+                let severity = self.agent.torn_line_severity();
+                let harm = match found.is_some() {
+                    true if has_record => DefectHarm::HidesHistory,
+                    _ if self.is_open_end(at_line) => DefectHarm::SwallowsNext,
+                    _ => DefectHarm::Nothing,
+                };
+                self.add_defect(
+                    802,
+                    severity,
+                    harm,
+                    record,
+                    at_line,
+                    span,
+                    problem,
+                    repair,
+                    Fix::safe(Strategy::Recode),
+                );
+            }
+            if damage.encoding {
+                let problem = format!("line {line} is not UTF-8");
+                let repair = format!("bytes of line {line} that are no text become U+FFFD");
+                let severity = Severity::Warning;
+                self.add_defect(
+                    803,
+                    severity,
+                    DefectHarm::HidesHistory,
+                    record,
+                    at_line,
+                    span,
+                    problem,
+                    repair,
+                    Fix::safe(Strategy::Recode),
+                );
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "a flaw is made of these, and only here")]
+    fn add_defect(
+        &mut self,
+        code: u16,
+        severity: Severity,
+        harm: DefectHarm,
+        record: usize,
+        line: u32,
+        span: Span,
+        problem: String,
+        repair: String,
+        fix: Fix,
+    ) {
+        let earlier = self.defect_counts.entry(code).or_default();
+        let text = || DefectText { ids: Vec::new(), problem, repair };
+        let defect = FileDefect::new(code, severity, harm, span, fix, *earlier, text);
+        *earlier += 1;
+        self.log.defects.push((u32::try_from(record).unwrap_or(u32::MAX), line, defect));
+    }
+}
+
+/// The number of records as text.
+fn whole_records(records: usize) -> String {
+    if records == 1 { "a whole record".to_owned() } else { format!("{records} whole records") }
+}

@@ -1,0 +1,186 @@
+//! Computes the links of a repaired file. A record is linked to the one before it where the repair
+//! requires that; links of untouched turns stay as the agent wrote them.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::chain::ChainStatus;
+use foxwedge_core::Repair;
+
+use super::{
+    linked_rewriter::{LinkedFileRewriter, UsedIds},
+    plan::{PlannedRecord, RecordOrigin},
+    repaired_path::RepairedPath,
+};
+use foxwedge_json::quote;
+
+/// One record on the path of the repaired file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum PathItem {
+    /// An existing record.
+    Old(u32),
+    /// The new record at this index of the plan.
+    New(usize),
+}
+
+/// The changes to the links of a file.
+#[derive(Debug, Default)]
+pub(super) struct LinkChanges {
+    /// New parents of existing records, as JSON.
+    pub(super) parents: HashMap<u32, String>,
+    /// New ids of existing records.
+    pub(super) ids: HashMap<u32, String>,
+    /// New records, by their index in the plan.
+    pub(super) new: HashMap<usize, NewRecordLink>,
+    /// Records that are removed.
+    pub(super) gone: HashSet<u32>,
+}
+
+/// The link fields of a new record.
+#[derive(Debug)]
+pub(super) struct NewRecordLink {
+    pub(super) id: String,
+    /// Its parent, as JSON.
+    pub(super) parent: String,
+    /// A moment after the record before it, since some agent versions look for the latest record.
+    pub(super) time: Option<String>,
+}
+
+/// Links the records of a plan.
+pub(super) fn relink(
+    rewriter: &LinkedFileRewriter<'_, '_>,
+    plan: &[PlannedRecord<'_, '_>],
+    repair: &Repair<'_>,
+    gone: HashSet<u32>,
+    moved: &HashSet<u32>,
+) -> LinkChanges {
+    let mut changes = LinkChanges { gone, ..LinkChanges::default() };
+    let mut used = UsedIds::default();
+    // Records whose links are repaired, and those whose wrong links stay.
+    let (mut repaired, mut unrepaired) = (HashSet::new(), HashSet::new());
+    let fixed: HashSet<usize> = repair.body.fixed_defects.iter().copied().collect();
+    for (at, (defect, &record)) in
+        rewriter.draft().body.defects.iter().zip(&rewriter.chain().defect_records).enumerate()
+    {
+        if !matches!(defect.code, 701..=704) || changes.gone.contains(&record) {
+            continue;
+        }
+        if !fixed.contains(&at) {
+            unrepaired.insert(record);
+            continue;
+        }
+        repaired.insert(record);
+        if defect.code == 703 {
+            let id = rewriter.derive_id(&["record", rewriter.id(record)], &mut used);
+            changes.ids.insert(record, id);
+        }
+    }
+    let path = RepairedPath::new(rewriter, plan, &changes.gone, moved, &repaired);
+    assign_ids(rewriter, plan, &mut changes, &mut used);
+    path.write_links(rewriter, &mut changes, &repaired, &unrepaired);
+    relink_orphans(rewriter, &mut changes);
+    changes
+}
+
+impl LinkChanges {
+    /// The id of a record after the repair.
+    pub(super) fn id<'w>(
+        &'w self,
+        rewriter: &LinkedFileRewriter<'_, 'w>,
+        item: PathItem,
+    ) -> &'w str {
+        match item {
+            PathItem::Old(record) => {
+                self.ids.get(&record).map_or_else(|| rewriter.id(record), String::as_str)
+            }
+            PathItem::New(place) => self.new.get(&place).map_or("", |new| new.id.as_str()),
+        }
+    }
+}
+
+/// Messages that are not part of the repaired conversation, and records that repeat another one.
+pub(super) fn removed_records(
+    rewriter: &LinkedFileRewriter<'_, '_>,
+    plan: &[PlannedRecord<'_, '_>],
+    repair: &Repair<'_>,
+) -> HashSet<u32> {
+    let kept_records: HashSet<u32> = plan.iter().filter_map(PlannedRecord::record).collect();
+    let messages = rewriter.chain.records.iter().copied();
+    let mut gone: HashSet<u32> = messages.filter(|record| !kept_records.contains(record)).collect();
+    // A duplicate of a removed record would take its place.
+    let kept_ids: HashSet<&str> = kept_records.iter().map(|&record| rewriter.id(record)).collect();
+    let removed_ids: HashSet<&str> = gone.iter().map(|&record| rewriter.id(record)).collect();
+    if !removed_ids.is_empty() {
+        let is_duplicate = |record: &u32| {
+            let id = rewriter.id(*record);
+            rewriter.standing(*record) == ChainStatus::Duplicate
+                && !id.is_empty()
+                && removed_ids.contains(id)
+                && !kept_ids.contains(id)
+        };
+        gone.extend(
+            (0..u32::try_from(rewriter.log().links.len()).unwrap_or(0)).filter(is_duplicate),
+        );
+    }
+    for &defect in &repair.body.fixed_defects {
+        let record = rewriter.chain.defect_records.get(defect).copied();
+        gone.extend(record.filter(|&record| {
+            rewriter.chain.statuses.get(record as usize) == Some(&ChainStatus::Duplicate)
+        }));
+    }
+    gone
+}
+
+/// Gives new records their ids.
+fn assign_ids(
+    rewriter: &LinkedFileRewriter<'_, '_>,
+    plan: &[PlannedRecord<'_, '_>],
+    changes: &mut LinkChanges,
+    used: &mut UsedIds,
+) {
+    for (place, planned) in plan.iter().enumerate() {
+        let RecordOrigin::New(template, parts) = planned.origin else { continue };
+        let mut seed = vec![rewriter.id(template)];
+        seed.extend(parts.iter().filter_map(|part| match &part.part.kind {
+            foxwedge_core::PartKind::Answer(answer) => answer.id.as_deref(),
+            _ => Some("text"),
+        }));
+        let id = rewriter.derive_id(&seed, used);
+        changes.new.insert(place, NewRecordLink { id, parent: "null".to_owned(), time: None });
+    }
+}
+
+/// Relinks records whose parent is removed or has a new id to the record that takes its place.
+fn relink_orphans(rewriter: &LinkedFileRewriter<'_, '_>, changes: &mut LinkChanges) {
+    if changes.gone.is_empty() && changes.ids.is_empty() {
+        return;
+    }
+    // Caches the record that takes the place of a removed one.
+    let mut replacements: HashMap<u32, Option<u32>> = HashMap::new();
+    for record in 0..u32::try_from(rewriter.log.links.len()).unwrap_or(0) {
+        if changes.gone.contains(&record) || changes.parents.contains_key(&record) {
+            continue;
+        }
+        let Some(first) = rewriter.parent(record) else { continue };
+        let mut parent = Some(first);
+        let mut passed = Vec::new();
+        while let Some(gone) = parent.filter(|parent| changes.gone.contains(parent)) {
+            if let Some(&known) = replacements.get(&gone) {
+                parent = known;
+                break;
+            }
+            // A duplicate is replaced by the record it repeats.
+            let original =
+                rewriter.first_record_with_id(rewriter.id(gone)).filter(|&first| first != gone);
+            parent = original.or_else(|| rewriter.parent(gone));
+            passed.push(gone);
+            if passed.len() > changes.gone.len() {
+                parent = None;
+            }
+        }
+        replacements.extend(passed.into_iter().map(|gone| (gone, parent)));
+        let id = parent.map(|parent| changes.id(rewriter, PathItem::Old(parent)).to_owned());
+        if id.as_deref() != rewriter.log.links[record as usize].parent {
+            changes.parents.insert(record, id.map_or("null".to_owned(), |id| quote(&id)));
+        }
+    }
+}
