@@ -1,7 +1,7 @@
 //! The agent in the terminal and over pipes: one conversation with a model that may use tools, kept
 //! in the store from its first word on.
 //!
-//! [`Chat`] owns the loop and everything that can be asked of it. Who prints and who types is
+//! [`ChatAgent`] owns the loop and everything that can be asked of it. Who prints and who types is
 //! decided elsewhere: `pipe` and `once` over pipes, `terminal` on a screen.
 
 mod call_mark;

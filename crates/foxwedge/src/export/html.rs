@@ -1,6 +1,6 @@
 //! A conversation as one HTML file: no scripts, nothing fetched, readable in any light.
 //!
-//! Every word that was said goes through [`Page::text`] or [`Page::prose`], which escape it.
+//! Every word that was said goes through `HtmlDocument::text` or `HtmlDocument::prose`, which escape it.
 
 mod html_document;
 mod html_header;

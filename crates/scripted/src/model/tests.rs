@@ -40,22 +40,22 @@ fn user_text_decides_the_reply() {
         ("  ", "You said nothing. EndTurn"),
         ("recall get_weather", "You said: recall get_weather EndTurn"),
         ("call nobody", "You said: call nobody EndTurn"),
-        ("call get_weather", r#"get_weather{"city":"city","days":2} Called"#),
-        ("Please Call `get_weather`.", r#"get_weather{"city":"city","days":2} Called"#),
-        ("call get_weather with {\"city\": \"Ulm\"}", r#"get_weather{"city":"Ulm"} Called"#),
+        ("call get_weather", r#"get_weather{"city":"city","days":2} ToolCalls"#),
+        ("Please Call `get_weather`.", r#"get_weather{"city":"city","days":2} ToolCalls"#),
+        ("call get_weather with {\"city\": \"Ulm\"}", r#"get_weather{"city":"Ulm"} ToolCalls"#),
         (
             "call get_weather with {\"city\": \"call mcp.read\"} and call mcp.read",
-            r#"get_weather{"city":"call mcp.read"} mcp.read{} Called"#,
+            r#"get_weather{"city":"call mcp.read"} mcp.read{} ToolCalls"#,
         ),
         (
             "call mcp.read and get_weather, mcp.read with {\"a\":1}",
-            r#"mcp.read{} get_weather{"city":"city","days":2} mcp.read{"a":1} Called"#,
+            r#"mcp.read{} get_weather{"city":"city","days":2} mcp.read{"a":1} ToolCalls"#,
         ),
-        ("call get_weather with {broken", r#"get_weather{"city":"city","days":2} Called"#),
-        ("use tools", r#"get_weather{"city":"city","days":2} mcp.read{} Called"#),
+        ("call get_weather with {broken", r#"get_weather{"city":"city","days":2} ToolCalls"#),
+        ("use tools", r#"get_weather{"city":"city","days":2} mcp.read{} ToolCalls"#),
         ("think", "(They want: think) You said: think EndTurn"),
         ("rethink", "You said: rethink EndTurn"),
-        ("think and call mcp.read", "(They want: think and call mcp.read) mcp.read{} Called"),
+        ("think and call mcp.read", "(They want: think and call mcp.read) mcp.read{} ToolCalls"),
     ];
     for (text, expected) in table {
         assert_eq!(line(&seen(text)), expected, "{text}");
@@ -74,17 +74,17 @@ fn settings_are_obeyed() {
     };
     let table: [Row; 8] = [
         (|request| request.choice = ScriptedToolChoice::None, "You said: use tools EndTurn"),
-        (|request| request.parallel = false, r#"get_weather{"city":"city","days":2} Called"#),
+        (|request| request.parallel = false, r#"get_weather{"city":"city","days":2} ToolCalls"#),
         (
             |request| request.choice = ScriptedToolChoice::Named("mcp.read".to_owned()),
-            "mcp.read{} Called",
+            "mcp.read{} ToolCalls",
         ),
         (
             |request| {
                 request.choice = ScriptedToolChoice::Any;
                 request.tail.user_text = "hello".to_owned();
             },
-            r#"get_weather{"city":"city","days":2} Called"#,
+            r#"get_weather{"city":"city","days":2} ToolCalls"#,
         ),
         (|request| request.tools.clear(), "You said: use tools EndTurn"),
         (|request| request.max_tokens = Some(2), "I would Length"),
