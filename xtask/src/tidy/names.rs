@@ -141,8 +141,8 @@ mod tests {
 
     #[test]
     fn shares_are_held() {
-        let found =
-            complaints(&[("crates/a/src/lib.rs", "struct Kind;\nmod m { struct Kind; }\n")]);
+        let text = "struct Kind;\nmod m {\n    struct Kind;\n}\n";
+        let found = complaints(&[("crates/a/src/lib.rs", text)]);
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(is_one_word("Kind") && is_one_word("JSON") && !is_one_word("PartKind"));
     }

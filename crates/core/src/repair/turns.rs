@@ -4,9 +4,7 @@ use std::collections::HashSet;
 
 use super::{RepairedMessage, order, state::RepairState};
 use crate::{
-    draft::{
-        ContentShape, Draft, Format, MessageFlags, MessageLayout, Part, PartKind, Role, TextShape,
-    },
+    draft::{ContentShape, Draft, Format, MessageFlags, MessageLayout, PartKind, Role},
     pairing::{CallPairing, call_at},
     placeholder,
     profile::{Profile, requires_answers_alone},
@@ -287,11 +285,10 @@ fn append_continuation(state: &mut RepairState<'_, '_>) {
     let has_other_content = |flags: MessageFlags| {
         flags.has(MessageFlags::OTHER_BODY) || flags.has(MessageFlags::UNKNOWN_BODY)
     };
-    let blank =
-        |part: &Part<'_>| matches!(part.kind, PartKind::Text(TextShape::Empty | TextShape::Blank));
-    let empty = draft.messages.get(at).is_some_and(|message| {
-        draft.parts_of(message).iter().all(blank) && !has_other_content(message.flags)
-    });
+    let empty = draft
+        .messages
+        .get(at)
+        .is_some_and(|message| message.range().is_empty() && !has_other_content(message.flags));
     let before = at.checked_sub(1).and_then(|before| draft.messages.get(before));
     let after_client = before.is_some_and(|message| !message.role.is_assistant());
     if empty && after_client && at + 1 == state.messages.len() {
