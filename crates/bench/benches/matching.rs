@@ -15,14 +15,14 @@ use std::{
 
 use foxwedge_bench::{Ask, Format, Process};
 use foxwedge_core::{Format as WireFormat, Profile};
-use foxwedge_engine::{
+use foxwedge_formats::{outline_options, read};
+use foxwedge_gateway::{
     config,
     session::{
         RequestOrigin, RetryMark, SessionHead, SessionIndex, SessionMatch, SessionQuery,
         SessionScope, SessionSelector, conversation_scope,
     },
 };
-use foxwedge_formats::{outline_options, read};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 /// Places that are remembered.

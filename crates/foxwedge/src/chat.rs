@@ -27,15 +27,13 @@ pub(crate) mod start;
 
 use std::sync::Arc;
 
-use foxwedge_core::Format;
-use foxwedge_engine::{
-    model::ChatModel,
-    tool_loop::{
-        FinishedRun, LoopError, LoopLimits, LoopObserver, LoopSetup, ToolApprover, ToolLoop,
-    },
+use foxwedge_agent_loop::tool_loop::{
+    FinishedRun, LoopError, LoopLimits, LoopObserver, LoopSetup, ToolApprover, ToolLoop,
 };
+use foxwedge_core::Format;
 use foxwedge_store::{AnyStore, NewSession, Store};
 use foxwedge_tools::Toolbox;
+use foxwedge_upstream::model::ChatModel;
 
 use self::{
     approval::AllowedTools, history::ChatHistory, models::ModelLookup,

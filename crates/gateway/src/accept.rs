@@ -21,11 +21,11 @@ use std::{
     time::Duration,
 };
 
-use bytes::Bytes;
-use foxwedge_engine::{
+use crate::{
     config::{GatewayLimits, GatewayTimeouts},
     metrics::{ConnectionRefusal, Metrics},
 };
+use bytes::Bytes;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use tokio::{

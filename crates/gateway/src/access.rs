@@ -9,7 +9,7 @@ mod upstream_headers;
 mod host;
 mod token;
 
-use foxwedge_engine::{
+use crate::{
     ApiError, RequestCaller,
     config::{AccessConfig, TokenScope},
 };

@@ -15,8 +15,8 @@ mod openapi;
 #[cfg(test)]
 mod tests;
 
+use crate::{ApiError, ApiErrorKind};
 use foxwedge_core::Format;
-use foxwedge_engine::{ApiError, ApiErrorKind};
 use foxwedge_store::StoreError;
 use http::{Method, StatusCode};
 use serde_json::Value;

@@ -20,8 +20,8 @@ mod tests;
 
 use std::{sync::Arc, time::SystemTime};
 
+use crate::ApiError;
 use foxwedge_core::Format;
-use foxwedge_engine::ApiError;
 use http::StatusCode;
 use serde_json::Value;
 use tokio::sync::Semaphore;

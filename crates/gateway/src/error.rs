@@ -1,8 +1,8 @@
 //! The errors of the server: one place decides status and body. An [`ApiError`] holds what is
 //! wrong; the client receives it in the error format of its provider API.
 
+use crate::{ApiError, ApiErrorKind};
 use foxwedge_core::Format;
-use foxwedge_engine::{ApiError, ApiErrorKind};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::response_body::{HttpReply, JSON, ResponseBody};

@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use foxwedge_engine::{
+use crate::{
     config,
     metrics::{DroppedItem, Metrics},
 };

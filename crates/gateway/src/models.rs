@@ -1,7 +1,7 @@
 //! `/v1/models`: the configured models, in the format of either provider.
 
+use crate::{ApiError, config::GatewayConfig};
 use foxwedge_core::Format;
-use foxwedge_engine::{ApiError, config::GatewayConfig};
 use http::StatusCode;
 use serde_json::{Value, json};
 

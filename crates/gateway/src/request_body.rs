@@ -4,8 +4,8 @@ mod decompress;
 
 use std::{future::poll_fn, pin::Pin, task::Poll, time::Duration};
 
+use crate::{ApiError, config::GatewayLimits};
 use bytes::{Bytes, BytesMut};
-use foxwedge_engine::{ApiError, config::GatewayLimits};
 use http::{HeaderMap, header};
 use http_body::Body;
 use tokio::time::{Instant, Sleep, sleep_until};

@@ -10,11 +10,11 @@ use std::{
     time::{Instant, SystemTime},
 };
 
-use bytes::Bytes;
-use foxwedge_engine::{
+use crate::{
     GatewayEndpoint, RequestSummary,
     metrics::{self, GaugeGuard, Metrics},
 };
+use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode, header};
 use http_body::{Body, Frame, SizeHint};
 
@@ -226,7 +226,7 @@ impl Body for TrackedBody {
 mod tests {
     use std::task::Waker;
 
-    use foxwedge_engine::config;
+    use crate::config;
 
     use super::*;
 

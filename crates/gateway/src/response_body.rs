@@ -22,7 +22,7 @@ pub struct ResponseBody(ResponseBodyKind);
 
 enum ResponseBodyKind {
     Full(Option<Bytes>),
-    Engine(foxwedge_engine::GatewayBody),
+    Engine(crate::GatewayBody),
     Stream(Pin<Box<dyn Body<Data = Bytes, Error = ResponseBodyError> + Send>>),
 }
 
@@ -56,8 +56,8 @@ impl ResponseBody {
 /// Content type of a JSON reply.
 pub(crate) const JSON: &str = "application/json";
 
-impl From<foxwedge_engine::GatewayBody> for ResponseBody {
-    fn from(body: foxwedge_engine::GatewayBody) -> ResponseBody {
+impl From<crate::GatewayBody> for ResponseBody {
+    fn from(body: crate::GatewayBody) -> ResponseBody {
         ResponseBody(ResponseBodyKind::Engine(body))
     }
 }

@@ -1,7 +1,7 @@
 //! The routes of the gateway.
 
+use crate::{ApiError, GatewayEndpoint, metrics::MetricRoute};
 use bytes::Bytes;
-use foxwedge_engine::{ApiError, GatewayEndpoint, metrics::MetricRoute};
 use http::{HeaderMap, Method};
 
 use crate::{ConnectionAddresses, access::Principal, console, error};

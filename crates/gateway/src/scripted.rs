@@ -12,8 +12,8 @@ use std::{
     time::Duration,
 };
 
+use crate::metrics::Metrics;
 use bytes::{Bytes, BytesMut};
-use foxwedge_engine::metrics::Metrics;
 use foxwedge_scripted::{
     ResponseEnding, ScriptedChunk, ScriptedRequest, ScriptedResponse, respond,
 };

@@ -6,13 +6,14 @@ use std::{
     sync::Arc,
 };
 
-use bytes::Bytes;
-use foxwedge_engine::{
+use crate::{
     ApiError, GatewayEndpoint, GatewayEngine, GatewayRequest,
-    config::{GatewayConfig, UpstreamConfig, UpstreamTransport},
+    config::GatewayConfig,
     metrics::{self, MetricRoute, Metrics},
 };
+use bytes::Bytes;
 use foxwedge_store::AnyStore;
+use foxwedge_upstream::{UpstreamConfig, UpstreamTransport};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header, request::Parts,
 };
@@ -326,7 +327,7 @@ fn probe(app: &GatewayState, probe: HealthProbe) -> HttpReply {
 /// The status; with agent counts if an agent upstream is configured.
 fn health_json(app: &GatewayState) -> String {
     let is_agent =
-        |upstream: &Arc<UpstreamConfig>| matches!(upstream.transport, UpstreamTransport::Agent(_));
+        |upstream: &Arc<UpstreamConfig>| matches!(upstream.transport, UpstreamTransport::Agent);
     if !app.config.upstreams.iter().any(is_agent) {
         return r#"{"status":"ok"}"#.to_owned();
     }

@@ -22,6 +22,7 @@ mod postgres;
 mod any_store;
 mod archive;
 mod replay;
+mod retry;
 mod feed;
 mod sweep;
 pub mod process;
@@ -42,6 +43,7 @@ pub use model::{
 };
 pub use postgres::PostgresStore;
 pub use replay::run_records;
+pub use retry::{RETRY_PAUSES_MILLIS, retry_unavailable};
 pub use sqlite::SqliteStore;
 pub use sweep::{ClosedRun, SweepSchedule, close_dead_runs, close_run, sweep, sweep_and_schedule};
 pub use transfer::{ExportReport, FileDamage, ImportReport, export, import};

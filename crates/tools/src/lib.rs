@@ -26,6 +26,7 @@ mod ignore_rules;
 mod text;
 mod process;
 mod random;
+pub mod child;
 
 pub use builtin::{NAMES, UnknownTool};
 pub use limits::{CommandSettings, ToolLimits};

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use foxwedge_engine::tool_loop::{ToolApprovalRequest, ToolApprover, ToolDecision};
+use foxwedge_agent_loop::tool_loop::{ToolApprovalRequest, ToolApprover, ToolDecision};
 use foxwedge_tools::{ToolEffect, ToolFuture, Toolbox};
 
 use crate::{

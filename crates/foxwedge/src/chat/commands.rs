@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use foxwedge_engine::tool_loop::{
+use foxwedge_agent_loop::tool_loop::{
     CompactOptions, FinishedRun, LoopCompaction, LoopError, LoopObserver,
 };
 use foxwedge_tools::ToolEffect;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use foxwedge_engine::tool_loop::{FinishedRun, LoopObserver};
+use foxwedge_agent_loop::tool_loop::{FinishedRun, LoopObserver};
 use foxwedge_tools::ToolFuture;
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::{future::Future, process::ExitCode};
 
-use foxwedge_engine::tool_loop::InterruptResult;
+use foxwedge_agent_loop::tool_loop::InterruptResult;
 use foxwedge_run::Outcome;
 
 use super::{

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use foxwedge_engine::tool_loop::{LoopEvent, LoopNotice};
+use foxwedge_agent_loop::tool_loop::{LoopEvent, LoopNotice};
 use foxwedge_run::{
     Outcome, RawJson, RunEffect, RunSummary, SharedId, ToolRef, ToolStatus, ToolStatusReason,
     UiChange,

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use foxwedge_engine::{
-    SecretText,
-    config::{ConfigEnvironment, LoadedConfig, ModelRoute, UpstreamTransport},
-};
+use foxwedge_gateway::config::{ConfigEnvironment, LoadedConfig, ModelRoute};
+use foxwedge_upstream::{SecretText, UpstreamTransport};
 
 use crate::{
     cli::ChatApi,
@@ -198,7 +196,7 @@ fn choose_by_route(
             && !name.starts_with(SCRIPTED_MODEL)
     };
     match route {
-        Some(route) if matches!(route.upstream.transport, UpstreamTransport::Agent(_)) => {
+        Some(route) if matches!(route.upstream.transport, UpstreamTransport::Agent) => {
             Err(CliError::new(format!("`{name}` leads to an agent, which has its own loop"))
                 .help("name a model; an agent is reached through `foxwedge serve`"))
         }

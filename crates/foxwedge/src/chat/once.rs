@@ -3,7 +3,7 @@
 use std::{process::ExitCode, time::Duration};
 
 use anyhow::Context;
-use foxwedge_engine::tool_loop::LoopEvent;
+use foxwedge_agent_loop::tool_loop::LoopEvent;
 
 use super::{
     ChatAgent, input,

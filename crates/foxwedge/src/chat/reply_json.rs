@@ -1,6 +1,6 @@
 //! A run as one object for programs. Field names are a promise.
 
-use foxwedge_engine::tool_loop::LoopEvent;
+use foxwedge_agent_loop::tool_loop::LoopEvent;
 use foxwedge_run::{RunEffect, RunEnd, SharedId, ToolRef, ToolStatus, ToolStatusReason, UiChange};
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use foxwedge_engine::tool_loop::{InterruptResult, LoopHandle, PromptQueue, ToolLoop};
+use foxwedge_agent_loop::tool_loop::{InterruptResult, LoopHandle, PromptQueue, ToolLoop};
 use foxwedge_store::AnyStore;
 use foxwedge_tools::ToolFuture;
 use tokio::sync::watch;

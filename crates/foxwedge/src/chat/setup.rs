@@ -5,14 +5,16 @@ use std::{
     sync::Arc,
 };
 
+use foxwedge_agent_loop::mcp::{
+    self, McpConnection, McpEnvironment, McpServer, McpTransport, config::McpConfigError,
+};
 use foxwedge_core::Format;
-use foxwedge_engine::{
+use foxwedge_tools::{CommandSettings, Tool, ToolEffect, ToolLimits, ToolWorkspace, Toolbox};
+use foxwedge_upstream::{
     SecretText,
     http::{HttpClient, HttpSettings},
-    mcp::{self, McpConnection, McpEnvironment, McpServer, McpTransport, config::McpConfigError},
     model::{ChatModel, ModelDescription, ModelEndpoint, ModelEndpointError, max_tools},
 };
-use foxwedge_tools::{CommandSettings, Tool, ToolEffect, ToolLimits, ToolWorkspace, Toolbox};
 use tokio::task::JoinSet;
 
 use super::{
@@ -69,11 +71,9 @@ impl ChatToolSet {
 /// Makes a model.
 pub(crate) fn build_model(choice: &ModelChoice) -> anyhow::Result<Arc<dyn ChatModel>> {
     let made = match choice {
-        ModelChoice::Route { route, model } => ModelEndpoint::from_route(
-            HttpClient::new(HttpSettings::default()),
-            Arc::clone(route),
-            model,
-        ),
+        ModelChoice::Route { route, model } => {
+            route.model_endpoint(HttpClient::new(HttpSettings::default()), model)
+        }
         ModelChoice::Direct { direct, model } => endpoint_at(direct, model),
     };
     let endpoint = made.map_err(|error| {

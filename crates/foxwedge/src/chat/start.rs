@@ -9,10 +9,8 @@ use std::{
 };
 
 use anyhow::Context;
-use foxwedge_engine::{
-    config::{self, ConfigFlags},
-    tool_loop,
-};
+use foxwedge_agent_loop::tool_loop;
+use foxwedge_gateway::config::{self, ConfigFlags};
 use foxwedge_tools::Toolbox;
 
 use super::{

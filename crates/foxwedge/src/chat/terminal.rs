@@ -23,7 +23,7 @@ mod tests;
 
 use std::{env, io::IsTerminal as _, process::ExitCode, sync::Arc};
 
-use foxwedge_engine::tool_loop::LoopObserver;
+use foxwedge_agent_loop::tool_loop::LoopObserver;
 use foxwedge_run::{RunEnd, RunSummary};
 use foxwedge_tools::ToolFuture;
 

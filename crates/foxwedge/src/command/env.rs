@@ -2,7 +2,7 @@
 
 use std::{env, net::SocketAddr, process::ExitCode};
 
-use foxwedge_engine::config::{self, ConfigFlags, TokenState};
+use foxwedge_gateway::config::{self, ConfigFlags, TokenState};
 
 use super::serve::{config_errors, environment::LocalEnvironment, token};
 use crate::{

@@ -10,7 +10,7 @@ mod start;
 
 use std::process::ExitCode;
 
-use foxwedge_engine::config::{self, ConfigFlags, TokenRequirement};
+use foxwedge_gateway::config::{self, ConfigFlags, TokenRequirement};
 
 use self::environment::LocalEnvironment;
 use crate::{cli::ServeArgs, cli_output};

@@ -6,16 +6,16 @@ use std::{ffi::OsString, io, path::Path, sync::Arc};
 use anyhow::Context as _;
 use bytes::Bytes;
 use foxwedge_core::Format;
-use foxwedge_engine::{
+use foxwedge_gateway::{
     GatewayEngine,
-    config::{
-        self, AddressPolicy, ConfigEnvironment, ConfigFile, ConfigFlags, GatewayConfig,
-        NetworkTarget, TokenRequirement,
-    },
-    http::{HttpClient, HttpRequest, HttpSettings},
+    config::{self, ConfigEnvironment, ConfigFile, ConfigFlags, GatewayConfig, TokenRequirement},
 };
 use foxwedge_gateway::{serve, serve_scripted};
 use foxwedge_store::{AnyStore, StoreUrl};
+use foxwedge_upstream::{
+    AddressPolicy, NetworkTarget,
+    http::{HttpClient, HttpRequest, HttpSettings},
+};
 use http::{HeaderMap, Method, StatusCode};
 use serde_json::Value;
 use tokio::{net::TcpListener, sync::oneshot};

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use foxwedge_engine::metrics::ConnectionRefusal;
+use crate::metrics::ConnectionRefusal;
 
 /// Counts connections against the limits.
 #[derive(Debug)]

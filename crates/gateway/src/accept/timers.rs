@@ -135,7 +135,7 @@ fn milliseconds(time: Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use foxwedge_engine::config::{GatewayLimits, GatewayTimeouts};
+    use crate::config::{GatewayLimits, GatewayTimeouts};
 
     use super::*;
 

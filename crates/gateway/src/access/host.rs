@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use foxwedge_engine::config::AccessConfig;
+use crate::config::AccessConfig;
 
 use crate::ConnectionAddresses;
 

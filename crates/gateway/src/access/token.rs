@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use foxwedge_engine::{
-    AuthScheme, ClientKey, RequestCaller, SecretText,
+use crate::{
+    RequestCaller,
     config::{AccessConfig, AccessToken, TokenScope},
 };
+use foxwedge_upstream::{AuthScheme, ClientKey, SecretText};
 use http::{HeaderMap, HeaderValue};
 
 use super::Principal;

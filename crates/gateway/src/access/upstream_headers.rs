@@ -2,7 +2,7 @@
 //! configuration does. Such a header is an error and not ignored, because the client relies on
 //! it.
 
-use foxwedge_engine::ApiError;
+use crate::ApiError;
 use http::HeaderMap;
 
 use crate::error;

@@ -1,6 +1,6 @@
 //! `/v1/runs/{id}/answers`: open questions and permission requests of an agent, and decisions.
 
-use foxwedge_engine::{AgentQuestion, ApiError, ApiErrorKind, PermissionDecision, PermissionKind};
+use crate::{AgentQuestion, ApiError, ApiErrorKind, PermissionDecision, PermissionKind};
 use foxwedge_store::RunState;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

@@ -1,6 +1,6 @@
 //! One session with its runs, one run with its calls.
 
-use foxwedge_engine::ApiError;
+use crate::ApiError;
 use foxwedge_run::{MachineInput, MachineSettings, SessionMachine};
 use foxwedge_store::{ListFilter, ListPage, RunRow, Store};
 use serde_json::Value;

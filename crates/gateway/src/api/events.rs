@@ -1,7 +1,7 @@
 //! `GET /v1/runs/{id}/events`: the events of a run, live and from any position, in a user
 //! interface format.
 
-use foxwedge_engine::ApiError;
+use crate::ApiError;
 use foxwedge_run::{
     RawJson,
     encode::{AcpRevision, AgUiRevision, EncoderOptions, FrameId, UiFormat, headers},

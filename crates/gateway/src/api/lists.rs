@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use foxwedge_engine::ApiError;
+use crate::ApiError;
 use foxwedge_store::{ListFilter, ListPage, RunRow, RunState, Store};
 use serde_json::Value;
 

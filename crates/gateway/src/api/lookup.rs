@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use foxwedge_engine::{ApiError, config::TokenScope};
+use crate::{ApiError, config::TokenScope};
 use foxwedge_store::{RunRow, SessionRow, Store};
 
 use super::{not_found, store_error};

@@ -9,7 +9,7 @@ pub(crate) fn openapi() -> Bytes {
 
 #[cfg(test)]
 mod tests {
-    use foxwedge_engine::GatewayEndpoint;
+    use crate::GatewayEndpoint;
     use http::Method;
     use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! `/v1/repairs`: what the guard found and changed.
 
-use foxwedge_engine::{ApiError, record::RepairRecord};
+use crate::{ApiError, record::RepairRecord};
 
 use super::{json_reply, not_found, shape};
 use crate::{HttpReply, routes::ApiRequest, serve::GatewayState};

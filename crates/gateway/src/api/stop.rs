@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use foxwedge_engine::ApiError;
+use crate::ApiError;
 use foxwedge_run::{EventPayload, StopRequest};
 use foxwedge_store::{CloseAuthority, FinalizeResult, RunRow, RunState, close_run};
 use http::StatusCode;

@@ -1,10 +1,10 @@
 //! Version, access and limits for the console, and the explanations of the rules.
 
-use foxwedge_core::rules;
-use foxwedge_engine::{
+use crate::{
     ApiError, ApiErrorKind,
     config::{ContentRecording, TokenScope},
 };
+use foxwedge_core::rules;
 use serde_json::{Value, json};
 
 use super::{json_reply as reply, monitor, request};

@@ -2,8 +2,8 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use crate::{ApiError, ApiErrorKind, GatewayEngine, record::RepairRecord};
 use foxwedge_core::rules;
-use foxwedge_engine::{ApiError, ApiErrorKind, GatewayEngine, record::RepairRecord};
 use serde_json::{Map, Value, json};
 
 use super::{

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::ApiError;
 use foxwedge_core::Format;
-use foxwedge_engine::ApiError;
 use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
@@ -30,7 +30,7 @@ pub(super) async fn answer(
     let local_sessions = request::allowed_sessions(app, http_request)?;
     if !api::is_id(id) {
         return Err(ApiError::new(
-            foxwedge_engine::ApiErrorKind::NotFound,
+            crate::ApiErrorKind::NotFound,
             "session_not_found",
             "no such session",
         ));
@@ -142,7 +142,7 @@ pub(super) async fn compaction(
         "a preview needs a conversation and a cut: {\"body\": …, \"fraction\": …}";
     let Some(local_sessions) = &app.console.local_sessions else {
         let message = "this gateway cannot count tokens for a preview";
-        return Err(ApiError::new(foxwedge_engine::ApiErrorKind::Permission, "files_off", message));
+        return Err(ApiError::new(crate::ApiErrorKind::Permission, "files_off", message));
     };
     let preview: CompactionPreviewBody<'_> = parse_body(http_request, EXPECTED)?;
     let wire = match preview.format {

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use foxwedge_engine::{FindingTally, GatewayEndpoint, GuardAction, RequestSummary};
+use crate::{FindingTally, GatewayEndpoint, GuardAction, RequestSummary};
 use http::StatusCode;
 use tokio::sync::watch;
 

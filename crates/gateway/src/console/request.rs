@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use foxwedge_engine::{
+use crate::{
     ApiError, ApiErrorKind,
     config::{SessionFileAccess, TokenScope},
 };

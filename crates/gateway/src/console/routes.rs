@@ -1,6 +1,6 @@
 //! The routes of the console API.
 
-use foxwedge_engine::ApiError;
+use crate::ApiError;
 use http::Method;
 
 use crate::error;

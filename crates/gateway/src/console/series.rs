@@ -2,8 +2,8 @@
 
 use std::time::SystemTime;
 
+use crate::ApiError;
 use foxwedge_core::rules;
-use foxwedge_engine::ApiError;
 use serde_json::{Map, Value, json};
 
 use super::{

@@ -6,8 +6,8 @@ use std::{
     sync::Arc,
 };
 
+use crate::{ApiError, GuardAction, record::RepairRecord};
 use foxwedge_core::rules;
-use foxwedge_engine::{ApiError, GuardAction, record::RepairRecord};
 use foxwedge_store::{ListFilter, ListPage, SessionRow, Store};
 use serde_json::{Map, Value, json};
 

@@ -9,8 +9,8 @@ use std::{
     time::Duration,
 };
 
+use crate::{ApiError, GatewayEngine};
 use bytes::Bytes;
-use foxwedge_engine::{ApiError, GatewayEngine};
 use http::{HeaderValue, Method, Response, header};
 use http_body::{Body, Frame};
 use serde_json::json;

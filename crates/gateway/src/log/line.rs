@@ -7,7 +7,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use foxwedge_engine::RequestSummary;
+use crate::RequestSummary;
 use http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,6 @@
 use std::{sync::mpsc, time::SystemTime};
 
-use foxwedge_engine::{FindingTally, GuardAction, RequestSummary};
+use crate::{FindingTally, GuardAction, RequestSummary};
 use http::{Method, StatusCode};
 
 use super::*;

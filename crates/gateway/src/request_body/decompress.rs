@@ -3,9 +3,9 @@
 
 use std::io::{self, Read};
 
+use crate::ApiError;
 use bytes::Bytes;
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
-use foxwedge_engine::ApiError;
 use http::{HeaderMap, header};
 use ruzstd::decoding::StreamingDecoder;
 

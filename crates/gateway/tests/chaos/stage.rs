@@ -2,11 +2,11 @@
 
 use std::{ffi::OsString, io, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
-use foxwedge_engine::{
+use foxwedge_gateway::{DrainReport, GatewayServer, serve_scripted};
+use foxwedge_gateway::{
     GatewayEngine,
     config::{self, ConfigEnvironment, ConfigFile, ConfigFlags, TokenRequirement},
 };
-use foxwedge_gateway::{DrainReport, GatewayServer, serve_scripted};
 use foxwedge_store::{AnyStore, StoreUrl};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle, time::timeout};

@@ -2,11 +2,9 @@
 
 use std::net::SocketAddr;
 
-use foxwedge_engine::{
-    SecretText,
-    config::{AccessToken, TokenScope},
-};
+use foxwedge_gateway::config::{AccessToken, TokenScope};
 use foxwedge_store::StoreUrl;
+use foxwedge_upstream::SecretText;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},

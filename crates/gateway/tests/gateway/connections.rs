@@ -13,11 +13,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use foxwedge_engine::{
+use foxwedge_gateway::{ConnectionAddresses, ConnectionRules, DrainReport, ResponseBody, accept};
+use foxwedge_gateway::{
     config::{GatewayLimits, GatewayTimeouts},
     metrics::Metrics,
 };
-use foxwedge_gateway::{ConnectionAddresses, ConnectionRules, DrainReport, ResponseBody, accept};
 use http::{Request, Response};
 use http_body::{Body, Frame};
 use hyper::body::Incoming;

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use foxwedge_engine::config::{GatewayConfig, SessionFileAccess};
+use foxwedge_gateway::config::{GatewayConfig, SessionFileAccess};
 use serde_json::{Value, json};
 
 use crate::{

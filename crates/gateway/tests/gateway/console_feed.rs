@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use foxwedge_engine::config::ContentRecording;
+use foxwedge_gateway::config::ContentRecording;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},

@@ -7,16 +7,17 @@ use std::{
 };
 
 use foxwedge_core::Format;
-use foxwedge_engine::{
-    GatewayEngine, SecretText,
+use foxwedge_gateway::{DrainReport, GatewayServer, console::LocalSessions};
+use foxwedge_gateway::{
+    GatewayEngine,
     config::{
         AccessConfig, AccessToken, ConsoleConfig, GatewayConfig, GatewayLimits, GatewayLogFormat,
         GatewayTimeouts, GuardConfig, ModelRoute, RecordConfig, SessionConfig, TelemetryConfig,
-        TokenScope, UpstreamConfig, UpstreamKey, UpstreamTransport,
+        TokenScope,
     },
 };
-use foxwedge_gateway::{DrainReport, GatewayServer, console::LocalSessions};
 use foxwedge_store::{AnyStore, StoreUrl};
+use foxwedge_upstream::{SecretText, UpstreamConfig, UpstreamKey, UpstreamTransport};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 
 /// The token of `ann`, who is nobody special.
@@ -64,6 +65,7 @@ pub(crate) fn config() -> GatewayConfig {
     let route = Arc::new(ModelRoute {
         model: "scripted*".into(),
         upstream: upstream.clone(),
+        agent: None,
         rename: None,
         guard: GuardConfig::default(),
         window: None,

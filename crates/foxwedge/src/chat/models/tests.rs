@@ -1,6 +1,6 @@
 use std::{collections::BTreeMap, ffi::OsString, io, path::Path};
 
-use foxwedge_engine::config::{self, ConfigFile, ConfigFlags, FileExposure};
+use foxwedge_gateway::config::{self, ConfigFile, ConfigFlags, FileExposure};
 
 use super::*;
 

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use foxwedge_engine::tool_loop::{self, ToolApprovalRequest, ToolDecision};
+use foxwedge_agent_loop::tool_loop::{self, ToolApprovalRequest, ToolDecision};
 use foxwedge_tools::ToolFuture;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -92,7 +92,7 @@ impl tool_loop::ToolApprover for TerminalApprover {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foxwedge_engine::tool_loop::ToolApprover as _;
+    use foxwedge_agent_loop::tool_loop::ToolApprover as _;
     use foxwedge_tools::{ToolEffect, ToolSpec};
     use std::time::Duration;
 

@@ -15,7 +15,7 @@ use std::{
 };
 
 use anyhow::Context;
-use foxwedge_engine::{
+use foxwedge_agent_loop::{
     take_ready,
     tool_loop::{LoopEvent, ToolDecision},
 };

@@ -10,7 +10,7 @@ mod run_messages;
 use std::collections::VecDeque;
 
 use anstyle::Style;
-use foxwedge_engine::tool_loop::ToolDecision;
+use foxwedge_agent_loop::tool_loop::ToolDecision;
 use foxwedge_run::Outcome;
 
 use super::{

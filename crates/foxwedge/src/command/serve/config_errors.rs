@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use foxwedge_engine::config::{ConfigError, ConfigIssue, ConfigIssueSeverity};
+use foxwedge_gateway::config::{ConfigError, ConfigIssue, ConfigIssueSeverity};
 
 use crate::{
     agents,

@@ -1,6 +1,6 @@
 //! `--print-config`: every setting, and who set it. No secrets.
 
-use foxwedge_engine::config::{ConfigSection, LoadedConfig, SettingOrigin};
+use foxwedge_gateway::config::{ConfigSection, LoadedConfig, SettingOrigin};
 
 use super::config_errors::display_text;
 use crate::{

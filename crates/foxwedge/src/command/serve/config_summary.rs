@@ -1,9 +1,10 @@
 //! `--check-config`: what would run.
 
-use foxwedge_engine::config::{
+use foxwedge_gateway::config::{
     ConfigSection, ConfigSetting, GatewayConfig, LoadedConfig, ModelRoute, SettingOrigin,
-    TokenState, UpstreamConfig, UpstreamKey, UpstreamTransport,
+    TokenState,
 };
+use foxwedge_upstream::{UpstreamConfig, UpstreamKey, UpstreamTransport};
 
 use super::config_errors::{display_store, display_text};
 use crate::{
@@ -94,8 +95,13 @@ fn upstream_row(loaded: &LoadedConfig, upstream: &UpstreamConfig) -> [String; 4]
     let block = loaded.sections.iter().find(named);
     let address = match &upstream.transport {
         UpstreamTransport::Scripted => "built in".to_owned(),
-        UpstreamTransport::Agent(agent) => {
-            format!("runs {}", display_text(&agent.command.join(" ")))
+        UpstreamTransport::Agent => {
+            let mut routes = loaded.config.routes.iter();
+            let route = routes.find(|route| route.upstream.name == upstream.name);
+            let agent = route.and_then(|route| route.agent.as_ref());
+            agent.map_or(String::new(), |agent| {
+                format!("runs {}", display_text(&agent.command.join(" ")))
+            })
         }
         UpstreamTransport::Network(_) => block
             .and_then(|block| find_setting(block, "base_url"))

@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use foxwedge_engine::config::{ConfigEnvironment, ConfigFile, FileExposure};
+use foxwedge_gateway::config::{ConfigEnvironment, ConfigFile, FileExposure};
 
 /// A configuration is a page, and a key is a line.
 const MAX_FILE_BYTES: u64 = 1 << 20;

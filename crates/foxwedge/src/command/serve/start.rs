@@ -3,11 +3,11 @@
 use std::{io, net::SocketAddr, process::ExitCode, sync::Arc};
 
 use anyhow::Context;
-use foxwedge_engine::{
+use foxwedge_gateway::{DrainReport, GatewayServer};
+use foxwedge_gateway::{
     GatewayEngine,
     config::{GatewayConfig, LoadedConfig, SessionFileAccess},
 };
-use foxwedge_gateway::{DrainReport, GatewayServer};
 use tokio::{net::TcpListener, sync::oneshot};
 
 use super::{

@@ -5,7 +5,7 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
 };
 
-use foxwedge_engine::config::{
+use foxwedge_gateway::config::{
     ConfigIssue, GatewayLogFormat, LoadedConfig, TokenScope, TokenState,
 };
 use serde_json::json;

@@ -3,10 +3,8 @@
 use std::{fs, io, path::Path};
 
 use anyhow::Context;
-use foxwedge_engine::{
-    SecretText,
-    config::{self, LoadedConfig, TokenState},
-};
+use foxwedge_gateway::config::{self, LoadedConfig, TokenState};
+use foxwedge_upstream::SecretText;
 
 use crate::{cli_output::clean, disk::create_private};
 

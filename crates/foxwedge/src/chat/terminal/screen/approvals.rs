@@ -1,6 +1,6 @@
 //! Questions: which key is an answer, and what becomes of it.
 
-use foxwedge_engine::tool_loop::ToolDecision;
+use foxwedge_agent_loop::tool_loop::ToolDecision;
 
 use super::{ScreenAction, TerminalScreen};
 use crate::chat::terminal::{

@@ -1,7 +1,7 @@
 //! What a run tells, and what of it is seen.
 
 use anstyle::Style;
-use foxwedge_engine::tool_loop::{LoopEvent, LoopNotice};
+use foxwedge_agent_loop::tool_loop::{LoopEvent, LoopNotice};
 use foxwedge_run::{RunEffect, SharedId, ToolStatus, UiChange};
 
 use super::{ScreenAction, ScreenBlock, TerminalScreen};

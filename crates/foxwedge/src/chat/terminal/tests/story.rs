@@ -1,6 +1,6 @@
 //! One story: a screen, a clock, and what came out so far.
 
-use foxwedge_engine::tool_loop::{LoopEvent, ToolDecision};
+use foxwedge_agent_loop::tool_loop::{LoopEvent, ToolDecision};
 use foxwedge_run::{
     Outcome, RawJson, RunEffect, RunEnd, RunEvent, RunStart, RunSummary, SharedId, ToolRef,
     ToolStatus, UiChange, UiPart,

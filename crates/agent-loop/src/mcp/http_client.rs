@@ -1,0 +1,268 @@
+//! Asks a server over HTTP with our own client, in the way that rmcp wants it. Redirects are never
+//! followed, and no error repeats an address or a header.
+
+use std::{borrow::Cow, collections::HashMap, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use rmcp::{
+    model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
+    transport::{
+        common::{
+            client_side_sse::SseRetryPolicy,
+            http_header::{HEADER_LAST_EVENT_ID, HEADER_SESSION_ID},
+        },
+        streamable_http_client::{
+            StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+        },
+    },
+};
+
+use super::{
+    address::ServerAddress,
+    events::{SseEvents, read_events},
+    lines::MAX_LINE,
+};
+use foxwedge_upstream::http::{HttpClient, HttpError, HttpRequest, HttpResponse, IncomingBody};
+
+/// Bytes of a refusal that are read, and how many signs of it are told.
+const MAX_REFUSAL_BYTES: usize = 64 << 10;
+const MAX_REFUSAL_CHARS: usize = 400;
+const EVENT_STREAM_TYPE: &str = "text/event-stream";
+const JSON_TYPE: &str = "application/json";
+
+/// What is said about servers of the old kind.
+const OLD_TRANSPORT_ERROR: &str = "it speaks the old transport (HTTP+SSE) alone, which is not supported; start it with \
+                   streamable HTTP and give that address, which mostly ends in `/mcp`";
+
+type HttpTransportError = StreamableHttpError<HttpError>;
+
+/// Asks one server.
+#[derive(Clone, Debug)]
+pub(super) struct McpHttpClient {
+    pub(super) client: HttpClient,
+    pub(super) address: Arc<ServerAddress>,
+    /// What somebody set for every request.
+    pub(super) headers: Arc<HeaderMap>,
+}
+
+/// How often a stream of news is asked for again.
+#[derive(Debug)]
+pub(super) struct StreamRetryPolicy;
+
+impl SseRetryPolicy for StreamRetryPolicy {
+    fn retry(&self, times: usize) -> Option<Duration> {
+        (times < 5).then(|| Duration::from_secs(1 << times))
+    }
+}
+
+impl McpHttpClient {
+    async fn send_request(
+        &self,
+        method: Method,
+        session: Option<&str>,
+        more: HashMap<HeaderName, HeaderValue>,
+        body: Bytes,
+    ) -> Result<HttpResponse, HttpTransportError> {
+        let mut headers = (*self.headers).clone();
+        // What the protocol says counts, whatever somebody set.
+        headers.extend(more);
+        let accepted = HeaderValue::from_static("application/json, text/event-stream");
+        headers.insert(header::ACCEPT, accepted);
+        if method == Method::POST {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON_TYPE));
+        }
+        if let Some(session) = session {
+            let value = HeaderValue::from_str(session)
+                .map_err(|_| unexpected_response("the id of its session is no header"))?;
+            headers.insert(HeaderName::from_static("mcp-session-id"), value);
+        }
+        let request = HttpRequest { method, path: &self.address.path, headers: &headers, body };
+        self.client.send(&self.address.target, request).await.map_err(HttpTransportError::Client)
+    }
+}
+
+impl McpHttpClient {
+    /// Whether a server has nothing but a stream of events here, as those of the old kind do.
+    async fn uses_old_transport(&self) -> bool {
+        let asked = self.send_request(Method::GET, None, HashMap::new(), Bytes::new()).await;
+        asked.is_ok_and(|reply| {
+            reply.status == StatusCode::OK
+                && matches!(content_kind(&reply.headers), ContentKind::Events)
+        })
+    }
+}
+
+impl StreamableHttpClient for McpHttpClient {
+    type Error = HttpError;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        authorization: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<StreamableHttpPostResponse, HttpTransportError> {
+        self.post_message_with_max_sse_event_size(
+            uri,
+            message,
+            session,
+            authorization,
+            headers,
+            MAX_LINE,
+        )
+        .await
+    }
+
+    async fn post_message_with_max_sse_event_size(
+        &self,
+        _: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        _: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+        most: usize,
+    ) -> Result<StreamableHttpPostResponse, HttpTransportError> {
+        let body = Bytes::from(serde_json::to_vec(&message)?);
+        let reply = self.send_request(Method::POST, session.as_deref(), headers, body).await?;
+        let HttpResponse { status, headers, body } = reply;
+        let is_question = matches!(message, ClientJsonRpcMessage::Request(_));
+        match status {
+            StatusCode::ACCEPTED | StatusCode::NO_CONTENT => {
+                return Ok(StreamableHttpPostResponse::Accepted);
+            }
+            StatusCode::NOT_FOUND if session.is_some() => {
+                return Err(HttpTransportError::SessionExpired);
+            }
+            // What does not take a question may be of the old kind, where questions go elsewhere.
+            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
+                if session.is_none() && is_question && self.uses_old_transport().await =>
+            {
+                return Err(unexpected_response(OLD_TRANSPORT_ERROR));
+            }
+            status if !status.is_success() => {
+                return read_refusal(status, body, session.is_some()).await;
+            }
+            _ => {}
+        }
+        let id = headers.get(HEADER_SESSION_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
+        match content_kind(&headers) {
+            ContentKind::Events => Ok(StreamableHttpPostResponse::Sse(read_events(body, most), id)),
+            // Nobody waits for what comes behind a notification.
+            ContentKind::Json | ContentKind::Other(_) if !is_question => {
+                Ok(StreamableHttpPostResponse::Accepted)
+            }
+            ContentKind::Json => {
+                let whole = body.read_all(MAX_LINE).await.map_err(HttpTransportError::Client)?;
+                let message = serde_json::from_slice(&whole).map_err(|error| {
+                    unexpected_response(format!("its answer cannot be read: {error}"))
+                })?;
+                Ok(StreamableHttpPostResponse::Json(message, id))
+            }
+            ContentKind::Other(kind) => Err(HttpTransportError::UnexpectedContentType(kind)),
+        }
+    }
+
+    async fn delete_session(
+        &self,
+        _: Arc<str>,
+        session: Arc<str>,
+        _: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<(), HttpTransportError> {
+        // Whatever it says to that: we are gone.
+        self.send_request(Method::DELETE, Some(&session), headers, Bytes::new()).await.map(drop)
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last: Option<String>,
+        authorization: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<SseEvents, HttpTransportError> {
+        self.get_stream_with_max_sse_event_size(
+            uri,
+            session,
+            last,
+            authorization,
+            headers,
+            MAX_LINE,
+        )
+        .await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        _: Arc<str>,
+        session: Option<Arc<str>>,
+        last: Option<String>,
+        _: Option<String>,
+        mut headers: HashMap<HeaderName, HeaderValue>,
+        most: usize,
+    ) -> Result<SseEvents, HttpTransportError> {
+        if let Some(last) = last {
+            let value = HeaderValue::from_str(&last)
+                .map_err(|_| unexpected_response("the id of its event is no header"))?;
+            let name = HeaderName::from_bytes(HEADER_LAST_EVENT_ID.as_bytes())
+                .map_err(|_| unexpected_response("no name of a header"))?;
+            headers.insert(name, value);
+        }
+        let reply =
+            self.send_request(Method::GET, session.as_deref(), headers, Bytes::new()).await?;
+        match (reply.status, content_kind(&reply.headers)) {
+            (StatusCode::OK, ContentKind::Events) => Ok(read_events(reply.body, most)),
+            // News are an offer. Whoever makes none says so in many ways.
+            _ => Err(HttpTransportError::ServerDoesNotSupportSse),
+        }
+    }
+}
+
+/// What a body is.
+enum ContentKind {
+    Events,
+    Json,
+    Other(Option<String>),
+}
+
+fn content_kind(headers: &HeaderMap) -> ContentKind {
+    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let plain = value.map(|value| value.split(';').next().unwrap_or_default().trim());
+    match plain.map(str::to_ascii_lowercase) {
+        Some(kind) if kind == EVENT_STREAM_TYPE => ContentKind::Events,
+        Some(kind) if kind == JSON_TYPE => ContentKind::Json,
+        other => ContentKind::Other(other),
+    }
+}
+
+/// A refusal may be an error of the protocol all the same; else a little of it is told.
+async fn read_refusal(
+    status: StatusCode,
+    body: IncomingBody,
+    in_session: bool,
+) -> Result<StreamableHttpPostResponse, HttpTransportError> {
+    let body = body.read_all(MAX_REFUSAL_BYTES).await.unwrap_or_default();
+    let needs_key = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+    if needs_key {
+        let what = "it wants another key, in a header like `Authorization`";
+        return Err(unexpected_response(format!("HTTP {status}: {what}")));
+    }
+    if let Ok(ServerJsonRpcMessage::Error(error)) = serde_json::from_slice(&body) {
+        // Many servers that began anew do not say 404, as they should.
+        let words = error.error.message.to_ascii_lowercase();
+        if in_session && status == StatusCode::BAD_REQUEST && words.contains("session") {
+            return Err(HttpTransportError::SessionExpired);
+        }
+        let message = ServerJsonRpcMessage::Error(error);
+        return Ok(StreamableHttpPostResponse::Json(message, None));
+    }
+    let text = String::from_utf8_lossy(&body);
+    let told: String = text.chars().filter(|c| !c.is_control()).take(MAX_REFUSAL_CHARS).collect();
+    Err(unexpected_response(format!("HTTP {status}: {told}")))
+}
+
+fn unexpected_response(what: impl Into<Cow<'static, str>>) -> HttpTransportError {
+    HttpTransportError::UnexpectedServerResponse(what.into())
+}

@@ -1,0 +1,169 @@
+//! What is known about a server before anybody talks to it.
+
+use std::{fmt, path::PathBuf, time::Duration};
+
+use foxwedge_upstream::http;
+
+/// A server, as somebody named it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct McpServer {
+    /// Its name: part of the names of its tools.
+    pub name: String,
+    /// How it is reached.
+    pub transport: McpTransport,
+    /// Which of its tools are offered, by their own names; all if nothing is said.
+    pub allow: Option<Vec<String>>,
+    /// Whether a tool that calls itself read-only is believed. Whoever is believed runs beside
+    /// others, and nobody is asked first.
+    pub trust_read_only: bool,
+    /// How long one call may take.
+    pub call_timeout: Duration,
+}
+
+impl McpServer {
+    /// How long one call may take if nobody says otherwise.
+    pub const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(120);
+
+    /// One with the usual settings.
+    pub fn new(name: impl Into<String>, how: McpTransport) -> McpServer {
+        McpServer {
+            name: name.into(),
+            transport: how,
+            allow: None,
+            trust_read_only: true,
+            call_timeout: McpServer::DEFAULT_CALL_TIMEOUT,
+        }
+    }
+}
+
+/// How a server is reached.
+#[derive(Clone, PartialEq, Eq)]
+pub enum McpTransport {
+    /// A process of ours, over its input and output.
+    Stdio {
+        /// The program and its arguments.
+        command: Vec<String>,
+        /// Variables that it sees beside the usual ones.
+        env: Vec<(String, String)>,
+        /// Where it works; where we do, if nothing is said.
+        folder: Option<PathBuf>,
+    },
+    /// Over HTTP ("streamable HTTP").
+    Http {
+        /// The whole address.
+        url: String,
+        /// Headers of every request.
+        headers: Vec<(String, String)>,
+    },
+}
+
+impl McpTransport {
+    /// Values that no message may hold.
+    pub(super) fn secret_values(&self) -> Vec<String> {
+        const SHORTEST: usize = 8;
+        let named = match self {
+            McpTransport::Stdio { env, .. } => env,
+            McpTransport::Http { headers, .. } => headers,
+        };
+        let values = named.iter().map(|(_, value)| value.clone());
+        let mut all: Vec<String> = values.filter(|value| value.len() >= SHORTEST).collect();
+        // One may be the beginning of another.
+        all.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        all
+    }
+}
+
+/// Values of variables and headers are mostly keys.
+impl fmt::Debug for McpTransport {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = |pairs: &[(String, String)]| -> Vec<String> {
+            pairs.iter().map(|(name, _)| name.clone()).collect()
+        };
+        match self {
+            McpTransport::Stdio { command, env, folder } => formatter
+                .debug_struct("Stdio")
+                .field("program", &command.first())
+                .field("env", &names(env))
+                .field("folder", folder)
+                .finish_non_exhaustive(),
+            McpTransport::Http { url: _, headers } => formatter
+                .debug_struct("Http")
+                .field("headers", &names(headers))
+                .finish_non_exhaustive(),
+        }
+    }
+}
+
+/// Environment that all servers share.
+#[derive(Clone, Debug)]
+pub struct McpEnvironment {
+    /// The working directory that servers get as root, if they request it.
+    pub root: Option<PathBuf>,
+    /// How long a server may take until its tools are known.
+    pub start_timeout: Duration,
+    /// Maximum bytes of text of one tool result; the middle of a longer one is left out.
+    pub max_result_text: usize,
+    /// Client for HTTP servers.
+    pub client: http::HttpClient,
+}
+
+impl Default for McpEnvironment {
+    fn default() -> McpEnvironment {
+        // Calls have their own timeout, and a notification stream is mostly silent.
+        let long = Duration::from_secs(24 * 60 * 60);
+        let settings =
+            http::HttpSettings { first_byte: long, idle: long, ..http::HttpSettings::default() };
+        McpEnvironment {
+            root: None,
+            start_timeout: Duration::from_secs(30),
+            max_result_text: 64 << 10,
+            client: http::HttpClient::new(settings),
+        }
+    }
+}
+
+/// Why a server cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum McpError {
+    /// The program or the address does not exist.
+    #[error("MCP server `{server}` cannot be started: {why}")]
+    Start {
+        /// Its name.
+        server: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// It was not ready in time.
+    #[error("MCP server `{server}` did not get ready within {} s{said}", within.as_secs_f32())]
+    StartTimeout {
+        /// Its name.
+        server: String,
+        /// The timeout.
+        within: Duration,
+        /// Its output meanwhile, after a colon; or empty.
+        said: String,
+    },
+    /// It ended.
+    #[error("MCP server `{server}` is gone: {why}")]
+    Exited {
+        /// Its name.
+        server: String,
+        /// How it ended, and its last output.
+        why: String,
+    },
+    /// Its response is invalid.
+    #[error("MCP server `{server}` cannot be used: {why}")]
+    Refused {
+        /// Its name.
+        server: String,
+        /// What it says.
+        why: String,
+    },
+    /// It was closed on our side.
+    #[error("MCP server `{server}` was closed")]
+    Closed {
+        /// Its name.
+        server: String,
+    },
+}

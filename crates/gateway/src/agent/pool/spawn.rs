@@ -1,0 +1,127 @@
+//! How an agent comes to life: its folder, its files, its process.
+
+use std::{
+    io,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use foxwedge_agent::{AgentBridge, AgentLaunch, LaunchSpec};
+use serde_json::Value;
+use tokio::{sync::mpsc, task::spawn_blocking, time::timeout};
+
+use super::{
+    super::{
+        cleanup::CleanupJournal,
+        handle::{AgentHandle, LiveAgentCommand},
+        live::{LiveAgent, StoppingAgent},
+        process::{AgentProcess, AgentProcessSpec},
+    },
+    AgentStartRequest,
+};
+use crate::agent::BodyChunk;
+use crate::{ApiError, ApiErrorKind, config};
+
+/// Starts an agent and lets it live. `None` if it never did; whoever asks is told.
+pub(super) async fn run_agent(
+    handle: &Arc<AgentHandle>,
+    birth: AgentStartRequest,
+    commands: mpsc::Receiver<LiveAgentCommand>,
+    call: Duration,
+) -> Option<StoppingAgent> {
+    let AgentStartRequest { agent, body, model, mut asking, .. } = birth;
+    let ready = {
+        let agent = agent.clone();
+        // A long history makes a long file.
+        spawn_blocking(move || prepare_files(&agent, &body, model.as_deref()))
+    };
+    let ready = match timeout(agent.start, ready).await {
+        Ok(ready) => ready.unwrap_or_else(|_| Err(io::Error::other("it was given up"))),
+        Err(_) => Err(io::Error::other("its files could not be written in time")),
+    };
+    let started = ready.and_then(|(launch, folder, litter)| {
+        let start = AgentProcessSpec {
+            agent: &agent,
+            arguments: &launch.arguments,
+            environment: &launch.environment,
+            folder: &folder,
+        };
+        Ok((AgentProcess::start(&start, litter)?, launch))
+    });
+    let (process, launch) = match started {
+        Ok(started) => started,
+        Err(error) => {
+            let command = agent.command.first().map_or("", String::as_str);
+            let words = format!("the agent cannot be started: `{command}`: {error}");
+            let fault = ApiError::new(ApiErrorKind::Upstream, "agent_unavailable", words);
+            // A client that is gone does not need to know.
+            let _ = asking.chunks.send(BodyChunk::Failed(fault)).await;
+            return None;
+        }
+    };
+    let talk = AgentBridge::new(launch.prompt.is_none());
+    asking.tail.answers.clear();
+    asking.tail.user_content = launch.prompt.unwrap_or_default();
+    let handle = handle.clone();
+    let live = LiveAgent::new(handle, agent, call, process, launch.protocol, talk, commands);
+    Some(live.run(asking).await)
+}
+
+/// Everything that lies on disk before the process starts.
+fn prepare_files(
+    agent: &config::AgentConfig,
+    body: &Value,
+    model: Option<&str>,
+) -> io::Result<(AgentLaunch, PathBuf, CleanupJournal)> {
+    let mut litter = CleanupJournal::new()?;
+    let folder = litter.work_folder(agent.folder.as_deref())?;
+    let session = random_uuid()?;
+    let path = folder.to_string_lossy();
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
+    let launch = agent.kind.starter().launch(LaunchSpec {
+        body,
+        model,
+        session: &session,
+        folder: &path,
+        now,
+    });
+    if let Some(folder) = agent.kind.session_folder() {
+        litter.track_session(folder, session)?;
+    }
+    for (path, text) in &launch.files {
+        litter.write(path, text)?;
+    }
+    drop(path);
+    Ok((launch, folder, litter))
+}
+
+/// A name that nobody else has, as agents want it: a UUID by chance.
+fn random_uuid() -> io::Result<String> {
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    let number = u128::from_be_bytes(bytes);
+    // Version 4, and the variant that everybody uses.
+    let number = number & !(0xf << 76) | (4 << 76);
+    let number = number & !(0x3 << 62) | (2 << 62);
+    let text = format!("{number:032x}");
+    let part = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
+    let parts = [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)];
+    Ok(parts.join("-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fresh_name_is_a_uuid() -> io::Result<()> {
+        let (one, two) = (random_uuid()?, random_uuid()?);
+        assert_ne!(one, two);
+        let bytes = one.as_bytes();
+        assert_eq!((one.len(), bytes[14], bytes[8], bytes[23]), (36, b'4', b'-', b'-'));
+        assert!(b"89ab".contains(&bytes[19]), "{one}");
+        Ok(())
+    }
+}

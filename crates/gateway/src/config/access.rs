@@ -1,0 +1,267 @@
+//! Access control: tokens, allowed hosts and allowed web origins.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use super::{
+    AccessConfig, AccessToken, SettingOrigin, TokenRequirement, TokenScope, TokenState, address,
+    config_reader::{ConfigReader, SectionReader, SettingValue, display_path, excerpt},
+    environment,
+    secrets::{self, REDACTED_SECRET, SecretSource},
+    values::quote,
+};
+use foxwedge_upstream::SecretText;
+
+/// The owner of requests with the token of this machine.
+const LOCAL_OWNER: &str = "local";
+
+/// Shorter tokens can be guessed.
+const MIN_TOKEN_LENGTH: usize = 16;
+
+/// Reads `[access]` and every `[[token]]`.
+pub(super) fn read_access(
+    reader: &mut ConfigReader<'_>,
+    root: &mut SectionReader<'_>,
+    listen: &SettingValue<SocketAddr>,
+) -> (AccessConfig, TokenState) {
+    let mut section = reader.open_section(root, "access");
+    let hosts = read_exact_list(reader, &mut section, "hosts", address::parse_host, INVALID_HOST);
+    let origins =
+        read_exact_list(reader, &mut section, "origins", address::parse_origin, INVALID_ORIGIN);
+    let file = reader.read_text(&mut section, "token_file");
+    let token_sections = reader.open_sections(root, "token");
+    let listed = !token_sections.is_empty();
+    let mut tokens: Vec<AccessToken> = Vec::new();
+    let token_state = read_local_token(reader, &mut section, file, listed, &mut tokens);
+    reader.close_section(section);
+    for section in token_sections {
+        read_token(reader, section, &mut tokens);
+    }
+    let is_unspecified = listen.value.ip().is_unspecified();
+    if is_unspecified && hosts.is_empty() {
+        reader.report_warning(
+            &listen.origin,
+            "access.hosts",
+            "it listens at every address, and no name is allowed in `Host`",
+            "clients that ask by another name get 403: `[access] hosts = [\"gateway.example\"]`",
+        );
+    }
+    if token_state == TokenState::Disabled {
+        check_open_access(reader, listen, listed || !tokens.is_empty());
+    }
+    (AccessConfig { tokens, hosts, origins }, token_state)
+}
+
+const INVALID_HOST: (&str, &str) = (
+    "this is no name of a host",
+    "write names one by one, as \"gateway.example\" or \"gateway.example:8443\"; `*` is not allowed",
+);
+
+const INVALID_ORIGIN: (&str, &str) = (
+    "this is no origin",
+    "write origins one by one, as \"https://chat.example\"; `*` is not allowed, nor a path",
+);
+
+fn read_exact_list(
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
+    key: &'static str,
+    read: fn(&str) -> Option<String>,
+    (message, help): (&str, &str),
+) -> Vec<String> {
+    let mut values = Vec::new();
+    let mut from = SettingOrigin::Default;
+    for (text, origin) in reader.read_texts(section, key) {
+        match read(&text) {
+            Some(value) => values.push(value),
+            None => {
+                let message = format!("{}: {message}", quote(&excerpt(&text)));
+                reader.report_error(&origin, section.full_key(key), message, help);
+            }
+        }
+        from = origin;
+    }
+    let quoted: Vec<String> = values.iter().map(|value| quote(value)).collect();
+    section.add_setting(key, format!("[{}]", quoted.join(", ")), &from);
+    values
+}
+
+/// Reads the token of this machine: from a flag, a variable, the file, or the default token file.
+fn read_local_token(
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
+    file: Option<(String, SettingOrigin)>,
+    listed: bool,
+    tokens: &mut Vec<AccessToken>,
+) -> TokenState {
+    let variable = SettingOrigin::Variable("FOXWEDGE_TOKEN".into());
+    // An empty variable is not the same as a missing one: the operator meant to set a token.
+    let given = reader.environment.variable("FOXWEDGE_TOKEN");
+    let flag = SettingOrigin::Flag("--token-file");
+    let secret = match (&reader.flags.token_file.clone(), given, file) {
+        (Some(path), _, _) => {
+            section.add_setting("token_file", quote(&display_path(path)), &flag);
+            secrets::read_secret_file(reader, path, &flag, "")
+        }
+        (None, Some(text), _) => {
+            section.add_setting("token", REDACTED_SECRET.to_owned(), &variable);
+            let text = text.into_string().unwrap_or_default();
+            secrets::check_secret(reader, &variable, "", &text)
+        }
+        (None, None, Some((path, origin))) => {
+            section.add_setting("token_file", quote(&path), &origin);
+            let path = reader.resolve_path(path.as_ref());
+            secrets::read_secret_file(reader, &path, &origin, "access.token_file")
+        }
+        (None, None, None) => {
+            return match reader.flags.token_requirement {
+                TokenRequirement::NotRequired => TokenState::Disabled,
+                TokenRequirement::Required if listed => TokenState::Ready,
+                TokenRequirement::Required => read_default_token(reader, section, tokens),
+            };
+        }
+    };
+    tokens.extend(secret.map(|secret| admin_token(reader, secret)));
+    match reader.flags.token_requirement {
+        TokenRequirement::NotRequired => TokenState::Disabled,
+        TokenRequirement::Required => TokenState::Ready,
+    }
+}
+
+/// Reads the token that was created at the first start, if there is one.
+fn read_default_token(
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
+    tokens: &mut Vec<AccessToken>,
+) -> TokenState {
+    let Some(path) = environment::token_file(reader.environment) else {
+        let message = "there is no folder for a token";
+        reader.report_error(
+            &SettingOrigin::Default,
+            "",
+            message,
+            "name one: `--token-file FILE`, or set HOME",
+        );
+        return TokenState::Ready;
+    };
+    let display = display_path(&path);
+    section.add_setting("token_file", quote(&display), &SettingOrigin::Default);
+    let origin = SettingOrigin::File { path: Arc::clone(&display), line: 0 };
+    match reader.environment.file(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => TokenState::Missing(path),
+        Ok(_) | Err(_) => {
+            let secret = secrets::read_secret_file(reader, &path, &origin, "");
+            if secret.is_none()
+                && let Some(issue) = reader.issues.last_mut()
+            {
+                issue.help = Some(format!("remove {display}, and a new one is made"));
+            }
+            tokens.extend(secret.map(|secret| admin_token(reader, secret)));
+            TokenState::Ready
+        }
+    }
+}
+
+/// The operator's own token, with access to everything.
+fn admin_token(reader: &mut ConfigReader<'_>, secret: SecretText) -> AccessToken {
+    if secret.reveal().len() < MIN_TOKEN_LENGTH {
+        reader.report_warning(
+            &SettingOrigin::Default,
+            "token",
+            "the token is short enough to be guessed",
+            TOKEN_HELP,
+        );
+    }
+    AccessToken { owner: LOCAL_OWNER.into(), secret, scope: TokenScope::Admin }
+}
+
+const TOKEN_HELP: &str = "use 32 random bytes: `openssl rand -hex 32`";
+
+fn read_token(
+    reader: &mut ConfigReader<'_>,
+    mut section: SectionReader<'_>,
+    tokens: &mut Vec<AccessToken>,
+) {
+    let origin = section.origin();
+    let owner = reader.read_text(&mut section, "owner");
+    let (owner, from) = owner.unwrap_or_else(|| {
+        let help = "`owner = \"alice\"`: whose sessions and runs these are";
+        reader.report_error(&origin, section.full_key("owner"), "it is missing", help);
+        (String::new(), origin.clone())
+    });
+    let is_valid = !owner.is_empty() && owner.len() <= 64 && owner.bytes().all(is_owner_byte);
+    if !is_valid && !owner.is_empty() {
+        let message = format!("{} is no name of an owner", quote(&excerpt(&owner)));
+        reader.report_error(
+            &from,
+            section.full_key("owner"),
+            message,
+            "use 1 to 64 of A-Z a-z 0-9 . _ @ -",
+        );
+    }
+    section.add_setting("owner", quote(&owner), &from);
+    let source = SecretSource::of(reader, &mut section, ("token", "token_file"));
+    let variable = reader.read_text(&mut section, "env");
+    let secret = match (source.is_empty(), variable) {
+        (true, Some((name, origin))) => {
+            secrets::read_secret_variable(reader, &mut section, "token", &name, &origin)
+        }
+        (false, Some((_, origin))) => {
+            reader.report_error(
+                &origin,
+                section.full_key("env"),
+                "the token is given, too",
+                "keep one of the two",
+            );
+            None
+        }
+        (true, None) => {
+            let help = "`token_file = \"path\"`, `env = \"NAME\"` or `token = \"…\"`";
+            reader.report_error(&origin, section.full_key("token"), "it is missing", help);
+            None
+        }
+        (false, None) => source.read(reader, &mut section),
+    };
+    let scope = reader.read_setting(&mut section, "scope", TokenScope::User).value;
+    if let Some(secret) = secret {
+        if secret.reveal().len() < MIN_TOKEN_LENGTH {
+            let message = "the token is short enough to be guessed";
+            reader.report_warning(&origin, section.full_key("token"), message, TOKEN_HELP);
+        }
+        if tokens.iter().any(|token| token.secret.equals(secret.reveal())) {
+            let message = "somebody else has the same token";
+            reader.report_error(&origin, section.full_key("token"), message, TOKEN_HELP);
+        }
+        tokens.push(AccessToken { owner: owner.into(), secret, scope });
+    }
+    reader.close_section(section);
+}
+
+fn is_owner_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'@' | b'-')
+}
+
+/// Without tokens, only loopback addresses are allowed, and only on explicit request.
+fn check_open_access(
+    reader: &mut ConfigReader<'_>,
+    listen: &SettingValue<SocketAddr>,
+    tokens: bool,
+) {
+    let flag = SettingOrigin::Flag("--no-token");
+    if tokens {
+        reader.report_error(
+            &flag,
+            "",
+            "tokens are configured",
+            "leave the flag out, or the tokens",
+        );
+    }
+    if !listen.value.ip().is_loopback() {
+        let message = format!("`{}` can be reached by others", listen.value);
+        reader.report_error(
+            &flag,
+            "listen",
+            message,
+            "without a token, listen at 127.0.0.1 or [::1] only",
+        );
+    }
+}

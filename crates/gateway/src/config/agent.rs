@@ -1,0 +1,312 @@
+//! An upstream that is an agent process: how it is started, what it may see and do.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use foxwedge_agent::{AgentLauncher as AnyAgent, claude_code::ClaudeCode};
+use foxwedge_core::Format;
+
+use super::{
+    SettingOrigin,
+    config_reader::{ConfigReader, SectionReader, display_path, excerpt},
+    environment,
+    secrets::REDACTED_SECRET,
+    upstream::add_formats_setting,
+    values::{BoolValue, quote},
+};
+use foxwedge_upstream::{SecretText, UpstreamConfig, UpstreamKey, UpstreamTransport};
+
+/// How an agent is started and kept.
+#[derive(Clone, Debug)]
+pub struct AgentConfig {
+    /// The agent, and its settings.
+    pub kind: AgentKind,
+    /// The command and its first arguments; never empty.
+    pub command: Vec<String>,
+    /// The working folder of every process; if `None`, a new private one for each.
+    pub folder: Option<PathBuf>,
+    /// Environment variables that the agent may see, beside the default ones.
+    pub env: Vec<String>,
+    /// Environment variables that are set for it.
+    pub set: Vec<(String, SecretText)>,
+    /// Maximum number of processes.
+    pub most: usize,
+    /// How long a process may be idle.
+    pub idle: Duration,
+    /// How long a process may take to start.
+    pub start: Duration,
+    /// How long a process may be silent while a client waits.
+    pub turn: Duration,
+}
+
+/// The agent, and its settings.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum AgentKind {
+    /// Claude Code.
+    ClaudeCode(ClaudeCode),
+}
+
+impl AgentKind {
+    /// The launcher that starts the agent for a conversation.
+    pub fn starter(&self) -> &dyn AnyAgent {
+        match self {
+            AgentKind::ClaudeCode(claude) => claude,
+        }
+    }
+
+    /// The folder with the agent's session files, in one folder per project.
+    pub(crate) fn session_folder(&self) -> Option<PathBuf> {
+        match self {
+            AgentKind::ClaudeCode(claude) => Some(claude.state.join("projects")),
+        }
+    }
+
+    /// The model to request from the agent; `None` leaves the choice to it. A name that the agent
+    /// cannot know is only the client's name of the route.
+    pub fn model<'m>(&self, requested: &'m str) -> Option<&'m str> {
+        const ALIASES: [&str; 5] = ["default", "sonnet", "opus", "haiku", "opusplan"];
+        match self {
+            AgentKind::ClaudeCode(_) => {
+                let known = requested.starts_with("claude-") && requested != self.starter().name();
+                (known || ALIASES.contains(&requested)).then_some(requested)
+            }
+        }
+    }
+}
+
+const DEFAULT_PROCESSES: usize = 16;
+const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(600);
+const DEFAULT_START_TIMEOUT: Duration = Duration::from_secs(60);
+const DEFAULT_TURN_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Reads everything but the name and the kind.
+pub(super) fn read_claude_code(
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
+    origin: &SettingOrigin,
+) -> Option<(UpstreamConfig, AgentConfig)> {
+    let command = read_command(reader, section);
+    let folder = read_folder(reader, section);
+    let (state, is_custom) = read_state_folder(reader, section, origin);
+    let env = read_env(reader, section);
+    let mut set = read_variables(reader, section);
+    if let (true, Some(state)) = (is_custom, &state) {
+        let text = SecretText::new(state.to_string_lossy());
+        set.insert(0, ("CLAUDE_CONFIG_DIR".to_owned(), text));
+    }
+    let tools = read_list(reader, section, "tools");
+    let permissions = reader.read_text(section, "permissions").map(|(text, origin)| {
+        section.add_setting("permissions", quote(&text), &origin);
+        text
+    });
+    let bare = reader.read_setting(section, "bare", BoolValue(true)).value.0;
+    let asks = reader.read_setting(section, "asks", BoolValue(false));
+    if bare && asks.value.0 {
+        let message = "a bare agent asks for permissions only: it has no tool for questions";
+        reader.report_warning(
+            &asks.origin,
+            section.full_key("asks"),
+            message,
+            "`bare = false` for questions",
+        );
+    }
+    let asks = asks.value.0;
+    let most = reader.read_positive(section, "most", DEFAULT_PROCESSES).value;
+    let idle = reader.read_positive(section, "idle", DEFAULT_IDLE_TIMEOUT).value;
+    let start = reader.read_positive(section, "start", DEFAULT_START_TIMEOUT).value;
+    let turn = reader.read_positive(section, "turn", DEFAULT_TURN_TIMEOUT).value;
+    let speaks = vec![Format::Anthropic];
+    add_formats_setting(section, &speaks, &SettingOrigin::Default);
+    let claude = ClaudeCode { state: state?, tools, permissions, bare, may_ask: asks };
+    let agent = AgentConfig {
+        kind: AgentKind::ClaudeCode(claude),
+        command: command?,
+        folder,
+        env,
+        set,
+        most,
+        idle,
+        start,
+        turn,
+    };
+    let upstream = UpstreamConfig {
+        name: Arc::from(""),
+        transport: UpstreamTransport::Agent,
+        version: "".into(),
+        speaks,
+        profile: None,
+        key: UpstreamKey::None,
+        headers: Vec::new(),
+        tries: 1,
+    };
+    Some((upstream, agent))
+}
+
+/// Reads the command: a name or a path, and arguments that come before ours. It is not run by a
+/// shell.
+fn read_command(
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
+) -> Option<Vec<String>> {
+    let found = reader.read_text_or_texts(section, "command");
+    let Some((first, origin)) = found.first() else {
+        if section.has("command") {
+            let help = "`command = \"claude\"`, or a list: [\"node\", \"cli.js\"]";
+            reader.report_error(
+                &section.origin(),
+                section.full_key("command"),
+                "it is empty",
+                help,
+            );
+            return None;
+        }
+        section.add_setting("command", quote(default_command()), &SettingOrigin::Default);
+        return Some(vec![default_command().to_owned()]);
+    };
+    let origin = origin.clone();
+    if first.trim().is_empty() || found.iter().any(|(text, _)| text.contains('\0')) {
+        let help = "`command = \"claude\"`, or a list: [\"node\", \"cli.js\"]";
+        reader.report_error(
+            &origin,
+            section.full_key("command"),
+            "there is nothing to start",
+            help,
+        );
+        return None;
+    }
+    let mut command: Vec<String> = found.into_iter().map(|(text, _)| text).collect();
+    // The system looks up a name; a path is relative to the configuration file, as others are.
+    if let Some(first) = command.first_mut().filter(|first| first.contains('/')) {
+        *first = reader.resolve_path(Path::new(first.as_str())).to_string_lossy().into_owned();
+    }
+    section.add_setting("command", format_list(&command), &origin);
+    Some(command)
+}
+
+fn default_command() -> &'static str {
+    "claude"
+}
+
+fn read_folder(reader: &mut ConfigReader<'_>, section: &mut SectionReader<'_>) -> Option<PathBuf> {
+    let (text, origin) = reader.read_text(section, "folder")?;
+    let path = reader.resolve_path(Path::new(&text));
+    section.add_setting("folder", quote(&display_path(&path)), &origin);
+    if !path.is_absolute() {
+        let help = "name it by its whole path";
+        reader.report_error(
+            &origin,
+            section.full_key("folder"),
+            "the path depends on the current folder",
+            help,
+        );
+    }
+    Some(path)
+}
+
+/// Reads the state folder, and whether it differs from the agent's own default.
+fn read_state_folder(
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
+    origin: &SettingOrigin,
+) -> (Option<PathBuf>, bool) {
+    if let Some((text, from)) = reader.read_text(section, "state") {
+        let path = reader.resolve_path(Path::new(&text));
+        section.add_setting("state", quote(&display_path(&path)), &from);
+        return (Some(path), true);
+    }
+    let from_variable =
+        reader.read_variable("CLAUDE_CONFIG_DIR").map(|(text, from)| (PathBuf::from(text), from));
+    let home = || {
+        environment::home(reader.environment)
+            .map(|home| (home.join(".claude"), SettingOrigin::Default))
+    };
+    match from_variable.or_else(home) {
+        Some((path, from)) => {
+            section.add_setting("state", quote(&display_path(&path)), &from);
+            (Some(path), false)
+        }
+        None => {
+            let help = "`state = \"/var/lib/agent\"`, or set HOME";
+            reader.report_error(
+                origin,
+                section.full_key("state"),
+                "nobody knows where it is",
+                help,
+            );
+            (None, false)
+        }
+    }
+}
+
+/// Reads the names of variables that the agent may see.
+fn read_env(reader: &mut ConfigReader<'_>, section: &mut SectionReader<'_>) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut from = SettingOrigin::Default;
+    for (name, origin) in reader.read_texts(section, "env") {
+        if !is_variable_name(&name) {
+            let message = format!("{} is no name of a variable", quote(&excerpt(&name)));
+            reader.report_error(
+                &origin,
+                section.full_key("env"),
+                message,
+                "write names only: [\"AWS_REGION\"]",
+            );
+            continue;
+        }
+        from = origin;
+        names.push(name);
+    }
+    if !names.is_empty() {
+        section.add_setting("env", format_list(&names), &from);
+    }
+    names
+}
+
+/// Reads variables and their values, which may be secrets.
+fn read_variables(
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
+) -> Vec<(String, SecretText)> {
+    let mut variables = Vec::new();
+    for (name, text, origin) in reader.read_pairs(section, "set") {
+        let full_key = format!("{}.{}", section.full_key("set"), excerpt(&name));
+        if !is_variable_name(&name) {
+            reader.report_error(&origin, full_key, "this is no name of a variable", "");
+            continue;
+        }
+        let Some(text) = reader.resolve_env(text, &origin, &full_key) else { continue };
+        if text.contains('\0') {
+            reader.report_error(&origin, full_key, "its value cannot be set", "");
+            continue;
+        }
+        section.add_setting(&format!("set.{name}"), REDACTED_SECRET.to_owned(), &origin);
+        variables.push((name, SecretText::new(text)));
+    }
+    variables
+}
+
+/// Reads a list of texts.
+fn read_list(
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
+    key: &'static str,
+) -> Vec<String> {
+    let found = reader.read_texts(section, key);
+    let origin = found.first().map_or(SettingOrigin::Default, |(_, origin)| origin.clone());
+    let texts: Vec<String> = found.into_iter().map(|(text, _)| text).collect();
+    section.add_setting(key, format_list(&texts), &origin);
+    texts
+}
+
+fn format_list(texts: &[String]) -> String {
+    let quoted: Vec<String> = texts.iter().map(|text| quote(text)).collect();
+    format!("[{}]", quoted.join(", "))
+}
+
+fn is_variable_name(name: &str) -> bool {
+    let is_valid_byte = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    !name.is_empty() && name.len() <= 256 && name.bytes().all(is_valid_byte)
+}

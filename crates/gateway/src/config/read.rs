@@ -1,0 +1,187 @@
+//! Reads a complete configuration from all layers.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{
+    AccessToken, ConfigEnvironment, ConfigError, ConfigFlags, ConfigIssue, ConfigIssueSeverity,
+    ConfigSection, FileExposure, GatewayConfig, SettingOrigin, TokenScope,
+    access::read_access,
+    config_reader::{ConfigReader, SectionReader, display_path},
+    document::ConfigDocument,
+    environment,
+    routes::read_routes,
+    sections,
+    upstreams::read_upstreams,
+};
+use foxwedge_upstream::SecretText;
+
+/// A configuration, with its origins and warnings.
+#[derive(Clone, Debug)]
+pub struct LoadedConfig {
+    /// The configuration.
+    pub config: GatewayConfig,
+    /// Whether there is a token.
+    pub token_state: TokenState,
+    /// The file that was read.
+    pub file: Option<PathBuf>,
+    /// Every value and its origin.
+    pub sections: Vec<ConfigSection>,
+    /// The warnings.
+    pub warnings: Vec<ConfigIssue>,
+}
+
+/// Whether there is a token.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TokenState {
+    /// There are tokens.
+    Ready,
+    /// There is none yet: one has to be created and stored in this file.
+    Missing(PathBuf),
+    /// There is none, on explicit request.
+    Disabled,
+}
+
+impl LoadedConfig {
+    /// Adds the newly created token: the operator's own, with access to everything.
+    pub fn add_local_token(&mut self, secret: SecretText) {
+        let token = AccessToken { owner: "local".into(), secret, scope: TokenScope::Admin };
+        self.config.access.tokens.push(token);
+        self.token_state = TokenState::Ready;
+    }
+}
+
+/// Reads the file, the variables and the flags. Later layers override earlier ones.
+///
+/// # Errors
+/// If the configuration has errors: all of them, not only the first.
+pub fn read(
+    flags: &ConfigFlags,
+    environment: &dyn ConfigEnvironment,
+) -> Result<LoadedConfig, ConfigError> {
+    let mut reader = ConfigReader::new(environment, flags);
+    let found = open_file(&mut reader);
+    let path = found.as_ref().map(|(path, _, _)| path.clone());
+    reader.folder = path.as_deref().and_then(Path::parent).map(Path::to_owned);
+    let document = found.as_ref().and_then(|(path, text, _)| parse_file(&mut reader, path, text));
+    let mut root =
+        SectionReader::new("", String::new(), document.as_ref().map(ConfigDocument::root));
+    let loaded = read_sections(&mut reader, &mut root);
+    // The settings before the first header come first.
+    let root_index = reader.sections.len();
+    reader.close_section(root);
+    if let Some(first) = reader.sections.get_mut(..=root_index) {
+        first.rotate_right(1);
+    }
+    if let Some((path, _, exposure)) = &found {
+        warn_if_exposed(&mut reader, path, *exposure);
+    }
+    let ConfigReader { mut issues, sections, .. } = reader;
+    issues.sort_by(|left, right| left.origin.cmp(&right.origin));
+    if issues.iter().any(|issue| issue.severity == ConfigIssueSeverity::Error) {
+        return Err(ConfigError { complaints: issues });
+    }
+    let (config, token_state) = loaded;
+    Ok(LoadedConfig { config, token_state, file: path, sections, warnings: issues })
+}
+
+fn read_sections(
+    reader: &mut ConfigReader<'_>,
+    root: &mut SectionReader<'_>,
+) -> (GatewayConfig, TokenState) {
+    let listen = sections::listen(reader, root);
+    let store = sections::store(reader, root);
+    let (access, token_state) = read_access(reader, root, &listen);
+    let limits = sections::limits(reader, root);
+    let times = sections::times(reader, root);
+    let guard = sections::guard(reader, root);
+    let sessions = sections::sessions(reader, root);
+    let record = sections::record(reader, root);
+    let telemetry = sections::telemetry(reader, root);
+    let console = sections::console(reader, root);
+    let upstream_list = read_upstreams(reader, root);
+    let routes = read_routes(reader, root, &upstream_list, guard);
+    let upstreams = upstream_list.entries.iter().map(|entry| Arc::clone(&entry.upstream)).collect();
+    let listen = listen.value;
+    let config = GatewayConfig {
+        listen,
+        access,
+        store,
+        limits,
+        times,
+        guard,
+        sessions,
+        record,
+        telemetry,
+        console,
+        upstreams,
+        routes,
+    };
+    (config, token_state)
+}
+
+/// Opens the configuration file, if there is one.
+fn open_file(reader: &mut ConfigReader<'_>) -> Option<(PathBuf, String, FileExposure)> {
+    let (path, origin) = match environment::file(reader.flags, reader.environment) {
+        Ok(found) => found?,
+        Err(origin) => {
+            let message = "the path depends on the current folder";
+            reader.report_error(&origin, "", message, "name the file by its whole path");
+            return None;
+        }
+    };
+    match reader.environment.file(&path) {
+        Ok(found) => Some((path, found.text, found.exposure)),
+        // The default file is optional.
+        Err(error)
+            if origin == SettingOrigin::Default && error.kind() == std::io::ErrorKind::NotFound =>
+        {
+            None
+        }
+        Err(error) => {
+            let message = format!("`{}` cannot be read: {error}", display_path(&path));
+            reader.report_error(&origin, "", message, "");
+            None
+        }
+    }
+}
+
+fn parse_file<'t>(
+    reader: &mut ConfigReader<'_>,
+    path: &Path,
+    text: &'t str,
+) -> Option<ConfigDocument<'t>> {
+    match ConfigDocument::parse(display_path(path), text) {
+        Ok(document) => Some(document),
+        Err(errors) => {
+            for error in errors {
+                reader.report_error(&error.origin, "", error.message, "the file has to be TOML");
+            }
+            None
+        }
+    }
+}
+
+/// Warns about file permissions: other users who may change the file could send our keys elsewhere,
+/// and those who may read it get the secrets in it.
+fn warn_if_exposed(reader: &mut ConfigReader<'_>, path: &Path, exposure: FileExposure) {
+    let display = display_path(path);
+    let file_origin = SettingOrigin::File { path: Arc::clone(&display), line: 0 };
+    let help = format!("`chmod 600 {display}`");
+    match (exposure, reader.inline_secret.clone()) {
+        (FileExposure::Private, _) | (FileExposure::Readable, None) => {}
+        (FileExposure::Readable, Some(origin)) => {
+            reader.report_warning(
+                &origin,
+                "",
+                "others may read the file, and a secret stands in it",
+                help,
+            );
+        }
+        (FileExposure::Writable, _) => {
+            reader.report_warning(&file_origin, "", "others may change the file", help);
+        }
+    }
+}

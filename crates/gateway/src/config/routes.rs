@@ -1,0 +1,334 @@
+//! Model routes.
+
+use std::sync::Arc;
+
+use foxwedge_core::{Policy, UnansweredPolicy};
+use foxwedge_upstream::{
+    SCRIPTED_NAME, UpstreamKind, UpstreamTransport,
+    http::HttpClient,
+    model::{ModelEndpoint, ModelEndpointError},
+};
+
+use super::{
+    GatewayConfig, GuardConfig, GuardMode, ModelRoute, OverflowPolicy, RepairRetry, SettingOrigin,
+    config_reader::{ConfigReader, SectionReader, excerpt},
+    nearest::nearest,
+    upstreams::{UpstreamEntry, UpstreamList},
+    values::{ConfigValue, quote},
+};
+use crate::guard::repair_policy;
+
+impl GatewayConfig {
+    /// The route of a model. An exact name wins over any pattern, a longer pattern over a shorter
+    /// one; otherwise the first route wins.
+    pub fn route(&self, model: &str) -> Option<Arc<ModelRoute>> {
+        let mut best: Option<(usize, &Arc<ModelRoute>)> = None;
+        for route in &self.routes {
+            let Some(length) = match_length(&route.model, model) else { continue };
+            if best.is_none_or(|(best_length, _)| length > best_length) {
+                best = Some((length, route));
+            }
+        }
+        best.map(|(_, route)| Arc::clone(route))
+    }
+
+    /// The models that can be listed: those that a route names, and the built-in ones. Which models
+    /// a pattern covers is known only to its provider.
+    pub fn models(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        let mut add = |name| {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        };
+        for route in &self.routes {
+            match (route.model.ends_with('*'), &route.upstream.transport) {
+                (false, _) => add(&*route.model),
+                (true, UpstreamTransport::Scripted) => {
+                    let known = foxwedge_scripted::MODELS.into_iter();
+                    known
+                        .filter(|name| match_length(&route.model, name).is_some())
+                        .for_each(&mut add);
+                }
+                (true, UpstreamTransport::Network(_) | UpstreamTransport::Agent) => {}
+            }
+        }
+        names
+    }
+}
+
+impl ModelRoute {
+    /// The policy for the repair of a history that the provider refuses; `None` if it is not
+    /// repaired.
+    pub fn retry_repair_policy(&self) -> Option<Policy> {
+        match (self.guard.mode, self.guard.heal) {
+            (GuardMode::Fix, RepairRetry::Once) => Some(repair_policy(&self.guard)),
+            (GuardMode::Fix | GuardMode::Off | GuardMode::Observe | GuardMode::Strict, _) => None,
+        }
+    }
+
+    /// The model behind the route, under the name that a client requests.
+    ///
+    /// # Errors
+    /// If the upstream is an agent, or supports no format.
+    pub fn model_endpoint(
+        &self,
+        client: HttpClient,
+        model: &str,
+    ) -> Result<ModelEndpoint, ModelEndpointError> {
+        let model = self.rename.as_deref().unwrap_or(model);
+        let repair = self.retry_repair_policy();
+        ModelEndpoint::of_upstream(client, Arc::clone(&self.upstream), model, self.window, repair)
+    }
+}
+
+/// The length of the match of a pattern; `None` if it does not match.
+fn match_length(pattern: &str, model: &str) -> Option<usize> {
+    match pattern.strip_suffix('*') {
+        Some(prefix) => model.starts_with(prefix).then_some(prefix.len()),
+        None => (pattern == model).then_some(usize::MAX),
+    }
+}
+
+/// Reads every `[[route]]`; without any, uses the default routes of each upstream.
+pub(super) fn read_routes(
+    reader: &mut ConfigReader<'_>,
+    root: &mut SectionReader<'_>,
+    upstreams: &UpstreamList,
+    guard: GuardConfig,
+) -> Vec<Arc<ModelRoute>> {
+    let UpstreamList { entries, declared_names: _, chosen } = upstreams;
+    let sections = reader.open_sections(root, "route");
+    let is_implicit = sections.is_empty();
+    let mut routes: Vec<Arc<ModelRoute>> = Vec::new();
+    let section_count = reader.sections.len();
+    for section in sections {
+        let route = read_route(reader, section, upstreams, guard, &routes);
+        routes.extend(route.map(Arc::new));
+    }
+    if let Some((name, origin)) = chosen {
+        // The chosen upstream gets all requests: routes of the file are ignored.
+        routes.clear();
+        reader.sections.truncate(section_count);
+        let found = entries.iter().find(|entry| entry.upstream.name == *name);
+        routes.extend(found.map(|entry| default_route(reader, "*", entry, guard, origin)));
+    } else if is_implicit {
+        add_default_routes(reader, entries, guard, &mut routes);
+    }
+    if !routes.iter().any(|route| route.model.starts_with(SCRIPTED_NAME))
+        && let Some(entry) = entries.iter().find(|entry| &*entry.upstream.name == SCRIPTED_NAME)
+    {
+        routes.push(default_route(reader, "scripted*", entry, guard, &SettingOrigin::Default));
+    }
+    if chosen.is_none() {
+        warn_unused_upstreams(reader, entries, &routes);
+    }
+    routes
+}
+
+/// Adds the default routes of each kind of upstream.
+fn add_default_routes(
+    reader: &mut ConfigReader<'_>,
+    entries: &[UpstreamEntry],
+    guard: GuardConfig,
+    routes: &mut Vec<Arc<ModelRoute>>,
+) {
+    for entry in entries {
+        for model in entry.kind.models() {
+            let exists = routes.iter().any(|route| *route.model == **model);
+            if !exists {
+                routes.push(default_route(reader, model, entry, guard, &SettingOrigin::Default));
+            }
+        }
+    }
+    let mut remote = entries.iter().filter(|entry| entry.kind != UpstreamKind::Scripted);
+    let catch_all = match (remote.next(), remote.next()) {
+        // Without any key, the built-in model serves everything.
+        (None, _) => entries.first(),
+        // A single upstream in the file serves everything.
+        (Some(entry), None) if matches!(entry.origin, SettingOrigin::File { .. }) => Some(entry),
+        (Some(_), _) => None,
+    };
+    routes.extend(
+        catch_all.map(|entry| default_route(reader, "*", entry, guard, &SettingOrigin::Default)),
+    );
+}
+
+/// Warns about upstreams without a route.
+fn warn_unused_upstreams(
+    reader: &mut ConfigReader<'_>,
+    entries: &[UpstreamEntry],
+    routes: &[Arc<ModelRoute>],
+) {
+    for UpstreamEntry { upstream, origin, .. } in entries {
+        let is_used = routes.iter().any(|route| route.upstream.name == upstream.name);
+        if !is_used && &*upstream.name != SCRIPTED_NAME {
+            let message = "no route leads there";
+            let help =
+                format!("`[[route]]` with `model = \"…\"` and `upstream = \"{}\"`", upstream.name);
+            reader.report_warning(origin, format!("upstream.{}", upstream.name), message, help);
+        }
+    }
+}
+
+/// Adds a route that is not in the file.
+fn default_route(
+    reader: &mut ConfigReader<'_>,
+    model: &str,
+    entry: &UpstreamEntry,
+    guard: GuardConfig,
+    origin: &SettingOrigin,
+) -> Arc<ModelRoute> {
+    let mut section = SectionReader::new("route", "[[route]]".to_owned(), None);
+    section.add_setting("model", quote(model), origin);
+    section.add_setting("upstream", quote(&entry.upstream.name), origin);
+    reader.close_section(section);
+    Arc::new(ModelRoute {
+        model: model.into(),
+        upstream: Arc::clone(&entry.upstream),
+        agent: entry.agent.clone(),
+        rename: None,
+        guard,
+        window: None,
+    })
+}
+
+/// Reads one `[[route]]` of the file.
+fn read_route(
+    reader: &mut ConfigReader<'_>,
+    mut section: SectionReader<'_>,
+    upstreams: &UpstreamList,
+    guard: GuardConfig,
+    earlier_routes: &[Arc<ModelRoute>],
+) -> Option<ModelRoute> {
+    let model = read_model_pattern(reader, &mut section, earlier_routes);
+    if let Some(model) = &model {
+        section.name = format!("route.{model}");
+    }
+    let entry = read_route_upstream(reader, &mut section, upstreams);
+    let rename = reader.read_text(&mut section, "rename").and_then(|(text, origin)| {
+        section.add_setting("rename", quote(&text), &origin);
+        let is_valid = is_model_name(&text) && !text.contains('*');
+        if !is_valid {
+            let message = format!("{} is no name of a model", quote(&excerpt(&text)));
+            reader.report_error(
+                &origin,
+                section.full_key("rename"),
+                message,
+                "write the upstream's own name",
+            );
+        }
+        is_valid.then(|| text.into_boxed_str())
+    });
+    let guard = GuardConfig {
+        mode: read_override::<GuardMode>(reader, &mut section, "mode", guard.mode),
+        unanswered: read_override::<UnansweredPolicy>(
+            reader,
+            &mut section,
+            "unanswered",
+            guard.unanswered,
+        ),
+        language: read_override(reader, &mut section, "language", guard.language),
+        overflow: read_override::<OverflowPolicy>(reader, &mut section, "overflow", guard.overflow),
+        heal: read_override::<RepairRetry>(reader, &mut section, "heal", guard.heal),
+    };
+    let window =
+        section.has("window").then(|| reader.read_positive(&mut section, "window", 1_usize).value);
+    section.mark_known("window");
+    reader.close_section(section);
+    let window = window.and_then(|window| u64::try_from(window).ok());
+    let (model, entry) = (model?, entry?);
+    let (upstream, agent) = (Arc::clone(&entry.upstream), entry.agent.clone());
+    Some(ModelRoute { model: model.into(), upstream, agent, rename, guard, window })
+}
+
+/// The setting of the route, or the global one.
+fn read_override<T: ConfigValue>(
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
+    key: &'static str,
+    global: T,
+) -> T {
+    section.mark_known(key);
+    if section.has(key) { reader.read_setting(section, key, global).value } else { global }
+}
+
+fn read_model_pattern(
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
+    earlier_routes: &[Arc<ModelRoute>],
+) -> Option<String> {
+    let Some((model, origin)) = reader.read_text(section, "model") else {
+        if !section.has("model") {
+            let help = "`model = \"claude-*\"`";
+            reader.report_error(
+                &section.origin(),
+                section.full_key("model"),
+                "it is missing",
+                help,
+            );
+        }
+        return None;
+    };
+    section.add_setting("model", quote(&model), &origin);
+    let prefix = model.strip_suffix('*').unwrap_or(&model);
+    if !(is_model_name(prefix) || model == "*") || prefix.contains('*') {
+        let message = format!("{} is no name of a model", quote(&excerpt(&model)));
+        let help = "write a name, or its beginning and one `*` at the end";
+        reader.report_error(&origin, section.full_key("model"), message, help);
+        return None;
+    }
+    if earlier_routes.iter().any(|route| *route.model == *model) {
+        let message = format!("there is another route for {}", quote(&excerpt(&model)));
+        reader.report_error(
+            &origin,
+            section.full_key("model"),
+            message,
+            "only the first would ever be taken",
+        );
+        return None;
+    }
+    Some(model)
+}
+
+fn read_route_upstream<'u>(
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
+    UpstreamList { entries, declared_names, .. }: &'u UpstreamList,
+) -> Option<&'u UpstreamEntry> {
+    let names = || {
+        declared_names
+            .iter()
+            .map(String::as_str)
+            .chain(entries.iter().map(|entry| &*entry.upstream.name))
+    };
+    let names = || names().collect::<std::collections::BTreeSet<&str>>();
+    let known = || format!("known: {}", names().into_iter().collect::<Vec<_>>().join(", "));
+    let Some((name, origin)) = reader.read_text(section, "upstream") else {
+        if !section.has("upstream") {
+            reader.report_error(
+                &section.origin(),
+                section.full_key("upstream"),
+                "it is missing",
+                known(),
+            );
+        }
+        return None;
+    };
+    section.add_setting("upstream", quote(&name), &origin);
+    let found = entries.iter().find(|entry| *entry.upstream.name == *name);
+    // Errors in a declared upstream were reported already.
+    if found.is_none() && !declared_names.contains(&name) {
+        let message = format!("there is no upstream {}", quote(&excerpt(&name)));
+        let help = match nearest(&name, names()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => known(),
+        };
+        reader.report_error(&origin, section.full_key("upstream"), message, help);
+    }
+    found
+}
+
+fn is_model_name(text: &str) -> bool {
+    !text.is_empty() && text.len() <= 256 && text.bytes().all(|byte| byte.is_ascii_graphic())
+}

@@ -1,0 +1,418 @@
+//! One upstream of the file: its address, key and formats.
+
+use std::sync::Arc;
+
+use foxwedge_core::{Format, Profile};
+use foxwedge_upstream::{
+    AddressPolicy, DEFAULT_TRIES, SCRIPTED_NAME, UpstreamConfig, UpstreamKey, UpstreamKind,
+    UpstreamTransport, format_base_url, parse_base_url,
+};
+use http::{HeaderName, HeaderValue};
+
+use super::{
+    SettingOrigin, agent,
+    config_reader::{ConfigReader, SectionReader, excerpt},
+    secrets::{self, REDACTED_SECRET, SecretSource},
+    token,
+    upstreams::UpstreamEntry,
+    values::{ConfigValue, quote},
+};
+
+/// Reads one `[[upstream]]` of the file.
+pub(super) fn read_upstream(
+    reader: &mut ConfigReader<'_>,
+    mut section: SectionReader<'_>,
+    declared_names: &mut Vec<String>,
+) -> Option<UpstreamEntry> {
+    let origin = section.origin();
+    let name = read_upstream_name(reader, &mut section, declared_names);
+    declared_names.extend(name.clone());
+    if let Some(name) = &name {
+        section.name = format!("upstream.{name}");
+    }
+    let kind = reader.read_text(&mut section, "kind");
+    let kind = match kind.map(|(text, origin)| (UpstreamKind::read(&text), text, origin)) {
+        Some((Some(kind), _, origin)) => {
+            section.add_setting("kind", kind.to_toml(), &origin);
+            Some(kind)
+        }
+        Some((None, text, origin)) => {
+            let message = format!("{} does not fit", quote(&excerpt(&text)));
+            reader.report_error(
+                &origin,
+                section.full_key("kind"),
+                message,
+                format!("it is {}", UpstreamKind::expected()),
+            );
+            None
+        }
+        None => {
+            let help = format!("it is {}", UpstreamKind::expected());
+            reader.report_error(&origin, section.full_key("kind"), "it is missing", help);
+            None
+        }
+    };
+    let settings = match kind {
+        Some(UpstreamKind::ClaudeCode) => agent::read_claude_code(reader, &mut section, &origin)
+            .map(|(upstream, agent)| (upstream, Some(Arc::new(agent)))),
+        Some(_) | None => read_upstream_settings(reader, &mut section, kind, &origin)
+            .map(|upstream| (upstream, None)),
+    };
+    section.section.settings.sort_by_key(|setting| setting_order(&setting.key));
+    reader.close_section(section);
+    let (name, kind, (mut upstream, agent)) = (name?, kind?, settings?);
+    if name == SCRIPTED_NAME && kind != UpstreamKind::Scripted {
+        let message = "this is the name of the built-in model";
+        reader.report_error(&origin, "upstream.name", message, "give it another name");
+        return None;
+    }
+    upstream.name = name.into();
+    Some(UpstreamEntry { upstream: Arc::new(upstream), agent, kind, origin })
+}
+
+fn read_upstream_name(
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
+    declared_names: &[String],
+) -> Option<String> {
+    let Some((name, origin)) = reader.read_text(section, "name") else {
+        if !section.has("name") {
+            reader.report_error(
+                &section.origin(),
+                section.full_key("name"),
+                "it is missing",
+                "`name = \"openai\"`",
+            );
+        }
+        return None;
+    };
+    section.add_setting("name", quote(&name), &origin);
+    let is_valid_byte =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    if name.is_empty() || name.len() > 64 || !name.bytes().all(is_valid_byte) {
+        let message = format!("{} is no name", quote(&excerpt(&name)));
+        reader.report_error(
+            &origin,
+            section.full_key("name"),
+            message,
+            "use 1 to 64 of A-Z a-z 0-9 . _ -",
+        );
+        return None;
+    }
+    if declared_names.contains(&name) {
+        let message = format!("there is another `{name}`");
+        reader.report_error(
+            &origin,
+            section.full_key("name"),
+            message,
+            "give each upstream a name of its own",
+        );
+        return None;
+    }
+    Some(name)
+}
+
+/// Reads everything but the name and the kind.
+fn read_upstream_settings(
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
+    kind: Option<UpstreamKind>,
+    origin: &SettingOrigin,
+) -> Option<UpstreamConfig> {
+    let private = match section.has("private") {
+        true => reader.read_setting(section, "private", PrivateFlag(AddressPolicy::Public)).value.0,
+        false => AddressPolicy::Public,
+    };
+    section.mark_known("private");
+    let url = reader.read_text(section, "base_url");
+    let source = SecretSource::of(reader, section, ("key", "key_file"));
+    let profile = reader.read_text(section, "profile").and_then(|(text, origin)| {
+        let profile = Profile::read(&text);
+        match profile {
+            Some(profile) => section.add_setting("profile", profile.to_toml(), &origin),
+            None => {
+                let help = format!("it is {}", Profile::expected());
+                reader.report_error(
+                    &origin,
+                    section.full_key("profile"),
+                    "there is no such profile",
+                    help,
+                );
+            }
+        }
+        profile
+    });
+    let formats = read_formats(reader, section, kind);
+    let headers = read_headers(reader, section);
+    let tries = reader.read_positive(section, "tries", usize::try_from(DEFAULT_TRIES).unwrap_or(1));
+    if tries.value > 10 {
+        reader.report_error(
+            &tries.origin,
+            section.full_key("tries"),
+            "nobody should be asked so often",
+            "at most 10",
+        );
+    }
+    let kind = kind?;
+    if kind == UpstreamKind::Scripted {
+        for key in ["base_url", "key", "key_file", "private"] {
+            if section.has(key) {
+                let message = "the built-in model lives here";
+                reader.report_error(
+                    origin,
+                    section.full_key(key),
+                    message,
+                    format!("leave `{key}` out"),
+                );
+            }
+        }
+    }
+    let transport = read_transport(reader, section, kind, url.as_ref(), private, origin);
+    let is_custom_url =
+        url.is_some_and(|(text, _)| kind.default_url() != Some(text.trim_end_matches('/')));
+    let key = read_upstream_key(reader, section, kind, source, is_custom_url, origin)?;
+    let (transport, version) = transport?;
+    let tries = u32::try_from(tries.value).unwrap_or(1);
+    let name = Arc::from("");
+    Some(UpstreamConfig { name, transport, version, speaks: formats, profile, key, headers, tries })
+}
+
+/// The position of a key when an upstream is shown.
+fn setting_order(key: &str) -> usize {
+    const ORDER: [&str; 20] = [
+        "name",
+        "kind",
+        "base_url",
+        "private",
+        "key",
+        "key_file",
+        "command",
+        "folder",
+        "state",
+        "tools",
+        "permissions",
+        "bare",
+        "asks",
+        "most",
+        "idle",
+        "start",
+        "turn",
+        "profile",
+        "speaks",
+        "tries",
+    ];
+    ORDER.iter().position(|known| *known == key).unwrap_or(ORDER.len())
+}
+
+/// A boolean, as in `private = true`.
+struct PrivateFlag(AddressPolicy);
+
+impl ConfigValue for PrivateFlag {
+    fn expected() -> String {
+        "true or false".to_owned()
+    }
+
+    fn read(text: &str) -> Option<PrivateFlag> {
+        match text {
+            "true" => Some(PrivateFlag(AddressPolicy::Private)),
+            "false" => Some(PrivateFlag(AddressPolicy::Public)),
+            _ => None,
+        }
+    }
+
+    fn to_toml(&self) -> String {
+        (self.0 == AddressPolicy::Private).to_string()
+    }
+}
+
+/// Reads how the upstream is reached, and the path before its endpoints.
+pub(super) fn read_transport(
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
+    kind: UpstreamKind,
+    url: Option<&(String, SettingOrigin)>,
+    private: AddressPolicy,
+    origin: &SettingOrigin,
+) -> Option<(UpstreamTransport, Box<str>)> {
+    if kind == UpstreamKind::Scripted {
+        return Some((UpstreamTransport::Scripted, "/v1".into()));
+    }
+    let default = kind.default_url().map(|default| (default, &SettingOrigin::Default));
+    let configured = url.map(|(text, origin)| (text.as_str(), origin));
+    let Some((text, from)) = configured.or(default) else {
+        let help = "`base_url = \"https://api.example.com/v1\"`";
+        reader.report_error(origin, section.full_key("base_url"), "it is missing", help);
+        return None;
+    };
+    match parse_base_url(text, kind.style(), private) {
+        Ok(base) => {
+            section.add_setting(
+                "base_url",
+                quote(&format_base_url(&base.target, &base.version)),
+                from,
+            );
+            if base.is_unencrypted {
+                let message = "everybody on the way can read what is sent, keys too";
+                let help = "use `https://`; for a host of your own network say `private = true`";
+                reader.report_warning(from, section.full_key("base_url"), message, help);
+            }
+            Some((UpstreamTransport::Network(base.target), base.version))
+        }
+        Err((message, help)) => {
+            reader.report_error(from, section.full_key("base_url"), message, help);
+            None
+        }
+    }
+}
+
+/// Reads the key. A provider's key in the environment is sent to that provider only.
+fn read_upstream_key(
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
+    kind: UpstreamKind,
+    source: SecretSource,
+    is_custom_url: bool,
+    origin: &SettingOrigin,
+) -> Option<UpstreamKey> {
+    match &source.plain {
+        Some((text, origin)) if text == "caller" && source.file.is_none() => {
+            section.add_setting("key", quote("caller"), origin);
+            return Some(UpstreamKey::FromCaller);
+        }
+        Some((text, origin)) if text == "none" && source.file.is_none() => {
+            section.add_setting("key", quote("none"), origin);
+            return Some(UpstreamKey::None);
+        }
+        Some(_) | None => {}
+    }
+    if !source.is_empty() {
+        return source.read(reader, section).map(UpstreamKey::Configured);
+    }
+    let variables = if is_custom_url { &[] } else { kind.key_variables() };
+    if variables.is_empty() {
+        return Some(UpstreamKey::None);
+    }
+    match provider_key(reader, kind) {
+        Some((text, from)) => {
+            section.add_setting("key", REDACTED_SECRET.to_owned(), &from);
+            secrets::check_secret(reader, &from, &section.full_key("key"), &text)
+                .map(UpstreamKey::Configured)
+        }
+        None => {
+            let help = format!(
+                "set {}, or `key`, or `key_file`; `key = \"caller\"` uses the \
+                 client's own key",
+                variables.join(" or ")
+            );
+            reader.report_error(origin, section.full_key("key"), "there is no key", help);
+            None
+        }
+    }
+}
+
+/// The key of a provider in the environment. A foxwedge token is not one: it is there if the
+/// gateway was started in a shell that was set up for a client.
+pub(super) fn provider_key(
+    reader: &mut ConfigReader<'_>,
+    kind: UpstreamKind,
+) -> Option<(String, SettingOrigin)> {
+    for name in kind.key_variables() {
+        let Some((text, origin)) = reader.read_variable(name) else { continue };
+        if !token::is_foxwedge_token(&text) {
+            return Some((text, origin));
+        }
+        let message = "this is a token of foxwedge, not a key: it is not used";
+        let help = "it was set for a client by `foxwedge env`; start the gateway in another shell";
+        reader.report_warning(&origin, "", message, help);
+    }
+    None
+}
+
+fn read_formats(
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
+    kind: Option<UpstreamKind>,
+) -> Vec<Format> {
+    let mut formats: Vec<Format> = Vec::new();
+    let mut from = SettingOrigin::Default;
+    for (text, origin) in reader.read_texts(section, "speaks") {
+        match Format::read(&text) {
+            Some(format) if formats.contains(&format) => {}
+            Some(format) => formats.push(format),
+            None => {
+                let message = format!("{} is no format", quote(&excerpt(&text)));
+                let help = format!("it is {}", Format::expected());
+                reader.report_error(&origin, section.full_key("speaks"), message, help);
+            }
+        }
+        from = origin;
+    }
+    if formats.is_empty() {
+        formats = kind.map(UpstreamKind::formats).unwrap_or_default();
+    }
+    add_formats_setting(section, &formats, &from);
+    formats
+}
+
+/// Adds the setting for the formats.
+pub(super) fn add_formats_setting(
+    section: &mut SectionReader<'_>,
+    formats: &[Format],
+    origin: &SettingOrigin,
+) {
+    let names: Vec<String> = formats.iter().map(ConfigValue::to_toml).collect();
+    section.add_setting("speaks", format!("[{}]", names.join(", ")), origin);
+}
+
+/// Headers that are controlled by the connection, not by the operator.
+const RESERVED_HEADERS: [&str; 12] = [
+    "accept-encoding",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "expect",
+    "host",
+    "keep-alive",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+fn read_headers(
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
+) -> Vec<(HeaderName, HeaderValue)> {
+    let mut headers = Vec::new();
+    for (name, text, origin) in reader.read_pairs(section, "headers") {
+        let full_key = format!("{}.{}", section.full_key("headers"), excerpt(&name));
+        let Ok(header) = name.parse::<HeaderName>() else {
+            reader.report_error(&origin, full_key, "this is no name of a header", "");
+            continue;
+        };
+        if RESERVED_HEADERS.contains(&header.as_str()) {
+            reader.report_error(
+                &origin,
+                full_key,
+                "this header belongs to the connection",
+                "leave it out",
+            );
+            continue;
+        }
+        let Some(text) = reader.resolve_env(text, &origin, &full_key) else { continue };
+        let Ok(mut value) = HeaderValue::from_str(&text) else {
+            reader.report_error(&origin, full_key, "its value cannot be sent", "");
+            continue;
+        };
+        // Some providers take their key in a custom header.
+        value.set_sensitive(true);
+        section.add_setting(
+            &format!("headers.{}", header.as_str()),
+            REDACTED_SECRET.to_owned(),
+            &origin,
+        );
+        headers.push((header, value));
+    }
+    headers
+}

@@ -1,0 +1,500 @@
+//! Handles one request, from its body to its reply.
+
+mod identity;
+mod prepare;
+mod send;
+mod agent;
+mod summary;
+mod response_items;
+mod count;
+mod reply;
+mod relay;
+mod full_reply;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use foxwedge_agent::PermissionDecision;
+use foxwedge_store::AnyStore;
+use tokio::{sync::oneshot, task::JoinHandle, time::Instant};
+
+use crate::{
+    ApiError, ApiErrorKind, GatewayEndpoint, GatewayRequest, GatewayResponse, GuardAction,
+    RequestSummary,
+    agent::{AgentCounts, AgentHandle, AgentPool, AgentQuestion},
+    config::GatewayConfig,
+    metrics::Metrics,
+    record::{GatewayRecorder, RecordingStart, RequestRecording},
+    session::{
+        CachedReply, SessionGuard, SessionIndex, SessionMatch, SessionMatchKind, SessionQuery,
+        SessionSelector,
+    },
+    trace::{ChatSpan, ChatTracer},
+};
+use foxwedge_upstream::TokenCounters;
+use foxwedge_upstream::{
+    UpstreamTransport,
+    http::{HttpClient, HttpSettings},
+    send::RetryBudget,
+};
+use identity::{RequestIdentity, SessionHint};
+use prepare::{RoutedRequest, prepare};
+use reply::ResponseBuilder;
+use response_items::ResponseItemCache;
+use send::UpstreamResponse;
+use summary::SummaryCache;
+
+/// The gateway engine. Cheap to clone; clones share state.
+#[derive(Clone)]
+pub struct GatewayEngine {
+    inner: Arc<EngineShared>,
+}
+
+pub(crate) struct EngineShared {
+    pub(crate) config: Arc<GatewayConfig>,
+    pub(crate) client: HttpClient,
+    pub(crate) token_counters: Arc<TokenCounters>,
+    /// Summaries written by models.
+    summaries: Arc<Mutex<SummaryCache>>,
+    /// Earlier response items that clients may refer to by id.
+    response_items: ResponseItemCache,
+    pub(crate) sessions: SessionIndex,
+    pub(crate) agents: AgentPool,
+    pub(crate) recorder: GatewayRecorder,
+    /// The retry budget of each upstream.
+    retry_budgets: HashMap<Arc<str>, RetryBudget>,
+    pub(crate) metrics: Metrics,
+    pub(crate) tracer: ChatTracer,
+    /// Stops runs in progress, by run id.
+    stop_senders: Mutex<HashMap<Arc<str>, oneshot::Sender<()>>>,
+    sweeper: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Why an engine cannot start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// The store cannot be used.
+    #[error("the store cannot be used")]
+    Store(#[from] foxwedge_store::StoreError),
+}
+
+/// How often expired state is removed: the shortest and the longest interval.
+const SWEEP_INTERVAL_RANGE: (Duration, Duration) =
+    (Duration::from_secs(1), Duration::from_secs(30));
+
+impl GatewayEngine {
+    /// Opens the engine: restores known conversations and closes runs that were left open.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn open(
+        config: Arc<GatewayConfig>,
+        store: Arc<AnyStore>,
+    ) -> Result<GatewayEngine, EngineError> {
+        let node_id = format!("gateway-{:016x}", getrandom::u64().unwrap_or_default());
+        GatewayEngine::open_as(node_id, config, store).await
+    }
+
+    /// Like [`GatewayEngine::open`], with a node id by which other processes can detect that this
+    /// one is gone.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn open_as(
+        node_id: String,
+        config: Arc<GatewayConfig>,
+        store: Arc<AnyStore>,
+    ) -> Result<GatewayEngine, EngineError> {
+        let times = config.times;
+        let client = HttpClient::new(HttpSettings {
+            connect: times.connect,
+            first_byte: times.first_byte,
+            idle: times.idle,
+            ..HttpSettings::default()
+        });
+        let metrics = Metrics::new();
+        let sessions = SessionIndex::new(config.sessions);
+        let (recorder, heads) = GatewayRecorder::start_as(
+            node_id,
+            store,
+            config.record,
+            config.sessions,
+            metrics.clone(),
+        )
+        .await?;
+        sessions.load(heads);
+        let tracer = ChatTracer::start(&config.telemetry, client.clone(), metrics.clone());
+        let agents = AgentPool::new(config.sessions.call);
+        if config
+            .upstreams
+            .iter()
+            .any(|upstream| matches!(upstream.transport, UpstreamTransport::Agent))
+        {
+            agents.sweep().await;
+        }
+        let response_items = ResponseItemCache::new(config.sessions.replies);
+        let upstreams = config.upstreams.iter();
+        let retry_budgets = upstreams.map(|it| (it.name.clone(), RetryBudget::new())).collect();
+        let inner = Arc::new(EngineShared {
+            config,
+            client,
+            token_counters: Arc::default(),
+            summaries: Arc::default(),
+            response_items,
+            sessions,
+            agents,
+            recorder,
+            retry_budgets,
+            metrics,
+            tracer,
+            stop_senders: Mutex::default(),
+            sweeper: Mutex::default(),
+        });
+        let sweeper = tokio::spawn(sweep(Arc::downgrade(&inner)));
+        *inner.sweeper.lock().unwrap_or_else(PoisonError::into_inner) = Some(sweeper);
+        Ok(GatewayEngine { inner })
+    }
+
+    /// Handles a request. Errors become a response in the client's format.
+    pub async fn handle(&self, request: GatewayRequest) -> GatewayResponse {
+        let inner = &self.inner;
+        let mut summary = RequestSummary::default();
+        let (endpoint, id) = (request.endpoint, request.id.clone());
+        let response = match endpoint {
+            // Boxed, so that the future of the caller stays small.
+            GatewayEndpoint::CountTokens => {
+                Box::pin(count::count_tokens(inner, &request, &mut summary)).await
+            }
+            GatewayEndpoint::Chat | GatewayEndpoint::Responses | GatewayEndpoint::Messages => {
+                Box::pin(handle_chat(inner, &request, &mut summary)).await
+            }
+        };
+        let response =
+            response.unwrap_or_else(|error| reply::error_response(&error, endpoint, &id, summary));
+        let action = response.summary.action.unwrap_or(GuardAction::None);
+        inner.metrics.count_findings(&response.summary.findings, action);
+        response
+    }
+
+    /// Stops a run in progress. Returns whether there was one.
+    pub fn stop_run(&self, run: &str) -> bool {
+        let stop = lock(&self.inner.stop_senders).remove(run);
+        stop.is_some_and(|stop| stop.send(()).is_ok())
+    }
+
+    /// Ends the agent of a run that has ended and will not continue.
+    pub fn release_run(&self, run: &str) {
+        self.inner.agents.stop_run(run);
+    }
+
+    /// The open questions of the agent that works on a run; `None` if there is no agent.
+    pub fn questions(&self, run: &str) -> Option<Vec<AgentQuestion>> {
+        self.inner.agents.questions(run)
+    }
+
+    /// Answers a question of a run. Returns whether there was such a question.
+    pub async fn decide(&self, run: &str, ticket: String, decision: PermissionDecision) -> bool {
+        self.inner.agents.decide(run, ticket, decision).await
+    }
+
+    /// The number of live agents, by state.
+    pub fn agent_counts(&self) -> AgentCounts {
+        self.inner.agents.counts()
+    }
+
+    /// The metrics, with current gauges.
+    pub fn metrics(&self) -> &Metrics {
+        self.inner.metrics.set_agents(self.agent_counts());
+        self.inner.metrics.set_sessions(self.inner.sessions.stats());
+        &self.inner.metrics
+    }
+
+    /// The recorder.
+    pub fn recorder(&self) -> &GatewayRecorder {
+        &self.inner.recorder
+    }
+
+    /// The session index.
+    pub fn sessions(&self) -> &SessionIndex {
+        &self.inner.sessions
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Arc<GatewayConfig> {
+        &self.inner.config
+    }
+
+    /// Waits until everything queued is written. No request may follow.
+    pub async fn drain(&self) {
+        let sweeper = self.inner.sweeper.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(sweeper) = sweeper {
+            sweeper.abort();
+        }
+        self.inner.agents.drain().await;
+        self.inner.recorder.drain().await;
+        self.inner.tracer.drain().await;
+    }
+}
+
+/// Removes expired state, for as long as the engine exists.
+async fn sweep(inner: std::sync::Weak<EngineShared>) {
+    let Some(config) = inner.upgrade().map(|inner| inner.config.sessions) else { return };
+    let interval = (config.session.min(config.snapshot) / 4)
+        .clamp(SWEEP_INTERVAL_RANGE.0, SWEEP_INTERVAL_RANGE.1);
+    loop {
+        tokio::time::sleep(interval).await;
+        let Some(inner) = inner.upgrade() else { return };
+        inner.sessions.sweep();
+        inner.recorder.sweep();
+        inner.client.close_expired_connections();
+    }
+}
+
+async fn handle_chat(
+    engine: &Arc<EngineShared>,
+    request: &GatewayRequest,
+    summary: &mut RequestSummary,
+) -> Result<GatewayResponse, ApiError> {
+    let began = Instant::now();
+    let mut prepared =
+        prepare(engine, request).inspect_err(|error| fill_refusal_summary(error, summary))?;
+    fill_summary(&prepared, summary);
+    let session_guard = match claim_session(engine, request, &prepared).await {
+        SessionMatch::Acquired(session_guard) => session_guard,
+        SessionMatch::Replay(cached) => return Ok(reply::replayed_response(&cached, summary)),
+        SessionMatch::Busy => return Err(session_busy_error()),
+    };
+    engine.metrics.count_match(session_guard.match_kind().name());
+    summary.session = Some(session_guard.session().clone());
+    summary.match_kind = Some(session_guard.match_kind().name());
+    // A refused request must not change anything: a run that waits in the session keeps waiting.
+    let planned = match prepared.route.agent.clone() {
+        None => None,
+        Some(agent_config) => {
+            let planned =
+                agent::plan_request(engine, request, &mut prepared, &agent_config, &session_guard)
+                    .await;
+            let planned = planned.inspect_err(|error| {
+                fill_refusal_summary(error, summary);
+                if session_guard.match_kind() == SessionMatchKind::New {
+                    (summary.session, summary.match_kind) = (None, None);
+                }
+            })?;
+            summary.set_ignored_results(&planned.ignored);
+            Some((agent_config, planned))
+        }
+    };
+    let mut recording =
+        engine.recorder.start_request(recording_start(request, &prepared, &session_guard));
+    let upstream = &prepared.route.upstream.name;
+    let mut span = engine.tracer.start_span(&request.headers, upstream, &prepared.model);
+    span.set_run(session_guard.session(), recording.run());
+    summary.run = Some(recording.run().clone());
+    let mut stop_guard = StopGuard::new(engine, recording.run().clone());
+    engine.metrics.observe_overhead(began.elapsed());
+
+    let (mut agent, mut resume_points) = (None, Vec::new());
+    let response = match planned {
+        None => {
+            summary::fit_with_summary(engine, request, &mut prepared).await;
+            let trace = span.traceparent();
+            match summary::context_overflow_error(engine, request.endpoint, &prepared) {
+                Some(error) => Err(error),
+                None => {
+                    send::send_upstream(
+                        engine,
+                        request,
+                        &mut prepared,
+                        trace.as_deref(),
+                        &mut stop_guard.stop,
+                    )
+                    .await
+                }
+            }
+        }
+        Some((agent_config, planned)) => {
+            let side_channel = recording.side_channel();
+            let context = agent::AgentRequestContext {
+                agent: &agent_config,
+                planned,
+                session_guard: &session_guard,
+                run: recording.run(),
+                side_channel,
+            };
+            let reply =
+                agent::ask_agent(engine, request, &mut prepared, context, &mut stop_guard.stop)
+                    .await;
+            reply.map(|reply| {
+                (agent, resume_points) = (reply.agent, reply.resume_points);
+                reply.reply
+            })
+        }
+    };
+    if let Some(agent) = &agent {
+        recording.set_agent(agent.presence());
+    }
+    fill_summary(&prepared, summary);
+    recording.record_changes(&prepared.guarded);
+    if prepared.guarded.action == GuardAction::Fixed {
+        span.add_repairs(&prepared.guarded.findings);
+    }
+    let reply = ResponseBuilder { engine, request, routed_request: &prepared, summary };
+    match response {
+        Ok(UpstreamResponse::Reply { status, headers, body }) => {
+            let work =
+                ReplyInFlight { session_guard, recording, span, stop_guard, agent, resume_points };
+            reply.build(status, &headers, body, work).await
+        }
+        Ok(UpstreamResponse::Error { status, headers, body, tries }) => {
+            recording.fail_with_status(status);
+            span.set_failure(status.as_u16());
+            Ok(reply.build_error(status, &headers, &body, tries))
+        }
+        Err(error) => {
+            recording.fail_with_code(error.code);
+            span.set_failure(error.status().as_u16());
+            Err(error)
+        }
+    }
+}
+
+/// The state of a reply in flight. Dropping it before the reply has ended means that the client has
+/// disconnected.
+pub(crate) struct ReplyInFlight {
+    pub(crate) session_guard: SessionGuard,
+    pub(crate) recording: RequestRecording,
+    pub(crate) span: ChatSpan,
+    pub(crate) stop_guard: StopGuard,
+    /// The agent that replies.
+    pub(crate) agent: Option<Arc<AgentHandle>>,
+    /// Earlier digests from which the conversation may also continue.
+    resume_points: Vec<u128>,
+}
+
+impl ReplyInFlight {
+    /// Commits a complete reply; `tip` is the digest of the conversation after it. Returns the
+    /// digest by which the conversation is found after a restart: clients may leave out a reply
+    /// that only lists open calls again.
+    pub(crate) fn commit_reply(
+        &mut self,
+        tip: u128,
+        id: Option<&str>,
+        cached: Option<CachedReply>,
+    ) -> u128 {
+        if let Some(agent) = &self.agent {
+            self.resume_points = agent.record_reply(tip);
+        }
+        self.session_guard.commit_reply(tip, &self.resume_points, id, cached);
+        self.resume_points.first().copied().unwrap_or(tip)
+    }
+}
+
+/// A run that can be stopped from outside.
+pub(crate) struct StopGuard {
+    engine: Arc<EngineShared>,
+    run: Arc<str>,
+    pub(crate) stop: oneshot::Receiver<()>,
+}
+
+impl StopGuard {
+    fn new(engine: &Arc<EngineShared>, run: Arc<str>) -> StopGuard {
+        let (sender, stop) = oneshot::channel();
+        lock(&engine.stop_senders).insert(run.clone(), sender);
+        StopGuard { engine: engine.clone(), run, stop }
+    }
+}
+
+impl Drop for StopGuard {
+    fn drop(&mut self) {
+        lock(&self.engine.stop_senders).remove(&self.run);
+    }
+}
+
+async fn claim_session(
+    engine: &EngineShared,
+    request: &GatewayRequest,
+    prepared: &RoutedRequest,
+) -> SessionMatch {
+    loop {
+        let waiting_agent = match &prepared.route.upstream.transport {
+            UpstreamTransport::Agent => agent::find_waiting_agent(engine, request, prepared),
+            UpstreamTransport::Network(_) | UpstreamTransport::Scripted => None,
+        };
+        let RequestIdentity { hint, scope, fingerprint, retry_mark, origin } = &prepared.identity;
+        let selector = match (&waiting_agent, hint) {
+            (Some(agent), _) => SessionSelector::SessionId(&agent.session),
+            (None, SessionHint::Name(name)) => SessionSelector::Name(name),
+            (None, SessionHint::CacheKey(name)) => SessionSelector::CacheKey(name),
+            (None, SessionHint::PreviousReply(id)) => SessionSelector::Reply(id),
+            (None, SessionHint::None) => SessionSelector::None,
+        };
+        let query = SessionQuery {
+            owner: &request.caller.owner,
+            selector,
+            chain: &prepared.chain,
+            scope: *scope,
+            fingerprint: *fingerprint,
+            retry_mark: *retry_mark,
+            origin: *origin,
+        };
+        let claimed = engine.sessions.claim(query).await;
+        // The request that had the session before may have sent other results. Then the agent
+        // belongs to another conversation, and is not found a second time.
+        if let (Some(agent), SessionMatch::Acquired(_)) = (&waiting_agent, &claimed)
+            && !agent::is_agent_of(agent, request, prepared)
+        {
+            continue;
+        }
+        return claimed;
+    }
+}
+
+fn recording_start<'a>(
+    request: &'a GatewayRequest,
+    prepared: &'a RoutedRequest,
+    session_guard: &'a SessionGuard,
+) -> RecordingStart<'a> {
+    RecordingStart {
+        session: session_guard.session(),
+        forked: session_guard.forked_from(),
+        owner: &request.caller.owner,
+        request: &request.id,
+        model: &prepared.requested_model,
+        agent: request.headers.get(http::header::USER_AGENT).and_then(|name| name.to_str().ok()),
+        answered_calls: &prepared.answered_calls,
+        failed_calls: &prepared.failed_calls,
+        original_body: &request.body,
+        guarded: &prepared.guarded,
+        mode: prepared.route.guard.mode,
+        wire: request.endpoint.wire(),
+    }
+}
+
+fn fill_summary(prepared: &RoutedRequest, summary: &mut RequestSummary) {
+    summary.model = Some(prepared.requested_model.clone());
+    summary.upstream = Some(prepared.route.upstream.name.clone());
+    summary.action = Some(prepared.guarded.action);
+    summary.findings.clone_from(&prepared.guarded.findings);
+}
+
+fn fill_refusal_summary(error: &ApiError, summary: &mut RequestSummary) {
+    if error.code == "invalid_history" {
+        summary.action = Some(GuardAction::Rejected);
+        summary.findings = reply::rejected_findings(error);
+    }
+}
+
+fn session_busy_error() -> ApiError {
+    let message = "another request of this session is at work";
+    let mut error = ApiError::new(ApiErrorKind::Conflict, "session_busy", message);
+    error.retry_after = Some(1);
+    error
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

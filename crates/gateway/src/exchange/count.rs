@@ -1,0 +1,71 @@
+//! Counts the tokens of a request: at the upstream if it supports that, else locally.
+
+use std::sync::Arc;
+
+use foxwedge_core::Format;
+use foxwedge_formats::text;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use tokio::sync::oneshot;
+
+use super::{
+    EngineShared, fill_refusal_summary, fill_summary,
+    prepare::prepare,
+    reply::ResponseBuilder,
+    send::{UpstreamResponse, send_upstream},
+};
+use crate::{ApiError, ApiErrorKind, GatewayBody, GatewayRequest, GatewayResponse, RequestSummary};
+use foxwedge_upstream::UpstreamTransport;
+
+/// Maximum size of an upstream's count response.
+const MAX_COUNT_BYTES: usize = 64 << 10;
+
+pub(super) async fn count_tokens(
+    engine: &Arc<EngineShared>,
+    request: &GatewayRequest,
+    summary: &mut RequestSummary,
+) -> Result<GatewayResponse, ApiError> {
+    let mut prepared =
+        prepare(engine, request).inspect_err(|error| fill_refusal_summary(error, summary))?;
+    fill_summary(&prepared, summary);
+    let upstream_counts = prepared.wire == Format::Anthropic
+        && !matches!(prepared.route.upstream.transport, UpstreamTransport::Agent);
+    if !upstream_counts {
+        let tokens = text(&prepared.guarded.body)
+            .ok()
+            .and_then(|source| {
+                engine.token_counters.count_tokens(source, prepared.wire, &prepared.model)
+            })
+            .ok_or_else(|| {
+                ApiError::new(ApiErrorKind::Server, "uncounted", "the request was not counted")
+            })?;
+        let reply = ResponseBuilder { engine, request, routed_request: &prepared, summary };
+        let content_type = HeaderValue::from_static("application/json");
+        let headers = reply.headers(&HeaderMap::new(), content_type);
+        let body = GatewayBody::full(format!("{{\"input_tokens\":{tokens}}}"));
+        let summary = std::mem::take(reply.summary);
+        return Ok(GatewayResponse { status: StatusCode::OK, headers, body, summary });
+    }
+    let (_sender, mut stop) = oneshot::channel();
+    let response = send_upstream(engine, request, &mut prepared, None, &mut stop).await?;
+    fill_summary(&prepared, summary);
+    let reply = ResponseBuilder { engine, request, routed_request: &prepared, summary };
+    match response {
+        UpstreamResponse::Reply { status, headers, body } => {
+            let content_type = headers.get(header::CONTENT_TYPE).cloned();
+            let bytes = body.read_all(MAX_COUNT_BYTES).await.map_err(|error| {
+                ApiError::new(
+                    ApiErrorKind::Upstream,
+                    "upstream_cut",
+                    format!("the count broke off: {error}"),
+                )
+            })?;
+            let content_type = content_type.unwrap_or(HeaderValue::from_static("application/json"));
+            let headers = reply.headers(&headers, content_type);
+            let summary = std::mem::take(reply.summary);
+            Ok(GatewayResponse { status, headers, body: GatewayBody::full(bytes), summary })
+        }
+        UpstreamResponse::Error { status, headers, body, tries } => {
+            Ok(reply.build_error(status, &headers, &body, tries))
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! Parses a request, routes it and guards it, before it is sent.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use foxwedge_core::{Format, PartKind, Report};
+use foxwedge_formats::{
+    OutlinedDocument, ReadError, RequestEnvelope, outline_options, position, read, read_within,
+    text,
+};
+use serde_json::json;
+
+use super::{
+    EngineShared,
+    identity::{RequestIdentity, identify},
+};
+use crate::{
+    ApiError, ApiErrorKind, GatewayEndpoint, GatewayRequest,
+    config::ModelRoute,
+    guard::{GuardInput, GuardRefusal, GuardedRequest, guard_request, profile_of},
+};
+use foxwedge_upstream::UpstreamTransport;
+
+/// A request with its route and its guarded body.
+pub(super) struct RoutedRequest {
+    pub(super) route: Arc<ModelRoute>,
+    /// The model name in the client's request.
+    pub(super) requested_model: Arc<str>,
+    /// The upstream's name of the model.
+    pub(super) model: Arc<str>,
+    /// The upstream's format.
+    pub(super) wire: Format,
+    pub(super) stream: bool,
+    pub(super) include_usage: bool,
+    /// How many tokens the reply may have.
+    pub(super) max_output: Option<u64>,
+    pub(super) guarded: GuardedRequest,
+    /// The body, if later requests may refer to its reply by id; `None` if the upstream stores it
+    /// itself.
+    pub(super) referable_body: Option<Bytes>,
+    /// The digests of the conversation, one per message.
+    pub(super) chain: Vec<u128>,
+    /// Ids of the calls whose results end the history.
+    pub(super) answered_calls: Vec<Arc<str>>,
+    /// Those of them whose result is marked as an error.
+    pub(super) failed_calls: Vec<Arc<str>>,
+    /// The identity of the request: session hint, scope and fingerprint.
+    pub(super) identity: RequestIdentity,
+}
+
+pub(super) fn prepare(
+    engine: &EngineShared,
+    request: &GatewayRequest,
+) -> Result<RoutedRequest, ApiError> {
+    prepare_body(engine, request, request.body.clone())
+}
+
+/// Prepares a request with a body that may differ from the one received: references are resolved.
+fn prepare_body(
+    engine: &EngineShared,
+    request: &GatewayRequest,
+    body: Bytes,
+) -> Result<RoutedRequest, ApiError> {
+    let from = request.endpoint.wire();
+    let source = text(&body).map_err(|error| unreadable_body_error(&body, &error))?;
+    // The route decides how closely to parse; most routes need the default.
+    let default_options = outline_options(foxwedge_core::Profile::for_format(from));
+    let reading = read_within(source, from, default_options, engine.config.limits.messages)
+        .map_err(|error| unreadable_body_error(&body, &error))?;
+    let envelope = &reading.envelope;
+    refuse_foreign(envelope)?;
+    let requested_model: Arc<str> = reading.draft.body.model.as_deref().unwrap_or_default().into();
+    if requested_model.is_empty() {
+        let message = "you must provide a model parameter";
+        return Err(
+            ApiError::new(ApiErrorKind::InvalidRequest, "missing_model", message).at("model")
+        );
+    }
+    let identity = {
+        let replay_policy = engine.config.sessions.again;
+        identify(request, envelope, &requested_model, replay_policy, &engine.sessions)?
+    };
+    let route = engine
+        .config
+        .route(&requested_model)
+        .ok_or_else(|| unknown_model_error(&requested_model))?;
+    let model: Arc<str> =
+        route.rename.as_deref().map_or_else(|| requested_model.clone(), Arc::from);
+    let format = upstream_wire(&route, from);
+    // Stored conversations exist only at the provider that stored them.
+    let stored_upstream =
+        from == format && matches!(route.upstream.transport, UpstreamTransport::Network(_));
+    if !stored_upstream {
+        refuse_stateful(envelope)?;
+        if let Some(body) = engine.response_items.resolve(&request.caller.owner, &reading)? {
+            return prepare_body(engine, request, body.into());
+        }
+    }
+
+    let reading = reread_for_route(source, &route, from, format, reading)?;
+    let input = GuardInput {
+        body: &body,
+        reading: &reading,
+        from,
+        to: format,
+        route: &route,
+        model: &model,
+    };
+    let guarded = match &route.upstream.transport {
+        UpstreamTransport::Network(_) | UpstreamTransport::Scripted => {
+            guard_request(input, &engine.token_counters)
+                .map_err(|refusal| refusal_error(refusal, &body))?
+        }
+        // An agent that continues has the history already; one that is started gets a valid one
+        // later.
+        UpstreamTransport::Agent => GuardedRequest::untouched(body.clone()),
+    };
+
+    let envelope = &reading.envelope;
+    let counts_only = request.endpoint == GatewayEndpoint::CountTokens;
+    Ok(RoutedRequest {
+        stream: envelope.stream.unwrap_or(false) && !counts_only,
+        include_usage: envelope.include_usage.unwrap_or(false) || from != Format::OpenaiChat,
+        max_output: envelope.max_output,
+        chain: if counts_only { Vec::new() } else { reading.message_digests(identity.scope) },
+        answered_calls: answered_call_ids(&reading, |_| true),
+        failed_calls: failed_call_ids(&reading, from),
+        identity,
+        referable_body: (!stored_upstream
+            && from == Format::OpenaiResponses
+            && envelope.store != Some(false))
+        .then(|| body.clone()),
+        route,
+        requested_model,
+        model,
+        wire: format,
+        guarded,
+    })
+}
+
+/// The format of the upstream request: the client's own, if the upstream supports it.
+fn upstream_wire(route: &ModelRoute, from: Format) -> Format {
+    let speaks = &route.upstream.speaks;
+    if speaks.contains(&from) { from } else { speaks.first().copied().unwrap_or(from) }
+}
+
+/// Parses the document again if the route's rules need other options.
+fn reread_for_route<'a>(
+    source: &'a str,
+    route: &ModelRoute,
+    from: Format,
+    to: Format,
+    reading: OutlinedDocument<'a>,
+) -> Result<OutlinedDocument<'a>, ApiError> {
+    let options = outline_options(profile_of(route, from, to));
+    if options == outline_options(foxwedge_core::Profile::for_format(from)) {
+        return Ok(reading);
+    }
+    read(source, from, options).map_err(|error| unreadable_body_error(source.as_bytes(), &error))
+}
+
+/// Rejects requests that try to choose their upstream, rather than ignore the field.
+fn refuse_foreign(envelope: &RequestEnvelope<'_>) -> Result<(), ApiError> {
+    let Some(key) = envelope.routing_field else { return Ok(()) };
+    let message = format!("`{key}` is not allowed: upstreams are chosen by the operator");
+    Err(ApiError::new(ApiErrorKind::InvalidRequest, "upstream_not_yours", message).at(key))
+}
+
+/// Rejects state that only some providers store. Clients that get this error send the whole
+/// conversation again.
+fn refuse_stateful(envelope: &RequestEnvelope<'_>) -> Result<(), ApiError> {
+    if let Some(id) = &envelope.conversation {
+        let message = format!("Conversation with id '{}' not found.", shorten_name(id));
+        return Err(ApiError::new(ApiErrorKind::NotFound, "conversation_not_found", message)
+            .at("conversation"));
+    }
+    if envelope.thread {
+        let message = "message threads are not kept here: send the whole conversation";
+        return Err(ApiError::new(
+            ApiErrorKind::InvalidRequest,
+            "thread_unsupported_request",
+            message,
+        )
+        .with("error_code", json!("thread_unsupported_request")));
+    }
+    if envelope.background == Some(true) {
+        let message = "replies are not made in the background here";
+        return Err(ApiError::new(ApiErrorKind::InvalidRequest, "background_unsupported", message)
+            .at("background"));
+    }
+    Ok(())
+}
+
+/// Ids of the calls whose result is marked as an error. Only Anthropic's format has such a mark.
+fn failed_call_ids(reading: &OutlinedDocument<'_>, format: Format) -> Vec<Arc<str>> {
+    #[derive(serde::Deserialize)]
+    struct ToolResultFlag {
+        is_error: Option<bool>,
+    }
+    if format != Format::Anthropic {
+        return Vec::new();
+    }
+    answered_call_ids(reading, |block| {
+        // Most results have no mark; skip parsing them.
+        block.contains("\"is_error\"")
+            && serde_json::from_str(block)
+                .is_ok_and(|block: ToolResultFlag| block.is_error == Some(true))
+    })
+}
+
+/// Ids of the calls whose results end the history, filtered by the text of their block.
+fn answered_call_ids(
+    reading: &OutlinedDocument<'_>,
+    wanted: impl Fn(&str) -> bool,
+) -> Vec<Arc<str>> {
+    let draft = &reading.draft;
+    let last = draft.messages.iter().rposition(|message| message.role.is_assistant());
+    let tail = draft.messages.iter().skip(last.map_or(0, |last| last + 1));
+    let parts = tail.flat_map(|message| draft.parts_of(message));
+    parts
+        .filter_map(|part| match &part.kind {
+            PartKind::Answer(answer) => {
+                let id = answer.id.as_deref().filter(|_| wanted(part.span.of(draft.source)));
+                id.map(Arc::from)
+            }
+            PartKind::Text(_)
+            | PartKind::Media
+            | PartKind::Reasoning(_)
+            | PartKind::Call(_)
+            | PartKind::ServerCall(_)
+            | PartKind::ServerAnswer(_)
+            | PartKind::Other => None,
+        })
+        .collect()
+}
+
+fn unknown_model_error(model: &str) -> ApiError {
+    let message = format!("the model `{}` is not known here", shorten_name(model));
+    ApiError::new(ApiErrorKind::NotFound, "model_not_found", message).at("model")
+}
+
+pub(super) fn unreadable_body_error(body: &[u8], error: &ReadError) -> ApiError {
+    if let ReadError::TooMany { .. } = error {
+        return ApiError::new(
+            ApiErrorKind::TooLarge,
+            "too_many_messages",
+            format!("the request has {error}"),
+        );
+    }
+    let at = position(body, error.at());
+    let message =
+        format!("the body cannot be read: {error} (line {}, column {})", at.line, at.column);
+    ApiError::new(ApiErrorKind::InvalidRequest, "invalid_body", message)
+}
+
+pub(super) fn refusal_error(refusal: GuardRefusal, body: &Bytes) -> ApiError {
+    match refusal {
+        GuardRefusal::Unreadable(error) => unreadable_body_error(body, &error),
+        GuardRefusal::Findings(report) => findings_error(&report),
+    }
+}
+
+/// The error of a strict route: every finding, with its rule, its location and its fix.
+fn findings_error(report: &Report) -> ApiError {
+    let list: Vec<_> = report
+        .findings
+        .iter()
+        .take(100)
+        .map(|finding| {
+            json!({
+                "code": finding.rule.label(),
+                "name": finding.rule.name,
+                "message": finding.message,
+                "message_index": finding.location.message,
+                "call_ids": finding.ids,
+                "fix": { "applicability": finding.fix.applicability.name(),
+                         "strategy": finding.fix.strategy.name() },
+            })
+        })
+        .collect();
+    let Some(first) = report.findings.first() else {
+        return ApiError::new(ApiErrorKind::Server, "no_finding", "refused without a finding");
+    };
+    let label = first.rule.label();
+    let message = format!("{label} {}: {}", first.rule.name, first.message);
+    ApiError::new(ApiErrorKind::InvalidRequest, "invalid_history", message)
+        .at(format!("messages[{}]", first.location.message))
+        .with("rule", json!(label))
+        .with("findings", json!(list))
+}
+
+/// A name for an error message: short and printable.
+pub(super) fn shorten_name(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(100).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tool_results_marked_as_errors_are_found() {
+        let blocks = [
+            r#"{"type":"tool_result","tool_use_id":"a","content":"x","is_error":true}"#,
+            r#"{"type":"tool_result","tool_use_id":"b","is_error": false,"content":"x"}"#,
+            r#"{"type":"tool_result","tool_use_id":"c","content":"{\"is_error\":true}"}"#,
+            r#"{"is_error" : true,"tool_use_id":"d","type":"tool_result","content":[]}"#,
+        ];
+        let body =
+            format!(r#"{{"messages":[{{"role":"user","content":[{}]}}]}}"#, blocks.join(","));
+        let options = outline_options(foxwedge_core::Profile::Anthropic);
+        let reading = read(&body, Format::Anthropic, options).expect("a document");
+        let joined = |ids: Vec<Arc<str>>| ids.join(" ");
+        assert_eq!(joined(answered_call_ids(&reading, |_| true)), "a b c d");
+        assert_eq!(joined(failed_call_ids(&reading, Format::Anthropic)), "a d");
+    }
+}

@@ -1,0 +1,281 @@
+//! Relays a streamed reply to the client: forwards or converts it, and records it on the way. The
+//! writer of the client connection polls it directly, without a task or a channel in between.
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use foxwedge_core::Format;
+use foxwedge_formats::{
+    digest,
+    stream::{
+        CollectedEnding, CollectedReply, StreamConverter, StreamLimits, StreamOptions,
+        StreamWatcher, event::ReplyHead,
+    },
+};
+use http::{HeaderMap, StatusCode};
+use serde_json::{Value, json};
+
+use super::{EngineShared, ReplyInFlight, prepare::RoutedRequest};
+use crate::agent::PING;
+use crate::{
+    BodyError, GatewayRequest, body::BodyStream, record::ReplyCompletion, session::CachedReply,
+};
+use foxwedge_upstream::http::IncomingBody;
+
+/// Replies up to this size are cached for retries.
+const MAX_CACHED_BYTES: usize = 256 << 10;
+
+pub(super) struct ResponseRelay {
+    incoming: IncomingBody,
+    mode: RelayMode,
+    /// Taken when the reply has ended.
+    in_flight: Option<ReplyInFlight>,
+    /// The client's format.
+    to: Format,
+    /// The digest of the conversation before the reply.
+    prefix_digest: u128,
+    sent: Option<Vec<u8>>,
+    headers: HeaderMap,
+    /// The engine, the owner and the request, if later requests may refer to the reply by id.
+    referable: Option<(Arc<EngineShared>, Arc<str>, Bytes)>,
+}
+
+/// How the bytes are relayed.
+enum RelayMode {
+    /// Unchanged.
+    Forward(Option<Box<StreamWatcher>>),
+    /// Converted to another format.
+    Convert(Box<StreamConverter>),
+}
+
+impl ResponseRelay {
+    pub(super) fn new(
+        engine: &Arc<EngineShared>,
+        request: &GatewayRequest,
+        prepared: &RoutedRequest,
+        incoming: IncomingBody,
+        work: ReplyInFlight,
+        headers: &HeaderMap,
+    ) -> ResponseRelay {
+        let (from, to) = (prepared.wire, request.endpoint.wire());
+        let limits =
+            StreamLimits { frame: engine.config.limits.event, held: engine.config.limits.reply };
+        let mode = if from == to {
+            RelayMode::Forward(Some(Box::new(StreamWatcher::new(from, limits))))
+        } else {
+            RelayMode::Convert(Box::new(StreamConverter::with_collection(
+                from,
+                to,
+                converter_options(request, prepared, limits),
+            )))
+        };
+        ResponseRelay {
+            incoming,
+            mode,
+            in_flight: Some(work),
+            to,
+            prefix_digest: prepared.chain.last().copied().unwrap_or_default(),
+            sent: Some(Vec::new()),
+            headers: headers.clone(),
+            referable: prepared
+                .referable_body
+                .clone()
+                .map(|body| (engine.clone(), request.caller.owner.clone(), body)),
+        }
+    }
+
+    /// Takes bytes from the upstream and returns the bytes for the client.
+    fn relay_bytes(&mut self, bytes: Bytes) -> Bytes {
+        let Some(work) = &mut self.in_flight else { return Bytes::new() };
+        // A keep-alive is not part of the reply, and is the same in every format.
+        if bytes == PING {
+            return bytes;
+        }
+        let recording = &mut work.recording;
+        let out = match &mut self.mode {
+            RelayMode::Forward(watcher) => {
+                if let Some(watcher) = watcher {
+                    watcher.push(&bytes, &mut |event| recording.record_event(event));
+                }
+                bytes
+            }
+            RelayMode::Convert(converter) => {
+                let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 2);
+                // The converter writes errors into the client's stream itself; the recording gets
+                // them at the end.
+                let _ = converter
+                    .push_observed(&bytes, &mut out, &mut |event| recording.record_event(event));
+                out.into()
+            }
+        };
+        self.keep_sent(&out);
+        out
+    }
+
+    /// Handles the end of the upstream's reply, successful or not. Returns the remaining bytes.
+    fn finish(&mut self) -> Bytes {
+        let Some(mut work) = self.in_flight.take() else { return Bytes::new() };
+        let recording = &mut work.recording;
+        let mut out = Vec::new();
+        let collection = match &mut self.mode {
+            RelayMode::Forward(watcher) => {
+                let observed =
+                    watcher.take().map(|it| it.finish(&mut |event| recording.record_event(event)));
+                observed.map(|observed| observed.collection)
+            }
+            RelayMode::Convert(converter) => {
+                let _ =
+                    converter.finish_observed(&mut out, &mut |event| recording.record_event(event));
+                converter.take_collection()
+            }
+        };
+        let ending = collection.as_ref().map(|collection| &collection.ending);
+        let completion = match ending {
+            Some(CollectedEnding::Complete) => ReplyCompletion::Complete,
+            Some(CollectedEnding::Failed(_)) => ReplyCompletion::Failed,
+            Some(CollectedEnding::Truncated) | None => ReplyCompletion::Cut,
+        };
+        if completion == ReplyCompletion::Cut {
+            let id = collection.as_ref().and_then(|collection| collection.reply.id.as_deref());
+            out = cut_off_events(self.to, self.sent_events(), id.unwrap_or_default()).into_bytes();
+        }
+        self.keep_sent(&out);
+        self.commit_reply(work, collection, completion);
+        out.into()
+    }
+
+    fn commit_reply(
+        &mut self,
+        mut work: ReplyInFlight,
+        collection: Option<CollectedReply>,
+        completion: ReplyCompletion,
+    ) {
+        if let Some(collection) = &collection {
+            work.span.set_reply(&collection.reply);
+        }
+        work.span.set_completion(completion);
+        let tip = match (&collection, completion) {
+            (Some(collection), ReplyCompletion::Complete) if !collection.truncated => {
+                let reply = &collection.reply;
+                let tip = digest::reply(reply, self.prefix_digest);
+                self.remember_reply();
+                let body = self.sent.take().map(Bytes::from);
+                let headers = std::mem::take(&mut self.headers);
+                let cached = body.map(|body| CachedReply { status: StatusCode::OK, headers, body });
+                Some(work.commit_reply(tip, reply.id.as_deref(), cached))
+            }
+            (_, ReplyCompletion::Complete | ReplyCompletion::Failed | ReplyCompletion::Cut) => None,
+        };
+        work.recording.finish(completion, tip);
+    }
+
+    /// Stores the reply, so that the client may refer to it by id.
+    fn remember_reply(&self) {
+        let (Some((engine, owner, request)), Some(sent)) = (&self.referable, &self.sent) else {
+            return;
+        };
+        let last = String::from_utf8_lossy(sent);
+        let last = last.rsplit("data: ").find(|data| data.contains("\"response.completed\""));
+        let event = last.and_then(|data| serde_json::from_str::<Value>(data.trim()).ok());
+        if let Some(event) = event {
+            engine.response_items.remember(owner, request, &event["response"]);
+        }
+    }
+
+    fn keep_sent(&mut self, bytes: &[u8]) {
+        match &mut self.sent {
+            Some(sent) if sent.len() + bytes.len() <= MAX_CACHED_BYTES => {
+                sent.extend_from_slice(bytes)
+            }
+            sent => *sent = None,
+        }
+    }
+}
+
+impl BodyStream for ResponseRelay {
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        loop {
+            let Some(work) = &mut self.in_flight else { return Poll::Ready(None) };
+            if Pin::new(&mut work.stop_guard.stop).poll(context).is_ready() {
+                let out = self.stop();
+                return Poll::Ready((!out.is_empty()).then_some(Ok(out)));
+            }
+            let out = match self.incoming.poll_next(context) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Some(Ok(bytes))) => self.relay_bytes(bytes),
+                Poll::Ready(Some(Err(_))) => self.finish(),
+                Poll::Ready(None) => self.finish(),
+            };
+            if !out.is_empty() {
+                return Poll::Ready(Some(Ok(out)));
+            }
+        }
+    }
+}
+
+impl ResponseRelay {
+    /// Handles a stop of the run from outside.
+    fn stop(&mut self) -> Bytes {
+        let Some(work) = self.in_flight.take() else { return Bytes::new() };
+        work.recording.stop();
+        cut_off_events(self.to, self.sent_events(), "").into()
+    }
+
+    /// About how many events the client has received.
+    fn sent_events(&self) -> usize {
+        let count_events = |sent: &Vec<u8>| sent.windows(2).filter(|pair| *pair == b"\n\n").count();
+        self.sent.as_ref().map_or(MAX_CACHED_BYTES, count_events)
+    }
+}
+
+fn converter_options(
+    request: &GatewayRequest,
+    prepared: &RoutedRequest,
+    limits: StreamLimits,
+) -> StreamOptions {
+    StreamOptions {
+        seed: request.id.to_string(),
+        usage: prepared.include_usage,
+        limits,
+        head: ReplyHead {
+            created: Some(super::full_reply::unix_seconds()),
+            ..ReplyHead::default()
+        },
+        model: Some(prepared.requested_model.to_string()),
+        renamed_tools: prepared.guarded.names.clone(),
+    }
+}
+
+/// The events for a client when its stream is incomplete.
+fn cut_off_events(format: Format, events: usize, id: &str) -> String {
+    const MESSAGE: &str = "the upstream's reply broke off";
+    let error = json!({ "message": MESSAGE, "type": "server_error", "param": null, "code": "upstream_cut" });
+    match format {
+        Format::OpenaiChat => format!("\n\ndata: {}\n\n", json!({ "error": error })),
+        // Some clients read the event type, some an `error` object, and some the last event of a
+        // response.
+        Format::OpenaiResponses => {
+            let first = json!({
+                "type": "error", "sequence_number": events, "code": "upstream_cut",
+                "message": MESSAGE, "param": null, "error": error,
+            });
+            let last = json!({
+                "type": "response.failed", "sequence_number": events + 1,
+                "response": {
+                    "id": id, "object": "response", "status": "failed", "output": [],
+                    "error": { "code": "server_error", "message": MESSAGE },
+                },
+            });
+            format!("\n\nevent: error\ndata: {first}\n\nevent: response.failed\ndata: {last}\n\n")
+        }
+        Format::Anthropic | Format::Gemini | Format::Bedrock => {
+            let error = json!({ "type": "api_error", "message": MESSAGE });
+            let event = json!({ "type": "error", "error": error });
+            format!("\n\nevent: error\ndata: {event}\n\n")
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Builds the client's response from an upstream response: status, headers and body.
+
+use std::sync::Arc;
+
+use foxwedge_core::Format;
+use foxwedge_formats::model::{ModelResponse, ProviderErrorKind, decode_reply, encode_reply};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use serde_json::Value;
+
+use super::{
+    EngineShared, ReplyInFlight, full_reply, prepare::RoutedRequest, relay::ResponseRelay,
+};
+use crate::{
+    ApiError, ApiErrorKind, FindingTally, GatewayBody, GatewayEndpoint, GatewayRequest,
+    GatewayResponse, GuardAction, RequestSummary, session::CachedReply,
+};
+use foxwedge_upstream::{
+    http::IncomingBody,
+    send::{UpstreamTries, is_stream, response_headers},
+};
+
+const JSON_CONTENT_TYPE: HeaderValue = HeaderValue::from_static("application/json");
+/// SDKs of OpenAI and Anthropic retry automatically, unless this header is `false`.
+const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
+const STREAM_CONTENT_TYPE: HeaderValue =
+    HeaderValue::from_static("text/event-stream; charset=utf-8");
+
+/// What a response is built from.
+pub(super) struct ResponseBuilder<'a> {
+    pub(super) engine: &'a Arc<EngineShared>,
+    pub(super) request: &'a GatewayRequest,
+    pub(super) routed_request: &'a RoutedRequest,
+    pub(super) summary: &'a mut RequestSummary,
+}
+
+impl ResponseBuilder<'_> {
+    /// Builds the response from an upstream reply, streamed or complete, whichever was requested.
+    pub(super) async fn build(
+        self,
+        status: StatusCode,
+        upstream_headers: &HeaderMap,
+        body: IncomingBody,
+        work: ReplyInFlight,
+    ) -> Result<GatewayResponse, ApiError> {
+        if is_stream(upstream_headers) && self.routed_request.stream {
+            let headers = self.headers(upstream_headers, STREAM_CONTENT_TYPE);
+            let relay = ResponseRelay::new(
+                self.engine,
+                self.request,
+                self.routed_request,
+                body,
+                work,
+                &headers,
+            );
+            let summary = std::mem::take(self.summary);
+            return Ok(GatewayResponse {
+                status,
+                headers,
+                body: GatewayBody::streaming(relay),
+                summary,
+            });
+        }
+        let headers = self.headers(upstream_headers, JSON_CONTENT_TYPE);
+        let body =
+            full_reply::read_full_reply(&self, status, upstream_headers, &headers, body, work)
+                .await?;
+        let headers = if self.routed_request.stream {
+            self.headers(upstream_headers, STREAM_CONTENT_TYPE)
+        } else {
+            headers
+        };
+        Ok(GatewayResponse { status, headers, body, summary: std::mem::take(self.summary) })
+    }
+
+    /// Builds the response from an upstream error, in the client's format.
+    pub(super) fn build_error(
+        self,
+        status: StatusCode,
+        upstream_headers: &HeaderMap,
+        body: &[u8],
+        tries: UpstreamTries,
+    ) -> GatewayResponse {
+        let (from, to) = (self.routed_request.wire, self.request.endpoint.wire());
+        self.summary.error_code = Some("upstream");
+        let mut headers = self.headers(upstream_headers, JSON_CONTENT_TYPE);
+        if tries == UpstreamTries::Exhausted {
+            headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+        }
+        let text = String::from_utf8_lossy(body);
+        let is_json = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
+        let body = if from == to && is_json {
+            GatewayBody::full(body.to_vec())
+        } else {
+            match convert_error(&text, from, to, status) {
+                Some(body) => GatewayBody::full(body),
+                None => GatewayBody::full(unclear_error(status).body(to, &self.request.id)),
+            }
+        };
+        let summary = std::mem::take(self.summary);
+        GatewayResponse { status, headers, body, summary }
+    }
+
+    pub(super) fn headers(
+        &self,
+        upstream_headers: &HeaderMap,
+        content_type: HeaderValue,
+    ) -> HeaderMap {
+        let converted = self.routed_request.wire != self.request.endpoint.wire();
+        let mut headers = response_headers(upstream_headers, converted);
+        headers.insert(header::CONTENT_TYPE, content_type);
+        add_gateway_headers(self.summary, &mut headers);
+        let guarded = &self.routed_request.guarded;
+        if let Some((before, after)) = guarded.compacted {
+            insert_header(&mut headers, "x-foxwedge-compacted", &format!("{before}->{after}"));
+        }
+        if !guarded.losses.is_empty() {
+            insert_header(&mut headers, "x-foxwedge-losses", &guarded.losses.len().to_string());
+        }
+        headers
+    }
+}
+
+/// The response for an error.
+pub(super) fn error_response(
+    error: &ApiError,
+    endpoint: GatewayEndpoint,
+    request: &str,
+    mut summary: RequestSummary,
+) -> GatewayResponse {
+    summary.error_code = Some(error.code);
+    let mut headers = HeaderMap::new();
+    headers.insert(header::CONTENT_TYPE, JSON_CONTENT_TYPE);
+    add_gateway_headers(&summary, &mut headers);
+    if let Some(seconds) = error.retry_after {
+        headers.insert(header::RETRY_AFTER, seconds.into());
+    }
+    if error.retries_exhausted {
+        headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+    }
+    let body = GatewayBody::full(error.body(endpoint.wire(), request));
+    GatewayResponse { status: error.status(), headers, body, summary }
+}
+
+/// The response for a cached reply.
+pub(super) fn replayed_response(
+    cached: &CachedReply,
+    summary: &mut RequestSummary,
+) -> GatewayResponse {
+    let mut headers = cached.headers.clone();
+    headers.insert("x-foxwedge-replayed", HeaderValue::from_static("true"));
+    let summary = std::mem::take(summary);
+    GatewayResponse {
+        status: cached.status,
+        headers,
+        body: GatewayBody::full(cached.body.clone()),
+        summary,
+    }
+}
+
+/// The findings of a strict route, from the error that reports them.
+pub(super) fn rejected_findings(error: &ApiError) -> Vec<FindingTally> {
+    let mut tallies: Vec<FindingTally> = Vec::new();
+    let list = error.details.get("findings").and_then(Value::as_array);
+    for finding in list.into_iter().flatten() {
+        let label = finding.get("code").and_then(Value::as_str).unwrap_or_default();
+        let Some(code) = label.strip_prefix("FW").and_then(|code| code.parse().ok()) else {
+            continue;
+        };
+        match tallies.iter_mut().find(|tally| tally.code == code) {
+            Some(tally) => tally.count += 1,
+            None => tallies.push(FindingTally { code, strategy: "none", count: 1 }),
+        }
+    }
+    tallies
+}
+
+/// Adds the gateway's own headers.
+fn add_gateway_headers(summary: &RequestSummary, headers: &mut HeaderMap) {
+    let action = summary.action.unwrap_or(GuardAction::None);
+    headers.insert("x-foxwedge-action", HeaderValue::from_static(action.name()));
+    if !summary.findings.is_empty() {
+        insert_header(
+            headers,
+            "x-foxwedge-findings",
+            &FindingTally::header_value(&summary.findings),
+        );
+    }
+    if let Some(session) = &summary.session {
+        insert_header(headers, "x-foxwedge-session", session);
+    }
+    if let Some(run) = &summary.run {
+        insert_header(headers, "x-foxwedge-run", run);
+    }
+    if let Some(ignored) = &summary.ignored_results {
+        insert_header(headers, "x-foxwedge-ignored-results", ignored);
+    }
+    if let Some(match_kind) = summary.match_kind {
+        headers.insert("x-foxwedge-match", HeaderValue::from_static(match_kind));
+    }
+}
+
+fn insert_header(headers: &mut HeaderMap, name: &'static str, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.insert(HeaderName::from_static(name), value);
+    }
+}
+
+/// Converts a provider error to another format. The status determines the kind, since some formats
+/// have one name for many kinds.
+fn convert_error(text: &str, from: Format, to: Format, status: StatusCode) -> Option<String> {
+    let ModelResponse::Error(mut failure) = decode_reply(text, from).ok()?.outcome else {
+        return None;
+    };
+    failure.kind = match status.as_u16() {
+        401 => ProviderErrorKind::Authentication,
+        403 => ProviderErrorKind::Permission,
+        404 => ProviderErrorKind::NotFound,
+        408 | 504 => ProviderErrorKind::Timeout,
+        413 => ProviderErrorKind::TooLarge,
+        429 => ProviderErrorKind::RateLimit,
+        503 | 529 => ProviderErrorKind::Overloaded,
+        _ => failure.kind,
+    };
+    Some(encode_reply(&ModelResponse::Error(failure), to, "").body)
+}
+
+/// The error for an upstream failure whose body cannot be read.
+fn unclear_error(status: StatusCode) -> ApiError {
+    let kind = match status.as_u16() {
+        401 => ApiErrorKind::Credentials,
+        403 => ApiErrorKind::Permission,
+        404 => ApiErrorKind::NotFound,
+        413 => ApiErrorKind::TooLarge,
+        429 => ApiErrorKind::RateLimit,
+        400..500 => ApiErrorKind::InvalidRequest,
+        _ => ApiErrorKind::Upstream,
+    };
+    ApiError::new(kind, "upstream_error", format!("the upstream answered with status {status}"))
+}

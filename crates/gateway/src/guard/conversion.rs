@@ -1,0 +1,51 @@
+//! A request for an upstream of another format: converted, and valid in that format.
+
+use foxwedge_core::{CheckOptions, Profile, RuleSet, check};
+use foxwedge_formats::convert::{self, ConversionOptions};
+
+use super::{GuardInput, GuardRefusal, GuardedRequest, guard_report, repair_policy};
+use crate::{config::GuardMode, guard::GuardAction};
+use foxwedge_upstream::{CountedList, changes_of};
+
+pub(super) fn guard_converted(input: GuardInput<'_>) -> Result<GuardedRequest, GuardRefusal> {
+    let GuardInput { body, reading, from, to, route, model } = input;
+    let mut guarded = GuardedRequest::untouched(body.clone());
+    match route.guard.mode {
+        // The conversion repairs in every mode: a call without its result has no form in another
+        // format.
+        GuardMode::Off | GuardMode::Fix => {}
+        GuardMode::Observe | GuardMode::Strict => {
+            let profile = Profile::for_format(from);
+            let rules = RuleSet::of(profile);
+            let check_options =
+                CheckOptions { profile, rules, policy: repair_policy(&route.guard) };
+            let report = check(&reading.draft, &check_options);
+            if route.guard.mode == GuardMode::Strict && !report.is_clean() {
+                return Err(GuardRefusal::Findings(report));
+            }
+            guarded.add_findings(&report);
+        }
+    }
+    let options = ConversionOptions {
+        profile: Some(route.upstream.profile(to)),
+        policy: repair_policy(&route.guard),
+        model: Some(model.to_owned()),
+        ..ConversionOptions::default()
+    };
+    let converted = convert::request(reading.draft.source, from, to, &options)
+        .map_err(GuardRefusal::Unreadable)?;
+    if guarded.findings.is_empty() {
+        guarded.findings =
+            guard_report::count_edits([&converted.source_edits, &converted.target_edits]);
+    }
+    guarded.changes.append(changes_of(converted.source_edits));
+    guarded.changes.append(changes_of(converted.target_edits));
+    if !guarded.changes.is_empty() {
+        guarded.action = GuardAction::Fixed;
+    }
+    guarded.body = converted.body.into();
+    let losses = converted.losses.len();
+    guarded.losses = CountedList::of(losses, converted.losses.into_iter().map(|loss| loss.note));
+    guarded.names = converted.renamed_tools;
+    Ok(guarded)
+}

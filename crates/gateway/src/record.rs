@@ -1,0 +1,351 @@
+//! Records requests: a run in the store for each task that a model works on, and an entry for every
+//! repair. Recording happens in the background: requests never wait for it.
+//!
+//! A run starts with a request with new user content and ends with a reply without calls. In
+//! between it waits for its tool results, which come with the next request of the session. Requests
+//! send commands over a bounded queue; one task writes them to the store.
+
+mod annotations;
+mod reply_block;
+mod reply_recorder;
+mod queue;
+mod recording;
+mod side_channel;
+mod waiting_runs;
+mod tool_results;
+mod run_log;
+mod open_run;
+mod session_writer;
+mod complete_runs;
+mod delay;
+mod writer;
+mod session_heads;
+mod repairs;
+mod live_text;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use bytes::Bytes;
+use foxwedge_core::Format;
+use foxwedge_store::{AnyStore, EventTextSource, FeedRegistry, StoreError};
+use tokio::{task::JoinHandle, time::timeout};
+
+use crate::{
+    GuardedRequest,
+    config::{self, ContentRecording, GuardMode, RunRecording},
+    metrics::{DroppedItem, Metrics},
+    session::SessionHead,
+};
+use live_text::LiveText;
+use queue::{RecordQueue, RequestStart};
+use recording::RunPosition;
+use waiting_runs::{RunClaim, RunsAwaitingTools};
+
+pub use recording::RequestRecording;
+pub use repairs::{RepairHistory, RepairRecord};
+pub(crate) use side_channel::SideChannel;
+
+/// How long a reader waits for pending writes.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long shutdown waits for pending writes.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Records runs and repairs. Cheap to clone; clones share state.
+#[derive(Clone, Debug)]
+pub struct GatewayRecorder(Arc<RecorderShared>);
+
+#[derive(Debug)]
+struct RecorderShared {
+    config: config::RecordConfig,
+    /// How long calls may wait for their results.
+    call_timeout: Duration,
+    queue: RecordQueue,
+    waiting_runs: Arc<RunsAwaitingTools>,
+    repairs: RepairHistory,
+    feeds: FeedRegistry<AnyStore>,
+    /// Recent text of runs whose content is not stored.
+    live_text: Option<LiveText>,
+    metrics: Metrics,
+    run_ids: RunIdSource,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// The start of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordingStart<'a> {
+    /// The session.
+    pub session: &'a Arc<str>,
+    /// The session that its session branched off from.
+    pub forked: Option<&'a Arc<str>>,
+    /// The owner.
+    pub owner: &'a Arc<str>,
+    /// The id of the request.
+    pub request: &'a Arc<str>,
+    /// The model in the client's request.
+    pub model: &'a Arc<str>,
+    /// The user agent of the client.
+    pub agent: Option<&'a str>,
+    /// Ids of the calls whose results end the history.
+    pub answered_calls: &'a [Arc<str>],
+    /// Those of them whose result is marked as an error.
+    pub failed_calls: &'a [Arc<str>],
+    /// The body as received.
+    pub original_body: &'a Bytes,
+    /// The guarded request, with its findings and changes.
+    pub guarded: &'a GuardedRequest,
+    /// How the route handles findings.
+    pub mode: GuardMode,
+    /// The client's format.
+    pub wire: Format,
+}
+
+/// How a reply ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReplyCompletion {
+    /// It is complete.
+    Complete,
+    /// The provider reported an error.
+    Failed,
+    /// It was cut off.
+    Cut,
+}
+
+impl GatewayRecorder {
+    /// Starts the recorder: closes runs that an earlier process left open, and loads the heads of
+    /// sessions.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn start(
+        store: Arc<AnyStore>,
+        record: config::RecordConfig,
+        sessions: config::SessionConfig,
+        metrics: Metrics,
+    ) -> Result<(GatewayRecorder, Vec<(SessionHead, Duration)>), StoreError> {
+        let node_id = format!("gateway-{:016x}", random_seed());
+        GatewayRecorder::start_as(node_id, store, record, sessions, metrics).await
+    }
+
+    /// Like [`GatewayRecorder::start`], with a node id by which other processes can detect that
+    /// this one is gone: they need not wait then until its leases expire.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn start_as(
+        node_id: String,
+        store: Arc<AnyStore>,
+        record: config::RecordConfig,
+        sessions: config::SessionConfig,
+        metrics: Metrics,
+    ) -> Result<(GatewayRecorder, Vec<(SessionHead, Duration)>), StoreError> {
+        GatewayRecorder::start_with_capacity(
+            node_id,
+            store,
+            record,
+            sessions,
+            metrics,
+            queue::QUEUE_CAPACITY,
+        )
+        .await
+    }
+
+    async fn start_with_capacity(
+        node_id: String,
+        store: Arc<AnyStore>,
+        record: config::RecordConfig,
+        sessions: config::SessionConfig,
+        metrics: Metrics,
+        capacity: usize,
+    ) -> Result<(GatewayRecorder, Vec<(SessionHead, Duration)>), StoreError> {
+        foxwedge_store::sweep(&*store, &node_id, writer::START_SWEEP_LIMIT).await?;
+        let heads = session_heads::load_heads(&store, sessions.session, unix_millis()).await?;
+        let (queue, capacity) = queue::open(capacity);
+        let waiting_runs =
+            Arc::new(RunsAwaitingTools::new(waiting_runs::MAX_WAITING_RUNS, metrics.clone()));
+        let task = writer::RecordWriter::new(
+            store.clone(),
+            node_id,
+            capacity,
+            waiting_runs.clone(),
+            metrics.clone(),
+        );
+        let task = tokio::spawn(task.run());
+        let inner = RecorderShared {
+            config: record,
+            call_timeout: sessions.call,
+            queue,
+            waiting_runs,
+            repairs: RepairHistory::new(record.repairs, record.repair_bytes),
+            feeds: FeedRegistry::new(store),
+            live_text: match record.content {
+                ContentRecording::Omitted => Some(LiveText::new()),
+                ContentRecording::Stored => None,
+            },
+            metrics,
+            run_ids: RunIdSource::new(),
+            task: Mutex::new(Some(task)),
+        };
+        Ok((GatewayRecorder(Arc::new(inner)), heads))
+    }
+
+    /// Starts the recording of a request.
+    pub fn start_request(&self, start: RecordingStart<'_>) -> RequestRecording {
+        let inner = &self.0;
+        let (run, turn, open_calls, answered_calls) = match inner.claim_run(&start) {
+            RunClaim::Continue { run, turn, answered: answered_calls, left: open_calls } => {
+                (run, turn + 1, open_calls, answered_calls)
+            }
+            RunClaim::NewRun => (inner.run_ids.next_id(), 1, Vec::new(), Vec::new()),
+        };
+        let sender = match inner.config.runs {
+            RunRecording::None => None,
+            RunRecording::All => {
+                let sender = inner.queue.start_request(start.session, || {
+                    Box::new(inner.request_start(&start, &run, turn, answered_calls))
+                });
+                if sender.is_none() {
+                    inner.metrics.count_dropped(DroppedItem::Records, 1);
+                    if turn > 1 {
+                        inner.waiting_runs.mark_lost(start.session, &run);
+                    }
+                }
+                sender
+            }
+        };
+        RequestRecording::new(self, &start, RunPosition { run, turn, open: open_calls }, sender)
+    }
+
+    /// The recorded repairs.
+    pub fn repairs(&self) -> &RepairHistory {
+        &self.0.repairs
+    }
+
+    /// The live feeds of runs, for user interfaces.
+    pub fn feeds(&self) -> &FeedRegistry<AnyStore> {
+        &self.0.feeds
+    }
+
+    /// Recent text that is not stored: only for the owner of a run.
+    pub fn live_text(&self) -> Option<Arc<dyn EventTextSource>> {
+        let live_text = self.0.live_text.clone()?;
+        Some(Arc::new(live_text))
+    }
+
+    /// Removes expired live text.
+    pub(crate) fn sweep(&self) {
+        if let Some(live_text) = &self.0.live_text {
+            live_text.sweep();
+        }
+    }
+
+    /// Forgets a run that another process or the user has ended.
+    pub fn forget_run(&self, run: &str) {
+        if let Some(session) = self.0.waiting_runs.forget_run(run) {
+            self.0.queue.forget_run(&session, run);
+        }
+    }
+
+    /// Waits until everything queued so far is written, for a limited time.
+    pub async fn flush(&self) {
+        // A reader must not be blocked by a store that fails.
+        let _ = timeout(FLUSH_TIMEOUT, self.0.queue.flush()).await;
+    }
+
+    /// Waits until everything is written, and closes runs that wait for tool results: this process
+    /// will not see them.
+    pub async fn drain(&self) {
+        let task = self.0.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(mut task) = task else { return };
+        let written = async {
+            self.0.queue.stop().await;
+            // A task that panicked writes nothing more.
+            let _ = (&mut task).await;
+        };
+        if timeout(DRAIN_TIMEOUT, written).await.is_err() {
+            task.abort();
+        }
+    }
+}
+
+impl RecorderShared {
+    fn claim_run(&self, start: &RecordingStart<'_>) -> RunClaim {
+        match self.config.runs {
+            RunRecording::All => self.waiting_runs.claim(start.session, start.answered_calls),
+            RunRecording::None => RunClaim::NewRun,
+        }
+    }
+
+    fn request_start(
+        &self,
+        start: &RecordingStart<'_>,
+        run: &Arc<str>,
+        turn: u32,
+        answered_calls: Vec<Arc<str>>,
+    ) -> RequestStart {
+        let body = match self.config.content {
+            ContentRecording::Stored if !answered_calls.is_empty() => {
+                Some((start.original_body.clone(), start.wire))
+            }
+            ContentRecording::Stored | ContentRecording::Omitted => None,
+        };
+        RequestStart {
+            run: run.clone(),
+            turn,
+            at: unix_millis(),
+            owner: start.owner.clone(),
+            model: start.model.clone(),
+            agent: start.agent.map(Arc::from),
+            forked: start.forked.cloned(),
+            wire: start.wire,
+            failed_calls: start.failed_calls.to_vec(),
+            answered_calls,
+            body,
+            annotations: annotations::annotations_for(start.guarded, turn),
+        }
+    }
+}
+
+/// Milliseconds since 1970.
+fn unix_millis() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// A source of unique run ids. Random bytes are read from the system once, since that is slow.
+#[derive(Debug)]
+struct RunIdSource {
+    seeds: [u64; 2],
+    next: AtomicU64,
+}
+
+impl RunIdSource {
+    fn new() -> RunIdSource {
+        RunIdSource { seeds: [random_seed(), random_seed()], next: AtomicU64::new(0) }
+    }
+
+    fn next_id(&self) -> Arc<str> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let [high, low] = self.seeds.map(|seed| mix_bits(seed.wrapping_add(number)));
+        format!("r-{high:016x}{low:016x}").into()
+    }
+}
+
+/// A bijective hash.
+fn mix_bits(number: u64) -> u64 {
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}
+
+/// A random number of the system, or else the time.
+fn random_seed() -> u64 {
+    getrandom::u64().unwrap_or_else(|_| unix_millis())
+}

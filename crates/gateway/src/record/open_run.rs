@@ -1,0 +1,168 @@
+//! A run in the store that this process owns: its log is written to the store.
+
+use std::{sync::Arc, time::Duration};
+
+use foxwedge_run::{EventPayload, Outcome, RunEvent};
+use foxwedge_store::{
+    AnyStore, CloseAuthority, FinalizeResult, Lease, NewRecord, Result, RunClosing, RunRow, Store,
+    StoreError, retry_unavailable,
+};
+use tokio::time::Instant;
+
+use super::run_log::RunLog;
+
+/// The duration of a lease, in milliseconds.
+pub(super) const LEASE_MILLIS: u64 = 60_000;
+
+/// A run that this process owns.
+#[derive(Debug)]
+pub(super) struct OpenRun {
+    pub(super) run: Arc<str>,
+    pub(super) session: Arc<str>,
+    epoch: u64,
+    lease: Lease,
+    /// When the lease was renewed last.
+    renewed_at: Instant,
+    pub(super) log: RunLog,
+}
+
+/// Whether a run is still owned after an operation.
+#[derive(Debug)]
+pub(super) enum RunOwnership {
+    /// It is open.
+    Open(Box<OpenRun>),
+    /// It has ended.
+    Ended(Outcome),
+    /// Another process has ended it or owns it.
+    Taken,
+}
+
+impl OpenRun {
+    /// An open run for a row of the store, with its log.
+    pub(super) fn new(row: &RunRow, log: RunLog, lease: Lease) -> OpenRun {
+        OpenRun {
+            run: log.run.clone(),
+            session: row.session.as_str().into(),
+            epoch: row.epoch,
+            lease,
+            renewed_at: Instant::now(),
+            log,
+        }
+    }
+
+    /// Writes the new events, and the end if there is one.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub(super) async fn save_events(
+        mut self: Box<Self>,
+        store: &AnyStore,
+        records: Vec<NewRecord>,
+    ) -> Result<RunOwnership> {
+        let result = match self.log.take_new_events(Some(self.epoch)) {
+            (events, Some((ended, summary))) => {
+                let closing = RunClosing { events, ended, summary, records };
+                return finalize(store, &self.run, &self.lease, closing).await;
+            }
+            (events, None) => {
+                // Concurrently, so that one commit takes both.
+                let (events, records) = tokio::join!(
+                    append_events(store, &self.run, &self.lease, events),
+                    append_records(store, &self.session, records),
+                );
+                events.and(records)
+            }
+        };
+        match result {
+            Ok(()) => Ok(RunOwnership::Open(self)),
+            Err(error) => taken_or_error(error),
+        }
+    }
+
+    /// Renews the lease.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub(super) async fn renew_lease(mut self: Box<Self>, store: &AnyStore) -> Result<RunOwnership> {
+        let now = Instant::now();
+        match retry_unavailable(|| store.renew(&self.run, &self.lease, LEASE_MILLIS)).await {
+            Ok(()) => {
+                self.renewed_at = now;
+                Ok(RunOwnership::Open(self))
+            }
+            Err(error) => taken_or_error(error),
+        }
+    }
+
+    /// Whether its lease should be renewed.
+    pub(super) fn is_stale(&self, now: Instant) -> bool {
+        now.duration_since(self.renewed_at) >= Duration::from_millis(LEASE_MILLIS / 2)
+    }
+}
+
+async fn append_events(
+    store: &AnyStore,
+    run: &str,
+    lease: &Lease,
+    events: Vec<RunEvent>,
+) -> Result<()> {
+    if events.is_empty() {
+        return Ok(());
+    }
+    retry_unavailable(|| store.append(run, lease, events.clone())).await.map(drop)
+}
+
+async fn append_records(store: &AnyStore, session: &str, records: Vec<NewRecord>) -> Result<()> {
+    if records.is_empty() {
+        return Ok(());
+    }
+    retry_unavailable(|| store.append_records(session, records.clone())).await.map(drop)
+}
+
+async fn finalize(
+    store: &AnyStore,
+    run: &str,
+    lease: &Lease,
+    mut closing: RunClosing,
+) -> Result<RunOwnership> {
+    let outcome = closing.ended.outcome.unwrap_or(Outcome::Failed);
+    let authority = CloseAuthority::Holder(lease.clone());
+    let finalize = |closing: &RunClosing| store.finalize(run, authority.clone(), closing.clone());
+    let result = match retry_unavailable(|| finalize(&closing)).await {
+        // Too large for the store: the end itself always fits.
+        Err(StoreError::Invalid(_) | StoreError::Conflict(_)) => {
+            drop_optional_content(&mut closing);
+            retry_unavailable(|| finalize(&closing)).await
+        }
+        result => result,
+    };
+    match result {
+        Ok(FinalizeResult::Recorded(_)) => Ok(RunOwnership::Ended(outcome)),
+        // The acknowledgement was lost, and it was our own end.
+        Ok(FinalizeResult::AlreadyEnded(row)) if row.state.outcome() == Some(outcome) => {
+            Ok(RunOwnership::Ended(outcome))
+        }
+        Ok(FinalizeResult::AlreadyEnded(_)) => Ok(RunOwnership::Taken),
+        Err(error) => taken_or_error(error),
+    }
+}
+
+/// Drops content that is not required.
+pub(super) fn drop_optional_content(closing: &mut RunClosing) {
+    closing.records.clear();
+    closing.ended.text = None;
+    for event in &mut closing.events {
+        if let EventPayload::Ended(ended) = &mut event.body {
+            ended.text = None;
+        }
+    }
+}
+
+fn taken_or_error(error: StoreError) -> Result<RunOwnership> {
+    match error {
+        StoreError::Ended(_) | StoreError::Fenced { .. } | StoreError::NoRun(_) => {
+            Ok(RunOwnership::Taken)
+        }
+        error => Err(error),
+    }
+}

@@ -1,0 +1,127 @@
+//! Every face on every kind of upstream, in pieces and whole.
+
+use foxwedge_gateway::GatewayEndpoint;
+use serde_json::{Value, json};
+
+use crate::stand::{ask, engine};
+
+const UPSTREAMS: [&str; 4] = ["chat", "responses", "messages", "gemini"];
+
+/// Routes by the name of the upstream.
+fn routes() -> String {
+    let route = |name: &&str| {
+        format!("[[route]]\nmodel = \"{name}\"\nupstream = \"{name}\"\nrename = \"scripted\"\n")
+    };
+    UPSTREAMS.iter().map(route).collect()
+}
+
+fn tool() -> Value {
+    json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]})
+}
+
+/// A request that makes the model call two tools.
+fn request(face: GatewayEndpoint, model: &str, stream: bool) -> Value {
+    let words = "call weather with {\"city\":\"Oslo\"} and call weather with {\"city\":\"Bergen\"}";
+    match face {
+        GatewayEndpoint::Chat => json!({
+            "model": model, "stream": stream,
+            "messages": [{"role": "user", "content": words}],
+            "tools": [{"type": "function", "function": {"name": "weather", "parameters": tool()}}],
+        }),
+        GatewayEndpoint::Responses => json!({
+            "model": model, "stream": stream, "input": [{"role": "user", "content": words}],
+            "tools": [{"type": "function", "name": "weather", "parameters": tool(), "strict": false}],
+        }),
+        GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => json!({
+            "model": model, "stream": stream, "max_tokens": 500,
+            "messages": [{"role": "user", "content": words}],
+            "tools": [{"name": "weather", "input_schema": tool()}],
+        }),
+    }
+}
+
+#[tokio::test]
+async fn parallel_calls_come_back_together_on_every_face_from_every_upstream() {
+    let engine = engine(&routes()).await;
+    for face in [GatewayEndpoint::Chat, GatewayEndpoint::Responses, GatewayEndpoint::Messages] {
+        for upstream in UPSTREAMS {
+            let place = format!("{} on {upstream}", face.name());
+            let heard = ask(&engine, face, &request(face, upstream, false)).await;
+            assert_eq!(heard.status, 200, "{place}: {}", heard.body);
+            let body = heard.json();
+            let (calls, stop) = match face {
+                GatewayEndpoint::Chat => {
+                    let choice = &body["choices"][0];
+                    (
+                        choice["message"]["tool_calls"].as_array().map_or(0, Vec::len),
+                        choice["finish_reason"].clone(),
+                    )
+                }
+                GatewayEndpoint::Responses => {
+                    let items = body["output"].as_array().expect("items");
+                    let calls = items.iter().filter(|item| item["type"] == "function_call");
+                    (calls.count(), body["status"].clone())
+                }
+                GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => {
+                    let blocks = body["content"].as_array().expect("blocks");
+                    let calls = blocks.iter().filter(|block| block["type"] == "tool_use");
+                    (calls.count(), body["stop_reason"].clone())
+                }
+            };
+            let expected = match face {
+                GatewayEndpoint::Chat => "tool_calls",
+                GatewayEndpoint::Responses => "completed",
+                GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => "tool_use",
+            };
+            assert_eq!((calls, stop), (2, json!(expected)), "{place}: {body}");
+            let named = if face.name() == upstream { "scripted" } else { upstream };
+            assert_eq!(body["model"], json!(named), "{place}: told anew, it is the client's name");
+            assert_eq!(heard.header("x-foxwedge-action"), "none", "{place}");
+            let made = match face {
+                GatewayEndpoint::Chat => body["created"].as_u64(),
+                GatewayEndpoint::Responses => body["created_at"].as_u64(),
+                GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => None,
+            };
+            assert!(made != Some(0), "{place}: it was made at some time: {body}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stream_ends_as_its_face_ends_streams_from_every_upstream() {
+    let engine = engine(&routes()).await;
+    for face in [GatewayEndpoint::Chat, GatewayEndpoint::Responses, GatewayEndpoint::Messages] {
+        for upstream in UPSTREAMS {
+            let place = format!("{} on {upstream}", face.name());
+            let heard = ask(&engine, face, &request(face, upstream, true)).await;
+            assert_eq!(heard.status, 200, "{place}: {}", heard.body);
+            assert!(heard.header("content-type").starts_with("text/event-stream"), "{place}");
+            let (calls, end) = match face {
+                GatewayEndpoint::Chat => ("\"name\":\"weather\"", "data: [DONE]\n\n"),
+                GatewayEndpoint::Responses => {
+                    ("\"function_call\",\"status\":\"in_progress", "response.completed")
+                }
+                GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => {
+                    ("\"name\":\"weather\"", "message_stop")
+                }
+            };
+            let found = heard.body.matches(calls).count();
+            assert_eq!(found, 2, "{place}: {}", heard.body);
+            assert!(heard.body.contains(end), "{place}: {}", heard.body);
+        }
+    }
+}
+
+#[tokio::test]
+async fn tokens_are_counted_by_the_upstream_or_here() {
+    let engine = engine(&routes()).await;
+    for upstream in UPSTREAMS {
+        let mut body = request(GatewayEndpoint::Messages, upstream, false);
+        body.as_object_mut()
+            .expect("an object")
+            .retain(|key, _| key != "stream" && key != "max_tokens");
+        let heard = ask(&engine, GatewayEndpoint::CountTokens, &body).await;
+        assert_eq!(heard.status, 200, "{upstream}: {}", heard.body);
+        assert!(heard.json()["input_tokens"].as_u64() > Some(5), "{upstream}: {}", heard.body);
+    }
+}

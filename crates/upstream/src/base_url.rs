@@ -1,0 +1,280 @@
+//! Addresses: the listen address, upstreams, and allowed hosts and origins.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use http::Uri;
+
+/// A network address. Only the configuration sets one, never a request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NetworkTarget {
+    /// Whether the connection is encrypted.
+    pub tls: bool,
+    /// The host in lower case: a name or an address; IPv6 without brackets.
+    pub host: Box<str>,
+    /// The port.
+    pub port: u16,
+    /// The path before the version (`/v1`), without a trailing slash; mostly empty.
+    pub prefix: Box<str>,
+    /// Which addresses the host name may resolve to.
+    pub addresses: AddressPolicy,
+}
+
+/// Which addresses a host name may resolve to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AddressPolicy {
+    /// Public addresses only.
+    Public,
+    /// Loopback and private addresses, too: the configuration allows that, or contains such an
+    /// address. Link-local and metadata addresses are never allowed.
+    Private,
+}
+
+/// What is wrong with an address, and what to do. Never contains the address: it may contain a key.
+pub type AddressError = (&'static str, &'static str);
+
+/// How a path is split for a kind of upstream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BaseUrlStyle {
+    /// The address is complete up to `/chat/completions`; without a path, `/v1` is added.
+    Openai,
+    /// `/v1` is added to the address.
+    Anthropic,
+    /// `/v1beta` is added to the address.
+    Gemini,
+    /// Nothing is added.
+    Plain,
+}
+
+/// A parsed address.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BaseUrl {
+    /// Where to connect.
+    pub target: NetworkTarget,
+    /// The path after the prefix, such as `/v1`.
+    pub version: Box<str>,
+    /// Whether a key would cross the public network unencrypted.
+    pub is_unencrypted: bool,
+}
+
+/// Parses the address of an upstream or a collector.
+pub fn parse_base_url(
+    text: &str,
+    style: BaseUrlStyle,
+    policy: AddressPolicy,
+) -> Result<BaseUrl, AddressError> {
+    const FORM: &str = "it looks like \"https://api.example.com/v1\"";
+    if text.contains('#') {
+        return Err(("it has a part behind `#`", FORM));
+    }
+    if text.contains('?') {
+        return Err(("it has a part behind `?`", "keys go into `key`, headers into `headers`"));
+    }
+    let uri: Uri = text.trim().parse().map_err(|_| ("this is no address", FORM))?;
+    let tls = match uri.scheme_str() {
+        Some("https") => true,
+        Some("http") => false,
+        Some(_) | None => return Err(("it begins with neither `https://` nor `http://`", FORM)),
+    };
+    let authority = uri.authority().ok_or(("it names no host", FORM))?;
+    if authority.as_str().contains('@') {
+        return Err(("it holds a user or a password", "keys go into `key` or `key_file`"));
+    }
+    let host = authority.host().to_ascii_lowercase();
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let address = host.parse::<IpAddr>().ok();
+    let is_name = !host.is_empty() && host.len() <= 253 && host.bytes().all(is_host_byte);
+    if address.is_none() && !is_name {
+        return Err(("its host is neither a name nor an address", FORM));
+    }
+    let port = match (authority.port_u16(), authority.as_str() == authority.host()) {
+        (None, true) if tls => 443,
+        (None, true) => 80,
+        (Some(0), _) | (None, false) => return Err(("its port does not fit", FORM)),
+        (Some(port), _) => port,
+    };
+    let path = uri.path().trim_end_matches('/');
+    if path.split('/').any(|segment| matches!(segment, "." | "..")) || path.contains("//") {
+        return Err(("its path goes astray", FORM));
+    }
+    let addresses = match (classify_host(host, address), policy) {
+        (AddressClass::Forbidden, _) => {
+            return Err((
+                "nobody who answers models lives at a link-local, multicast or empty address",
+                "such addresses are refused always: machines hand out their own keys there",
+            ));
+        }
+        (AddressClass::Private, _) | (AddressClass::Public, AddressPolicy::Private) => {
+            AddressPolicy::Private
+        }
+        (AddressClass::Public, AddressPolicy::Public) => AddressPolicy::Public,
+    };
+    let (prefix, version) = split_version(path, style);
+    let target = NetworkTarget { tls, host: host.into(), port, prefix: prefix.into(), addresses };
+    let is_unencrypted = !tls && addresses == AddressPolicy::Public;
+    Ok(BaseUrl { target, version: version.into(), is_unencrypted })
+}
+
+/// The address as in a configuration file.
+pub fn format_base_url(target: &NetworkTarget, version: &str) -> String {
+    let NetworkTarget { tls, host, port, prefix, addresses: _ } = target;
+    let scheme = if *tls { "https" } else { "http" };
+    let host = if host.contains(':') { format!("[{host}]") } else { host.to_string() };
+    let port = match (tls, port) {
+        (true, 443) | (false, 80) => String::new(),
+        (_, port) => format!(":{port}"),
+    };
+    format!("{scheme}://{host}{port}{prefix}{version}")
+}
+
+/// The class of an address, as far as the text shows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum AddressClass {
+    Public,
+    Private,
+    Forbidden,
+}
+
+fn classify_host(host: &str, address: Option<IpAddr>) -> AddressClass {
+    match address {
+        None if host == "localhost" || host.ends_with(".localhost") => AddressClass::Private,
+        None => AddressClass::Public,
+        Some(IpAddr::V4(address)) => classify_ipv4(address),
+        Some(IpAddr::V6(address)) => classify_ipv6(address),
+    }
+}
+
+fn classify_ipv4(address: Ipv4Addr) -> AddressClass {
+    let [first, second, ..] = address.octets();
+    let is_forbidden = address.is_link_local()
+        || address.is_multicast()
+        || address.is_broadcast()
+        || first == 0
+        || first >= 240;
+    // Carriers and overlay networks share 100.64/10.
+    let is_shared = first == 100 && (64..128).contains(&second);
+    match (is_forbidden, address.is_loopback() || address.is_private() || is_shared) {
+        (true, _) => AddressClass::Forbidden,
+        (false, true) => AddressClass::Private,
+        (false, false) => AddressClass::Public,
+    }
+}
+
+fn classify_ipv6(address: Ipv6Addr) -> AddressClass {
+    if let Some(ipv4) = address.to_ipv4_mapped() {
+        return classify_ipv4(ipv4);
+    }
+    if address.is_unspecified() || address.is_multicast() || address.is_unicast_link_local() {
+        return AddressClass::Forbidden;
+    }
+    let is_private = address.is_loopback() || address.is_unique_local();
+    if is_private { AddressClass::Private } else { AddressClass::Public }
+}
+
+/// Whether a host name may contain this byte.
+pub fn is_host_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')
+}
+
+/// Splits a path into the part before the version and the version.
+fn split_version(path: &str, style: BaseUrlStyle) -> (&str, &str) {
+    let (before, last) = path.rsplit_once('/').unwrap_or(("", ""));
+    let is_version =
+        last.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let version = path.get(before.len()..).unwrap_or_default();
+    match style {
+        BaseUrlStyle::Plain => (path, ""),
+        BaseUrlStyle::Openai if path.is_empty() => ("", "/v1"),
+        BaseUrlStyle::Openai if is_version => (before, version),
+        BaseUrlStyle::Openai => (path, ""),
+        BaseUrlStyle::Anthropic | BaseUrlStyle::Gemini if is_version => (before, version),
+        BaseUrlStyle::Anthropic => (path, "/v1"),
+        BaseUrlStyle::Gemini => (path, "/v1beta"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_split_by_the_rules_of_its_style() {
+        use BaseUrlStyle::*;
+        let table = [
+            ("https://api.openai.com/v1", Openai, "tls api.openai.com 443 | /v1 Public"),
+            ("https://api.deepseek.com", Openai, "tls api.deepseek.com 443 | /v1 Public"),
+            ("https://API.Example.com/", Openai, "tls api.example.com 443 | /v1 Public"),
+            ("https://api.z.ai/api/paas/v4/", Openai, "tls api.z.ai 443 /api/paas | /v4 Public"),
+            (
+                "https://g.example/v1beta/openai",
+                Openai,
+                "tls g.example 443 /v1beta/openai |  Public",
+            ),
+            ("https://o.example/api", Openai, "tls o.example 443 /api |  Public"),
+            ("http://127.0.0.1:8000/v1", Openai, "127.0.0.1 8000 | /v1 Private"),
+            ("http://localhost:11434", Openai, "localhost 11434 | /v1 Private"),
+            ("http://[::1]:9/v1", Openai, "::1 9 | /v1 Private"),
+            ("http://[fd00::7]/v1", Openai, "fd00::7 80 | /v1 Private"),
+            ("http://192.168.1.7:1", Openai, "192.168.1.7 1 | /v1 Private"),
+            ("http://100.64.1.1:1", Openai, "100.64.1.1 1 | /v1 Private"),
+            ("http://[::ffff:10.0.0.1]:1", Openai, "::ffff:10.0.0.1 1 | /v1 Private"),
+            // Not an IP address here: resolved as a name, and refused if it resolves to a private
+            // address.
+            ("http://127.1:1", Openai, "127.1 1 | /v1 Public"),
+            ("http://8.8.8.8", Openai, "8.8.8.8 80 | /v1 Public"),
+            ("https://api.anthropic.com", Anthropic, "tls api.anthropic.com 443 | /v1 Public"),
+            ("https://a.example/x/v1", Anthropic, "tls a.example 443 /x | /v1 Public"),
+            ("https://g.example", Gemini, "tls g.example 443 | /v1beta Public"),
+            ("https://g.example/v1", Gemini, "tls g.example 443 | /v1 Public"),
+            ("http://c.example:4318/otlp", Plain, "c.example 4318 /otlp |  Public"),
+        ];
+        for (text, style, expected) in table {
+            let BaseUrl { target, version, .. } =
+                parse_base_url(text, style, AddressPolicy::Public).expect(text);
+            let tls = if target.tls { "tls " } else { "" };
+            let prefix = if target.prefix.is_empty() { "" } else { " " };
+            let (host, port, addresses) = (&target.host, target.port, target.addresses);
+            let found =
+                format!("{tls}{host} {port}{prefix}{} | {version} {addresses:?}", target.prefix);
+            assert_eq!(found, expected, "{text}");
+            let again =
+                parse_base_url(&format_base_url(&target, &version), style, AddressPolicy::Public)
+                    .expect(text);
+            assert_eq!((again.target, again.version), (target, version), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_invalid_address_is_refused_without_repeating_it() {
+        let table = [
+            ("", "this is no address"),
+            ("api.openai.com", "it begins with neither `https://` nor `http://`"),
+            ("/v1", "it begins with neither `https://` nor `http://`"),
+            ("ftp://a.example", "it begins with neither `https://` nor `http://`"),
+            ("https://", "this is no address"),
+            ("https://me:canary@a.example", "it holds a user or a password"),
+            ("https://canary@a.example", "it holds a user or a password"),
+            ("https://a.example/v1?key=canary", "it has a part behind `?`"),
+            ("https://a.example/v1#canary", "it has a part behind `#`"),
+            ("https://a.example:0", "its port does not fit"),
+            ("https://a.example:99999", "its port does not fit"),
+            ("https://a.example:", "its port does not fit"),
+            ("https://a b", "this is no address"),
+            ("https://*.example", "its host is neither a name nor an address"),
+            ("https://a.example/../x", "its path goes astray"),
+            ("https://a.example/x//y", "its path goes astray"),
+            ("http://169.254.169.254", "nobody who answers models lives at"),
+            ("http://[fe80::1]", "nobody who answers models lives at"),
+            ("http://0.0.0.0:80", "nobody who answers models lives at"),
+            ("http://[::]:80", "nobody who answers models lives at"),
+            ("http://[::ffff:169.254.169.254]", "nobody who answers models lives at"),
+        ];
+        for (text, expected) in table {
+            for policy in [AddressPolicy::Public, AddressPolicy::Private] {
+                let (message, help) =
+                    parse_base_url(text, BaseUrlStyle::Openai, policy).expect_err(text);
+                assert!(message.starts_with(expected), "{text}: {message}");
+                assert!(!message.contains("canary") && !help.contains("canary"));
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Errors of the connection to an upstream. The caller uses them to decide about a retry.
+
+use std::{error::Error, fmt, io};
+
+/// A request could not be sent, or its response is incomplete.
+#[derive(Debug)]
+pub struct HttpError {
+    /// The stage that failed.
+    pub stage: HttpStage,
+    /// The kind of error.
+    pub kind: HttpErrorKind,
+    /// Whether the upstream may have received the request: decides whether it may be retried.
+    pub delivery: RequestDelivery,
+    detail: &'static str,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+/// The stage of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum HttpStage {
+    /// Name lookup.
+    Resolve,
+    /// Checking whether the address is allowed.
+    Address,
+    /// Connecting.
+    Connect,
+    /// TLS handshake.
+    Tls,
+    /// Sending the request.
+    Send,
+    /// Reading the response head.
+    Head,
+    /// Reading the response body.
+    Body,
+}
+
+/// The kind of an error.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum HttpErrorKind {
+    /// Timeout.
+    Timeout,
+    /// The upstream closed the connection.
+    Closed,
+    /// The response is not HTTP, or ambiguous.
+    Malformed,
+    /// A size limit is exceeded.
+    TooLarge,
+    /// The address or the request path is not allowed.
+    Forbidden,
+    /// The system or TLS failed; see the source.
+    Failed,
+    /// The response is a redirect.
+    Redirect,
+}
+
+/// Whether the upstream may have received the request.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum RequestDelivery {
+    /// No byte of the request was sent.
+    NotSent,
+    /// Some or all of the request was sent.
+    MaybeSent,
+}
+
+impl HttpStage {
+    /// Name in logs and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            HttpStage::Resolve => "resolve",
+            HttpStage::Address => "address",
+            HttpStage::Connect => "connect",
+            HttpStage::Tls => "tls",
+            HttpStage::Send => "send",
+            HttpStage::Head => "head",
+            HttpStage::Body => "body",
+        }
+    }
+}
+
+impl HttpErrorKind {
+    /// Name in logs and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            HttpErrorKind::Timeout => "late",
+            HttpErrorKind::Closed => "closed",
+            HttpErrorKind::Malformed => "malformed",
+            HttpErrorKind::TooLarge => "too_large",
+            HttpErrorKind::Forbidden => "forbidden",
+            HttpErrorKind::Failed => "failed",
+            HttpErrorKind::Redirect => "redirect",
+        }
+    }
+}
+
+impl HttpError {
+    /// An error before a byte of the request was sent.
+    pub(super) fn before_send(
+        stage: HttpStage,
+        kind: HttpErrorKind,
+        detail: &'static str,
+    ) -> HttpError {
+        HttpError { stage, kind, delivery: RequestDelivery::NotSent, detail, source: None }
+    }
+
+    /// An error after a byte of the request was sent.
+    pub fn after_send(stage: HttpStage, kind: HttpErrorKind, detail: &'static str) -> HttpError {
+        HttpError { stage, kind, delivery: RequestDelivery::MaybeSent, detail, source: None }
+    }
+
+    /// An error of the system. A reset connection is [`HttpErrorKind::Closed`].
+    pub(super) fn from_io(
+        stage: HttpStage,
+        reached: RequestDelivery,
+        error: io::Error,
+    ) -> HttpError {
+        let (kind, detail) = match error.kind() {
+            io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::BrokenPipe
+            | io::ErrorKind::UnexpectedEof
+            | io::ErrorKind::NotConnected => (HttpErrorKind::Closed, "the connection was cut"),
+            io::ErrorKind::TimedOut => (HttpErrorKind::Timeout, "the connection timed out"),
+            _ => (HttpErrorKind::Failed, "it failed"),
+        };
+        HttpError { stage, kind, delivery: reached, detail, source: Some(Box::new(error)) }
+    }
+
+    /// The upstream has no network address.
+    pub(crate) fn no_network() -> HttpError {
+        HttpError::before_send(
+            HttpStage::Address,
+            HttpErrorKind::Forbidden,
+            "it is not asked over a network",
+        )
+    }
+
+    /// The response is a redirect.
+    pub(crate) fn redirect() -> HttpError {
+        let detail = "it is a redirect, which is neither followed nor passed on";
+        HttpError::after_send(HttpStage::Head, HttpErrorKind::Redirect, detail)
+    }
+
+    /// The status is neither a success nor an error.
+    pub(crate) fn unexpected_status() -> HttpError {
+        HttpError::after_send(
+            HttpStage::Head,
+            HttpErrorKind::Malformed,
+            "its status is none that a reply has",
+        )
+    }
+
+    /// Adds the underlying error.
+    pub(super) fn with_source(
+        mut self,
+        source: impl Into<Box<dyn Error + Send + Sync>>,
+    ) -> HttpError {
+        self.source = Some(source.into());
+        self
+    }
+}
+
+impl fmt::Display for HttpError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.stage {
+            HttpStage::Resolve => "looking up the upstream's name",
+            HttpStage::Address => "checking the upstream's address",
+            HttpStage::Connect => "connecting to the upstream",
+            HttpStage::Tls => "encrypting the connection to the upstream",
+            HttpStage::Send => "sending the request to the upstream",
+            HttpStage::Head => "reading the head of the upstream's reply",
+            HttpStage::Body => "reading the upstream's reply",
+        };
+        write!(formatter, "{what}: {}", self.detail)
+    }
+}
+
+impl Error for HttpError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| source as &(dyn Error + 'static))
+    }
+}

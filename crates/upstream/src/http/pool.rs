@@ -1,0 +1,123 @@
+//! Idle connections, per target.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+use crate::{
+    AddressPolicy, NetworkTarget,
+    http::{HttpSettings, connection::UpstreamConnection},
+};
+
+/// The connections of all targets. There are as many targets as the configuration names.
+#[derive(Debug, Default)]
+pub(super) struct ConnectionPool {
+    targets: RwLock<Vec<Arc<TargetConnections>>>,
+}
+
+/// The connections of one target, the last used at the end.
+#[derive(Debug)]
+pub(super) struct TargetConnections {
+    tls: bool,
+    host: Box<str>,
+    port: u16,
+    /// A connection that one rule allowed is not handed to a stricter one.
+    addresses: AddressPolicy,
+    max_idle: usize,
+    idle_timeout: Duration,
+    connections: Mutex<VecDeque<(UpstreamConnection, Instant)>>,
+}
+
+impl ConnectionPool {
+    /// The connections of a target.
+    pub(super) fn connections_for(
+        &self,
+        target: &NetworkTarget,
+        settings: &HttpSettings,
+    ) -> Arc<TargetConnections> {
+        let find = |shelves: &[Arc<TargetConnections>]| {
+            shelves.iter().find(|one| one.is_for(target)).cloned()
+        };
+        let known = find(&self.targets.read().unwrap_or_else(PoisonError::into_inner));
+        known.unwrap_or_else(|| {
+            let mut shelves = self.targets.write().unwrap_or_else(PoisonError::into_inner);
+            find(&shelves).unwrap_or_else(|| {
+                let shelf = Arc::new(TargetConnections::new(target, settings));
+                shelves.push(Arc::clone(&shelf));
+                shelf
+            })
+        })
+    }
+
+    /// Number of idle connections.
+    pub(super) fn idle_count(&self) -> usize {
+        let shelves = self.targets.read().unwrap_or_else(PoisonError::into_inner);
+        shelves.iter().map(|shelf| shelf.lock().len()).sum()
+    }
+
+    /// Closes connections that were idle for too long, or that the upstream has closed.
+    pub(super) fn close_expired(&self) {
+        let shelves = self.targets.read().unwrap_or_else(PoisonError::into_inner);
+        for shelf in shelves.iter() {
+            let resting = shelf.idle_timeout;
+            shelf.lock().retain_mut(|(connection, since)| {
+                since.elapsed() < resting && connection.is_reusable()
+            });
+        }
+    }
+}
+
+impl TargetConnections {
+    fn new(target: &NetworkTarget, settings: &HttpSettings) -> TargetConnections {
+        TargetConnections {
+            tls: target.tls,
+            host: target.host.clone(),
+            port: target.port,
+            addresses: target.addresses,
+            max_idle: settings.max_idle_connections,
+            idle_timeout: settings.connection_idle,
+            connections: Mutex::default(),
+        }
+    }
+
+    /// The most recently used connection that is still usable.
+    pub(super) fn take(&self) -> Option<UpstreamConnection> {
+        loop {
+            let (mut connection, since) = self.lock().pop_back()?;
+            if since.elapsed() < self.idle_timeout && connection.is_reusable() {
+                return Some(connection);
+            }
+        }
+    }
+
+    /// Adds an idle connection. The oldest one makes room.
+    pub(super) fn put(&self, connection: UpstreamConnection) {
+        if self.max_idle == 0 {
+            return;
+        }
+        let mut connections = self.lock();
+        let full = connections.len() >= self.max_idle;
+        let old =
+            connections.front().is_some_and(|(_, since)| since.elapsed() >= self.idle_timeout);
+        let gone = if full || old { connections.pop_front() } else { None };
+        connections.push_back((connection, Instant::now()));
+        drop(connections);
+        // Close the socket outside the lock.
+        drop(gone);
+    }
+
+    fn is_for(&self, target: &NetworkTarget) -> bool {
+        self.port == target.port
+            && self.tls == target.tls
+            && self.addresses == target.addresses
+            && self.host == target.host
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(UpstreamConnection, Instant)>> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

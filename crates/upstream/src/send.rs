@@ -1,0 +1,130 @@
+//! Sends requests to upstreams: address, headers, authorization and retries.
+
+mod request_path;
+mod budget;
+mod headers;
+mod retry_policy;
+mod retry;
+
+use bytes::Bytes;
+use foxwedge_core::Format;
+use foxwedge_scripted::{ScriptedRequest, respond};
+use http::{HeaderMap, Method};
+
+use crate::{
+    SecretText, UpstreamConfig, UpstreamTransport,
+    http::{HttpClient, HttpError, HttpRequest, HttpResponse, IncomingBody},
+};
+
+pub use budget::RetryBudget;
+pub use headers::{is_stream, response_headers};
+pub use retry::{
+    AttemptObserver, RetryCause, RetryPlan, UpstreamResponse, UpstreamTries, send_with_retry,
+};
+pub use retry_policy::{RetryAfter, RetryPolicy, retry_after};
+
+/// A request for an upstream.
+#[derive(Clone, Copy)]
+pub struct UpstreamRequest<'a> {
+    /// The upstream.
+    pub upstream: &'a UpstreamConfig,
+    /// What is requested.
+    pub operation: UpstreamOperation,
+    /// The format of the body.
+    pub format: Format,
+    /// The format of the client's request. Headers for one provider mean nothing to another.
+    pub client_format: Format,
+    /// The upstream's name of the model.
+    pub model: &'a str,
+    /// Whether the reply is to be streamed.
+    pub stream: bool,
+    /// The client's headers.
+    pub headers: &'a HeaderMap,
+    /// The client's own key, for upstreams that are called with it.
+    pub client_key: Option<&'a ClientKey>,
+    /// The `traceparent` header.
+    pub trace: Option<&'a str>,
+}
+
+/// What is requested from an upstream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UpstreamOperation {
+    /// A reply.
+    Generate,
+    /// The number of tokens in the request.
+    CountTokens,
+}
+
+/// A client's own key.
+#[derive(Clone, Debug)]
+pub struct ClientKey {
+    /// The key.
+    pub secret: SecretText,
+    /// How the client sent it. It is forwarded in the same way: subscriptions use another header
+    /// than keys.
+    pub scheme: AuthScheme,
+}
+
+/// How a client sends a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AuthScheme {
+    /// `authorization: Bearer …`.
+    Bearer,
+    /// In a header for API keys.
+    Key,
+}
+
+/// Sends a request once. A response is a success or an error, never a redirect.
+pub async fn send_once(
+    client: &HttpClient,
+    request: UpstreamRequest<'_>,
+    body: Bytes,
+    attempt: u32,
+) -> Result<HttpResponse, HttpError> {
+    let UpstreamRequest { upstream, operation, format, model, stream, .. } = request;
+    let version = match (&upstream.transport, format) {
+        (UpstreamTransport::Network(_) | UpstreamTransport::Agent, _) => &*upstream.version,
+        (UpstreamTransport::Scripted, Format::Gemini) => "/v1beta",
+        (UpstreamTransport::Scripted, _) => "/v1",
+    };
+    let mut path = request_path::request_path(version, operation, format, model, stream);
+    if let UpstreamTransport::Network(target) = &upstream.transport {
+        path.insert_str(0, &target.prefix);
+    }
+    let headers = headers::request_headers(request, attempt);
+    let reply = match &request.upstream.transport {
+        UpstreamTransport::Network(target) => {
+            let http_request =
+                HttpRequest { method: Method::POST, path: &path, headers: &headers, body };
+            client.send(target, http_request).await?
+        }
+        UpstreamTransport::Scripted => {
+            let mut reply = send_scripted(request.format, &path, &headers, &body);
+            reply.body = reply.body.with_idle(client.idle_timeout());
+            reply
+        }
+        UpstreamTransport::Agent => return Err(HttpError::no_network()),
+    };
+    // A client that trusts us would follow a redirect, and send its token and its history there.
+    match reply.status.as_u16() {
+        200..300 | 400..600 => Ok(reply),
+        300..400 => Err(HttpError::redirect()),
+        _ => Err(HttpError::unexpected_status()),
+    }
+}
+
+fn send_scripted(format: Format, path: &str, headers: &HeaderMap, body: &[u8]) -> HttpResponse {
+    let header_pairs: Vec<(&str, &str)> = headers
+        .iter()
+        .filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
+        .collect();
+    let response = respond(&ScriptedRequest { format, path, headers: &header_pairs, body });
+    let mut headers = HeaderMap::with_capacity(response.headers.len());
+    for (name, value) in &response.headers {
+        if let Ok(value) = value.parse() {
+            headers.append(*name, value);
+        }
+    }
+    let status = http::StatusCode::from_u16(response.status).unwrap_or_default();
+    HttpResponse { status, headers, body: IncomingBody::from_script(response) }
+}

@@ -1,0 +1,86 @@
+//! The request path of each provider API.
+
+use std::fmt::Write as _;
+
+use foxwedge_core::Format;
+
+use super::UpstreamOperation;
+
+/// The path after the prefix of a base URL.
+pub(super) fn request_path(
+    version: &str,
+    operation: UpstreamOperation,
+    format: Format,
+    model: &str,
+    stream: bool,
+) -> String {
+    match format {
+        Format::OpenaiChat => format!("{version}/chat/completions"),
+        Format::OpenaiResponses => format!("{version}/responses"),
+        Format::Anthropic => {
+            let count =
+                if operation == UpstreamOperation::CountTokens { "/count_tokens" } else { "" };
+            format!("{version}/messages{count}")
+        }
+        Format::Gemini => {
+            let method = if stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
+            let model = model.strip_prefix("models/").unwrap_or(model);
+            format!("{version}/models/{}:{method}", escape_segment(model))
+        }
+        Format::Bedrock => {
+            let method = if stream { "converse-stream" } else { "converse" };
+            format!("{version}/model/{}/{method}", escape_segment(model))
+        }
+    }
+}
+
+/// Escapes a name as one path segment: a client chooses the model name, so it must not change the
+/// path.
+fn escape_segment(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
+            out.push(byte.into());
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    // A segment of dots would be a relative path.
+    if out.bytes().all(|byte| byte == b'.') { out.replace('.', "%2E") } else { out }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn model_name_cannot_change_the_path() {
+        use Format::{Anthropic, Gemini, OpenaiChat, OpenaiResponses};
+        let table = [
+            ("/v1", UpstreamOperation::Generate, OpenaiChat, false, "/v1/chat/completions"),
+            ("", UpstreamOperation::Generate, OpenaiChat, true, "/chat/completions"),
+            ("/v1", UpstreamOperation::Generate, OpenaiResponses, false, "/v1/responses"),
+            ("/v1", UpstreamOperation::Generate, Anthropic, true, "/v1/messages"),
+            ("/v1", UpstreamOperation::CountTokens, Anthropic, false, "/v1/messages/count_tokens"),
+            (
+                "/v1beta",
+                UpstreamOperation::Generate,
+                Gemini,
+                false,
+                "/v1beta/models/a%2F..%3Fb:generateContent",
+            ),
+            (
+                "/v1beta",
+                UpstreamOperation::Generate,
+                Gemini,
+                true,
+                "/v1beta/models/a%2F..%3Fb:streamGenerateContent?alt=sse",
+            ),
+        ];
+        for (version, operation, format, stream, expected) in table {
+            assert_eq!(request_path(version, operation, format, "a/..?b", stream), expected);
+        }
+        assert_eq!(escape_segment(".."), "%2E%2E");
+    }
+}

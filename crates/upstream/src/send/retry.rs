@@ -1,0 +1,241 @@
+//! Sends a request until the upstream replies. Transient errors are retried after a pause. A
+//! history that is refused as invalid is repaired once; refused bytes are never sent again
+//! unchanged. This is the only retry loop.
+
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use foxwedge_core::ErrorExplanation;
+use http::{HeaderMap, StatusCode};
+
+use super::{
+    RetryPolicy, UpstreamRequest,
+    budget::{RetryBudget, RetryPermit},
+    retry_after,
+    retry_policy::{RetryAfter, RetryDecision},
+    send_once,
+};
+use crate::{
+    RejectionClass, classify_rejection,
+    http::{HttpClient, HttpError, HttpErrorKind, HttpStage, IncomingBody},
+};
+
+/// Maximum bytes of an error body that are read.
+const MAX_ERROR_BODY: usize = 1 << 20;
+
+/// The response of an upstream.
+pub enum UpstreamResponse {
+    /// A success, with its body to read.
+    Reply {
+        /// The status.
+        status: StatusCode,
+        /// The headers.
+        headers: HeaderMap,
+        /// The body, still to be read.
+        body: IncomingBody,
+    },
+    /// An error, with its whole body.
+    Error {
+        /// The status.
+        status: StatusCode,
+        /// The headers.
+        headers: HeaderMap,
+        /// The whole body.
+        body: Bytes,
+        /// Whether the client should retry.
+        tries: UpstreamTries,
+    },
+}
+
+/// Whether the client should retry a failed request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UpstreamTries {
+    /// All attempts are used up; a retry of the client would only add load.
+    Exhausted,
+    /// Unknown.
+    Unknown,
+}
+
+/// Observes the attempts of a request, and repairs a refused one.
+pub trait AttemptObserver {
+    /// An attempt ended: its status, or `None` if the upstream was unreachable.
+    fn attempt_finished(&mut self, status: Option<StatusCode>);
+
+    /// The upstream refused the request.
+    fn request_refused(&mut self, class: RejectionClass);
+
+    /// The request, repaired for what the refusal names; `None` if it stays unchanged. Not called
+    /// again after it returned a repaired request.
+    fn repair_request(&mut self, sent: &Bytes, explanation: &ErrorExplanation<'_>)
+    -> Option<Bytes>;
+
+    /// The request is sent again, after a pause or a repair.
+    fn retrying(&mut self, again: RetryCause<'_>);
+}
+
+/// Why a request is sent again.
+pub enum RetryCause<'a> {
+    /// The request was repaired.
+    Repaired,
+    /// The upstream returned a transient error.
+    ProviderError {
+        /// The pause before the next attempt.
+        pause: Duration,
+        /// The status.
+        status: StatusCode,
+        /// The body of the error.
+        body: &'a [u8],
+    },
+    /// The upstream could not be reached.
+    Unreachable {
+        /// The pause before the next attempt.
+        pause: Duration,
+        /// The error.
+        error: &'a HttpError,
+    },
+}
+
+/// How long a request waits for a retry permit.
+const BUDGET_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Retry policy and retry budget of a request.
+pub struct RetryPlan<'a> {
+    /// How often and when.
+    pub policy: RetryPolicy,
+    /// Shared by all requests to the upstream.
+    pub budget: Option<&'a RetryBudget>,
+}
+
+/// Sends a request until there is a reply or a permanent error.
+pub async fn send_with_retry(
+    client: &HttpClient,
+    sending: UpstreamRequest<'_>,
+    mut body: Bytes,
+    plan: RetryPlan<'_>,
+    observer: &mut (dyn AttemptObserver + Send),
+) -> Result<UpstreamResponse, (HttpError, UpstreamTries)> {
+    let RetryPlan { policy, budget } = plan;
+    let mut repaired = false;
+    let mut permit: Option<RetryPermit<'_>> = None;
+    if let Some(budget) = budget {
+        budget.count_request();
+    }
+    loop {
+        let attempt = policy.next_attempt();
+        let (failure, decision) = match send_once(client, sending, body.clone(), attempt).await {
+            Ok(reply) => {
+                observer.attempt_finished(Some(reply.status));
+                let (status, headers) = (reply.status, reply.headers);
+                if status.is_success() {
+                    return Ok(UpstreamResponse::Reply { status, headers, body: reply.body });
+                }
+                // A truncated error body is still an error.
+                let error_body = reply.body.read_all(MAX_ERROR_BODY).await.unwrap_or_default();
+                if is_refusal(status)
+                    && let Some(repaired_body) =
+                        repair_refused(&body, &error_body, repaired, observer)
+                {
+                    permit = None;
+                    (repaired, body) = (true, repaired_body);
+                    observer.retrying(RetryCause::Repaired);
+                    continue;
+                }
+                if !RetryPolicy::is_retryable(status) {
+                    let tries = UpstreamTries::Unknown;
+                    return Ok(UpstreamResponse::Error {
+                        status,
+                        headers,
+                        body: error_body,
+                        tries,
+                    });
+                }
+                let retry_after_header = retry_after(&headers, SystemTime::now());
+                (
+                    RetryableFailure::Status(status, headers, error_body),
+                    policy.decide(retry_after_header),
+                )
+            }
+            Err(error) => {
+                observer.attempt_finished(None);
+                if !is_retryable(&error) {
+                    return Err((error, UpstreamTries::Unknown));
+                }
+                (RetryableFailure::Unreachable(error), policy.decide(RetryAfter::Unspecified))
+            }
+        };
+        if let Some(permit) = permit.take() {
+            permit.mark_failed();
+        }
+        let pause = match decision {
+            RetryDecision::Retry(pause) => pause,
+            RetryDecision::NotNow => return failure.into_result(UpstreamTries::Unknown),
+            RetryDecision::Exhausted => return failure.into_result(policy.exhausted_tries()),
+        };
+        if let Some(budget) = budget {
+            permit = budget.acquire_retry(BUDGET_TIMEOUT).await;
+            if permit.is_none() {
+                return failure.into_result(policy.exhausted_tries());
+            }
+        }
+        observer.retrying(match &failure {
+            RetryableFailure::Status(status, _, body) => {
+                RetryCause::ProviderError { pause, status: *status, body }
+            }
+            RetryableFailure::Unreachable(error) => RetryCause::Unreachable { pause, error },
+        });
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// A transient failure.
+enum RetryableFailure {
+    Status(StatusCode, HeaderMap, Bytes),
+    Unreachable(HttpError),
+}
+
+impl RetryableFailure {
+    /// The result of a request that is not retried.
+    fn into_result(
+        self,
+        tries: UpstreamTries,
+    ) -> Result<UpstreamResponse, (HttpError, UpstreamTries)> {
+        match self {
+            RetryableFailure::Status(status, headers, body) => {
+                Ok(UpstreamResponse::Error { status, headers, body, tries })
+            }
+            RetryableFailure::Unreachable(error) => Err((error, tries)),
+        }
+    }
+}
+
+/// Whether the status may mean that the request is invalid.
+fn is_refusal(status: StatusCode) -> bool {
+    matches!(status, StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY)
+}
+
+/// Repairs a request that was refused as invalid.
+fn repair_refused(
+    sent: &Bytes,
+    error: &[u8],
+    already_repaired: bool,
+    observer: &mut (dyn AttemptObserver + Send),
+) -> Option<Bytes> {
+    let error = String::from_utf8_lossy(error);
+    let (class, explanation) = classify_rejection(&error);
+    observer.request_refused(class);
+    let explanation = explanation.filter(|_| !already_repaired)?;
+    // The same bytes would be refused again.
+    observer.repair_request(sent, &explanation).filter(|repaired| repaired != sent)
+}
+
+/// Whether a retry may succeed. Of timeouts only those while connecting are retried.
+fn is_retryable(error: &HttpError) -> bool {
+    match error.kind {
+        HttpErrorKind::Closed | HttpErrorKind::Failed => error.stage != HttpStage::Tls,
+        HttpErrorKind::Timeout => error.stage == HttpStage::Connect,
+        HttpErrorKind::Malformed
+        | HttpErrorKind::TooLarge
+        | HttpErrorKind::Forbidden
+        | HttpErrorKind::Redirect => false,
+    }
+}

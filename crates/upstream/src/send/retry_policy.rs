@@ -1,0 +1,337 @@
+//! How often a request is sent to an upstream, and how long to wait between attempts.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
+
+use http::{HeaderMap, StatusCode};
+
+use super::retry::UpstreamTries;
+
+/// The longest pause between two attempts; for a longer one the client gets the error.
+const MAX_PAUSE: Duration = Duration::from_secs(30);
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+
+/// The attempts of one request. Cheap to clone; clones share the attempt count.
+#[derive(Clone, Debug)]
+pub struct RetryPolicy {
+    max_attempts: u32,
+    /// Whether requests to this upstream are retried at all.
+    retries: bool,
+    attempts: Arc<AtomicU32>,
+}
+
+/// The retry delay that an upstream requests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RetryAfter {
+    /// None, or unreadable.
+    Unspecified,
+    /// After this long.
+    After(Duration),
+    /// Too long to represent.
+    TooLong,
+}
+
+/// What to do after a transient failure.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RetryDecision {
+    /// Retry after a pause.
+    Retry(Duration),
+    /// All attempts are used up.
+    Exhausted,
+    /// The upstream requests a longer delay than we wait.
+    NotNow,
+}
+
+impl RetryPolicy {
+    /// A policy with this many attempts in total.
+    pub fn new(max_attempts: u32) -> RetryPolicy {
+        RetryPolicy {
+            max_attempts: max_attempts.max(1),
+            retries: max_attempts > 1,
+            attempts: Arc::default(),
+        }
+    }
+
+    /// The policy for a request that the client itself retries: one attempt, so that retries do not
+    /// multiply.
+    #[must_use]
+    pub fn for_client_retry(self) -> RetryPolicy {
+        RetryPolicy { max_attempts: 1, ..self }
+    }
+
+    /// Counts the next attempt and returns its number, starting at 1.
+    pub fn next_attempt(&self) -> u32 {
+        self.attempts.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// What to report about a request whose attempts are used up. If we never retry, the client
+    /// decides.
+    pub(super) fn exhausted_tries(&self) -> UpstreamTries {
+        if self.retries { UpstreamTries::Exhausted } else { UpstreamTries::Unknown }
+    }
+
+    /// What to do after a failed attempt.
+    pub fn decide(&self, retry_after: RetryAfter) -> RetryDecision {
+        let chance = getrandom::u32().unwrap_or(0) % 1_000;
+        retry_decision(
+            self.attempts.load(Ordering::Relaxed),
+            self.max_attempts,
+            retry_after,
+            chance,
+        )
+    }
+
+    /// How long to wait before the next attempt; `None` if this was the last.
+    pub fn next_pause(&self, retry_after: RetryAfter) -> Option<Duration> {
+        match self.decide(retry_after) {
+            RetryDecision::Retry(pause) => Some(pause),
+            RetryDecision::Exhausted | RetryDecision::NotNow => None,
+        }
+    }
+
+    /// Whether a retry after this status may succeed.
+    pub fn is_retryable(status: StatusCode) -> bool {
+        matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504 | 529)
+    }
+}
+
+/// Pauses double. `chance`, a random number below 1000, adds jitter, so that clients that failed
+/// together do not retry together.
+fn retry_decision(
+    attempts: u32,
+    max_attempts: u32,
+    delay: RetryAfter,
+    chance: u32,
+) -> RetryDecision {
+    let delay = match delay {
+        RetryAfter::TooLong => return RetryDecision::NotNow,
+        RetryAfter::After(delay) if delay > MAX_PAUSE => return RetryDecision::NotNow,
+        RetryAfter::After(delay) => delay,
+        RetryAfter::Unspecified => Duration::ZERO,
+    };
+    if attempts >= max_attempts {
+        return RetryDecision::Exhausted;
+    }
+    let doubled = FIRST_PAUSE.saturating_mul(1 << attempts.saturating_sub(1).min(10));
+    let apart = doubled.mul_f64(0.5 + f64::from(chance % 1_000) / 2_000.0).min(MAX_PAUSE);
+    RetryDecision::Retry(apart.max(delay))
+}
+
+/// Reads the retry delay from `retry-after-ms` and `retry-after`: milliseconds, seconds, or a date.
+/// Of several values the longest counts.
+pub fn retry_after(headers: &HeaderMap, now: SystemTime) -> RetryAfter {
+    let all = |name: &str, read: &dyn Fn(&str) -> RetryAfter| {
+        let values = headers.get_all(name).iter();
+        let read = values
+            .map(|value| value.to_str().map_or(RetryAfter::Unspecified, |it| read(it.trim())));
+        read.fold(RetryAfter::Unspecified, RetryAfter::latest)
+    };
+    let since = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    match all("retry-after-ms", &|text| parse_seconds(text, 0.001)) {
+        RetryAfter::Unspecified => all("retry-after", &|text| match parse_seconds(text, 1.0) {
+            RetryAfter::Unspecified => {
+                parse_date(text).map_or(RetryAfter::Unspecified, |at| match at {
+                    HttpDate::At(at) => {
+                        RetryAfter::After(Duration::from_secs(at.saturating_sub(since)))
+                    }
+                    HttpDate::Far => RetryAfter::TooLong,
+                })
+            }
+            delay => delay,
+        }),
+        delay => delay,
+    }
+}
+
+impl RetryAfter {
+    fn latest(self, other: RetryAfter) -> RetryAfter {
+        match (self, other) {
+            (RetryAfter::TooLong, _) | (_, RetryAfter::TooLong) => RetryAfter::TooLong,
+            (RetryAfter::After(one), RetryAfter::After(two)) => RetryAfter::After(one.max(two)),
+            (RetryAfter::Unspecified, delay) | (delay, RetryAfter::Unspecified) => delay,
+        }
+    }
+}
+
+/// Parses a number, also a fraction, times `unit` seconds. A negative number is zero; one that is
+/// too large is [`RetryAfter::TooLong`].
+fn parse_seconds(text: &str, unit: f64) -> RetryAfter {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_nan() => RetryAfter::Unspecified,
+        Ok(number) => Duration::try_from_secs_f64((number * unit).max(0.0))
+            .map_or(RetryAfter::TooLong, RetryAfter::After),
+        Err(_) => RetryAfter::Unspecified,
+    }
+}
+
+/// A parsed date.
+enum HttpDate {
+    /// Seconds since the Unix epoch.
+    At(u64),
+    /// The year has more than four digits.
+    Far,
+}
+
+/// Parses a date in one of the three formats of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT`,
+/// `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`.
+fn parse_date(text: &str) -> Option<HttpDate> {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let words: Vec<&str> = text.split([' ', '-']).filter(|word| !word.is_empty()).collect();
+    let (day, month, year, time) = match *words.as_slice() {
+        [weekday, day, month, year, time, "GMT"] if weekday.ends_with(',') => {
+            (day, month, year, time)
+        }
+        [_, month, day, time, year] => (day, month, year, time),
+        _ => return None,
+    };
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty();
+    let month = MONTHS.iter().position(|name| *name == month)? as u64 + 1;
+    let day: u64 = day.parse().ok()?;
+    let year = match year.len() {
+        _ if !digits(year) => return None,
+        2 => year.parse::<u64>().ok().map(|year| year + if year < 70 { 2_000 } else { 1_900 })?,
+        0..=4 => year.parse().ok()?,
+        _ => return Some(HttpDate::Far),
+    };
+    let mut time = time.split(':').map(|part| part.parse::<u64>().ok());
+    let (hour, minute, second) = (time.next()??, time.next()??, time.next()??);
+    if year < 1970 || !(1..=31).contains(&day) || hour > 24 || minute > 60 || second > 60 {
+        return None;
+    }
+    // Days since 1970, counting years from March so that the leap day is the last of a year.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1;
+    Some(HttpDate::At((days - 719_468) * 86_400 + hour * 3_600 + minute * 60 + second))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(name: &str, value: &str) -> RetryAfter {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
+        let name: http::HeaderName = name.parse().expect("a name");
+        let headers: HeaderMap = [(name, value.parse().expect("a value"))].into_iter().collect();
+        retry_after(&headers, now)
+    }
+
+    #[test]
+    fn retry_after_is_parsed_as_seconds_milliseconds_or_date() {
+        let soon = |milliseconds| RetryAfter::After(Duration::from_millis(milliseconds));
+        let table = [
+            ("retry-after", "3", soon(3_000)),
+            ("retry-after", " 1.5 ", soon(1_500)),
+            ("retry-after", "-4", soon(0)),
+            ("retry-after", "-99999999999999999999", soon(0)),
+            ("retry-after", "Sun, 06 Nov 1994 08:49:47 GMT", soon(10_000)),
+            ("retry-after", "Sunday, 06-Nov-94 08:49:47 GMT", soon(10_000)),
+            ("retry-after", "Sun Nov  6 08:49:47 1994", soon(10_000)),
+            ("retry-after", "Sun, 06 Nov 1994 08:40:00 GMT", soon(0)),
+            ("retry-after", "soon", RetryAfter::Unspecified),
+            ("retry-after", "", RetryAfter::Unspecified),
+            ("retry-after", "NaN", RetryAfter::Unspecified),
+            ("retry-after", "Sun, 99 Nov 1994 08:40:00 GMT", RetryAfter::Unspecified),
+            ("retry-after", "1e999", RetryAfter::TooLong),
+            ("retry-after", "inf", RetryAfter::TooLong),
+            ("retry-after", "99999999999999999999", RetryAfter::TooLong),
+            ("retry-after", "99999999999999999999.5", RetryAfter::TooLong),
+            ("retry-after", "Sun, 06 Nov 19940 08:49:47 GMT", RetryAfter::TooLong),
+            ("retry-after", "Sun, 06 Nov 99999999999999999999 08:49:47 GMT", RetryAfter::TooLong),
+            ("retry-after-ms", "250", soon(250)),
+            ("retry-after-ms", "0.5", RetryAfter::After(Duration::from_micros(500))),
+            ("retry-after-ms", "9999999999999999999999999", RetryAfter::TooLong),
+            ("retry-after-ms", "soon", RetryAfter::Unspecified),
+        ];
+        for (name, value, expected) in table {
+            assert_eq!(parsed(name, value), expected, "{name}: {value}");
+        }
+    }
+
+    #[test]
+    fn longest_of_several_delays_counts_and_milliseconds_come_first() {
+        let now = SystemTime::UNIX_EPOCH;
+        let of = |all: &[(&str, &str)]| {
+            let pair = |(name, value): &(&str, &str)| {
+                (name.parse::<http::HeaderName>().expect("a name"), value.parse().expect("a value"))
+            };
+            retry_after(&all.iter().map(pair).collect(), now)
+        };
+        let seconds = |seconds| RetryAfter::After(Duration::from_secs(seconds));
+        assert_eq!(of(&[("retry-after", "1"), ("retry-after", "9")]), seconds(9));
+        assert_eq!(of(&[("retry-after", "1e99"), ("retry-after", "9")]), RetryAfter::TooLong);
+        assert_eq!(of(&[("retry-after", "9"), ("retry-after-ms", "2000")]), seconds(2));
+        assert_eq!(of(&[("retry-after", "9"), ("retry-after-ms", "?")]), seconds(9));
+    }
+
+    #[test]
+    fn delay_beyond_the_maximum_pause_is_not_retried() {
+        let far = [
+            ("retry-after", "31"),
+            ("retry-after", "3600"),
+            ("retry-after", "18446744073709551615"),
+            ("retry-after", "18446744073709551616"),
+            ("retry-after", "99999999999999999999"),
+            ("retry-after", "1e30"),
+            ("retry-after", "Fri, 31 Dec 9999 23:59:59 GMT"),
+            ("retry-after", "Fri, 31 Dec 10000 23:59:59 GMT"),
+            ("retry-after-ms", "30001"),
+            ("retry-after-ms", "99999999999999999999999999"),
+        ];
+        for (name, value) in far {
+            for (tried, most) in [(1, 3), (2, 3), (3, 3), (1, u32::MAX)] {
+                let decision = retry_decision(tried, most, parsed(name, value), 0);
+                assert_eq!(decision, RetryDecision::NotNow, "{name}: {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_pause_is_at_least_the_requested_delay_and_at_most_the_maximum() {
+        for attempts in 0..40 {
+            for max_attempts in [1, 2, 3, 10, 100, u32::MAX] {
+                for milliseconds in [0, 1, 249, 1_000, 29_999, 30_000, 30_001, u64::MAX] {
+                    for chance in [0, 1, 500, 999, u32::MAX] {
+                        let delay = Duration::from_millis(milliseconds);
+                        match retry_decision(
+                            attempts,
+                            max_attempts,
+                            RetryAfter::After(delay),
+                            chance,
+                        ) {
+                            RetryDecision::Retry(pause) => {
+                                assert!(
+                                    attempts < max_attempts && pause >= delay && pause <= MAX_PAUSE
+                                );
+                            }
+                            RetryDecision::Exhausted => assert!(attempts >= max_attempts),
+                            RetryDecision::NotNow => assert!(delay > MAX_PAUSE),
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn attempts_are_limited_and_pauses_grow() {
+        let policy = RetryPolicy::new(3);
+        let seconds = |seconds| RetryAfter::After(Duration::from_secs(seconds));
+        assert_eq!(policy.next_attempt(), 1);
+        let first = policy.next_pause(RetryAfter::Unspecified).expect("one more");
+        assert!(first >= FIRST_PAUSE / 2 && first <= FIRST_PAUSE, "{first:?}");
+        assert_eq!(policy.next_pause(seconds(31)), None);
+        assert_eq!(policy.next_pause(seconds(5)), Some(Duration::from_secs(5)));
+        // A clone shares the attempt count.
+        let same = policy.clone();
+        assert_eq!(same.next_attempt(), 2);
+        assert!(policy.next_pause(RetryAfter::Unspecified).expect("one more") >= FIRST_PAUSE);
+        assert_eq!(policy.next_attempt(), 3);
+        assert_eq!(same.next_pause(RetryAfter::Unspecified), None);
+    }
+}

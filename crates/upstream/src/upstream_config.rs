@@ -1,0 +1,116 @@
+//! An upstream: where it is, what it supports and which key it needs.
+
+use std::sync::Arc;
+
+use foxwedge_core::{Format, Profile};
+use http::{HeaderName, HeaderValue};
+
+use crate::{AddressError, AddressPolicy, NetworkTarget, SecretText, UpstreamKind, parse_base_url};
+
+/// The name of the built-in model.
+pub const SCRIPTED_NAME: &str = "scripted";
+
+/// How often a request is tried by default.
+pub const DEFAULT_TRIES: u32 = 3;
+
+/// An upstream.
+#[derive(Clone, Debug)]
+pub struct UpstreamConfig {
+    /// Its name.
+    pub name: Arc<str>,
+    /// How it is reached.
+    pub transport: UpstreamTransport,
+    /// The path between the address and `/chat/completions` or `/messages`: `/v1` for most, empty
+    /// where the address is complete, `/v1beta` for Gemini.
+    pub version: Box<str>,
+    /// The supported formats, the preferred one first.
+    pub speaks: Vec<Format>,
+    /// The profile that its histories must satisfy; by default that of the format.
+    pub profile: Option<Profile>,
+    /// The key for requests.
+    pub key: UpstreamKey,
+    /// Headers that are added to every request.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// How often a request is tried in total, before anything is streamed.
+    pub tries: u32,
+}
+
+impl UpstreamConfig {
+    /// The profile that a history in this format must satisfy.
+    pub fn profile(&self, format: Format) -> Profile {
+        self.profile.unwrap_or(Profile::for_format(format))
+    }
+}
+
+/// How an upstream is reached.
+#[derive(Clone, Debug)]
+pub enum UpstreamTransport {
+    /// Over the network.
+    Network(NetworkTarget),
+    /// The built-in model.
+    Scripted,
+    /// An agent process that lives as long as its conversation. The gateway runs it; no request
+    /// is sent to it from here.
+    Agent,
+}
+
+/// The key for requests to an upstream.
+#[derive(Clone, Debug)]
+pub enum UpstreamKey {
+    /// A key from the configuration.
+    Configured(SecretText),
+    /// The key that the client sent.
+    FromCaller,
+    /// No key.
+    None,
+}
+
+/// An upstream with default settings that supports a format. Without an address it is that of the
+/// format's provider; a given address may also be private.
+///
+/// # Errors
+/// If the address cannot be used: the reason, and what to do.
+pub fn single_upstream(
+    name: &str,
+    format: Format,
+    base_url: Option<&str>,
+    key: UpstreamKey,
+) -> Result<UpstreamConfig, AddressError> {
+    let kind = match format {
+        Format::OpenaiChat | Format::OpenaiResponses => UpstreamKind::Openai,
+        Format::Anthropic => UpstreamKind::Anthropic,
+        Format::Gemini => UpstreamKind::Gemini,
+        Format::Bedrock => {
+            return Err(("nobody is asked in the Bedrock format", "use another one"));
+        }
+    };
+    let addresses = if base_url.is_some() { AddressPolicy::Private } else { AddressPolicy::Public };
+    let text = base_url.or(kind.default_url()).unwrap_or_default();
+    let base = parse_base_url(text, kind.style(), addresses)?;
+    let mut speaks = kind.formats();
+    speaks.sort_by_key(|supported| *supported != format);
+    Ok(UpstreamConfig {
+        name: name.into(),
+        transport: UpstreamTransport::Network(base.target),
+        version: base.version,
+        speaks,
+        profile: None,
+        key,
+        headers: Vec::new(),
+        tries: DEFAULT_TRIES,
+    })
+}
+
+/// The built-in model, in one format.
+pub fn builtin_upstream(format: Format) -> UpstreamConfig {
+    UpstreamConfig {
+        name: SCRIPTED_NAME.into(),
+        transport: UpstreamTransport::Scripted,
+        version: "/v1".into(),
+        speaks: vec![format],
+        profile: None,
+        key: UpstreamKey::None,
+        headers: Vec::new(),
+        tries: DEFAULT_TRIES,
+    }
+}

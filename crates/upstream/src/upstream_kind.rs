@@ -1,0 +1,105 @@
+//! The kinds of upstreams, and their defaults.
+
+use foxwedge_core::Format;
+
+use crate::BaseUrlStyle;
+
+/// The kind of an upstream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UpstreamKind {
+    /// OpenAI.
+    Openai,
+    /// A provider with an OpenAI-compatible API.
+    OpenaiCompatible,
+    /// Anthropic.
+    Anthropic,
+    /// Gemini.
+    Gemini,
+    /// The built-in model.
+    Scripted,
+    /// Claude Code as a live agent.
+    ClaudeCode,
+}
+
+impl UpstreamKind {
+    /// Every kind.
+    pub const ALL: [UpstreamKind; 6] = [
+        UpstreamKind::Openai,
+        UpstreamKind::OpenaiCompatible,
+        UpstreamKind::Anthropic,
+        UpstreamKind::Gemini,
+        UpstreamKind::Scripted,
+        UpstreamKind::ClaudeCode,
+    ];
+
+    /// The name in configuration files.
+    pub fn name(self) -> &'static str {
+        match self {
+            UpstreamKind::Openai => "openai",
+            UpstreamKind::OpenaiCompatible => "openai-compatible",
+            UpstreamKind::Anthropic => "anthropic",
+            UpstreamKind::Gemini => "gemini",
+            UpstreamKind::Scripted => "scripted",
+            UpstreamKind::ClaudeCode => "claude-code",
+        }
+    }
+
+    /// The models that this kind is known to serve.
+    pub fn models(self) -> &'static [&'static str] {
+        match self {
+            UpstreamKind::Openai => &["gpt-*", "o1*", "o3*", "o4*", "chatgpt-*", "codex-*"],
+            UpstreamKind::OpenaiCompatible => &[],
+            UpstreamKind::Anthropic => &["claude-*"],
+            UpstreamKind::Gemini => &["gemini-*"],
+            UpstreamKind::Scripted => &["scripted*"],
+            UpstreamKind::ClaudeCode => &["claude-code"],
+        }
+    }
+
+    /// The supported formats, the preferred one first.
+    pub fn formats(self) -> Vec<Format> {
+        match self {
+            UpstreamKind::Openai => vec![Format::OpenaiChat, Format::OpenaiResponses],
+            UpstreamKind::OpenaiCompatible => vec![Format::OpenaiChat],
+            UpstreamKind::Anthropic | UpstreamKind::ClaudeCode => vec![Format::Anthropic],
+            UpstreamKind::Gemini => vec![Format::Gemini],
+            UpstreamKind::Scripted => {
+                vec![Format::OpenaiChat, Format::OpenaiResponses, Format::Anthropic, Format::Gemini]
+            }
+        }
+    }
+
+    /// How its address is split.
+    pub fn style(self) -> BaseUrlStyle {
+        match self {
+            UpstreamKind::Openai | UpstreamKind::OpenaiCompatible => BaseUrlStyle::Openai,
+            UpstreamKind::Anthropic => BaseUrlStyle::Anthropic,
+            UpstreamKind::Gemini => BaseUrlStyle::Gemini,
+            UpstreamKind::Scripted | UpstreamKind::ClaudeCode => BaseUrlStyle::Plain,
+        }
+    }
+
+    /// The default address, if there is one.
+    pub fn default_url(self) -> Option<&'static str> {
+        match self {
+            UpstreamKind::Openai => Some("https://api.openai.com/v1"),
+            UpstreamKind::Anthropic => Some("https://api.anthropic.com"),
+            UpstreamKind::Gemini => Some("https://generativelanguage.googleapis.com"),
+            UpstreamKind::OpenaiCompatible | UpstreamKind::Scripted | UpstreamKind::ClaudeCode => {
+                None
+            }
+        }
+    }
+
+    /// The usual environment variables of its key, by priority.
+    pub fn key_variables(self) -> &'static [&'static str] {
+        match self {
+            UpstreamKind::Openai => &["OPENAI_API_KEY"],
+            UpstreamKind::Anthropic => &["ANTHROPIC_API_KEY"],
+            UpstreamKind::Gemini => &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+            UpstreamKind::OpenaiCompatible | UpstreamKind::Scripted | UpstreamKind::ClaudeCode => {
+                &[]
+            }
+        }
+    }
+}
