@@ -23,8 +23,6 @@ use super::{
 };
 use foxwedge_tools::child::{ChildInput, ChildInputError};
 
-/// Bytes that may wait for a process that does not read.
-const MAX_UNREAD_INPUT: usize = 64 << 20;
 /// Bytes between two messages that are none.
 const MAX_SKIPPED_BYTES: usize = MAX_NOISE;
 /// How long is waited for the rest of the output behind the end of a process.
@@ -42,8 +40,13 @@ pub(super) struct McpPipe {
 }
 
 impl McpPipe {
-    pub(super) fn new(process: Arc<McpProcess>, (stdin, stdout): McpPipes) -> McpPipe {
-        let (input, _) = ChildInput::new(stdin, MAX_UNREAD_INPUT);
+    /// `max_unread` limits the bytes that wait for a process that does not read.
+    pub(super) fn new(
+        process: Arc<McpProcess>,
+        (stdin, stdout): McpPipes,
+        max_unread: usize,
+    ) -> McpPipe {
+        let (input, _) = ChildInput::new(stdin, max_unread);
         let lines = ServerLineReader::new(stdout, MAX_LINE);
         McpPipe { process, lines, input: Some(input), skipped_bytes: 0, exit_deadline: None }
     }

@@ -103,6 +103,9 @@ pub struct McpEnvironment {
     pub start_timeout: Duration,
     /// Maximum bytes of text of one tool result; the middle of a longer one is left out.
     pub max_result_text: usize,
+    /// Maximum bytes that wait for a server process that does not read. It is killed when more is
+    /// sent.
+    pub max_unread_input: usize,
     /// Client for HTTP servers.
     pub client: http::HttpClient,
 }
@@ -117,6 +120,7 @@ impl Default for McpEnvironment {
             root: None,
             start_timeout: Duration::from_secs(30),
             max_result_text: 64 << 10,
+            max_unread_input: 64 << 20,
             client: http::HttpClient::new(settings),
         }
     }

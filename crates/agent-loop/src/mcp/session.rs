@@ -94,7 +94,7 @@ impl McpSession {
                         start(format!("`{program}`: {error}"))
                     })?;
                 let process = Arc::new(process);
-                let way = McpPipe::new(Arc::clone(&process), pipes);
+                let way = McpPipe::new(Arc::clone(&process), pipes, around.max_unread_input);
                 SessionStart {
                     server,
                     environment: around,

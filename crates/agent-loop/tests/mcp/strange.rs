@@ -126,9 +126,10 @@ async fn an_answer_for_somebody_else_is_none() {
 
 #[tokio::test]
 async fn a_server_that_does_not_read_is_ended_before_memory_is() {
-    let fake = connected("deaf").await;
+    let around = McpEnvironment { max_unread_input: 4 << 20, ..McpEnvironment::default() };
+    let fake = connected_to(&server("deaf"), &around).await.unwrap();
     let echo = tool(&fake, "echo");
-    let text = "x".repeat(8 << 20);
+    let text = "x".repeat(1 << 19);
     let calls: Vec<_> = (0..9)
         .map(|_| {
             let (echo, input) = (echo.clone(), json!({ "text": text }));
