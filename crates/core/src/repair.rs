@@ -227,7 +227,7 @@ fn keep_nonempty(state: &mut RepairState<'_, '_>) {
     if state.messages.is_empty() && !state.input.messages.is_empty() {
         let text = placeholder::opening_text(state.policy().language);
         state.messages.push(RepairedMessage::with_text(Role::User, text));
-        let note = "nothing else is left: a short user message says so".to_owned();
+        let note = "no other message is left: a short user message is inserted".to_owned();
         state.note_edit(314, Strategy::Insert, 0, Vec::new(), note);
     }
 }

@@ -134,7 +134,7 @@ pub enum CompactError {
     #[error(transparent)]
     Unreadable(#[from] ReadError),
     /// The document is invalid and cannot be repaired.
-    #[error("the history is not sound, and repairing it leaves {} findings", .0.total())]
+    #[error("the history is invalid, and {} findings remain after a repair", .0.total())]
     Unsound(Box<Report>),
     /// The content that must stay is too large.
     #[error(transparent)]
@@ -143,7 +143,7 @@ pub enum CompactError {
     #[error("the strategy `{}` needs a budget", .0.name())]
     NeedsBudget(CompactionStage),
     /// The summarizer failed.
-    #[error("the summarizer `{name}` gave no summary: {why}")]
+    #[error("the summarizer `{name}` returned no summary: {why}")]
     NoSummary {
         /// Name of the summarizer.
         name: String,

@@ -23,7 +23,7 @@ pub enum ReadError {
         what: String,
     },
     /// The document exceeds the size limit.
-    #[error("{bytes} bytes are more than the four gigabytes we read")]
+    #[error("{bytes} bytes exceed the limit of four gigabytes")]
     TooLarge {
         /// Size of the document.
         bytes: usize,

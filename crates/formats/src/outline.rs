@@ -42,7 +42,7 @@ impl UniqueFields {
     pub fn check(&mut self, scan: &JsonScanner<'_>, bit: u32, key: &[u8]) -> ScanResult<()> {
         if self.0 & (1 << bit) != 0 {
             let key = String::from_utf8_lossy(key);
-            return scan.fail(format!("the field `{key}` stands there twice"));
+            return scan.fail(format!("duplicate field `{key}`"));
         }
         self.0 |= 1 << bit;
         Ok(())

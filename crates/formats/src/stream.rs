@@ -44,7 +44,7 @@ pub enum StreamError {
         what: String,
     },
     /// The stream exceeds a memory limit.
-    #[error("byte {at}: more than {most} bytes would have to be kept")]
+    #[error("byte {at}: more than {most} bytes would have to be buffered")]
     TooLarge {
         /// Byte offset.
         at: u64,

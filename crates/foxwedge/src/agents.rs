@@ -1,7 +1,7 @@
-//! The sessions of agents on this machine: where each agent keeps them, and what their names say.
+//! Finds the sessions of agents on this machine, from the names and locations of their files.
 //!
-//! Files are listed, not read. Links are not followed, so nothing outside an agent's own folders
-//! is ever looked at.
+//! Files are listed, not read. Links are not followed, so the search never leaves an agent's own
+//! folders.
 
 use std::{
     env,
@@ -26,56 +26,55 @@ pub(crate) mod session_lookup;
 #[derive(Clone, Debug)]
 pub(crate) struct LocalSessionEntry {
     pub(crate) agent: SessionAgent,
-    /// Whose file it is, where several products share a format.
+    /// Product that wrote the file. Several products may share a format.
     pub(crate) product: &'static str,
     pub(crate) id: String,
     pub(crate) path: PathBuf,
-    /// The folder it is about, as far as the place of the file tells.
+    /// Project folder, if the location of the file shows it.
     pub(crate) project: Option<String>,
-    /// What it is called, as far as a file beside it tells.
+    /// Title, if a file next to the session has it.
     pub(crate) title: Option<String>,
     pub(crate) size: u64,
     pub(crate) modified: SystemTime,
     pub(crate) origin: SessionOrigin,
 }
 
-/// Whether somebody talks to it, or another session does.
+/// Whether a user or another session started it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum SessionOrigin {
-    /// A session of its own.
+    /// Started by a user.
     Session,
-    /// Started by another session; `None` if only the file itself knows by which.
+    /// Started by another session; `None` if its id is not known.
     SubAgent(Option<String>),
 }
 
 impl LocalSessionEntry {
-    /// Whether another session started it.
     pub(crate) fn is_sub_agent(&self) -> bool {
         matches!(self.origin, SessionOrigin::SubAgent(_))
     }
 }
 
-/// Everything that was found, and what could not be looked into.
+/// The sessions found, and the folders and files that could not be read.
 #[derive(Debug, Default)]
 pub(crate) struct SessionListing {
-    /// The newest first.
+    /// Newest first.
     pub(crate) entries: Vec<LocalSessionEntry>,
     pub(crate) unreadable: Vec<(PathBuf, io::Error)>,
-    /// Folders that are not there, or hold nothing.
+    /// Folders that do not exist or are empty.
     pub(crate) empty_folders: Vec<PathBuf>,
 }
 
 impl SessionListing {
-    /// Where it was looked in vain, in words.
+    /// The searched folders that have no sessions, as text.
     pub(crate) fn describe_empty_folders(&self) -> String {
-        /// Places that are named.
-        const NAMED: usize = 8;
+        /// Folders that are listed by name.
+        const MAX_NAMED: usize = 8;
         let home = home_folder();
         let name =
             |path: &PathBuf| clean(&abbreviate_home(&path.to_string_lossy(), home.as_deref()));
-        let mut names: Vec<String> = self.empty_folders.iter().take(NAMED).map(name).collect();
-        if self.empty_folders.len() > NAMED {
-            names.push(format!("{} more places", self.empty_folders.len() - NAMED));
+        let mut names: Vec<String> = self.empty_folders.iter().take(MAX_NAMED).map(name).collect();
+        if self.empty_folders.len() > MAX_NAMED {
+            names.push(format!("{} more folders", self.empty_folders.len() - MAX_NAMED));
         }
         match names.is_empty() {
             true => "no folder: HOME is not set".to_owned(),
@@ -84,7 +83,7 @@ impl SessionListing {
     }
 }
 
-/// Finds the sessions of these agents, or of all if none is named.
+/// Finds the sessions of these agents, or of all agents if the list is empty.
 pub(crate) fn find(agents: &[SessionAgent]) -> SessionListing {
     let mut search = SessionSearch { found: SessionListing::default(), home: home_folder() };
     for agent in
@@ -106,9 +105,9 @@ pub(crate) fn find(agents: &[SessionAgent]) -> SessionListing {
     found
 }
 
-/// Agents that keep sessions on this machine in a form that is not read, and where they lie.
+/// Agents with sessions on this machine in a format that is not supported, and their paths.
 pub(crate) fn find_unsupported() -> Vec<(&'static str, PathBuf)> {
-    const PLACES: [(&str, FolderBase, &str); 8] = [
+    const LOCATIONS: [(&str, FolderBase, &str); 8] = [
         ("opencode", FolderBase::Data, "opencode/opencode.db"),
         ("goose", FolderBase::Data, "goose/sessions/sessions.db"),
         ("Kilo CLI", FolderBase::Data, "kilo/kilo.db"),
@@ -120,68 +119,65 @@ pub(crate) fn find_unsupported() -> Vec<(&'static str, PathBuf)> {
     ];
     let home = home_folder();
     let data = env_folder("XDG_DATA_HOME").or_else(|| Some(home.as_ref()?.join(".local/share")));
-    let place = |(name, base, path): (&'static str, FolderBase, &str)| {
+    let locate = |(name, base, path): (&'static str, FolderBase, &str)| {
         let base = match base {
             FolderBase::Home => home.as_ref(),
             FolderBase::Data => data.as_ref(),
         };
         let path = base?.join(path);
-        // A folder counts if anything lies in it.
-        let there = match fs::read_dir(&path) {
+        // An empty folder does not count.
+        let exists = match fs::read_dir(&path) {
             Ok(mut entries) => entries.next().is_some(),
             Err(_) => path.is_file(),
         };
-        there.then_some((name, path))
+        exists.then_some((name, path))
     };
-    PLACES.into_iter().filter_map(place).collect()
+    LOCATIONS.into_iter().filter_map(locate).collect()
 }
 
-/// What a place is relative to.
+/// What a path in [`find_unsupported`] is relative to.
 #[derive(Clone, Copy)]
 enum FolderBase {
     Home,
     Data,
 }
 
-/// The folder of the user.
+/// The home folder of the user.
 pub(crate) fn home_folder() -> Option<PathBuf> {
     env_folder("HOME").or_else(|| env_folder("USERPROFILE"))
 }
 
-/// A folder that the environment names.
+/// A folder from an environment variable.
 fn env_folder(name: &str) -> Option<PathBuf> {
     env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// A search under way.
 struct SessionSearch {
     found: SessionListing,
     home: Option<PathBuf>,
 }
 
-/// A file or folder in a folder.
+/// A file or folder in a listed folder.
 struct FolderItem {
     name: String,
     path: PathBuf,
 }
 
 impl SessionSearch {
-    /// A folder that a variable names, or one in the user's folder.
-    fn env_or_home_folder(&self, name: &str, usual: &str) -> Option<PathBuf> {
-        env_folder(name).or_else(|| Some(self.home.as_ref()?.join(usual)))
+    /// A folder from an environment variable, or `default` in the home folder.
+    fn env_or_home_folder(&self, name: &str, default: &str) -> Option<PathBuf> {
+        env_folder(name).or_else(|| Some(self.home.as_ref()?.join(default)))
     }
 
-    /// The folders in a folder.
     fn list_folders(&mut self, folder: &Path) -> Vec<FolderItem> {
         self.list_folder(folder, |kind| kind.is_dir())
     }
 
-    /// The files in a folder.
     fn list_files(&mut self, folder: &Path) -> Vec<FolderItem> {
         self.list_folder(folder, |kind| kind.is_file())
     }
 
-    /// All files in a folder and in the folders in it, so many levels down.
+    /// All files in a folder and its subfolders, down to `depth` levels.
     fn list_files_below(&mut self, folder: &Path, depth: usize) -> Vec<FolderItem> {
         let mut files = self.list_files(folder);
         if depth > 0 {
@@ -192,8 +188,8 @@ impl SessionSearch {
         files
     }
 
-    /// What a folder holds; a folder that is not there holds nothing. Names that are no text are
-    /// no agent's.
+    /// The items of a folder; none if the folder does not exist. Names that are not UTF-8 are
+    /// skipped: no agent writes them.
     fn list_folder(
         &mut self,
         folder: &Path,
@@ -229,13 +225,13 @@ impl SessionSearch {
         }
     }
 
-    /// Adds a session file; its size and time are looked up here.
+    /// Adds a session file with its size and modification time.
     fn add(
         &mut self,
         agent: SessionAgent,
         path: PathBuf,
         id: &str,
-        rank: SessionOrigin,
+        origin: SessionOrigin,
         project: Option<String>,
     ) {
         match fs::symlink_metadata(&path) {
@@ -248,16 +244,16 @@ impl SessionSearch {
                 title: None,
                 size: metadata.len(),
                 modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
-                origin: rank,
+                origin,
             }),
-            // It went away meanwhile.
+            // The file was removed meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => self.found.unreadable.push((path, error)),
         }
     }
 }
 
-/// The session id in the head of a file.
+/// The session id in the first bytes of a file.
 fn read_session_id(path: &Path) -> Option<String> {
     let mut head = Vec::new();
     File::open(path).ok()?.take(4096).read_to_end(&mut head).ok()?;

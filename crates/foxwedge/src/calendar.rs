@@ -1,18 +1,18 @@
-//! Dates and times for people and for programs, in UTC.
+//! Formats dates and times in UTC, for people and for programs.
 
 use jiff::Timestamp;
 
-/// Seconds since 1970 as a date and time for people.
+/// Formats Unix seconds for people.
 pub(crate) fn format_date(seconds: u64) -> String {
     from_seconds(seconds).strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
-/// Seconds since 1970 as RFC 3339.
+/// Formats Unix seconds as RFC 3339.
 pub(crate) fn format_timestamp(seconds: u64) -> String {
     from_seconds(seconds).to_string()
 }
 
-/// A time that no calendar reaches becomes the last one that it does.
+/// Times out of range become the latest representable time.
 fn from_seconds(seconds: u64) -> Timestamp {
     let seconds = i64::try_from(seconds).ok();
     seconds.and_then(|seconds| Timestamp::from_second(seconds).ok()).unwrap_or(Timestamp::MAX)

@@ -1,8 +1,8 @@
-//! The agent in the terminal and over pipes: one conversation with a model that may use tools, kept
-//! in the store from its first word on.
+//! `foxwedge chat`: a conversation with a model that can use tools, in the terminal or over a pipe.
+//! The store records it from the first prompt on.
 //!
-//! [`ChatAgent`] owns the loop and everything that can be asked of it. Who prints and who types is
-//! decided elsewhere: `pipe` and `once` over pipes, `terminal` on a screen.
+//! [`ChatAgent`] owns the tool loop and its commands. Input and output are elsewhere: `pipe` and
+//! `once` for pipes, `terminal` for a terminal.
 
 mod call_mark;
 mod slash;
@@ -44,7 +44,7 @@ use crate::{
     runs::{self, OpenStore},
 };
 
-/// One conversation, and everything around it.
+/// One conversation with its model, tools and store.
 pub(crate) struct ChatAgent {
     pub(crate) open_store: OpenStore,
     models: ModelLookup,
@@ -52,26 +52,26 @@ pub(crate) struct ChatAgent {
     tools: Toolbox,
     allowed: AllowedTools,
     approver: Arc<dyn ToolApprover>,
-    /// The folder that tools work in, as sessions remember it.
+    /// The folder that tools work in, as recorded with the session.
     folder: String,
     instructions: String,
     turns: Option<u32>,
-    /// The flag that named the store, for commands that somebody may type next.
+    /// The value of `--store`, for suggested commands.
     store: Option<String>,
     session: ChatSessionState,
     run_controller: ChatRunController,
     last_run: Option<FinishedRun>,
-    /// What waits in the session that a command turned to, until somebody asks.
+    /// Queued prompts of the session that a command switched to, until they are taken.
     switched_queue: Option<Vec<String>>,
 }
 
-/// The session. It is made with the first prompt, so that one that was never used is never kept.
+/// The session. It is created with the first prompt, so an unused session is never stored.
 enum ChatSessionState {
     New(String),
     Open(String, Box<ToolLoop<AnyStore>>),
 }
 
-/// What a conversation is made of.
+/// The parts of a conversation.
 pub(crate) struct ChatSetup {
     pub(crate) open_store: OpenStore,
     pub(crate) models: ModelLookup,
@@ -86,21 +86,20 @@ pub(crate) struct ChatSetup {
 }
 
 impl ChatAgent {
-    /// A conversation that has not begun.
-    pub(crate) fn new(parts: ChatSetup) -> ChatAgent {
-        let ChatSetup { open_store: kept, models, model, tools, allowed, approver, folder, .. } =
-            parts;
+    /// Creates a conversation without any prompt.
+    pub(crate) fn new(setup: ChatSetup) -> ChatAgent {
+        let ChatSetup { open_store, models, model, tools, allowed, approver, folder, .. } = setup;
         ChatAgent {
-            open_store: kept,
+            open_store,
             models,
             model,
             tools,
             allowed,
             approver,
             folder,
-            instructions: parts.instructions,
-            turns: parts.turns,
-            store: parts.store,
+            instructions: setup.instructions,
+            turns: setup.turns,
+            store: setup.store,
             session: ChatSessionState::New(sessions::new_id()),
             run_controller: ChatRunController::default(),
             last_run: None,
@@ -108,29 +107,29 @@ impl ChatAgent {
         }
     }
 
-    /// The id of the session, which may not be there yet.
+    /// The id of the session, which may not be stored yet.
     pub(crate) fn session(&self) -> &str {
         match &self.session {
             ChatSessionState::New(id) | ChatSessionState::Open(id, _) => id,
         }
     }
 
-    /// Whether anything was ever said in it.
+    /// Whether the session has no prompt yet.
     pub(crate) fn is_new(&self) -> bool {
         matches!(self.session, ChatSessionState::New(_))
     }
 
-    /// The model's name.
+    /// The name of the model.
     pub(crate) fn model(&self) -> &str {
         &self.model.about().name
     }
 
-    /// Stops what is at work, and keeps what waits; usable while a run is at work.
+    /// Interrupts runs and saves queued prompts. Usable while a run is open.
     pub(crate) fn run_controller(&self) -> ChatRunController {
         self.run_controller.clone()
     }
 
-    /// One run: the prompt, and whatever follows from it.
+    /// Runs a prompt until the run ends.
     pub(crate) async fn prompt(
         &mut self,
         prompt: &str,
@@ -147,7 +146,7 @@ impl ChatAgent {
         self.remember_finished(finished)
     }
 
-    /// One run without a new prompt.
+    /// Continues without a new prompt until the run ends.
     pub(crate) async fn continue_run(
         &mut self,
         listener: &mut dyn LoopObserver,
@@ -159,13 +158,13 @@ impl ChatAgent {
         self.remember_finished(finished)
     }
 
-    /// Goes on with a session that is there, and tells what waits in it.
-    pub(crate) async fn resume(&mut self, known: &ChatSessionEntry) -> anyhow::Result<Vec<String>> {
-        sessions::check_free(&self.open_store, &known.id).await?;
-        self.open(&known.id, &known.title).await
+    /// Resumes a stored session. Returns its queued prompts.
+    pub(crate) async fn resume(&mut self, entry: &ChatSessionEntry) -> anyhow::Result<Vec<String>> {
+        sessions::check_free(&self.open_store, &entry.id).await?;
+        self.open(&entry.id, &entry.title).await
     }
 
-    /// Goes on in a copy of this session, and tells what waits in it.
+    /// Switches to a copy of this session. Returns its queued prompts.
     pub(crate) async fn fork(&mut self) -> anyhow::Result<Vec<String>> {
         let ChatSessionState::Open(old, tool_loop) = &self.session else {
             return Err(nothing_to_continue());
@@ -173,14 +172,14 @@ impl ChatAgent {
         let row = self.open_store.with_store_error(self.open_store.store.session(old).await)?;
         let title = row.map(|row| row.title).unwrap_or_default();
         let id = sessions::new_id();
-        // What the list says about it is said before the copy is made: it may be another folder.
+        // The row is created before the copy, because the folder may differ from the original's.
         let new = self.describe_session(&id, &title);
         self.open_store.with_store_error(self.open_store.store.create_session(new).await)?;
         tool_loop.fork(&id).await.map_err(|error| self.describe_error(error))?;
         self.open(&id, &title).await
     }
 
-    /// The conversation as a document; `None` if nothing was said yet.
+    /// The conversation as a request; `None` if there is no prompt yet.
     fn history(&self) -> anyhow::Result<Option<ChatHistory>> {
         let ChatSessionState::Open(_, tool_loop) = &self.session else { return Ok(None) };
         let text =
@@ -188,7 +187,7 @@ impl ChatAgent {
         Ok(Some(ChatHistory(text)))
     }
 
-    /// What waits for the end of a run, from a process that is gone.
+    /// Prompts that an earlier process left queued.
     pub(crate) async fn queued(&self) -> anyhow::Result<Vec<String>> {
         match &self.session {
             ChatSessionState::New(_) => Ok(Vec::new()),
@@ -198,21 +197,21 @@ impl ChatAgent {
         }
     }
 
-    /// The command that goes on with this session.
+    /// The command that resumes this session; `None` if it is new.
     pub(crate) fn resume_command(&self) -> Option<String> {
-        let again = runs::repeat_store_flag(self.store.as_deref());
-        (!self.is_new()).then(|| format!("foxwedge chat --resume {}{again}", self.session()))
+        let store_flag = runs::repeat_store_flag(self.store.as_deref());
+        (!self.is_new()).then(|| format!("foxwedge chat --resume {}{store_flag}", self.session()))
     }
 
-    /// What a list says about a session.
+    /// The row of a new session.
     fn describe_session(&self, id: &str, title: &str) -> NewSession {
         sessions::new_session(id, title, &self.folder, self.model())
     }
 
-    /// Opens a session, and tells what waits in it.
+    /// Opens a session. Returns its queued prompts.
     async fn open(&mut self, id: &str, title: &str) -> anyhow::Result<Vec<String>> {
         let NewSession { id: session, owner, title, meta } = self.describe_session(id, title);
-        let usual = LoopLimits::default();
+        let defaults = LoopLimits::default();
         let setup = LoopSetup {
             session,
             owner,
@@ -220,7 +219,7 @@ impl ChatAgent {
             title,
             meta,
             instructions: self.instructions.clone(),
-            limits: LoopLimits { max_turns: self.turns.unwrap_or(usual.max_turns), ..usual },
+            limits: LoopLimits { max_turns: self.turns.unwrap_or(defaults.max_turns), ..defaults },
         };
         let opened = ToolLoop::open(
             Arc::clone(&self.open_store.store),
@@ -230,12 +229,12 @@ impl ChatAgent {
             Arc::clone(&self.approver),
         );
         let tool_loop = opened.await.map_err(|error| self.describe_error(error))?;
-        // From here on what is typed is kept in its place.
-        let waiting = tool_loop.inbox().get().await.map_err(|error| self.describe_error(error))?;
+        // From here on, queued prompts are saved to this session.
+        let queued = tool_loop.inbox().get().await.map_err(|error| self.describe_error(error))?;
         self.run_controller.attach(&tool_loop);
         self.session = ChatSessionState::Open(id.to_owned(), Box::new(tool_loop));
         self.last_run = None;
-        Ok(waiting)
+        Ok(queued)
     }
 
     fn remember_finished(
@@ -247,7 +246,7 @@ impl ChatAgent {
         Ok(finished)
     }
 
-    /// An error of the loop, for people.
+    /// Converts an error of the loop to one with a message for people.
     fn describe_error(&self, error: LoopError) -> anyhow::Error {
         match error {
             LoopError::Store(error) => match self.open_store.with_store_error::<()>(Err(error)) {
@@ -264,5 +263,5 @@ impl ChatAgent {
 }
 
 fn nothing_to_continue() -> anyhow::Error {
-    CliError::new("there is nothing to go on with").help("say something first").into()
+    CliError::new("there is nothing to continue").help("send a prompt first").into()
 }

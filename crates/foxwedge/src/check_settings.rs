@@ -1,4 +1,4 @@
-//! What the user asked for, as data.
+//! The settings of a check or repair, from command-line flags.
 
 use std::{borrow::Cow, collections::HashSet, path::Path};
 
@@ -11,29 +11,29 @@ use crate::{
     nearest::nearest,
 };
 
-/// What is asked of every document.
+/// Settings that apply to every checked document.
 #[derive(Clone, Debug)]
 pub(crate) struct CheckSettings {
     format: Option<InputFormat>,
     profile: Option<Profile>,
     policy: Policy,
-    /// The file lies where its agent keeps its sessions.
+    /// The file is in the session folder of its agent.
     in_agent_folder: bool,
-    /// What an agent copes with is left alone in its sessions.
+    /// Findings that an agent tolerates are ignored in its sessions.
     skips_tolerated: bool,
-    /// So are open calls at the end.
+    /// Open calls at the end of a session are ignored too.
     skips_open_tail: bool,
-    /// Codes that were selected; empty means all.
+    /// Selected rule codes; empty means all.
     select: Vec<u16>,
     ignore: Vec<u16>,
-    /// Flags that a suggested command has to repeat.
+    /// Flags that a suggested command must repeat.
     flags: String,
     /// The targets, as they were typed.
     targets: String,
 }
 
 impl CheckSettings {
-    /// Reads the flags.
+    /// Builds the settings from the flags.
     pub(crate) fn new(args: &CheckArgs) -> Result<CheckSettings, CliError> {
         let policy = args.repair.policy(args.unsafe_fixes);
         Ok(CheckSettings {
@@ -41,7 +41,7 @@ impl CheckSettings {
             profile: args.profile,
             policy,
             in_agent_folder: false,
-            // Whoever names rules or a provider asks about these.
+            // With explicit rules or a profile, tolerated findings are reported too.
             skips_tolerated: !args.for_api && args.select.is_empty() && args.profile.is_none(),
             skips_open_tail: args.repair.spares_tail(),
             select: parse_rule_codes(&args.select)?,
@@ -51,7 +51,7 @@ impl CheckSettings {
         })
     }
 
-    /// What is asked where no rule is selected and no command is suggested.
+    /// Settings without selected rules and suggested commands.
     pub(crate) fn of(format: Option<InputFormat>, policy: Policy) -> CheckSettings {
         CheckSettings {
             format,
@@ -67,69 +67,71 @@ impl CheckSettings {
         }
     }
 
-    /// The same, for what a file was read as: its repair is read as the same.
+    /// These settings with the format that a session was read as, so that its repair is read alike.
     pub(crate) fn for_session(
         &self,
-        sitting: Option<&crate::outcome::SessionRef>,
+        session: Option<&crate::outcome::SessionRef>,
     ) -> CheckSettings {
-        let format = sitting.map(|sitting| InputFormat::Agent(sitting.agent));
+        let format = session.map(|session| InputFormat::Agent(session.agent));
         CheckSettings { format: format.or(self.format), ..self.clone() }
     }
 
-    /// The same, for a file that lies where its agent keeps its sessions.
+    /// These settings for a file in the session folder of its agent.
     pub(crate) fn in_agent_folder(self) -> CheckSettings {
         CheckSettings { in_agent_folder: true, ..self }
     }
 
-    /// Whether the file lies where its agent keeps its sessions.
+    /// Whether the file is in the session folder of its agent.
     pub(crate) fn is_in_agent_folder(&self) -> bool {
         self.in_agent_folder
     }
 
-    /// The same, but what an agent copes with is left alone in its sessions; open calls at the
-    /// end only if `tail` says so.
+    /// These settings, but ignoring findings that an agent tolerates in its sessions. Open calls at
+    /// the end are ignored only if `tail` is set.
     pub(crate) fn skipping_tolerated(self, tail: bool) -> CheckSettings {
         CheckSettings { skips_tolerated: true, skips_open_tail: tail, ..self }
     }
 
-    /// Takes out of a session and of what is asked about it what its agent copes with, and tells
-    /// what that is.
+    /// Removes what its agent tolerates from a session and from `options`. Returns the tolerated
+    /// findings.
     pub(crate) fn remove_tolerated(
         &self,
         session: &mut ParsedSession<'_>,
-        question: &mut CheckOptions,
+        options: &mut CheckOptions,
     ) -> Vec<Finding> {
         if !self.skips_tolerated {
             return Vec::new();
         }
-        let rated = session.rate_findings(question);
-        session.spare_tolerated(question, self.skips_open_tail);
-        let left = foxwedge_core::check(session.draft(), question).findings;
-        let left: HashSet<(u16, u32)> =
-            left.iter().map(|finding| (finding.rule.code, finding.location.span.start)).collect();
-        let coped = rated.findings.into_iter().map(|(finding, _)| finding);
-        coped.filter(|f| !left.contains(&(f.rule.code, f.location.span.start))).collect()
+        let rated = session.rate_findings(options);
+        session.spare_tolerated(options, self.skips_open_tail);
+        let remaining = foxwedge_core::check(session.draft(), options).findings;
+        let remaining: HashSet<(u16, u32)> = remaining
+            .iter()
+            .map(|finding| (finding.rule.code, finding.location.span.start))
+            .collect();
+        let all = rated.findings.into_iter().map(|(finding, _)| finding);
+        all.filter(|f| !remaining.contains(&(f.rule.code, f.location.span.start))).collect()
     }
 
-    /// The same, by the rules of a profile.
+    /// These settings with another profile.
     pub(crate) fn with_profile(self, profile: Option<Profile>) -> CheckSettings {
         CheckSettings { profile, ..self }
     }
 
-    /// The same, for something whose format is known.
+    /// These settings with a known format.
     pub(crate) fn with_format(self, format: InputFormat) -> CheckSettings {
         CheckSettings { format: Some(format), ..self }
     }
 
-    /// The format that was named.
+    /// The format that a flag or the caller set.
     pub(crate) fn format(&self) -> Option<InputFormat> {
         self.format
     }
 
-    /// The same, for a file whose name says whose it is. The messages in it may look like anybody's.
+    /// These settings for a file whose name identifies its agent; its content may be ambiguous.
     pub(crate) fn for_file(&self, path: &Path) -> Cow<'_, CheckSettings> {
-        let cline = path.file_name().is_some_and(|name| name == "api_conversation_history.json");
-        if self.format.is_some() || !cline {
+        let is_cline = path.file_name().is_some_and(|name| name == "api_conversation_history.json");
+        if self.format.is_some() || !is_cline {
             return Cow::Borrowed(self);
         }
         Cow::Owned(CheckSettings {
@@ -138,51 +140,50 @@ impl CheckSettings {
         })
     }
 
-    /// Whether repairs that need asking were asked for.
+    /// Whether unsafe fixes are allowed.
     pub(crate) fn allows_unsafe_fixes(&self) -> bool {
         self.policy.allow_unsafe
     }
 
-    /// The question to put to a document of this format.
-    pub(crate) fn options_for_format(&self, wire: Format) -> CheckOptions {
-        self.options_for_profile(self.profile.unwrap_or_else(|| Profile::for_format(wire)))
+    /// The check options for a document of this format.
+    pub(crate) fn options_for_format(&self, format: Format) -> CheckOptions {
+        self.options_for_profile(self.profile.unwrap_or_else(|| Profile::for_format(format)))
     }
 
-    /// The question to put to a session of this agent.
+    /// The check options for a session of this agent.
     pub(crate) fn options_for_agent(&self, agent: SessionAgent) -> CheckOptions {
-        let mut question =
-            self.options_for_profile(self.profile.unwrap_or_else(|| agent.profile()));
-        agent.restrict_rules(&mut question);
-        question
+        let mut options = self.options_for_profile(self.profile.unwrap_or_else(|| agent.profile()));
+        agent.restrict_rules(&mut options);
+        options
     }
 
     fn options_for_profile(&self, profile: Profile) -> CheckOptions {
-        let demanded = RuleSet::of(profile);
+        let required = RuleSet::of(profile);
         let mut set = RuleSet::default();
         for code in rules::ALL.iter().map(|rule| rule.code) {
-            let chosen = self.select.is_empty() || self.select.contains(&code);
-            if demanded.has(code) && chosen && !self.ignore.contains(&code) {
+            let selected = self.select.is_empty() || self.select.contains(&code);
+            if required.has(code) && selected && !self.ignore.contains(&code) {
                 set.add(code);
             }
         }
         CheckOptions { profile, rules: set, policy: self.policy }
     }
 
-    /// Selected rules that a profile does not demand, if it demands none of them.
+    /// Whether rules are selected, but the profile has none of them.
     pub(crate) fn selects_no_rule(&self, profile: Profile) -> bool {
-        let demanded = RuleSet::of(profile);
-        !self.select.is_empty() && !self.select.iter().any(|code| demanded.has(*code))
+        let required = RuleSet::of(profile);
+        !self.select.is_empty() && !self.select.iter().any(|code| required.has(*code))
     }
 
-    /// The command that repairs a target (all of them, if none is named), as it can be typed.
-    pub(crate) fn fix_command(&self, target: Option<&str>, bold: bool) -> String {
-        let bold = if bold { "--unsafe-fixes " } else { "" };
+    /// The shell command that repairs a target, or all targets if `target` is `None`.
+    pub(crate) fn fix_command(&self, target: Option<&str>, allow_unsafe: bool) -> String {
+        let unsafe_flag = if allow_unsafe { "--unsafe-fixes " } else { "" };
         let target = target.map_or_else(|| self.targets.clone(), shell_argument);
-        format!("foxwedge fix {bold}{}{target}", self.flags)
+        format!("foxwedge fix {unsafe_flag}{}{target}", self.flags)
     }
 }
 
-/// The flags that change what a repair does or sees.
+/// The flags that affect a repair, as shell words.
 fn format_flags(args: &CheckArgs) -> String {
     let mut words = Vec::new();
     let mut flag = |name: &str, value: Option<&str>| {
@@ -221,16 +222,16 @@ fn format_targets(args: &CheckArgs) -> String {
     if args.targets.len() > 3 {
         return "TARGET…".to_owned();
     }
-    let words: Vec<String> =
+    let arguments: Vec<String> =
         args.targets.iter().map(|target| shell_argument(&target.to_string_lossy())).collect();
-    match words.is_empty() {
+    match arguments.is_empty() {
         true if args.all || !args.agent.is_empty() => "SESSION…".to_owned(),
         true => "-".to_owned(),
-        false => words.join(" "),
+        false => arguments.join(" "),
     }
 }
 
-/// A target as a shell takes it; stdin and names that look like a flag included.
+/// Quotes a target for a shell. Handles stdin and names that look like a flag.
 fn shell_argument(target: &str) -> String {
     match target {
         crate::target::STDIN | "-" => "-".to_owned(),
@@ -241,7 +242,7 @@ fn shell_argument(target: &str) -> String {
     }
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell.
 pub(crate) fn shell_quote(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./,:=@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -250,7 +251,7 @@ pub(crate) fn shell_quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// The rule of that code or name, or all of a family.
+/// Finds a rule by code or name, or all rules of a family.
 pub(crate) fn find_rules(typed: &str) -> Result<Vec<&'static Rule>, CliError> {
     let codes = parse_rule_codes(&[typed.to_owned()])?;
     let found: Vec<&Rule> =
@@ -273,7 +274,7 @@ fn parse_rule_codes(typed: &[String]) -> Result<Vec<u16>, CliError> {
     Ok(codes)
 }
 
-/// The codes that begin as a family is written: `FW1`, `FW10`, `FW`, `ALL`.
+/// The codes of a family: `FW1`, `FW10`, `FW`, `ALL`.
 fn family_codes(word: &str) -> impl Iterator<Item = u16> {
     let word = word.to_ascii_uppercase();
     let word = if word == "ALL" { "FW".to_owned() } else { word };
@@ -285,16 +286,16 @@ fn family_codes(word: &str) -> impl Iterator<Item = u16> {
 
 fn unknown_rule_error(typed: &str) -> CliError {
     let labels: Vec<String> = rules::ALL.iter().map(|rule| rule.label()).collect();
-    let words = rules::ALL.iter().map(|rule| rule.name).chain(labels.iter().map(String::as_str));
+    let names = rules::ALL.iter().map(|rule| rule.name).chain(labels.iter().map(String::as_str));
     let shown = crate::cli_output::cut(&crate::cli_output::clean(typed), 60);
-    let trouble = CliError::new(format!("there is no rule `{shown}`"));
-    match nearest(typed, words).and_then(rules::find_rule) {
-        Some(rule) => trouble.help(format!(
+    let error = CliError::new(format!("there is no rule `{shown}`"));
+    match nearest(typed, names).and_then(rules::find_rule) {
+        Some(rule) => error.help(format!(
             "did you mean {} {}? `foxwedge rules` lists all of them",
             rule.label(),
             rule.name
         )),
-        None => trouble.help(
+        None => error.help(
             "a rule is a code (FW101), a family (FW1) or a name (unanswered-call); \
              `foxwedge rules` lists all of them",
         ),
@@ -309,7 +310,7 @@ mod tests {
     fn rules_are_found_by_code_family_and_name() {
         let of = |words: &[&str]| {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-            parse_rule_codes(&words).map_err(|trouble| trouble.to_string())
+            parse_rule_codes(&words).map_err(|error| error.to_string())
         };
         assert_eq!(of(&["FW101", "orphan-result"]), Ok(vec![101, 102]));
         assert_eq!(of(&["fw10"]).map(|codes| codes.iter().all(|code| code / 10 == 10)), Ok(true));

@@ -1,4 +1,4 @@
-//! What can be typed.
+//! Command-line arguments.
 
 use std::path::PathBuf;
 
@@ -35,14 +35,14 @@ pub(crate) use values::{
 };
 use values::{agents, colors, formats, languages, profiles};
 
-/// Keeps LLM-agent conversations with tool calls whole.
+/// Keeps LLM-agent conversations with tool calls valid.
 #[derive(Parser)]
 #[command(name = "foxwedge", version, arg_required_else_help = true, max_term_width = 100)]
 pub(crate) struct CommandLine {
-    /// Colour the output
+    /// When to color the output
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true, value_parser = colors())]
     color: ColorChoice,
-    /// The same as --color never
+    /// Same as --color never
     #[arg(long, global = true, conflicts_with = "color")]
     no_color: bool,
     #[command(subcommand)]
@@ -50,12 +50,12 @@ pub(crate) struct CommandLine {
 }
 
 impl CommandLine {
-    /// Reads the command line; ends the program with help where it cannot be read.
+    /// Parses the command line; prints a usage error and exits if it is invalid.
     pub(crate) fn read() -> CommandLine {
         let mut command = CommandLine::command()
             .mut_subcommands(|command| command.mut_args(without_empty_variable));
-        let read = CommandLine::from_arg_matches(&command.get_matches_mut());
-        read.unwrap_or_else(|error| error.format(&mut command).exit())
+        let parsed = CommandLine::from_arg_matches(&command.get_matches_mut());
+        parsed.unwrap_or_else(|error| error.format(&mut command).exit())
     }
 
     pub(crate) fn color(&self) -> ColorChoice {
@@ -63,7 +63,7 @@ impl CommandLine {
     }
 }
 
-/// A variable that is set to nothing is not set.
+/// Ignores the environment variable of an argument if it is set to an empty string.
 fn without_empty_variable(arg: Arg) -> Arg {
     let is_empty = |name| std::env::var_os(name).is_some_and(|value| value.is_empty());
     if arg.get_env().is_some_and(is_empty) { arg.env(Resettable::Reset) } else { arg }
@@ -71,48 +71,48 @@ fn without_empty_variable(arg: Arg) -> Arg {
 
 #[derive(Subcommand)]
 pub(crate) enum CliCommand {
-    /// Say what a provider would refuse
+    /// Report what a provider would reject
     Check(CheckArgs),
-    /// Repair files in place, or stdin to stdout (the same as check --fix)
+    /// Repair files in place, or stdin to stdout (same as check --fix)
     #[command(mut_arg("fix", |arg| arg.hide(true)), mut_arg("all", |arg| arg.hide(true)))]
     Fix(CheckArgs),
-    /// Make a conversation shorter, and keep every call with its answer
+    /// Shorten a conversation and keep every tool call with its result
     Compact(Box<CompactArgs>),
-    /// Tell a request, a response or a stream in another provider's format
+    /// Convert a request, response or stream to another provider's format
     Convert(Box<ConvertArgs>),
-    /// Put back what a fix or a compaction replaced
+    /// Restore what a fix or a compaction replaced
     Undo(UndoArgs),
     /// List the sessions of every agent on this machine
     List(ListArgs),
-    /// Draw a session: its messages, calls and branches
+    /// Show a session: its messages, tool calls and branches
     Show(ShowArgs),
-    /// Print the history of a session, ready to be sent
+    /// Print a session's history, ready to send
     Resume(ResumeArgs),
-    /// Write a session as Markdown, HTML or JSON
+    /// Export a session as Markdown, HTML or JSON
     Export(ExportArgs),
-    /// Copy a session under a new id, repaired
+    /// Copy a session under a new id and repair the copy
     Fork(ForkArgs),
-    /// Follow an agent's stream: what it says, what it calls, and how it ends
+    /// Follow an agent's output stream: text, tool calls and outcome
     Follow(Box<FollowArgs>),
-    /// Look at runs that were kept
+    /// Inspect recorded runs
     Runs(Box<RunsArgs>),
-    /// Look after the store that runs are kept in
+    /// Manage the store that holds recorded runs
     Store(Box<StoreArgs>),
-    /// Talk with a model that may use tools: in the terminal, or over a pipe
+    /// Chat with a model that can use tools, in the terminal or over a pipe
     Chat(Box<ChatArgs>),
     /// Run the gateway: point any OpenAI or Anthropic client at it
     Serve(Box<ServeArgs>),
-    /// Print the variables that point clients at the gateway
+    /// Print the environment variables that point clients at the gateway
     Env(EnvArgs),
-    /// Run the built-in model as a provider of its own, for tests and trials
+    /// Run the built-in scripted model as a provider, for tests and trials
     Scripted(ScriptedArgs),
-    /// Explain one rule, or list a family
+    /// Explain a rule, or list a rule family
     Rule(RuleArgs),
     /// List all rules
     Rules(RulesArgs),
-    /// Say what a provider's error text means and what to do
+    /// Explain a provider's error message and what to do about it
     Explain(ExplainArgs),
-    /// A broken session, found and repaired, in thirty seconds
+    /// Watch a broken session being found and repaired, in thirty seconds
     Demo(DemoArgs),
     /// Print shell completions
     Completions(CompletionsArgs),
@@ -120,45 +120,45 @@ pub(crate) enum CliCommand {
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CheckArgs {
-    /// Files, folders, ids of sessions, or `-` for stdin
+    /// Files, folders, session ids, or `-` for stdin
     #[arg(value_name = "TARGET")]
     pub(crate) targets: Vec<PathBuf>,
-    /// Every session of every agent on this machine
+    /// Check every session of every agent on this machine
     #[arg(long, help_heading = "Sessions", conflicts_with = "targets")]
     pub(crate) all: bool,
-    /// Only sessions of these agents; all of theirs, if no target is named
+    /// Only sessions of these agents; all of them if no target is given
     #[arg(long, value_name = "AGENT", value_delimiter = ',', help_heading = "Sessions", value_parser = agents())]
     pub(crate) agent: Vec<SessionAgent>,
-    /// The session that was written to last
+    /// Use the most recently written session
     #[arg(long, help_heading = "Sessions", conflicts_with_all = ["all", "targets"])]
     pub(crate) last: bool,
-    /// Repair what can be repaired without asking
+    /// Apply safe fixes
     #[arg(long, help_heading = "Repair")]
     pub(crate) fix: bool,
-    /// Also make repairs that speak for the user, or remove what is not understood
+    /// Also apply fixes that write in the user's name or remove content that is not understood
     #[arg(long, help_heading = "Repair")]
     pub(crate) unsafe_fixes: bool,
-    /// Show what a repair would change, and write nothing
+    /// Show what fixes would change, without writing anything
     #[arg(long, help_heading = "Repair")]
     pub(crate) diff: bool,
-    /// Judge a session as a provider would be sent it, not as its agent copes with it
+    /// Check a session as it would be sent to a provider, including what its agent tolerates
     #[arg(long, help_heading = "Sessions")]
     pub(crate) for_api: bool,
     #[command(flatten)]
     pub(crate) repair: RepairArgs,
-    /// Look only for these rules: codes (FW101), families (FW1) or names, separated by commas
+    /// Check only these rules: codes (FW101), families (FW1) or names, separated by commas
     #[arg(long, value_name = "RULES", value_delimiter = ',', help_heading = "Rules")]
     pub(crate) select: Vec<String>,
-    /// Leave these rules out
+    /// Ignore these rules
     #[arg(long, value_name = "RULES", value_delimiter = ',', help_heading = "Rules")]
     pub(crate) ignore: Vec<String>,
-    /// Whose rules [default: those of the format's owner]
+    /// Provider profile to check against [default: that of the format]
     #[arg(long, value_name = "PROFILE", help_heading = "Rules", value_parser = profiles())]
     pub(crate) profile: Option<Profile>,
-    /// The format of the input [default: detected]
+    /// Input format [default: detected]
     #[arg(long, value_name = "FORMAT", help_heading = "Rules", value_parser = formats())]
     pub(crate) format: Option<InputFormat>,
-    /// How findings are written
+    /// Output format for findings
     #[arg(
         long,
         value_name = "FORMAT",
@@ -173,62 +173,62 @@ pub(crate) struct CheckArgs {
     /// Count findings by rule instead of listing them
     #[arg(long, help_heading = "Output")]
     pub(crate) statistics: bool,
-    /// List the files that would be read, and stop
+    /// List the files that would be read, and exit
     #[arg(long, help_heading = "Output")]
     pub(crate) show_files: bool,
-    /// Findings and errors only: no notes, no summary
+    /// Print only findings and errors: no notes, no summary
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
     /// Exit 0 even if findings remain
     #[arg(long, help_heading = "Exit code")]
     pub(crate) exit_zero: bool,
-    /// Exit 1 if anything was repaired, even if nothing remains
+    /// Exit 1 if anything was fixed, even if no findings remain
     #[arg(long, help_heading = "Exit code")]
     pub(crate) exit_non_zero_on_fix: bool,
 }
 
 #[derive(Args)]
 pub(crate) struct UndoArgs {
-    /// The files or sessions to put back
+    /// Files or sessions to restore
     #[arg(value_name = "TARGET", required_unless_present_any = ["list", "prune"])]
     pub(crate) files: Vec<PathBuf>,
-    /// List what can be put back, and how large it is
+    /// List what can be restored, with sizes
     #[arg(long)]
     pub(crate) list: bool,
-    /// Put back even if the file changed since; what it holds now is kept as a backup
+    /// Restore even if the file has changed since; its current content is kept as a backup
     #[arg(long)]
     pub(crate) force: bool,
-    /// Remove old backups, but never the newest of a file
+    /// Remove old backups, but never the newest one of a file
     #[arg(long, conflicts_with_all = ["list", "force", "files"])]
     pub(crate) prune: bool,
-    /// How old they are: 30d, 12h [default: 90d, or the oldest of more than 1 GiB]
+    /// Minimum age of backups to remove: 30d, 12h [default: 90d, and the oldest beyond 1 GiB]
     #[arg(long, value_name = "AGE", requires = "prune")]
     pub(crate) older_than: Option<String>,
-    /// Say what would be removed, and remove nothing
+    /// Show what would be removed, without removing anything
     #[arg(long, requires = "prune")]
     pub(crate) dry_run: bool,
 }
 
 #[derive(Args)]
 pub(crate) struct RuleArgs {
-    /// A code, a name or a family, as FW101, unanswered-call or FW1
+    /// A rule code, name or family: FW101, unanswered-call or FW1
     #[arg(value_name = "RULE")]
     pub(crate) rule: String,
 }
 
 #[derive(Args)]
 pub(crate) struct RulesArgs {
-    /// How the list is written
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) output_format: ListFormat,
 }
 
 #[derive(Args)]
 pub(crate) struct ExplainArgs {
-    /// The error text, in any wrapping; from stdin if left out
+    /// The error message, with any text around it; stdin if omitted
     #[arg(value_name = "TEXT")]
     pub(crate) text: Vec<String>,
-    /// The language of the advice
+    /// Language of the advice
     #[arg(long, value_name = "LANGUAGE", env = "FOXWEDGE_LANG", value_parser = languages())]
     pub(crate) language: Option<PlaceholderLanguage>,
 }
@@ -242,7 +242,7 @@ pub(crate) struct DemoArgs {
 
 #[derive(Args)]
 pub(crate) struct CompletionsArgs {
-    /// The shell
+    /// Shell to generate completions for
     #[arg(value_name = "SHELL")]
     pub(crate) shell: clap_complete::Shell,
 }

@@ -1,4 +1,4 @@
-//! How we speak: colours, errors with their help, and text that is safe to show on a terminal.
+//! Terminal output: colors, errors with their help, and text that is safe to show on a terminal.
 
 use std::{
     borrow::Cow,
@@ -11,7 +11,7 @@ use anstyle::{AnsiColor, Style};
 use anyhow::Context;
 use unicode_width::UnicodeWidthChar;
 
-/// Something that went wrong, and what to do about it.
+/// An error message, with a hint what to do about it.
 #[derive(Clone, Debug)]
 pub(crate) struct CliError {
     message: String,
@@ -23,13 +23,13 @@ impl CliError {
         CliError { message: message.into(), help: None }
     }
 
-    /// The same about something that has a name.
+    /// Prefixes the message with the name of what it concerns.
     pub(crate) fn about(mut self, name: &str) -> CliError {
         self.message = format!("{name}: {}", self.message);
         self
     }
 
-    /// Adds what to do.
+    /// Sets the hint.
     pub(crate) fn help(mut self, help: impl Into<String>) -> CliError {
         self.help = Some(help.into());
         self
@@ -44,7 +44,7 @@ impl fmt::Display for CliError {
 
 impl std::error::Error for CliError {}
 
-/// The colours, by what they mean.
+// Styles, named by meaning.
 pub(crate) const ERROR: Style = AnsiColor::BrightRed.on_default().bold();
 pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 pub(crate) const HELP: Style = AnsiColor::BrightCyan.on_default().bold();
@@ -55,30 +55,30 @@ pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
 
-/// A word in a colour.
+/// Wraps text in the escape sequences of a style.
 pub(crate) fn paint(style: Style, text: impl fmt::Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Sets the colour choice of every stream.
+/// Sets the color choice for stdout and stderr.
 pub(crate) fn set_color(choice: ColorChoice) {
     choice.write_global();
 }
 
-/// Writes data to stdout; colours are left out where they would not be seen.
+/// Writes data to stdout. Colors are removed if stdout does not support them.
 pub(crate) fn write_stdout(text: &str) -> anyhow::Result<()> {
     write_stdout_styled(|out| out.write_all(text.as_bytes()))
 }
 
-/// Writes data to stdout as it comes; colours are left out where they would not be seen.
+/// Streams data to stdout. Colors are removed if stdout does not support them.
 pub(crate) fn write_stdout_styled(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> anyhow::Result<()> {
     write_buffered(anstream::stdout().lock(), write).context("stdout cannot be written")
 }
 
-/// Writes data for programs to stdout as it comes, byte for byte. On a terminal nobody but a person
-/// reads it: what could harm the terminal is escaped as JSON escapes it, and JSON stays what it is.
+/// Streams data for programs to stdout, byte for byte. On a terminal, characters that could harm it
+/// are written as JSON escapes, so JSON output keeps its meaning.
 pub(crate) fn write_stdout_raw(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> anyhow::Result<()> {
@@ -90,23 +90,23 @@ pub(crate) fn write_stdout_raw(
     write_buffered(stdout.lock(), write).context("stdout cannot be written")
 }
 
-/// Escapes on the way what could harm a terminal.
+/// Writes characters that could harm a terminal as JSON escapes.
 struct EscapingWriter<W> {
     out: W,
-    /// The beginning of a character.
+    /// The bytes of an incomplete character.
     rest: Vec<u8>,
 }
 
 impl<W: Write> Write for EscapingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.rest.extend_from_slice(bytes);
-        let whole = match std::str::from_utf8(&self.rest) {
+        let complete = match std::str::from_utf8(&self.rest) {
             Ok(text) => text.len(),
-            // A character that is not whole yet.
+            // The last character is incomplete.
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
             Err(_) => self.rest.len(),
         };
-        let rest = self.rest.split_off(whole);
+        let rest = self.rest.split_off(complete);
         let text = std::mem::replace(&mut self.rest, rest);
         self.out.write_all(escape_unsafe(&String::from_utf8_lossy(&text)).as_bytes())?;
         Ok(bytes.len())
@@ -117,7 +117,7 @@ impl<W: Write> Write for EscapingWriter<W> {
     }
 }
 
-/// Text in which everything that could harm a terminal is escaped as JSON escapes it.
+/// Replaces characters that could harm a terminal with JSON escapes.
 pub(crate) fn escape_unsafe(text: &str) -> Cow<'_, str> {
     let harmful = |c: char| is_harmful(c) && !matches!(c, '\n' | '\r' | '\t');
     if !text.contains(harmful) {
@@ -137,17 +137,17 @@ pub(crate) fn escape_unsafe(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Writes talk to stderr. Nobody listens: nothing is lost.
+/// Writes messages to stderr. Errors are ignored: stderr may be closed.
 pub(crate) fn write_stderr(text: &str) {
     write_stderr_with(|out| out.write_all(text.as_bytes()));
 }
 
-/// Writes talk to stderr as it comes.
+/// Streams messages to stderr. Errors are ignored.
 pub(crate) fn write_stderr_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
     let _ = write_buffered(anstream::stderr().lock(), write);
 }
 
-/// Writes in large pieces. A reader that went away has seen enough: that is no error.
+/// Writes through a buffer. A reader that closed its end is not an error.
 pub(crate) fn write_buffered(
     stream: impl Write,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -159,7 +159,7 @@ pub(crate) fn write_buffered(
     }
 }
 
-/// Leaves colours out on the way.
+/// Removes colors from what is written.
 pub(crate) struct ColorStripper<'a> {
     out: &'a mut dyn Write,
     strip: StripBytes,
@@ -173,7 +173,7 @@ impl<'a> ColorStripper<'a> {
 
 impl Write for ColorStripper<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.strip.strip_next(bytes).try_for_each(|piece| self.out.write_all(piece))?;
+        self.strip.strip_next(bytes).try_for_each(|chunk| self.out.write_all(chunk))?;
         Ok(bytes.len())
     }
 
@@ -182,12 +182,12 @@ impl Write for ColorStripper<'_> {
     }
 }
 
-/// A note on stderr.
+/// Prints a note to stderr.
 pub(crate) fn print_note(text: &str) {
     write_stderr(&format!("{}: {text}\n", paint(HELP, "note")));
 }
 
-/// An error on stderr, with its causes and its help.
+/// Prints an error to stderr, with its causes and its help.
 pub(crate) fn print_error(error: &anyhow::Error) {
     let mut text = error.to_string();
     for cause in error.chain().skip(1) {
@@ -196,12 +196,12 @@ pub(crate) fn print_error(error: &anyhow::Error) {
     write_stderr(&format_error(&text, help_of(error)));
 }
 
-/// The help of an error, if it brings one.
+/// The help of an error, if it has one.
 pub(crate) fn help_of(error: &anyhow::Error) -> Option<&str> {
     error.downcast_ref::<CliError>()?.help.as_deref()
 }
 
-/// An error and its help, as lines. Both may quote names of files.
+/// Formats an error and its help as lines. Both are cleaned, because they may quote file names.
 pub(crate) fn format_error(text: &str, help: Option<&str>) -> String {
     let mut lines = format!("{}: {}\n", paint(ERROR, "error"), clean(text));
     if let Some(help) = help {
@@ -210,7 +210,7 @@ pub(crate) fn format_error(text: &str, help: Option<&str>) -> String {
     lines
 }
 
-/// Text without anything that could move the cursor, hide, or turn the line around.
+/// Replaces characters that could move the cursor, hide text or change its direction.
 pub(crate) fn clean(text: &str) -> String {
     text.chars().map(|c| if is_harmful(c) { '\u{fffd}' } else { c }).collect()
 }
@@ -222,20 +222,20 @@ pub(crate) fn is_harmful(c: char) -> bool {
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// At most so many characters; what is cut shows as an ellipsis.
-pub(crate) fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
+/// Truncates text to `max` characters and marks the cut with an ellipsis.
+pub(crate) fn cut(text: &str, max: usize) -> String {
+    match text.char_indices().nth(max) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }
 }
 
-/// Columns on a terminal.
+/// The width of a text in terminal columns.
 pub(crate) fn width(text: &str) -> usize {
     text.chars().map(|c| c.width().unwrap_or(0)).sum()
 }
 
-/// A count and its noun.
+/// Formats a count with its noun in singular or plural.
 pub(crate) fn pluralize(number: usize, noun: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{s}")
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_on_a_terminal_stays_json_and_obeys_nobody() {
+    fn json_on_a_terminal_is_escaped_and_stays_json() {
         let json = "{\"a\":\"\u{9b}31m \u{202e}x \u{2066}y\u{1b}[0m \u{e0001}中😀\"}\n";
         let safe = escape_unsafe(json);
         assert!(!safe.chars().any(|c| is_harmful(c) && c != '\n'), "{safe:?}");
@@ -254,17 +254,17 @@ mod tests {
             safe.contains("\\u009b31m \\u202ex \\u2066y\\u001b[0m \\udb40\\udc01中😀"),
             "{safe}"
         );
-        let told: serde_json::Value = serde_json::from_str(&safe).unwrap_or_default();
-        assert_eq!(told["a"], "\u{9b}31m \u{202e}x \u{2066}y\u{1b}[0m \u{e0001}中😀");
+        let parsed: serde_json::Value = serde_json::from_str(&safe).unwrap_or_default();
+        assert_eq!(parsed["a"], "\u{9b}31m \u{202e}x \u{2066}y\u{1b}[0m \u{e0001}中😀");
     }
 
     #[test]
-    fn characters_are_escaped_however_they_are_cut() {
+    fn characters_are_escaped_in_chunks_of_any_size() {
         let text = "中\u{202e}😀\u{9b}é\n";
         for size in 1..text.len() {
             let mut writer = EscapingWriter { out: Vec::new(), rest: Vec::new() };
-            for piece in text.as_bytes().chunks(size) {
-                assert!(writer.write_all(piece).is_ok());
+            for chunk in text.as_bytes().chunks(size) {
+                assert!(writer.write_all(chunk).is_ok());
             }
             assert_eq!(String::from_utf8_lossy(&writer.out), "中\\u202e😀\\u009bé\n", "{size}");
         }

@@ -1,4 +1,4 @@
-//! A file for each subcommand.
+//! The subcommands, one module each.
 
 pub(crate) mod check;
 pub(crate) mod fix;

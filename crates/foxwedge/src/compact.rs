@@ -1,5 +1,5 @@
-//! Making a conversation shorter: what was asked for, who summarizes, what is said about it. What
-//! goes and what stays is decided elsewhere, in the pure crates.
+//! The parts of `foxwedge compact`: flags, summarizer, output and reports. The pure crates decide
+//! what is removed and what is kept.
 
 mod amount;
 mod compaction_budget;

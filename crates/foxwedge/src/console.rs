@@ -1,7 +1,7 @@
-//! This machine, as the console sees it: the sessions of every agent, through the same eyes as
-//! `list`, `show`, `fix`, `undo` and `compact`. Whatever is written goes the way of `fix`.
+//! Gives the console access to the sessions of all agents on this machine, with the same code as
+//! `list`, `show`, `fix`, `undo` and `compact`. Every write uses the code of `fix`.
 //!
-//! A caller names a session by an id that we gave out ourselves. No path ever comes from outside.
+//! A caller names a session by an id that we issued. No path ever comes from outside.
 
 mod scanner;
 mod conversation;
@@ -41,30 +41,30 @@ use open_session::ConsoleSession;
 use plan_preview::ConsoleRepairPlan;
 use scanner::SessionScanner;
 
-/// The most bytes of a session that are read here.
+/// Largest session file that the console reads.
 const MAX_FILE_BYTES: u64 = 256 << 20;
 
-/// Sessions that stay open, and bytes of them: pages of one session are asked for one by one.
+/// Limits for sessions that stay open: a client requests the pages of a session one by one.
 const MAX_OPEN_SESSIONS: usize = 4;
 const MAX_OPEN_BYTES: usize = 256 << 20;
 
-/// This machine.
+/// The sessions on this machine.
 pub(crate) struct ConsoleBackend {
     scanner: SessionScanner,
-    /// The last ones that were looked at, the newest last.
+    /// Sessions that were read recently, newest last.
     open_sessions: Mutex<Vec<(String, Arc<ConsoleSession>)>>,
-    /// The last repair that was planned.
+    /// The last repair plan.
     last_plan: Mutex<Option<(String, Arc<ConsoleRepairPlan>)>>,
 }
 
-/// A session file that may be looked at, as it is just now.
+/// A session file in its current state.
 struct ConsoleSessionFile {
     id: String,
     entry: LocalSessionEntry,
     stamp: FileStamp,
 }
 
-/// Tells whether a file is still the same, without reading it.
+/// Size, time and inode of a file, to detect changes without reading it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct FileStamp {
     size: u64,
@@ -73,7 +73,7 @@ struct FileStamp {
 }
 
 impl ConsoleBackend {
-    /// Looks at nothing before it is asked to.
+    /// Reads nothing until the first call.
     pub(crate) fn new() -> ConsoleBackend {
         ConsoleBackend {
             scanner: SessionScanner::new(),
@@ -82,8 +82,7 @@ impl ConsoleBackend {
         }
     }
 
-    /// The file of a session. It has to lie where it was found: a link that somebody put in its
-    /// place leads to nothing.
+    /// The file of a session. It must still be where it was found: a link in its place is rejected.
     fn locate_file(&self, id: &str) -> Result<ConsoleSessionFile, LocalSessionError> {
         let (entry, real) = self.scanner.find(id).ok_or(LocalSessionError::NotFound)?;
         let metadata = fs::symlink_metadata(&entry.path).map_err(missing_refusal)?;
@@ -100,48 +99,50 @@ impl ConsoleBackend {
 
     fn open_session(
         &self,
-        place: &ConsoleSessionFile,
+        file: &ConsoleSessionFile,
     ) -> Result<Arc<ConsoleSession>, LocalSessionError> {
-        let known = lock(&self.open_sessions).iter().find(|(id, _)| *id == place.id).cloned();
-        if let Some((_, opened)) = known.filter(|(_, opened)| opened.stamp == place.stamp) {
-            return Ok(opened);
+        let known = lock(&self.open_sessions).iter().find(|(id, _)| *id == file.id).cloned();
+        if let Some((_, session)) = known.filter(|(_, session)| session.stamp == file.stamp) {
+            return Ok(session);
         }
-        let opened = Arc::new(ConsoleSession::read(place)?);
+        let session = Arc::new(ConsoleSession::read(file)?);
         let mut open = lock(&self.open_sessions);
-        open.retain(|(id, _)| *id != place.id);
-        open.push((place.id.clone(), opened.clone()));
-        let weight = |open: &[(String, Arc<ConsoleSession>)]| -> usize {
-            open.iter().map(|(_, opened)| opened.memory_size()).sum()
+        open.retain(|(id, _)| *id != file.id);
+        open.push((file.id.clone(), session.clone()));
+        let total_size = |open: &[(String, Arc<ConsoleSession>)]| -> usize {
+            open.iter().map(|(_, session)| session.memory_size()).sum()
         };
-        while open.len() > 1 && (open.len() > MAX_OPEN_SESSIONS || weight(&open) > MAX_OPEN_BYTES) {
+        while open.len() > 1
+            && (open.len() > MAX_OPEN_SESSIONS || total_size(&open) > MAX_OPEN_BYTES)
+        {
             open.remove(0);
         }
-        Ok(opened)
+        Ok(session)
     }
 
     fn plan_repair(
         &self,
-        place: &ConsoleSessionFile,
+        file: &ConsoleSessionFile,
     ) -> Result<Arc<ConsoleRepairPlan>, LocalSessionError> {
         let known = lock(&self.last_plan).clone();
-        if let Some((id, planned)) = known
-            && id == place.id
-            && planned.stamp == place.stamp
+        if let Some((id, plan)) = known
+            && id == file.id
+            && plan.stamp == file.stamp
         {
-            return Ok(planned);
+            return Ok(plan);
         }
-        // The old one goes first: two of them are twice as much.
+        // The old plan is dropped first, so that only one is in memory.
         lock(&self.last_plan).take();
-        let planned = Arc::new(ConsoleRepairPlan::make(place)?);
-        *lock(&self.last_plan) = Some((place.id.clone(), planned.clone()));
-        Ok(planned)
+        let plan = Arc::new(ConsoleRepairPlan::make(file)?);
+        *lock(&self.last_plan) = Some((file.id.clone(), plan.clone()));
+        Ok(plan)
     }
 
-    /// What is remembered of a session is no longer so.
-    fn forget(&self, place: &ConsoleSessionFile) {
-        lock(&self.open_sessions).retain(|(id, _)| *id != place.id);
+    /// Drops all cached data of a session.
+    fn forget(&self, file: &ConsoleSessionFile) {
+        lock(&self.open_sessions).retain(|(id, _)| *id != file.id);
         lock(&self.last_plan).take();
-        self.scanner.forget_file(&place.id);
+        self.scanner.forget_file(&file.id);
     }
 }
 
@@ -155,15 +156,15 @@ impl LocalSessions for ConsoleBackend {
     }
 
     fn session(&self, id: &str) -> Result<(Arc<SessionFileSummary>, Value), LocalSessionError> {
-        let place = self.locate_file(id)?;
-        let opened = self.open_session(&place)?;
-        let mut more = opened.about();
-        more["live"] = live_json(&place, opened.session_ref());
-        more["undo"] = repair::undo_json(&place);
-        more["sub_agents_listed"] = json!(self.scanner.children(&place.entry.id));
-        let file =
-            self.scanner.row(&place.id, opened.file_check()).ok_or(LocalSessionError::NotFound)?;
-        Ok((file, more))
+        let file = self.locate_file(id)?;
+        let session = self.open_session(&file)?;
+        let mut details = session.about();
+        details["live"] = live_json(&file, session.session_ref());
+        details["undo"] = repair::undo_json(&file);
+        details["sub_agents_listed"] = json!(self.scanner.children(&file.entry.id));
+        let summary =
+            self.scanner.row(&file.id, session.file_check()).ok_or(LocalSessionError::NotFound)?;
+        Ok((summary, details))
     }
 
     fn messages(
@@ -184,8 +185,13 @@ impl LocalSessions for ConsoleBackend {
         Ok(self.open_session(&self.locate_file(id)?)?.tree(page, only))
     }
 
-    fn records(&self, id: &str, page: RowRange, most: usize) -> Result<Value, LocalSessionError> {
-        file_lines::read_lines(&self.locate_file(id)?, page, most)
+    fn records(
+        &self,
+        id: &str,
+        page: RowRange,
+        max_bytes: usize,
+    ) -> Result<Value, LocalSessionError> {
+        file_lines::read_lines(&self.locate_file(id)?, page, max_bytes)
     }
 
     fn findings(&self, id: &str, page: RowRange) -> Result<Value, LocalSessionError> {
@@ -193,55 +199,57 @@ impl LocalSessions for ConsoleBackend {
     }
 
     fn plan(&self, id: &str, page: RowRange) -> Result<Value, LocalSessionError> {
-        let place = self.locate_file(id)?;
-        let planned = self.plan_repair(&place)?;
-        let mut told = planned.to_json(page);
-        told["live"] = live_json(&place, planned.session_ref());
-        Ok(told)
+        let file = self.locate_file(id)?;
+        let plan = self.plan_repair(&file)?;
+        let mut response = plan.to_json(page);
+        response["live"] = live_json(&file, plan.session_ref());
+        Ok(response)
     }
 
     fn plan_markdown(&self, id: &str) -> Result<String, LocalSessionError> {
-        let place = self.locate_file(id)?;
-        Ok(report::markdown(&place, &*self.plan_repair(&place)?))
+        let file = self.locate_file(id)?;
+        Ok(report::markdown(&file, &*self.plan_repair(&file)?))
     }
 
     fn repair(&self, id: &str, plan: &str) -> Result<Value, LocalSessionError> {
-        let place = self.locate_file(id)?;
-        let done = repair::apply_repair(&place, plan);
-        self.forget(&place);
-        let mut told = done?;
-        repair::add_file_state(&self.locate_file(id)?, &mut told);
-        Ok(told)
+        let file = self.locate_file(id)?;
+        let done = repair::apply_repair(&file, plan);
+        self.forget(&file);
+        let mut response = done?;
+        repair::add_file_state(&self.locate_file(id)?, &mut response);
+        Ok(response)
     }
 
     fn undo(&self, id: &str) -> Result<Value, LocalSessionError> {
-        let place = self.locate_file(id)?;
-        let done = repair::undo_repair(&place);
-        self.forget(&place);
+        let file = self.locate_file(id)?;
+        let done = repair::undo_repair(&file);
+        self.forget(&file);
         done?;
-        let mut told = json!({});
-        repair::add_file_state(&self.locate_file(id)?, &mut told);
-        Ok(told)
+        let mut response = json!({});
+        repair::add_file_state(&self.locate_file(id)?, &mut response);
+        Ok(response)
     }
 
     fn compaction(
         &self,
         of: &CompactionSubject,
-        wish: &CompactionPreviewOptions,
+        options: &CompactionPreviewOptions,
     ) -> Result<Value, LocalSessionError> {
         match of {
             CompactionSubject::File(id) => {
-                let place = self.locate_file(id)?;
-                let content = place.read()?;
-                place.with_source(&content, |source| compaction::preview_source(source, wish))?
+                let file = self.locate_file(id)?;
+                let content = file.read()?;
+                file.with_source(&content, |source| compaction::preview_source(source, options))?
             }
-            CompactionSubject::Body { text, wire } => compaction::preview_body(text, *wire, wish),
+            CompactionSubject::Body { text, wire } => {
+                compaction::preview_body(text, *wire, options)
+            }
         }
     }
 }
 
 impl ConsoleSessionFile {
-    /// All bytes of the file, unpacked.
+    /// The content of the file, decompressed.
     fn read(&self) -> Result<Vec<u8>, LocalSessionError> {
         self.check_size()?;
         let content = fs::read(&self.entry.path).map_err(unreadable_refusal)?;
@@ -257,7 +265,7 @@ impl ConsoleSessionFile {
         }
     }
 
-    /// What a repair is asked, as `fix` asks it.
+    /// Check settings for a repair, the same as for `fix`.
     fn check_settings(&self, content: &[u8]) -> Result<CheckSettings, LocalSessionError> {
         Ok(CheckSettings::of(agent_format(&self.entry, content), Policy::default())
             .skipping_tolerated(true)
@@ -268,17 +276,17 @@ impl ConsoleSessionFile {
         InputHint::of_file(&self.entry.path, false)
     }
 
-    /// Reads the conversation in unpacked bytes, and does something with it.
+    /// Parses decompressed content and calls `work` with the result.
     fn with_source<T>(
         &self,
         content: &[u8],
         work: impl FnOnce(&ParsedInput<'_>) -> T,
     ) -> Result<T, LocalSessionError> {
-        let ask = self.check_settings(content)?;
-        with_source(content, self.input_hint(), &ask, work)
+        let settings = self.check_settings(content)?;
+        with_source(content, self.input_hint(), &settings, work)
     }
 
-    /// Another one for every change of the file.
+    /// Changes with every change of the file.
     fn version(&self) -> String {
         let FileStamp { size, modified, node } = self.stamp;
         format!("{size}-{modified:x}-{node:x}")
@@ -287,16 +295,16 @@ impl ConsoleSessionFile {
 
 fn with_source<T>(
     content: &[u8],
-    manner: InputHint,
-    ask: &CheckSettings,
+    hint: InputHint,
+    settings: &CheckSettings,
     work: impl FnOnce(&ParsedInput<'_>) -> T,
 ) -> Result<T, LocalSessionError> {
     let text = source::decode_text(content)
         .map_err(|failure| LocalSessionError::Unreadable(failure.message))?;
-    match source::parse_input(&text, manner, ask) {
+    match source::parse_input(&text, hint, settings) {
         Ok(source) => Ok(work(&source)),
         Err(InputRejection::Skipped) => {
-            Err(LocalSessionError::Unreadable("there is no conversation in it".into()))
+            Err(LocalSessionError::Unreadable("it contains no conversation".into()))
         }
         Err(InputRejection::Failed(failure)) => {
             let at = failure.position.map(|at| format!("line {}: ", at.line)).unwrap_or_default();
@@ -323,19 +331,19 @@ fn node(_: &fs::Metadata) -> u64 {
     0
 }
 
-/// Whether somebody is at work on a session, and who.
-fn live_json(place: &ConsoleSessionFile, session: Option<&SessionRef>) -> Value {
-    match busy_process(&place.entry.path, session) {
+/// Whether a process is working on a session, and which one.
+fn live_json(file: &ConsoleSessionFile, session: Option<&SessionRef>) -> Value {
+    match busy_process(&file.entry.path, session) {
         None => json!({ "is": false, "who": null }),
-        Some(who) => json!({ "is": true, "who": who }),
+        Some(reason) => json!({ "is": true, "who": reason }),
     }
 }
 
-/// Who is at work on a file.
+/// Why a file is busy: the process that is working on it, as text.
 fn busy_process(path: &Path, session: Option<&SessionRef>) -> Option<String> {
     let metadata = fs::metadata(path).ok()?;
     let real: PathBuf = fs::canonicalize(path).ok()?;
-    check_idle(&real, &metadata, session).err().map(|trouble| trouble.to_string())
+    check_idle(&real, &metadata, session).err().map(|error| error.to_string())
 }
 
 fn missing_refusal(error: io::Error) -> LocalSessionError {
@@ -349,7 +357,7 @@ fn unreadable_refusal(error: io::Error) -> LocalSessionError {
     LocalSessionError::Unreadable(format!("the file cannot be read: {error}"))
 }
 
-/// An error with its causes.
+/// Error text with its causes.
 fn error_refusal(error: &anyhow::Error) -> LocalSessionError {
     LocalSessionError::Unreadable(format!("{error:#}"))
 }

@@ -1,5 +1,5 @@
-//! Another provider's format: what flows in, where it goes, what is said about it. What is carried
-//! and what is lost is decided elsewhere, in the pure crates.
+//! The parts of `foxwedge convert`: input, detection, output and reports. The pure crates decide
+//! what is converted and what is lost.
 
 mod partial_object;
 mod detect;

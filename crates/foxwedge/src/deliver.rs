@@ -1,4 +1,4 @@
-//! Says everything there is to say about all targets, each thing on its stream.
+//! Writes the outcome of a run: documents, diffs, findings and messages, each to its stream.
 
 use std::io::{self, Write};
 
@@ -14,14 +14,14 @@ use crate::{
     report::{self, summary},
 };
 
-/// Writes documents, diffs, findings and talk. A reader that went away is no error.
+/// Writes documents, diffs, findings and messages. A closed pipe is not an error.
 pub(crate) fn write_outcomes(
     args: &CheckArgs,
-    ask: &CheckSettings,
+    settings: &CheckSettings,
     mode: CheckMode,
     outcomes: &[TargetOutcome],
 ) -> anyhow::Result<()> {
-    let people = args.output_format.is_for_people();
+    let for_people = args.output_format.is_for_people();
     if args.output_format == OutputFormat::Full && !args.quiet {
         summary::print_notes(outcomes);
     }
@@ -30,43 +30,43 @@ pub(crate) fn write_outcomes(
         if args.statistics {
             report::statistics(out, outcomes, args.output_format)
         } else {
-            report::write(out, outcomes, args.output_format, ask, mode == CheckMode::Fix)
+            report::write(out, outcomes, args.output_format, settings, mode == CheckMode::Fix)
         }
     };
     match &args.output_file {
         Some(path) => write_whole(path, |out| {
-            // Only what people read may carry colours; in a file nobody sees them.
-            if people { findings(&mut ColorStripper::new(out)) } else { findings(out) }
+            // Only formats for people have colors, and files get none.
+            if for_people { findings(&mut ColorStripper::new(out)) } else { findings(out) }
         })
         .with_context(|| format!("`{}` cannot be written", clean(&path.to_string_lossy())))?,
-        // Stdout is taken: by the repaired document, or by the diff.
+        // Stdout already carries the repaired document or the diff.
         None if piped || mode == CheckMode::Diff => cli_output::write_stderr_with(findings),
-        None if people => cli_output::write_stdout_styled(findings)?,
+        None if for_people => cli_output::write_stdout_styled(findings)?,
         None => cli_output::write_stdout_raw(findings)?,
     }
-    if people && mode == CheckMode::Fix && !args.quiet {
+    if for_people && mode == CheckMode::Fix && !args.quiet {
         summary::print_repairs(outcomes);
     }
     summary::print_failures(outcomes);
-    if !args.quiet && (people || mode != CheckMode::Check) {
-        cli_output::write_stderr(&summary::summary_line(outcomes, ask));
+    if !args.quiet && (for_people || mode != CheckMode::Check) {
+        cli_output::write_stderr(&summary::summary_line(outcomes, settings));
     }
-    if people && mode == CheckMode::Fix && !args.quiet {
+    if for_people && mode == CheckMode::Fix && !args.quiet {
         summary::print_next_steps(outcomes);
     }
     Ok(())
 }
 
-/// Writes repaired documents and diffs to stdout; says whether there was a document.
+/// Writes repaired documents and diffs to stdout. Returns whether there was a document.
 fn write_documents(outcomes: &[TargetOutcome]) -> anyhow::Result<bool> {
     let mut piped = false;
     for outcome in outcomes {
-        let TargetResult::Checked(judged) = &outcome.result else { continue };
-        if let Some(document) = &judged.output {
+        let TargetResult::Checked(report) = &outcome.result else { continue };
+        if let Some(document) = &report.output {
             cli_output::write_stdout_raw(|out| out.write_all(document))?;
             piped = true;
         }
-        if let Some(diff) = &judged.diff {
+        if let Some(diff) = &report.diff {
             cli_output::write_stdout(diff)?;
         }
     }

@@ -1,8 +1,8 @@
-//! `foxwedge demo`: seven broken histories, repaired in front of you, and one of them sent to a
-//! provider, directly and through the gateway.
+//! `foxwedge demo`: repairs seven broken histories and sends one of them to a provider, directly
+//! and through the gateway.
 //!
-//! The inputs and the words of the providers are given; everything else on the screen is computed
-//! here and now by the engine. It needs no key and no network, and it exits with zero only if every
+//! The inputs and the providers' error messages are fixed; everything else on the screen is
+//! computed at run time. The demo needs no key and no network. It exits with zero only if every
 //! proof holds.
 
 mod histories;
@@ -27,150 +27,149 @@ use draw::{HistoryMarks, RepairedMarks};
 use histories::{DEMO_HISTORIES, DemoHistory};
 use proof::RepairProof;
 
-/// Tells the stories, or shows the console with something to see.
+/// Runs the demo, in the terminal or in the console.
 pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     if args.console {
         return console::show_console();
     }
     let pauses = io::stdout().is_terminal();
-    let mut stage = DemoScreen::new(anstream::stdout().lock(), pauses);
-    Ok(if show_all(&mut stage)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let mut screen = DemoScreen::new(anstream::stdout().lock(), pauses);
+    Ok(if show_all(&mut screen)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn show_all(stage: &mut DemoScreen<impl io::Write>) -> anyhow::Result<bool> {
-    stage.line(format_args!(
-        "{BOLD}Every tool call is joined to its answer, and stays joined.{BOLD:#}"
+fn show_all(screen: &mut DemoScreen<impl io::Write>) -> anyhow::Result<bool> {
+    screen.line(format_args!("{BOLD}Every tool call has its result, and keeps it.{BOLD:#}"))?;
+    screen.line(format_args!(
+        "{DIM}Seven histories as agents leave them.{DIM:#}  {BAD}✗{BAD:#} rejected  \
+         {GOOD}+{GOOD:#} new  {GOOD}~{GOOD:#} rewritten  {GOOD}↑{GOOD:#} moved"
     ))?;
-    stage.line(format_args!(
-        "{DIM}Seven histories as agents leave them.{DIM:#}  {BAD}✗{BAD:#} refused  {GOOD}+{GOOD:#} new  \
-         {GOOD}~{GOOD:#} rewritten  {GOOD}↑{GOOD:#} moved"
-    ))?;
-    stage.pause(900)?;
+    screen.pause(900)?;
     let mut proven = 0;
-    for (at, story) in DEMO_HISTORIES.iter().enumerate() {
-        proven += usize::from(show_history(stage, at + 1, story)?);
+    for (at, history) in DEMO_HISTORIES.iter().enumerate() {
+        proven += usize::from(show_history(screen, at + 1, history)?);
     }
-    let through = match DEMO_HISTORIES.iter().find(|story| story.profile == Profile::Anthropic) {
-        Some(story) => gateway::show_gateway(stage, story)?,
+    let through = match DEMO_HISTORIES.iter().find(|history| history.profile == Profile::Anthropic)
+    {
+        Some(history) => gateway::show_gateway(screen, history)?,
         None => false,
     };
-    show_summary(stage, proven)?;
+    show_summary(screen, proven)?;
     Ok(proven == DEMO_HISTORIES.len() && through)
 }
 
-/// Tells one story; whether its proof holds.
+/// Shows one history and its repair. Returns whether the proof holds.
 fn show_history(
-    stage: &mut DemoScreen<impl io::Write>,
+    screen: &mut DemoScreen<impl io::Write>,
     number: usize,
-    story: &DemoHistory,
+    history: &DemoHistory,
 ) -> anyhow::Result<bool> {
-    let source = text(story.history.as_bytes())?;
-    let wire = detect(source).context("a story is in no known format")?.wire;
-    let reading = read(source, wire, outline_options(story.profile))?;
-    let question = CheckOptions::for_profile(story.profile);
-    let (patched, repair) = reading.fix(&question);
+    let source = text(history.history.as_bytes())?;
+    let format = detect(source).context("a demo history has no known format")?.wire;
+    let reading = read(source, format, outline_options(history.profile))?;
+    let options = CheckOptions::for_profile(history.profile);
+    let (patched, repair) = reading.fix(&options);
     let output = patched.to_string();
-    let repaired = read(&output, wire, outline_options(story.profile))?;
+    let repaired = read(&output, format, outline_options(history.profile))?;
 
-    show_heading(stage, number, story)?;
-    draw::draw_history(stage, &reading.draft, &HistoryMarks::Broken(&repair.before))?;
-    stage.pause(750)?;
-    show_refusal(stage, story, &repair)?;
-    show_edits(stage, &repair)?;
-    stage.blank_line()?;
-    let mended = RepairedMarks::between(&reading.draft, &repaired.draft);
-    draw::draw_history(stage, &repaired.draft, &HistoryMarks::Repaired(&mended))?;
-    stage.pause(400)?;
-    let proof = RepairProof::of(story, &reading, &repaired, &question, &repair);
-    show_proof(stage, &proof, &reading)?;
+    show_heading(screen, number, history)?;
+    draw::draw_history(screen, &reading.draft, &HistoryMarks::Broken(&repair.before))?;
+    screen.pause(750)?;
+    show_refusal(screen, history, &repair)?;
+    show_edits(screen, &repair)?;
+    screen.blank_line()?;
+    let marks = RepairedMarks::between(&reading.draft, &repaired.draft);
+    draw::draw_history(screen, &repaired.draft, &HistoryMarks::Repaired(&marks))?;
+    screen.pause(400)?;
+    let proof = RepairProof::of(history, &reading, &repaired, &options, &repair);
+    show_proof(screen, &proof, &reading)?;
     Ok(proof.holds())
 }
 
 fn show_heading(
-    stage: &mut DemoScreen<impl io::Write>,
+    screen: &mut DemoScreen<impl io::Write>,
     number: usize,
-    story: &DemoHistory,
+    history: &DemoHistory,
 ) -> io::Result<()> {
-    stage.blank_line()?;
-    stage.rule(
-        &format!("{number}/{} {}", DEMO_HISTORIES.len(), story.title),
-        story.profile.name(),
+    screen.blank_line()?;
+    screen.rule(
+        &format!("{number}/{} {}", DEMO_HISTORIES.len(), history.title),
+        history.profile.name(),
     )?;
-    stage.line(format_args!("{DIM}{}{DIM:#}", story.cause))?;
-    stage.blank_line()
+    screen.line(format_args!("{DIM}{}{DIM:#}", history.cause))?;
+    screen.blank_line()
 }
 
-/// What the provider says, and which rules that is.
+/// Shows the provider's error and the matching findings.
 fn show_refusal(
-    stage: &mut DemoScreen<impl io::Write>,
-    story: &DemoHistory,
+    screen: &mut DemoScreen<impl io::Write>,
+    history: &DemoHistory,
     repair: &Repair<'_>,
 ) -> io::Result<()> {
-    stage.blank_line()?;
-    stage.field("provider", (BAD, "400"), &format!(" {}", story.refusal))?;
-    stage.pause(500)?;
+    screen.blank_line()?;
+    screen.field("provider", (BAD, "400"), &format!(" {}", history.refusal))?;
+    screen.pause(500)?;
     for (at, finding) in repair.before.findings.iter().enumerate() {
         let label = if at == 0 { "finding" } else { "" };
         let rule = format!("{} {}", finding.rule.label(), finding.rule.name);
-        stage.field(label, (BAD, &rule), &format!(": {}", finding.message))?;
+        screen.field(label, (BAD, &rule), &format!(": {}", finding.message))?;
     }
-    stage.pause(400)
+    screen.pause(400)
 }
 
-/// The repair, step by step.
-fn show_edits(stage: &mut DemoScreen<impl io::Write>, repair: &Repair<'_>) -> io::Result<()> {
+/// Shows the edits of the repair.
+fn show_edits(screen: &mut DemoScreen<impl io::Write>, repair: &Repair<'_>) -> io::Result<()> {
     for (at, edit) in repair.edits.iter().enumerate() {
         let label = if at == 0 { "repair" } else { "" };
-        stage.field(label, (GOOD, edit.strategy.name()), &format!(": {}", edit.note))?;
-        stage.pause(200)?;
+        screen.field(label, (GOOD, edit.strategy.name()), &format!(": {}", edit.note))?;
+        screen.pause(200)?;
     }
     Ok(())
 }
 
 fn show_proof(
-    stage: &mut DemoScreen<impl io::Write>,
+    screen: &mut DemoScreen<impl io::Write>,
     proof: &RepairProof,
     reading: &OutlinedDocument<'_>,
 ) -> io::Result<()> {
-    stage.blank_line()?;
+    screen.blank_line()?;
     let total = reading.draft.messages.len();
     let rule = proof.explained.map_or_else(|| "no rule".to_owned(), Rule::label);
     let claims = [
-        (proof.valid, "read back, checked again: sound".to_owned()),
+        (proof.valid, "read back, checked again: valid".to_owned()),
         (proof.idempotent, "repaired again: same bytes".to_owned()),
-        (proof.conserved, format!("all {} texts and answers are in it", proof.text_count)),
+        (proof.conserved, format!("all {} texts and results are in it", proof.text_count)),
         (proof.kept > 0, format!("{} of {total} messages byte-identical", proof.kept)),
-        (proof.explained.is_some(), format!("the error text alone leads to {rule}")),
+        (proof.explained.is_some(), format!("the error message alone leads to {rule}")),
     ];
     for (at, row) in claims.chunks(2).enumerate() {
-        stage.claims(if at == 0 { "proof" } else { "" }, row)?;
-        stage.pause(100)?;
+        screen.claims(if at == 0 { "proof" } else { "" }, row)?;
+        screen.pause(100)?;
     }
-    stage.pause(350)
+    screen.pause(350)
 }
 
-fn show_summary(stage: &mut DemoScreen<impl io::Write>, proven: usize) -> io::Result<()> {
-    stage.blank_line()?;
-    stage.rule("", "")?;
+fn show_summary(screen: &mut DemoScreen<impl io::Write>, proven: usize) -> io::Result<()> {
+    screen.blank_line()?;
+    screen.rule("", "")?;
     let style = if proven == DEMO_HISTORIES.len() { GOOD } else { BAD };
-    stage.line(format_args!(
+    screen.line(format_args!(
         "{style}{proven} of {} repairs proven.{style:#}",
         DEMO_HISTORIES.len()
     ))?;
-    stage.blank_line()?;
-    stage.line(format_args!("{BOLD}Try it on yours{BOLD:#}"))?;
+    screen.blank_line()?;
+    screen.line(format_args!("{BOLD}Try it on yours{BOLD:#}"))?;
     let commands = [
-        ("foxwedge check request.json", "what would be refused, and where"),
+        ("foxwedge check request.json", "what would be rejected, and where"),
         ("foxwedge fix request.json", "repair the file"),
         ("foxwedge fix - < request.json", "repair in a pipe"),
         ("foxwedge explain \"<error text>\"", "which rule a provider's error is about"),
-        ("foxwedge rule FW101", "the page of a rule"),
+        ("foxwedge rule FW101", "the explanation of a rule"),
         ("foxwedge serve", "the gateway: point any client at it"),
         ("foxwedge chat", "an agent that can be stopped at any moment"),
         ("foxwedge demo --console", "the same in a browser, with runs to watch"),
     ];
     for (command, what) in commands {
-        stage.line(format_args!("  {CODE}{command:<34}{CODE:#}{DIM}{what}{DIM:#}"))?;
+        screen.line(format_args!("  {CODE}{command:<34}{CODE:#}{DIM}{what}{DIM:#}"))?;
     }
     Ok(())
 }
@@ -181,10 +180,10 @@ mod tests {
 
     #[test]
     fn every_story_is_told_and_proven() {
-        let mut stage = DemoScreen::new(Vec::new(), false);
-        assert!(show_all(&mut stage).expect("a buffer takes everything"));
-        let told = String::from_utf8(stage.into_inner()).expect("it is text");
-        assert!(told.contains("7 of 7 repairs proven."), "{told}");
-        assert!(!told.contains("NOT TRUE"), "{told}");
+        let mut screen = DemoScreen::new(Vec::new(), false);
+        assert!(show_all(&mut screen).expect("a buffer takes everything"));
+        let output = String::from_utf8(screen.into_inner()).expect("it is text");
+        assert!(output.contains("7 of 7 repairs proven."), "{output}");
+        assert!(!output.contains("NOT TRUE"), "{output}");
     }
 }

@@ -1,6 +1,6 @@
-//! What was read from a session file and what was left out of the conversation, for whoever
-//! wonders. Silent unless `FOXWEDGE_LOG` asks: `session`, `session=debug`, `debug`, or several of
-//! them with commas between.
+//! Logs what was read from a session file and what was left out of the conversation. Silent unless
+//! `FOXWEDGE_LOG` enables it: `session`, `session=debug`, `debug`, or several of them separated by
+//! commas.
 
 use std::{collections::HashSet, env, sync::OnceLock};
 
@@ -9,7 +9,7 @@ use foxwedge_sessions::{OmittedRecords, ParsedSession};
 
 use crate::cli_output::{clean, cut, write_stderr};
 
-/// How much is told.
+/// How much is logged.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum DiagnosticLevel {
     Off,
@@ -19,30 +19,31 @@ enum DiagnosticLevel {
     Debug,
 }
 
-/// How much was asked for.
+/// The level from the environment.
 fn requested_level() -> DiagnosticLevel {
     static LEVEL: OnceLock<DiagnosticLevel> = OnceLock::new();
     *LEVEL.get_or_init(|| {
-        let asked = env::var_os("FOXWEDGE_LOG").unwrap_or_default();
-        parse_level(&asked.to_string_lossy(), "session")
+        let filter = env::var_os("FOXWEDGE_LOG").unwrap_or_default();
+        parse_level(&filter.to_string_lossy(), "session")
     })
 }
 
-/// Tells which messages a repair takes out of a session.
+/// Logs which messages a repair drops from a session.
 pub(crate) fn log_dropped(path: &str, session: &ParsedSession<'_>, repair: &Repair<'_>) {
     if requested_level() < DiagnosticLevel::Debug || repair.is_untouched() {
         return;
     }
-    let kept: HashSet<usize> = repair.messages.iter().filter_map(|slot| slot.origin).collect();
-    let gone = (0..session.draft().messages.len()).filter(|message| !kept.contains(message));
-    let ids = gone.flat_map(|message| session.record_ids(message));
+    let origins = repair.messages.iter().filter_map(|message| message.origin);
+    let kept: HashSet<usize> = origins.collect();
+    let dropped = (0..session.draft().messages.len()).filter(|message| !kept.contains(message));
+    let ids = dropped.flat_map(|message| session.record_ids(message));
     let line = |id: &str| {
         format!("foxwedge:session {}: repair drops message {}\n", clean(path), clean(&cut(id, 64)))
     };
     write_stderr(&ids.map(line).collect::<String>());
 }
 
-/// Tells what is in a session file.
+/// Logs the content of a session file.
 pub(crate) fn log_session(path: &str, session: &ParsedSession<'_>) {
     let level = requested_level();
     if level == DiagnosticLevel::Off {
@@ -58,11 +59,11 @@ pub(crate) fn log_session(path: &str, session: &ParsedSession<'_>) {
     write_stderr(&lines.into_iter().map(line).collect::<String>());
 }
 
-/// The level of a namespace, as other tools spell it: the last word that fits it counts, and one
-/// with a name counts more than one for everything.
-fn parse_level(asked: &str, namespace: &str) -> DiagnosticLevel {
+/// The level of a namespace, in the usual syntax of log filters: the last match counts, and an
+/// entry for the namespace overrides one for everything.
+fn parse_level(filter: &str, namespace: &str) -> DiagnosticLevel {
     let (mut everywhere, mut here) = (DiagnosticLevel::Off, None);
-    for word in asked.split(',').map(str::trim) {
+    for word in filter.split(',').map(str::trim) {
         match word.split_once('=') {
             Some((name, word)) if name.trim() == namespace => {
                 here = parse_level_word(word.trim()).or(here);
@@ -98,7 +99,7 @@ fn format_counts(session: &ParsedSession<'_>, left_out: &OmittedRecords) -> Stri
     )
 }
 
-/// Calls without an answer, and answers without a call.
+/// Tool calls without a result, and results without a call.
 fn push_unmatched(session: &ParsedSession<'_>, lines: &mut Vec<String>) {
     let draft = session.draft();
     let pairing = pair_calls(draft);
@@ -106,7 +107,7 @@ fn push_unmatched(session: &ParsedSession<'_>, lines: &mut Vec<String>) {
         if let Some(PartKind::Call(call)) = draft.parts.get(call.part()).map(|part| &part.kind) {
             let (id, name) = (call.id.as_deref(), call.name.as_deref());
             lines.push(format!(
-                "call {} to {} has no answer",
+                "tool call {} to {} has no result",
                 id_or_placeholder(id),
                 id_or_placeholder(name)
             ));
@@ -118,30 +119,31 @@ fn push_unmatched(session: &ParsedSession<'_>, lines: &mut Vec<String>) {
         if let Some(PartKind::Answer(answer)) =
             draft.parts.get(answer.part()).map(|part| &part.kind)
         {
-            lines.push(format!("answer {} has no call", id_or_placeholder(answer.id.as_deref())));
+            let id = id_or_placeholder(answer.id.as_deref());
+            lines.push(format!("tool result {id} has no call"));
         }
     }
 }
 
-/// An id or a name, of any length.
+/// An id or a name, cut to a limit.
 fn id_or_placeholder(text: Option<&str>) -> String {
     text.map_or_else(|| "(no id)".to_owned(), |text| cut(text, 64))
 }
 
-/// What is not in the conversation, and why.
+/// The records that are not in the conversation, and why.
 fn push_reasons(left_out: &OmittedRecords, lines: &mut Vec<String>) {
     let reasons = [
         (&left_out.branches, "on another branch"),
         (&left_out.sub_agents, "of a sub-agent"),
         (&left_out.duplicates, "repeats another record"),
-        (&left_out.empty_replies, "says nothing"),
-        (&left_out.hidden, "kept by the agent for itself"),
+        (&left_out.empty_replies, "empty reply"),
+        (&left_out.hidden, "internal record of the agent"),
     ];
     for (ids, reason) in reasons {
         lines.extend(ids.iter().map(|id| format!("left out {}: {reason}", cut(id, 64))));
     }
     let unreadable = left_out.unreadable.iter();
-    lines.extend(unreadable.map(|line| format!("left out line {line}: it cannot be read")));
+    lines.extend(unreadable.map(|line| format!("left out line {line}: unreadable")));
 }
 
 #[cfg(test)]
@@ -149,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_are_spelled_as_elsewhere() {
+    fn log_filters_set_the_level() {
         let table = [
             ("", DiagnosticLevel::Off),
             ("session", DiagnosticLevel::Debug),
@@ -165,8 +167,8 @@ mod tests {
             ("session=loud", DiagnosticLevel::Off),
             ("off", DiagnosticLevel::Off),
         ];
-        for (asked, expected) in table {
-            assert_eq!(parse_level(asked, "session"), expected, "{asked}");
+        for (filter, expected) in table {
+            assert_eq!(parse_level(filter, "session"), expected, "{filter}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a repair would change, message by message.
+//! Diffs of repairs and compactions, message by message or record by record.
 
 use foxwedge_core::{CheckOptions, Format, Profile};
 use foxwedge_formats::{OutlinedDocument, outline_options, read};
@@ -17,7 +17,7 @@ mod shorten_line;
 pub(crate) use align::{DiffStep, align};
 use shorten_line::{flatten_message, shorten_line};
 
-/// The changes to a target; `None` if there are none.
+/// The diff of a repair of a target; `None` if it changes nothing.
 pub(crate) fn of(path: &str, source: &ParsedInput<'_>) -> Option<String> {
     let mut text = String::new();
     for document in &source.documents {
@@ -34,12 +34,12 @@ pub(crate) fn of(path: &str, source: &ParsedInput<'_>) -> Option<String> {
     Some(with_header(path, &text))
 }
 
-/// What a repair for a profile changes in a request; nothing, if it is no request we can read.
-pub(crate) fn of_request(source: &str, wire: Format, profile: Profile) -> String {
+/// The diff of a repair of a request for a profile. Empty if the request cannot be read.
+pub(crate) fn of_request(source: &str, format: Format, profile: Profile) -> String {
     let mut text = String::new();
-    if let Ok(reading) = read(source, wire, outline_options(profile)) {
+    if let Ok(reading) = read(source, format, outline_options(profile)) {
         let (patched, repair) = reading.fix(&CheckOptions::for_profile(profile));
-        let origins = repair.messages.iter().map(|slot| slot.origin).collect();
+        let origins = repair.messages.iter().map(|message| message.origin).collect();
         let change =
             DocumentChange { reading: &reading, fixed: &patched.to_string(), origins, line: "" };
         change.draw(&mut text, profile);
@@ -54,7 +54,7 @@ fn with_header(path: &str, text: &str) -> String {
     format!("{old}\n{new}\n{text}")
 }
 
-/// The changes to a session file: a record is a line.
+/// Adds the changes to a session file, one line per record.
 fn diff_records(
     text: &mut String,
     bytes: &[u8],
@@ -72,7 +72,7 @@ fn diff_records(
     push_hunks(text, &old, &new, &steps, |first| format!("line {}", first + 1));
 }
 
-/// Bytes as text. What is no text is spelled out: it may be all that a repair changes.
+/// Converts bytes to text. Invalid UTF-8 is escaped: it may be all that a repair changes.
 fn to_readable_text<'p>(pieces: impl IntoIterator<Item = &'p [u8]>) -> String {
     let mut text = String::new();
     for chunk in pieces.into_iter().flat_map(<[u8]>::utf8_chunks) {
@@ -84,35 +84,39 @@ fn to_readable_text<'p>(pieces: impl IntoIterator<Item = &'p [u8]>) -> String {
     text
 }
 
-/// The changes to a conversation.
+/// Adds the changes to a conversation.
 fn diff_messages(text: &mut String, document: &InputDocument<'_>, reading: &OutlinedDocument<'_>) {
     let (patched, repair) = reading.fix(&document.check_options);
     if repair.is_untouched() {
         return;
     }
     let line = document.line.map(|line| format!("line {line}, ")).unwrap_or_default();
-    let origins = repair.messages.iter().map(|slot| slot.origin).collect();
+    let origins = repair.messages.iter().map(|message| message.origin).collect();
     let change = DocumentChange { reading, fixed: &patched.to_string(), origins, line: &line };
     change.draw(text, document.check_options.profile);
 }
 
-/// What a compaction changes; `None` if that is nothing.
-pub(crate) fn of_compaction(told: &CompactionResult<'_>) -> Option<String> {
+/// The diff of a compaction; `None` if it changes nothing.
+pub(crate) fn of_compaction(result: &CompactionResult<'_>) -> Option<String> {
     let mut text = String::new();
-    let origins = told.compacted.messages.iter().map(|line| line.origin).collect();
-    let change =
-        DocumentChange { reading: told.reading, fixed: &told.compacted.text, origins, line: "" };
-    change.draw(&mut text, told.profile);
-    (!text.is_empty()).then(|| with_header(told.path, &text))
+    let origins = result.compacted.messages.iter().map(|line| line.origin).collect();
+    let change = DocumentChange {
+        reading: result.reading,
+        fixed: &result.compacted.text,
+        origins,
+        line: "",
+    };
+    change.draw(&mut text, result.profile);
+    (!text.is_empty()).then(|| with_header(result.path, &text))
 }
 
-/// A conversation and what it becomes.
+/// A conversation before and after a change.
 struct DocumentChange<'c> {
     reading: &'c OutlinedDocument<'c>,
     fixed: &'c str,
-    /// For each new message the old one.
+    /// For each new message, the index of the old one it comes from.
     origins: Vec<Option<usize>>,
-    /// Where it begins, if others stand beside it.
+    /// Prefix with its line, if the file has several conversations.
     line: &'c str,
 }
 
@@ -120,7 +124,7 @@ impl DocumentChange<'_> {
     fn draw(self, text: &mut String, profile: Profile) {
         let DocumentChange { reading, fixed, origins, line } = self;
         let draft = &reading.draft;
-        // Whatever was written, it is shown: a result that cannot be read is shown as a whole.
+        // A result that cannot be read is shown completely.
         let Ok(after) = read(fixed, draft.format, outline_options(profile)) else {
             push_header(text, &format!("{line}the whole document"));
             push_pair(text, &[draft.source], &[fixed]);
@@ -142,7 +146,7 @@ impl DocumentChange<'_> {
         let origins: Vec<Option<usize>> = if origins.len() == new.len() {
             origins
         } else {
-            // The messages were left alone.
+            // The messages were not changed.
             (0..new.len()).map(Some).collect()
         };
         let steps = align(&old, &new, &origins);
@@ -152,12 +156,12 @@ impl DocumentChange<'_> {
     }
 }
 
-/// What stands around the list of messages.
+/// The text before and after the list of messages.
 fn text_around_messages(source: &str, list: Option<foxwedge_core::Span>) -> String {
     let Some(list) = list else { return source.to_owned() };
     let before = source.get(..list.start as usize).unwrap_or_default();
-    let behind = source.get(list.end as usize..).unwrap_or_default();
-    format!("{before}[…]{behind}").trim().to_owned()
+    let after = source.get(list.end as usize..).unwrap_or_default();
+    format!("{before}[…]{after}").trim().to_owned()
 }
 
 fn push_hunks(
@@ -169,7 +173,7 @@ fn push_hunks(
 ) {
     let mut at = 0;
     while let Some(start) = steps[at..].iter().position(|step| !step.is_kept()).map(|n| at + n) {
-        // Changes with at most two kept messages between them stand in one hunk.
+        // Changes with at most two kept messages between them share one hunk.
         let mut end = start;
         let mut kept = 0;
         for (index, step) in steps.iter().enumerate().skip(start) {
@@ -190,13 +194,13 @@ fn push_hunks(
 }
 
 fn push_hunk(text: &mut String, steps: &[DiffStep], old: &[&str], new: &[&str]) {
-    let (mut gone, mut come): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    let (mut removed, mut added): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
     for step in steps {
         match *step {
-            DiffStep::Removed(at) => gone.extend(old.get(at)),
-            DiffStep::Added(_, at) => come.extend(new.get(at)),
+            DiffStep::Removed(at) => removed.extend(old.get(at)),
+            DiffStep::Added(_, at) => added.extend(new.get(at)),
             DiffStep::Kept(at) => {
-                push_pair(text, &std::mem::take(&mut gone), &std::mem::take(&mut come));
+                push_pair(text, &std::mem::take(&mut removed), &std::mem::take(&mut added));
                 let kept = old.get(at).copied().unwrap_or_default();
                 text.push_str(&format!(
                     "  {}\n",
@@ -205,20 +209,20 @@ fn push_hunk(text: &mut String, steps: &[DiffStep], old: &[&str], new: &[&str]) 
             }
         }
     }
-    push_pair(text, &gone, &come);
+    push_pair(text, &removed, &added);
 }
 
-fn push_header(text: &mut String, what: &str) {
-    text.push_str(&format!("{}\n", paint(FRAME, format_args!("@@ {what} @@"))));
+fn push_header(text: &mut String, title: &str) {
+    text.push_str(&format!("{}\n", paint(FRAME, format_args!("@@ {title} @@"))));
 }
 
-/// Old lines, then new lines. Each is cut so that what differs from its partner stays in sight.
+/// Adds old lines, then new lines. Each is shortened around its difference from its partner.
 fn push_pair(text: &mut String, old: &[&str], new: &[&str]) {
     let old: Vec<String> = old.iter().map(|message| flatten_message(message)).collect();
     let new: Vec<String> = new.iter().map(|message| flatten_message(message)).collect();
     let lines = [("-", REMOVED, &old, &new), ("+", ADDED, &new, &old)];
-    for (sign, style, mine, others) in lines {
-        for (index, message) in mine.iter().enumerate() {
+    for (sign, style, own, others) in lines {
+        for (index, message) in own.iter().enumerate() {
             let other = others.get(index).map(String::as_str);
             let shown = clean(&shorten_line(message, other));
             text.push_str(&format!("{}\n", paint(style, format_args!("{sign} {shown}"))));

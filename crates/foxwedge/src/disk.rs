@@ -1,4 +1,4 @@
-//! Writing without losing anything: backups, and files replaced as a whole or not at all.
+//! Writes files without data loss: backups, locks, and atomic replacement.
 
 mod ops;
 mod identity;

@@ -1,7 +1,7 @@
-//! A conversation as one document: to read, to keep, to pass on.
+//! Exports a conversation as one Markdown, HTML or JSON document.
 //!
-//! Pure functions from a history to text. What was said is data here: it can neither leave its
-//! place in the document nor pass for something that we wrote.
+//! Pure functions from a history to text. Content of the conversation is escaped: it can neither
+//! break out of its place in the document nor look like text written by foxwedge.
 
 mod export_turns;
 mod visible;
@@ -18,31 +18,31 @@ pub(crate) use markdown::markdown;
 pub(crate) use pretty::pretty;
 pub(crate) use redact::redact;
 
-/// What stands above a conversation.
+/// The metadata above a conversation.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ExportHeader {
-    /// The program that held the conversation.
+    /// Name of the agent.
     pub(crate) agent: String,
-    /// The session's id.
+    /// Session id.
     pub(crate) session: String,
-    /// The folder or repository it was about.
+    /// Folder or repository of the session.
     pub(crate) project: Option<String>,
-    /// When it began.
+    /// Time of the first record.
     pub(crate) started: Option<String>,
-    /// When it was last written to.
+    /// Time of the last change.
     pub(crate) updated: Option<String>,
     /// The file it was read from.
     pub(crate) file: Option<String>,
-    /// How many messages it has.
+    /// Number of messages.
     pub(crate) messages: usize,
-    /// How many calls it has.
+    /// Number of tool calls.
     pub(crate) calls: usize,
-    /// What was repaired, a sentence each.
+    /// One sentence for each repair.
     pub(crate) notes: Vec<String>,
 }
 
 impl ExportHeader {
-    /// The facts that are known, with their names.
+    /// The known facts with their labels.
     fn facts(&self) -> Vec<(&'static str, String)> {
         let mut facts = vec![("Agent", self.agent.clone()), ("Session", self.session.clone())];
         let optional = [

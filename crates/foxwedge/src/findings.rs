@@ -1,4 +1,4 @@
-//! Documents to findings with their places.
+//! Builds the report on one target: the findings of its documents with their positions.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -12,23 +12,23 @@ use crate::{
     source::{InputDocument, ParsedInput},
 };
 
-/// Findings of one rule that are listed for one file; the rest is counted.
+/// Max findings of one rule listed for one file. The rest is only counted.
 const MAX_LISTED: usize = 20_000;
-/// Steps of repairs that are told for one file, and those of the document that goes beyond.
+/// Repair edits listed for one file. The document that reaches this limit is still listed in full.
 const MAX_EDITS: usize = 20_000;
 
-/// What a report wants to know about each finding.
+/// How much detail a report format needs for each finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ReportDetail {
-    /// What a repair would do, for so many findings of a file.
+    /// Number of findings per file with the edits of their repair.
     pub(crate) edits: usize,
-    /// The pair, drawn, for so many findings of a file.
+    /// Number of findings per file with an excerpt of the call and its result.
     pub(crate) excerpts: usize,
 }
 
-/// Says what is wrong with the documents of a target.
-pub(crate) fn build_file_report(source: &ParsedInput<'_>, look: ReportDetail) -> FileReport {
-    let mut judged = FileReport {
+/// Checks the documents of a target.
+pub(crate) fn build_file_report(source: &ParsedInput<'_>, detail: ReportDetail) -> FileReport {
+    let mut file_report = FileReport {
         failures: source.failures.clone(),
         notes: source.notes.clone(),
         session: source.session().map(SessionRef::of),
@@ -37,22 +37,22 @@ pub(crate) fn build_file_report(source: &ParsedInput<'_>, look: ReportDetail) ->
     };
     let mut offsets = Vec::new();
     for document in &source.documents {
-        judged.messages += document.draft().messages.len();
-        if !judged.profiles.contains(&document.check_options.profile) {
-            judged.profiles.push(document.check_options.profile);
+        file_report.messages += document.draft().messages.len();
+        if !file_report.profiles.contains(&document.check_options.profile) {
+            file_report.profiles.push(document.check_options.profile);
         }
-        add_findings(document, look, &mut judged, &mut offsets);
+        add_findings(document, detail, &mut file_report, &mut offsets);
     }
     let positions = positions(source.text, &offsets);
-    for (found, pair) in judged.findings.iter_mut().zip(positions.chunks_exact(2)) {
-        found.position = blank_line_position(&found.finding).unwrap_or(pair[0]);
-        found.partner = found.finding.partner.map(|_| pair[1]);
+    for (located, pair) in file_report.findings.iter_mut().zip(positions.chunks_exact(2)) {
+        located.position = blank_line_position(&located.finding).unwrap_or(pair[0]);
+        located.partner = located.finding.partner.map(|_| pair[1]);
     }
-    judged
+    file_report
 }
 
-/// The place of a line in which nothing was left to point at: only its number is known, and stands
-/// in the finding's message.
+/// Position of an empty line. Such a finding has an empty span; the line number is only in its
+/// message.
 fn blank_line_position(finding: &Finding) -> Option<TextPosition> {
     let number =
         finding.message.strip_prefix("line ").filter(|_| finding.location.span.is_empty())?;
@@ -60,15 +60,15 @@ fn blank_line_position(finding: &Finding) -> Option<TextPosition> {
     Some(TextPosition { line, column: 1 })
 }
 
-/// Adds the findings of a document, and for each the offsets of its two halves.
+/// Adds the findings of a document. Pushes two offsets per finding: its own and its partner's.
 fn add_findings(
     document: &InputDocument<'_>,
-    look: ReportDetail,
-    judged: &mut FileReport,
+    detail: ReportDetail,
+    file_report: &mut FileReport,
     offsets: &mut Vec<usize>,
 ) {
     let draft = document.draft();
-    let (report, edits) = if judged.findings.len() < look.edits {
+    let (report, edits) = if file_report.findings.len() < detail.edits {
         document.report_and_edits()
     } else {
         (document.report(), EditLog::default())
@@ -76,28 +76,28 @@ fn add_findings(
     if report.is_clean() {
         return;
     }
-    // A file may hold many documents: all of them together list no more than one.
+    // The limit applies to all documents of a file together.
     let mut findings = report.findings;
     let mut earlier: HashMap<u16, usize> = HashMap::new();
     findings.retain(|finding| {
         let code = finding.rule.code;
-        let earlier = earlier.entry(code).or_insert_with(|| judged.counts.of(code));
+        let earlier = earlier.entry(code).or_insert_with(|| file_report.counts.of(code));
         *earlier += 1;
         *earlier <= MAX_LISTED
     });
-    judged.counts.merge(&report.counts);
-    let told = judged.edits.len() < MAX_EDITS && !findings.is_empty();
-    let edits = if told { edits } else { EditLog::default() };
-    let mut edits = GroupedEdits::new(edits, &findings, judged.edits.len());
-    let pairing = (judged.findings.len() < look.excerpts).then(|| pair_calls(draft));
-    judged.findings.reserve(findings.len());
+    file_report.counts.merge(&report.counts);
+    let list_edits = file_report.edits.len() < MAX_EDITS && !findings.is_empty();
+    let edits = if list_edits { edits } else { EditLog::default() };
+    let mut edits = GroupedEdits::new(edits, &findings, file_report.edits.len());
+    let pairing = (file_report.findings.len() < detail.excerpts).then(|| pair_calls(draft));
+    file_report.findings.reserve(findings.len());
     for finding in findings {
-        let drawn = pairing.as_ref().filter(|_| judged.findings.len() < look.excerpts);
+        let drawn = pairing.as_ref().filter(|_| file_report.findings.len() < detail.excerpts);
         let excerpt = drawn.map(|pairing| Box::new(excerpt::of(draft, pairing, &finding)));
         let at = document.offset + finding.location.span.start as usize;
         offsets.push(at);
         offsets.push(finding.partner.map_or(at, |p| document.offset + p.span.start as usize));
-        judged.findings.push(LocatedFinding {
+        file_report.findings.push(LocatedFinding {
             edits: edits.take(&finding),
             finding,
             position: TextPosition { line: 1, column: 1 },
@@ -106,20 +106,19 @@ fn add_findings(
             excerpt,
         });
     }
-    judged.edits.append(&mut edits.all);
+    file_report.edits.append(&mut edits.all);
 }
 
-/// The edits of a repair, grouped by what they belong to: rule, message, and the call where one
-/// is named.
+/// The edits of a repair, grouped by rule, message and call id (where there is one).
 struct GroupedEdits {
-    /// In the order of the groups.
+    /// Sorted by group.
     all: Vec<Edit>,
     groups: Vec<EditGroup>,
-    /// How many edits of other documents stand before them.
+    /// Number of edits of earlier documents.
     shift: usize,
 }
 
-/// Edits and findings of one group belong together in order.
+/// Edits of one group. They go to the findings of the group in order.
 struct EditGroup {
     edits: Range<usize>,
     findings: usize,
@@ -154,18 +153,18 @@ impl GroupedEdits {
 
     fn find_group(&mut self, finding: &Finding) -> Option<&mut EditGroup> {
         let (code, message) = (finding.rule.code, finding.location.message);
-        let find = |wanted: EditGroupKey<'_>| {
+        let find = |key: EditGroupKey<'_>| {
             let key_of = |group: &EditGroup| self.all.get(group.edits.start).map(edit_key);
-            self.groups.binary_search_by(|group| key_of(group).cmp(&Some(wanted))).ok()
+            self.groups.binary_search_by(|group| key_of(group).cmp(&Some(key))).ok()
         };
         let exact = find((code, message, finding.ids.first().map(String::as_str)));
         let index = exact.or_else(|| find((code, message, None)))?;
         self.groups.get_mut(index)
     }
 
-    /// The edits of a finding: its own, or the one it shares with the others of its place. The
-    /// last finding of a place takes what is left, so that every edit is shown and none is
-    /// repeated for each of ten thousand findings.
+    /// The edits of a finding: its own, or the one it shares with the rest of its group. The last
+    /// finding of a group takes all remaining edits. So every edit is shown, and none is repeated
+    /// for each of ten thousand findings.
     fn take(&mut self, finding: &Finding) -> Range<u32> {
         let shift = self.shift;
         let Some(group) = self.find_group(finding) else { return 0..0 };
@@ -173,7 +172,7 @@ impl GroupedEdits {
         let first = (start + group.taken).min(end.saturating_sub(1));
         group.taken += 1;
         let end = if group.taken >= group.findings { end } else { first + 1 };
-        let place = |index: usize| u32::try_from(shift + index).unwrap_or(u32::MAX);
-        place(first)..place(end)
+        let to_u32 = |index: usize| u32::try_from(shift + index).unwrap_or(u32::MAX);
+        to_u32(first)..to_u32(end)
     }
 }

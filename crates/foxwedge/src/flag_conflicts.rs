@@ -1,4 +1,4 @@
-//! What may not be asked for together. Refused before anything is read or written.
+//! Flags that conflict. They are rejected before anything is read or written.
 
 use std::{fs, path::Path};
 
@@ -11,25 +11,25 @@ use crate::{
     target::{CheckTarget, TargetKind},
 };
 
-/// Refuses flags that contradict each other.
+/// Rejects flags that contradict each other.
 pub(crate) fn check(args: &CheckArgs) -> Result<(), CliError> {
     let format = args.output_format;
     if args.diff && !format.is_for_people() {
         return Err(conflict_error("--diff", format).help(
-            "--diff goes with --output-format full and concise; without --diff, json lists every \
-             finding with the steps that repair it",
+            "--diff works with --output-format full and concise; without --diff, json lists every \
+             finding with the edits that fix it",
         ));
     }
-    let counted = match format {
+    let has_statistics = match format {
         OutputFormat::Full
         | OutputFormat::Concise
         | OutputFormat::Json
         | OutputFormat::Markdown => true,
         OutputFormat::JsonLines | OutputFormat::Github | OutputFormat::Sarif => false,
     };
-    if args.statistics && !counted {
+    if args.statistics && !has_statistics {
         return Err(conflict_error("--statistics", format)
-            .help("--statistics goes with --output-format full, concise, markdown and json"));
+            .help("--statistics works with --output-format full, concise, markdown and json"));
     }
     Ok(())
 }
@@ -38,11 +38,11 @@ fn conflict_error(flag: &str, format: OutputFormat) -> CliError {
     CliError::new(format!("{flag} cannot be used with --output-format {}", format.name()))
 }
 
-/// Refuses to write findings over something that is to be read.
+/// Rejects an output file that is also an input.
 pub(crate) fn check_output(
     args: &CheckArgs,
     targets: &[CheckTarget],
-    ask: &CheckSettings,
+    settings: &CheckSettings,
 ) -> Result<(), CliError> {
     let Some(path) = &args.output_file else { return Ok(()) };
     let Some(output) = FileIdentity::of(path) else { return Ok(()) };
@@ -51,8 +51,8 @@ pub(crate) fn check_output(
         TargetKind::Named(input) => FileIdentity::of(input).is_some_and(|input| input == output),
         TargetKind::FromFolder(input) => {
             FileIdentity::of(input).is_some_and(|input| input == output)
-                // The findings of the last run may lie in the folder they are about.
-                && !is_no_conversation(input, ask)
+                // The findings of an earlier run may be in the folder that is checked.
+                && !is_no_conversation(input, settings)
         }
         TargetKind::Unreadable(_) => false,
     };
@@ -60,21 +60,24 @@ pub(crate) fn check_output(
         None => Ok(()),
         Some(target) => {
             let path = clean(&path.to_string_lossy());
-            let same = match &target.kind {
+            let suffix = match &target.kind {
                 TargetKind::Stdin => " on stdin".to_owned(),
                 _ if path.trim_start_matches("./") == target.display_name => String::new(),
                 _ => format!(", which is `{}`", clean(&target.display_name)),
             };
-            Err(CliError::new(format!("findings would be written over the input `{path}`{same}"))
+            Err(CliError::new(format!("findings would be written over the input `{path}`{suffix}"))
                 .help("nothing was written; give --output-file a name of its own"))
         }
     }
 }
 
-/// Whether a file in a folder is surely no conversation.
-fn is_no_conversation(path: &Path, ask: &CheckSettings) -> bool {
+/// Whether a file in a folder is certainly not a conversation.
+fn is_no_conversation(path: &Path, settings: &CheckSettings) -> bool {
     let Ok(content) = fs::read(path) else { return false };
     let Ok(plain) = decompress(&content) else { return false };
     let Ok(text) = decode_text(&plain) else { return false };
-    matches!(parse_input(&text, InputHint::of_file(path, true), ask), Err(InputRejection::Skipped))
+    matches!(
+        parse_input(&text, InputHint::of_file(path, true), settings),
+        Err(InputRejection::Skipped)
+    )
 }

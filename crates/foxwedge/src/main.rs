@@ -1,8 +1,8 @@
-//! `foxwedge`, the command line: reads conversations, says what a provider would refuse, and
-//! repairs it on disk or in a pipe.
+//! `foxwedge`, the command-line program: reads conversations, reports what a provider would reject,
+//! and repairs it on disk or in a pipe.
 //!
-//! The shell around the pure crates: it opens files, draws findings and takes care that no write
-//! loses anything. It decides nothing about conversations.
+//! A thin layer around the pure crates: it opens files, draws findings and makes sure that no write
+//! loses data. It makes no decisions about conversations.
 
 mod cli;
 mod command;
@@ -80,9 +80,9 @@ fn run(command: CliCommand) -> anyhow::Result<ExitCode> {
         CliCommand::Rules(args) => command::rules::run(args),
         CliCommand::Explain(args) => command::explain::run(args),
         CliCommand::Demo(args) => match demo::run(&args) {
-            // Whoever listened has heard enough.
+            // The reader closed the pipe, which is not an error.
             Err(error) if is_broken_pipe(&error) => Ok(ExitCode::SUCCESS),
-            told => told,
+            result => result,
         },
         CliCommand::Completions(args) => command::completions::run(args),
     }

@@ -1,12 +1,12 @@
-//! Suggestions for mistyped words.
+//! Suggestions for mistyped names.
 
-/// The known word nearest to what was typed, if any is near.
+/// Returns the known name closest to the typed one, if any is close enough.
 pub(crate) fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let typed: String = typed.chars().take(64).map(|c| c.to_ascii_lowercase()).collect();
     let max_distance = (typed.chars().count() / 3).max(1);
-    let distance = |word: &str| strsim::osa_distance(&typed, &word.to_ascii_lowercase());
-    let near = known.map(|word| (distance(word), word)).filter(|(it, _)| *it <= max_distance);
-    near.min_by_key(|(distance, _)| *distance).map(|(_, word)| word)
+    let distance = |name: &str| strsim::osa_distance(&typed, &name.to_ascii_lowercase());
+    let near = known.map(|name| (distance(name), name)).filter(|(it, _)| *it <= max_distance);
+    near.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
 }
 
 #[cfg(test)]
@@ -14,7 +14,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_finds_its_word() {
+    fn typo_finds_the_nearest_name() {
         let known = ["unanswered-call", "orphan-result", "FW101", "FW105"];
         let table = [
             ("unanswerd-call", Some("unanswered-call")),

@@ -1,4 +1,4 @@
-//! What became of one target, as data: reports read it and nothing else.
+//! The outcome of one target as data, the only input of reports.
 
 use std::{ops::Range, path::PathBuf};
 
@@ -13,29 +13,29 @@ use crate::{
     sessions::SessionHealth,
 };
 
-/// One target and what became of it.
+/// A target with its result.
 #[derive(Clone, Debug)]
 pub(crate) struct TargetOutcome {
-    /// As the user wrote it, or as it was found in a folder.
+    /// As the user typed it, or as found in a folder.
     pub(crate) path: String,
-    /// How a command names it, where that is shorter: the id of a session.
+    /// A shorter name for commands: the id of a session.
     pub(crate) name: Option<String>,
     pub(crate) result: TargetResult,
 }
 
 impl TargetOutcome {
-    /// How a command names it.
+    /// Its name in suggested commands.
     pub(crate) fn command_name(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.path)
     }
 }
 
-/// What became of a target.
+/// The result for one target.
 #[derive(Clone, Debug)]
 pub(crate) enum TargetResult {
-    /// Read and judged.
+    /// It was read and checked.
     Checked(Box<FileReport>),
-    /// Found in a folder, and no conversation.
+    /// It was found in a folder and is not a conversation.
     Skipped,
     /// It could not be read or written.
     Failed(TargetFailure),
@@ -77,58 +77,58 @@ impl TargetFailure {
 pub(crate) struct FileReport {
     /// Messages in all its documents.
     pub(crate) messages: usize,
-    /// The session it is, if it is the file of one.
+    /// Its session, if it is a session file.
     pub(crate) session: Option<SessionRef>,
-    /// How the session is.
+    /// Health of the session.
     pub(crate) health: Option<SessionHealth>,
-    /// Whose rules were applied, each once.
+    /// The profiles it was checked against, without duplicates.
     pub(crate) profiles: Vec<Profile>,
-    /// What is wrong; after a repair, what is still wrong: the first findings of each rule.
+    /// The first findings of each rule; after a repair, those that remain.
     pub(crate) findings: Vec<LocatedFinding>,
-    /// How many findings there are, listed or not.
+    /// Counts of all findings, listed or not.
     pub(crate) counts: FindingCounts,
-    /// The steps of all repairs that were looked at; findings point into them.
+    /// The edits of all planned repairs. Findings refer to ranges of them.
     pub(crate) edits: Vec<Edit>,
-    /// How many findings a repair removed.
+    /// Number of findings that a repair fixed.
     pub(crate) fixed: usize,
-    /// How many findings a repair would remove, where it is only shown.
+    /// Number of findings that a repair would fix, where it is only previewed.
     pub(crate) planned: usize,
-    /// What a repair did: the first steps of each rule.
+    /// What a repair did: the first edits of each rule.
     pub(crate) applied: Vec<AppliedEdit>,
-    /// What that cost.
+    /// What the repair removed.
     pub(crate) losses: RepairLosses,
-    /// How many steps a repair had, listed or not.
+    /// Number of edits of the repair, listed or not.
     pub(crate) steps: usize,
-    /// Where the replaced file lies.
+    /// Path of the backup of the replaced file.
     pub(crate) backup: Option<PathBuf>,
-    /// The repair, shown and not made.
+    /// The diff of a previewed repair.
     pub(crate) diff: Option<String>,
-    /// The repaired document, where it goes to stdout.
+    /// The repaired document, if it is written to stdout.
     pub(crate) output: Option<Vec<u8>>,
     /// Documents that could not be read.
     pub(crate) failures: Vec<TargetFailure>,
-    /// What the user should know.
+    /// Notes for the user.
     pub(crate) notes: Vec<String>,
 }
 
 impl FileReport {
-    /// How many findings are counted, but not listed.
+    /// Number of findings that are counted but not listed.
     pub(crate) fn unlisted(&self) -> usize {
         self.counts.total().saturating_sub(self.findings.len())
     }
 
-    /// What a repair would do about a finding.
-    pub(crate) fn edits_of(&self, found: &LocatedFinding) -> &[Edit] {
-        self.edits.get(found.edits.start as usize..found.edits.end as usize).unwrap_or_default()
+    /// The edits of a repair that would fix a finding.
+    pub(crate) fn edits_of(&self, located: &LocatedFinding) -> &[Edit] {
+        self.edits.get(located.edits.start as usize..located.edits.end as usize).unwrap_or_default()
     }
 }
 
-/// Whose session a file is.
+/// The session of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionRef {
     pub(crate) agent: SessionAgent,
     pub(crate) id: Option<String>,
-    /// The folder it is about.
+    /// Working directory of the session.
     pub(crate) folder: Option<String>,
 }
 
@@ -141,7 +141,7 @@ impl SessionRef {
         }
     }
 
-    /// The command by which its agent goes on with it, if it has one.
+    /// The agent's command that resumes the session, if the agent has one.
     pub(crate) fn resume_command(&self) -> Option<String> {
         let id = clean(self.id.as_deref()?);
         let folder = self.folder.as_deref().map(|folder| shell_quote(&clean(folder)));
@@ -156,17 +156,17 @@ impl SessionRef {
     }
 }
 
-/// A finding with its place in the file.
+/// A finding with its position in the file.
 #[derive(Clone, Debug)]
 pub(crate) struct LocatedFinding {
     pub(crate) finding: Finding,
     pub(crate) position: TextPosition,
-    /// The place of the other half.
+    /// Position of the matching call or result.
     pub(crate) partner: Option<TextPosition>,
     pub(crate) wire: Format,
-    /// What a repair would do about it, as a range of its target's edits.
+    /// The edits that would fix it, as a range of [`FileReport::edits`].
     pub(crate) edits: Range<u32>,
-    /// The pair, ready to be drawn.
+    /// The messages around it, ready to be drawn.
     pub(crate) excerpt: Option<Box<FindingExcerpt>>,
 }
 
@@ -176,32 +176,32 @@ impl LocatedFinding {
         message_path(self.wire, self.finding.location.message)
     }
 
-    /// Whether a repair takes care of it.
-    pub(crate) fn is_fixable(&self, bold: bool) -> bool {
+    /// Whether a repair fixes it.
+    pub(crate) fn is_fixable(&self, unsafe_fixes: bool) -> bool {
         match self.finding.fix.applicability {
             FixApplicability::Safe => true,
-            FixApplicability::Unsafe => bold,
+            FixApplicability::Unsafe => unsafe_fixes,
             FixApplicability::None => false,
         }
     }
 }
 
-/// One step of a repair that was made.
+/// One edit of a repair that was applied.
 #[derive(Clone, Debug)]
 pub(crate) struct AppliedEdit {
     pub(crate) edit: Edit,
     pub(crate) wire: Format,
-    /// Who spoke the message.
+    /// Role of the message.
     pub(crate) role: Option<&'static str>,
-    /// Where the message stood in the file.
+    /// Position of the message in the file before the repair.
     pub(crate) position: Option<TextPosition>,
-    /// The line of the document, where a file holds several.
+    /// Line of the document, if the file has several documents.
     pub(crate) line: Option<usize>,
 }
 
-/// A message as people write it.
-pub(crate) fn message_path(wire: Format, message: usize) -> String {
-    let list = match wire {
+/// The path of a message in the request: `messages[3]`, `input[3]` or `contents[3]`.
+pub(crate) fn message_path(format: Format, message: usize) -> String {
+    let list = match format {
         Format::OpenaiChat | Format::Anthropic | Format::Bedrock => "messages",
         Format::OpenaiResponses => "input",
         Format::Gemini => "contents",

@@ -1,4 +1,4 @@
-//! Many targets at once: a queue, a thread for each core, and a bar while somebody watches.
+//! Processes many targets in parallel, one thread per core, with a progress bar on a terminal.
 
 use std::{
     io::{self, IsTerminal},
@@ -12,7 +12,7 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Does the work for every item and returns the results in the order of the items.
+/// Calls `work` for every item and returns the results in the order of the items.
 pub(crate) fn map<T: Sync, R: Send>(
     items: &[T],
     bar: bool,
@@ -44,7 +44,7 @@ pub(crate) fn map<T: Sync, R: Send>(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// A bar on stderr; none for a few files, in a pipe, or when nobody wants to hear anything.
+/// A progress bar on stderr. Hidden for a few files, in a pipe, or if `bar` is false.
 fn progress_bar(length: usize, bar: bool) -> ProgressBar {
     if !bar || length < 8 || !io::stderr().is_terminal() {
         return ProgressBar::hidden();

@@ -1,32 +1,32 @@
-//! Byte offsets to lines and columns: many at once, in one pass over the text.
+//! Converts many byte offsets to lines and columns in one pass over the text.
 
 use foxwedge_formats::TextPosition;
 
-/// The positions of all offsets, in the order they were given. Linear in the text and in the
-/// number of offsets, however long a line is.
+/// The positions of all offsets, in the order of the offsets. Linear in the length of the text and
+/// in the number of offsets, however long a line is.
 pub(crate) fn positions(text: &str, offsets: &[usize]) -> Vec<TextPosition> {
     let bytes = text.as_bytes();
     let mut order: Vec<usize> = (0..offsets.len()).collect();
     order.sort_unstable_by_key(|&index| offsets[index]);
-    let mut found = vec![TextPosition { line: 1, column: 1 }; offsets.len()];
-    let mut here = TextPosition { line: 1, column: 1 };
+    let mut positions = vec![TextPosition { line: 1, column: 1 }; offsets.len()];
+    let mut position = TextPosition { line: 1, column: 1 };
     let mut done = 0;
     for index in order {
         let end = offsets[index].clamp(done, bytes.len());
-        advance(&mut here, &bytes[done..end]);
+        advance(&mut position, &bytes[done..end]);
         done = end;
-        found[index] = here;
+        positions[index] = position;
     }
-    found
+    positions
 }
 
-fn advance(here: &mut TextPosition, bytes: &[u8]) {
+fn advance(position: &mut TextPosition, bytes: &[u8]) {
     for byte in bytes {
         match byte {
-            b'\n' => *here = TextPosition { line: here.line + 1, column: 1 },
-            // A column is a character: bytes inside one do not count.
+            b'\n' => *position = TextPosition { line: position.line + 1, column: 1 },
+            // Columns count characters: continuation bytes do not count.
             0x80..=0xbf => {}
-            _ => here.column += 1,
+            _ => position.column += 1,
         }
     }
 }

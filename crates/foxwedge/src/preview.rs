@@ -1,23 +1,23 @@
-//! How a piece of JSON begins, on one line and harmless. Looks at its first bytes only.
+//! One-line previews of JSON text without control characters. Reads only the first bytes.
 
 use crate::cli_output::is_harmful;
 
-/// Keys that hold what a part says.
+/// Keys that hold the text of a part.
 const TEXT: [&str; 1] = ["\"text\""];
-/// Keys that hold what an answer says.
+/// Keys that hold the output of a tool result.
 const OUTPUT: [&str; 5] = ["\"text\"", "\"output\"", "\"error\"", "\"result\"", "\"content\""];
 
-/// The beginning of a text part: a string, or an object with a text in it.
-pub(crate) fn text(raw: &str, most: usize) -> String {
-    first_words(raw, &TEXT, most)
+/// The beginning of a text part: a string, or an object with a `text` field.
+pub(crate) fn text(raw: &str, max: usize) -> String {
+    first_chars(raw, &TEXT, max)
 }
 
-/// The beginning of what an answer says.
-pub(crate) fn output(raw: &str, most: usize) -> String {
-    first_words(raw, &OUTPUT, most)
+/// The beginning of the output of a tool result.
+pub(crate) fn output(raw: &str, max: usize) -> String {
+    first_chars(raw, &OUTPUT, max)
 }
 
-fn first_words(raw: &str, keys: &[&str], most: usize) -> String {
+fn first_chars(raw: &str, keys: &[&str], max: usize) -> String {
     let start = match raw.as_bytes().first() {
         Some(b'"') => Some(1),
         _ => keys.iter().find_map(|key| field(raw, key)),
@@ -41,7 +41,7 @@ fn first_words(raw: &str, keys: &[&str], most: usize) -> String {
             text.push(c);
         }
         length += 1;
-        if length == most {
+        if length == max {
             text.push('…');
             break;
         }
@@ -49,7 +49,7 @@ fn first_words(raw: &str, keys: &[&str], most: usize) -> String {
     text
 }
 
-/// Where the string under a key begins.
+/// Offset of the string value of a key.
 fn field(raw: &str, key: &str) -> Option<usize> {
     raw.match_indices(key).take(8).find_map(|(at, _)| {
         let rest = raw.get(at + key.len()..)?;
@@ -58,7 +58,7 @@ fn field(raw: &str, key: &str) -> Option<usize> {
     })
 }
 
-/// The character behind a backslash.
+/// Decodes the escape after a backslash.
 fn escape(chars: &mut std::str::Chars<'_>) -> char {
     match chars.next() {
         Some('n' | 'r' | 't' | 'f' | 'b') => ' ',
@@ -66,7 +66,7 @@ fn escape(chars: &mut std::str::Chars<'_>) -> char {
             let high = hex_unit(chars);
             let mut code = high;
             if let Some(0xd800..=0xdbff) = high {
-                // The second half stands in an escape of its own.
+                // The low surrogate is a separate escape.
                 let mut ahead = chars.clone();
                 let low = (ahead.next(), ahead.next()) == (Some('\\'), Some('u'));
                 if let (Some(high), Some(low @ 0xdc00..=0xdfff)) =
@@ -83,7 +83,7 @@ fn escape(chars: &mut std::str::Chars<'_>) -> char {
     }
 }
 
-/// Four hexadecimal digits.
+/// Reads four hexadecimal digits.
 fn hex_unit(chars: &mut std::str::Chars<'_>) -> Option<u32> {
     let digits: String = chars.by_ref().take(4).collect();
     u32::from_str_radix(&digits, 16).ok()

@@ -1,4 +1,4 @@
-//! Repairs: planned first, written as a whole, read again and judged again.
+//! Plans repairs, writes them atomically, and verifies the result.
 
 use std::{
     fs,
@@ -26,33 +26,33 @@ use crate::{
     },
 };
 
-/// Steps that are listed for one target; the rest is counted.
+/// Edits that are listed for one target. The others are only counted.
 const MAX_APPLIED: usize = 20_000;
 
-/// What a repair of one target would do.
+/// The planned repair of one target.
 pub(crate) struct RepairPlan<'a> {
-    /// All bytes of the target, unpacked; what no patch covers is copied.
+    /// The decompressed content of the target. Parts without a patch are copied.
     content: &'a [u8],
-    /// How the target is kept.
-    packing: FileCompression,
-    /// Repaired documents, by where they begin and end in the content.
+    /// Compression of the target.
+    compression: FileCompression,
+    /// Repaired documents with their start and end in the content.
     patches: Vec<(usize, usize, DocumentPatch<'a>)>,
     applied: Vec<AppliedEdit>,
-    /// Where the messages of these steps begin in the text.
+    /// Where the message of each edit begins in the text.
     offsets: Vec<Option<usize>>,
-    /// What the repair costs.
+    /// Content that the repair loses.
     losses: RepairLosses,
-    /// Steps of all repairs, listed or not.
+    /// Number of all edits, listed or not.
     steps: usize,
-    /// Findings before the repair.
+    /// Number of findings before the repair.
     before: usize,
-    /// The session it is, if it is the file of one.
+    /// The session, if the target is a session file.
     session: Option<SessionRef>,
 }
 
 /// A repaired document.
 enum DocumentPatch<'a> {
-    /// What was read, and its repair: written anew whenever it is asked for.
+    /// The parsed document and its repair. Encoded on each write.
     Wire(Arc<OutlinedDocument<'a>>, Box<Repair<'a>>),
     Session(RewrittenFile<'a>),
 }
@@ -61,15 +61,15 @@ impl<'a> RepairPlan<'a> {
     /// Plans the repair of every document that needs one.
     pub(crate) fn new(
         content: &'a [u8],
-        packing: FileCompression,
+        compression: FileCompression,
         source: &ParsedInput<'a>,
     ) -> RepairPlan<'a> {
-        // A byte-order mark stands before the text.
+        // Length of a byte-order mark before the text.
         let shift = content.len() - source.bytes.len();
         let session = source.session().map(SessionRef::of);
         let mut plan = RepairPlan {
             content,
-            packing,
+            compression,
             patches: Vec::new(),
             applied: Vec::new(),
             offsets: Vec::new(),
@@ -85,7 +85,7 @@ impl<'a> RepairPlan<'a> {
         plan
     }
 
-    /// A session is the whole file, `length` bytes of it.
+    /// Adds the repair of a document. A session is the whole file of `length` bytes.
     fn add(&mut self, document: &InputDocument<'a>, shift: usize, length: usize) {
         let draft = document.draft();
         let (length, mut repair, rewritten) = match &document.body {
@@ -125,10 +125,10 @@ impl<'a> RepairPlan<'a> {
         self.applied.extend(edits.into_iter().take(room).map(applied));
     }
 
-    /// Gives each step the place of its message.
+    /// Sets the position of each edit from its message.
     fn find_places(&mut self, text: &str) {
-        let known: Vec<usize> = self.offsets.iter().map(|offset| offset.unwrap_or(0)).collect();
-        let found = positions(text, &known);
+        let offsets: Vec<usize> = self.offsets.iter().map(|offset| offset.unwrap_or(0)).collect();
+        let found = positions(text, &offsets);
         for ((applied, offset), found) in self.applied.iter_mut().zip(&self.offsets).zip(found) {
             applied.position = offset.map(|_| found);
         }
@@ -139,17 +139,17 @@ impl<'a> RepairPlan<'a> {
         self.patches.is_empty()
     }
 
-    /// Writes the repaired target, packed as it was.
+    /// Writes the repaired target with its original compression.
     pub(crate) fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
-        if self.packing == FileCompression::Plain {
-            return self.write_pieces(out);
+        if self.compression == FileCompression::Plain {
+            return self.write_plain(out);
         }
         let mut plain = Vec::with_capacity(self.content.len());
-        self.write_pieces(&mut plain)?;
-        out.write_all(&self.packing.compress(plain))
+        self.write_plain(&mut plain)?;
+        out.write_all(&self.compression.compress(plain))
     }
 
-    fn write_pieces(&self, mut out: &mut dyn Write) -> io::Result<()> {
+    fn write_plain(&self, mut out: &mut dyn Write) -> io::Result<()> {
         let mut done = 0;
         for (start, end, patch) in &self.patches {
             out.write_all(self.content.get(done..*start).unwrap_or_default())?;
@@ -162,12 +162,12 @@ impl<'a> RepairPlan<'a> {
         out.write_all(self.content.get(done..).unwrap_or_default())
     }
 
-    /// The plan without what is needed to write it.
+    /// Drops the patches, to free memory.
     fn without_patches(self) -> RepairPlan<'a> {
         RepairPlan { patches: Vec::new(), ..self }
     }
 
-    /// What is to be said after the repair.
+    /// Adds the edits of this plan to the report of the repaired target.
     fn into_report(self, mut after: FileReport) -> FileReport {
         after.fixed = self.before.saturating_sub(after.counts.total());
         after.applied = self.applied;
@@ -181,93 +181,93 @@ impl<'a> RepairPlan<'a> {
 pub(crate) fn repair_file(
     snapshot: &FileSnapshot,
     plan: RepairPlan<'_>,
-    manner: InputHint,
-    ask: &CheckSettings,
-    look: ReportDetail,
+    hint: InputHint,
+    settings: &CheckSettings,
+    detail: ReportDetail,
 ) -> anyhow::Result<FileReport> {
-    let ask = &ask.for_session(plan.session.as_ref());
+    let settings = &settings.for_session(plan.session.as_ref());
     let session = plan.session.clone();
-    let mut told = None;
-    // What was read is not needed any more when the result is written, and goes before that is
-    // read again.
+    let mut applied_plan = None;
+    // The parsed documents are dropped after the write, before the result is read again.
     let write = |out: &mut dyn Write| {
         plan.write_to(out)?;
-        told = Some(plan.without_patches());
+        applied_plan = Some(plan.without_patches());
         Ok(())
     };
-    let after = replace_file(snapshot, session.as_ref(), write, manner, ask, look)?;
-    Ok(told.map_or_else(FileReport::default, |plan| plan.into_report(after)))
+    let after = replace_file(snapshot, session.as_ref(), write, hint, settings, detail)?;
+    Ok(applied_plan.map_or_else(FileReport::default, |plan| plan.into_report(after)))
 }
 
-/// Puts new content in the place of a file that nobody else writes: proven first, and what it
-/// replaces is kept. Says what is left to find in it, and where the backup lies.
+/// Replaces the content of a file that no other process writes. The new content is verified first,
+/// and the old content is backed up. Returns the remaining findings and the path of the backup.
 pub(crate) fn replace_file(
     snapshot: &FileSnapshot,
     session: Option<&SessionRef>,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    manner: InputHint,
-    ask: &CheckSettings,
-    look: ReportDetail,
+    hint: InputHint,
+    settings: &CheckSettings,
+    detail: ReportDetail,
 ) -> anyhow::Result<FileReport> {
     snapshot.check_writable()?;
-    let claim = FileLock::acquire(&snapshot.path)?;
+    let lock = FileLock::acquire(&snapshot.path)?;
     let _idle = check_idle(&snapshot.path, &snapshot.metadata, session)?;
     let backups = BackupFolder::locate()?;
-    let mut proven = None;
-    let prepare = |fresh: &Path, after| {
-        let written = fs::read(fresh).context("the repaired file cannot be read again")?;
-        let judged = verify(&written, manner, ask, look);
-        proven = Some(judged.context("the repair did not hold, and the file is as it was")?);
+    let mut verified = None;
+    let prepare = |temporary: &Path, after| {
+        let written = fs::read(temporary).context("the repaired file cannot be read again")?;
+        let report = verify(&written, hint, settings, detail);
+        verified = Some(report.context("the repair failed verification; the file is not changed")?);
         backups.save_copy(&snapshot.path, &snapshot.content, after).map(Some)
     };
     let backup = replace(snapshot, write, prepare)?;
-    let mut judged = proven.unwrap_or_default();
-    judged.backup = backup.map(|backup| backup.content);
-    judged.notes.extend(claim.notes());
-    Ok(judged)
+    let mut report = verified.unwrap_or_default();
+    report.backup = backup.map(|backup| backup.content);
+    report.notes.extend(lock.notes());
+    Ok(report)
 }
 
-/// Repairs stdin to memory, and proves it as a file is proven.
+/// Repairs stdin in memory, and verifies the result.
 pub(crate) fn repair_stream(
     plan: RepairPlan<'_>,
-    manner: InputHint,
-    ask: &CheckSettings,
-    look: ReportDetail,
+    hint: InputHint,
+    settings: &CheckSettings,
+    detail: ReportDetail,
 ) -> anyhow::Result<(Vec<u8>, FileReport)> {
-    let ask = &ask.for_session(plan.session.as_ref());
+    let settings = &settings.for_session(plan.session.as_ref());
     let mut written = Vec::with_capacity(plan.content.len());
     plan.write_to(&mut written)?;
     let plan = plan.without_patches();
-    let after = verify(&written, manner, ask, look).context("the repair did not hold")?;
+    let after =
+        verify(&written, hint, settings, detail).context("the repair failed verification")?;
     Ok((written, plan.into_report(after)))
 }
 
-/// Reads repaired bytes again: what could be fixed has to be gone.
+/// Parses repaired bytes again. Fails if a fixable finding is left.
 pub(crate) fn verify(
     written: &[u8],
-    manner: InputHint,
-    ask: &CheckSettings,
-    look: ReportDetail,
+    hint: InputHint,
+    settings: &CheckSettings,
+    detail: ReportDetail,
 ) -> anyhow::Result<FileReport> {
     let plain = decompress(written)?;
-    let unread = |message: &str| CliError::new(format!("the result cannot be read: {message}"));
-    let text = decode_text(&plain).map_err(|failure| unread(&failure.message))?;
-    let source = match parse_input(&text, manner, ask) {
+    let read_error = |message: &str| CliError::new(format!("the result cannot be read: {message}"));
+    let text = decode_text(&plain).map_err(|failure| read_error(&failure.message))?;
+    let source = match parse_input(&text, hint, settings) {
         Ok(source) => source,
-        Err(InputRejection::Skipped) => bail!("the result is no conversation"),
-        Err(InputRejection::Failed(failure)) => bail!(unread(&failure.message)),
+        Err(InputRejection::Skipped) => bail!("the result is not a conversation"),
+        Err(InputRejection::Failed(failure)) => bail!(read_error(&failure.message)),
     };
-    let judged = build_file_report(&source, look);
-    match judged.findings.iter().find(|found| found.is_fixable(ask.allows_unsafe_fixes())) {
-        None => Ok(judged),
+    let report = build_file_report(&source, detail);
+    match report.findings.iter().find(|found| found.is_fixable(settings.allows_unsafe_fixes())) {
+        None => Ok(report),
         Some(left) => bail!(
             CliError::new(format!(
-                "{} is still there at {}: {}",
+                "{} remains at {}: {}",
                 left.finding.rule.label(),
                 left.message(),
                 left.finding.message
             ))
-            .help("this is a defect of foxwedge; please report it with the shape of the history")
+            .help("this is a bug in foxwedge; please report it with the structure of the history")
         ),
     }
 }

@@ -1,6 +1,6 @@
-//! What is said about all targets: findings as data on one stream, talk on the other.
+//! Reports on all targets: findings go to stdout, messages for people to stderr.
 //!
-//! Findings are written as they come: no format ever holds all of them as text.
+//! Findings are written one by one: no format holds all of them in memory as text.
 
 use std::{
     collections::HashMap,
@@ -32,7 +32,7 @@ pub(crate) use json::write_pretty;
 pub(crate) use markdown::escape_cell;
 pub(crate) use row::role_at;
 
-/// What a format needs to know about each finding.
+/// How much detail a format needs for each finding.
 pub(crate) fn required_detail(format: OutputFormat) -> ReportDetail {
     match format {
         OutputFormat::Full => ReportDetail { edits: full::MAX_DRAWN, excerpts: full::MAX_DRAWN },
@@ -45,18 +45,19 @@ pub(crate) fn required_detail(format: OutputFormat) -> ReportDetail {
     }
 }
 
-/// Writes all findings in a format; for programs also what repairs did, if there were to be any.
+/// Writes all findings in a format. With `repaired`, formats for programs also list what the
+/// repairs did.
 pub(crate) fn write(
     out: &mut dyn Write,
     outcomes: &[TargetOutcome],
     format: OutputFormat,
-    ask: &CheckSettings,
+    settings: &CheckSettings,
     repaired: bool,
 ) -> io::Result<()> {
     match format {
         OutputFormat::Full => outcomes.iter().try_for_each(|outcome| match &outcome.result {
-            TargetResult::Checked(judged) => out.write_all(
-                full::draw(&outcome.path, outcome.command_name(), judged, ask).as_bytes(),
+            TargetResult::Checked(report) => out.write_all(
+                full::draw(&outcome.path, outcome.command_name(), report, settings).as_bytes(),
             ),
             TargetResult::Skipped | TargetResult::Failed(_) => Ok(()),
         }),
@@ -65,11 +66,11 @@ pub(crate) fn write(
         OutputFormat::JsonLines => json::write_lines(out, outcomes, repaired),
         OutputFormat::Github => github::write(out, outcomes),
         OutputFormat::Sarif => sarif::write(out, outcomes, repaired),
-        OutputFormat::Markdown => markdown::write(out, outcomes, ask),
+        OutputFormat::Markdown => markdown::write(out, outcomes, settings),
     }
 }
 
-/// Writes how often each rule was broken.
+/// Writes the number of findings per rule.
 pub(crate) fn statistics(
     out: &mut dyn Write,
     outcomes: &[TargetOutcome],
@@ -78,42 +79,42 @@ pub(crate) fn statistics(
     statistics::write(out, outcomes, format)
 }
 
-/// Targets that were read, with their paths.
+/// The reports of all targets that were read, with their paths.
 fn file_reports(outcomes: &[TargetOutcome]) -> impl Iterator<Item = (&str, &FileReport)> {
     outcomes.iter().filter_map(|outcome| match &outcome.result {
-        TargetResult::Checked(judged) => Some((outcome.path.as_str(), &**judged)),
+        TargetResult::Checked(report) => Some((outcome.path.as_str(), &**report)),
         TargetResult::Skipped | TargetResult::Failed(_) => None,
     })
 }
 
-/// A finding, where it was found.
+/// A finding with its file and session.
 #[derive(Clone, Copy)]
 struct ReportedFinding<'a> {
     path: &'a str,
     located: &'a LocatedFinding,
-    /// The session it was found in.
+    /// The session that contains it.
     session: Option<&'a SessionRef>,
-    /// What a repair would do about it.
+    /// The edits of a repair that would fix it.
     edits: &'a [Edit],
 }
 
-/// How many findings are counted, but not listed.
+/// Number of findings that are counted but not listed.
 fn unlisted(outcomes: &[TargetOutcome]) -> usize {
-    file_reports(outcomes).map(|(_, judged)| judged.unlisted()).sum()
+    file_reports(outcomes).map(|(_, report)| report.unlisted()).sum()
 }
 
-/// The rules of which not all findings are listed, with how many are not.
-fn unlisted_by_rule(judged: &FileReport) -> Vec<(&'static Rule, Severity, usize)> {
+/// Rules with unlisted findings, each with the number of them.
+fn unlisted_by_rule(report: &FileReport) -> Vec<(&'static Rule, Severity, usize)> {
     let mut listed: HashMap<u16, usize> = HashMap::new();
-    judged.findings.iter().for_each(|found| {
-        *listed.entry(found.finding.rule.code).or_default() += 1;
+    report.findings.iter().for_each(|located| {
+        *listed.entry(located.finding.rule.code).or_default() += 1;
     });
     let mut rules: Vec<(&'static Rule, Severity, usize)> = Vec::new();
-    for kind in judged.counts.iter() {
+    for kind in report.counts.iter() {
         if rules.iter().any(|(rule, ..)| rule.code == kind.rule.code) {
             continue;
         }
-        let all = judged.counts.of(kind.rule.code);
+        let all = report.counts.of(kind.rule.code);
         let more = all.saturating_sub(listed.get(&kind.rule.code).copied().unwrap_or(0));
         if more > 0 {
             rules.push((kind.rule, kind.severity, more));
@@ -122,27 +123,23 @@ fn unlisted_by_rule(judged: &FileReport) -> Vec<(&'static Rule, Severity, usize)
     rules
 }
 
-/// The findings that are listed.
+/// All listed findings.
 fn findings(outcomes: &[TargetOutcome]) -> impl Iterator<Item = ReportedFinding<'_>> {
-    file_reports(outcomes).flat_map(|(path, judged)| file_findings(path, judged))
+    file_reports(outcomes).flat_map(|(path, report)| file_findings(path, report))
 }
 
-/// The findings of one file that are listed.
+/// The listed findings of one file.
 fn file_findings<'o>(
     path: &'o str,
-    judged: &'o FileReport,
+    report: &'o FileReport,
 ) -> impl Iterator<Item = ReportedFinding<'o>> {
-    let session = judged.session.as_ref();
-    let seen = move |found| ReportedFinding {
-        path,
-        located: found,
-        session,
-        edits: judged.edits_of(found),
-    };
-    judged.findings.iter().map(seen)
+    let session = report.session.as_ref();
+    let to_reported =
+        move |located| ReportedFinding { path, located, session, edits: report.edits_of(located) };
+    report.findings.iter().map(to_reported)
 }
 
-/// The word for a severity, the same in every format.
+/// Name of a severity, the same in every format.
 fn severity_name(severity: Severity) -> &'static str {
     match severity {
         Severity::Error => "error",
@@ -150,19 +147,19 @@ fn severity_name(severity: Severity) -> &'static str {
     }
 }
 
-/// How many of something, over all targets.
+/// Counts over all targets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ReportTotals {
     pub(crate) files: usize,
     pub(crate) messages: usize,
     pub(crate) findings: usize,
     pub(crate) fixed: usize,
-    /// Findings that a repair would remove, where it was only shown.
+    /// Findings that a repair would fix, where it was only previewed.
     pub(crate) planned: usize,
     pub(crate) skipped: usize,
     /// Targets, or lines of targets, that could not be read or written.
     pub(crate) failed: usize,
-    /// Findings by what can be done about them.
+    /// Findings by the kind of fix they have.
     pub(crate) safe_fixable: usize,
     pub(crate) unsafe_fixable: usize,
     pub(crate) unfixable: usize,
@@ -177,21 +174,21 @@ impl ReportTotals {
             match &outcome.result {
                 TargetResult::Skipped => totals.skipped += 1,
                 TargetResult::Failed(_) => totals.failed += 1,
-                TargetResult::Checked(judged) => totals.add(judged),
+                TargetResult::Checked(report) => totals.add(report),
             }
         }
         totals
     }
 
-    fn add(&mut self, judged: &FileReport) {
+    fn add(&mut self, report: &FileReport) {
         self.files += 1;
-        self.messages += judged.messages;
-        self.findings += judged.counts.total();
-        self.fixed += judged.fixed;
-        self.planned += judged.planned;
-        self.failed += judged.failures.len();
-        self.changed += usize::from(judged.diff.is_some() || !judged.applied.is_empty());
-        for kind in judged.counts.iter() {
+        self.messages += report.messages;
+        self.findings += report.counts.total();
+        self.fixed += report.fixed;
+        self.planned += report.planned;
+        self.failed += report.failures.len();
+        self.changed += usize::from(report.diff.is_some() || !report.applied.is_empty());
+        for kind in report.counts.iter() {
             match kind.fix.applicability {
                 FixApplicability::Safe => self.safe_fixable += kind.count,
                 FixApplicability::Unsafe => self.unsafe_fixable += kind.count,

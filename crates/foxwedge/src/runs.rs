@@ -1,4 +1,4 @@
-//! What `follow`, `runs` and `store` share: the store and who else uses it, and how a run is drawn.
+//! Shared by `follow`, `runs` and `store`: opening the store, finding runs, and drawing them.
 
 mod clock;
 mod ids;
@@ -27,11 +27,11 @@ pub(crate) use run_lookup::{find_run, newest_run};
 pub(crate) use store_location::{locate, named_store, repeat_store_flag};
 pub(crate) use times::RunTimes;
 
-/// How long a run belongs to whoever runs it without a word from them, in milliseconds.
+/// Lease of a run in milliseconds. The owner must renew it within this time.
 pub(crate) const LEASE: u64 = 30_000;
 
-/// Runs what waits, on this thread, until it is done.
+/// Runs a future on this thread until it is done.
 pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.context("no timer and no signals can be had")?.block_on(work)
+    runtime.context("the async runtime cannot be started")?.block_on(work)
 }

@@ -1,4 +1,4 @@
-//! What fits on a screen: columns, cut lines, and a few words for sizes and times.
+//! Layout for terminals: columns, truncated lines, sizes and ages.
 
 use std::{
     path::Path,
@@ -11,37 +11,37 @@ use unicode_width::UnicodeWidthChar;
 
 use crate::cli_output::{paint, width};
 
-/// The columns of the terminal that stdout is; `None` where it is none.
+/// The width of the terminal on stdout; `None` if stdout is not a terminal.
 pub(crate) fn terminal_columns() -> Option<usize> {
     let (Width(columns), _) = terminal_size_of(std::io::stdout())?;
-    // Less is no width to draw in, and some terminals say zero.
+    // Some terminals report zero, and fewer columns are too narrow to draw in.
     Some(usize::from(columns)).filter(|columns| *columns >= 20)
 }
 
-/// At most so many columns; what is cut shows as an ellipsis.
-pub(crate) fn fit_columns(text: &str, most: usize) -> String {
-    if width(text) <= most {
+/// Truncates text to `max` columns and marks the cut with an ellipsis.
+pub(crate) fn fit_columns(text: &str, max: usize) -> String {
+    if width(text) <= max {
         return text.to_owned();
     }
     let mut used = 0;
-    let mut kept = String::new();
+    let mut shortened = String::new();
     for c in text.chars() {
         used += c.width().unwrap_or(0);
-        if used >= most {
+        if used >= max {
             break;
         }
-        kept.push(c);
+        shortened.push(c);
     }
-    kept.push('…');
-    kept
+    shortened.push('…');
+    shortened
 }
 
-/// As many columns at least: filled up on the right.
-pub(crate) fn pad(text: &str, least: usize) -> String {
-    format!("{text}{}", " ".repeat(least.saturating_sub(width(text))))
+/// Pads text on the right to `min` columns.
+pub(crate) fn pad(text: &str, min: usize) -> String {
+    format!("{text}{}", " ".repeat(min.saturating_sub(width(text))))
 }
 
-/// A path as people write it: the user's folder is `~`.
+/// Replaces the user's home folder at the start of a path with `~`.
 pub(crate) fn abbreviate_home(path: &str, home: Option<&Path>) -> String {
     let below = home.and_then(Path::to_str).and_then(|home| path.strip_prefix(home));
     match below.filter(|rest| rest.is_empty() || rest.starts_with(['/', '\\'])) {
@@ -50,7 +50,7 @@ pub(crate) fn abbreviate_home(path: &str, home: Option<&Path>) -> String {
     }
 }
 
-/// One line of pieces, each in its colour.
+/// A line of text parts, each with its style.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StyledLine(Vec<(Style, String)>);
 
@@ -59,19 +59,19 @@ impl StyledLine {
         StyledLine::default()
     }
 
-    /// Adds a piece.
+    /// Appends a part.
     pub(crate) fn with(mut self, style: Style, text: impl Into<String>) -> StyledLine {
         self.0.push((style, text.into()));
         self
     }
 
-    /// The line with its end; cut to so many columns.
-    pub(crate) fn draw(&self, most: Option<usize>) -> String {
-        let mut left = most.unwrap_or(usize::MAX);
+    /// Renders the line with its line break, truncated to `max` columns.
+    pub(crate) fn draw(&self, max: Option<usize>) -> String {
+        let mut left = max.unwrap_or(usize::MAX);
         let mut drawn = String::new();
         let end = self.0.iter().rposition(|(_, text)| !text.trim_end().is_empty());
         for (at, (style, text)) in self.0.iter().enumerate() {
-            // Nothing behind the last word: no line ends in spaces.
+            // Lines do not end in spaces.
             let text = if Some(at) >= end { text.trim_end() } else { text };
             if text.is_empty() || left == 0 {
                 continue;
@@ -85,7 +85,7 @@ impl StyledLine {
     }
 }
 
-/// A size in bytes, as people say it.
+/// Formats a size in bytes with a unit.
 pub(crate) fn format_size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
     if bytes < 1000 {
@@ -104,7 +104,7 @@ pub(crate) fn format_size(bytes: u64) -> String {
     }
 }
 
-/// How long ago something was.
+/// Formats how long ago `time` was.
 pub(crate) fn format_age(time: SystemTime, now: SystemTime) -> String {
     const MINUTE: u64 = 60;
     const HOUR: u64 = 60 * MINUTE;
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_of_the_user_is_a_tilde() {
+    fn home_folder_is_abbreviated_to_a_tilde() {
         let home = Some(Path::new("/home/fox"));
         let table = [
             ("/home/fox/a", "~/a"),
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_cut_by_columns_and_end_in_words() {
+    fn lines_are_truncated_by_columns_and_do_not_end_in_spaces() {
         let line = StyledLine::new().with(Style::new(), "中文 and").with(Style::new(), " more  ");
         assert_eq!(line.draw(None), "中文 and more\n");
         assert_eq!(line.draw(Some(6)), "中文 …\n");

@@ -1,5 +1,5 @@
-//! One session, as `show`, `resume`, `export` and `fork` see it: raw as it stands in the file, or
-//! clean as a repair would leave it. All of them look through here, so all tell the same.
+//! Loads one session for `show`, `resume`, `export` and `fork`: raw as in the file, or clean as a
+//! repair would leave it.
 
 use std::{borrow::Cow, path::Path};
 
@@ -28,38 +28,36 @@ pub(crate) use health::SessionHealth;
 pub(crate) use session_overview::{SessionOverview, read_overview, read_overview_within};
 pub(crate) use view::ConversationFileView;
 
-/// A conversation that was named on the command line, and how it is to be seen.
+/// A conversation from the command line, with the settings to view it.
 pub(crate) struct LoadedConversation {
-    /// As it is shown.
     pub(crate) display_name: String,
-    /// Where it lies.
+    /// Where it comes from.
     pub(crate) target: SingleTarget,
     content: Vec<u8>,
     hint: InputHint,
     settings: CheckSettings,
     view: SessionViewMode,
-    /// Anything that is wrong with it is a reason to refuse it.
+    /// Whether any finding is an error.
     strict: bool,
-    /// What a repair may do.
     pub(crate) policy: Policy,
 }
 
-/// What is known about a conversation; whatever is not known is `None`.
+/// Metadata of a conversation. Unknown values are `None`.
 pub(crate) struct ConversationFacts {
-    /// The agent, or the format where no agent is known.
+    /// The agent, or the format if no agent is known.
     pub(crate) writer: &'static str,
     pub(crate) id: Option<String>,
     pub(crate) title: Option<String>,
     pub(crate) project: Option<String>,
 }
 
-/// Finds and reads the conversation that is meant.
+/// Finds and reads the conversation that the arguments name.
 pub(crate) fn open(
     args: &SessionArgs,
     format: Option<InputFormat>,
 ) -> anyhow::Result<LoadedConversation> {
-    let place = target::resolve_single(args.target.as_deref(), &args.agent)?;
-    let (shown, manner) = match &place {
+    let target = target::resolve_single(args.target.as_deref(), &args.agent)?;
+    let (display_name, hint) = match &target {
         SingleTarget::Stdin => {
             (STDIN.to_owned(), InputHint { is_json_lines: false, from_folder: false })
         }
@@ -70,41 +68,32 @@ pub(crate) fn open(
             (entry.path.to_string_lossy().into_owned(), InputHint::of_file(&entry.path, false))
         }
     };
-    let content = match &place {
+    let content = match &target {
         SingleTarget::Stdin => size_limit::read_stdin()?,
         SingleTarget::File(path) => read(path)?,
         SingleTarget::Session(entry) => read(&entry.path)?,
     };
-    let content = match decompress(&content).with_context(|| clean(&shown))? {
+    let content = match decompress(&content).with_context(|| clean(&display_name))? {
         Cow::Borrowed(_) => content,
-        Cow::Owned(unpacked) => unpacked,
+        Cow::Owned(decompressed) => decompressed,
     };
     let policy = args.repair.policy(false);
-    let format = match (&place, format) {
+    let format = match (&target, format) {
         (SingleTarget::Session(entry), None) => agent_format(entry, &content),
         (_, format) => format,
     };
-    let mut ask = CheckSettings::of(format, policy);
-    if matches!(place, SingleTarget::Session(_)) {
-        ask = ask.in_agent_folder();
+    let mut settings = CheckSettings::of(format, policy);
+    if matches!(target, SingleTarget::Session(_)) {
+        settings = settings.in_agent_folder();
     }
     if !args.strict {
-        ask = ask.skipping_tolerated(args.repair.spares_tail());
+        settings = settings.skipping_tolerated(args.repair.spares_tail());
     }
     let (view, strict) = (args.view, args.strict);
-    Ok(LoadedConversation {
-        display_name: shown,
-        target: place,
-        content,
-        hint: manner,
-        settings: ask,
-        view,
-        strict,
-        policy,
-    })
+    Ok(LoadedConversation { display_name, target, content, hint, settings, view, strict, policy })
 }
 
-/// A file in an agent's own folder is that agent's, unless it is in a form that we do not know.
+/// The format of a file in an agent's folder: that agent's, unless its version is unknown.
 pub(crate) fn agent_format(entry: &LocalSessionEntry, content: &[u8]) -> Option<InputFormat> {
     let text = source::decode_text(content).ok()?;
     match detect_agent(text.as_str()) {
@@ -122,7 +111,7 @@ impl LoadedConversation {
         source::decode_text(content).map_err(|failure| self.failure_error(&failure).into())
     }
 
-    /// The one conversation in a text, and what is to be said about how it was read.
+    /// The only conversation in a text, and notes about how it was read.
     fn read<'a>(
         &self,
         text: &'a SessionText<'_>,
@@ -142,53 +131,53 @@ impl LoadedConversation {
             (Some(document), 0) => Ok((document, source.notes)),
             (_, others) => bail!(
                 CliError::new(format!(
-                    "{}: there are {} conversations in it, one a line",
+                    "{}: there are {} conversations in it, one per line",
                     clean(&self.display_name),
                     others + 1
                 ))
-                .help("take out one: `sed -n 1p FILE | foxwedge show -`")
+                .help("extract one: `sed -n 1p FILE | foxwedge show -`")
             ),
         }
     }
 
     fn failure_error(&self, failure: &TargetFailure) -> CliError {
-        let mut shown = clean(&self.display_name);
+        let mut location = clean(&self.display_name);
         if let Some(position) = failure.position {
-            shown.push_str(&format!(":{}:{}", position.line, position.column));
+            location.push_str(&format!(":{}:{}", position.line, position.column));
         }
-        let trouble = CliError::new(format!("{shown}: {}", failure.message));
+        let error = CliError::new(format!("{location}: {}", failure.message));
         match &failure.help {
-            Some(help) => trouble.help(help.clone()),
-            None => trouble,
+            Some(help) => error.help(help.clone()),
+            None => error,
         }
     }
 
-    /// What is known about the conversation, from the file and from where it lies.
+    /// Metadata of the conversation, from the content and the location of the file.
     pub(crate) fn facts(&self, document: &InputDocument<'_>) -> ConversationFacts {
         let session = session(document);
-        let about = session.map(|session| &session.metadata);
+        let metadata = session.map(|session| &session.metadata);
         let entry = match &self.target {
             SingleTarget::Session(entry) => Some(entry),
             SingleTarget::Stdin | SingleTarget::File(_) => None,
         };
-        let told = |text: Option<&Cow<'_, str>>| text.map(|text| text.to_string());
-        let named = entry.map(|entry| entry.id.clone());
+        let owned = |text: Option<&Cow<'_, str>>| text.map(|text| text.to_string());
+        let listed_id = entry.map(|entry| entry.id.clone());
         ConversationFacts {
             writer: match (entry, &document.body) {
                 (Some(entry), _) => entry.product,
                 (None, DocumentBody::Session(session)) => session.agent.name(),
                 (None, DocumentBody::Wire(reading)) => reading.draft.format.name(),
             },
-            id: named.or_else(|| told(about.and_then(|about| about.id.as_ref()))),
+            id: listed_id.or_else(|| owned(metadata.and_then(|metadata| metadata.id.as_ref()))),
             title: session
                 .and_then(session_overview::session_title)
                 .or_else(|| entry.and_then(|entry| entry.title.clone())),
-            project: told(about.and_then(|about| about.folder.as_ref()))
+            project: owned(metadata.and_then(|metadata| metadata.folder.as_ref()))
                 .or_else(|| entry.and_then(|entry| entry.project.clone())),
         }
     }
 
-    /// The file it lies in.
+    /// The file it was read from.
     pub(crate) fn path(&self) -> Option<&Path> {
         match &self.target {
             SingleTarget::Stdin => None,
@@ -197,7 +186,7 @@ impl LoadedConversation {
         }
     }
 
-    /// The word that names it on a command line.
+    /// The argument that names it on a command line.
     pub(crate) fn command_name(&self) -> String {
         match &self.target {
             SingleTarget::Stdin => "-".to_owned(),
@@ -209,7 +198,7 @@ impl LoadedConversation {
     }
 }
 
-/// The session in a document, if an agent keeps it.
+/// The session in a document, if it is an agent's session.
 pub(crate) fn session<'d, 'a>(document: &'d InputDocument<'a>) -> Option<&'d ParsedSession<'a>> {
     match &document.body {
         DocumentBody::Session(session) => Some(session),
@@ -217,7 +206,7 @@ pub(crate) fn session<'d, 'a>(document: &'d InputDocument<'a>) -> Option<&'d Par
     }
 }
 
-/// The conversation as a provider takes it, in the format of its document.
+/// The conversation in the provider format of its document.
 pub(crate) fn history(document: &InputDocument<'_>) -> String {
     match &document.body {
         DocumentBody::Session(session) => session.history(),
@@ -225,7 +214,7 @@ pub(crate) fn history(document: &InputDocument<'_>) -> String {
     }
 }
 
-/// The question that a session of an agent is asked when nobody says otherwise.
+/// Default check options for the sessions of an agent.
 pub(crate) fn default_check_options(agent: SessionAgent) -> foxwedge_core::CheckOptions {
     CheckSettings::of(None, Policy::default()).options_for_agent(agent)
 }

@@ -1,6 +1,6 @@
-//! Ctrl-C and SIGTERM, heard instead of died of.
+//! Handling of Ctrl-C and SIGTERM.
 
-/// Hears when somebody asks.
+/// Receives requests to stop: Ctrl-C, and SIGTERM on Unix.
 #[cfg(unix)]
 pub(crate) struct ProcessSignals {
     interrupt: tokio::signal::unix::Signal,
@@ -9,7 +9,7 @@ pub(crate) struct ProcessSignals {
 
 #[cfg(unix)]
 impl ProcessSignals {
-    /// Listens from now on: a signal does not end the program any more.
+    /// Installs the handlers. From now on a signal no longer ends the program.
     pub(crate) fn listen() -> std::io::Result<ProcessSignals> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(ProcessSignals {
@@ -18,7 +18,7 @@ impl ProcessSignals {
         })
     }
 
-    /// Waits until somebody asks, or asks again.
+    /// Waits for the next signal.
     pub(crate) async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
@@ -27,18 +27,18 @@ impl ProcessSignals {
     }
 }
 
-/// Hears when somebody asks.
+/// Receives requests to stop: Ctrl-C, and SIGTERM on Unix.
 #[cfg(not(unix))]
 pub(crate) struct ProcessSignals;
 
 #[cfg(not(unix))]
 impl ProcessSignals {
-    /// Listens from now on.
+    /// Does nothing: the handler is installed by the first call to [`ProcessSignals::next`].
     pub(crate) fn listen() -> std::io::Result<ProcessSignals> {
         Ok(ProcessSignals)
     }
 
-    /// Waits until somebody asks, or asks again.
+    /// Waits for the next signal.
     pub(crate) async fn next(&mut self) {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;

@@ -1,4 +1,4 @@
-//! Files and streams are read up to a size, and what is no file is not waited for.
+//! Reads files and streams up to a size limit. Devices and named pipes are refused: they may block.
 
 use std::{
     fs::{File, Metadata},
@@ -10,20 +10,20 @@ use anyhow::{Context, bail};
 
 use crate::cli_output::{CliError, clean};
 
-/// The variable that raises or lowers the limit: bytes, or a number with `K`, `M` or `G`.
+/// Environment variable that sets the limit: bytes, or a number with `K`, `M` or `G`.
 pub(crate) const VARIABLE: &str = "FOXWEDGE_MAX_INPUT";
-/// Bytes that are read of one file or stream, if nothing is said.
-const LARGEST: u64 = 1 << 30;
-/// Four gigabytes is the largest input that can be read at all.
-const ALL: u64 = u32::MAX as u64;
+/// Default limit in bytes for one file or stream.
+const DEFAULT_LIMIT: u64 = 1 << 30;
+/// Hard limit: spans are 32 bits wide, so no input can be larger than 4 GiB.
+const HARD_LIMIT: u64 = u32::MAX as u64;
 
-/// Bytes that are read of one file or stream.
+/// Limit in bytes for one file or stream.
 pub(crate) fn max_input_size() -> u64 {
-    let said = std::env::var(VARIABLE).ok();
-    said.as_deref().and_then(parse).map_or(LARGEST, |said| said.min(ALL))
+    let value = std::env::var(VARIABLE).ok();
+    value.as_deref().and_then(parse).map_or(DEFAULT_LIMIT, |limit| limit.min(HARD_LIMIT))
 }
 
-/// A number of bytes, as people write it.
+/// Parses a size such as `64k`.
 fn parse(text: &str) -> Option<u64> {
     let text = text.trim();
     let (digits, factor) = match text.chars().last()?.to_ascii_uppercase() {
@@ -35,54 +35,55 @@ fn parse(text: &str) -> Option<u64> {
     digits.trim().parse::<u64>().ok()?.checked_mul(factor)
 }
 
-/// Refuses what has more bytes than are read.
+/// Refuses an input with more bytes than the limit.
 pub(crate) fn check(bytes: u64) -> anyhow::Result<()> {
-    if bytes > ALL {
-        bail!("{bytes} bytes are more than the four gigabytes we read");
+    if bytes > HARD_LIMIT {
+        bail!("{bytes} bytes are more than the limit of four gigabytes");
     }
-    let most = max_input_size();
-    if bytes > most {
-        bail!(too_large_error(most));
+    let limit = max_input_size();
+    if bytes > limit {
+        bail!(too_large_error(limit));
     }
     Ok(())
 }
 
-fn too_large_error(most: u64) -> CliError {
-    let most = match most {
-        most if most % (1 << 20) == 0 => format!("{} MiB", most >> 20),
-        most => format!("{most} bytes"),
+fn too_large_error(limit: u64) -> CliError {
+    let limit = match limit {
+        limit if limit % (1 << 20) == 0 => format!("{} MiB", limit >> 20),
+        limit => format!("{limit} bytes"),
     };
-    CliError::new(format!("it has more than {most}, and no more is read"))
-        .help(format!("nothing was changed; `{VARIABLE}=4G` reads up to four gigabytes"))
+    CliError::new(format!("the input is larger than the limit of {limit}"))
+        .help(format!("nothing was changed; `{VARIABLE}=4G` raises the limit to four gigabytes"))
 }
 
-/// Refuses what is neither a file nor the pipe of a command: it may never end, or never begin.
+/// Refuses anything but a file, a folder or the pipe of a shell: reading it might never end.
 pub(crate) fn check_kind(path: &Path, metadata: &Metadata) -> anyhow::Result<()> {
     if metadata.is_file() || metadata.is_dir() || is_pipe(path, metadata) {
         return Ok(());
     }
     bail!(
-        CliError::new("this is no regular file")
+        CliError::new("not a regular file")
             .help("pipes and devices are read from stdin: `… | foxwedge check -`")
     )
 }
 
-/// Whether a name means a pipe that a shell has opened, as `<(command)` does.
+/// Whether a path is a pipe that a shell has opened, as `<(command)` does.
 #[cfg(unix)]
 fn is_pipe(path: &Path, metadata: &Metadata) -> bool {
     use std::os::unix::fs::FileTypeExt;
-    let handed = ["/dev/fd/", "/proc/self/fd/", "/dev/stdin"];
-    let handed = path.to_str().is_some_and(|path| handed.iter().any(|it| path.starts_with(it)));
-    handed && (metadata.file_type().is_fifo() || metadata.file_type().is_socket())
+    let prefixes = ["/dev/fd/", "/proc/self/fd/", "/dev/stdin"];
+    let is_descriptor =
+        path.to_str().is_some_and(|path| prefixes.iter().any(|it| path.starts_with(it)));
+    is_descriptor && (metadata.file_type().is_fifo() || metadata.file_type().is_socket())
 }
 
-/// Whether a name means a pipe that a shell has opened: not here.
+/// Always false: shells open such pipes only on Unix.
 #[cfg(not(unix))]
 fn is_pipe(_: &Path, _: &Metadata) -> bool {
     false
 }
 
-/// Reads a file, or the pipe of a command.
+/// Reads a file, or a pipe that a shell has opened.
 pub(crate) fn read_file(path: &Path) -> anyhow::Result<Vec<u8>> {
     let metadata = std::fs::metadata(path).context("cannot be read")?;
     check_kind(path, &metadata)?;
@@ -104,20 +105,20 @@ pub(crate) fn read_stdin() -> anyhow::Result<Vec<u8>> {
 }
 
 fn read_all(reader: impl Read, size: usize) -> anyhow::Result<Vec<u8>> {
-    let most = max_input_size();
+    let limit = max_input_size();
     let mut content = Vec::with_capacity(size);
-    reader.take(most + 1).read_to_end(&mut content)?;
-    if content.len() as u64 > most {
-        bail!(too_large_error(most));
+    reader.take(limit + 1).read_to_end(&mut content)?;
+    if content.len() as u64 > limit {
+        bail!(too_large_error(limit));
     }
     Ok(content)
 }
 
-/// What to say about a file, with its name before it.
+/// Puts the path in front of an error.
 pub(crate) fn with_path(path: &Path, error: anyhow::Error) -> anyhow::Error {
     let shown = clean(&path.to_string_lossy());
     match error.downcast::<CliError>() {
-        Ok(trouble) => trouble.about(&shown).into(),
+        Ok(error) => error.about(&shown).into(),
         Err(error) => error.context(shown),
     }
 }
@@ -127,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read_as_people_write_them() {
+    fn size_units_are_parsed() {
         let table = [
             ("1", Some(1)),
             ("64k", Some(64 << 10)),
@@ -145,8 +146,8 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_without_end_is_read_no_further_than_allowed() {
+    fn endless_stream_is_read_up_to_the_limit() {
         assert!(read_all(std::io::repeat(0).take(10), 0).is_ok_and(|read| read.len() == 10));
-        assert!(check(ALL + 1).is_err());
+        assert!(check(HARD_LIMIT + 1).is_err());
     }
 }

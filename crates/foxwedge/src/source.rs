@@ -1,4 +1,4 @@
-//! Bytes to documents: the session file of an agent, one conversation, or one a line.
+//! Parses input into documents: an agent's session file, one conversation, or one per line.
 
 use std::{path::Path, sync::Arc};
 
@@ -26,42 +26,43 @@ pub(crate) use compression::{FileCompression, decompress, decompress_within};
 pub(crate) use document::{DocumentBody, InputDocument};
 pub(crate) use session::{format_rule_counts, identify_session};
 
-/// How a target is looked at.
+/// What is known about an input before it is parsed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct InputHint {
-    /// Its name says that each line is a document.
+    /// By its name, each line is a document.
     pub(crate) is_json_lines: bool,
-    /// It was found in a folder: it may be anything.
+    /// It was found in a folder, so it may be any file.
     pub(crate) from_folder: bool,
 }
 
 impl InputHint {
-    /// How a file is looked at, by its name.
-    pub(crate) fn of_file(path: &Path, walked: bool) -> InputHint {
-        let named = |path: &Path, wanted: &str| {
+    /// The hint for a file, from its name.
+    pub(crate) fn of_file(path: &Path, from_folder: bool) -> InputHint {
+        let has_extension = |path: &Path, wanted: &str| {
             path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(wanted))
         };
-        let packed = named(path, "zst");
-        let lines = named(path, "jsonl") || packed && named(&path.with_extension(""), "jsonl");
-        InputHint { is_json_lines: lines, from_folder: walked }
+        let is_compressed = has_extension(path, "zst");
+        let is_json_lines = has_extension(path, "jsonl")
+            || is_compressed && has_extension(&path.with_extension(""), "jsonl");
+        InputHint { is_json_lines, from_folder }
     }
 }
 
 /// The documents of one target.
 pub(crate) struct ParsedInput<'a> {
-    /// The whole text, without a byte-order mark. Damaged bytes of a session are mended here.
+    /// The whole text, without a byte-order mark. Invalid bytes of a session are replaced.
     pub(crate) text: &'a str,
-    /// The bytes it stands for.
+    /// The bytes that the text was decoded from.
     pub(crate) bytes: &'a [u8],
     pub(crate) documents: Vec<InputDocument<'a>>,
     /// Lines that could not be read.
     pub(crate) failures: Vec<TargetFailure>,
-    /// What the user should know.
+    /// Notes for the user.
     pub(crate) notes: Vec<String>,
 }
 
 impl<'a> ParsedInput<'a> {
-    /// The session, if the target is the file of one.
+    /// The session, if the target is a session file.
     pub(crate) fn session(&self) -> Option<&ParsedSession<'a>> {
         self.documents.iter().find_map(|document| match &document.body {
             DocumentBody::Session(session) => Some(&**session),
@@ -72,7 +73,7 @@ impl<'a> ParsedInput<'a> {
 
 /// Why there are no documents.
 pub(crate) enum InputRejection {
-    /// It is no conversation, and nobody said it were.
+    /// A file in a folder that is not a conversation.
     Skipped,
     Failed(TargetFailure),
 }
@@ -83,79 +84,79 @@ impl From<TargetFailure> for InputRejection {
     }
 }
 
-/// Makes unpacked bytes readable.
+/// Decodes decompressed bytes.
 pub(crate) fn decode_text(bytes: &[u8]) -> Result<SessionText<'_>, TargetFailure> {
     if bytes.starts_with(b"SQLite format 3\0") {
         return Err(TargetFailure::new("this is an SQLite database, not a conversation")
-            .help("agents that keep their sessions in a database are not supported yet"));
+            .help("sessions that an agent stores in a database are not supported yet"));
     }
     foxwedge_sessions::readable_text(bytes)
         .map_err(|error| TargetFailure::new(describe_read_error(&error)))
 }
 
-/// Reads all documents of a target.
+/// Parses all documents of a target.
 pub(crate) fn parse_input<'a>(
     text: &'a SessionText<'_>,
-    manner: InputHint,
-    ask: &CheckSettings,
+    hint: InputHint,
+    settings: &CheckSettings,
 ) -> Result<ParsedInput<'a>, InputRejection> {
-    match session::parse_session(text, ask)? {
+    match session::parse_session(text, settings)? {
         Some(source) => Ok(source),
-        None => parse_conversations(text.bytes(), manner, ask),
+        None => parse_conversations(text.bytes(), hint, settings),
     }
 }
 
-/// Reads what a provider would be sent.
+/// Parses conversations in the formats of providers.
 fn parse_conversations<'a>(
     bytes: &'a [u8],
-    manner: InputHint,
-    ask: &CheckSettings,
+    hint: InputHint,
+    settings: &CheckSettings,
 ) -> Result<ParsedInput<'a>, InputRejection> {
     let text =
-        foxwedge_formats::text(bytes).map_err(|error| not_text_rejection(bytes, &error, manner))?;
-    let lines = is_lines(text, manner.is_json_lines);
-    let pieces = if lines { split(text) } else { vec![(0, text)] };
-    let detected = detect_formats(&pieces, ask);
+        foxwedge_formats::text(bytes).map_err(|error| not_text_rejection(bytes, &error, hint))?;
+    let is_per_line = is_lines(text, hint.is_json_lines);
+    let chunks = if is_per_line { split(text) } else { vec![(0, text)] };
+    let detected = detect_formats(&chunks, settings);
     if detected.iter().all(Option::is_none) {
-        return Err(if manner.from_folder {
+        return Err(if hint.from_folder {
             InputRejection::Skipped
         } else {
-            InputRejection::Failed(unrecognized::explain(text, lines))
+            InputRejection::Failed(unrecognized::explain(text, is_per_line))
         });
     }
     let mut source =
         ParsedInput { text, bytes, documents: Vec::new(), failures: Vec::new(), notes: Vec::new() };
     let mut failed = Vec::new();
-    for (number, ((base, piece), detection)) in pieces.into_iter().zip(detected).enumerate() {
+    for (number, ((base, chunk), detection)) in chunks.into_iter().zip(detected).enumerate() {
         let Some(detection) = detection else {
-            if manner.from_folder {
+            if hint.from_folder {
                 continue;
             }
-            failed.push((base, "no conversation: there is no list of messages".to_owned()));
+            failed.push((base, "no conversation: it contains no list of messages".to_owned()));
             continue;
         };
-        let question = ask.options_for_format(detection.wire);
-        match read(piece, detection.wire, outline_options(question.profile)) {
-            Ok(reading) if manner.from_folder && !is_conversation(&reading) => {}
+        let options = settings.options_for_format(detection.wire);
+        match read(chunk, detection.wire, outline_options(options.profile)) {
+            Ok(reading) if hint.from_folder && !is_conversation(&reading) => {}
             Ok(reading) => {
-                push_notes(&mut source.notes, number, &detection, ask, &question);
+                push_notes(&mut source.notes, number, &detection, settings, &options);
                 let body = DocumentBody::Wire(Arc::new(reading));
                 source.documents.push(InputDocument {
                     offset: base,
                     line: None,
                     body,
-                    check_options: question,
+                    check_options: options,
                     tolerated: Vec::new(),
                 });
             }
-            Err(error) if manner.from_folder && !is_inside(&error, piece) => {}
+            Err(error) if hint.from_folder && !is_inside(&error, chunk) => {}
             Err(error) => failed.push((base + error.at(), describe_read_error(&error))),
         }
     }
     if source.documents.is_empty() && failed.is_empty() {
         return Err(InputRejection::Skipped);
     }
-    assign_positions(&mut source, failed, lines);
+    assign_positions(&mut source, failed, is_per_line);
     if source.documents.is_empty()
         && source.failures.len() == 1
         && let Some(failure) = source.failures.pop()
@@ -165,21 +166,21 @@ fn parse_conversations<'a>(
     Ok(source)
 }
 
-/// Line numbers for documents and failures, in one pass.
-fn assign_positions(source: &mut ParsedInput<'_>, failed: Vec<(usize, String)>, lines: bool) {
+/// Sets the line numbers of documents and failures, in one pass.
+fn assign_positions(source: &mut ParsedInput<'_>, failed: Vec<(usize, String)>, is_per_line: bool) {
     let bases = source.documents.iter().map(|document| document.offset);
     let offsets: Vec<usize> = bases.chain(failed.iter().map(|(at, _)| *at)).collect();
     let mut found = positions(source.text, &offsets).into_iter();
     for (document, position) in source.documents.iter_mut().zip(found.by_ref()) {
-        document.line = lines.then_some(position.line);
+        document.line = is_per_line.then_some(position.line);
     }
     for ((_, message), position) in failed.into_iter().zip(found) {
         source.failures.push(TargetFailure::new(message).at(position));
     }
 }
 
-fn not_text_rejection(bytes: &[u8], error: &ReadError, manner: InputHint) -> InputRejection {
-    if manner.from_folder {
+fn not_text_rejection(bytes: &[u8], error: &ReadError, hint: InputHint) -> InputRejection {
+    if hint.from_folder {
         return InputRejection::Skipped;
     }
     InputRejection::Failed(
@@ -187,47 +188,50 @@ fn not_text_rejection(bytes: &[u8], error: &ReadError, manner: InputHint) -> Inp
     )
 }
 
-/// What a reader says, fit to be shown: it may quote a key of the input.
+/// The text of a read error, cleaned and cut because it may quote the input.
 fn describe_read_error(error: &ReadError) -> String {
     cut(&clean(&error.to_string()), 200)
 }
 
-/// Whether each line is a document: the first one is complete and not the only one.
-fn is_lines(text: &str, named_so: bool) -> bool {
+/// Whether each line is a document: the first line is complete JSON and not the only line.
+fn is_lines(text: &str, is_json_lines: bool) -> bool {
     let text = text.trim_start();
-    let Some((first, rest)) = text.split_once('\n') else { return named_so };
+    let Some((first, rest)) = text.split_once('\n') else { return is_json_lines };
     let complete = |text: &str| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
     let opens = first.starts_with(['{', '[']);
     if rest.trim().is_empty() {
-        return named_so;
+        return is_json_lines;
     }
-    // A torn first line is no reason to read a list of documents as one.
-    opens && complete(first) || named_so && !complete(text)
+    // A truncated first line must not make a JSON Lines file a single document.
+    opens && complete(first) || is_json_lines && !complete(text)
 }
 
-/// The lines that hold something, with the offset of what they hold.
+/// The lines that are not blank, trimmed, with their offsets.
 fn split(text: &str) -> Vec<(usize, &str)> {
     let mut base = 0;
-    let mut pieces = Vec::new();
+    let mut chunks = Vec::new();
     for line in text.split_inclusive('\n') {
-        let held = line.trim();
-        if !held.is_empty() {
-            pieces.push((base + (line.len() - line.trim_start().len()), held));
+        let trimmed = line.trim();
+        if !trimmed.is_empty() {
+            chunks.push((base + (line.len() - line.trim_start().len()), trimmed));
         }
         base += line.len();
     }
-    pieces
+    chunks
 }
 
-/// The format of each document. A guess takes the word of a neighbour that is sure.
-fn detect_formats(pieces: &[(usize, &str)], ask: &CheckSettings) -> Vec<Option<FormatDetection>> {
-    if let Some(InputFormat::Wire(wire)) = ask.format() {
-        let named =
+/// The format of each document. Guesses are replaced by the most certain detection.
+fn detect_formats(
+    chunks: &[(usize, &str)],
+    settings: &CheckSettings,
+) -> Vec<Option<FormatDetection>> {
+    if let Some(InputFormat::Wire(wire)) = settings.format() {
+        let detection =
             FormatDetection { wire, confidence: DetectionConfidence::Certain, reason: "--format" };
-        return vec![Some(named); pieces.len()];
+        return vec![Some(detection); chunks.len()];
     }
     let mut found: Vec<Option<FormatDetection>> =
-        pieces.iter().map(|(_, piece)| detect(piece)).collect();
+        chunks.iter().map(|(_, chunk)| detect(chunk)).collect();
     let best = found
         .iter()
         .flatten()
@@ -243,13 +247,13 @@ fn detect_formats(pieces: &[(usize, &str)], ask: &CheckSettings) -> Vec<Option<F
     found
 }
 
-/// Whether something found in a folder is a conversation at all, and not a file with a list in it.
+/// Whether a file from a folder is a conversation, and not another file with a list in it.
 fn is_conversation(reading: &OutlinedDocument<'_>) -> bool {
     use foxwedge_core::{PartKind, Role};
     let draft = &reading.draft;
-    let spoken = |role: Role| !matches!(role, Role::Unknown | Role::Neutral);
+    let is_known = |role: Role| !matches!(role, Role::Unknown | Role::Neutral);
     reading.frame.list.is_some()
-        && (draft.messages.iter().any(|message| spoken(message.role))
+        && (draft.messages.iter().any(|message| is_known(message.role))
             || draft
                 .parts
                 .iter()
@@ -257,9 +261,9 @@ fn is_conversation(reading: &OutlinedDocument<'_>) -> bool {
             || draft.messages.is_empty() && draft.body.model.is_some())
 }
 
-/// Whether an error lies inside a list of messages that surely is one: somebody spoke before.
-fn is_inside(error: &ReadError, piece: &str) -> bool {
-    let before = piece.get(..error.at()).unwrap_or(piece);
+/// Whether an error is inside a list of messages: a message comes before it.
+fn is_inside(error: &ReadError, chunk: &str) -> bool {
+    let before = chunk.get(..error.at()).unwrap_or(chunk);
     matches!(error, ReadError::Malformed { place: Some(_), .. })
         && ["\"role\"", "\"call_id\""].iter().any(|key| before.contains(key))
 }
@@ -268,25 +272,26 @@ fn push_notes(
     notes: &mut Vec<String>,
     number: usize,
     detection: &FormatDetection,
-    ask: &CheckSettings,
-    question: &CheckOptions,
+    settings: &CheckSettings,
+    options: &CheckOptions,
 ) {
     if detection.confidence == DetectionConfidence::Guess && number == 0 {
         notes.push(format!(
-            "read as {}, which is a guess from {}; --format names another",
+            "read as {}, guessed from {}; set another format with --format",
             detection.wire.name(),
             detection.reason
         ));
     }
     if number == 0 {
-        notes.extend(no_rules_note(ask, question));
+        notes.extend(no_rules_note(settings, options));
     }
 }
 
-/// Says so if there is nothing to look for.
-fn no_rules_note(ask: &CheckSettings, question: &CheckOptions) -> Option<String> {
-    let profile = question.profile;
-    ask.selects_no_rule(profile)
+/// A note if no selected rule applies.
+fn no_rules_note(settings: &CheckSettings, options: &CheckOptions) -> Option<String> {
+    let profile = options.profile;
+    settings
+        .selects_no_rule(profile)
         .then(|| format!("none of the selected rules applies to the profile {}", profile.name()))
 }
 
@@ -295,7 +300,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_documents_when_the_first_stands_alone() {
+    fn lines_are_documents_when_the_first_is_complete() {
         let table = [
             ("{}\n{}\n", false, true),
             ("{\n}\n", false, false),
@@ -307,8 +312,8 @@ mod tests {
             ("{\"torn\n{}\n", false, false),
             ("", true, true),
         ];
-        for (text, named_so, expected) in table {
-            assert_eq!(is_lines(text, named_so), expected, "{text:?} {named_so}");
+        for (text, is_json_lines, expected) in table {
+            assert_eq!(is_lines(text, is_json_lines), expected, "{text:?} {is_json_lines}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! What was named on the command line, and the files in it.
+//! Resolves the targets on the command line to files, sessions and stdin.
 
 use std::{
     cell::LazyCell,
@@ -21,43 +21,42 @@ mod walk;
 
 use walk::walk;
 
-/// One thing to read.
+/// One input to check.
 #[derive(Clone, Debug)]
 pub(crate) struct CheckTarget {
-    /// As it is shown.
     pub(crate) display_name: String,
-    /// How a command names it, where that is shorter: the id of a session.
+    /// A shorter name for commands: the session id.
     pub(crate) name: Option<String>,
     pub(crate) kind: TargetKind,
 }
 
-/// Where a target comes from.
+/// Source of a target.
 #[derive(Clone, Debug)]
 pub(crate) enum TargetKind {
     Stdin,
-    /// Named by the user: has to be a conversation.
+    /// Named by the user: must be a conversation.
     Named(PathBuf),
-    /// Found in a folder: may be anything.
+    /// Found in a folder: may be any file.
     FromFolder(PathBuf),
-    /// A file that is not there, or a folder that cannot be opened.
+    /// A missing file, or a folder that cannot be opened.
     Unreadable(TargetFailure),
 }
 
-/// The shown name of stdin.
+/// Display name of stdin.
 pub(crate) const STDIN: &str = "<stdin>";
 
-/// Everything that was named, folders opened; each file once.
+/// All targets of the arguments, with the files of folders. Each file is listed once.
 pub(crate) fn expand_targets(args: &CheckArgs) -> Result<Vec<CheckTarget>, CliError> {
     let sessions = LazyCell::new(|| list_sessions(&args.agent));
     let mut targets = Vec::new();
     if args.all || args.targets.is_empty() && !args.agent.is_empty() && !args.last {
         let mut ids: HashMap<&str, usize> = HashMap::new();
         sessions.iter().for_each(|entry| *ids.entry(&entry.id).or_default() += 1);
-        let alone = |entry: &LocalSessionEntry| ids.get(&*entry.id) == Some(&1);
+        let is_unique = |entry: &LocalSessionEntry| ids.get(&*entry.id) == Some(&1);
         targets.extend(
             sessions
                 .iter()
-                .map(|entry| session_target(entry, alone(entry), TargetKind::FromFolder)),
+                .map(|entry| session_target(entry, is_unique(entry), TargetKind::FromFolder)),
         );
         return Ok(targets);
     }
@@ -91,12 +90,8 @@ pub(crate) fn expand_targets(args: &CheckArgs) -> Result<Vec<CheckTarget>, CliEr
                     session_target(&entry, has_unique_id(&entry, &sessions), TargetKind::Named)
                 }
                 Err(failure) => {
-                    let shown = path.to_string_lossy().into_owned();
-                    CheckTarget {
-                        display_name: shown,
-                        name: None,
-                        kind: TargetKind::Unreadable(failure),
-                    }
+                    let display_name = path.to_string_lossy().into_owned();
+                    CheckTarget { display_name, name: None, kind: TargetKind::Unreadable(failure) }
                 }
             }),
         }
@@ -112,15 +107,15 @@ pub(crate) fn expand_targets(args: &CheckArgs) -> Result<Vec<CheckTarget>, CliEr
     Ok(targets)
 }
 
-/// One thing that was named where only one makes sense.
+/// The target of a command that takes only one.
 pub(crate) enum SingleTarget {
     Stdin,
     File(PathBuf),
-    /// A session that an agent keeps on this machine.
+    /// An agent's session on this machine.
     Session(Box<LocalSessionEntry>),
 }
 
-/// The one session that is meant; the newest of these agents, if none is named.
+/// Resolves a single target. Without a target, the newest session of these agents.
 pub(crate) fn resolve_single(
     target: Option<&Path>,
     agents: &[SessionAgent],
@@ -130,13 +125,13 @@ pub(crate) fn resolve_single(
             newest_session(&list_sessions(agents))?.clone(),
         )));
     };
-    // Whoever names the stream means what flows in it, not the file behind it.
+    // `/dev/stdin` means the stream, not the file behind it.
     if path.as_os_str() == "-" || path == Path::new("/dev/stdin") {
         return Ok(SingleTarget::Stdin);
     }
     let failure = match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => TargetFailure::new("this is a folder, not a session")
-            .help("`foxwedge list --project FOLDER` lists the sessions about it"),
+            .help("`foxwedge list --project FOLDER` lists its sessions"),
         Ok(_) => return Ok(SingleTarget::File(path.to_owned())),
         Err(error) => match find_session(path, &error, || list_sessions(agents)) {
             Ok(entry) => return Ok(SingleTarget::Session(Box::new(entry))),
@@ -144,15 +139,15 @@ pub(crate) fn resolve_single(
         },
     };
     let shown = clean(&path.to_string_lossy());
-    let trouble = CliError::new(format!("{shown}: {}", failure.message));
+    let error = CliError::new(format!("{shown}: {}", failure.message));
     Err(match failure.help {
-        Some(help) => trouble.help(help),
-        None => trouble,
+        Some(help) => error.help(help),
+        None => error,
     }
     .into())
 }
 
-/// The sessions of these agents. What cannot be looked into is worth a note.
+/// The sessions of these agents. Prints a note for each unreadable folder.
 pub(crate) fn list_sessions(agents: &[SessionAgent]) -> Vec<LocalSessionEntry> {
     let found = agents::find(agents);
     for (path, error) in &found.unreadable {
@@ -164,32 +159,32 @@ pub(crate) fn list_sessions(agents: &[SessionAgent]) -> Vec<LocalSessionEntry> {
     found.entries
 }
 
-/// The session that was written to last.
+/// The session that was changed last.
 fn newest_session(sessions: &[LocalSessionEntry]) -> Result<&LocalSessionEntry, CliError> {
     let newest = sessions.iter().find(|entry| !entry.is_sub_agent());
     newest.ok_or_else(|| {
         CliError::new("no session was found").help(format!(
-            "looked in {}; a file can be named by its path",
+            "searched {}; to use another file, pass its path",
             agents::find(&[]).describe_empty_folders()
         ))
     })
 }
 
-/// The session that a name stands for, if no file bears it.
+/// The session whose id is the given name, if no file has that name.
 fn find_session<S: std::ops::Deref<Target = [LocalSessionEntry]>>(
     path: &Path,
     error: &io::Error,
     sessions: impl FnOnce() -> S,
 ) -> Result<LocalSessionEntry, TargetFailure> {
     let missing = missing_failure(path, error);
-    let word = path.to_str().filter(|word| session_lookup::is_session_id(word));
-    let Some(word) = word.filter(|_| error.kind() == io::ErrorKind::NotFound) else {
+    let id = path.to_str().filter(|id| session_lookup::is_session_id(id));
+    let Some(id) = id.filter(|_| error.kind() == io::ErrorKind::NotFound) else {
         return Err(missing);
     };
-    session_lookup::find_session(word, &sessions()).cloned().map_err(|trouble| {
+    session_lookup::find_session(id, &sessions()).cloned().map_err(|error| {
         match similar_file(path) {
             Some(_) => missing,
-            None => TargetFailure::from_error(&trouble.into()),
+            None => TargetFailure::from_error(&error.into()),
         }
     })
 }
@@ -199,19 +194,19 @@ fn stdin_target() -> CheckTarget {
 }
 
 fn file_target(path: PathBuf, kind: impl FnOnce(PathBuf) -> TargetKind) -> CheckTarget {
-    // Files of the folder `.` are shown as one would type them.
+    // Paths below `.` are shown without the prefix.
     let bare = path.strip_prefix(".").ok().filter(|bare| !bare.as_os_str().is_empty());
-    let shown = bare.unwrap_or(&path).to_string_lossy().into_owned();
-    CheckTarget { display_name: shown, name: None, kind: kind(path) }
+    let display_name = bare.unwrap_or(&path).to_string_lossy().into_owned();
+    CheckTarget { display_name, name: None, kind: kind(path) }
 }
 
-/// A session that an agent keeps; its id names it, if no other has the same.
+/// A session of an agent. Its id is its name if the id is unique.
 fn session_target(
     entry: &LocalSessionEntry,
-    alone: bool,
+    is_unique: bool,
     kind: impl FnOnce(PathBuf) -> TargetKind,
 ) -> CheckTarget {
-    let name = Some(entry.id.clone()).filter(|id| alone && session_lookup::is_session_id(id));
+    let name = Some(entry.id.clone()).filter(|id| is_unique && session_lookup::is_session_id(id));
     CheckTarget { name, ..file_target(entry.path.clone(), kind) }
 }
 
@@ -224,13 +219,13 @@ fn missing_failure(path: &Path, error: &io::Error) -> TargetFailure {
         return TargetFailure::new(format!("cannot be read: {error}"));
     }
     let failure = TargetFailure::new("no such file or folder");
-    if let Some(near) = similar_file(path) {
-        return failure.help(format!("did you mean `{near}`?"));
+    if let Some(similar) = similar_file(path) {
+        return failure.help(format!("did you mean `{similar}`?"));
     }
-    failure.help("a target is a file, a folder, the id of a session, or `-` for stdin")
+    failure.help("a target is a file, a folder, a session id, or `-` for stdin")
 }
 
-/// A file beside it with nearly the same name.
+/// A file in the same folder with a similar name.
 fn similar_file(path: &Path) -> Option<String> {
     let folder = path.parent()?;
     let open = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -240,6 +235,6 @@ fn similar_file(path: &Path) -> Option<String> {
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .collect();
     let typed = path.file_name()?.to_str()?;
-    let near = crate::nearest::nearest(typed, names.iter().map(String::as_str))?;
-    Some(clean(&folder.join(near).to_string_lossy()))
+    let similar = crate::nearest::nearest(typed, names.iter().map(String::as_str))?;
+    Some(clean(&folder.join(similar).to_string_lossy()))
 }

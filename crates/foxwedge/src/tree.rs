@@ -1,5 +1,5 @@
-//! A conversation drawn as a tree: messages in order, each call joined to its answer, and what
-//! stands beside the path where it forks off.
+//! Draws a conversation as a tree: messages in order, each call with its result, and side branches
+//! at the message where they fork off.
 
 use std::io::{self, Write};
 
@@ -27,23 +27,23 @@ pub(crate) use side_branches::{BranchCounts, count_branches};
 use calls::TreeCallLine;
 use side_branches::SideBranches;
 
-/// How much of what stands beside the path is drawn.
+/// How much of the side branches is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum BranchDetail {
-    /// How many messages there are.
+    /// Only the number of messages.
     Counted,
     /// Each message.
     Drawn,
 }
 
-/// Characters of a text that are looked at; the screen cuts it to its own width.
+/// Max characters taken from a text; the terminal width may cut it further.
 const MAX_TEXT: usize = 240;
-/// Characters of a text that are drawn where no screen cuts it.
+/// Max characters of a text if there is no terminal.
 const MAX_PIPED_TEXT: usize = 100;
-/// Columns of a role.
+/// Width of the role column.
 const ROLE: usize = 9;
 
-/// Draws a conversation. `nodes` are the records of its file, where an agent keeps it.
+/// Draws a conversation. `nodes` are the records of its session file; empty for a request.
 pub(crate) fn draw(
     out: &mut dyn Write,
     draft: &Draft<'_>,
@@ -52,75 +52,72 @@ pub(crate) fn draw(
     columns: Option<usize>,
 ) -> io::Result<()> {
     let pairing = pair_calls(draft);
-    let beside = SideBranches::of(nodes, draft.messages.len());
+    let side_branches = SideBranches::of(nodes, draft.messages.len());
     let gutter = draft.messages.len().saturating_sub(1).to_string().len().max(2);
     let margin = " ".repeat(gutter + 2);
     let mut line = |line: StyledLine| out.write_all(line.draw(columns).as_bytes());
-    beside.before(branches, &margin).into_iter().try_for_each(&mut line)?;
+    side_branches.before(branches, &margin).into_iter().try_for_each(&mut line)?;
     let blocks = blocks(draft, &pairing);
     for (at, block) in blocks.iter().enumerate() {
         line(block.heading(draft, gutter, max_width(columns)))?;
         let last = block.calls.len().saturating_sub(1);
-        for (at, tie) in block.calls.iter().enumerate() {
-            line(tie.line(&margin, at == last, max_width(columns)))?;
+        for (at, call_line) in block.calls.iter().enumerate() {
+            line(call_line.line(&margin, at == last, max_width(columns)))?;
         }
         let next = blocks.get(at + 1).map_or(draft.messages.len(), |next| next.messages.start);
         for message in block.messages.start..next {
-            beside.after(message, branches, &margin).into_iter().try_for_each(&mut line)?;
+            side_branches.after(message, branches, &margin).into_iter().try_for_each(&mut line)?;
         }
     }
     Ok(())
 }
 
-/// Characters of a text that are worth taking along.
+/// Max characters of a text for the given terminal width.
 fn max_width(columns: Option<usize>) -> usize {
     columns.map_or(MAX_PIPED_TEXT, |columns| columns.min(MAX_TEXT))
 }
 
-/// Messages that are drawn as one: a message, or a run of items that one reply is made of.
+/// Messages drawn as one: a message, or the items of one reply.
 struct MessageBlock {
     messages: std::ops::Range<usize>,
     text: String,
-    /// What it says is no speech.
+    /// `text` is a note about the content, not content.
     is_note: bool,
     calls: Vec<TreeCallLine>,
 }
 
-/// Cuts a conversation into what is drawn. Messages of nothing but answers are drawn at the calls.
+/// Splits a conversation into blocks. Messages with only tool results are drawn at their calls.
 fn blocks(draft: &Draft<'_>, pairing: &CallPairing) -> Vec<MessageBlock> {
-    let mut ties = calls::call_lines(draft, pairing);
+    let mut lines_by_message = calls::call_lines(draft, pairing);
     let mut blocks: Vec<MessageBlock> = Vec::new();
     for (at, message) in draft.messages.iter().enumerate() {
-        let ties = ties.remove(&at).unwrap_or_default();
-        if ties.is_empty() && is_folded(draft, pairing, at, message) {
+        let call_lines = lines_by_message.remove(&at).unwrap_or_default();
+        if call_lines.is_empty() && is_folded(draft, pairing, at, message) {
             continue;
         }
-        let (said, silent) = message_text(draft, message);
+        let (text, is_note) = message_text(draft, message);
         let items = draft.layout() == MessageLayout::Items;
         match blocks.last_mut() {
             // The items of one reply follow each other.
             Some(block)
                 if items
-                    && silent
+                    && is_note
                     && message.role == Role::Assistant
                     && block.messages.end == at
                     && draft.messages[block.messages.start].role == Role::Assistant =>
             {
                 block.messages.end = at + 1;
-                block.calls.extend(ties);
+                block.calls.extend(call_lines);
             }
-            _ => blocks.push(MessageBlock {
-                messages: at..at + 1,
-                text: said,
-                is_note: silent,
-                calls: ties,
-            }),
+            _ => {
+                blocks.push(MessageBlock { messages: at..at + 1, text, is_note, calls: call_lines })
+            }
         }
     }
     blocks
 }
 
-/// Whether a message holds nothing but answers that are drawn at their calls.
+/// Whether a message has only tool results that are drawn at their calls.
 fn is_folded(draft: &Draft<'_>, pairing: &CallPairing, at: usize, message: &Message) -> bool {
     let parts = draft.parts_of(message);
     let first = pairing.answers.partition_point(|answer| answer.message() < at);
@@ -132,25 +129,23 @@ fn is_folded(draft: &Draft<'_>, pairing: &CallPairing, at: usize, message: &Mess
         })
 }
 
-/// What a message says beside calls and answers, and whether that is no speech.
+/// The text of a message without calls and results, and whether it is only a note.
 fn message_text(draft: &Draft<'_>, message: &Message) -> (String, bool) {
     let mut notes = Vec::new();
     for part in draft.parts_of(message) {
         match &part.kind {
             PartKind::Text(_) => {
-                let words = preview::text(part.span.of(draft.source), MAX_TEXT);
-                if !words.trim().is_empty() {
-                    return (words, false);
+                let text = preview::text(part.span.of(draft.source), MAX_TEXT);
+                if !text.trim().is_empty() {
+                    return (text, false);
                 }
             }
-            PartKind::Reasoning(SignatureState::Signed) => notes.push("thinks, signed"),
+            PartKind::Reasoning(SignatureState::Signed) => notes.push("thinking, signed"),
             PartKind::Reasoning(SignatureState::Unsigned | SignatureState::Plain) => {
-                notes.push("thinks")
+                notes.push("thinking")
             }
             PartKind::Media => notes.push("media"),
-            PartKind::ServerCall(_) | PartKind::ServerAnswer(_) => {
-                notes.push("a tool of the provider")
-            }
+            PartKind::ServerCall(_) | PartKind::ServerAnswer(_) => notes.push("provider tool"),
             PartKind::Other => notes.push("other content"),
             PartKind::Call(_) | PartKind::Answer(_) => {}
         }
@@ -159,17 +154,17 @@ fn message_text(draft: &Draft<'_>, message: &Message) -> (String, bool) {
     if notes.is_empty() && draft.parts_of(message).is_empty() && message.role != Role::Neutral {
         match message.content {
             ContentShape::Absent | ContentShape::Null | ContentShape::Text | ContentShape::List => {
-                notes.push("nothing");
+                notes.push("empty");
             }
             ContentShape::Other => notes.push("other content"),
         }
     }
-    let said = if notes.is_empty() { String::new() } else { format!("({})", notes.join(", ")) };
-    (said, true)
+    let text = if notes.is_empty() { String::new() } else { format!("({})", notes.join(", ")) };
+    (text, true)
 }
 
 impl MessageBlock {
-    fn heading(&self, draft: &Draft<'_>, gutter: usize, most: usize) -> StyledLine {
+    fn heading(&self, draft: &Draft<'_>, gutter: usize, max: usize) -> StyledLine {
         let role = draft.messages.get(self.messages.start).map_or(Role::Unknown, |m| m.role);
         let (name, style) = match role {
             Role::User => ("user", BOLD),
@@ -178,10 +173,10 @@ impl MessageBlock {
             Role::Answer => ("tool", DIM),
             Role::Neutral | Role::Unknown => ("other", DIM),
         };
-        let words = if self.is_note { DIM } else { Style::new() };
+        let text_style = if self.is_note { DIM } else { Style::new() };
         StyledLine::new()
             .with(DIM, format!("{:>gutter$}  ", self.messages.start))
             .with(style, pad(name, ROLE))
-            .with(words, format!("  {}", fit_columns(&self.text, most)))
+            .with(text_style, format!("  {}", fit_columns(&self.text, max)))
     }
 }

@@ -119,10 +119,10 @@ impl<'a> JsonScanner<'a> {
 
     fn unexpected<T>(&self, wanted: &str) -> ScanResult<T> {
         if self.at >= self.bytes.len() {
-            return self.fail(format!("the text ends where {wanted} should be"));
+            return self.fail(format!("unexpected end of text, expected {wanted}"));
         }
         let found = self.source.get(self.at..).and_then(|rest| rest.chars().next()).unwrap_or('?');
-        self.fail(format!("`{}` where {wanted} should be", found.escape_debug()))
+        self.fail(format!("unexpected `{}`, expected {wanted}", found.escape_debug()))
     }
 
     /// The kind of the next value. Skips white space, but does not read the value.
@@ -211,7 +211,7 @@ impl<'a> JsonScanner<'a> {
             self.space();
             self.remaining_elements = match self.remaining_elements.checked_sub(1) {
                 Some(remaining) => remaining,
-                None => return self.fail("more messages and parts than are looked at"),
+                None => return self.fail("more messages and parts than allowed"),
             };
             each(self, index)?;
             self.space();

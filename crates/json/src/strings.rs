@@ -56,7 +56,7 @@ fn skip_escapes(scan: &mut JsonScanner<'_>) -> ScanResult<bool> {
                 }
             }
             Some(_) => return scan.fail("a control character inside a string"),
-            None => return scan.fail("a string that never ends"),
+            None => return scan.fail("an unterminated string"),
         }
     }
 }
@@ -73,7 +73,7 @@ fn skip_rare_escape(scan: &mut JsonScanner<'_>, entries_before: usize) -> ScanRe
         return Ok(());
     }
     if scan.peek() != b'u' {
-        return scan.fail("an escape that JSON does not know");
+        return scan.fail("an invalid escape");
     }
     scan.at += 1;
     match read_hex(scan)? {
@@ -113,7 +113,7 @@ fn read_hex(scan: &mut JsonScanner<'_>) -> ScanResult<u32> {
     let mut value = 0;
     for _ in 0..4 {
         let Some(digit) = char::from(scan.peek()).to_digit(16) else {
-            return scan.fail("an escape that JSON does not know");
+            return scan.fail("an invalid escape");
         };
         value = value * 16 + digit;
         scan.at += 1;

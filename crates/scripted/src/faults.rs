@@ -67,7 +67,7 @@ impl<'a> ModelScript<'a> {
             let one = one.trim();
             let (key, value) =
                 one.split_once('=').map_or((one, ""), |(key, value)| (key.trim(), value.trim()));
-            let unread = || format!("the fault `{one}` cannot be read");
+            let unread = || format!("invalid fault `{one}`");
             let number = || value.parse::<u64>().map_err(|_| unread());
             let count = || value.parse::<usize>().map_err(|_| unread());
             match key {
@@ -92,7 +92,7 @@ impl<'a> ModelScript<'a> {
                     "on" => faults.lenient = false,
                     _ => return Err(unread()),
                 },
-                _ => return Err(format!("the fault `{key}` is not known")),
+                _ => return Err(format!("unknown fault `{key}`")),
             }
         }
         if let Some(failures) = fail_first {
@@ -153,11 +153,11 @@ mod tests {
     #[test]
     fn unknown_and_invalid_faults_are_reported() {
         let table = [
-            ("scripted?cut", "the fault `cut` cannot be read"),
-            ("scripted?cut=-1", "the fault `cut=-1` cannot be read"),
-            ("scripted?status=200", "the fault `status=200` cannot be read"),
-            ("scripted?explode", "the fault `explode` is not known"),
-            ("scripted?strict=maybe", "the fault `strict=maybe` cannot be read"),
+            ("scripted?cut", "invalid fault `cut`"),
+            ("scripted?cut=-1", "invalid fault `cut=-1`"),
+            ("scripted?status=200", "invalid fault `status=200`"),
+            ("scripted?explode", "unknown fault `explode`"),
+            ("scripted?strict=maybe", "invalid fault `strict=maybe`"),
         ];
         for (name, expected) in table {
             assert_eq!(read(name, &[]).err().as_deref(), Some(expected), "{name}");

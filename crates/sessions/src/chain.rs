@@ -258,13 +258,13 @@ impl<'s, 'a> ChainBuilder<'s, 'a> {
         let is_duplicate = !self.repeated_texts.insert((id, two));
         let harm = if is_duplicate { DefectHarm::Nothing } else { DefectHarm::HidesHistory };
         let (strategy, repair) = if is_duplicate {
-            (Strategy::Drop, format!("the second record `{id}`, which says the same, is taken out"))
+            (Strategy::Drop, format!("the second record `{id}` is a copy and is removed"))
         } else {
             self.later_records.entry(id).or_default().push(index);
-            (Strategy::Rename, format!("the second record `{id}` gets an id of its own"))
+            (Strategy::Rename, format!("the second record `{id}` gets a new id"))
         };
         let problem = if is_duplicate {
-            format!("record `{id}` stands there twice")
+            format!("record `{id}` is in the file twice")
         } else {
             format!("record id `{id}` is used again for another record")
         };

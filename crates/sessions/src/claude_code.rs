@@ -171,7 +171,7 @@ fn read_message<'a>(
         Ok(())
     })?;
     if message.role == Role::Unknown {
-        return scan.fail("a message without a role that we know");
+        return scan.fail("a message without a known role");
     }
     Ok(message)
 }

@@ -63,7 +63,7 @@ pub(super) fn read_record<'a>(
     // Reasoning items of other providers are stored between the messages.
     let (Some(role), Some(content)) = (role, content) else { return Ok(()) };
     if role == Role::Unknown {
-        return scan.fail("a message without a role that we know");
+        return scan.fail("a message without a known role");
     }
     // A message that names a marker or a summary is hidden as long as that exists.
     record.link.id = match (marker.marker, summary) {

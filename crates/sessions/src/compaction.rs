@@ -71,22 +71,22 @@ pub enum CompactionError {
     #[error("the compaction changes nothing")]
     NothingChanged,
     /// No message remains.
-    #[error("the compaction leaves no message")]
+    #[error("the compaction leaves no messages")]
     Empty,
     /// A message has an origin that does not exist.
-    #[error("message {0} of the compaction comes from no message of this conversation")]
+    #[error("message {0} of the compaction does not come from this conversation")]
     UnknownOrigin(usize),
     /// A message is not valid JSON in the agent's format.
-    #[error("message {0} of the compaction is not a message of the agent's format")]
+    #[error("message {0} of the compaction is not in the agent's format")]
     Unreadable(usize),
     /// The file must be repaired first.
-    #[error("the file is torn or holds bytes that are no text")]
+    #[error("the file is torn or is not valid UTF-8")]
     Damaged,
     /// The file format has no way to hide messages.
-    #[error("a file of this version of the agent cannot hide messages, only lose them")]
+    #[error("session files of this agent version cannot hide messages without losing them")]
     TooOld,
     /// The agent would load another history than the compacted one.
-    #[error("the agent would not see message {0} of the compaction as it is")]
+    #[error("the agent would not load message {0} of the compaction as written")]
     NotVisible(usize),
 }
 

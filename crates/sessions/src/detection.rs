@@ -130,7 +130,7 @@ fn detect_claude_code(source: &str, object: Span) -> AgentDetection {
         Some(major) if major > 2 => AgentDetection::UnknownVersion(
             SessionAgent::ClaudeCode,
             format!(
-                "written by Claude Code {version}; only the files of versions 1 and 2 are known"
+                "written by Claude Code {version}; only files of versions 1 and 2 are supported"
             ),
         ),
         _ => AgentDetection::Known(SessionAgent::ClaudeCode),
@@ -147,8 +147,7 @@ fn detect_untyped(source: &str, object: Span) -> AgentDetection {
         return AgentDetection::Unsupported("Continue");
     }
     if has("id") && has("timestamp") && has("instructions") {
-        let why =
-            "a rollout of Codex from before September 2025, which Codex itself does not resume";
+        let why = "a Codex rollout from before September 2025, which Codex itself cannot resume";
         return AgentDetection::UnknownVersion(SessionAgent::Codex, why.to_owned());
     }
     AgentDetection::Unknown

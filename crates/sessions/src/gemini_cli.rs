@@ -86,7 +86,7 @@ pub(super) fn read_record<'a>(
             b"messages" => list = Some(scan.skip()?),
             key if key.starts_with(b"$") => {
                 let key = String::from_utf8_lossy(key).into_owned();
-                return scan.fail(format!("`{key}` records are not understood yet"));
+                return scan.fail(format!("`{key}` records are not supported yet"));
             }
             _ => version.field(scan, reader, key)?,
         }

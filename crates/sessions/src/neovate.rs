@@ -116,7 +116,7 @@ pub(super) fn read_record<'a>(
     }
     metadata.model = model.or(metadata.model.take());
     if role == Role::Unknown {
-        return scan.fail("a message without a role that we know");
+        return scan.fail("a message without a known role");
     }
     if record.link.id.is_none() {
         return scan.fail("a message without a `uuid`");

@@ -325,16 +325,16 @@ impl<'a> SessionReader<'a> {
         let line = raw.line + 1;
         let (problem, repair, strategy) = match saved {
             0 => (
-                format!("line {line} is torn: it is not a whole record"),
-                format!("line {line} is left out: nothing whole is in it"),
+                format!("line {line} is torn: it is not a complete record"),
+                format!("line {line} is removed: it holds no complete record"),
                 Strategy::Drop,
             ),
             _ => (
                 format!(
-                    "line {line} is torn: what is left of a record shares it with {}",
+                    "line {line} is torn: it holds part of a record and {}",
                     whole_records(saved)
                 ),
-                format!("line {line} is cut: {} of it stays", whole_records(saved)),
+                format!("the torn part of line {line} is removed: {} stays", whole_records(saved)),
                 Strategy::Recover,
             ),
         };
@@ -364,12 +364,12 @@ impl<'a> SessionReader<'a> {
         let line = raw.line + 1;
         let (problem, repair) = match ends {
             true => (
-                format!("the file is torn in line {line}: its list has no end"),
-                "the torn end is left out, and the list is closed".to_owned(),
+                format!("the file is torn in line {line}: its list is not closed"),
+                "the torn end is removed, and the list is closed".to_owned(),
             ),
             false => (
-                format!("the list is broken in line {line}: something in it is no whole message"),
-                format!("what is no whole message in line {line} is left out; the others stay"),
+                format!("the list is broken in line {line}: it holds an incomplete message"),
+                format!("incomplete messages in line {line} are removed; the others stay"),
             ),
         };
         let record = self.log.records.len();
@@ -392,8 +392,11 @@ impl<'a> SessionReader<'a> {
     fn note_oversized(&mut self, raw: RawRecord) {
         let bytes = raw.span.len();
         if bytes > MAX_RECORD_BYTES {
-            let problem =
-                format!("line {} has {} MB: no request can carry it", raw.line + 1, bytes >> 20);
+            let problem = format!(
+                "line {} has {} MB: it is too large for any request",
+                raw.line + 1,
+                bytes >> 20
+            );
             let record = self.log.records.len() - 1;
             self.add_defect(
                 804,
@@ -427,11 +430,12 @@ impl<'a> SessionReader<'a> {
                 continue;
             }
             if damage.nul {
-                let problem = format!("line {line} holds zeros: a crash left a hole in the file");
+                let problem =
+                    format!("line {line} holds NUL bytes: a crash left a hole in the file");
                 let repair = if has_record {
-                    format!("the zeros of line {line} go, its record stays")
+                    format!("the NUL bytes of line {line} are removed; its record stays")
                 } else {
-                    format!("the zeros of line {line} go")
+                    format!("the NUL bytes of line {line} are removed")
                 };
                 let severity = self.agent.torn_line_severity();
                 let harm = match found.is_some() {
@@ -453,7 +457,7 @@ impl<'a> SessionReader<'a> {
             }
             if damage.encoding {
                 let problem = format!("line {line} is not UTF-8");
-                let repair = format!("bytes of line {line} that are no text become U+FFFD");
+                let repair = format!("invalid UTF-8 in line {line} becomes U+FFFD");
                 let severity = Severity::Warning;
                 self.add_defect(
                     803,
@@ -493,5 +497,9 @@ impl<'a> SessionReader<'a> {
 
 /// The number of records as text.
 fn whole_records(records: usize) -> String {
-    if records == 1 { "a whole record".to_owned() } else { format!("{records} whole records") }
+    if records == 1 {
+        "a complete record".to_owned()
+    } else {
+        format!("{records} complete records")
+    }
 }

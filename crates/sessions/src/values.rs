@@ -13,7 +13,7 @@ pub(super) fn plain_string<'a>(
     if text.is_some_and(|text| text.escaped) {
         // Agents do not write escapes here. Some readers would treat two encodings of a name as two
         // names.
-        return scan.fail("a name or an id that is spelled with escapes");
+        return scan.fail("a name or an id with JSON escapes");
     }
     Ok(text.map(|text| text.span.of(source)))
 }

@@ -169,7 +169,7 @@ pub async fn verify_log<A: ArchiveStore>(store: &A, run: &str) -> Result<Vec<Log
         for row in rows.into_iter().filter(|row| row.seq <= head.last) {
             (place + 1..row.seq).for_each(|missing| report(missing, "it is missing"));
             if row.chain != chain::link(&link, row.seq, &row.body) {
-                report(row.seq, "it does not fit what came before");
+                report(row.seq, "its hash does not match the events before it");
             } else if let Err(error) = wire::read(&row.body) {
                 report(row.seq, &error.to_string());
             }
@@ -178,7 +178,7 @@ pub async fn verify_log<A: ArchiveStore>(store: &A, run: &str) -> Result<Vec<Log
     }
     (place + 1..=head.last).for_each(|missing| report(missing, "it is missing"));
     if place == head.last && link != head.chain {
-        report(place, "it is not the one the run ends with");
+        report(place, "it is not the last event of the run");
     }
     Ok(defects)
 }

@@ -32,10 +32,10 @@ pub(crate) fn link(before: &ChainLink, seq: u64, body: &str) -> ChainLink {
 /// Checks that an event directly follows the event `last`.
 pub(crate) fn follows(last: u64, before: &ChainLink, event: &RawEvent) -> Result<(), String> {
     if event.seq != last + 1 {
-        return Err(format!("place {} is missing", last + 1));
+        return Err(format!("event {} is missing", last + 1));
     }
     if event.chain != link(before, event.seq, &event.body) {
-        return Err("it does not fit what came before".to_owned());
+        return Err("its hash does not match the events before it".to_owned());
     }
     Ok(())
 }
@@ -90,7 +90,7 @@ impl EventRange<'_> {
             return Err(damage_error(
                 self.run,
                 last,
-                "it is not the one the run ends with".to_owned(),
+                "it is not the last event of the run".to_owned(),
             ));
         }
         Ok(events)

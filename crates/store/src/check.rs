@@ -13,7 +13,7 @@ pub(crate) fn id(what: &str, id: &str) -> Result<()> {
     let safe = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if id.is_empty() || id.len() > limits::ID_BYTES || !id.bytes().all(safe) {
         return invalid(format!(
-            "the id of a {what} is 1 to 128 of A-Z a-z 0-9 _ -, not {id:.200?}"
+            "invalid {what} id {id:.200?}: an id has 1 to 128 characters of A-Z a-z 0-9 _ -"
         ));
     }
     Ok(())
@@ -34,7 +34,7 @@ pub(crate) fn session(new: &NewSession) -> Result<()> {
     json("the meta of a session", meta)?;
     // The text is valid JSON, so its first character determines its type.
     if !meta.trim_start().starts_with('{') {
-        return invalid("the meta of a session is a JSON object".to_owned());
+        return invalid("the meta of a session must be a JSON object".to_owned());
     }
     Ok(())
 }
@@ -105,7 +105,7 @@ pub(crate) fn restore_item(item: &RestoreItem) -> Result<()> {
 pub(crate) fn json(what: &str, text: &str) -> Result<()> {
     match serde_json::from_str::<&RawValue>(text) {
         Ok(_) => Ok(()),
-        Err(error) => invalid(format!("{what} is no JSON: {error}")),
+        Err(error) => invalid(format!("{what} is not valid JSON: {error}")),
     }
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn record(record: &NewRecord) -> Result<()> {
 /// Accepts an event from a file.
 pub(crate) fn raw_event(run: &str, event: &RawEvent) -> Result<()> {
     if event.seq == 0 || event.seq > limits::RUN_EVENTS {
-        return invalid(format!("run `{run}`: {} is no place in a log", event.seq));
+        return invalid(format!("run `{run}`: {} is not a valid event number", event.seq));
     }
     size("an event", event.body.len(), limits::EVENT_BYTES)?;
     json("an event", &event.body)

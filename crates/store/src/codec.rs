@@ -40,7 +40,7 @@ pub(crate) fn read_end(run: &str, text: &str) -> Result<RunEnd> {
     let outcome = match value.get("outcome").and_then(Value::as_str) {
         Some(name) => Some(Outcome::from_name(name).ok_or_else(|| StoreError::Corrupt {
             what: format!("the end of run `{run}`"),
-            why: format!("nobody knows the outcome `{name}`"),
+            why: format!("unknown outcome `{name}`"),
         })?),
         None => None,
     };
@@ -213,7 +213,7 @@ mod tests {
         let broken = read_end("r", "{").expect_err("a refusal").to_string();
         assert!(broken.starts_with("the end of run `r` is damaged: "), "{broken}");
         let odd = read_end("r", "{\"outcome\":\"odd\"}").expect_err("a refusal").to_string();
-        assert_eq!(odd, "the end of run `r` is damaged: nobody knows the outcome `odd`");
+        assert_eq!(odd, "the end of run `r` is damaged: unknown outcome `odd`");
         let broken = read_summary("r", "").expect_err("a refusal").to_string();
         assert!(broken.starts_with("the summary of run `r` is damaged: "), "{broken}");
         let broken = read_event("r", 7, "{").expect_err("a refusal").to_string();

@@ -16,7 +16,7 @@ pub enum StoreError {
     #[error("run `{}` has ended", .0.id)]
     Ended(Box<RunRow>),
     /// Another process holds the lease of the run.
-    #[error("run `{run}` is held by somebody else: lease {held}, yours is {yours}")]
+    #[error("run `{run}` is leased by another process: its lease is {held}, yours is {yours}")]
     Fenced {
         /// The run.
         run: String,
@@ -26,7 +26,7 @@ pub enum StoreError {
         yours: u64,
     },
     /// The log has other events than the caller expected. Read it and try again.
-    #[error("run `{run}` moved on: its next place is {expected}, not {found}")]
+    #[error("run `{run}` has other events: its next event is {expected}, not {found}")]
     Stale {
         /// The run.
         run: String,
@@ -36,10 +36,10 @@ pub enum StoreError {
         found: u64,
     },
     /// The id exists with other content.
-    #[error("`{0}` is there already, and is something else")]
+    #[error("`{0}` already exists with other content")]
     Conflict(String),
     /// The session has an open run.
-    #[error("session `{session}` has a run at work: `{run}`")]
+    #[error("session `{session}` has an open run: `{run}`")]
     Busy {
         /// The session.
         session: String,

@@ -30,7 +30,7 @@ pub(crate) fn prepare_events(
     now: u64,
 ) -> Result<Vec<EventDraft>> {
     if let Some(end) = events.iter().find(|event| is_end(event)) {
-        return invalid(run, end.seq, "the end of a run is told by finalizing it");
+        return invalid(run, end.seq, "the end of a run cannot be appended: finalize the run");
     }
     drafts(run, events, now)
 }
@@ -43,7 +43,7 @@ pub(crate) fn prepare_closing(
 ) -> Result<Vec<EventDraft>> {
     let end = events.iter().position(is_end);
     if !events.is_empty() && end != Some(events.len() - 1) {
-        return invalid(run, None, "the last of the closing events is the end, and only the last");
+        return invalid(run, None, "the last closing event, and no other, must be the end");
     }
     drafts(run, events, now)
 }
@@ -62,7 +62,7 @@ pub(crate) fn count_repeated(run: &str, last: u64, drafts: &[EventDraft]) -> Res
 /// Refuses drafts with the epoch of another run.
 pub(crate) fn check_epochs(run: &str, epoch: u64, drafts: &[EventDraft]) -> Result<()> {
     match drafts.iter().find(|draft| draft.epoch.is_some_and(|given| given != epoch)) {
-        Some(draft) => invalid(run, Some(draft.seq), "it bears the epoch of another run"),
+        Some(draft) => invalid(run, Some(draft.seq), "it has the epoch of another run"),
         None => Ok(()),
     }
 }
@@ -103,7 +103,7 @@ fn draft(run: &str, mut event: RunEvent, now: u64) -> Result<EventDraft> {
     }
     let seq = match event.seq {
         Some(seq @ 1..=limits::RUN_EVENTS) => seq,
-        Some(_) | None => return invalid(run, event.seq, "it has no place in the log"),
+        Some(_) | None => return invalid(run, event.seq, "it has no valid event number"),
     };
     let time = if event.at.is_some() { EventTime::Given } else { EventTime::FilledIn };
     event.at.get_or_insert(now);

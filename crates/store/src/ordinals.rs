@@ -33,7 +33,7 @@ pub(crate) fn assign_ordinals(
                     && !added.contains_key(parent.as_str())
                 {
                     let id = &record.id;
-                    let why = format!("record `{id}` follows `{parent}`, which is not there");
+                    let why = format!("the parent `{parent}` of record `{id}` does not exist");
                     return Err(StoreError::Invalid(why));
                 }
                 next += 1;

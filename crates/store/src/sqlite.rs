@@ -190,7 +190,7 @@ impl Store for SqliteStore {
             }
         };
         let mut results = results.into_iter();
-        let missing = || Err(error::unavailable("nobody knows what became of it"));
+        let missing = || Err(error::unavailable("its outcome is unknown"));
         let next =
             |checked: Result<()>| checked.and_then(|()| results.next().unwrap_or_else(missing));
         checked.into_iter().map(next).collect()

@@ -42,7 +42,7 @@ impl FromStr for StoreUrl {
                 // The rest of the text may contain a password, so the message does not repeat it.
                 Some((scheme, _)) => {
                     return invalid(format!(
-                        "`{scheme}://` is no store: use `sqlite:` or `postgres://`"
+                        "unknown store `{scheme}://`: use `sqlite:` or `postgres://`"
                     ));
                 }
                 None => text,
@@ -125,7 +125,10 @@ mod tests {
             ("sqlite::memory:", "memory:"),
             ("postgres://host/db", "postgres://host/db"),
             ("postgresql://me@host/db", "postgresql://me@host/db"),
-            ("mysql://me:secret@host/db", "`mysql://` is no store: use `sqlite:` or `postgres://`"),
+            (
+                "mysql://me:secret@host/db",
+                "unknown store `mysql://`: use `sqlite:` or `postgres://`",
+            ),
             ("", "\"\" names no file"),
             ("sqlite:", "\"sqlite:\" names no file"),
         ];

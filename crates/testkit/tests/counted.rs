@@ -73,10 +73,10 @@ fn a_string_of_many_half_characters_is_one_finding_that_says_how_many() {
         .iter()
         .map(|finding| (finding.message.as_str(), finding.location.message))
         .collect();
-    let many = "3 half characters (lone surrogate escapes) in one string";
-    assert_eq!(found, [(many, 0), ("half a character (a lone surrogate escape)", 1)]);
+    let many = "3 lone surrogate escapes (half characters) in one string";
+    assert_eq!(found, [(many, 0), ("a lone surrogate escape (half a character)", 1)]);
     let notes: Vec<&str> = repair.edits.iter().map(|edit| edit.note.as_str()).collect();
-    assert_eq!(notes, ["3 half characters become U+FFFD", "half a character becomes U+FFFD"]);
+    assert_eq!(notes, ["3 lone surrogates become U+FFFD", "a lone surrogate becomes U+FFFD"]);
     let expected = source
         .replace(r"a \ud83d b \ude00 ", r"a \ufffd b \ufffd ")
         .replace(r"c\udc00", r"c\ufffd")

@@ -179,7 +179,7 @@ fn a_field_of_a_request_that_stands_there_twice_was_read_one_way_and_repaired_an
         foxwedge_formats::OutlineOptions::default(),
     );
     let error = error.expect_err("which one counts would depend on the reader");
-    assert_eq!(error.to_string(), "the field `toolConfig` stands there twice");
+    assert_eq!(error.to_string(), "duplicate field `toolConfig`");
 }
 
 #[test]

@@ -61,7 +61,7 @@ impl std::fmt::Display for SummaryRejection {
             SummaryRejection::Empty => f.write_str("the summary is empty"),
             SummaryRejection::Longer { summary, condensed } => write!(
                 f,
-                "the summary has {summary} tokens, and what it stands for only {condensed}"
+                "the summary has {summary} tokens, but the messages it replaces only {condensed}"
             ),
         }
     }

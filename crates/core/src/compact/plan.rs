@@ -306,11 +306,12 @@ impl std::fmt::Display for ShrinkError {
         let Some(last) = messages.clone().last() else {
             let what = match hold {
                 UnitHold::Summary => "the summary",
-                _ => "what stands around the messages",
+                _ => "the request without its messages",
             };
             return write!(
                 f,
-                "{what} needs {needs} tokens, all that has to stay {least}, and {budget} are allowed"
+                "{what} needs {needs} tokens, everything that must stay needs {least}, and the \
+                 budget is {budget}"
             );
         };
         let place = match messages.len() {
@@ -324,12 +325,13 @@ impl std::fmt::Display for ShrinkError {
         if needs > budget {
             return write!(
                 f,
-                "this one unit ({place}{why}) needs {needs} tokens, and {budget} are allowed"
+                "one unit ({place}{why}) needs {needs} tokens, and the budget is {budget}"
             );
         }
         write!(
             f,
-            "all that has to stay needs {least} tokens, and {budget} are allowed; the largest unit ({place}{why}) needs {needs}"
+            "everything that must stay needs {least} tokens, and the budget is {budget}; the \
+             largest unit ({place}{why}) needs {needs}"
         )
     }
 }

@@ -18,95 +18,107 @@ macro_rules! advice {
 // Calls and answers.
 advice! {
     UNANSWERED:
-        "A tool call has no answer where its provider looks for one: directly behind it. Run `foxwedge fix FILE`: an \
-        answer that stands elsewhere is moved home, a missing one gets a placeholder that says so.",
+        "A tool call has no result where the provider expects it: directly after the call. Run \
+        `foxwedge fix FILE`: a result elsewhere in the history is moved to its call, a missing \
+        one is replaced by a placeholder.",
         "有一个工具调用在紧随其后的位置没有结果。请运行 `foxwedge fix FILE`：放错位置的结果会被移回原位，缺失的结果会补上如实说明情况的占位结果。";
     ORPHAN:
-        "A tool result names a call that does not stand before it; most often the history was cut between the two. Run \
-        `foxwedge fix FILE`: the result moves to its call, or is kept as user text if there is none.",
+        "A tool result names a call that is not before it; most often the history was cut between \
+        the two. Run `foxwedge fix FILE`: the result is moved to its call, or kept as user text \
+        if there is none.",
         "有一个工具结果在它前面找不到对应的调用，多半是历史记录在两者之间被截断。请运行 `foxwedge fix FILE`：结果会移到它的调用之后；若没有对应的调用，则保留为用户文本。";
     ORPHAN_ITEM:
-        "An output item names a call that is neither in the input nor in the stored conversation. Send the call too, or \
-        the right `previous_response_id`; otherwise run `foxwedge fix FILE`, which keeps the output as user text.",
+        "An output item names a call that is neither in the input nor in the stored conversation. \
+        Send the call too, or the right `previous_response_id`; otherwise run `foxwedge fix \
+        FILE`, which keeps the output as user text.",
         "有一个输出项所指的调用既不在输入里，也不在服务器保存的对话里。请一并发送该调用，或填写正确的 `previous_response_id`；否则运行 `foxwedge fix FILE`，输出会保留为用户文本。";
     DISPLACED_MISTRAL:
-        "A tool message does not stand directly behind the assistant message that called. Run \
-        `foxwedge fix --profile mistral FILE`: the answers move up to their calls.",
+        "A tool message does not directly follow the assistant message with its call. Run \
+        `foxwedge fix --profile mistral FILE`: the results are moved to their calls.",
         "有一条 tool 消息没有紧跟在发起调用的 assistant 消息之后。请运行 `foxwedge fix --profile mistral FILE`：结果会移回到调用之后。";
     DUPLICATE_ANSWER:
-        "One call has more than one answer. Run `foxwedge fix FILE`: the first real answer stays, copies go, and a \
-        different one is kept as user text.",
+        "One tool call has more than one result. Run `foxwedge fix FILE`: the first real result \
+        stays, copies are removed, and a different one is kept as user text.",
         "同一个调用有多个结果。请运行 `foxwedge fix FILE`：保留第一个真实结果，删除重复的副本，内容不同的结果保留为用户文本。";
     ANSWER_AFTER_TEXT:
-        "Something stands before the tool results in their message. Run `foxwedge fix FILE`: the results are put first.",
+        "Other content is before the tool results in their message. Run `foxwedge fix FILE`: the \
+        results are put first.",
         "在包含工具结果的消息里，结果之前还有其他内容。请运行 `foxwedge fix FILE`：结果会被排到最前面。";
     SHARED_ANSWER_MESSAGE:
-        "A message holds tool results and other content, and this model wants the results alone. Run \
-        `foxwedge fix --profile strict FILE`: the message is split.",
+        "A message has tool results and other content, and this model requires the results in a \
+        message of their own. Run `foxwedge fix --profile strict FILE`: the message is split.",
         "一条消息里既有工具结果又有其他内容，而该模型要求结果单独成一条消息。请运行 `foxwedge fix --profile strict FILE`：该消息会被拆分。";
     MINIMAX:
-        "MiniMax found a tool result that is not directly behind its call: something stands between, or one of the two is \
-        missing. Run `foxwedge fix --profile strict FILE`.",
+        "MiniMax found a tool result that does not directly follow its call: another message is \
+        between them, or one of the two is missing. Run `foxwedge fix --profile strict FILE`.",
         "MiniMax 发现某个工具结果没有紧跟在它的调用之后：中间夹着别的消息，或者缺了其中一半。请运行 `foxwedge fix --profile strict FILE`。";
     NAME_MISMATCH:
-        "A tool result carries no name, or not the name of its call. Run `foxwedge fix FILE`: the name is copied from the \
-        call.",
+        "A tool result has no name, or not the name of its call. Run `foxwedge fix FILE`: the \
+        name is copied from the call.",
         "有一个工具结果没有名称，或与其调用的名称不一致。请运行 `foxwedge fix FILE`：名称会从调用处复制过来。";
     TOO_MANY_CALLS:
-        "One assistant message holds more than 128 calls. Run `foxwedge fix FILE`: the turn is split into rounds.",
+        "One assistant message has more than 128 tool calls. Run `foxwedge fix FILE`: the turn is \
+        split into rounds.",
         "一条 assistant 消息里的调用超过 128 个。请运行 `foxwedge fix FILE`：该轮会被拆成多轮。";
     DEAD_SERVER_CALL:
-        "A call that the provider runs itself never got its answer, and the conversation went on. Run `foxwedge fix FILE`: \
-        the dead block is removed. To let the call finish instead, send the history with that turn as its last message.",
+        "A call that the provider runs itself has no result, and the conversation went on. Run \
+        `foxwedge fix FILE`: the unfinished call is removed. To let the call finish instead, send \
+        the history with that turn as its last message.",
         "由服务商自己执行的一个调用没有得到结果，而对话已经继续。请运行 `foxwedge fix FILE`：失效的块会被删除。若想让该调用继续执行，请让那一轮作为最后一条消息发送。";
     ORPHAN_SERVER_ANSWER:
-        "The result of a provider-run tool is there without its call. Run `foxwedge fix FILE`: the block is removed.",
+        "The result of a provider-run tool has no call. Run `foxwedge fix FILE`: the block is \
+        removed.",
         "由服务商执行的工具只剩下结果，缺少对应的调用。请运行 `foxwedge fix FILE`：该块会被删除。";
     CONCURRENCY:
-        "The client hides the provider's own words behind this; the history has calls and answers that do not pair up. Run \
-        `foxwedge check FILE` to see which, then `foxwedge fix FILE`.",
+        "The client shows this text instead of the provider's error; the history has tool calls \
+        and results that do not match. Run `foxwedge check FILE` to see which, then `foxwedge fix \
+        FILE`.",
         "客户端用这句话掩盖了服务商的原始报错；实际原因是历史记录中的调用与结果没有配对。请先运行 `foxwedge check FILE` 查看位置，再运行 `foxwedge fix FILE`。";
 }
 
 // Ids and names.
 advice! {
     UNIQUE_IDS:
-        "The same call id is used twice. Run `foxwedge fix FILE`: the later call and its answer get a new id.",
+        "The same call id is used twice. Run `foxwedge fix FILE`: the later call and its result \
+        get a new id.",
         "同一个调用 id 被使用了两次。请运行 `foxwedge fix FILE`：后一个调用及其结果会换用新的 id。";
     UNIQUE_IDS_STRICT:
-        "The same call id is used twice, in one turn or in two. Run `foxwedge fix --profile strict FILE`: every call and \
-        its answer get an id of their own.",
+        "The same call id is used twice, in one turn or in two. Run `foxwedge fix --profile \
+        strict FILE`: every call and its result get a unique id.",
         "同一个调用 id 在一轮或多轮中被重复使用。请运行 `foxwedge fix --profile strict FILE`：每个调用及其结果都会有唯一的 id。";
     ILLEGAL_ID:
-        "A call id has characters or a length that this provider does not allow; it often comes from another provider. Run \
-        `foxwedge fix FILE`: the id is replaced on the call and on its answer.",
+        "A call id has characters or a length that this provider does not allow; it often comes \
+        from another provider. Run `foxwedge fix FILE`: the id is replaced on the call and on its \
+        result.",
         "某个调用 id 含有该服务商不允许的字符或长度，通常来自另一家服务商。请运行 `foxwedge fix FILE`：调用及其结果上的 id 会一并替换。";
     MISTRAL_ID:
-        "Mistral wants call ids of exactly nine letters and digits. Run `foxwedge fix --profile mistral FILE`: ids are \
-        replaced on calls and answers alike.",
+        "Mistral requires call ids of exactly nine letters and digits. Run `foxwedge fix \
+        --profile mistral FILE`: ids are replaced on calls and results.",
         "Mistral 要求调用 id 恰好为九个字母或数字。请运行 `foxwedge fix --profile mistral FILE`：调用和结果上的 id 会同时替换。";
     MISSING_ID:
-        "A call or an answer has no id. Run `foxwedge fix FILE`: an id is minted and written on both halves.",
+        "A tool call or a tool result has no id. Run `foxwedge fix FILE`: a new id is written on \
+        both.",
         "某个调用或结果没有 id。请运行 `foxwedge fix FILE`：会生成一个 id 并同时写到两边。";
     ITEM_ID:
-        "An item carries an `id` of the wrong kind; only `call_id` pairs calls with outputs. Run `foxwedge fix FILE`: the \
-        `id` is removed.",
+        "An item carries an `id` of the wrong kind; only `call_id` pairs calls with outputs. Run \
+        `foxwedge fix FILE`: the `id` is removed.",
         "某个条目的 `id` 类型不对；调用与输出只靠 `call_id` 配对。请运行 `foxwedge fix FILE`：该 `id` 会被删除。";
     UNSTORED:
-        "The input names an item that the server never stored (`store: false`). Run `foxwedge fix FILE` on the whole \
-        request: the bare reasoning item goes, and the id of the item after it.",
+        "The input names an item that the server never stored (`store: false`). Run `foxwedge fix \
+        FILE` on the whole request: the reasoning item without content is removed, and the id of \
+        the item after it.",
         "输入里引用了服务器未保存的条目（`store: false`）。请对整个请求运行 `foxwedge fix FILE`：空的推理条目会被删除，其后条目的 id 也会去掉。";
     TOOL_NAME:
-        "A call names a tool with a name that is empty or has characters this provider does not allow. Run \
-        `foxwedge fix FILE`: the name is cleaned.",
+        "A call has a tool name that is empty or has characters that this provider does not \
+        allow. Run `foxwedge fix FILE`: the name is replaced by a valid one.",
         "某个调用的工具名为空，或含有该服务商不允许的字符。请运行 `foxwedge fix FILE`：名称会被清理。";
 }
 
 // Content of messages.
 advice! {
     ARGUMENTS:
-        "The arguments of a call are not in the form of this format (a JSON string or an object). Run `foxwedge fix FILE`: \
-        they are written in the right form.",
+        "The arguments of a call do not have the type that this format requires (a JSON string or \
+        an object). Run `foxwedge fix FILE`: they are written in the right form.",
         "某个调用的参数形式不符合该格式（应为 JSON 字符串或对象）。请运行 `foxwedge fix FILE`：参数会改写为正确的形式。";
     ARGUMENTS_STRICT:
         "The arguments of a call are not a JSON object; most often the reply was cut off. Run \
@@ -116,51 +128,53 @@ advice! {
         "A tool result has no content. Run `foxwedge fix FILE`: it becomes `(no output)`.",
         "某个工具结果没有内容。请运行 `foxwedge fix FILE`：内容会写为 `(no output)`。";
     MALFORMED_ANSWER:
-        "The content of a tool result is of a type that the provider does not take, such as an object where text belongs. \
-        Run `foxwedge fix FILE`: it says the same in the right form, and nothing is lost.",
+        "The content of a tool result has a type that the provider does not accept, such as an \
+        object instead of text. Run `foxwedge fix FILE`: it is written in the right form, and \
+        nothing is lost.",
         "某个工具结果的内容类型不被服务商接受，例如应为文本的地方是一个对象。请运行 `foxwedge fix FILE`：内容会以正确的形式表达同样的意思，不会丢失任何内容。";
     UNTYPED_CALL:
-        "A tool call does not say of which type it is. Run `foxwedge fix FILE`: the type is written.",
+        "A tool call has no valid type. Run `foxwedge fix FILE`: the type is added.",
         "某个工具调用没有写明它的类型。请运行 `foxwedge fix FILE`：会补上类型。";
     NULL_CONTENT:
-        "An assistant message with calls has `content: null`, and this provider wants a string. Run \
-        `foxwedge fix --profile strict FILE`: it becomes an empty string.",
+        "An assistant message with calls has `content: null`, and this provider requires a \
+        string. Run `foxwedge fix --profile strict FILE`: it becomes an empty string.",
         "带有调用的 assistant 消息的 `content` 为 null，而该服务商要求字符串。请运行 `foxwedge fix --profile strict FILE`：会改为空字符串。";
     EMPTY_TEXT:
         "A text block is empty. Run `foxwedge fix FILE`: the block is removed.",
         "有一个文本块为空。请运行 `foxwedge fix FILE`：该块会被删除。";
     EMPTY_MESSAGE:
-        "A message has neither text nor calls. Run `foxwedge fix FILE`: an empty message is removed, an empty tool result \
-        becomes `(no output)`.",
+        "A message has neither text nor calls. Run `foxwedge fix FILE`: an empty message is \
+        removed, an empty tool result becomes `(no output)`.",
         "有一条消息既没有文本也没有调用。请运行 `foxwedge fix FILE`：空消息会被删除，空的工具结果会写为 `(no output)`。";
     EMPTY_MESSAGE_STRICT:
-        "A message has neither text nor calls. Run `foxwedge fix --profile strict FILE`: an empty message is removed, an \
-        empty tool result becomes `(no output)`.",
+        "A message has neither text nor calls. Run `foxwedge fix --profile strict FILE`: an empty \
+        message is removed, an empty tool result becomes `(no output)`.",
         "有一条消息既没有文本也没有调用。请运行 `foxwedge fix --profile strict FILE`：空消息会被删除，空的工具结果会写为 `(no output)`。";
     EMPTY_CALLS:
-        "A message carries `tool_calls: []`. Run `foxwedge fix FILE`: the key is removed.",
+        "A message has `tool_calls: []`. Run `foxwedge fix FILE`: the key is removed.",
         "有一条消息带有空的 `tool_calls: []`。请运行 `foxwedge fix FILE`：该键会被删除。";
     EMPTY_HISTORY:
-        "The request holds no message, so there is nothing to repair: send at least one user message. \
-        `foxwedge check FILE` shows where the list is empty.",
+        "The request has no messages, so there is nothing to repair: send at least one user \
+        message. `foxwedge check FILE` shows where the list is empty.",
         "请求里没有任何消息，无从修复：请至少发送一条用户消息。可用 `foxwedge check FILE` 查看空列表的位置。";
     MEDIA:
-        "A tool message holds an image or a file, and this format allows only text there. Run `foxwedge fix FILE`: the \
-        media moves to a user message behind the answers.",
+        "A tool message has an image or a file, and this format allows only text there. Run \
+        `foxwedge fix FILE`: the media is moved to a user message after the results.",
         "某条 tool 消息包含图片或文件，而该格式只允许文本。请运行 `foxwedge fix FILE`：媒体会移到结果之后的用户消息里。";
     TRAILING_SPACE:
-        "The last message is the assistant's and ends in white space. Run `foxwedge fix FILE`: it is trimmed.",
+        "The last message is an assistant message and ends in white space. Run `foxwedge fix \
+        FILE`: it is trimmed.",
         "最后一条消息是 assistant 的，且以空白字符结尾。请运行 `foxwedge fix FILE`：尾部空白会被去掉。";
     SURROGATE:
-        "A text holds half a character (a lone surrogate), cut off by whatever shortened it. Run `foxwedge fix FILE`: it is \
-        replaced by U+FFFD.",
+        "A text has half a character (a lone surrogate); it was cut when the text was shortened. \
+        Run `foxwedge fix FILE`: it is replaced by U+FFFD.",
         "文本里有半个字符（孤立的代理项），是截断文本时留下的。请运行 `foxwedge fix FILE`：会替换为 U+FFFD。";
     MISPLACED:
-        "A block stands in a message of the wrong role. Run `foxwedge fix FILE`: answers move home, calls and thinking that \
-        have no place there are removed.",
+        "A block is in a message of the wrong role. Run `foxwedge fix FILE`: results are moved to \
+        their calls; misplaced calls and thinking are removed.",
         "有一个块放在了角色不对的消息里。请运行 `foxwedge fix FILE`：结果会移回原位，放错的调用和思考块会被删除。";
     TOOLS_NOT_DECLARED:
-        "The history uses tools and the request declares none. Send the tools along, or run \
+        "The history uses tools and the request declares none. Send the tools too, or run \
         `foxwedge fix --profile bedrock FILE` on the whole request: inert declarations are added.",
         "历史记录用到了工具，而请求没有声明任何工具。请一并发送工具声明，或对整个请求运行 `foxwedge fix --profile bedrock FILE`：会补上无害的声明。";
 }
@@ -168,96 +182,109 @@ advice! {
 // Order of roles.
 advice! {
     FIRST_NOT_USER:
-        "The history does not begin with the user. Run `foxwedge fix FILE`: a short user turn is put first.",
+        "The history does not begin with a user message. Run `foxwedge fix FILE`: a short user \
+        message is put first.",
         "历史记录不是以用户消息开头。请运行 `foxwedge fix FILE`：会在最前面补一条简短的用户消息。";
     CALL_TURN:
-        "A model turn with a function call stands at the beginning or behind another model turn. Run `foxwedge fix FILE`: a \
-        user turn is put first, neighbouring model turns are merged.",
+        "A model turn with a function call is at the beginning or after another model turn. Run \
+        `foxwedge fix FILE`: a user turn is put first, neighboring model turns are merged.",
         "带有函数调用的 model 轮出现在开头，或紧跟在另一个 model 轮之后。请运行 `foxwedge fix FILE`：会在最前面补用户消息，并合并相邻的 model 轮。";
     ROLE_ORDER:
-        "Two messages of the same role stand side by side. Run `foxwedge fix FILE`: they are merged.",
+        "Two messages of the same role follow each other. Run `foxwedge fix FILE`: they are \
+        merged.",
         "有两条相同角色的消息相邻。请运行 `foxwedge fix FILE`：它们会被合并。";
     ROLE_ORDER_STRICT:
-        "Two messages of the same role stand side by side, and this server wants them to alternate. Run \
-        `foxwedge fix --profile strict FILE`: they are merged.",
+        "Two messages of the same role follow each other, and this server requires roles to \
+        alternate. Run `foxwedge fix --profile strict FILE`: they are merged.",
         "有两条相同角色的消息相邻，而该服务器要求角色交替。请运行 `foxwedge fix --profile strict FILE`：它们会被合并。";
     TRAILING:
-        "The request ends with the assistant, and this model does not continue its own text. Run `foxwedge fix FILE` on the \
-        whole request: a short user turn is appended.",
+        "The request ends with an assistant message, and this model does not continue its own \
+        text. Run `foxwedge fix FILE` on the whole request: a short user message is appended.",
         "请求以 assistant 消息结尾，而该模型不支持续写。请对整个请求运行 `foxwedge fix FILE`：会在末尾补一条简短的用户消息。";
     TRAILING_MISTRAL:
-        "The request ends with the assistant. Run `foxwedge fix --profile mistral FILE` on the whole request: open calls are \
-        answered, or a short user turn is appended.",
+        "The request ends with an assistant message. Run `foxwedge fix --profile mistral FILE` on \
+        the whole request: open calls get placeholder results, or a short user message is \
+        appended.",
         "请求以 assistant 消息结尾。请对整个请求运行 `foxwedge fix --profile mistral FILE`：未完成的调用会补上结果，或在末尾补一条简短的用户消息。";
     BRIDGE:
-        "A user message follows directly on a tool message. Run `foxwedge fix --profile mistral FILE`: a short assistant \
-        message is put between them.",
+        "A user message directly follows a tool message. Run `foxwedge fix --profile mistral \
+        FILE`: a short assistant message is put between them.",
         "用户消息直接跟在 tool 消息之后。请运行 `foxwedge fix --profile mistral FILE`：两者之间会补一条简短的 assistant 消息。";
     SYSTEM:
-        "A system message stands where this model does not allow one. Run `foxwedge fix FILE`: it becomes a user message.",
+        "A system message is in a place where this model does not allow one. Run `foxwedge fix \
+        FILE`: it becomes a user message.",
         "system 消息出现在该模型不允许的位置。请运行 `foxwedge fix FILE`：它会变为用户消息。";
     SYSTEM_MISTRAL:
-        "A system message stands behind an assistant or a tool message. Run `foxwedge fix --profile mistral FILE`: it \
-        becomes a user message.",
+        "A system message follows an assistant or a tool message. Run `foxwedge fix --profile \
+        mistral FILE`: it becomes a user message.",
         "system 消息出现在 assistant 或 tool 消息之后。请运行 `foxwedge fix --profile mistral FILE`：它会变为用户消息。";
     SYSTEM_STRICT:
-        "A system message does not stand at the beginning. Run `foxwedge fix --profile strict FILE`: it becomes a user \
-        message.",
+        "A system message is not at the beginning. Run `foxwedge fix --profile strict FILE`: it \
+        becomes a user message.",
         "system 消息没有放在最前面。请运行 `foxwedge fix --profile strict FILE`：它会变为用户消息。";
     ROLE:
-        "A message has a role that this provider does not know. Run `foxwedge fix FILE`: it becomes a user message.",
+        "A message has a role that this provider does not know. Run `foxwedge fix FILE`: it \
+        becomes a user message.",
         "有一条消息的角色是该服务商不认识的。请运行 `foxwedge fix FILE`：它会变为用户消息。";
     DEVELOPER:
-        "This provider does not know the role `developer`. Run `foxwedge fix --profile mistral FILE`: it becomes `system`.",
+        "This provider does not know the role `developer`. Run `foxwedge fix --profile mistral \
+        FILE`: it becomes `system`.",
         "该服务商不认识 `developer` 角色。请运行 `foxwedge fix --profile mistral FILE`：它会变为 `system`。";
 }
 
 // Thinking and signatures.
 advice! {
     THINKING_FIRST:
-        "Thinking is on, and the running turn does not begin with its thinking block. Put the original block back; if it is \
-        lost, run `foxwedge fix FILE` on the whole request: thinking is switched off for this one request.",
+        "Thinking is on, and the current turn does not begin with its thinking block. Put the \
+        original block back; if it is lost, run `foxwedge fix FILE` on the whole request: \
+        thinking is switched off for this one request.",
         "已开启思考，但当前轮没有以思考块开头。请恢复原来的思考块；若已丢失，请对整个请求运行 `foxwedge fix FILE`：本次请求会关闭思考。";
     SIGNATURE:
-        "A thinking block was changed, emptied, or comes from another model. Run `foxwedge fix FILE`: blocks without a \
-        signature are removed. If the error stays, a signature is there but wrong, which no file shows: take the thinking \
-        blocks out of the message that the error names.",
+        "A thinking block was changed, emptied, or comes from another model. Run `foxwedge fix \
+        FILE`: blocks without a signature are removed. If the error stays, a signature is present \
+        but wrong, which cannot be seen in the file: remove the thinking blocks from the message \
+        that the error names.",
         "某个思考块被改动、清空，或来自另一个模型。请运行 `foxwedge fix FILE`：没有签名的思考块会被删除。若错误依旧，说明签名存在但无效，这在文件里看不出来：请删除报错所指消息里的思考块。";
     BOUND_SIGNATURE:
-        "A thinking block is bound to an earlier state of the conversation, and something before it was changed. Run \
-        `foxwedge check FILE` for other damage, then take out every thinking block from the one named here on, or let the \
-        provider do it with `prefix_mismatch_behavior: \"drop_block\"`.",
+        "A thinking block is bound to an earlier state of the conversation, and something before \
+        it was changed. Run `foxwedge check FILE` for other findings, then remove this thinking \
+        block and all later ones, or let the provider do it with `prefix_mismatch_behavior: \
+        \"drop_block\"`.",
         "某个思考块绑定于对话先前的状态，而它之前的内容已被改动。请先运行 `foxwedge check FILE` 检查其他问题，再删除报错所指位置及其后的所有思考块，或用 `prefix_mismatch_behavior: \"drop_block\"` 让服务商丢弃它们。";
     DETACHED:
-        "Reasoning stands at the end of a turn without the text or call it led to. Run `foxwedge fix FILE`: the reasoning is \
-        removed.",
+        "Reasoning is at the end of a turn without the text or call it led to. Run `foxwedge fix \
+        FILE`: the reasoning is removed.",
         "推理内容出现在一轮的末尾，其后的文本或调用已经缺失。请运行 `foxwedge fix FILE`：该推理内容会被删除。";
     WANTS_REASONING:
-        "An item is sent with its stored `id` but without the reasoning item it was made with. Send that item too, or delete \
-        the `id` of the item that the error names; `foxwedge check FILE` shows whether reasoning was cut off elsewhere.",
+        "An item is sent with its stored `id` but without the reasoning item that came with it. \
+        Send that item too, or delete the `id` of the item that the error names; `foxwedge check \
+        FILE` shows whether reasoning was cut off elsewhere.",
         "某个条目带着保存时的 `id` 发送，却缺少与之一起生成的推理条目。请一并发送该推理条目，或删除报错所指条目的 `id`；可用 `foxwedge check FILE` 检查其他位置的推理是否也被截断。";
     THOUGHT_SIGNATURE:
-        "A function call of the running turn lacks the thought signature it came with. Send the part back unchanged; if the \
-        signature is lost, run `foxwedge fix FILE`: the documented bypass value takes its place.",
+        "A function call of the current turn lacks its thought signature. Send the part back \
+        unchanged; if the signature is lost, run `foxwedge fix FILE`: the documented bypass value \
+        is used instead.",
         "当前轮的函数调用缺少它原有的 thought signature。请原样发回该 part；若签名已丢失，请运行 `foxwedge fix FILE`：会填入官方文档提供的跳过校验值。";
     REASONING_CONTENT:
-        "An assistant message with calls lacks `reasoning_content`, which thinking mode wants back. Run \
-        `foxwedge fix --profile deepseek FILE`: the field is added, empty where the text is lost.",
+        "An assistant message with calls lacks `reasoning_content`, which thinking mode requires. \
+        Run `foxwedge fix --profile deepseek FILE`: the field is added, empty where the text is \
+        lost.",
         "带有调用的 assistant 消息缺少 `reasoning_content`，而思考模式要求传回。请运行 `foxwedge fix --profile deepseek FILE`：会补上该字段，原文丢失时为空。";
     REASONING_TEXT:
-        "A function call is sent without the reasoning item before it, which thinking mode wants back. Keep the reasoning \
-        items of the reply; `foxwedge check --profile deepseek FILE` shows what else is out of place.",
+        "A function call is sent without the reasoning item before it, which thinking mode \
+        requires. Keep the reasoning items of the reply; `foxwedge check --profile deepseek FILE` \
+        shows other findings.",
         "函数调用之前缺少推理条目，而思考模式要求传回。请保留回复中的推理条目；可用 `foxwedge check --profile deepseek FILE` 查看其他放错位置的内容。";
 }
 
 // Errors without details.
 advice! {
     GLM:
-        "GLM says this about every history it does not like. Run `foxwedge check --profile strict FILE` to see what is wrong, \
-        then `foxwedge fix --profile strict FILE`.",
+        "GLM returns this error for every invalid history. Run `foxwedge check --profile strict \
+        FILE` to see what is wrong, then `foxwedge fix --profile strict FILE`.",
         "GLM 对所有不合规的消息列表都报这个错误。请先运行 `foxwedge check --profile strict FILE` 查看具体问题，再运行 `foxwedge fix --profile strict FILE`。";
     MISTRAL_ORDER:
-        "Mistral does not accept the order of the messages. Run `foxwedge check --profile mistral FILE` to see where, then \
-        `foxwedge fix --profile mistral FILE`.",
+        "Mistral does not accept the order of the messages. Run `foxwedge check --profile mistral \
+        FILE` to see where, then `foxwedge fix --profile mistral FILE`.",
         "Mistral 不接受当前的消息顺序。请先运行 `foxwedge check --profile mistral FILE` 查看位置，再运行 `foxwedge fix --profile mistral FILE`。";
 }

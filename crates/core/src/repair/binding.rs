@@ -45,7 +45,7 @@ pub(super) fn remove_bound_thinking(state: &mut RepairState<'_, '_>) {
         }
         for _ in 0..removed {
             let note =
-                "signed thinking goes: it is bound to the history before the edit".to_owned();
+                "signed thinking is removed: it is bound to the history before the edit".to_owned();
             state.note_edit(cause, Strategy::DropThinking, at, Vec::new(), note);
         }
     }

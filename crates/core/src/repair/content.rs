@@ -88,7 +88,7 @@ fn fill_message(state: &mut RepairState<'_, '_>, at: usize, code: u16) {
         message.parts = vec![RepairedPart::from_text(words)];
         message.content = ContentShape::List;
     }
-    let note = format!("the empty message says `{words}`");
+    let note = format!("the empty message becomes `{words}`");
     state.note_edit(code, Strategy::Recode, at, Vec::new(), note);
 }
 
@@ -117,7 +117,7 @@ fn fix_arguments(state: &mut RepairState<'_, '_>) {
             part.patch.arguments = Some(fix);
             ids.extend(call.id.as_deref().map(str::to_owned));
         }
-        let note = "arguments are spelled as the provider wants them".to_owned();
+        let note = "the arguments are written in the form that the provider accepts".to_owned();
         state.note_edit(302, Strategy::Recode, at, ids, note);
     }
 }
@@ -135,7 +135,13 @@ fn fix_empty_answers(state: &mut RepairState<'_, '_>) {
                 ids.extend(answer.id.as_deref().map(str::to_owned));
             }
         }
-        state.note_edit(303, Strategy::Recode, at, ids, format!("the empty answer says `{words}`"));
+        state.note_edit(
+            303,
+            Strategy::Recode,
+            at,
+            ids,
+            format!("the empty result becomes `{words}`"),
+        );
     }
 }
 
@@ -151,7 +157,7 @@ fn fix_malformed_answers(state: &mut RepairState<'_, '_>) {
                 ids.extend(answer.id.as_deref().map(str::to_owned));
             }
         }
-        let note = "the answer says the same in a form that the provider takes".to_owned();
+        let note = "the result is rewritten in a form that the provider accepts".to_owned();
         state.note_edit(315, Strategy::Recode, at, ids, note);
     }
 }
@@ -168,13 +174,7 @@ fn fix_call_types(state: &mut RepairState<'_, '_>) {
                 ids.extend(call.id.as_deref().map(str::to_owned));
             }
         }
-        state.note_edit(
-            316,
-            Strategy::Recode,
-            at,
-            ids,
-            "the call says of which type it is".to_owned(),
-        );
+        state.note_edit(316, Strategy::Recode, at, ids, "the call gets a valid type".to_owned());
     }
 }
 
@@ -242,7 +242,7 @@ fn fix_answer_names(state: &mut RepairState<'_, '_>) {
         };
         let Some(outline) = part.part.kind.answer_mut() else { continue };
         let ids = outline.id.as_deref().map(str::to_owned).into_iter().collect();
-        let note = format!("the answer takes its call's name {}", display_id(Some(&*name)));
+        let note = format!("the result gets the name of its call, {}", display_id(Some(&*name)));
         outline.name = Some(Box::new(name));
         part.patch.name = true;
         state.note_edit(107, Strategy::Rename, answer.message(), ids, note);
@@ -261,7 +261,7 @@ fn remove_item_ids(state: &mut RepairState<'_, '_>) {
                 Strategy::Drop,
                 at,
                 Vec::new(),
-                "the item's id is left out".to_owned(),
+                "the id of the item is removed".to_owned(),
             );
         }
     }
@@ -274,7 +274,7 @@ fn remove_unstored_items(state: &mut RepairState<'_, '_>) {
             continue;
         }
         removed.push(at);
-        let note = "reasoning that only the server's store could resolve is removed".to_owned();
+        let note = "reasoning that only exists in the server's storage is removed".to_owned();
         state.note_edit(206, Strategy::Drop, at, Vec::new(), note);
         // The item generated with it may no longer reference its stored id.
         let names_id = state.messages.get(at + 1).is_some_and(|next| {
@@ -321,7 +321,7 @@ fn remove_empty_call_lists(state: &mut RepairState<'_, '_>) {
     for at in messages_with(state, &draft, 309) {
         let message = state.mark_message(at);
         message.flags = message.flags.without(MessageFlags::EMPTY_CALLS);
-        let note = "the empty list of calls is left out".to_owned();
+        let note = "the empty list of calls is removed".to_owned();
         state.note_edit(309, Strategy::Drop, at, Vec::new(), note);
     }
 }
@@ -349,7 +349,7 @@ fn trim_trailing_whitespace(state: &mut RepairState<'_, '_>) {
         Strategy::Recode,
         at,
         Vec::new(),
-        "white space at the end is cut".to_owned(),
+        "trailing white space is removed".to_owned(),
     );
 }
 
@@ -359,8 +359,8 @@ fn replace_surrogates(state: &mut RepairState<'_, '_>) {
     for (span, message) in surrogates.iter().zip(messages) {
         let message = message.unwrap_or(0);
         let note = match lone_surrogates(span.of(state.input.source)).count() {
-            0 | 1 => "half a character becomes U+FFFD".to_owned(),
-            many => format!("{many} half characters become U+FFFD"),
+            0 | 1 => "a lone surrogate becomes U+FFFD".to_owned(),
+            many => format!("{many} lone surrogates become U+FFFD"),
         };
         state.edits.push(super::Edit {
             code: 313,
@@ -390,7 +390,7 @@ fn remove_empty_messages(state: &mut RepairState<'_, '_>, early: bool) {
             Strategy::Drop,
             at,
             Vec::new(),
-            "the message that says nothing is removed".to_owned(),
+            "the empty message is removed".to_owned(),
         );
     }
     state.remove_messages(&removed);

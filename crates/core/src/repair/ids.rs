@@ -109,10 +109,10 @@ pub(super) fn rename_ids(state: &mut RepairState<'_, '_>, _: RuleSet) {
         let old = call_at(&draft, call.part()).and_then(|call| call.id.as_deref());
         let note = match old {
             Some(old) if old == id => {
-                format!("the answer to {} takes its id", display_id(Some(old)))
+                format!("the result of {} gets its id", display_id(Some(old)))
             }
-            Some(old) => format!("id {} becomes `{id}` on call and answer", display_id(Some(old))),
-            None => format!("the missing id becomes `{id}` on call and answer"),
+            Some(old) => format!("id {} becomes `{id}` on call and result", display_id(Some(old))),
+            None => format!("the missing id becomes `{id}` on call and result"),
         };
         let ids = old
             .filter(|old| *old != id)

@@ -54,7 +54,7 @@ pub(super) fn move_media(state: &mut RepairState<'_, '_>) {
         let mut parts = Vec::new();
         for (index, part) in moved_media {
             let ids = state.messages[index].ids();
-            let note = "media is moved to a user message behind the answers".to_owned();
+            let note = "media is moved to a user message after the results".to_owned();
             state.note_edit(307, Strategy::Reorder, index, ids, note);
             parts.push(part);
         }

@@ -29,7 +29,7 @@ pub(super) fn remove_misplaced(state: &mut RepairState<'_, '_>, rules: RuleSet) 
     }
     if rules.has(602) {
         let parts = server_calls::orphan_answers(&state.draft());
-        remove_server_parts(state, 602, &parts, "the answer of the provider's own tool is removed");
+        remove_server_parts(state, 602, &parts, "the result of the provider's own tool is removed");
     }
 }
 

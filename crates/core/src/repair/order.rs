@@ -15,7 +15,13 @@ pub(super) fn order_parts(state: &mut RepairState<'_, '_>, rules: RuleSet) {
         for at in messages_with(state, &draft, 305) {
             answers_first(state.edit_message(at));
             let ids = state.messages[at].ids();
-            state.note_edit(305, Strategy::Reorder, at, ids, "answers come first".to_owned());
+            state.note_edit(
+                305,
+                Strategy::Reorder,
+                at,
+                ids,
+                "the results are moved to the front of their message".to_owned(),
+            );
         }
     }
     if rules.has(306) {
@@ -28,7 +34,7 @@ pub(super) fn order_parts(state: &mut RepairState<'_, '_>, rules: RuleSet) {
                 Strategy::Reorder,
                 at,
                 ids,
-                "text moves before the calls".to_owned(),
+                "the text is moved before the calls".to_owned(),
             );
         }
     }
@@ -86,7 +92,7 @@ fn separate_answers(state: &mut RepairState<'_, '_>) {
             Strategy::Split,
             at,
             ids,
-            "answers stand alone in their message".to_owned(),
+            "the results get a message of their own".to_owned(),
         );
         state.messages.push(RepairedMessage::new(
             Role::User,

@@ -151,9 +151,9 @@ fn note_edits(
                     ResultMatch::Split(_) => Strategy::Merge,
                     _ => Strategy::Recover,
                 };
-                (strategy, format!("answer {name} is moved behind its call"))
+                (strategy, format!("result {name} is moved to its call"))
             }
-            AnswerAction::Quote => (Strategy::Quote, format!("answer {name} is kept as user text")),
+            AnswerAction::Quote => (Strategy::Quote, format!("result {name} is kept as user text")),
             AnswerAction::Remove => (Strategy::Drop, removal_note(draft, answer, &name)),
         };
         let code = match answer.result_match() {
@@ -178,7 +178,7 @@ fn note_edits(
         let paired = pairing.calls[call];
         let Some(outline) = call_at(draft, paired.part()) else { continue };
         let ids = outline.id.as_deref().map(str::to_owned).into_iter().collect();
-        let note = format!("call {} gets a placeholder answer", display_id(outline.id.as_deref()));
+        let note = format!("call {} gets a placeholder result", display_id(outline.id.as_deref()));
         state.note_edit(101, Strategy::Synthesize, paired.message(), ids, note);
     }
 }
@@ -186,13 +186,13 @@ fn note_edits(
 fn removal_note(draft: &Draft<'_>, answer: &PairedAnswer, name: &str) -> String {
     match answer.result_match() {
         ResultMatch::Duplicate(_) if is_placeholder_answer(draft, answer.part()) => {
-            format!("placeholder answer {name} is removed: there is another answer")
+            format!("placeholder result {name} is removed: there is another result")
         }
         ResultMatch::Duplicate(_) if is_empty_answer(draft, answer.part()) => {
-            format!("empty answer {name} is removed: there is another answer")
+            format!("empty result {name} is removed: there is another result")
         }
-        ResultMatch::Duplicate(_) => format!("second answer {name} is removed"),
-        _ => format!("answer {name} is removed"),
+        ResultMatch::Duplicate(_) => format!("second result {name} is removed"),
+        _ => format!("result {name} is removed"),
     }
 }
 
@@ -264,7 +264,7 @@ fn remove_calls(
         let with = if removed_messages[call.message()] { " with its whole message" } else { "" };
         let family = call_at(draft, call.part()).map(|call| call.family);
         let why = if family.is_some_and(|family| !family.accepts_text()) {
-            ": no words can stand in for its answer"
+            ": no text can replace its result"
         } else {
             ""
         };
@@ -272,14 +272,14 @@ fn remove_calls(
         state.note_edit(101, Strategy::Drop, call.message(), ids.clone(), note);
         if let Some(answer) = pairing.calls[index].answer().map(|answer| pairing.answers[answer]) {
             parts[answer.part()] = true;
-            let note = format!("answer {} goes with its call", display_id(id));
+            let note = format!("result {} is removed with its call", display_id(id));
             state.note_edit(101, Strategy::Drop, answer.message(), ids, note);
         }
     }
     for at in 0..state.messages.len() {
         if !parts[draft.messages[at].range()].contains(&true) {
             if removed_messages[at] {
-                let note = "the item goes with its turn".to_owned();
+                let note = "the item is removed with its turn".to_owned();
                 state.note_edit(101, Strategy::Drop, at, Vec::new(), note);
             }
             continue;

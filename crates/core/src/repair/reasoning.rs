@@ -53,7 +53,7 @@ fn remove_detached(state: &mut RepairState<'_, '_>) {
                 removed.push(at);
             }
         }
-        let note = "reasoning that nothing follows is removed".to_owned();
+        let note = "reasoning without the content it led to is removed".to_owned();
         state.note_edit(501, Strategy::Drop, at, Vec::new(), note);
     }
     state.remove_messages(&removed);
@@ -77,7 +77,7 @@ fn insert_missing(state: &mut RepairState<'_, '_>) {
                         patch: PartPatch::default(),
                     },
                 );
-                let note = "an empty `reasoning_content` is put in".to_owned();
+                let note = "an empty `reasoning_content` is added".to_owned();
                 state.note_edit(502, Strategy::Recode, at, Vec::new(), note);
             }
         }

@@ -16,9 +16,9 @@ pub(super) fn fix_roles(state: &mut RepairState<'_, '_>, _: RuleSet) {
     for at in 0..state.messages.len() {
         let (role, note) = match state.messages[at].role {
             Role::Unknown if state.messages[at].flags.has(MessageFlags::MODEL) => {
-                (Role::Assistant, "the message is the model's")
+                (Role::Assistant, "the role becomes that of the model")
             }
-            Role::Unknown => (Role::User, "the message is read as the user's"),
+            Role::Unknown => (Role::User, "the role becomes user"),
             Role::Developer if few_roles => (Role::System, "`developer` becomes `system`"),
             Role::Neutral if few_roles && chat => (Role::User, "`function` becomes `user`"),
             _ => continue,

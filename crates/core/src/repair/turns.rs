@@ -105,9 +105,9 @@ pub(super) fn join_turns(state: &mut RepairState<'_, '_>) {
             state.messages.extend(old[turn.home()].iter_mut().filter_map(Option::take));
         }
         let (strategy, note) = if joins {
-            (Strategy::Merge, "the messages of the turn are joined")
+            (Strategy::Merge, "the messages of the turn are merged")
         } else {
-            (Strategy::Reorder, "each calling message is followed by its own answers")
+            (Strategy::Reorder, "the results are moved to the message with their calls")
         };
         state.note_edit(106, strategy, position, ids, note.to_owned());
     }
@@ -140,7 +140,7 @@ fn split_item_turns<'a>(state: &mut RepairState<'_, 'a>, draft: &Draft<'a>, pair
                 .collect();
             state.messages.extend(answers.into_iter().filter_map(|at| old[at].take()));
             let position = state.messages.len().saturating_sub(1);
-            let note = "answers stand before the text behind their calls".to_owned();
+            let note = "the results are moved before the text that follows their calls".to_owned();
             state.note_edit(106, Strategy::Reorder, position, ids, note);
         }
     }
@@ -237,7 +237,7 @@ fn join_neighbors(state: &mut RepairState<'_, '_>) {
                 Strategy::Insert,
                 at,
                 Vec::new(),
-                format!("`{words}` stands between answer and user"),
+                format!("`{words}` is inserted between result and user message"),
             );
         } else if order && joins {
             merge_messages(input, before, message);
@@ -248,7 +248,8 @@ fn join_neighbors(state: &mut RepairState<'_, '_>) {
                 Strategy::Merge,
                 at,
                 Vec::new(),
-                "neighbours of one side are joined; the second keeps only its content".to_owned(),
+                "neighboring messages of one role are merged; the second keeps only its content"
+                    .to_owned(),
             );
         } else {
             state.messages.push(message);
@@ -273,7 +274,7 @@ fn insert_opening(state: &mut RepairState<'_, '_>) {
         Strategy::Insert,
         at,
         Vec::new(),
-        "a short user message opens the history".to_owned(),
+        "a short user message is inserted at the start".to_owned(),
     );
     state.messages.insert(at, RepairedMessage::with_text(Role::User, text));
 }
@@ -292,13 +293,13 @@ fn append_continuation(state: &mut RepairState<'_, '_>) {
     let before = at.checked_sub(1).and_then(|before| draft.messages.get(before));
     let after_client = before.is_some_and(|message| !message.role.is_assistant());
     if empty && after_client && at + 1 == state.messages.len() {
-        let note = "the last message says nothing and is removed".to_owned();
+        let note = "the last message is empty and is removed".to_owned();
         state.note_edit(403, Strategy::Drop, at, Vec::new(), note);
         state.messages.pop();
         return;
     }
     let words = placeholder::continue_text(state.policy().language);
-    state.note_edit(403, Strategy::Insert, at, Vec::new(), format!("`{words}` closes the request"));
+    state.note_edit(403, Strategy::Insert, at, Vec::new(), format!("`{words}` is appended"));
     state.messages.push(RepairedMessage::with_text(Role::User, words));
 }
 

@@ -12,7 +12,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 306,
     name: "content-after-call",
-    summary: "text behind a call in one message",
+    summary: "text after a tool call in the same message",
     explain: include_str!("content_after_call.md"),
     applies: &[(Anthropic, Inferred), (Strict, Documented)],
     layouts: &[Blocks],
@@ -39,7 +39,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
             parts.iter().skip(call).find(|part| matches!(part.kind, PartKind::Text(_)))
         });
         if let Some(part) = late {
-            let text = "text stands behind a call; calls end their message".to_owned();
+            let text = "text follows a call; calls must come last in their message".to_owned();
             findings.add(
                 at,
                 if part.span.is_empty() { message.span } else { part.span },

@@ -11,7 +11,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 601,
     name: "dead-server-call",
-    summary: "a call the provider runs itself, never finished",
+    summary: "an unfinished call to a tool that the provider runs",
     explain: include_str!("dead_server_call.md"),
     applies: &[(Anthropic, Documented), (Bedrock, Inferred), (Strict, Documented)],
     layouts: &[Blocks],
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     for (at, part) in server_calls::dead_calls(context.draft) {
-        let text = "a call of the provider's own tool was never finished".to_owned();
+        let text = "a call of the provider's own tool never finished".to_owned();
         findings.add(at, context.draft.parts[part].span, text, Fix::safe(Strategy::Drop));
     }
 }

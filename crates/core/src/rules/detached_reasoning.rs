@@ -12,7 +12,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 501,
     name: "detached-reasoning",
-    summary: "reasoning that nothing follows",
+    summary: "reasoning without the content it led to",
     explain: include_str!("detached_reasoning.md"),
     applies: &[
         (Anthropic, Documented),
@@ -37,7 +37,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
             if !reasoning {
                 followed = message.role.is_assistant();
             } else if !followed {
-                let text = "reasoning without the item it was made for".to_owned();
+                let text = "reasoning without the item that must follow it".to_owned();
                 findings.add(at, message.span, text, Fix::safe(Strategy::Drop));
             }
         }
@@ -57,7 +57,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
         });
         let Some((at, part)) = last else { continue };
         if matches!(part.kind, PartKind::Reasoning(_)) {
-            let text = "the assistant's turn ends in reasoning".to_owned();
+            let text = "the assistant turn ends in reasoning".to_owned();
             findings.add(at, part.span, text, Fix::safe(Strategy::Drop));
         }
     }

@@ -13,7 +13,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 103,
     name: "displaced-result",
-    summary: "an answer apart from its call, or before it",
+    summary: "a tool result in the wrong place",
     explain: include_str!("displaced_result.md"),
     applies: &[
         (OpenaiChat, Inferred),
@@ -35,8 +35,10 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
         && !matches!(context.profile(), Profile::Deepseek | Profile::Strict);
     for paired in &context.pairing.answers {
         let (call, problem) = match paired.result_match() {
-            ResultMatch::Early(call) => (call, "stands before its call"),
-            ResultMatch::Displaced(call) if !anywhere => (call, "stands apart from its call"),
+            ResultMatch::Early(call) => (call, "is before its call"),
+            ResultMatch::Displaced(call) if !anywhere => {
+                (call, "does not directly follow its call")
+            }
             _ => continue,
         };
         paired_answers::report_answer(

@@ -13,7 +13,7 @@ use crate::{check::display_id, pairing::call_at};
 pub(super) const RULE: Rule = Rule {
     code: 201,
     name: "duplicate-call-id",
-    summary: "one id for two calls of a turn",
+    summary: "two tool calls of one turn with the same id",
     explain: include_str!("duplicate_call_id.md"),
     applies: &[
         (OpenaiChat, Inferred),

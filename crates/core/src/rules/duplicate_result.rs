@@ -15,7 +15,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 104,
     name: "duplicate-result",
-    summary: "a second answer to one call",
+    summary: "a second result for one tool call",
     explain: include_str!("duplicate_result.md"),
     applies: &[
         (OpenaiChat, Documented),
@@ -50,7 +50,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
             findings,
             paired,
             call,
-            "is not the first for its call",
+            "is not the first result of its call",
             fix,
         );
     }

@@ -11,7 +11,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 309,
     name: "empty-call-list",
-    summary: "an empty list of calls",
+    summary: "an empty list of tool calls",
     explain: include_str!("empty_call_list.md"),
     applies: &[(OpenaiChat, Documented), (Strict, Documented)],
     layouts: &[Chat],
@@ -23,7 +23,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     for (at, message, _) in
         context.messages().filter(|(_, message, _)| message.flags.has(MessageFlags::EMPTY_CALLS))
     {
-        let text = "the list of calls is empty; leave it out".to_owned();
+        let text = "the list of calls is empty and must be left out".to_owned();
         findings.add(at, message.span, text, Fix::safe(Strategy::Drop));
     }
 }

@@ -33,6 +33,6 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
         && context.draft.messages.is_empty()
         && !context.draft.body.stateful
     {
-        findings.add(0, Span::NOWHERE, "the request holds no message".to_owned(), Fix::NONE);
+        findings.add(0, Span::NOWHERE, "the request has no messages".to_owned(), Fix::NONE);
     }
 }

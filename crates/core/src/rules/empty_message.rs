@@ -13,7 +13,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 301,
     name: "empty-message",
-    summary: "a message that says nothing",
+    summary: "an empty message",
     explain: include_str!("empty_message.md"),
     applies: &[
         (OpenaiChat, Documented),
@@ -56,7 +56,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
         } else {
             Fix::safe(Strategy::Drop)
         };
-        findings.add(at, message.span, "the message says nothing".to_owned(), fix);
+        findings.add(at, message.span, "the message is empty".to_owned(), fix);
     }
 }
 

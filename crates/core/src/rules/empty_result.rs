@@ -15,7 +15,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 303,
     name: "empty-result",
-    summary: "an answer without content",
+    summary: "a tool result without content",
     explain: include_str!("empty_result.md"),
     applies: &[
         (OpenaiChat, Documented),
@@ -35,7 +35,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
         if !is_refused(context, answer) {
             continue;
         }
-        let text = format!("answer {} has no content", display_id(answer.id.as_deref()));
+        let text = format!("result {} has no content", display_id(answer.id.as_deref()));
         let span = context.draft.parts[paired.part()].span;
         let finding = findings.add(paired.message(), span, text, Fix::safe(Strategy::Recode));
         finding.ids.extend(answer.id.as_deref().map(str::to_owned));

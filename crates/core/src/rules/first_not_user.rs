@@ -12,7 +12,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 401,
     name: "first-not-user",
-    summary: "a history that does not start with the user",
+    summary: "a history that does not start with a user message",
     explain: include_str!("first_not_user.md"),
     applies: &[
         (Anthropic, Documented),
@@ -43,7 +43,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
         !message.role.is_user()
     };
     if refused {
-        let text = "the first message is not the user's".to_owned();
+        let text = "the first message is not a user message".to_owned();
         findings.add(at, message.span, text, Fix::safe(Strategy::Insert));
     }
 }

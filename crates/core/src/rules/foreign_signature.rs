@@ -11,7 +11,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 503,
     name: "foreign-signature",
-    summary: "reasoning without the signature its provider wants",
+    summary: "reasoning without the signature that the provider requires",
     explain: include_str!("foreign_signature.md"),
     applies: &[(Anthropic, Documented), (Strict, Documented)],
     layouts: &[Blocks],
@@ -28,7 +28,9 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
             .iter()
             .filter(|part| matches!(part.kind, PartKind::Reasoning(SignatureState::Unsigned)))
         {
-            let text = "reasoning without a signature: it was made elsewhere or cut off".to_owned();
+            let text =
+                "reasoning without a signature: it comes from another provider or was cut off"
+                    .to_owned();
             findings.add(at, part.span, text, Fix::safe(Strategy::Drop));
         }
     }

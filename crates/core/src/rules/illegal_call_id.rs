@@ -12,7 +12,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 203,
     name: "illegal-call-id",
-    summary: "an id with characters or a length the provider refuses",
+    summary: "a call id with characters or a length that the provider rejects",
     explain: include_str!("illegal_call_id.md"),
     applies: &[
         (OpenaiChat, Documented),
@@ -33,7 +33,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     for (at, part, call) in context.calls() {
         let Some(id) = call.id.as_deref().filter(|id| !rule.allows(id)) else { continue };
         let text = format!(
-            "id {} is refused: the provider takes {}",
+            "id {} is invalid: the provider accepts {}",
             display_id(Some(id)),
             rule.describe()
         );

@@ -11,7 +11,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 207,
     name: "illegal-tool-name",
-    summary: "a tool name with characters or a length the provider refuses",
+    summary: "a tool name with characters or a length that the provider rejects",
     explain: include_str!("illegal_tool_name.md"),
     applies: &[
         (OpenaiChat, Documented),
@@ -38,11 +38,11 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
         }
         let text = match call.name.as_deref() {
             Some(name) => format!(
-                "tool name {} is refused: the provider takes {}",
+                "tool name {} is invalid: the provider accepts {}",
                 display_id(Some(name)),
                 context.profile().name_rule().describe()
             ),
-            None => format!("call {} names no tool", display_id(call.id.as_deref())),
+            None => format!("call {} has no tool name", display_id(call.id.as_deref())),
         };
         findings.add_for_call(at, part, call, text, Fix::safe(Strategy::Rename));
     }

@@ -23,7 +23,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     for (at, message, _) in
         context.messages().filter(|(_, message, _)| message.flags.has(MessageFlags::BAD_ITEM_ID))
     {
-        let text = "the item's id does not begin with the prefix of its type".to_owned();
+        let text = "the item id does not begin with the prefix of its type".to_owned();
         findings.add(at, message.span, text, Fix::safe(Strategy::Drop));
     }
 }

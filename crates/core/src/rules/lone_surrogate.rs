@@ -11,7 +11,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 313,
     name: "lone-surrogate",
-    summary: "half a character",
+    summary: "a lone surrogate: half a character",
     explain: include_str!("lone_surrogate.md"),
     applies: &[
         (OpenaiChat, Documented),
@@ -33,8 +33,8 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     for (&span, at) in spans.iter().zip(context.draft.messages_at(spans)) {
         let at = at.unwrap_or(0);
         let text = match lone_surrogates(span.of(context.draft.source)).count() {
-            0 | 1 => "half a character (a lone surrogate escape)".to_owned(),
-            many => format!("{many} half characters (lone surrogate escapes) in one string"),
+            0 | 1 => "a lone surrogate escape (half a character)".to_owned(),
+            many => format!("{many} lone surrogate escapes (half characters) in one string"),
         };
         findings.add(at, span, text, Fix::safe(Strategy::Recode));
     }

@@ -6,7 +6,7 @@ use crate::draft::DraftFeatures;
 pub(super) const RULE: Rule = Rule {
     code: 702,
     name: "lost-sibling-result",
-    summary: "an answer that no walk from the last message reaches",
+    summary: "a tool result that is not on the path from the last message",
     explain: include_str!("lost_sibling_result.md"),
     applies: defects::ALL_PROFILES,
     layouts: &[Chat, Blocks, Items],

@@ -12,7 +12,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 302,
     name: "malformed-arguments",
-    summary: "arguments that are not what the format wants",
+    summary: "tool call arguments that the format does not allow",
     explain: include_str!("malformed_arguments.md"),
     applies: &[
         (OpenaiChat, Documented),
@@ -51,7 +51,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
             ArgumentsShape::WrongType => "has arguments of a wrong type",
             ArgumentsShape::NoInput | ArgumentsShape::MalformedInput if !texts => continue,
             ArgumentsShape::NoInput => "has no input",
-            ArgumentsShape::MalformedInput => "has an input that is no text",
+            ArgumentsShape::MalformedInput => "has an input that is not a string",
         };
         // Mistral converts an object to a string by itself.
         let absent = matches!(call.arguments, ArgumentsShape::Missing | ArgumentsShape::WrongType);

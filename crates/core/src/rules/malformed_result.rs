@@ -12,7 +12,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 315,
     name: "malformed-result",
-    summary: "an answer in a form that the format does not take",
+    summary: "a tool result with content that the format does not allow",
     explain: include_str!("malformed_result.md"),
     applies: &[
         (OpenaiChat, Documented),
@@ -42,7 +42,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
             continue;
         }
         let text =
-            format!("answer {} has content of a wrong type", display_id(answer.id.as_deref()));
+            format!("result {} has content of the wrong type", display_id(answer.id.as_deref()));
         let span = context.draft.parts[paired.part()].span;
         let finding = findings.add(paired.message(), span, text, Fix::safe(Strategy::Recode));
         finding.ids.extend(answer.id.as_deref().map(str::to_owned));

@@ -11,7 +11,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 307,
     name: "media-in-result",
-    summary: "an answer that holds more than text",
+    summary: "a tool result with media where only text is allowed",
     explain: include_str!("media_in_result.md"),
     applies: &[
         (OpenaiChat, Documented),
@@ -35,7 +35,10 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
         let part = &context.draft.parts[paired.part()];
         let PartKind::Answer(answer) = &part.kind else { continue };
         if answer.media {
-            let text = format!("answer {} holds more than text", display_id(answer.id.as_deref()));
+            let text = format!(
+                "result {} holds media; only text is allowed",
+                display_id(answer.id.as_deref())
+            );
             let finding =
                 findings.add(paired.message(), part.span, text, Fix::safe(Strategy::Reorder));
             finding.ids.extend(answer.id.as_deref().map(str::to_owned));

@@ -14,7 +14,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 304,
     name: "misplaced-block",
-    summary: "a call, answer or reasoning in a message of the wrong role",
+    summary: "a tool call, tool result or reasoning in a message of the wrong role",
     explain: include_str!("misplaced_block.md"),
     applies: &[
         (OpenaiChat, Documented),
@@ -47,7 +47,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
                     ("a call outside an assistant message", Strategy::Drop)
                 }
                 PartKind::Answer(_) if !user => {
-                    ("an answer outside a user message", answer_strategy(context, index))
+                    ("a result outside a user message", answer_strategy(context, index))
                 }
                 PartKind::Reasoning(_) if user => ("reasoning in a user message", Strategy::Drop),
                 _ => continue,

@@ -12,7 +12,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 406,
     name: "misplaced-system",
-    summary: "a system message where the provider takes none",
+    summary: "a system message where the provider does not accept one",
     explain: include_str!("misplaced_system.md"),
     applies: &[
         (Anthropic, Documented),
@@ -48,7 +48,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
             _ => false,
         };
         if refused {
-            let text = "the provider takes no system message here".to_owned();
+            let text = "the provider does not accept a system message here".to_owned();
             findings.add(at, message.span, text, Fix::safe(Strategy::Recode));
         }
     }

@@ -16,7 +16,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 204,
     name: "missing-call-id",
-    summary: "a call without an id",
+    summary: "a tool call without an id",
     explain: include_str!("missing_call_id.md"),
     applies: &[
         (OpenaiChat, Documented),
@@ -51,7 +51,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
                 findings,
                 paired,
                 call,
-                "does not say which call it answers",
+                "does not name its call",
                 Fix::safe(Strategy::Rename),
             );
         }

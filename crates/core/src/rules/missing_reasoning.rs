@@ -12,7 +12,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 502,
     name: "missing-reasoning",
-    summary: "a call without the reasoning the provider wants back",
+    summary: "a tool call without the reasoning that the provider requires",
     explain: include_str!("missing_reasoning.md"),
     applies: &[(Deepseek, Documented), (Gemini, Documented), (Anthropic, Documented)],
     layouts: &[Chat, Blocks],
@@ -42,7 +42,7 @@ fn check_deepseek(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_,
         let calls = parts.iter().any(|part| matches!(part.kind, PartKind::Call(_)));
         if calls && !parts.iter().any(|part| matches!(part.kind, PartKind::Reasoning(_))) {
             let text =
-                "in thinking mode a message with calls carries `reasoning_content`".to_owned();
+                "in thinking mode a message with calls must have `reasoning_content`".to_owned();
             findings.add(at, message.span, text, Fix::safe(Strategy::Recode));
         }
     }
@@ -52,7 +52,7 @@ fn check_deepseek(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_,
 fn check_gemini(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     for at in gemini_unsigned(context.draft) {
         let text =
-            "the first call of a step in the running turn lacks its thought signature".to_owned();
+            "the first call of a message in the current turn has no thought signature".to_owned();
         findings.add(at, context.draft.messages[at].span, text, Fix::safe(Strategy::Recode));
     }
 }
@@ -94,8 +94,8 @@ fn check_anthropic(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_
     let first =
         draft.messages[run.clone()].iter().find_map(|message| draft.parts_of(message).first());
     if first.is_some_and(|part| !matches!(part.kind, PartKind::Reasoning(_))) {
-        let text = "thinking is on, but the turn of the running tool loop does not start with it"
-            .to_owned();
+        let text =
+            "thinking is on, but the current turn does not start with a thinking block".to_owned();
         findings.add(run.start, draft.messages[run.start].span, text, Fix::safe(Strategy::Recode));
     }
 }

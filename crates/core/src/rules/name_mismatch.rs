@@ -15,7 +15,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 107,
     name: "name-mismatch",
-    summary: "an answer that names another tool than its call",
+    summary: "a tool result with another tool name than its call",
     explain: include_str!("name_mismatch.md"),
     applies: &[(Gemini, Documented), (Strict, Documented)],
     layouts: &[Blocks],
@@ -37,9 +37,9 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
             continue;
         }
         let problem = if answer.name.is_some() {
-            "names another tool than its call"
+            "has another tool name than its call"
         } else {
-            "names no tool"
+            "has no tool name"
         };
         paired_answers::report_answer(
             context,

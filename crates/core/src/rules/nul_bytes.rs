@@ -6,7 +6,7 @@ use crate::draft::DraftFeatures;
 pub(super) const RULE: Rule = Rule {
     code: 802,
     name: "nul-bytes",
-    summary: "bytes of zero where a record should be",
+    summary: "NUL bytes where a record should be",
     explain: include_str!("nul_bytes.md"),
     applies: defects::ALL_PROFILES,
     layouts: &[Chat, Blocks, Items],

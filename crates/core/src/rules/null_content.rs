@@ -11,7 +11,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 311,
     name: "null-content",
-    summary: "no content beside calls",
+    summary: "null content in a message with tool calls",
     explain: include_str!("null_content.md"),
     applies: &[(Strict, Documented)],
     layouts: &[Chat],
@@ -30,7 +30,8 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
         let empty = message.content == ContentShape::List && !body;
         if calls && (empty || matches!(message.content, ContentShape::Null | ContentShape::Absent))
         {
-            let text = "beside calls, content is safest as an empty string".to_owned();
+            let text =
+                "content is null; in a message with calls an empty string is safer".to_owned();
             findings.add(at, message.span, text, Fix::safe(Strategy::Recode));
         }
     }

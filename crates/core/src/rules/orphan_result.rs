@@ -11,7 +11,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 102,
     name: "orphan-result",
-    summary: "an answer to a call that is not there",
+    summary: "a tool result without a tool call",
     explain: include_str!("orphan_result.md"),
     applies: &[
         (OpenaiChat, Documented),
@@ -36,7 +36,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
         context.pairing.answers.iter().filter(|paired| paired.result_match() == ResultMatch::Orphan)
     {
         let PartKind::Answer(answer) = &context.draft.parts[paired.part()].kind else { continue };
-        let text = format!("answer {} has no call", display_id(answer.id.as_deref()));
+        let text = format!("result {} has no call", display_id(answer.id.as_deref()));
         let strategy = match context.options.policy.orphans {
             OrphanPolicy::Quote => Strategy::Quote,
             OrphanPolicy::Drop => Strategy::Drop,

@@ -11,7 +11,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 602,
     name: "orphan-server-result",
-    summary: "an answer of the provider's own tool without its call",
+    summary: "a result of the provider's own tool without its call",
     explain: include_str!("orphan_server_result.md"),
     applies: &[(Anthropic, Documented), (Bedrock, Inferred), (Strict, Documented)],
     layouts: &[Blocks],
@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     for (at, part) in server_calls::orphan_answers(context.draft) {
         let text =
-            "an answer of the provider's own tool has no call before it in its turn".to_owned();
+            "a result of the provider's own tool has no call before it in its turn".to_owned();
         findings.add(at, context.draft.parts[part].span, text, Fix::safe(Strategy::Drop));
     }
 }

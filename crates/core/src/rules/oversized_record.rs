@@ -6,7 +6,7 @@ use crate::draft::DraftFeatures;
 pub(super) const RULE: Rule = Rule {
     code: 804,
     name: "oversized-record",
-    summary: "a record that no request can carry",
+    summary: "a record that is too large for any request",
     explain: include_str!("oversized_record.md"),
     applies: defects::ALL_PROFILES,
     layouts: &[Chat, Blocks, Items],

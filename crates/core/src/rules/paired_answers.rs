@@ -19,7 +19,7 @@ pub(super) fn report_answer(
     let part = &context.draft.parts[paired.part()];
     let PartKind::Answer(answer) = &part.kind else { return };
     let call = context.pairing.calls[call];
-    let text = format!("answer {} {what}", display_id(answer.id.as_deref()));
+    let text = format!("result {} {what}", display_id(answer.id.as_deref()));
     let finding = findings.add(paired.message(), part.span, text, fix);
     finding.ids.extend(answer.id.as_deref().map(str::to_owned));
     finding.tool = call_at(context.draft, call.part())

@@ -11,7 +11,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 305,
     name: "result-after-text",
-    summary: "an answer behind other content of its message",
+    summary: "a tool result after other content of its message",
     explain: include_str!("result_after_text.md"),
     applies: &[
         (Anthropic, Documented),
@@ -32,7 +32,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
             parts.iter().skip(first).find(|part| matches!(part.kind, PartKind::Answer(_)))
         });
         if let Some(part) = late {
-            let text = "an answer stands behind other content of its message".to_owned();
+            let text = "a result follows other content of its message".to_owned();
             findings.add(
                 at,
                 if part.span.is_empty() { message.span } else { part.span },

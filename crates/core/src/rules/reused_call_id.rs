@@ -13,7 +13,7 @@ use crate::{check::display_id, pairing::call_at};
 pub(super) const RULE: Rule = Rule {
     code: 202,
     name: "reused-call-id",
-    summary: "an id that an earlier turn used already",
+    summary: "a call id that an earlier turn already used",
     explain: include_str!("reused_call_id.md"),
     applies: &[(Strict, Documented)],
     layouts: &[Chat, Blocks, Items],

@@ -12,7 +12,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 402,
     name: "role-order",
-    summary: "two neighbouring messages of one side",
+    summary: "two messages of the same role in a row",
     explain: include_str!("role_order.md"),
     applies: &[(Gemini, Documented), (Bedrock, Documented), (Strict, Documented)],
     layouts: &[Chat, Blocks],

@@ -11,7 +11,7 @@ use crate::{draft::PartKind, profile::requires_answers_alone};
 pub(super) const RULE: Rule = Rule {
     code: 310,
     name: "shared-result-message",
-    summary: "answers that share their message with other content",
+    summary: "tool results that share their message with other content",
     explain: include_str!("shared_result_message.md"),
     applies: &[(Bedrock, Documented), (Strict, Documented)],
     layouts: &[Blocks],
@@ -27,7 +27,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     {
         let answers = parts.iter().any(|part| matches!(part.kind, PartKind::Answer(_)));
         if answers && parts.iter().any(|part| !matches!(part.kind, PartKind::Answer(_))) {
-            let text = "answers share their message with other content".to_owned();
+            let text = "results share their message with other content".to_owned();
             findings.add(at, message.span, text, Fix::safe(Strategy::Split));
         }
     }

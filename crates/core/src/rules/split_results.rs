@@ -12,7 +12,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 105,
     name: "split-results",
-    summary: "answers of one turn spread over several messages",
+    summary: "tool results of one turn spread over several messages",
     explain: include_str!("split_results.md"),
     applies: &[
         (Anthropic, Documented),
@@ -33,7 +33,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
                 findings,
                 paired,
                 call,
-                "is not in the message right after its call",
+                "is not in the message directly after its call",
                 Fix::safe(Strategy::Merge),
             );
         }

@@ -12,7 +12,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 106,
     name: "split-turn",
-    summary: "parallel calls spread over several assistant messages",
+    summary: "parallel tool calls spread over several assistant messages",
     explain: include_str!("split_turn.md"),
     applies: &[
         (Bedrock, Documented),
@@ -47,7 +47,7 @@ fn check_items(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_
     }
     for turn in &context.pairing.turns {
         if let Some(&at) = answer_positions(context.draft, context.pairing, turn).first() {
-            let text = "a text stands between a call and its answer".to_owned();
+            let text = "text between a call and its result".to_owned();
             report_split(context, findings, turn, at, text, Strategy::Reorder);
         }
     }

@@ -14,7 +14,7 @@ pub(crate) const MAX_CALLS: usize = 128;
 pub(super) const RULE: Rule = Rule {
     code: 108,
     name: "too-many-calls",
-    summary: "more than 128 calls in one message",
+    summary: "more than 128 tool calls in one message",
     explain: include_str!("too_many_calls.md"),
     applies: &[(OpenaiChat, Documented), (Strict, Documented)],
     layouts: &[Chat, Blocks],
@@ -32,7 +32,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     {
         let count = parts.iter().filter(|part| matches!(part.kind, PartKind::Call(_))).count();
         if count > MAX_CALLS && !turn.as_ref().is_some_and(|turn| turn.contains(&at)) {
-            let text = format!("{count} calls in one message; the provider takes {MAX_CALLS}");
+            let text = format!("{count} calls in one message; the provider accepts {MAX_CALLS}");
             findings.add(at, message.span, text, Fix::safe(Strategy::Split));
         }
     }

@@ -11,7 +11,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 405,
     name: "tools-not-declared",
-    summary: "calls in the history, no tools in the request",
+    summary: "tool calls in the history, but no tools in the request",
     explain: include_str!("tools_not_declared.md"),
     applies: &[(Bedrock, Documented), (Strict, Documented)],
     layouts: &[Blocks],

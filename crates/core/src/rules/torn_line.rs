@@ -6,7 +6,7 @@ use crate::draft::DraftFeatures;
 pub(super) const RULE: Rule = Rule {
     code: 801,
     name: "torn-line",
-    summary: "a line that is not a whole record",
+    summary: "a line that is not a complete record",
     explain: include_str!("torn_line.md"),
     applies: defects::ALL_PROFILES,
     layouts: &[Chat, Blocks, Items],

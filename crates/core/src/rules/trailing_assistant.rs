@@ -17,7 +17,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 403,
     name: "trailing-assistant",
-    summary: "a request that ends with the assistant",
+    summary: "a request that ends with an assistant message",
     explain: include_str!("trailing_assistant.md"),
     applies: &[
         (Anthropic, Documented),
@@ -50,7 +50,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
         _ => false,
     };
     if !allowed && !is_paused(draft.parts_of(message)) {
-        let text = "the request ends with the assistant's words".to_owned();
+        let text = "the request ends with an assistant message".to_owned();
         findings.add(
             draft.messages.len() - 1,
             message.span,

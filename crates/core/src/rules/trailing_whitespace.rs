@@ -11,7 +11,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 312,
     name: "trailing-whitespace",
-    summary: "a final assistant text that ends in white space",
+    summary: "a final assistant message that ends in white space",
     explain: include_str!("trailing_whitespace.md"),
     applies: &[(Anthropic, Documented)],
     layouts: &[Blocks],
@@ -29,7 +29,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     };
     let Some(part) = context.draft.parts_of(message).last() else { return };
     if let PartKind::Text(TextShape::Trailing | TextShape::Blank) = part.kind {
-        let text = "the final assistant text ends in white space".to_owned();
+        let text = "the final assistant message ends in white space".to_owned();
         let at = context.draft.messages.len() - 1;
         findings.add(at, part.span, text, Fix::safe(Strategy::Recode));
     }

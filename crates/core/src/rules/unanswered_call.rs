@@ -11,7 +11,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 101,
     name: "unanswered-call",
-    summary: "a call that nobody answers",
+    summary: "a tool call without a result",
     explain: include_str!("unanswered_call.md"),
     applies: &[
         (OpenaiChat, Documented),
@@ -38,12 +38,12 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
         let text = match call.name.as_deref() {
             Some(name) => {
                 format!(
-                    "call {} to {} is never answered",
+                    "call {} to {} has no result",
                     display_id(call.id.as_deref()),
                     display_id(Some(name))
                 )
             }
-            None => format!("call {} is never answered", display_id(call.id.as_deref())),
+            None => format!("call {} has no result", display_id(call.id.as_deref())),
         };
         let strategy = match context.options.policy.unanswered {
             UnansweredPolicy::Answer if call.family.accepts_text() => Strategy::Synthesize,

@@ -12,7 +12,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 407,
     name: "unknown-role",
-    summary: "a role the provider does not know",
+    summary: "a role that the provider does not know",
     explain: include_str!("unknown_role.md"),
     applies: &[
         (OpenaiChat, Documented),

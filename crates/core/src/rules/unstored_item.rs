@@ -11,7 +11,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 206,
     name: "unstored-item",
-    summary: "a reasoning item that only the server's store could resolve",
+    summary: "a reasoning item that only exists in the server's storage",
     explain: include_str!("unstored_item.md"),
     applies: &[(OpenaiResponses, Documented)],
     layouts: &[Items],
@@ -26,8 +26,8 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     for (at, message, _) in
         context.messages().filter(|(_, message, _)| message.flags.has(MessageFlags::UNSTORED))
     {
-        let text =
-            "the request stores nothing, and this reasoning has no encrypted content".to_owned();
+        let text = "the request has `store: false`, and this reasoning has no encrypted content"
+            .to_owned();
         findings.add(at, message.span, text, Fix::safe(Strategy::Drop));
     }
 }

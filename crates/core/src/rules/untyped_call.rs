@@ -11,7 +11,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 316,
     name: "untyped-call",
-    summary: "a call that does not say of which type it is",
+    summary: "a tool call without a valid type",
     explain: include_str!("untyped_call.md"),
     applies: &[(OpenaiChat, Documented), (Mistral, Documented), (Strict, Documented)],
     layouts: &[Chat],
@@ -26,8 +26,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
         if without_type && context.profile() == Profile::Mistral {
             continue;
         }
-        let text =
-            format!("call {} does not say of which type it is", display_id(call.id.as_deref()));
+        let text = format!("call {} has no valid type", display_id(call.id.as_deref()));
         findings.add_for_call(at, part, call, text, Fix::safe(Strategy::Recode));
     }
 }

@@ -12,7 +12,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 404,
     name: "user-after-result",
-    summary: "a user message directly behind an answer",
+    summary: "a user message directly after a tool result",
     explain: include_str!("user_after_result.md"),
     applies: &[(Mistral, Documented), (Bedrock, Documented), (Strict, Documented)],
     layouts: &[Chat, Blocks],
@@ -39,7 +39,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
             };
         if refused {
             let text =
-                "an assistant message has to stand between an answer and the user".to_owned();
+                "an assistant message must come between a result and a user message".to_owned();
             findings.add(at, message.span, text, Fix::safe(Strategy::Insert));
         }
     }

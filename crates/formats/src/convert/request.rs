@@ -84,7 +84,7 @@ fn remove_foreign_reasoning(
             !(field && matches!(part.content(), ContentPart::Reasoning(_)))
         });
         if message.parts.len() < before {
-            let note = "the provider takes no reasoning beside a message".to_owned();
+            let note = "the provider does not accept reasoning in an assistant message".to_owned();
             losses.push(Loss {
                 kind: LossKind::Reasoning,
                 location: LossLocation::Message(index),

@@ -183,14 +183,14 @@ fn what_cannot_be_read_is_an_error_with_its_place() {
         ),
         (
             "[{\"role\":\"user\",\"role\":\"user\",\"content\":\"\"}]",
-            "messages[0]: the field `role` stands there twice",
+            "messages[0]: duplicate field `role`",
         ),
         ("[{\"role\":\"assistant\",\"tool_calls\":{}}]", "messages[0]: `tool_calls` is not a list"),
         (
             r#"[{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":[{"type":"text","text":[]}]}]"#,
             "messages[1]: `text` is not a string",
         ),
-        ("{", "the text ends where a string should be"),
+        ("{", "unexpected end of text, expected a string"),
         ("{\"model\":\"m\"}", "the document has no `messages`"),
     ];
     for (source, expected) in table {

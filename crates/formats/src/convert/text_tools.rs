@@ -46,16 +46,15 @@ pub(super) fn replace_tools(
             .insert(0, ModelMessage::new(ModelRole::System, vec![text_part(tools)]));
     }
     if settings.tool_choice.take().is_some() {
-        let note = "tools that are told as text cannot be chosen";
+        let note = "a tool choice is not possible with tools as text";
         losses.push(super::request::request_loss(LossKind::ToolChoice, note));
     }
     for tool in settings.tools.drain(..).filter(|tool| tool.input == ToolInput::ProviderDefined) {
-        let note =
-            format!("the tool `{}` has no place among tools that are told as text", tool.name);
+        let note = format!("the tool `{}` cannot be described as text", tool.name);
         losses.push(super::request::request_loss(LossKind::Tool, note));
     }
     if settings.parallel_calls.take() == Some(false) {
-        let note = "that one tool is called at a time cannot be asked for";
+        let note = "parallel calls cannot be disabled with tools as text";
         losses.push(super::request::request_loss(LossKind::Setting, note));
     }
     added

@@ -93,7 +93,7 @@ pub fn encode_reply(outcome: &ModelResponse<'_>, format: Format, seed: &str) -> 
             let code = error.code.as_deref().filter(|_| provider_errors::loses_name(format, error));
             let losses = code.map(|code| {
                 let name = provider_errors::error_name(format, error);
-                let note = format!("the failure `{code}` is called `{name}` in this format");
+                let note = format!("the error `{code}` becomes `{name}` in this format");
                 Loss { kind: LossKind::Unknown, location: LossLocation::Reply, note }
             });
             EncodedReply { body, losses: losses.into_iter().collect(), renamed: Vec::new() }

@@ -142,10 +142,10 @@ pub(crate) fn unsupported_figure(format: Format, usage: &TokenUsage) -> Option<&
     let is_known = |count: Option<u64>| count.is_some_and(|count| count > 0);
     match format {
         Format::OpenaiChat | Format::OpenaiResponses | Format::Anthropic => None,
-        Format::Gemini => is_known(usage.cache_written).then_some("what was put into a cache"),
-        Format::Bedrock => {
-            is_known(usage.reasoning).then_some("how much of the output is reasoning")
+        Format::Gemini => {
+            is_known(usage.cache_written).then_some("the number of cache write tokens")
         }
+        Format::Bedrock => is_known(usage.reasoning).then_some("the number of reasoning tokens"),
     }
 }
 

@@ -246,7 +246,8 @@ impl ConverterOutput {
                 event,
                 StreamEvent::Open { .. } | StreamEvent::Delta { .. } | StreamEvent::Failed(_)
             ) {
-                self.notes.add(LossKind::Unknown, "what follows the end of the answer is left out");
+                self.notes
+                    .add(LossKind::Unknown, "content after the end of the response is left out");
             }
             return;
         }

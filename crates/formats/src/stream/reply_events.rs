@@ -61,14 +61,18 @@ fn emit_part(block: u32, part: &ModelPart<'_>, sink: &mut dyn EventSink) {
         }
         ContentPart::Media(media) => {
             let name = media.kind.name();
-            return emit_loss(sink, LossKind::Media, format!("the model's own {name} is left out"));
+            return emit_loss(
+                sink,
+                LossKind::Media,
+                format!("the {name} in an assistant message is left out"),
+            );
         }
         ContentPart::ToolResult(_) => {
-            let note = "an answer inside an answer has no place in a stream";
+            let note = "a tool result inside a response is not supported in a stream";
             return emit_loss(sink, LossKind::ServerCall, note.to_owned());
         }
         ContentPart::Unknown(other) => {
-            let note = format!("`{}` has no place in a stream", other.name);
+            let note = format!("`{}` is not supported in a stream", other.name);
             return emit_loss(sink, LossKind::Unknown, note);
         }
     };

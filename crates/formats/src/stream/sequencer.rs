@@ -210,7 +210,7 @@ impl EventSequencer {
         if self.stage == SequencerStage::Stopped {
             return next.skip(StreamLoss {
                 kind: LossKind::Unknown,
-                note: "a block that begins after the model has stopped is left out".to_owned(),
+                note: "a block that begins after the stop reason is left out".to_owned(),
             });
         }
         self.emit_start(next);
@@ -287,16 +287,14 @@ impl EventSequencer {
             // Models often write a line break after their arguments.
             BlockDelta::Text(text) if text.trim().is_empty() => return,
             BlockDelta::Text(_) if self.completed.contains(&source) => {
-                (LossKind::Arguments, "what follows whole arguments is left out")
+                (LossKind::Arguments, "content after complete arguments is left out")
             }
-            BlockDelta::Text(_) => {
-                (LossKind::Unknown, "text for a block that is closed is left out")
-            }
+            BlockDelta::Text(_) => (LossKind::Unknown, "text for a closed block is left out"),
             BlockDelta::Signature(_) | BlockDelta::Encrypted(_) => {
-                (LossKind::Signature, "a signature for a block that is closed is left out")
+                (LossKind::Signature, "a signature for a closed block is left out")
             }
             BlockDelta::Citation(_) => {
-                (LossKind::Citation, "a citation for a block that is closed is left out")
+                (LossKind::Citation, "a citation for a closed block is left out")
             }
         };
         next.skip(StreamLoss { kind, note: note.to_owned() });
@@ -326,7 +324,7 @@ impl EventSequencer {
             }
             Some(arguments) if !arguments.is_object() => next.skip(StreamLoss {
                 kind: LossKind::Arguments,
-                note: "the arguments of a call are no JSON object, and are told as they came"
+                note: "the arguments of a call are not a JSON object and are passed on unchanged"
                     .to_owned(),
             }),
             _ => {}
@@ -402,7 +400,7 @@ impl EventSequencer {
                 }
                 BlockStart::Call { .. } => (LossKind::Arguments, "a call"),
             };
-            let note = format!("{block} behind the block that was cut off is left out");
+            let note = format!("{block} after the block that was cut off is left out");
             next.skip(StreamLoss { kind, note });
         }
         self.bytes = 0;

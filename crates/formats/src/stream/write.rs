@@ -106,7 +106,7 @@ impl StreamWriter {
 
 /// The error for a reply whose bytes ended too early.
 fn truncation_error() -> ProviderError<'static> {
-    let message = "the stream ended before the answer did".into();
+    let message = "the stream ended before the response was complete".into();
     ProviderError { kind: ProviderErrorKind::Server, message, code: None }
 }
 
@@ -118,12 +118,12 @@ fn stop_word(format: Format, stop: &StopReason<'_>, notes: &mut LossNotes) -> &'
             // Bedrock has the text in a separate field.
             StopReason::Sequence(_) if format == Format::Bedrock => return name,
             StopReason::Sequence(Some(text)) => {
-                format!("the text that stopped the model, `{text}`, has no place in this format")
+                format!("the stop sequence `{text}` is not supported in this format")
             }
             StopReason::Other(reason) => {
-                format!("the model stopped for `{reason}`, which is told as `{name}`")
+                format!("the stop reason `{reason}` becomes `{name}`")
             }
-            _ => format!("why the model stopped is told as `{name}`"),
+            _ => format!("the stop reason becomes `{name}`"),
         };
         notes.add(LossKind::StopReason, &note);
     }
@@ -133,7 +133,7 @@ fn stop_word(format: Format, stop: &StopReason<'_>, notes: &mut LossNotes) -> &'
 /// Appends the token usage.
 fn write_usage(format: Format, usage: &TokenUsage, line: &mut String, notes: &mut LossNotes) {
     if let Some(figure) = token_usage::unsupported_figure(format, usage) {
-        notes.add(LossKind::Usage, &format!("{figure} has no figure in this format"));
+        notes.add(LossKind::Usage, &format!("{figure} is not supported in this format"));
     }
     token_usage::write(format, usage, line);
 }
@@ -148,21 +148,21 @@ fn write_error(
     let code = error.code.as_deref().filter(|_| provider_errors::loses_name(format, error));
     if let Some(code) = code {
         let name = provider_errors::error_name(format, error);
-        let note = format!("the failure `{code}` is called `{name}` in this format");
+        let note = format!("the error `{code}` becomes `{name}` in this format");
         notes.add(LossKind::Unknown, &note);
     }
     provider_errors::write(format, error, line);
 }
 
 /// Loss notes shared by several formats.
-const UNREADABLE: &str = "redacted reasoning has no place in this format";
-const UNSIGNED: &str = "the signature of reasoning means nothing to another maker";
-const ENCRYPTED: &str = "encrypted reasoning has no place in this format";
-const UNSIGNED_CALL: &str = "the signature of a call means nothing in this format";
-const UNMARKED: &str = "that a text is a refusal cannot be said in this format";
-const NAMELESS: &str = "a source without an address has no place in this format";
-const UNQUOTED: &str = "what a source says has no place in this format";
-const UNPLACED: &str = "which characters rest on a source cannot be said in this format";
+const UNREADABLE: &str = "redacted reasoning is not supported in this format";
+const UNSIGNED: &str = "the signature of reasoning is only valid at its own provider";
+const ENCRYPTED: &str = "encrypted reasoning is not supported in this format";
+const UNSIGNED_CALL: &str = "the signature of a call is not supported in this format";
+const UNMARKED: &str = "a refusal becomes plain text";
+const NAMELESS: &str = "a citation without a URL is not supported in this format";
+const UNQUOTED: &str = "the cited text is not supported in this format";
+const UNPLACED: &str = "the text range of a citation is not supported in this format";
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,5 @@
-//! Claude Code: `projects/<folder>/<session>.jsonl`; its sub-agents lie in
-//! `<session>/subagents/`, and beside the session in older versions.
+//! Claude Code: `projects/<folder>/<session>.jsonl`. Its sub-agents are in
+//! `<session>/subagents/`, and next to the session in older versions.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use foxwedge_sessions::SessionAgent;
 
 use super::{SessionOrigin, SessionSearch, env_folder, read_session_id};
 
-/// How deep sub-agents lie below their folder: workflows have folders of their own.
-const DEPTH: usize = 4;
+/// Levels of subfolders that may hold sub-agents: workflows have their own folders.
+const SUB_AGENT_DEPTH: usize = 4;
 
 pub(super) fn find_sessions(search: &mut SessionSearch) {
     let mut roots = Vec::from_iter(search.env_or_home_folder("CLAUDE_CONFIG_DIR", ".claude"));
@@ -25,19 +25,19 @@ pub(super) fn find_sessions(search: &mut SessionSearch) {
 fn find_in_project(search: &mut SessionSearch, folder: &Path, project: &str) {
     for file in search.list_files(folder) {
         let Some(id) = file.name.strip_suffix(".jsonl") else { continue };
-        let rank = match is_sub_agent(id) {
+        let origin = match is_sub_agent(id) {
             true => SessionOrigin::SubAgent(read_session_id(&file.path)),
             false => SessionOrigin::Session,
         };
-        search.add(SessionAgent::ClaudeCode, file.path, id, rank, Some(project.to_owned()));
+        search.add(SessionAgent::ClaudeCode, file.path, id, origin, Some(project.to_owned()));
     }
     for session in search.list_folders(folder) {
-        for file in search.list_files_below(&session.path.join("subagents"), DEPTH) {
+        for file in search.list_files_below(&session.path.join("subagents"), SUB_AGENT_DEPTH) {
             let Some(id) = file.name.strip_suffix(".jsonl").filter(|id| is_sub_agent(id)) else {
                 continue;
             };
-            let rank = SessionOrigin::SubAgent(Some(session.name.clone()));
-            search.add(SessionAgent::ClaudeCode, file.path, id, rank, Some(project.to_owned()));
+            let origin = SessionOrigin::SubAgent(Some(session.name.clone()));
+            search.add(SessionAgent::ClaudeCode, file.path, id, origin, Some(project.to_owned()));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Cline and its kin, Roo Code and Kilo Code: `tasks/<task>/api_conversation_history.json` in the
+//! Cline and its forks Roo Code and Kilo Code: `tasks/<task>/api_conversation_history.json` in the
 //! storage of every editor they may run in, and in Cline's own folder.
 
 use std::{
@@ -12,11 +12,11 @@ use serde::Deserialize;
 
 use super::{SessionOrigin, SessionSearch, env_folder};
 
-/// Editors, by the names of their folders.
+/// Folder names of editors.
 const EDITORS: [&str; 6] =
     ["Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf", "Antigravity"];
 
-/// Editors that run on a server.
+/// Folders of editors that run on a server, in the home folder.
 const SERVERS: [&str; 5] = [
     ".local/share/code-server",
     ".vscode-server/data",
@@ -25,7 +25,7 @@ const SERVERS: [&str; 5] = [
     ".windsurf-server/data",
 ];
 
-/// Extensions, and who they are.
+/// Extension folders, and the product of each.
 const EXTENSIONS: [(&str, &str); 4] = [
     ("saoudrizwan.claude-dev", "cline"),
     ("rooveterinaryinc.roo-cline", "roo"),
@@ -52,7 +52,7 @@ pub(super) fn find_sessions(search: &mut SessionSearch) {
     }
 }
 
-/// Where editors keep what is theirs, on every system.
+/// The data folders of editors, on every operating system.
 fn editor_folders(home: Option<&Path>) -> Vec<PathBuf> {
     let configuration = env_folder("XDG_CONFIG_HOME").or_else(|| Some(home?.join(".config")));
     let library = home.map(|home| home.join("Library/Application Support"));
@@ -71,30 +71,30 @@ fn find_in_storage(search: &mut SessionSearch, root: &Path, product: &'static st
     if tasks.is_empty() {
         return;
     }
-    let mut known = read_task_history(root);
+    let mut history = read_task_history(root);
     for task in tasks {
         let path = task.path.join(FILE);
         if !fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file()) {
             continue;
         }
-        let told =
-            known.remove(&task.name).or_else(|| read_json(&task.path.join("history_item.json")));
-        let told: ClineHistoryItem = told.unwrap_or_default();
-        let rank = match told.parent_task_id {
+        let item =
+            history.remove(&task.name).or_else(|| read_json(&task.path.join("history_item.json")));
+        let item: ClineHistoryItem = item.unwrap_or_default();
+        let origin = match item.parent_task_id {
             Some(parent) => SessionOrigin::SubAgent(Some(parent)),
             None => SessionOrigin::Session,
         };
-        let folder = told.workspace.or(told.folder).filter(|folder| !folder.is_empty());
+        let folder = item.workspace.or(item.folder).filter(|folder| !folder.is_empty());
         let before = search.found.entries.len();
-        search.add(SessionAgent::Cline, path, &task.name, rank, folder);
+        search.add(SessionAgent::Cline, path, &task.name, origin, folder);
         for entry in search.found.entries.iter_mut().skip(before) {
             entry.product = product;
-            entry.title = told.task.clone();
+            entry.title = item.task.clone();
         }
     }
 }
 
-/// What an extension remembers about a task.
+/// What an extension stores about a task.
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 struct ClineHistoryItem {
@@ -106,11 +106,11 @@ struct ClineHistoryItem {
     parent_task_id: Option<String>,
 }
 
-/// What an extension remembers about all tasks.
+/// The task history of an extension, by task id.
 fn read_task_history(root: &Path) -> HashMap<String, ClineHistoryItem> {
-    let all: Vec<ClineHistoryItem> =
+    let items: Vec<ClineHistoryItem> =
         read_json(&root.join("state/taskHistory.json")).unwrap_or_default();
-    all.into_iter().map(|told| (told.id.clone(), told)).collect()
+    items.into_iter().map(|item| (item.id.clone(), item)).collect()
 }
 
 fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Option<T> {

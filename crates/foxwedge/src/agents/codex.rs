@@ -1,5 +1,5 @@
 //! Codex: `sessions/<year>/<month>/<day>/rollout-<time>-<thread>.jsonl`, and `archived_sessions/`.
-//! Old files are compressed; a plain one beside a compressed one hides it.
+//! Old files are compressed. A plain file hides the compressed one of the same name.
 
 use std::collections::HashSet;
 
@@ -11,13 +11,13 @@ pub(super) fn find_sessions(search: &mut SessionSearch) {
     let Some(root) = search.env_or_home_folder("CODEX_HOME", ".codex") else { return };
     for folder in ["sessions", "archived_sessions"] {
         let files = search.list_files_below(&root.join(folder), 3);
-        let plain: HashSet<_> = files.iter().map(|file| file.path.clone()).collect();
+        let paths: HashSet<_> = files.iter().map(|file| file.path.clone()).collect();
         for file in files {
             let name = file.name.strip_suffix(".zst").unwrap_or(&file.name);
             let Some(thread) = name.strip_suffix(".jsonl").and_then(parse_thread_id) else {
                 continue;
             };
-            let hidden = name != file.name && plain.contains(&file.path.with_file_name(name));
+            let hidden = name != file.name && paths.contains(&file.path.with_file_name(name));
             if !hidden {
                 search.add(SessionAgent::Codex, file.path, thread, SessionOrigin::Session, None);
             }
@@ -25,14 +25,14 @@ pub(super) fn find_sessions(search: &mut SessionSearch) {
     }
 }
 
-/// The thread in the name of a file. A thread that goes on in a second file has a number behind
-/// its id.
+/// The thread id in a file name. A thread that continues in a second file has a number after its
+/// id.
 fn parse_thread_id(stem: &str) -> Option<&str> {
     const TIME: &str = "0000-00-00T00-00-00-";
     let rest = stem.strip_prefix("rollout-")?;
     let (time, thread) = rest.split_at_checked(TIME.len())?;
-    let alike = |(one, two): (u8, u8)| if two == b'0' { one.is_ascii_digit() } else { one == two };
-    let is_time = time.bytes().zip(TIME.bytes()).all(alike);
+    let fits = |(one, two): (u8, u8)| if two == b'0' { one.is_ascii_digit() } else { one == two };
+    let is_time = time.bytes().zip(TIME.bytes()).all(fits);
     let thread = thread.split('_').next()?;
     (is_time && !thread.is_empty()).then_some(thread)
 }
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_the_thread() {
+    fn thread_id_is_parsed_from_the_file_name() {
         let table = [
             ("rollout-2026-01-02T03-04-05-0199-ab", Some("0199-ab")),
             ("rollout-2026-01-02T03-04-05-0199-ab_2", Some("0199-ab")),

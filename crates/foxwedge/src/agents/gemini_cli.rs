@@ -1,7 +1,7 @@
-//! Gemini CLI: `.gemini/tmp/<project>/chats/session-<time>-<id>.jsonl`, `.json` in older versions;
-//! sub-agents lie in a folder that bears the id of their session.
+//! Gemini CLI: `.gemini/tmp/<project>/chats/session-<time>-<id>.jsonl`, `.json` in older versions.
+//! Sub-agents are in a folder named after the id of their session.
 //!
-//! The name holds only the beginning of the id, so the head of each file is read.
+//! The file name has only the beginning of the id, so the head of each file is read.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -21,12 +21,12 @@ pub(super) fn find_sessions(search: &mut SessionSearch) {
     };
     let projects = read_project_paths(&root);
     for project in search.list_folders(&root.join("tmp")) {
-        let place = fs::read_to_string(project.path.join(".project_root"))
+        let project_path = fs::read_to_string(project.path.join(".project_root"))
             .ok()
             .map(|text| text.trim().to_owned())
             .filter(|text| !text.is_empty())
             .or_else(|| projects.get(&project.name).cloned());
-        find_in_chats(search, &project.path.join("chats"), place.unwrap_or(project.name));
+        find_in_chats(search, &project.path.join("chats"), project_path.unwrap_or(project.name));
     }
 }
 
@@ -35,7 +35,7 @@ fn find_in_chats(search: &mut SessionSearch, chats: &Path, project: String) {
     let names: HashSet<String> = files.iter().map(|file| file.name.clone()).collect();
     for file in files {
         let stem = match file.name.strip_suffix(".json") {
-            // The session went on in a file of the newer format.
+            // The session continues in a file of the newer format.
             Some(_) if names.contains(&format!("{}l", file.name)) => continue,
             Some(stem) => stem,
             None => match file.name.strip_suffix(".jsonl") {
@@ -57,13 +57,13 @@ fn find_in_chats(search: &mut SessionSearch, chats: &Path, project: String) {
     for parent in search.list_folders(chats) {
         for file in search.list_files(&parent.path) {
             let Some(id) = file.name.strip_suffix(".jsonl") else { continue };
-            let rank = SessionOrigin::SubAgent(Some(parent.name.clone()));
-            search.add(SessionAgent::GeminiCli, file.path, id, rank, Some(project.clone()));
+            let origin = SessionOrigin::SubAgent(Some(parent.name.clone()));
+            search.add(SessionAgent::GeminiCli, file.path, id, origin, Some(project.clone()));
         }
     }
 }
 
-/// The folders of projects, by the names they have here.
+/// Project folders, by the project names that Gemini CLI uses.
 fn read_project_paths(root: &Path) -> HashMap<String, String> {
     #[derive(serde::Deserialize)]
     struct GeminiProjectRegistry {
@@ -71,8 +71,8 @@ fn read_project_paths(root: &Path) -> HashMap<String, String> {
     }
     let text = fs::read(root.join("projects.json")).unwrap_or_default();
     let registry: Option<GeminiProjectRegistry> = serde_json::from_slice(&text).ok();
-    let turned = |registry: GeminiProjectRegistry| {
+    let by_name = |registry: GeminiProjectRegistry| {
         registry.projects.into_iter().map(|(path, name)| (name, path))
     };
-    registry.into_iter().flat_map(turned).collect()
+    registry.into_iter().flat_map(by_name).collect()
 }

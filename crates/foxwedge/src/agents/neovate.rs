@@ -9,7 +9,7 @@ pub(super) fn find_sessions(search: &mut SessionSearch) {
         return;
     };
     for project in search.list_folders(&root) {
-        // What lies deeper, as `requests/`, is no session.
+        // Subfolders such as `requests/` have no sessions.
         for file in search.list_files(&project.path) {
             if let Some(id) = file.name.strip_suffix(".jsonl") {
                 let project = Some(project.name.clone());

@@ -1,4 +1,4 @@
-//! Finds the session that somebody means, by its id or how the id begins.
+//! Finds a session by its id or the beginning of its id.
 
 use std::collections::HashSet;
 
@@ -8,76 +8,79 @@ use crate::{
     nearest::nearest,
 };
 
-/// The fewest characters that name a session.
+/// Fewest characters of an id that select a session.
 const MIN_ID_LENGTH: usize = 4;
-/// The fewest characters of an id that are shown.
+/// Fewest characters of an id that are shown.
 const MIN_SHOWN_LENGTH: usize = 8;
-/// Sessions that are named in a message.
+/// Sessions that are listed in a message.
 const MAX_NAMED: usize = 5;
 
-/// Whether a word may be the id of a session at all.
-pub(crate) fn is_session_id(word: &str) -> bool {
+/// Whether a text can be a session id.
+pub(crate) fn is_session_id(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    !word.is_empty() && word.chars().all(plain)
+    !text.is_empty() && text.chars().all(plain)
 }
 
-/// The session of that id, or the only one whose id begins so. A session that lies in several
-/// files is the newest of them.
+/// The session with that id, or the only one whose id begins with it. If a session has several
+/// files, the newest counts.
 pub(crate) fn find_session<'e>(
-    typed: &str,
+    id: &str,
     entries: &'e [LocalSessionEntry],
 ) -> Result<&'e LocalSessionEntry, CliError> {
     let mut seen = HashSet::new();
     let known: Vec<&LocalSessionEntry> =
         entries.iter().filter(|entry| seen.insert((entry.agent, entry.id.as_str()))).collect();
-    let whole: Vec<&LocalSessionEntry> =
-        known.iter().copied().filter(|entry| entry.id.eq_ignore_ascii_case(typed)).collect();
-    let begins = |entry: &&LocalSessionEntry| {
-        entry.id.get(..typed.len()).is_some_and(|head| head.eq_ignore_ascii_case(typed))
+    let exact: Vec<&LocalSessionEntry> =
+        known.iter().copied().filter(|entry| entry.id.eq_ignore_ascii_case(id)).collect();
+    let starts_with = |entry: &&LocalSessionEntry| {
+        entry.id.get(..id.len()).is_some_and(|head| head.eq_ignore_ascii_case(id))
     };
-    let found = if whole.is_empty() && typed.len() >= MIN_ID_LENGTH {
-        known.iter().copied().filter(begins).collect()
+    let found = if exact.is_empty() && id.len() >= MIN_ID_LENGTH {
+        known.iter().copied().filter(starts_with).collect()
     } else {
-        whole
+        exact
     };
     match found.as_slice() {
         [one] => Ok(one),
-        [] => Err(no_match_error(typed, &known)),
-        several => Err(CliError::new(format!("{} begin so", pluralize(several.len(), "session")))
-            .help(format!("type more of the id: {}", format_names(several)))),
+        [] => Err(no_match_error(id, &known)),
+        several => {
+            let count = pluralize(several.len(), "session");
+            Err(CliError::new(format!("{count} match this prefix"))
+                .help(format!("type more of the id: {}", format_names(several))))
+        }
     }
 }
 
-fn no_match_error(typed: &str, known: &[&LocalSessionEntry]) -> CliError {
-    let trouble = CliError::new("no such file, folder or session");
+fn no_match_error(id: &str, known: &[&LocalSessionEntry]) -> CliError {
+    let error = CliError::new("no such file, folder or session");
     if known.is_empty() {
-        return trouble.help(
-            "a target is a file, a folder, the id of a session, or `-` for stdin; no agent has a \
-             session on this machine",
+        return error.help(
+            "a target is a file, a folder, a session id, or `-` for stdin; no agent has a session \
+             on this machine",
         );
     }
-    if typed.len() < MIN_ID_LENGTH {
-        return trouble.help(format!(
-            "the id of a session can be cut to {MIN_ID_LENGTH} characters and no less; `foxwedge list` lists all"
+    if id.len() < MIN_ID_LENGTH {
+        return error.help(format!(
+            "a session id needs at least {MIN_ID_LENGTH} characters; `foxwedge list` lists all"
         ));
     }
-    let near = find_similar(typed, known);
-    let (word, shown) = if near.is_empty() {
-        let own = known.iter().copied().filter(|entry| !entry.is_sub_agent());
-        ("newest", own.take(3).collect())
+    let similar = find_similar(id, known);
+    let (kind, shown) = if similar.is_empty() {
+        let top_level = known.iter().copied().filter(|entry| !entry.is_sub_agent());
+        ("newest", top_level.take(3).collect())
     } else {
-        ("nearest", near)
+        ("most similar", similar)
     };
-    trouble.help(format!(
-        "the {word} sessions are {}; `foxwedge list` lists all",
+    error.help(format!(
+        "the {kind} sessions are {}; `foxwedge list` lists all",
         format_names(&shown)
     ))
 }
 
-/// Sessions whose ids begin nearly so.
-fn find_similar<'e>(typed: &str, known: &[&'e LocalSessionEntry]) -> Vec<&'e LocalSessionEntry> {
-    let head = |entry: &'e LocalSessionEntry| entry.id.get(..typed.len()).unwrap_or(&entry.id);
-    let Some(best) = nearest(typed, known.iter().map(|entry| head(entry))) else {
+/// Sessions whose id begins almost like the given one.
+fn find_similar<'e>(id: &str, known: &[&'e LocalSessionEntry]) -> Vec<&'e LocalSessionEntry> {
+    let head = |entry: &'e LocalSessionEntry| entry.id.get(..id.len()).unwrap_or(&entry.id);
+    let Some(best) = nearest(id, known.iter().map(|entry| head(entry))) else {
         return Vec::new();
     };
     known.iter().copied().filter(|entry| head(entry) == best).take(3).collect()
@@ -92,7 +95,7 @@ fn format_names(entries: &[&LocalSessionEntry]) -> String {
     names.join(", ")
 }
 
-/// For each session the shortest beginning of its id that no other one shares.
+/// The shortest unique prefix of each id.
 pub(crate) fn shorten_ids<'e>(ids: impl Iterator<Item = &'e str> + Clone) -> Vec<&'e str> {
     let mut sorted: Vec<&str> = ids.clone().collect();
     sorted.sort_unstable();
@@ -103,10 +106,10 @@ pub(crate) fn shorten_ids<'e>(ids: impl Iterator<Item = &'e str> + Clone) -> Vec
     let cut = |id: &'e str| {
         let Ok(at) = sorted.binary_search(&id) else { return id };
         let before = at.checked_sub(1).and_then(|at| sorted.get(at));
-        let beside = before.into_iter().chain(sorted.get(at + 1));
+        let neighbors = before.into_iter().chain(sorted.get(at + 1));
         let mut end =
-            beside.map(|other| shared(id, other) + 1).max().unwrap_or(0).max(MIN_SHOWN_LENGTH);
-        // A dash at the end looks as if something were missing.
+            neighbors.map(|other| shared(id, other) + 1).max().unwrap_or(0).max(MIN_SHOWN_LENGTH);
+        // A dash at the end looks like a truncated id.
         while id.as_bytes().get(end - 1) == Some(&b'-') {
             end += 1;
         }
@@ -139,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_picked_by_how_they_begin() {
+    fn sessions_are_found_by_id_prefix() {
         let entries = [
             entry(SessionAgent::ClaudeCode, "0a1b2c3d-0000"),
             entry(SessionAgent::ClaudeCode, "0a1b2cff-0000"),
@@ -151,17 +154,14 @@ mod tests {
             ("0a1b2c3d-0000", Ok("0a1b2c3d-0000")),
             ("0A1B2C3", Ok("0a1b2c3d-0000")),
             ("0199aaaa", Ok("0199aaaa")),
-            ("0199", Err("2 sessions begin so")),
-            ("0a1b2c", Err("2 sessions begin so")),
+            ("0199", Err("2 sessions match this prefix")),
+            ("0a1b2c", Err("2 sessions match this prefix")),
             ("0a1", Err("no such file, folder or session")),
             ("0a1c2c3d", Err("no such file, folder or session")),
         ];
-        for (typed, expected) in table {
-            let picked = find_session(typed, &entries).map(|entry| entry.id.as_str());
-            assert_eq!(
-                picked.map_err(|trouble| trouble.to_string()),
-                expected.map_err(str::to_owned)
-            );
+        for (id, expected) in table {
+            let picked = find_session(id, &entries).map(|entry| entry.id.as_str());
+            assert_eq!(picked.map_err(|error| error.to_string()), expected.map_err(str::to_owned));
         }
     }
 

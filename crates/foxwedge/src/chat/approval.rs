@@ -1,4 +1,4 @@
-//! Which tools may run without asking, and what happens where nobody can be asked.
+//! Tools that may run without approval, and the approver for runs without a user.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -10,33 +10,33 @@ use crate::{
     nearest::nearest,
 };
 
-/// The word for every tool.
+/// The name that stands for every tool.
 pub(crate) const ALL_TOOLS: &str = "all";
 
-/// Tools that may run without asking, as they were named beforehand.
+/// Tools that may run without approval, from `--allow` and `--yes`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AllowedTools(Arc<BTreeSet<String>>);
 
 impl AllowedTools {
-    /// Those that are named: a name, a beginning with `*`, or `all`.
+    /// Accepts tool names, prefixes that end in `*`, and `all`.
     pub(crate) fn new(names: impl IntoIterator<Item = String>) -> AllowedTools {
         AllowedTools(Arc::new(names.into_iter().collect()))
     }
 
-    /// Whether it may run without asking.
+    /// Whether a tool may run without approval.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|allowed| matches_name(allowed, name))
     }
 
-    /// Whether a call has to wait for somebody: it may change something, and nobody allowed it.
-    pub(crate) fn needs_approval(&self, asking: &ToolApprovalRequest<'_>) -> bool {
-        match asking.tool.effect {
+    /// Whether a call needs approval: its tool writes and is not allowed.
+    pub(crate) fn needs_approval(&self, request: &ToolApprovalRequest<'_>) -> bool {
+        match request.tool.effect {
             ToolEffect::Reads => false,
-            ToolEffect::Writes => !self.has(&asking.tool.name),
+            ToolEffect::Writes => !self.has(&request.tool.name),
         }
     }
 
-    /// Refuses names that no tool has: a misspelt one would be allowed for nothing.
+    /// Rejects names that no tool has, so that a typo does not go unnoticed.
     pub(crate) fn check(&self, tools: &Toolbox) -> Result<(), CliError> {
         for allowed in self.0.iter() {
             if allowed == ALL_TOOLS
@@ -50,7 +50,7 @@ impl AllowedTools {
     }
 }
 
-/// A tool that is not there, and which one may be meant.
+/// The error for an unknown tool, with the nearest name as help.
 pub(crate) fn no_tool_error(typed: &str, tools: &Toolbox) -> CliError {
     let names: Vec<&str> = tools.iter().map(|tool| &*tool.spec().name).collect();
     let shown = cut(&clean(typed), 60);
@@ -65,39 +65,39 @@ pub(crate) fn no_tool_error(typed: &str, tools: &Toolbox) -> CliError {
 fn matches_name(allowed: &str, name: &str) -> bool {
     match allowed.strip_suffix('*') {
         _ if allowed == ALL_TOOLS => true,
-        Some(beginning) => name.starts_with(beginning),
+        Some(prefix) => name.starts_with(prefix),
         None => allowed == name,
     }
 }
 
-/// Nobody is there: what is not allowed beforehand is denied, with words that tell the model why.
+/// An approver without a user: denies tools that are not allowed and gives the model the reason.
 #[derive(Clone, Debug)]
 pub(crate) struct UnattendedApprover(pub(crate) AllowedTools);
 
 impl ToolApprover for UnattendedApprover {
-    fn needs_approval(&self, asking: &ToolApprovalRequest<'_>) -> bool {
-        self.0.needs_approval(asking)
+    fn needs_approval(&self, request: &ToolApprovalRequest<'_>) -> bool {
+        self.0.needs_approval(request)
     }
 
-    fn decide<'a>(&'a self, asking: ToolApprovalRequest<'a>) -> ToolFuture<'a, ToolDecision> {
-        let decision = match self.0.has(&asking.tool.name) {
+    fn decide<'a>(&'a self, request: ToolApprovalRequest<'a>) -> ToolFuture<'a, ToolDecision> {
+        let decision = match self.0.has(&request.tool.name) {
             true => ToolDecision::Allow,
-            false => ToolDecision::Deny(Some(denial_message(&asking.tool.name))),
+            false => ToolDecision::Deny(Some(denial_message(&request.tool.name))),
         };
         Box::pin(async { decision })
     }
 }
 
-/// What the model is told.
+/// The reason that the model receives.
 fn denial_message(name: &str) -> String {
     format!(
-        "`{name}` may change something, nobody is there to be asked, and it was not allowed \
+        "`{name}` may change something, no user is available to approve it, and it was not allowed \
          beforehand. Do not try it again; say what you would have done with it. The user can allow \
          it with `--allow {name}`."
     )
 }
 
-/// What the user is told.
+/// The hint for the user.
 pub(crate) fn allow_hint(name: &str) -> String {
     let name = clean(&cut(name, 80));
     format!("`--allow {name}` lets it run, `--yes` lets every tool run")
@@ -110,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    fn about(name: &'static str, effect: ToolEffect) -> ToolSpec {
+    fn spec(name: &'static str, effect: ToolEffect) -> ToolSpec {
         ToolSpec {
             name: name.into(),
             description: "".into(),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_writes_runs_only_if_somebody_allowed_it() {
+    async fn writing_tools_run_only_if_allowed() {
         let table = [
             (&[][..], "read", ToolEffect::Reads, true),
             (&[], "run", ToolEffect::Writes, false),
@@ -134,22 +134,22 @@ mod tests {
         ];
         for (names, tool, effect, expected) in table {
             let allowed = AllowedTools::new(names.iter().map(|name| (*name).to_owned()));
-            let (about, input) = (about(tool, effect), json!({}));
-            let asking = ToolApprovalRequest { call: "c", tool: &about, input: &input };
+            let (spec, input) = (spec(tool, effect), json!({}));
+            let request = ToolApprovalRequest { call: "c", tool: &spec, input: &input };
             let approver = UnattendedApprover(allowed);
-            let runs = !approver.needs_approval(&asking)
-                || approver.decide(asking).await == ToolDecision::Allow;
+            let runs = !approver.needs_approval(&request)
+                || approver.decide(request).await == ToolDecision::Allow;
             assert_eq!(runs, expected, "{names:?} {tool}");
         }
     }
 
     #[tokio::test]
-    async fn the_model_is_told_why_and_the_user_how_to_allow_it() {
-        let (about, input) = (about("run", ToolEffect::Writes), json!({}));
-        let asking = ToolApprovalRequest { call: "c", tool: &about, input: &input };
-        let decision = UnattendedApprover(AllowedTools::default()).decide(asking).await;
-        let ToolDecision::Deny(Some(words)) = decision else { panic!("{decision:?}") };
-        assert!(words.contains("--allow run"), "{words}");
+    async fn denial_gives_the_model_a_reason_and_the_user_a_flag() {
+        let (spec, input) = (spec("run", ToolEffect::Writes), json!({}));
+        let request = ToolApprovalRequest { call: "c", tool: &spec, input: &input };
+        let decision = UnattendedApprover(AllowedTools::default()).decide(request).await;
+        let ToolDecision::Deny(Some(reason)) = decision else { panic!("{decision:?}") };
+        assert!(reason.contains("--allow run"), "{reason}");
         assert!(allow_hint("run\u{1b}[2J").contains("--allow run\u{fffd}[2J"));
     }
 }

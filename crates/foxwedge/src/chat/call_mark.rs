@@ -1,23 +1,23 @@
-//! What became of a call, in a sign and a few words: the same in pipes and on the screen.
+//! The status of a tool call as a sign and a short text, the same in pipes and in the terminal.
 
 use anstyle::Style;
 use foxwedge_run::{ToolStatus, ToolStatusReason};
 
 use crate::runs::draw::{self, SignSet};
 
-/// What is shown of a call's status.
+/// The display of a call's status.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct CallMark {
     /// One column: `✓`, or `+` where only ASCII is shown.
     pub(crate) sign: &'static str,
-    /// The colour of sign and words.
+    /// The style of sign and text.
     pub(crate) style: Style,
-    /// `done 1.2s`. Claims no more than is known.
+    /// For example `done 1.2s`. States only what is known.
     pub(crate) text: String,
 }
 
 impl CallMark {
-    /// The mark of a call that has worked for so many milliseconds.
+    /// The mark of a call that ran for this many milliseconds.
     pub(crate) fn of(
         signs: SignSet,
         status: ToolStatus,
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_says_what_became_of_a_call() {
+    fn mark_shows_the_status_of_a_call() {
         let table = [
             (ToolStatus::Succeeded, None, Some(1_240), "✓ done 1.2s", "+ done 1.2s"),
             (ToolStatus::Failed, None, None, "✗ failed", "x failed"),

@@ -1,4 +1,4 @@
-//! What commands behind a slash do.
+//! Execution of slash commands.
 
 use std::time::SystemTime;
 
@@ -21,13 +21,13 @@ use crate::{
     runs::draw,
 };
 
-/// Sessions that are listed without being asked for more.
+/// Maximum number of sessions that `/resume` lists.
 const MAX_LISTED_SESSIONS: usize = 20;
-/// Characters of what a tool does that are told.
+/// Maximum length of a tool description in `/tools`.
 const MAX_TOOL_CHARS: usize = 100;
 
 impl ChatAgent {
-    /// Does what a line that begins with a slash says.
+    /// Runs an input line: a slash command or a prompt.
     pub(crate) async fn run_line(
         &mut self,
         line: &str,
@@ -46,7 +46,7 @@ impl ChatAgent {
         }
     }
 
-    /// Does what was asked for.
+    /// Runs a slash command.
     pub(crate) async fn run_command(
         &mut self,
         command: SlashCommand,
@@ -64,23 +64,19 @@ impl ChatAgent {
             SlashCommand::Resume(None) => reply_with_lines(self.list_sessions().await?),
             SlashCommand::Resume(Some(id)) => {
                 let all = sessions::list_all(&self.open_store).await?;
-                let known = sessions::pick(&all, &id)?;
-                self.switched_queue = Some(self.resume(known).await?);
-                reply_with_lines(vec![format!(
-                    "going on with `{}`: {}",
-                    known.id,
-                    clean(&known.title)
-                )])
+                let entry = sessions::pick(&all, &id)?;
+                self.switched_queue = Some(self.resume(entry).await?);
+                reply_with_lines(vec![format!("resumed `{}`: {}", entry.id, clean(&entry.title))])
             }
             SlashCommand::Fork => {
                 let old = self.session().to_owned();
                 self.switched_queue = Some(self.fork().await?);
                 reply_with_lines(vec![format!(
-                    "this is `{}` now, a copy of `{old}`",
+                    "switched to `{}`, a copy of `{old}`",
                     self.session()
                 )])
             }
-            SlashCommand::Export(wish) => reply_with_lines(vec![self.export(wish.as_deref())?]),
+            SlashCommand::Export(target) => reply_with_lines(vec![self.export(target.as_deref())?]),
             SlashCommand::Model(None) => {
                 reply_with_lines(vec![format!("the model is `{}`", clean(self.model()))])
             }
@@ -92,7 +88,7 @@ impl ChatAgent {
                 self.run_controller.detach();
                 self.last_run = None;
                 self.switched_queue = Some(Vec::new());
-                reply_with_lines(vec!["a new session begins with the next prompt".to_owned()])
+                reply_with_lines(vec!["the next prompt starts a new session".to_owned()])
             }
             SlashCommand::Quit => {
                 CommandReply { lines: Vec::new(), follow_up: CommandFollowUp::Leave }
@@ -106,59 +102,59 @@ impl ChatAgent {
         listener: &mut dyn LoopObserver,
     ) -> anyhow::Result<String> {
         let ChatSessionState::Open(_, tool_loop) = &mut self.session else {
-            return Ok("there is nothing to make shorter".to_owned());
+            return Ok("there is nothing to compact".to_owned());
         };
-        let done = tool_loop.compact(CompactOptions { focus }, listener).await;
-        Ok(match done {
-            // Nothing is lost by it: the history stays as it is.
+        let result = tool_loop.compact(CompactOptions { focus }, listener).await;
+        Ok(match result {
+            // A failed compaction loses nothing.
             Err(LoopError::Compaction(why)) => {
-                format!("the history stays as it is: {}", clean(&why))
+                format!("the history is not changed: {}", clean(&why))
             }
             Err(error) => return Err(self.describe_error(error)),
             Ok(LoopCompaction::Compacted { before, after }) => describe_compaction(before, after),
             Ok(LoopCompaction::NothingToGain) => {
-                "there is nothing to gain: the history is as short as it can be".to_owned()
+                "the history is already as short as possible".to_owned()
             }
-            Ok(LoopCompaction::Stopped) => "stopped: the history stays as it is".to_owned(),
+            Ok(LoopCompaction::Stopped) => "stopped: the history is not changed".to_owned(),
         })
     }
 
     async fn undo(&mut self) -> anyhow::Result<CommandReply> {
         let ChatSessionState::Open(_, tool_loop) = &mut self.session else {
-            return Ok(reply_with_lines(vec!["there is no prompt to take back".to_owned()]));
+            return Ok(reply_with_lines(vec!["there is no prompt to undo".to_owned()]));
         };
         let undone = tool_loop.undo().await.map_err(|error| self.describe_error(error))?;
         Ok(match undone {
             Some(prompt) => {
-                let told = "the last prompt and what followed is taken back; files are as they are";
+                let line = "the last prompt and its replies are undone; files are not changed";
                 CommandReply {
-                    lines: vec![told.to_owned()],
+                    lines: vec![line.to_owned()],
                     follow_up: CommandFollowUp::Edit(prompt),
                 }
             }
-            None => reply_with_lines(vec!["there is no prompt to take back".to_owned()]),
+            None => reply_with_lines(vec!["there is no prompt to undo".to_owned()]),
         })
     }
 
     async fn list_sessions(&self) -> anyhow::Result<Vec<String>> {
         let all = sessions::list_all(&self.open_store).await?;
         if all.is_empty() {
-            return Ok(vec!["no session was kept yet".to_owned()]);
+            return Ok(vec!["there are no sessions yet".to_owned()]);
         }
         let shown = all.get(..MAX_LISTED_SESSIONS).unwrap_or(&all);
         let table = sessions::table(shown, SystemTime::now(), None);
         let mut lines: Vec<String> = table.lines().map(str::to_owned).collect();
-        lines.push("`/resume ID` goes on with one".to_owned());
+        lines.push("`/resume ID` resumes one".to_owned());
         Ok(lines)
     }
 
-    fn export(&self, wish: Option<&str>) -> anyhow::Result<String> {
-        let Some(paper) = self.history()? else {
+    fn export(&self, target: Option<&str>) -> anyhow::Result<String> {
+        let Some(history) = self.history()? else {
             return Ok("there is nothing to export yet".to_owned());
         };
-        let about =
+        let header =
             ChatExportHeader { session: self.session(), model: self.model(), folder: &self.folder };
-        let path = paper.export(wish, about)?;
+        let path = history.export(target, header)?;
         Ok(format!("exported to {}", clean(&path.to_string_lossy())))
     }
 
@@ -168,9 +164,9 @@ impl ChatAgent {
         if let ChatSessionState::Open(_, tool_loop) = &mut self.session {
             tool_loop.set_model(std::sync::Arc::clone(&self.model));
         }
-        let mut told = vec![format!("the model is `{}` from now on", clean(self.model()))];
-        told.extend(setup::left_out_tools_note(&self.tools, self.model.about()));
-        Ok(told)
+        let mut lines = vec![format!("the model is now `{}`", clean(self.model()))];
+        lines.extend(setup::left_out_tools_note(&self.tools, self.model.about()));
+        Ok(lines)
     }
 
     fn describe_tools(&self) -> Vec<String> {
@@ -178,15 +174,15 @@ impl ChatAgent {
             return vec!["there are no tools".to_owned()];
         }
         let widest = self.tools.iter().map(|tool| tool.spec().name.len()).max().unwrap_or(0);
-        let line = |about: &foxwedge_tools::ToolSpec| {
-            let asks = match about.effect {
+        let line = |spec: &foxwedge_tools::ToolSpec| {
+            let access = match spec.effect {
                 ToolEffect::Reads => "reads",
-                ToolEffect::Writes if self.allowed.has(&about.name) => "allowed",
-                ToolEffect::Writes => "asks   ",
+                ToolEffect::Writes if self.allowed.has(&spec.name) => "allowed",
+                ToolEffect::Writes => "access   ",
             };
-            let first = about.description.lines().next().unwrap_or_default();
-            let (name, told) = (clean(&about.name), clean(&cut(first, MAX_TOOL_CHARS)));
-            format!("{name:widest$}  {asks:7}  {told}")
+            let first = spec.description.lines().next().unwrap_or_default();
+            let (name, summary) = (clean(&spec.name), clean(&cut(first, MAX_TOOL_CHARS)));
+            format!("{name:widest$}  {access:7}  {summary}")
         };
         self.tools.iter().map(|tool| line(tool.spec())).collect()
     }
@@ -196,26 +192,26 @@ impl ChatAgent {
             format!(
                 "session  {}{}",
                 self.session(),
-                if self.is_new() { " (not begun)" } else { "" }
+                if self.is_new() { " (not started)" } else { "" }
             ),
             format!("folder   {}", clean(&self.folder)),
             format!("store    {}", clean(&self.open_store.url.to_string())),
             format!("model    {}", clean(self.model())),
         ];
-        if let Some(paper) = self.history()? {
-            let size = paper.size(self.model())?;
+        if let Some(history) = self.history()? {
+            let size = history.size(self.model())?;
             let window = match self.model.about().window {
                 Some(window) => format!(" of {window}"),
                 None => String::new(),
             };
             let (messages, calls) =
-                (pluralize(size.messages, "message"), pluralize(size.calls, "call"));
+                (pluralize(size.messages, "message"), pluralize(size.calls, "tool call"));
             lines.push(format!(
                 "history  {messages}, {calls}, about {} tokens{window}",
                 size.tokens
             ));
             lines.push(match size.findings {
-                0 => "health   valid: a provider takes it as it is".to_owned(),
+                0 => "health   valid: a provider accepts it as it is".to_owned(),
                 number => format!("health   {}", pluralize(number, "finding")),
             });
         }
@@ -224,7 +220,7 @@ impl ChatAgent {
     }
 }
 
-/// A run in one line.
+/// Formats a run in one line.
 fn describe_run(finished: &FinishedRun) -> String {
     let outcome = finished.ended.outcome.map_or("ended", draw::outcome_text);
     let calls = draw::format_call_counts(&finished.summary);

@@ -1,4 +1,4 @@
-//! The conversation as a document: exported, weighed, checked, and shown again.
+//! The conversation as a request: exporting, measuring, checking and showing it.
 
 use std::path::{Path, PathBuf};
 
@@ -21,35 +21,35 @@ use crate::{
 /// The conversation as it would be sent, in Anthropic's format.
 pub(crate) struct ChatHistory(pub(crate) String);
 
-/// What a conversation comes to.
+/// Size and findings of a conversation.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ChatHistorySize {
     pub(crate) messages: usize,
     pub(crate) calls: usize,
-    /// About how many tokens.
+    /// Estimated number of tokens.
     pub(crate) tokens: u64,
-    /// What a provider would refuse; nothing, if all is well.
+    /// Number of findings; zero if a provider would accept the history.
     pub(crate) findings: usize,
 }
 
-/// Something that was said before.
+/// An earlier message or tool call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum ChatHistoryItem {
     Prompt(String),
     Text(String),
-    /// A call: its name, what it works on, and what its answer says about it.
+    /// A tool call: its name, its subject, and the status that its result implies.
     Call(String, String, ToolStatus),
 }
 
-const WIRE: Format = Format::Anthropic;
+const FORMAT: Format = Format::Anthropic;
 
 impl ChatHistory {
-    /// What it comes to, for a model.
+    /// Measures the history for a model.
     pub(crate) fn size(&self, model: &str) -> anyhow::Result<ChatHistorySize> {
-        let profile = Profile::for_format(WIRE);
-        let reading =
-            read(&self.0, WIRE, outline_options(profile)).context("the history cannot be read")?;
-        let question =
+        let profile = Profile::for_format(FORMAT);
+        let reading = read(&self.0, FORMAT, outline_options(profile))
+            .context("the history cannot be read")?;
+        let options =
             CheckOptions { profile, rules: RuleSet::of(profile), policy: Policy::default() };
         let mut counter = ModelTokenizer::for_model(Some(model));
         let weights = foxwedge_formats::compact::weigh(&reading.draft, reading.frame, &mut counter);
@@ -58,35 +58,35 @@ impl ChatHistory {
             messages: reading.draft.messages.len(),
             calls: reading.draft.parts.iter().filter(is_call).count(),
             tokens: weights.total(),
-            findings: foxwedge_core::check(&reading.draft, &question).total(),
+            findings: foxwedge_core::check(&reading.draft, &options).total(),
         })
     }
 
-    /// What was said, in order.
+    /// The messages and tool calls, in order.
     pub(crate) fn items(&self) -> anyhow::Result<Vec<ChatHistoryItem>> {
-        let history = decode(&self.0, WIRE).context("the history cannot be read")?;
+        let history = decode(&self.0, FORMAT).context("the history cannot be read")?;
         let pairs = CallPairs::of(&history);
-        let answer = |at: PartIndex| {
+        let result_of = |at: PartIndex| {
             let at = pairs.partner(at)?;
             history.messages.get(at.message)?.parts.get(at.part)
         };
-        let mut said = Vec::new();
-        for (place, message) in history.messages.iter().enumerate() {
-            for (part, one) in message.parts.iter().enumerate() {
-                match (one.content(), message.role) {
+        let mut items = Vec::new();
+        for (index, message) in history.messages.iter().enumerate() {
+            for (part, content_part) in message.parts.iter().enumerate() {
+                match (content_part.content(), message.role) {
                     (ContentPart::Text(text), ModelRole::User) => {
-                        said.push(ChatHistoryItem::Prompt(text.to_string()))
+                        items.push(ChatHistoryItem::Prompt(text.to_string()))
                     }
                     (ContentPart::Text(text), ModelRole::Assistant) => {
-                        said.push(ChatHistoryItem::Text(text.to_string()))
+                        items.push(ChatHistoryItem::Text(text.to_string()))
                     }
                     (ContentPart::ToolCall(call), _) => {
-                        let about = call_subject(None, RawJson::parse(&call.arguments).as_ref());
-                        let answer = answer(PartIndex { message: place, part });
-                        said.push(ChatHistoryItem::Call(
+                        let subject = call_subject(None, RawJson::parse(&call.arguments).as_ref());
+                        let result = result_of(PartIndex { message: index, part });
+                        items.push(ChatHistoryItem::Call(
                             call.name.to_string(),
-                            about,
-                            status_of_answer(answer),
+                            subject,
+                            status_of_answer(result),
                         ));
                     }
                     (ContentPart::Text(_), ModelRole::System | ModelRole::Developer)
@@ -100,22 +100,22 @@ impl ChatHistory {
                 }
             }
         }
-        Ok(said)
+        Ok(items)
     }
 
-    /// Writes it to a file that is not there yet, and returns its name.
+    /// Writes the conversation to a new file. Returns its path.
     pub(crate) fn export(
         &self,
-        wish: Option<&str>,
-        about: ChatExportHeader<'_>,
+        target: Option<&str>,
+        header: ChatExportHeader<'_>,
     ) -> anyhow::Result<PathBuf> {
-        let (format, path) = export_target(wish, about.session);
-        let history = decode(&self.0, WIRE).context("the history cannot be read")?;
-        let size = self.size(about.model)?;
+        let (format, path) = export_target(target, header.session);
+        let history = decode(&self.0, FORMAT).context("the history cannot be read")?;
+        let size = self.size(header.model)?;
         let title = ExportHeader {
-            agent: format!("foxwedge chat ({})", about.model),
-            session: about.session.to_owned(),
-            project: Some(about.folder.to_owned()),
+            agent: format!("foxwedge chat ({})", header.model),
+            session: header.session.to_owned(),
+            project: Some(header.folder.to_owned()),
             messages: size.messages,
             calls: size.calls,
             ..ExportHeader::default()
@@ -129,10 +129,8 @@ impl ChatHistory {
         match create_private(&path, |out| out.write_all(text.as_bytes())) {
             Ok(()) => Ok(path),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                let trouble = CliError::new(format!("`{shown}` is there already"));
-                Err(trouble
-                    .help("nothing was written; give it another name: `/export FILE`")
-                    .into())
+                let error = CliError::new(format!("`{shown}` already exists"));
+                Err(error.help("nothing was written; choose another name: `/export FILE`").into())
             }
             Err(error) => {
                 Err(anyhow::Error::from(error).context(format!("`{shown}` cannot be written")))
@@ -141,32 +139,32 @@ impl ChatHistory {
     }
 }
 
-/// What an answer says about its call. Words of ours stand for answers that never came.
-fn status_of_answer(answer: Option<&ModelPart<'_>>) -> ToolStatus {
-    let Some(ContentPart::ToolResult(answer)) = answer.map(ModelPart::content) else {
+/// The status that a tool result implies. Placeholders stand for results that never arrived.
+fn status_of_answer(result: Option<&ModelPart<'_>>) -> ToolStatus {
+    let Some(ContentPart::ToolResult(result)) = result.map(ModelPart::content) else {
         return ToolStatus::Pending;
     };
-    let text = answer.parts.first().map(ModelPart::content);
-    let ours = match text {
+    let text = result.parts.first().map(ModelPart::content);
+    let placeholder = match text {
         Some(ContentPart::Text(text)) => text.strip_prefix("[foxwedge] ").unwrap_or_default(),
         Some(_) | None => "",
     };
-    let words = [
+    let prefixes = [
         ("Not started", ToolStatus::Cancelled),
         ("Skipped", ToolStatus::Cancelled),
         ("Interrupted", ToolStatus::Interrupted),
         ("Lost", ToolStatus::Interrupted),
         ("Denied", ToolStatus::Denied),
     ];
-    let known = words.iter().find(|(word, _)| answer.error && ours.starts_with(word));
+    let known = prefixes.iter().find(|(prefix, _)| result.error && placeholder.starts_with(prefix));
     match known {
         Some((_, status)) => *status,
-        None if answer.error => ToolStatus::Failed,
+        None if result.error => ToolStatus::Failed,
         None => ToolStatus::Succeeded,
     }
 }
 
-/// What stands above an exported conversation.
+/// The header of an exported conversation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChatExportHeader<'a> {
     pub(crate) session: &'a str,
@@ -174,7 +172,7 @@ pub(crate) struct ChatExportHeader<'a> {
     pub(crate) folder: &'a str,
 }
 
-/// How it is written.
+/// Format of an exported conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ChatExportFormat {
     Markdown,
@@ -182,17 +180,17 @@ enum ChatExportFormat {
     Json,
 }
 
-/// A format and a file: what is said names one of them, and the other follows.
-fn export_target(wish: Option<&str>, session: &str) -> (ChatExportFormat, PathBuf) {
-    let named = |ending: &str| PathBuf::from(format!("{session}.{ending}"));
-    match wish {
-        None | Some("md" | "markdown") => (ChatExportFormat::Markdown, named("md")),
-        Some("html") => (ChatExportFormat::Html, named("html")),
-        Some("json") => (ChatExportFormat::Json, named("json")),
+/// The format and file of an export. `target` is either; the other follows from it.
+fn export_target(target: Option<&str>, session: &str) -> (ChatExportFormat, PathBuf) {
+    let default_path = |extension: &str| PathBuf::from(format!("{session}.{extension}"));
+    match target {
+        None | Some("md" | "markdown") => (ChatExportFormat::Markdown, default_path("md")),
+        Some("html") => (ChatExportFormat::Html, default_path("html")),
+        Some("json") => (ChatExportFormat::Json, default_path("json")),
         Some(file) => {
             let path = PathBuf::from(file);
-            let ending = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
-            let format = match ending(&path).as_deref() {
+            let extension = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
+            let format = match extension(&path).as_deref() {
                 Some("html" | "htm") => ChatExportFormat::Html,
                 Some("json") => ChatExportFormat::Json,
                 Some(_) | None => ChatExportFormat::Markdown,
@@ -207,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wish_is_a_format_or_a_file() {
+    fn export_target_is_a_format_or_a_file() {
         let table = [
             (None, ChatExportFormat::Markdown, "s.md"),
             (Some("md"), ChatExportFormat::Markdown, "s.md"),
@@ -217,15 +215,15 @@ mod tests {
             (Some("notes.json"), ChatExportFormat::Json, "notes.json"),
             (Some("notes"), ChatExportFormat::Markdown, "notes"),
         ];
-        for (wish, format, path) in table {
-            assert_eq!(export_target(wish, "s"), (format, PathBuf::from(path)), "{wish:?}");
+        for (target, format, path) in table {
+            assert_eq!(export_target(target, "s"), (format, PathBuf::from(path)), "{target:?}");
         }
     }
 
     #[test]
     #[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-    fn a_conversation_is_weighed_checked_and_told_again() {
-        let paper = ChatHistory(
+    fn conversation_is_measured_checked_and_listed() {
+        let history = ChatHistory(
             r#"{"model":"m","max_tokens":9,"system":"Be brief.","messages":[
             {"role":"user","content":"look"},
             {"role":"assistant","content":[{"type":"text","text":"I look."},
@@ -234,7 +232,7 @@ mod tests {
             {"role":"assistant","content":"It says one."}]}"#
                 .to_owned(),
         );
-        let size = paper.size("m").unwrap();
+        let size = history.size("m").unwrap();
         assert_eq!((size.messages, size.calls, size.findings), (4, 1, 0));
         assert!(size.tokens > 10, "{size:?}");
         let expected = [
@@ -243,7 +241,7 @@ mod tests {
             ChatHistoryItem::Call("read".to_owned(), "a.txt".to_owned(), ToolStatus::Succeeded),
             ChatHistoryItem::Text("It says one.".to_owned()),
         ];
-        assert_eq!(paper.items().unwrap(), expected);
+        assert_eq!(history.items().unwrap(), expected);
         let table = [
             (r#""content":"one""#, ToolStatus::Succeeded),
             (r#""content":"one","is_error":true"#, ToolStatus::Failed),
@@ -252,12 +250,12 @@ mod tests {
             (r#""content":"[foxwedge] Not started: x","is_error":true"#, ToolStatus::Cancelled),
         ];
         for (content, expected) in table {
-            let paper = ChatHistory(paper.0.replace(r#""content":"one""#, content));
-            let calls = paper.items().unwrap().into_iter().find_map(|said| match said {
+            let history = ChatHistory(history.0.replace(r#""content":"one""#, content));
+            let status = history.items().unwrap().into_iter().find_map(|item| match item {
                 ChatHistoryItem::Call(_, _, status) => Some(status),
                 ChatHistoryItem::Prompt(_) | ChatHistoryItem::Text(_) => None,
             });
-            assert_eq!(calls, Some(expected), "{content}");
+            assert_eq!(status, Some(expected), "{content}");
         }
         let broken = ChatHistory(
             r#"{"messages":[{"role":"user","content":"x"},

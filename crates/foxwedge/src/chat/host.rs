@@ -1,4 +1,4 @@
-//! What the terminal asks of a conversation.
+//! The conversation as the host of the terminal.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use super::{
 };
 use crate::{cli_output::clean, runs::draw::SignSet};
 
-/// Things said before that are shown again, at most.
+/// Maximum number of earlier items that are shown again.
 const MAX_PAST_ITEMS: usize = 60;
-/// Prompts that can be typed again with a key.
+/// Maximum number of earlier prompts in the editor's history.
 const MAX_PROMPT_HISTORY: usize = 200;
 
 impl TerminalHost for ChatAgent {
@@ -59,17 +59,17 @@ impl TerminalHost for ChatAgent {
 }
 
 impl ChatAgent {
-    /// What the terminal has to know before it begins.
+    /// The initial state of the terminal.
     pub(crate) async fn terminal_start(
         &self,
         greeting: Vec<String>,
         prompt: Option<String>,
     ) -> anyhow::Result<TerminalStart> {
-        let said = match self.history()? {
-            Some(paper) => paper.items()?,
+        let items = match self.history()? {
+            Some(chat_history) => chat_history.items()?,
             None => Vec::new(),
         };
-        let prompts = said.iter().filter_map(|said| match said {
+        let prompts = items.iter().filter_map(|item| match item {
             ChatHistoryItem::Prompt(text) => Some(text.clone()),
             ChatHistoryItem::Text(_) | ChatHistoryItem::Call(..) => None,
         });
@@ -77,21 +77,21 @@ impl ChatAgent {
         let history =
             prompts.get(prompts.len().saturating_sub(MAX_PROMPT_HISTORY)..).unwrap_or_default();
         let signs = SignSet::here();
-        let from = said.len().saturating_sub(MAX_PAST_ITEMS);
-        let before = said.into_iter().skip(from).map(|said| match said {
+        let from = items.len().saturating_sub(MAX_PAST_ITEMS);
+        let past_items = items.into_iter().skip(from).map(|item| match item {
             ChatHistoryItem::Prompt(text) => TerminalHistoryItem::Prompt(text),
             ChatHistoryItem::Text(text) => TerminalHistoryItem::Text(text),
-            ChatHistoryItem::Call(name, about, status) => {
+            ChatHistoryItem::Call(name, subject, status) => {
                 let mark = CallMark::of(signs, status, None, None);
-                let (name, words) = (clean(&name), mark.text);
-                TerminalHistoryItem::Call(format!("{} {name}  {about}  {words}", mark.sign))
+                let (name, text) = (clean(&name), mark.text);
+                TerminalHistoryItem::Call(format!("{} {name}  {subject}  {text}", mark.sign))
             }
         });
         let commands = slash::SLASH_COMMANDS.iter();
         let commands = commands.map(|entry| (format!("/{}", entry.name), entry.help.to_owned()));
         Ok(TerminalStart {
             greeting,
-            past_items: before.collect(),
+            past_items: past_items.collect(),
             prompt,
             queued: self.queued().await?,
             history: history.to_vec(),

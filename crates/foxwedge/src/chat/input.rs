@@ -1,4 +1,4 @@
-//! What comes on stdin: prompts, one a line, or a text that belongs to one prompt.
+//! Reading stdin: prompts, one per line, or a text that belongs to one prompt.
 
 use std::{
     io::{self, BufRead, Read},
@@ -9,10 +9,10 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::cli_output::CliError;
 
-/// The most bytes of a prompt, and of what is added to one.
+/// Size limit of a prompt, and of stdin that is appended to one.
 pub(crate) const MAX_PROMPT_BYTES: usize = 10 << 20;
 
-/// Prompts, one a line, as they come. Read on a thread of its own, which ends with the program.
+/// Reads prompts, one per line, on a separate thread that ends with the program.
 pub(super) fn read_lines() -> mpsc::Receiver<Result<String, CliError>> {
     let (sender, receiver) = mpsc::channel(1);
     thread::spawn(move || {
@@ -21,7 +21,7 @@ pub(super) fn read_lines() -> mpsc::Receiver<Result<String, CliError>> {
             let line = match read_line(&mut stdin) {
                 Ok(Some(line)) => Ok(line),
                 Ok(None) => return,
-                Err(trouble) => Err(trouble),
+                Err(error) => Err(error),
             };
             let last = line.is_err();
             if sender.blocking_send(line).is_err() || last {
@@ -32,7 +32,7 @@ pub(super) fn read_lines() -> mpsc::Receiver<Result<String, CliError>> {
     receiver
 }
 
-/// Everything that comes. Read on a thread of its own, which ends with the program.
+/// Reads all of stdin on a separate thread that ends with the program.
 pub(super) fn read_whole() -> oneshot::Receiver<Result<String, CliError>> {
     let (sender, receiver) = oneshot::channel();
     thread::spawn(move || {
@@ -41,7 +41,7 @@ pub(super) fn read_whole() -> oneshot::Receiver<Result<String, CliError>> {
     receiver
 }
 
-/// The next line without its end; `None` behind the last one.
+/// The next line without its line break; `None` at the end of input.
 fn read_line(reader: &mut impl BufRead) -> Result<Option<String>, CliError> {
     let mut bytes = Vec::new();
     let read = reader
@@ -64,7 +64,7 @@ fn read_text(reader: impl Read) -> Result<String, CliError> {
     let mut bytes = Vec::new();
     reader.take(MAX_PROMPT_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(unreadable_error)?;
     if bytes.len() > MAX_PROMPT_BYTES {
-        return Err(too_large_error("what comes on stdin"));
+        return Err(too_large_error("stdin"));
     }
     String::from_utf8(bytes).map_err(|_| not_utf8_error())
 }
@@ -75,12 +75,12 @@ fn unreadable_error(error: io::Error) -> CliError {
 
 fn too_large_error(what: &str) -> CliError {
     CliError::new(format!("{what} is more than 10 MB"))
-        .help("put it into a file, and let the model read what it needs of it")
+        .help("put it into a file and let the model read what it needs")
 }
 
 fn not_utf8_error() -> CliError {
-    CliError::new("what comes on stdin is no text: it is not UTF-8")
-        .help("put it into a file, and say in the prompt what it is")
+    CliError::new("stdin is not UTF-8 text")
+        .help("put it into a file and describe it in the prompt")
 }
 
 #[cfg(test)]
@@ -95,11 +95,11 @@ mod tests {
             lines.push(line);
         }
         assert_eq!(lines, ["one", "", "two\r", "last"]);
-        let told = |bytes: &[u8]| read_line(&mut &bytes[..]).map_err(|trouble| trouble.to_string());
-        assert_eq!(told(b""), Ok(None));
-        assert!(told(b"\xff\n").is_err_and(|told| told.contains("not UTF-8")));
+        let read = |bytes: &[u8]| read_line(&mut &bytes[..]).map_err(|error| error.to_string());
+        assert_eq!(read(b""), Ok(None));
+        assert!(read(b"\xff\n").is_err_and(|error| error.contains("not UTF-8")));
         let long = vec![b'x'; MAX_PROMPT_BYTES + 1];
-        assert!(told(&long).is_err_and(|told| told.contains("10 MB")));
+        assert!(read(&long).is_err_and(|error| error.contains("10 MB")));
         assert!(read_text(&long[..]).is_err() && read_text(&long[1..]).is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! Work that can be stopped: the first Ctrl-C is a wish, the second is force, the third leaves.
+//! Interruptible work: the first Ctrl-C asks it to stop, the second forces it, the third exits.
 
 use std::{future::Future, process::ExitCode};
 
@@ -11,72 +11,72 @@ use super::{
 use crate::cli_output::{DIM, paint};
 use crate::signals::ProcessSignals;
 
-/// What became of the work.
+/// The outcome of interruptible work.
 pub(super) enum InterruptibleOutcome<T> {
-    /// It is done, whether somebody asked it to stop or not.
+    /// The work finished, whether or not it was asked to stop.
     Done(T, ChatStopRequest),
-    /// Nobody waits for it any more.
+    /// The work was abandoned before it finished.
     Abandoned,
 }
 
-/// Whether somebody pressed Ctrl-C.
+/// Whether the user pressed Ctrl-C.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ChatStopRequest {
     No,
     Yes,
 }
 
-/// Does something while signals are heard.
+/// Runs work and passes signals on to the run controller.
 pub(super) async fn run_interruptible<T>(
     work: impl Future<Output = T>,
-    reception: &ChatRunController,
+    controller: &ChatRunController,
     signals: &mut ProcessSignals,
-    voice: &ChatOutputThread,
-    talk: ChatVerbosity,
+    output: &ChatOutputThread,
+    verbosity: ChatVerbosity,
 ) -> InterruptibleOutcome<T> {
     tokio::pin!(work);
-    let mut asked = ChatStopRequest::No;
-    let tell = |text: &str| {
-        if talk == ChatVerbosity::All {
-            voice.write_stderr(format!("{}\n", paint(DIM, text)));
+    let mut stop_request = ChatStopRequest::No;
+    let print = |text: &str| {
+        if verbosity == ChatVerbosity::All {
+            output.write_stderr(format!("{}\n", paint(DIM, text)));
         }
     };
     loop {
         tokio::select! {
             biased;
-            done = &mut work => return InterruptibleOutcome::Done(done, asked),
-            () = signals.next() => match reception.interrupt() {
+            done = &mut work => return InterruptibleOutcome::Done(done, stop_request),
+            () = signals.next() => match controller.interrupt() {
                 InterruptResult::Stopping => {
-                    asked = ChatStopRequest::Yes;
-                    tell("stopping: what is nearly done may finish (again: at once)");
+                    stop_request = ChatStopRequest::Yes;
+                    print("stopping: work that is nearly done may finish (press again to force)");
                 }
                 InterruptResult::Forced => {
-                    asked = ChatStopRequest::Yes;
-                    tell("stopping at once (again: leave)");
+                    stop_request = ChatStopRequest::Yes;
+                    print("stopping by force (press again to exit)");
                 }
-                // Nothing is at work yet, or not even force helped.
+                // Nothing is running yet, or force did not help.
                 InterruptResult::Idle | InterruptResult::AlreadyForced => return InterruptibleOutcome::Abandoned,
             },
         }
     }
 }
 
-/// What the program ends with after a run.
-pub(super) fn exit_code(outcome: Option<Outcome>, asked: ChatStopRequest) -> ExitCode {
-    match (outcome, asked) {
+/// The exit code after a run.
+pub(super) fn exit_code(outcome: Option<Outcome>, stop_request: ChatStopRequest) -> ExitCode {
+    match (outcome, stop_request) {
         (Some(Outcome::Completed), _) => ExitCode::SUCCESS,
         (_, ChatStopRequest::Yes) => ExitCode::from(130),
         (_, ChatStopRequest::No) => ExitCode::FAILURE,
     }
 }
 
-/// Waits until everything is written, or until somebody does not want to wait.
+/// Waits until all output is written, or until the next signal.
 pub(super) async fn finish_output(
-    voice: &mut ChatOutputThread,
+    output: &mut ChatOutputThread,
     signals: &mut ProcessSignals,
 ) -> anyhow::Result<()> {
     tokio::select! {
-        written = voice.finish() => written,
+        written = output.finish() => written,
         () = signals.next() => Ok(()),
     }
 }

@@ -1,5 +1,5 @@
-//! A run as lines: what the model says is data and goes to stdout, everything else is talk.
-//! Pure: what happened goes in, text comes out.
+//! Prints a run as lines: the model's text goes to stdout, everything else to stderr.
+//! Pure: events go in, text comes out.
 
 use std::collections::HashMap;
 
@@ -18,28 +18,28 @@ use crate::{
     },
 };
 
-/// Characters of a reason or a problem that are told.
+/// Maximum length of a printed reason or problem.
 const MAX_REASON_CHARS: usize = 240;
 
-/// Who reads what the model says.
+/// Where the model's text is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ReplyDestination {
-    /// A person: nothing in it may move the cursor.
+    /// A terminal: control characters are replaced.
     Terminal,
-    /// A program: every byte as it was said.
+    /// A program: the text is passed on byte for byte.
     Pipe,
 }
 
-/// How much is told beside what the model says.
+/// What is printed besides the model's text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ChatVerbosity {
-    /// Tools, notes and the end.
+    /// Tool calls, notes and the outcome.
     All,
     /// Errors only.
     Errors,
 }
 
-/// What is to be written.
+/// Text to write.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ChatOutput {
     /// To stdout.
@@ -48,7 +48,7 @@ pub(crate) struct ChatOutput {
     pub(crate) err: String,
 }
 
-/// Tells one run after the other.
+/// Prints runs, one after the other.
 #[derive(Debug)]
 pub(crate) struct ChatLinePrinter {
     signs: SignSet,
@@ -56,13 +56,13 @@ pub(crate) struct ChatLinePrinter {
     verbosity: ChatVerbosity,
     times: RunTimes,
     calls: HashMap<(SharedId, ToolRef), PrintedCall>,
-    /// Whether stdout stands in the middle of a line.
+    /// Whether the last output to stdout did not end its line.
     mid_line: bool,
-    /// Tools that were denied in this run, each once.
+    /// Names of tools that were denied in this run.
     denied: Vec<SharedId>,
 }
 
-/// What is known about a call.
+/// What has been received about a call.
 #[derive(Clone, Debug)]
 struct PrintedCall {
     name: SharedId,
@@ -74,12 +74,12 @@ impl ChatLinePrinter {
     pub(crate) fn new(
         signs: SignSet,
         reader: ReplyDestination,
-        talk: ChatVerbosity,
+        verbosity: ChatVerbosity,
     ) -> ChatLinePrinter {
         ChatLinePrinter {
             signs,
             reader,
-            verbosity: talk,
+            verbosity,
             times: RunTimes::default(),
             calls: HashMap::new(),
             mid_line: false,
@@ -87,10 +87,10 @@ impl ChatLinePrinter {
         }
     }
 
-    /// What happened, as what is to be written.
-    pub(crate) fn on_event(&mut self, told: &LoopEvent) -> ChatOutput {
+    /// The output for an event.
+    pub(crate) fn on_event(&mut self, event: &LoopEvent) -> ChatOutput {
         let mut written = ChatOutput::default();
-        match told {
+        match event {
             LoopEvent::Run(effect) => {
                 self.times.record(effect);
                 if let RunEffect::Show { run, change } = effect {
@@ -110,12 +110,12 @@ impl ChatLinePrinter {
             UiChange::TextClosed(part) if part.parent.is_none() => self.end_line(written),
             UiChange::ToolOpened { tool, name, title, .. } => {
                 let about = call_subject(title.as_deref(), None);
-                let seen = PrintedCall { name: name.clone(), title: title.clone(), about };
-                self.calls.insert((run.clone(), tool.clone()), seen);
+                let call = PrintedCall { name: name.clone(), title: title.clone(), about };
+                self.calls.insert((run.clone(), tool.clone()), call);
             }
             UiChange::ToolReady { tool, input } => {
-                if let Some(seen) = self.calls.get_mut(&(run.clone(), tool.clone())) {
-                    seen.about = call_subject(seen.title.as_deref(), Some(input));
+                if let Some(call) = self.calls.get_mut(&(run.clone(), tool.clone())) {
+                    call.about = call_subject(call.title.as_deref(), Some(input));
                 }
             }
             UiChange::ToolSettled { tool, status, reason, content }
@@ -165,7 +165,7 @@ impl ChatLinePrinter {
         }
     }
 
-    /// Nothing stands behind what the model said, on its line.
+    /// Ends the current line of the model's text, so that nothing follows it on that line.
     fn end_line(&mut self, written: &mut ChatOutput) {
         if std::mem::take(&mut self.mid_line) {
             written.out.push('\n');
@@ -179,27 +179,20 @@ impl ChatLinePrinter {
         (status, reason): (ToolStatus, Option<ToolStatusReason>),
         content: &RawJson,
     ) -> String {
-        let Some(seen) = self.calls.get(&(run.clone(), tool.clone())).cloned() else {
+        let Some(call) = self.calls.get(&(run.clone(), tool.clone())).cloned() else {
             return String::new();
         };
         if self.verbosity == ChatVerbosity::Errors {
             return String::new();
         }
-        let span = self.times.of_call(run, tool, None);
-        let (name, about) = (&*seen.name, seen.about.as_str());
-        let card = CallLine {
-            name,
-            subject: about,
-            status,
-            reason,
-            duration: span,
-            content: Some(content),
-            depth: 0,
-        };
-        let mut line = card.line(self.signs, None).draw(None);
-        if status == ToolStatus::Denied && !self.denied.contains(&seen.name) {
+        let duration = self.times.of_call(run, tool, None);
+        let (name, subject) = (&*call.name, call.about.as_str());
+        let call_line =
+            CallLine { name, subject, status, reason, duration, content: Some(content), depth: 0 };
+        let mut line = call_line.line(self.signs, None).draw(None);
+        if status == ToolStatus::Denied && !self.denied.contains(&call.name) {
             line.push_str(&help_line(&approval::allow_hint(name)));
-            self.denied.push(seen.name);
+            self.denied.push(call.name);
         }
         line
     }
@@ -222,17 +215,17 @@ impl ChatLinePrinter {
             LoopNotice::FewerTools { offered, all } => {
                 self.side_note("note", &describe_fewer_tools(*offered, *all))
             }
-            LoopNotice::Compacting => self.side_note("note", "the history is being made shorter"),
+            LoopNotice::Compacting => self.side_note("note", "compacting the history"),
             LoopNotice::Compacted(before, after) => {
                 self.side_note("note", &describe_compaction(*before, *after))
             }
         }
     }
 
-    fn side_note(&self, word: &str, text: &str) -> String {
-        let style = if word == "warning" { WARNING } else { HELP };
+    fn side_note(&self, label: &str, text: &str) -> String {
+        let style = if label == "warning" { WARNING } else { HELP };
         match self.verbosity {
-            ChatVerbosity::All => format!("{}: {text}\n", paint(style, word)),
+            ChatVerbosity::All => format!("{}: {text}\n", paint(style, label)),
             ChatVerbosity::Errors => String::new(),
         }
     }
@@ -244,8 +237,8 @@ impl ChatLinePrinter {
         summary: &RunSummary,
     ) -> String {
         self.denied.clear();
-        let span = self.times.of_run(run, None);
-        // Nobody needs to hear about it twice, and times of other runs mean nothing now.
+        let duration = self.times.of_run(run, None);
+        // The times of this run are not needed any more.
         self.times = RunTimes::default();
         match (self.verbosity, ended.outcome, &ended.problem) {
             (ChatVerbosity::Errors, Some(Outcome::Completed), _) => String::new(),
@@ -257,7 +250,7 @@ impl ChatLinePrinter {
                 cli_output::format_error(&why, None)
             }
             (ChatVerbosity::All, outcome, _) => {
-                let mut lines = draw::run_end_line(self.signs, ended, summary, span).draw(None);
+                let mut lines = draw::run_end_line(self.signs, ended, summary, duration).draw(None);
                 if matches!(outcome, Some(Outcome::Stopped | Outcome::Interrupted)) {
                     lines.push_str(&format!("{}\n", paint(DIM, describe_kept_results(summary))));
                 }
@@ -267,37 +260,37 @@ impl ChatLinePrinter {
     }
 }
 
-/// What is there after a stop.
+/// Describes what a stopped run left.
 pub(crate) fn describe_kept_results(summary: &RunSummary) -> String {
     let results =
         [ToolStatus::Succeeded, ToolStatus::Failed, ToolStatus::Denied, ToolStatus::HandedOver];
     let results: usize = results.into_iter().map(|status| summary.count(status)).sum();
-    let mut told = format!("kept {}", pluralize(results, "result"));
+    let mut line = format!("kept {}", pluralize(results, "result"));
     let open = [(ToolStatus::Interrupted, "may have run"), (ToolStatus::Cancelled, "not started")];
-    for (status, word) in open {
+    for (status, label) in open {
         match summary.count(status) {
             0 => {}
-            number => told.push_str(&format!(", {number} {word}")),
+            number => line.push_str(&format!(", {number} {label}")),
         }
     }
-    format!("{told}; the history is valid")
+    format!("{line}; the history is valid")
 }
 
-/// A provider took fewer tools than there are.
+/// Describes that a provider accepts fewer tools than there are.
 pub(crate) fn describe_fewer_tools(offered: usize, all: usize) -> String {
-    format!("the provider refused so many tools: {offered} of {all} are offered from now on")
+    format!("the provider rejected this many tools: {offered} of {all} are offered from now on")
 }
 
-/// How much shorter a history became.
+/// Describes a compaction by its token counts.
 pub(crate) fn describe_compaction(before: u64, after: u64) -> String {
-    format!("the history was made shorter: about {before} tokens, now {after}")
+    format!("the history was compacted from about {before} to {after} tokens")
 }
 
 fn help_line(text: &str) -> String {
     format!("  {}: {text}\n", paint(HELP, "help"))
 }
 
-/// A character as a terminal may show it.
+/// A character that is safe to show on a terminal; `None` if it is dropped.
 fn printable_char(c: char) -> Option<char> {
     match c {
         '\n' | '\t' => Some(c),

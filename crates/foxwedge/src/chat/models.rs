@@ -1,4 +1,4 @@
-//! Which model is asked, and how it is reached. Decides; `world` makes it.
+//! Selects the model and its endpoint. `setup` builds the model from this choice.
 
 use std::sync::Arc;
 
@@ -14,29 +14,29 @@ use crate::{
 /// The name of the built-in model.
 pub(crate) const SCRIPTED_MODEL: &str = "scripted";
 
-/// Where models are looked up.
+/// Where model names are looked up.
 pub(crate) enum ModelLookup {
-    /// At one address.
+    /// At one endpoint.
     Direct(DirectEndpoint),
-    /// In the routes of a configuration, or in what the keys of the environment lead to.
+    /// In the routes of a configuration, or in the default routes for API keys in the environment.
     Routes(Box<LoadedConfig>),
 }
 
-/// One address.
+/// One endpoint.
 #[derive(Clone, Debug)]
 pub(crate) struct DirectEndpoint {
     pub(crate) api: ChatApi,
-    /// The address; `None` means the usual one.
+    /// The base URL; `None` for the default of the API.
     pub(crate) url: Option<String>,
     pub(crate) key: Option<SecretText>,
 }
 
-/// A model that is to be asked.
+/// A model and how to reach it.
 #[derive(Clone, Debug)]
 pub(crate) enum ModelChoice {
-    /// At an address.
+    /// At an endpoint.
     Direct { direct: DirectEndpoint, model: String },
-    /// By a route.
+    /// Through a route.
     Route { route: Arc<ModelRoute>, model: String },
 }
 
@@ -52,7 +52,7 @@ impl ModelChoice {
     }
 }
 
-/// What was typed about an address.
+/// Flags that select an endpoint.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct EndpointFlags<'a> {
     pub(crate) api: Option<ChatApi>,
@@ -60,66 +60,66 @@ pub(crate) struct EndpointFlags<'a> {
     pub(crate) key_env: Option<&'a str>,
 }
 
-/// The address that is meant; `None` if a configuration decides.
+/// The endpoint that the flags select; `None` if the configuration decides.
 pub(crate) fn direct_endpoint(
-    typed: EndpointFlags<'_>,
-    world: &dyn ConfigEnvironment,
+    flags: EndpointFlags<'_>,
+    environment: &dyn ConfigEnvironment,
 ) -> Result<Option<DirectEndpoint>, CliError> {
-    let url = typed.upstream.filter(|upstream| upstream.contains("://"));
-    let api = match (typed.api, url, typed.upstream) {
+    let url = flags.upstream.filter(|upstream| upstream.contains("://"));
+    let api = match (flags.api, url, flags.upstream) {
         (Some(api), _, None) => api,
         (Some(api), Some(_), _) => api,
         (Some(_), None, Some(name)) => {
             let name = clean(&cut(name, 80));
-            return Err(CliError::new(format!("`{name}` is no address"))
-                .help("--api goes with an address: `--upstream https://…`"));
+            return Err(CliError::new(format!("`{name}` is not a URL"))
+                .help("--api needs a URL: `--upstream https://…`"));
         }
         (None, Some(url), _) => api_of_host(url).unwrap_or(ChatApi::Openai),
-        (None, None, _) if typed.key_env.is_some() => {
-            return Err(CliError::new("--key-env needs somebody to show the key to")
+        (None, None, _) if flags.key_env.is_some() => {
+            return Err(CliError::new("--key-env needs --api or --upstream")
                 .help("add `--api anthropic`, or `--upstream https://…`"));
         }
         (None, None, _) => return Ok(None),
     };
     if api == ChatApi::Scripted && url.is_some() {
-        return Err(CliError::new("the scripted model has no address").help("leave --upstream out"));
+        return Err(CliError::new("the scripted model has no URL").help("remove --upstream"));
     }
-    let key = find_key(api, url, typed.key_env, world)?;
+    let key = find_key(api, url, flags.key_env, environment)?;
     Ok(Some(DirectEndpoint { api, url: url.map(str::to_owned), key }))
 }
 
-/// The key that is shown to an address. A usual one is shown to its own provider only.
+/// The key for an endpoint. A key from a default variable is sent only to its own provider.
 fn find_key(
     api: ChatApi,
     url: Option<&str>,
-    named: Option<&str>,
-    world: &dyn ConfigEnvironment,
+    variable: Option<&str>,
+    environment: &dyn ConfigEnvironment,
 ) -> Result<Option<SecretText>, CliError> {
-    if let Some(name) = named {
+    if let Some(name) = variable {
         let shown = clean(&cut(name, 80));
-        return match read_key_variable(name, world) {
+        return match read_key_variable(name, environment) {
             Some(key) => Ok(Some(key)),
-            None => Err(CliError::new(format!("the variable `{shown}` holds no key"))
-                .help(format!("`export {shown}=…`; a key is never typed on the command line"))),
+            None => Err(CliError::new(format!("the environment variable `{shown}` holds no key"))
+                .help(format!("`export {shown}=…`; keys are not accepted as arguments"))),
         };
     }
     let names = key_variables(api);
-    let found = names.iter().find_map(|name| read_key_variable(name, world));
-    let at_home = url.is_none_or(|url| api_of_host(url) == Some(api)) || api == ChatApi::Gateway;
-    match (found, at_home, url) {
+    let found = names.iter().find_map(|name| read_key_variable(name, environment));
+    let own_host = url.is_none_or(|url| api_of_host(url) == Some(api)) || api == ChatApi::Gateway;
+    match (found, own_host, url) {
         (_, _, None) if api == ChatApi::Scripted => Ok(None),
         (Some(key), true, _) => Ok(Some(key)),
         (_, false, _) | (None, true, Some(_)) => Ok(None),
         (None, true, None) if api == ChatApi::Gateway => Ok(None),
         (None, true, None) => {
             let name = names.first().copied().unwrap_or("VARIABLE");
-            Err(CliError::new(format!("there is no key for {}", api.name()))
-                .help(format!("`export {name}=…`, or `--key-env` and the variable that holds it")))
+            Err(CliError::new(format!("no API key is set for {}", api.name()))
+                .help(format!("set `{name}`, or name another variable with `--key-env`")))
         }
     }
 }
 
-/// Variables in which a key usually lies, the strongest first.
+/// Default environment variables for a key, in order of precedence.
 fn key_variables(api: ChatApi) -> &'static [&'static str] {
     match api {
         ChatApi::Openai => &["OPENAI_API_KEY"],
@@ -131,12 +131,12 @@ fn key_variables(api: ChatApi) -> &'static [&'static str] {
     }
 }
 
-fn read_key_variable(name: &str, world: &dyn ConfigEnvironment) -> Option<SecretText> {
-    let key = world.variable(name)?.into_string().ok()?;
+fn read_key_variable(name: &str, environment: &dyn ConfigEnvironment) -> Option<SecretText> {
+    let key = environment.variable(name)?.into_string().ok()?;
     Some(SecretText::new(key.trim())).filter(|key| !key.is_empty())
 }
 
-/// Whose address it is, if it is a provider's own.
+/// The API of a URL, if its host belongs to a provider.
 fn api_of_host(url: &str) -> Option<ChatApi> {
     let host = url.split('/').nth(2)?.to_ascii_lowercase();
     Some(match host.as_str() {
@@ -149,18 +149,18 @@ fn api_of_host(url: &str) -> Option<ChatApi> {
 }
 
 impl ModelLookup {
-    /// The model of a name; the usual one without.
+    /// The model with this name; the default one without a name.
     pub(crate) fn choose(
         &self,
         name: Option<&str>,
-        world: &dyn ConfigEnvironment,
+        environment: &dyn ConfigEnvironment,
     ) -> Result<ModelChoice, CliError> {
         if let Some(name) = name
             && !is_name(name)
         {
             let shown = clean(&cut(name, 80));
-            return Err(CliError::new(format!("`{shown}` is no name of a model"))
-                .help("a name has letters, digits and signs, and no spaces"));
+            return Err(CliError::new(format!("`{shown}` is not a valid model name"))
+                .help("a model name is printable ASCII without spaces"));
         }
         match (self, name) {
             (ModelLookup::Direct(direct), Some(name)) => {
@@ -169,10 +169,10 @@ impl ModelLookup {
             (ModelLookup::Direct(direct), None) if direct.api == ChatApi::Scripted => {
                 Ok(ModelChoice::Direct { direct: direct.clone(), model: SCRIPTED_MODEL.to_owned() })
             }
-            (ModelLookup::Direct(direct), None) => Err(CliError::new("which model?")
-                .help(format!("{} has many: `--model NAME` names one", direct.api.name()))),
-            (ModelLookup::Routes(loaded), Some(name)) => choose_by_route(loaded, name, world),
-            (ModelLookup::Routes(loaded), None) => choose_default(loaded, world),
+            (ModelLookup::Direct(direct), None) => Err(CliError::new("no model is selected")
+                .help(format!("select a model of {} with `--model NAME`", direct.api.name()))),
+            (ModelLookup::Routes(loaded), Some(name)) => choose_by_route(loaded, name, environment),
+            (ModelLookup::Routes(loaded), None) => choose_default(loaded, environment),
         }
     }
 }
@@ -184,11 +184,11 @@ fn is_name(text: &str) -> bool {
 fn choose_by_route(
     loaded: &LoadedConfig,
     name: &str,
-    world: &dyn ConfigEnvironment,
+    environment: &dyn ConfigEnvironment,
 ) -> Result<ModelChoice, CliError> {
     let route = loaded.config.route(name);
-    // Without any key every name leads to the built-in model; nobody who names another means that.
-    let astray = |route: &Arc<ModelRoute>| {
+    // Without any key, every name routes to the scripted model. That is an error for other names.
+    let is_fallback = |route: &Arc<ModelRoute>| {
         let scripted = matches!(route.upstream.transport, UpstreamTransport::Scripted);
         scripted
             && &*route.model == "*"
@@ -197,26 +197,28 @@ fn choose_by_route(
     };
     match route {
         Some(route) if matches!(route.upstream.transport, UpstreamTransport::Agent) => {
-            Err(CliError::new(format!("`{name}` leads to an agent, which has its own loop"))
-                .help("name a model; an agent is reached through `foxwedge serve`"))
+            Err(CliError::new(format!("`{name}` is routed to an agent, which has its own loop"))
+                .help("choose a model; agents are available through `foxwedge serve`"))
         }
-        Some(route) if !astray(&route) => Ok(ModelChoice::Route { route, model: name.to_owned() }),
-        Some(_) | None => match deepseek_by_key(name, world) {
+        Some(route) if !is_fallback(&route) => {
+            Ok(ModelChoice::Route { route, model: name.to_owned() })
+        }
+        Some(_) | None => match deepseek_by_key(name, environment) {
             Some(direct) => Ok(ModelChoice::Direct { direct, model: name.to_owned() }),
             None => Err(no_route_error(loaded, name)),
         },
     }
 }
 
-/// DeepSeek by its key: the configuration knows no such upstream by itself.
-fn deepseek_by_key(name: &str, world: &dyn ConfigEnvironment) -> Option<DirectEndpoint> {
-    let key =
-        read_key_variable("DEEPSEEK_API_KEY", world).filter(|_| name.starts_with("deepseek"))?;
+/// DeepSeek, if its key is set: the configuration has no default upstream for it.
+fn deepseek_by_key(name: &str, environment: &dyn ConfigEnvironment) -> Option<DirectEndpoint> {
+    let key = read_key_variable("DEEPSEEK_API_KEY", environment)
+        .filter(|_| name.starts_with("deepseek"))?;
     Some(DirectEndpoint { api: ChatApi::Deepseek, url: None, key: Some(key) })
 }
 
 fn no_route_error(loaded: &LoadedConfig, name: &str) -> CliError {
-    let beginnings = [
+    let prefixes = [
         ("claude", ChatApi::Anthropic),
         ("gemini", ChatApi::Gemini),
         ("deepseek", ChatApi::Deepseek),
@@ -227,54 +229,57 @@ fn no_route_error(loaded: &LoadedConfig, name: &str) -> CliError {
         ("o3", ChatApi::Openai),
         ("o4", ChatApi::Openai),
     ];
-    let whose = beginnings.iter().find(|(beginning, _)| name.starts_with(beginning));
+    let provider = prefixes.iter().find(|(prefix, _)| name.starts_with(prefix));
     let known = loaded.config.models();
-    let trouble = CliError::new(format!("nothing leads to the model `{name}`"));
-    match (whose, nearest(name, known.iter().copied())) {
+    let error = CliError::new(format!("no provider is configured for `{name}`"));
+    match (provider, nearest(name, known.iter().copied())) {
         (Some((_, api)), _) if loaded.file.is_none() => {
             let variable = key_variables(*api).first().copied().unwrap_or("VARIABLE");
-            trouble.help(format!(
-                "`export {variable}=…` leads to {}; `--upstream https://…` leads elsewhere",
+            error.help(format!(
+                "set `{variable}` to use {}, or `--upstream https://…` for another endpoint",
                 api.name()
             ))
         }
-        (_, Some(near)) => trouble.help(format!("did you mean `{near}`?")),
-        (_, None) => trouble.help(
-            "say who has it: `--upstream https://… --api openai`, or a `[[route]]` in the \
+        (_, Some(near)) => error.help(format!("did you mean `{near}`?")),
+        (_, None) => error.help(
+            "add `--upstream https://… --api openai`, or a `[[route]]` in the \
              configuration",
         ),
     }
 }
 
-/// What the configuration says; the built-in model if it says nothing at all.
+/// The model of the first route for a single name; the scripted model if no provider is configured.
 fn choose_default(
     loaded: &LoadedConfig,
-    world: &dyn ConfigEnvironment,
+    environment: &dyn ConfigEnvironment,
 ) -> Result<ModelChoice, CliError> {
     let config = &loaded.config;
     let named = config.routes.iter().find(|route| {
-        let far = matches!(route.upstream.transport, UpstreamTransport::Network(_));
-        far && !route.model.ends_with('*')
+        let is_network = matches!(route.upstream.transport, UpstreamTransport::Network(_));
+        is_network && !route.model.ends_with('*')
     });
     if let Some(route) = named {
         return Ok(ModelChoice::Route { route: Arc::clone(route), model: route.model.to_string() });
     }
-    let far = |route: &&Arc<ModelRoute>| {
+    let is_network = |route: &&Arc<ModelRoute>| {
         matches!(route.upstream.transport, UpstreamTransport::Network(_))
     };
-    let patterns: Vec<&str> = config.routes.iter().filter(far).map(|route| &*route.model).collect();
+    let patterns: Vec<&str> =
+        config.routes.iter().filter(is_network).map(|route| &*route.model).collect();
     if !patterns.is_empty() {
-        return Err(CliError::new("which model?").help(format!(
-            "`--model NAME` names one; what is known leads to {}",
+        return Err(CliError::new("no model is selected").help(format!(
+            "select one with `--model NAME`; configured are {}",
             patterns.join(", ")
         )));
     }
-    if read_key_variable("DEEPSEEK_API_KEY", world).is_some() {
-        return Err(CliError::new("which model?").help("`--model deepseek-…` names one"));
+    if read_key_variable("DEEPSEEK_API_KEY", environment).is_some() {
+        return Err(
+            CliError::new("no model is selected").help("select one with `--model deepseek-…`")
+        );
     }
     match config.route(SCRIPTED_MODEL) {
         Some(route) => Ok(ModelChoice::Route { route, model: SCRIPTED_MODEL.to_owned() }),
-        None => Err(CliError::new("which model?").help("`--model NAME` names one")),
+        None => Err(CliError::new("no model is selected").help("select one with `--model NAME`")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! One prompt, one reply, and the end: `foxwedge chat -p`.
+//! `foxwedge chat -p`: one prompt, one reply.
 
 use std::{process::ExitCode, time::Duration};
 
@@ -19,18 +19,18 @@ use crate::{
     signals::ProcessSignals,
 };
 
-/// So long nothing is said about a stdin from which nothing comes.
+/// Delay before a note that stdin is still open.
 const STDIN_NOTE_DELAY: Duration = Duration::from_secs(3);
 
-/// What is to be said.
+/// Where the prompt comes from.
 pub(crate) enum PromptSource {
-    /// What was typed, if anything was.
+    /// The prompt on the command line, if any.
     Typed(Option<String>),
-    /// The same, with everything that comes on stdin.
+    /// The prompt on the command line, with all of stdin appended.
     Piped(Option<String>),
 }
 
-/// How the reply is printed.
+/// Options for printing the reply.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReplyPrintOptions {
     pub(crate) format: ReplyFormat,
@@ -38,49 +38,50 @@ pub(crate) struct ReplyPrintOptions {
     pub(crate) verbosity: ChatVerbosity,
 }
 
-/// Asks once, and prints what comes back.
+/// Sends one prompt and prints the reply.
 pub(crate) async fn run(
     mut chat: ChatAgent,
-    asking: PromptSource,
-    printing: ReplyPrintOptions,
+    source: PromptSource,
+    options: ReplyPrintOptions,
 ) -> anyhow::Result<ExitCode> {
-    let mut signals = ProcessSignals::listen().context("Ctrl-C cannot be heard")?;
+    let mut signals =
+        ProcessSignals::listen().context("the handler for Ctrl-C cannot be installed")?;
     let prompt = tokio::select! {
-        prompt = asking.prompt() => prompt?,
+        prompt = source.prompt() => prompt?,
         () = signals.next() => return Ok(ExitCode::from(130)),
     };
     if prompt.is_none() && chat.is_new() {
         return Err(CliError::new("there is no prompt")
-            .help("`foxwedge chat -p \"…\"`, or pipe a text in; --continue goes on without one")
+            .help("`foxwedge chat -p \"…\"`, or pipe a text in; --continue needs no prompt")
             .into());
     }
-    let reception = chat.run_controller();
-    let mut voice = ChatOutputThread::new(move || {
-        reception.interrupt();
+    let controller = chat.run_controller();
+    let mut output = ChatOutputThread::new(move || {
+        controller.interrupt();
     });
-    let over = run_prompt(&mut chat, prompt, printing, &mut signals, &voice).await;
-    finish_output(&mut voice, &mut signals).await?;
-    over
+    let code = run_prompt(&mut chat, prompt, options, &mut signals, &output).await;
+    finish_output(&mut output, &mut signals).await?;
+    code
 }
 
 async fn run_prompt(
     chat: &mut ChatAgent,
     prompt: Option<String>,
-    printing: ReplyPrintOptions,
+    options: ReplyPrintOptions,
     signals: &mut ProcessSignals,
-    voice: &ChatOutputThread,
+    output: &ChatOutputThread,
 ) -> anyhow::Result<ExitCode> {
-    let ReplyPrintOptions { format, reader, verbosity: talk } = printing;
-    let reception = chat.run_controller();
+    let ReplyPrintOptions { format, reader, verbosity } = options;
+    let controller = chat.run_controller();
     let (session, model) = (chat.session().to_owned(), chat.model().to_owned());
-    let mut lines = ChatLinePrinter::new(SignSet::here(), reader, talk);
+    let mut lines = ChatLinePrinter::new(SignSet::here(), reader, verbosity);
     let mut collected = ReplyCollector::default();
     let args = FrameArgs { sse: false, agui: AgUiProtocolVersion::V0 };
     let id = session.as_str().into();
     let mut frames = format.frames().map(|format| RunFrameWriter::new(format, args, Some(id)));
-    let mut listener = |told: LoopEvent| {
-        let ChatOutput { mut out, err } = lines.on_event(&told);
-        match (&mut frames, &told) {
+    let mut listener = |event: LoopEvent| {
+        let ChatOutput { mut out, err } = lines.on_event(&event);
+        match (&mut frames, &event) {
             (Some(frames), LoopEvent::Run(effect)) => {
                 out.clear();
                 frames.push(effect, &mut out);
@@ -88,11 +89,11 @@ async fn run_prompt(
             (Some(_), LoopEvent::Notice(_)) => out.clear(),
             (None, _) if format == ReplyFormat::Json => {
                 out.clear();
-                collected.record_event(&told);
+                collected.record_event(&event);
             }
             (None, _) => {}
         }
-        voice.write(ChatOutput { out, err });
+        output.write(ChatOutput { out, err });
     };
     let work = async {
         match &prompt {
@@ -100,20 +101,21 @@ async fn run_prompt(
             None => chat.continue_run(&mut listener).await,
         }
     };
-    let (finished, asked) = match run_interruptible(work, &reception, signals, voice, talk).await {
-        InterruptibleOutcome::Done(finished, asked) => (finished?, asked),
-        InterruptibleOutcome::Abandoned => return Ok(ExitCode::from(130)),
-    };
+    let (finished, stop_request) =
+        match run_interruptible(work, &controller, signals, output, verbosity).await {
+            InterruptibleOutcome::Done(finished, stop_request) => (finished?, stop_request),
+            InterruptibleOutcome::Abandoned => return Ok(ExitCode::from(130)),
+        };
     if format == ReplyFormat::Json {
         let out = collected.write(&session, &finished.run, &model, &finished.ended);
-        voice.write(ChatOutput { out, err: String::new() });
+        output.write(ChatOutput { out, err: String::new() });
     }
-    if talk == ChatVerbosity::All
-        && let Some(comeback) = chat.resume_command()
+    if verbosity == ChatVerbosity::All
+        && let Some(command) = chat.resume_command()
     {
-        voice.write_stderr(format!("{}\n", paint(DIM, format_args!("go on with `{comeback}`"))));
+        output.write_stderr(format!("{}\n", paint(DIM, format_args!("resume with `{command}`"))));
     }
-    Ok(exit_code(finished.ended.outcome, asked))
+    Ok(exit_code(finished.ended.outcome, stop_request))
 }
 
 impl PromptSource {
@@ -134,14 +136,14 @@ impl PromptSource {
     }
 }
 
-/// What comes on stdin. Whoever leaves it open and says nothing is told what is waited for.
+/// Reads stdin. If it stays open without input, prints a note.
 async fn read_piped() -> Result<String, CliError> {
     let mut whole = input::read_whole();
     let text = match tokio::time::timeout(STDIN_NOTE_DELAY, &mut whole).await {
         Ok(text) => text,
         Err(_) => {
             cli_output::print_note(
-                "waiting for stdin to end; `< /dev/null` if nothing comes from there",
+                "waiting for stdin to end; add `< /dev/null` if there is no input",
             );
             whole.await
         }

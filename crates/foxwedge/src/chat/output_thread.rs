@@ -1,5 +1,5 @@
-//! Writes to stdout and stderr on a thread of its own, so that a slow reader holds up nothing: a run
-//! goes on, its lease is kept, and Ctrl-C is heard while it waits.
+//! Writes to stdout and stderr on a separate thread, so that a slow reader blocks nothing: the run
+//! continues, its lease is renewed, and Ctrl-C works meanwhile.
 
 use std::{
     io::{self, Write},
@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 
 use super::line_printer::ChatOutput;
 
-/// The thread that writes.
+/// Handle of the writing thread.
 pub(crate) struct ChatOutputThread {
     sender: Option<mpsc::Sender<ChatOutput>>,
     done: Option<oneshot::Receiver<io::Result<()>>>,
@@ -24,40 +24,40 @@ pub(crate) struct ChatOutputThread {
 }
 
 impl ChatOutputThread {
-    /// Begins to write. `unheard` is called once, when nobody reads stdout any more.
-    pub(crate) fn new(unheard: impl FnOnce() + Send + 'static) -> ChatOutputThread {
-        // What waits is at most what a run says, which is in memory anyway.
+    /// Starts the thread. `on_reader_gone` is called once, when stdout is closed.
+    pub(crate) fn new(on_reader_gone: impl FnOnce() + Send + 'static) -> ChatOutputThread {
+        // Unbounded, but at most the output of a run, which is in memory anyway.
         let (sender, receiver) = mpsc::channel();
-        let (tell, done) = oneshot::channel();
+        let (done_sender, done) = oneshot::channel();
         let gone = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&gone);
+        let gone_flag = Arc::clone(&gone);
         thread::spawn(move || {
-            let _ = tell.send(write_all_output(&receiver, &seen, unheard));
+            let _ = done_sender.send(write_all_output(&receiver, &gone_flag, on_reader_gone));
         });
         ChatOutputThread { sender: Some(sender), done: Some(done), reader_gone: gone }
     }
 
-    /// Writes, as soon as there is a reader for it.
+    /// Queues output for the thread.
     pub(crate) fn write(&self, written: ChatOutput) {
         if let Some(sender) = &self.sender
             && written != ChatOutput::default()
         {
-            // The thread ends only when nobody sends any more.
+            // The thread ends only after all senders are dropped.
             let _ = sender.send(written);
         }
     }
 
-    /// Writes talk.
+    /// Queues text for stderr.
     pub(crate) fn write_stderr(&self, text: impl Into<String>) {
         self.write(ChatOutput { out: String::new(), err: text.into() });
     }
 
-    /// Whether nobody reads stdout any more.
+    /// Whether stdout is closed.
     pub(crate) fn is_reader_gone(&self) -> bool {
         self.reader_gone.load(Ordering::Relaxed)
     }
 
-    /// Waits until everything is written. A reader that went away has seen enough.
+    /// Waits until everything is written. A reader that closed its end is not an error.
     pub(crate) async fn finish(&mut self) -> anyhow::Result<()> {
         self.sender = None;
         let Some(done) = self.done.take() else { return Ok(()) };
@@ -71,26 +71,26 @@ impl ChatOutputThread {
 fn write_all_output(
     receiver: &mpsc::Receiver<ChatOutput>,
     gone: &AtomicBool,
-    unheard: impl FnOnce(),
+    on_reader_gone: impl FnOnce(),
 ) -> io::Result<()> {
-    let mut unheard = Some(unheard);
-    let mut broken = Ok(());
+    let mut on_reader_gone = Some(on_reader_gone);
+    let mut stdout_result = Ok(());
     while let Ok(written) = receiver.recv() {
-        if !written.out.is_empty() && unheard.is_some() {
+        if !written.out.is_empty() && on_reader_gone.is_some() {
             let mut out = io::stdout().lock();
             let result = out.write_all(written.out.as_bytes()).and_then(|()| out.flush());
             if let Err(error) = result {
                 if error.kind() != io::ErrorKind::BrokenPipe {
-                    broken = Err(error);
+                    stdout_result = Err(error);
                 }
                 gone.store(true, Ordering::Relaxed);
-                if let Some(unheard) = unheard.take() {
-                    unheard();
+                if let Some(on_reader_gone) = on_reader_gone.take() {
+                    on_reader_gone();
                 }
             }
         }
-        // Nobody listens to talk: nothing is lost.
+        // Errors are ignored: stderr may be closed.
         let _ = anstream::stderr().lock().write_all(written.err.as_bytes());
     }
-    broken
+    stdout_result
 }

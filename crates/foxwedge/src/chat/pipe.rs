@@ -1,4 +1,4 @@
-//! A conversation over a pipe: every line of stdin is a prompt or a command, replies go to stdout,
+//! A conversation over a pipe: every line of stdin is a prompt or a command. Replies go to stdout,
 //! everything else to stderr.
 
 use std::process::ExitCode;
@@ -22,45 +22,46 @@ use crate::{
     signals::ProcessSignals,
 };
 
-/// What happens behind a line.
+/// What to do after a line.
 enum PipeStep {
-    /// The next one is read.
+    /// Read the next line.
     ReadNext,
-    /// It is over.
+    /// End with this exit code.
     Exit(ExitCode),
 }
 
-/// Takes prompts until there are no more, or somebody stops it.
+/// Runs prompts until stdin ends or a signal arrives.
 pub(crate) async fn run(
     mut chat: ChatAgent,
     first: Option<String>,
     reader: ReplyDestination,
-    talk: ChatVerbosity,
+    verbosity: ChatVerbosity,
 ) -> anyhow::Result<ExitCode> {
-    let mut signals = ProcessSignals::listen().context("Ctrl-C cannot be heard")?;
-    let reception = chat.run_controller();
-    let mut voice = ChatOutputThread::new(move || {
-        reception.interrupt();
+    let mut signals =
+        ProcessSignals::listen().context("the handler for Ctrl-C cannot be installed")?;
+    let controller = chat.run_controller();
+    let mut output = ChatOutputThread::new(move || {
+        controller.interrupt();
     });
     let mut pipe = ChatPipe {
-        lines: ChatLinePrinter::new(SignSet::here(), reader, talk),
-        verbosity: talk,
+        lines: ChatLinePrinter::new(SignSet::here(), reader, verbosity),
+        verbosity,
         succeeded: true,
     };
-    let over = pipe.run_all(&mut chat, first, &mut signals, &voice).await;
-    if talk == ChatVerbosity::All
-        && let Some(comeback) = chat.resume_command()
+    let code = pipe.run_all(&mut chat, first, &mut signals, &output).await;
+    if verbosity == ChatVerbosity::All
+        && let Some(command) = chat.resume_command()
     {
-        voice.write_stderr(format!("{}\n", paint(DIM, format_args!("go on with `{comeback}`"))));
+        output.write_stderr(format!("{}\n", paint(DIM, format_args!("resume with `{command}`"))));
     }
-    finish_output(&mut voice, &mut signals).await?;
-    over
+    finish_output(&mut output, &mut signals).await?;
+    code
 }
 
 struct ChatPipe {
     lines: ChatLinePrinter,
     verbosity: ChatVerbosity,
-    /// Whether everything went well so far.
+    /// Whether every run and command succeeded so far.
     succeeded: bool,
 }
 
@@ -70,7 +71,7 @@ impl ChatPipe {
         chat: &mut ChatAgent,
         first: Option<String>,
         signals: &mut ProcessSignals,
-        voice: &ChatOutputThread,
+        output: &ChatOutputThread,
     ) -> anyhow::Result<ExitCode> {
         let mut lines = input::read_lines();
         let mut first = first;
@@ -85,12 +86,12 @@ impl ChatPipe {
                     () = signals.next() => return Ok(ExitCode::from(130)),
                 },
             };
-            match self.run_line(chat, &line, signals, voice).await? {
+            match self.run_line(chat, &line, signals, output).await? {
                 PipeStep::ReadNext => {}
                 PipeStep::Exit(code) => return Ok(code),
             }
-            // Nobody reads what would be said.
-            if voice.is_reader_gone() {
+            // The reader of stdout is gone.
+            if output.is_reader_gone() {
                 self.succeeded = false;
                 break;
             }
@@ -103,25 +104,26 @@ impl ChatPipe {
         chat: &mut ChatAgent,
         line: &str,
         signals: &mut ProcessSignals,
-        voice: &ChatOutputThread,
+        output: &ChatOutputThread,
     ) -> anyhow::Result<PipeStep> {
         let parsed = slash::parse(line);
-        let reception = chat.run_controller();
-        let talk = self.verbosity;
+        let controller = chat.run_controller();
+        let verbosity = self.verbosity;
         let lines = &mut self.lines;
-        let mut listener = |told: LoopEvent| voice.write(lines.on_event(&told));
+        let mut listener = |event: LoopEvent| output.write(lines.on_event(&event));
         let is_prompt = matches!(parsed, ChatInputLine::Prompt(_));
         let work = chat.run_line(line, &mut listener);
-        let (done, asked) = match run_interruptible(work, &reception, signals, voice, talk).await {
-            InterruptibleOutcome::Done(done, asked) => (done, asked),
-            InterruptibleOutcome::Abandoned => return Ok(PipeStep::Exit(ExitCode::from(130))),
-        };
-        let CommandReply { lines, follow_up: then } = match done {
+        let (done, stop_request) =
+            match run_interruptible(work, &controller, signals, output, verbosity).await {
+                InterruptibleOutcome::Done(done, stop_request) => (done, stop_request),
+                InterruptibleOutcome::Abandoned => return Ok(PipeStep::Exit(ExitCode::from(130))),
+            };
+        let CommandReply { lines, follow_up } = match done {
             Ok(reply) => reply,
-            // A prompt that cannot be kept is the end; a command that fails is a pity.
+            // A prompt that cannot be recorded ends the program; a failed command does not.
             Err(error) if is_prompt => return Err(error),
             Err(error) => {
-                voice.write_stderr(cli_output::format_error(
+                output.write_stderr(cli_output::format_error(
                     &format!("{error:#}"),
                     cli_output::help_of(&error),
                 ));
@@ -129,22 +131,22 @@ impl ChatPipe {
                 return Ok(PipeStep::ReadNext);
             }
         };
-        let told: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        voice.write(ChatOutput { out: String::new(), err: told });
-        Ok(match then {
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        output.write(ChatOutput { out: String::new(), err: text });
+        Ok(match follow_up {
             CommandFollowUp::Stay => PipeStep::ReadNext,
             CommandFollowUp::Leave => {
                 PipeStep::Exit(if self.succeeded { ExitCode::SUCCESS } else { ExitCode::FAILURE })
             }
             CommandFollowUp::Edit(prompt) => {
-                voice.write_stderr(format!("{prompt}\n"));
+                output.write_stderr(format!("{prompt}\n"));
                 PipeStep::ReadNext
             }
             CommandFollowUp::Ended(ending) => {
-                let code = exit_code(ending.ended.outcome, asked);
+                let code = exit_code(ending.ended.outcome, stop_request);
                 self.succeeded &= code == ExitCode::SUCCESS;
-                match asked {
-                    // Whoever stops a batch does not mean one prompt of it.
+                match stop_request {
+                    // Ctrl-C stops the whole batch, not only one prompt of it.
                     ChatStopRequest::Yes => PipeStep::Exit(ExitCode::from(130)),
                     ChatStopRequest::No => PipeStep::ReadNext,
                 }

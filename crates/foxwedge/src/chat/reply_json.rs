@@ -1,19 +1,19 @@
-//! A run as one object for programs. Field names are a promise.
+//! A run as one JSON object for programs. The field names are stable.
 
 use foxwedge_agent_loop::tool_loop::LoopEvent;
 use foxwedge_run::{RunEffect, RunEnd, SharedId, ToolRef, ToolStatus, ToolStatusReason, UiChange};
 use serde::Serialize;
 
-/// Collects what the object says.
+/// Collects the tool calls of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReplyCollector {
     calls: Vec<(ToolRef, SharedId, ToolStatus, Option<ToolStatusReason>)>,
 }
 
 impl ReplyCollector {
-    /// Takes what happened.
-    pub(crate) fn record_event(&mut self, told: &LoopEvent) {
-        let LoopEvent::Run(RunEffect::Show { change, .. }) = told else { return };
+    /// Records an event.
+    pub(crate) fn record_event(&mut self, event: &LoopEvent) {
+        let LoopEvent::Run(RunEffect::Show { change, .. }) = event else { return };
         match change {
             UiChange::ToolOpened { tool, name, .. } => {
                 self.calls.push((tool.clone(), name.clone(), ToolStatus::Pending, None));
@@ -28,7 +28,7 @@ impl ReplyCollector {
         }
     }
 
-    /// The object, with a line break at its end.
+    /// The JSON object, followed by a line break.
     pub(crate) fn write(&self, session: &str, run: &str, model: &str, ended: &RunEnd) -> String {
         let usage = ended.usage.unwrap_or_default();
         let document = ReplyJson {
@@ -50,7 +50,7 @@ impl ReplyCollector {
             },
             tools: self.calls.iter().map(ReplyToolJson::of).collect(),
         };
-        // Strings and numbers only: nothing here can fail.
+        // Serializing strings and numbers cannot fail.
         let mut text = serde_json::to_string(&document).unwrap_or_default();
         text.push('\n');
         text
@@ -121,7 +121,7 @@ mod tests {
             content: RawJson::string("x"),
         };
         let mut collected = ReplyCollector::default();
-        // An id that is used again belongs to its turn.
+        // A reused id belongs to its turn.
         for change in [
             opened(tool("a", 1)),
             settled(tool("a", 1), ToolStatus::Succeeded),

@@ -1,5 +1,5 @@
-//! What can be done while a run is at work: stop it, and keep what waits for its end. Follows the
-//! conversation from one session to the next.
+//! Control of an open run: interrupts it and saves queued prompts. Follows the conversation from
+//! one session to the next.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use super::terminal::{InterruptDelivery, RunController};
 
-/// Where presses and prompts that wait arrive. A copy is the same.
+/// Receives interrupts and queued prompts. Cheap to clone; clones share state.
 #[derive(Clone)]
 pub(crate) struct ChatRunController(Arc<watch::Sender<Option<ControlledSession>>>);
 
@@ -27,18 +27,18 @@ impl Default for ChatRunController {
 }
 
 impl ChatRunController {
-    /// Another session is the one that is worked on.
+    /// Attaches to the loop of another session.
     pub(super) fn attach(&self, tool_loop: &ToolLoop<AnyStore>) {
         let open = ControlledSession { handle: tool_loop.handle(), inbox: tool_loop.inbox() };
         self.0.send_replace(Some(open));
     }
 
-    /// None is.
+    /// Detaches from the session.
     pub(super) fn detach(&self) {
         self.0.send_replace(None);
     }
 
-    /// An interrupt, stronger each time.
+    /// Interrupts the run: first asks it to stop, then forces it.
     pub(crate) fn interrupt(&self) -> InterruptResult {
         self.0.borrow().as_ref().map_or(InterruptResult::Idle, |open| open.handle.interrupt())
     }
@@ -57,11 +57,11 @@ impl RunController for ChatRunController {
     fn save_queue<'a>(&'a self, texts: Vec<String>) -> ToolFuture<'a, anyhow::Result<()>> {
         let mut opened = self.0.subscribe();
         Box::pin(async move {
-            // Without a session nothing was ever kept.
+            // Without a session there is no saved queue to clear.
             if texts.is_empty() && opened.borrow().is_none() {
                 return Ok(());
             }
-            // A prompt may wait for the end of the very first run while its session is still made.
+            // A prompt may be queued during the first run, while its session is being created.
             let open = opened.wait_for(Option::is_some).await.ok().and_then(|it| it.clone());
             match open {
                 Some(open) => Ok(open.inbox.replace(&texts).await?),

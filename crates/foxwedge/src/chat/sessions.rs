@@ -1,4 +1,4 @@
-//! The sessions that `chat` made: what is known about each, and which one is meant.
+//! Sessions that `foxwedge chat` created: listing them and finding one by id.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -14,40 +14,40 @@ use crate::{
     screen::{StyledLine, abbreviate_home, fit_columns, format_age, pad},
 };
 
-/// What the ids of new sessions begin with.
+/// Prefix of session ids, and the `kind` in their metadata.
 const SESSION_KIND: &str = "chat";
-/// Whose sessions they are.
+/// Owner of the sessions.
 const OWNER: &str = "local";
-/// The fewest characters that name a session.
-const LEAST: usize = 4;
-/// Sessions that are looked at, the newest first.
+/// Minimum length of an id prefix.
+const MIN_PREFIX_CHARS: usize = 4;
+/// Maximum number of sessions to read from the store.
 const MAX_SESSIONS: usize = 10_000;
 const PAGE_SIZE: usize = 1_000;
-/// Sessions that are named in a message.
+/// Maximum number of sessions named in a message.
 const MAX_NAMED_SESSIONS: usize = 5;
-/// Characters of a title, and of a folder in a list.
+/// Maximum length of a title, and of a folder in a list.
 const MAX_TITLE_CHARS: usize = 120;
 const MAX_FOLDER_COLUMNS: usize = 40;
 
-/// A session that `chat` made.
+/// A session that `foxwedge chat` created.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ChatSessionEntry {
     pub(crate) id: String,
     pub(crate) title: String,
     /// The folder it works in.
     pub(crate) folder: String,
-    /// When something was added last, in milliseconds since 1970.
+    /// Time of the last change, in milliseconds since 1970.
     pub(crate) touched: u64,
-    /// How many runs it has had.
+    /// Number of runs.
     pub(crate) runs: u64,
 }
 
-/// A new id.
+/// Creates a session id.
 pub(crate) fn new_id() -> String {
     runs::new_id(SESSION_KIND)
 }
 
-/// A session that is to be made. Its title is the first prompt, on one line.
+/// The row of a new session. Its title is the first prompt, on one line.
 pub(crate) fn new_session(id: &str, prompt: &str, folder: &str, model: &str) -> NewSession {
     let words: Vec<&str> = prompt.split_whitespace().take(40).collect();
     let meta = json!({ "kind": SESSION_KIND, "folder": folder, "model": model });
@@ -59,21 +59,22 @@ pub(crate) fn new_session(id: &str, prompt: &str, folder: &str, model: &str) -> 
     }
 }
 
-/// All of them, the last one that was touched first.
-pub(crate) async fn list_all(kept: &OpenStore) -> anyhow::Result<Vec<ChatSessionEntry>> {
-    let mut known = Vec::new();
+/// All sessions, most recently changed first.
+pub(crate) async fn list_all(open_store: &OpenStore) -> anyhow::Result<Vec<ChatSessionEntry>> {
+    let mut entries = Vec::new();
     let mut seen = 0;
     let mut page = ListPage { after: None, limit: PAGE_SIZE };
     while seen < MAX_SESSIONS {
-        let rows =
-            kept.with_store_error(kept.store.sessions(ListFilter::default(), page.clone()).await)?;
+        let rows = open_store.with_store_error(
+            open_store.store.sessions(ListFilter::default(), page.clone()).await,
+        )?;
         let Some(last) = rows.last() else { break };
         page.after = Some(last.id.clone());
         seen += rows.len();
-        known.extend(rows.into_iter().filter_map(from_row));
+        entries.extend(rows.into_iter().filter_map(from_row));
     }
-    known.sort_by_key(|known| std::cmp::Reverse(known.touched));
-    Ok(known)
+    entries.sort_by_key(|entry| std::cmp::Reverse(entry.touched));
+    Ok(entries)
 }
 
 fn from_row(row: SessionRow) -> Option<ChatSessionEntry> {
@@ -86,97 +87,105 @@ fn from_row(row: SessionRow) -> Option<ChatSessionEntry> {
     Some(ChatSessionEntry { id, title, folder, touched, runs })
 }
 
-/// The one of that id, or the only one whose id begins so.
+/// Finds the session with this id, or the only one whose id starts with it.
 pub(crate) fn pick<'k>(
-    known: &'k [ChatSessionEntry],
+    entries: &'k [ChatSessionEntry],
     typed: &str,
 ) -> Result<&'k ChatSessionEntry, CliError> {
-    if let Some(whole) = known.iter().find(|known| known.id == typed) {
+    if let Some(whole) = entries.iter().find(|entry| entry.id == typed) {
         return Ok(whole);
     }
-    let begins =
-        |known: &&ChatSessionEntry| typed.len() >= LEAST && id_starts_with(&known.id, typed);
-    let found: Vec<&ChatSessionEntry> = known.iter().filter(begins).collect();
+    let begins = |entry: &&ChatSessionEntry| {
+        typed.len() >= MIN_PREFIX_CHARS && id_starts_with(&entry.id, typed)
+    };
+    let found: Vec<&ChatSessionEntry> = entries.iter().filter(begins).collect();
     match found.as_slice() {
         [one] => Ok(one),
-        [] => Err(no_session_error(known, typed)),
-        several => Err(CliError::new(format!("{} begin so", pluralize(several.len(), "session")))
-            .help(format!("type more of the id: {}", quote_ids(several.iter().copied())))),
+        [] => Err(no_session_error(entries, typed)),
+        several => {
+            Err(CliError::new(format!("{} match this prefix", pluralize(several.len(), "session")))
+                .help(format!("type more of the id: {}", quote_ids(several.iter().copied()))))
+        }
     }
 }
 
-/// The last one that was touched in a folder.
+/// The most recently changed session of a folder.
 pub(crate) fn newest_of<'k>(
-    known: &'k [ChatSessionEntry],
+    entries: &'k [ChatSessionEntry],
     folder: &str,
 ) -> Result<&'k ChatSessionEntry, CliError> {
-    known.iter().find(|known| known.folder == folder).ok_or_else(|| {
-        CliError::new("there is no session of this folder")
-            .help("`foxwedge chat --list` lists those of every folder; `--resume ID` takes one")
+    entries.iter().find(|entry| entry.folder == folder).ok_or_else(|| {
+        CliError::new("there is no session for this folder")
+            .help("`foxwedge chat --list` lists those of all folders; `--resume ID` resumes one")
     })
 }
 
 fn id_starts_with(id: &str, typed: &str) -> bool {
     let head = |id: &str| id.get(..typed.len()).is_some_and(|it| it.eq_ignore_ascii_case(typed));
-    // Nobody types what all of them have.
+    // The common prefix of all ids may be omitted.
     head(id) || id.strip_prefix("chat-").is_some_and(head)
 }
 
-fn no_session_error(known: &[ChatSessionEntry], typed: &str) -> CliError {
-    let trouble = CliError::new(format!("there is no session `{}`", clean(&cut(typed, 80))));
-    match (typed.len(), known.is_empty()) {
-        (_, true) => trouble.help("no session was kept yet: `foxwedge chat` begins one"),
-        (0..LEAST, false) => trouble.help(format!(
-            "an id can be cut to {LEAST} characters and no less; `foxwedge chat --list` lists all"
+fn no_session_error(entries: &[ChatSessionEntry], typed: &str) -> CliError {
+    let error = CliError::new(format!("there is no session `{}`", clean(&cut(typed, 80))));
+    match (typed.len(), entries.is_empty()) {
+        (_, true) => error.help("there are no sessions yet; `foxwedge chat` starts one"),
+        (0..MIN_PREFIX_CHARS, false) => error.help(format!(
+            "an id needs at least {MIN_PREFIX_CHARS} characters; `foxwedge chat --list` lists all"
         )),
-        (_, false) => trouble.help(format!(
+        (_, false) => error.help(format!(
             "the newest are {}; `foxwedge chat --list` lists all",
-            quote_ids(known.iter())
+            quote_ids(entries.iter())
         )),
     }
 }
 
-fn quote_ids<'k>(known: impl Iterator<Item = &'k ChatSessionEntry>) -> String {
+fn quote_ids<'k>(entries: impl Iterator<Item = &'k ChatSessionEntry>) -> String {
     let names: Vec<String> =
-        known.take(MAX_NAMED_SESSIONS).map(|known| format!("`{}`", known.id)).collect();
+        entries.take(MAX_NAMED_SESSIONS).map(|entry| format!("`{}`", entry.id)).collect();
     names.join(", ")
 }
 
-/// Refuses a session that somebody else works on.
-pub(crate) async fn check_free(kept: &OpenStore, id: &str) -> anyhow::Result<()> {
+/// Fails if another process has an open run in the session.
+pub(crate) async fn check_free(open_store: &OpenStore, id: &str) -> anyhow::Result<()> {
     let filter =
         ListFilter { session: Some(id.to_owned()), open: Some(true), ..ListFilter::default() };
-    let open =
-        kept.with_store_error(kept.store.runs(filter, ListPage { after: None, limit: 1 }).await)?;
+    let open = open_store.with_store_error(
+        open_store.store.runs(filter, ListPage { after: None, limit: 1 }).await,
+    )?;
     let Some(run) = open.into_iter().next() else { return Ok(()) };
-    let who = run
+    let owner = run
         .lease
         .as_ref()
-        .map_or_else(|| "somebody".to_owned(), |it| runs::describe_owner(&it.owner));
-    Err(busy_error(id, &run.id, &who).into())
+        .map_or_else(|| "another process".to_owned(), |it| runs::describe_owner(&it.owner));
+    Err(busy_error(id, &run.id, &owner).into())
 }
 
-/// A session that somebody else works on.
-pub(crate) fn busy_error(session: &str, run: &str, who: &str) -> CliError {
-    CliError::new(format!("session `{session}` is in use: {who} is at work on it"))
-        .help(format!("wait for its end, or `foxwedge runs stop {run}` ends it"))
+/// The error for a session with an open run of another process.
+pub(crate) fn busy_error(session: &str, run: &str, owner: &str) -> CliError {
+    CliError::new(format!("session `{session}` is in use by {owner}"))
+        .help(format!("wait until its run ends, or stop it with `foxwedge runs stop {run}`"))
 }
 
-/// A line for each: its short id, when, how many runs, what it is about, and where.
-pub(crate) fn table(known: &[ChatSessionEntry], now: SystemTime, columns: Option<usize>) -> String {
-    let ids = shorten_ids(known.iter().map(|known| without_prefix(&known.id)));
+/// Formats one line per session: short id, age, number of runs, folder and title.
+pub(crate) fn table(
+    entries: &[ChatSessionEntry],
+    now: SystemTime,
+    columns: Option<usize>,
+) -> String {
+    let ids = shorten_ids(entries.iter().map(|entry| without_prefix(&entry.id)));
     let home = agents::home_folder();
-    let rows: Vec<[String; 5]> = known
+    let rows: Vec<[String; 5]> = entries
         .iter()
         .zip(ids)
-        .map(|(known, id)| {
-            let time = UNIX_EPOCH + Duration::from_millis(known.touched);
-            let runs = pluralize(usize::try_from(known.runs).unwrap_or(usize::MAX), "run");
+        .map(|(entry, id)| {
+            let time = UNIX_EPOCH + Duration::from_millis(entry.touched);
+            let runs = pluralize(usize::try_from(entry.runs).unwrap_or(usize::MAX), "run");
             let folder = fit_columns(
-                &clean(&abbreviate_home(&known.folder, home.as_deref())),
+                &clean(&abbreviate_home(&entry.folder, home.as_deref())),
                 MAX_FOLDER_COLUMNS,
             );
-            [id.to_owned(), format_age(time, now), runs, folder, clean(&known.title)]
+            [id.to_owned(), format_age(time, now), runs, folder, clean(&entry.title)]
         })
         .collect();
     let widest = |at: usize| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0);
@@ -202,27 +211,27 @@ fn without_prefix(id: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn known(id: &str, folder: &str, touched: u64) -> ChatSessionEntry {
+    fn entry(id: &str, folder: &str, touched: u64) -> ChatSessionEntry {
         let (title, runs) = (format!("about {id}"), 2);
         ChatSessionEntry { id: id.to_owned(), title, folder: folder.to_owned(), touched, runs }
     }
 
     #[test]
-    fn a_session_is_found_by_its_id_and_how_it_begins() {
+    fn session_is_found_by_its_id_and_by_a_prefix() {
         let all = [
-            known("chat-0a1b2c", "/a", 9),
-            known("chat-0a1bff", "/b", 8),
-            known("chat-77", "/a", 7),
+            entry("chat-0a1b2c", "/a", 9),
+            entry("chat-0a1bff", "/b", 8),
+            entry("chat-77", "/a", 7),
         ];
         let found = |typed: &str| match pick(&all, typed) {
-            Ok(known) => known.id.clone(),
-            Err(trouble) => trouble.to_string(),
+            Ok(entry) => entry.id.clone(),
+            Err(error) => error.to_string(),
         };
         let table = [
             ("chat-77", "chat-77"),
             ("chat-0a1b2", "chat-0a1b2c"),
             ("0A1B2", "chat-0a1b2c"),
-            ("0a1b", "2 sessions begin so"),
+            ("0a1b", "2 sessions match this prefix"),
             ("77", "there is no session `77`"),
             ("ffff", "there is no session `ffff`"),
             ("", "there is no session ``"),
@@ -230,7 +239,7 @@ mod tests {
         for (typed, expected) in table {
             assert_eq!(found(typed), expected, "{typed}");
         }
-        assert_eq!(newest_of(&all, "/a").map(|known| known.id.as_str()).ok(), Some("chat-0a1b2c"));
+        assert_eq!(newest_of(&all, "/a").map(|entry| entry.id.as_str()).ok(), Some("chat-0a1b2c"));
         assert!(newest_of(&all, "/c").is_err());
         let now = UNIX_EPOCH + Duration::from_secs(120);
         let drawn = anstream::adapter::strip_str(&table_of(&all, now)).to_string();
@@ -258,7 +267,7 @@ mod tests {
         let other = SessionRow { meta: Some(r#"{"kind":"other"}"#.to_owned()), ..row.clone() };
         let torn = SessionRow { meta: Some("[".to_owned()), ..row.clone() };
         assert_eq!(
-            from_row(row).map(|known| (known.folder, known.runs)),
+            from_row(row).map(|entry| (entry.folder, entry.runs)),
             Some(("/a \"b\"".into(), 3))
         );
         assert!(from_row(other).is_none() && from_row(torn).is_none());

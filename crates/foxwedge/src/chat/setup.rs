@@ -1,4 +1,4 @@
-//! What lies outside: models, tools and MCP servers. Nothing else here makes one.
+//! Builds models, tools and MCP connections. Only this module of `chat` creates them.
 
 use std::{
     path::{Path, PathBuf},
@@ -26,39 +26,39 @@ use crate::{
     cli_output::{CliError, clean},
 };
 
-/// Where OpenAI is.
+/// Base URL of OpenAI.
 const OPENAI_URL: &str = "https://api.openai.com/v1";
-/// Where a gateway of ours is, if nobody moved it.
+/// Default base URL of a Foxwedge gateway.
 const GATEWAY_URL: &str = "http://127.0.0.1:4177/v1";
 
-/// Tools that are left out and named.
+/// Maximum number of omitted tools named in a note.
 const MAX_NAMED_TOOLS: usize = 3;
 
-/// Which tools are offered.
+/// Selects the tools that are offered to the model.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChatToolOptions {
-    /// Built-in tools by name; all of them without.
+    /// Names of built-in tools; `None` for all of them.
     pub(crate) names: Option<Vec<String>>,
-    /// Only what changes nothing.
+    /// Only tools that change nothing.
     pub(crate) read_only: bool,
-    /// MCP servers as they are typed: `NAME=COMMAND` or `NAME=URL`.
+    /// MCP servers from flags: `NAME=COMMAND` or `NAME=URL`.
     pub(crate) mcp: Vec<String>,
-    /// What a file lists under `mcpServers`.
+    /// Content of a file that lists MCP servers under `mcpServers`.
     pub(crate) mcp_config: Option<String>,
-    /// Variables that commands see beside the usual ones.
+    /// Additional environment variables that commands receive.
     pub(crate) pass_env: Vec<String>,
 }
 
-/// The tools that are offered, and the servers that some of them belong to.
+/// The offered tools, and the MCP servers that some of them belong to.
 pub(crate) struct ChatToolSet {
     pub(crate) tools: Toolbox,
     servers: Vec<McpConnection>,
-    /// What there is to say about them.
+    /// Notes for the user.
     pub(crate) notes: Vec<String>,
 }
 
 impl ChatToolSet {
-    /// Ends the servers: a wish first, then by force.
+    /// Closes the servers: asks first, then by force.
     pub(crate) async fn close(self) {
         let mut ending = JoinSet::new();
         for server in self.servers {
@@ -68,19 +68,19 @@ impl ChatToolSet {
     }
 }
 
-/// Makes a model.
+/// Builds the chosen model.
 pub(crate) fn build_model(choice: &ModelChoice) -> anyhow::Result<Arc<dyn ChatModel>> {
-    let made = match choice {
+    let result = match choice {
         ModelChoice::Route { route, model } => {
             route.model_endpoint(HttpClient::new(HttpSettings::default()), model)
         }
         ModelChoice::Direct { direct, model } => endpoint_at(direct, model),
     };
-    let endpoint = made.map_err(|error| {
-        let trouble = CliError::new(clean(&error.to_string()));
+    let endpoint = result.map_err(|error| {
+        let cli_error = CliError::new(clean(&error.to_string()));
         match error {
-            ModelEndpointError::Address { hint, .. } => trouble.help(hint),
-            _ => trouble,
+            ModelEndpointError::Address { hint, .. } => cli_error.help(hint),
+            _ => cli_error,
         }
     })?;
     Ok(Arc::new(endpoint))
@@ -104,25 +104,25 @@ fn endpoint_at(direct: &DirectEndpoint, model: &str) -> Result<ModelEndpoint, Mo
     }
 }
 
-/// Makes the tools of a folder, and starts the servers that have more.
+/// Builds the tools of a folder and connects the MCP servers.
 pub(crate) async fn build_tools(
     root: &Path,
-    wanted: &ChatToolOptions,
+    options: &ChatToolOptions,
 ) -> anyhow::Result<ChatToolSet> {
     let workspace = ToolWorkspace::open(root).map_err(|error| {
-        CliError::new(clean(&error.to_string())).help("`--root FOLDER` names another")
+        CliError::new(clean(&error.to_string())).help("choose another folder with `--root FOLDER`")
     })?;
     let mut all = Toolbox::new();
     let settings =
-        CommandSettings { passed_variables: wanted.pass_env.clone(), launcher: launcher() };
+        CommandSettings { passed_variables: options.pass_env.clone(), launcher: launcher() };
     for tool in workspace.tools_with(ToolLimits::default(), &settings) {
         add_tool(&mut all, tool)?;
     }
-    let mut tools = match &wanted.names {
+    let mut tools = match &options.names {
         None => all,
         Some(names) => select_tools(&all, names)?,
     };
-    let servers = connect_servers(root, parse_servers(wanted)?).await?;
+    let servers = connect_servers(root, parse_servers(options)?).await?;
     let mut notes = Vec::new();
     for server in &servers {
         for tool in server.tools() {
@@ -131,85 +131,85 @@ pub(crate) async fn build_tools(
         let name = clean(server.name());
         notes.extend(server.notes().iter().map(|note| format!("{name}: {}", clean(note))));
     }
-    if wanted.read_only {
+    if options.read_only {
         tools = select_read_only(&tools)?;
     }
     Ok(ChatToolSet { tools, servers, notes })
 }
 
-/// This program, which stands between us and the commands that tools run.
+/// The path of this program, which launches the commands that tools run.
 fn launcher() -> Option<PathBuf> {
     std::env::current_exe().ok().filter(|program| program.is_file())
 }
 
-/// What there is to say about tools that a model's provider does not take.
-pub(crate) fn left_out_tools_note(tools: &Toolbox, about: &ModelDescription) -> Option<String> {
-    let most = max_tools(about.profile)?;
-    let left: Vec<String> =
-        tools.left_out(most).map(|tool| format!("`{}`", clean(&tool.spec().name))).collect();
-    if left.is_empty() {
+/// A note about tools over the provider's limit; `None` if all fit.
+pub(crate) fn left_out_tools_note(tools: &Toolbox, model: &ModelDescription) -> Option<String> {
+    let max = max_tools(model.profile)?;
+    let omitted: Vec<String> =
+        tools.left_out(max).map(|tool| format!("`{}`", clean(&tool.spec().name))).collect();
+    if omitted.is_empty() {
         return None;
     }
-    let named = left.get(..MAX_NAMED_TOOLS).unwrap_or(&left).join(", ");
-    let more = match left.len().saturating_sub(MAX_NAMED_TOOLS) {
+    let named = omitted.get(..MAX_NAMED_TOOLS).unwrap_or(&omitted).join(", ");
+    let more = match omitted.len().saturating_sub(MAX_NAMED_TOOLS) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     Some(format!(
-        "there are {} tools, and the provider takes {most}: built-in ones come first, then those of \
-         the servers in their order; left out: {named}{more}; `\"tools\": [\"NAME\"]` beside a \
-         server in --mcp-config says which of its tools are wanted",
+        "there are {} tools, but the provider accepts {max}: built-in tools come first, then those \
+         of the MCP servers in order; omitted: {named}{more}; select the tools of a server with \
+         `\"tools\": [\"NAME\"]` in --mcp-config",
         tools.len()
     ))
 }
 
-/// The servers that were named.
-fn parse_servers(wanted: &ChatToolOptions) -> Result<Vec<McpServer>, CliError> {
-    let told =
+/// Parses the MCP servers from the flags and the file.
+fn parse_servers(options: &ChatToolOptions) -> Result<Vec<McpServer>, CliError> {
+    let cli_error =
         |error: McpConfigError, help: &str| CliError::new(clean(&error.to_string())).help(help);
     let mut servers = Vec::new();
-    for line in &wanted.mcp {
+    for line in &options.mcp {
         let help = "`--mcp files='npx server-files .'`, or `--mcp wiki=https://…/mcp`";
-        servers.push(mcp::config::parse_line(line).map_err(|error| told(error, help))?);
+        servers.push(mcp::config::parse_line(line).map_err(|error| cli_error(error, help))?);
     }
-    if let Some(text) = &wanted.mcp_config {
+    if let Some(text) = &options.mcp_config {
         let lookup = |name: &str| std::env::var(name).ok();
-        let help = "a file has `{\"mcpServers\": {\"NAME\": {\"command\": \"…\"}}}`";
-        servers.extend(mcp::config::parse(text, &lookup).map_err(|error| told(error, help))?);
+        let help = "the file must contain `{\"mcpServers\": {\"NAME\": {\"command\": \"…\"}}}`";
+        servers.extend(mcp::config::parse(text, &lookup).map_err(|error| cli_error(error, help))?);
     }
     Ok(servers)
 }
 
-/// Starts them, all at once.
+/// Connects all servers concurrently. Returns them in the given order.
 async fn connect_servers(
     root: &Path,
     servers: Vec<McpServer>,
 ) -> anyhow::Result<Vec<McpConnection>> {
-    let around = McpEnvironment { root: Some(root.to_owned()), ..McpEnvironment::default() };
+    let environment = McpEnvironment { root: Some(root.to_owned()), ..McpEnvironment::default() };
     let mut starting = JoinSet::new();
-    for (place, server) in servers.into_iter().enumerate() {
-        let around = around.clone();
+    for (index, server) in servers.into_iter().enumerate() {
+        let environment = environment.clone();
         let help = match &server.transport {
-            McpTransport::Stdio { .. } => "try its command by hand; without it: leave it out",
+            McpTransport::Stdio { .. } => "try its command by hand, or remove the server",
             McpTransport::Http { .. } => {
-                "is it running, and is this its whole address? It mostly ends in `/mcp`; without \
-                 it: leave it out"
+                "check that it is running and that the URL is complete (most end in `/mcp`), or \
+                 remove the server"
             }
         };
-        starting.spawn(async move { (place, help, mcp::connect(&server, &around).await) });
+        starting.spawn(async move { (index, help, mcp::connect(&server, &environment).await) });
     }
     let mut ready = Vec::new();
     while let Some(started) = starting.join_next().await {
-        let (place, help, connected) = started?;
+        let (index, help, connected) = started?;
         let connected =
             connected.map_err(|error| CliError::new(clean(&error.to_string())).help(help))?;
-        ready.push((place, connected));
+        ready.push((index, connected));
     }
-    ready.sort_by_key(|(place, _)| *place);
+    ready.sort_by_key(|(index, _)| *index);
     Ok(ready.into_iter().map(|(_, connected)| connected).collect())
 }
 
-/// Those that are named.
+/// The tools with these names.
 fn select_tools(all: &Toolbox, names: &[String]) -> anyhow::Result<Toolbox> {
     let mut toolbox = Toolbox::new();
     let names = names.iter().map(|name| name.trim()).filter(|name| !name.is_empty());
@@ -219,7 +219,7 @@ fn select_tools(all: &Toolbox, names: &[String]) -> anyhow::Result<Toolbox> {
     }
     for name in names {
         let tool = all.get(name).ok_or_else(|| no_tool_error(name, all))?;
-        // Named twice is named once.
+        // A repeated name counts once.
         if toolbox.get(name).is_none() {
             add_tool(&mut toolbox, Arc::clone(tool))?;
         }
@@ -227,7 +227,7 @@ fn select_tools(all: &Toolbox, names: &[String]) -> anyhow::Result<Toolbox> {
     Ok(toolbox)
 }
 
-/// Those that change nothing.
+/// The tools that change nothing.
 fn select_read_only(all: &Toolbox) -> anyhow::Result<Toolbox> {
     let mut toolbox = Toolbox::new();
     for tool in all.iter().filter(|tool| tool.spec().effect == ToolEffect::Reads) {
@@ -239,7 +239,7 @@ fn select_read_only(all: &Toolbox) -> anyhow::Result<Toolbox> {
 fn add_tool(toolbox: &mut Toolbox, tool: Arc<dyn Tool>) -> anyhow::Result<()> {
     toolbox.add(tool).map_err(|taken| {
         let name = clean(&taken.0);
-        CliError::new(format!("two tools are called `{name}`"))
+        CliError::new(format!("two tools are named `{name}`"))
             .help("give the MCP server another name: `--mcp NAME=…`")
             .into()
     })

@@ -1,114 +1,113 @@
-//! What may be typed behind a slash: one table, one parser.
+//! Slash commands: their table and their parser.
 
 use crate::nearest::nearest;
 
-/// A command that may be typed.
+/// An entry of the command table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SlashCommandSpec {
     /// Its name, without the slash.
     pub(crate) name: &'static str,
-    /// What may stand behind it.
+    /// Its arguments, as shown in the help; empty if it takes none.
     pub(crate) arguments: &'static str,
     /// What it does.
     pub(crate) help: &'static str,
     build: fn(Option<&str>) -> SlashCommand,
 }
 
-/// What was asked for.
+/// A parsed command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum SlashCommand {
-    /// Say what can be typed.
+    /// List the commands.
     Help,
-    /// Make the history shorter; what has to be kept in it, if somebody says so.
+    /// Compact the history; the argument names what matters.
     Compact(Option<String>),
-    /// Go on with another session.
+    /// Resume another session; without an id, list them.
     Resume(Option<String>),
-    /// Go on with what is there, without a new prompt.
+    /// Continue without a new prompt.
     Continue,
-    /// Go on in a copy.
+    /// Switch to a copy of the session.
     Fork,
-    /// Write the conversation as a document: a format, or a file.
+    /// Export the conversation; the argument is a format or a file.
     Export(Option<String>),
-    /// Take the last prompt back.
+    /// Undo the last prompt.
     Undo,
-    /// Say which model is asked, or ask another.
+    /// Show or change the model.
     Model(Option<String>),
     /// List the tools.
     Tools,
-    /// Say how things are.
+    /// Show the status of the session.
     Status,
-    /// Begin a new session.
+    /// Start a new session.
     New,
-    /// End.
+    /// Exit.
     Quit,
 }
 
-/// Everything that may be typed, in the order in which it is told.
+/// All commands, in the order of the help.
 pub(crate) const SLASH_COMMANDS: [SlashCommandSpec; 12] = [
-    command_spec("help", "", "what can be typed", |_| SlashCommand::Help),
-    command_spec("continue", "", "go on with what is there, without a new prompt", |_| {
-        SlashCommand::Continue
-    }),
-    command_spec("undo", "", "take the last prompt back; files are not put back", |_| {
+    command_spec("help", "", "list the commands", |_| SlashCommand::Help),
+    command_spec("continue", "", "continue without a new prompt", |_| SlashCommand::Continue),
+    command_spec("undo", "", "undo the last prompt; files are not restored", |_| {
         SlashCommand::Undo
     }),
-    command_spec("compact", "[what matters]", "make the history shorter now", |rest| {
+    command_spec("compact", "[what matters]", "compact the history now", |rest| {
         SlashCommand::Compact(rest.map(str::to_owned))
     }),
-    command_spec("new", "", "begin a new session", |_| SlashCommand::New),
-    command_spec(
-        "resume",
-        "[ID]",
-        "go on with another session; without an id, list them",
-        |rest| SlashCommand::Resume(rest.map(str::to_owned)),
-    ),
-    command_spec("fork", "", "go on in a copy of this session", |_| SlashCommand::Fork),
-    command_spec("export", "[FILE|md|html|json]", "write the conversation as a document", |rest| {
+    command_spec("new", "", "start a new session", |_| SlashCommand::New),
+    command_spec("resume", "[ID]", "resume another session; without an id, list them", |rest| {
+        SlashCommand::Resume(rest.map(str::to_owned))
+    }),
+    command_spec("fork", "", "switch to a copy of this session", |_| SlashCommand::Fork),
+    command_spec("export", "[FILE|md|html|json]", "export the conversation", |rest| {
         SlashCommand::Export(rest.map(str::to_owned))
     }),
-    command_spec("model", "[NAME]", "which model is asked, or ask another", |rest| {
+    command_spec("model", "[NAME]", "show or change the model", |rest| {
         SlashCommand::Model(rest.map(str::to_owned))
     }),
-    command_spec("tools", "", "the tools, and which of them ask first", |_| SlashCommand::Tools),
-    command_spec("status", "", "session, size, cost and health", |_| SlashCommand::Status),
-    command_spec("quit", "", "end", |_| SlashCommand::Quit),
+    command_spec("tools", "", "list the tools, and which of them ask first", |_| {
+        SlashCommand::Tools
+    }),
+    command_spec("status", "", "show the session, its size, cost and health", |_| {
+        SlashCommand::Status
+    }),
+    command_spec("quit", "", "exit", |_| SlashCommand::Quit),
 ];
 
-/// Names that mean the same as another.
+/// Aliases of commands.
 const ALIASES: [(&str, &str); 3] = [("exit", "quit"), ("clear", "new"), ("?", "help")];
 
 const fn command_spec(
     name: &'static str,
     arguments: &'static str,
     help: &'static str,
-    make: fn(Option<&str>) -> SlashCommand,
+    build: fn(Option<&str>) -> SlashCommand,
 ) -> SlashCommandSpec {
-    SlashCommandSpec { name, arguments, help, build: make }
+    SlashCommandSpec { name, arguments, help, build }
 }
 
-/// What a line is.
+/// A parsed input line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum ChatInputLine {
-    /// Nothing.
+    /// A blank line.
     Empty,
-    /// Something for the model.
+    /// A prompt for the model.
     Prompt(String),
     /// A command.
     Command(SlashCommand),
-    /// A slash and a word that nobody knows.
+    /// An unknown command, or one with unexpected arguments.
     Unknown(UnknownSlashCommand),
 }
 
-/// A command that nobody knows, or that takes nothing and got something.
+/// The error for an unknown command or unexpected arguments.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct UnknownSlashCommand {
-    /// What is wrong.
+    /// The error message.
     pub(crate) message: String,
-    /// What to do.
+    /// The hint.
     pub(crate) help: String,
 }
 
-/// Reads a line. A path such as `/etc/hosts` is no command, and two slashes are one for the model.
+/// Parses a line. A path such as `/etc/hosts` is not a command; `//` escapes a leading slash.
 pub(crate) fn parse(line: &str) -> ChatInputLine {
     let text = line.trim();
     if text.is_empty() {
@@ -118,26 +117,26 @@ pub(crate) fn parse(line: &str) -> ChatInputLine {
     if rest.starts_with('/') {
         return ChatInputLine::Prompt(rest.to_owned());
     }
-    let (word, behind) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let (word, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let plain = |c: char| c.is_ascii_alphabetic() || matches!(c, '-' | '_' | '?');
     if word.is_empty() || !word.chars().all(plain) {
         return ChatInputLine::Prompt(text.to_owned());
     }
-    let behind = Some(behind.trim()).filter(|behind| !behind.is_empty());
-    let named = ALIASES.iter().find(|(also, _)| *also == word).map_or(word, |(_, name)| name);
+    let arguments = Some(arguments.trim()).filter(|arguments| !arguments.is_empty());
+    let named = ALIASES.iter().find(|(alias, _)| *alias == word).map_or(word, |(_, name)| name);
     match SLASH_COMMANDS.iter().find(|entry| entry.name == named) {
-        Some(entry) if entry.arguments.is_empty() && behind.is_some() => {
+        Some(entry) if entry.arguments.is_empty() && arguments.is_some() => {
             ChatInputLine::Unknown(UnknownSlashCommand {
-                message: format!("`/{}` takes nothing behind it", entry.name),
-                help: format!("two slashes begin a prompt that begins with one: `//{word} …`"),
+                message: format!("`/{}` takes no arguments", entry.name),
+                help: format!("to send it as a prompt, type two slashes: `//{word} …`"),
             })
         }
-        Some(entry) => ChatInputLine::Command((entry.build)(behind)),
+        Some(entry) => ChatInputLine::Command((entry.build)(arguments)),
         None => ChatInputLine::Unknown(unknown_command(word)),
     }
 }
 
-/// What can be typed, as lines.
+/// The help text: one line per command.
 pub(crate) fn help_text() -> String {
     let wide = |entry: &SlashCommandSpec| entry.name.len() + entry.arguments.len() + 2;
     let widest = SLASH_COMMANDS.iter().map(wide).max().unwrap_or(0);
@@ -146,18 +145,20 @@ pub(crate) fn help_text() -> String {
         let head = format!("/{} {}", entry.name, entry.arguments);
         lines.push_str(&format!("{head:widest$}  {}\n", entry.help));
     }
-    // The screen's own, which it hears before us.
-    lines.push_str(&format!("{:widest$}  show or hide thoughts, in the terminal\n", "/thoughts"));
-    lines.push_str("Everything else is a prompt; `//` begins one that begins with a slash.\n");
+    // The terminal handles this command itself.
+    lines.push_str(&format!("{:widest$}  show or hide thoughts (terminal only)\n", "/thoughts"));
+    lines.push_str("Everything else is a prompt; one that starts with a slash needs two: `//`.\n");
     lines
 }
 
 fn unknown_command(word: &str) -> UnknownSlashCommand {
-    let names =
-        SLASH_COMMANDS.iter().map(|entry| entry.name).chain(ALIASES.iter().map(|(also, _)| *also));
+    let names = SLASH_COMMANDS
+        .iter()
+        .map(|entry| entry.name)
+        .chain(ALIASES.iter().map(|(alias, _)| *alias));
     let help = match nearest(word, names) {
         Some(name) => format!("did you mean `/{name}`? `/help` lists all"),
-        None => "`/help` lists all; `//` begins a prompt that begins with a slash".to_owned(),
+        None => "`/help` lists all; a prompt that starts with a slash needs two: `//`".to_owned(),
     };
     let shown = crate::cli_output::cut(word, 40);
     UnknownSlashCommand { message: format!("there is no command `/{shown}`"), help }
@@ -197,28 +198,32 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_is_told_with_what_was_meant() {
-        let told = |line: &str| match parse(line) {
+    fn typo_gets_a_suggestion() {
+        let error = |line: &str| match parse(line) {
             ChatInputLine::Unknown(unknown) => format!("{}; {}", unknown.message, unknown.help),
             other => format!("{other:?}"),
         };
         assert_eq!(
-            told("/staus"),
+            error("/staus"),
             "there is no command `/staus`; did you mean `/status`? `/help` lists all"
         );
-        assert!(told("/banana split").starts_with("there is no command `/banana`; `/help`"));
-        assert!(told("/undo that").starts_with("`/undo` takes nothing"), "{}", told("/undo that"));
+        assert!(error("/banana split").starts_with("there is no command `/banana`; `/help`"));
+        assert!(
+            error("/undo that").starts_with("`/undo` takes no arguments"),
+            "{}",
+            error("/undo that")
+        );
     }
 
     #[test]
-    fn names_are_told_once_and_every_one_is_found() {
+    fn names_are_unique_and_every_command_is_found() {
         for entry in &SLASH_COMMANDS {
             assert!(matches!(parse(&format!("/{}", entry.name)), ChatInputLine::Command(_)));
             assert_eq!(SLASH_COMMANDS.iter().filter(|other| other.name == entry.name).count(), 1);
             assert!(help_text().contains(&format!("/{} ", entry.name)));
         }
-        for (also, name) in ALIASES {
-            assert_eq!(parse(&format!("/{also}")), parse(&format!("/{name}")));
+        for (alias, name) in ALIASES {
+            assert_eq!(parse(&format!("/{alias}")), parse(&format!("/{name}")));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! From what was typed to a conversation that can begin.
+//! Starts a conversation from the command-line arguments.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -34,19 +34,19 @@ use crate::{
     screen,
 };
 
-/// Sessions that somebody can pick from.
+/// Maximum number of sessions to pick from.
 const MAX_OFFERED_SESSIONS: usize = 20;
-/// The most bytes of a file that lists MCP servers.
+/// Size limit of a file that lists MCP servers.
 const MAX_SERVER_FILE_BYTES: u64 = 1 << 20;
 
-/// Where a conversation takes place.
+/// How the conversation reads and writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ChatMode {
     /// One prompt, one reply.
     Once,
     /// Lines in, lines out.
     Pipe,
-    /// A person at a terminal.
+    /// An interactive terminal.
     Terminal,
 }
 
@@ -60,7 +60,7 @@ impl ChatMode {
     }
 }
 
-/// Talks until it is over.
+/// Runs the conversation to its end.
 pub(crate) async fn run(args: ChatArgs) -> anyhow::Result<ExitCode> {
     if args.list {
         return list_sessions(&args).await;
@@ -69,31 +69,31 @@ pub(crate) async fn run(args: ChatArgs) -> anyhow::Result<ExitCode> {
         Ok(chosen) => chosen,
         Err(code) => return Ok(code),
     };
-    let place = ChatMode::of(&args);
-    let talk = if args.quiet { ChatVerbosity::Errors } else { ChatVerbosity::All };
+    let mode = ChatMode::of(&args);
+    let verbosity = if args.quiet { ChatVerbosity::Errors } else { ChatVerbosity::All };
     let own = args.instructions.as_deref().map(instructions::read).transpose()?;
     let root = resolve_root(args.root.as_deref())?;
     let model = setup::build_model(&choice)?;
-    // Keys are among our variables, and what tools start could read them.
+    // Environment variables contain API keys. Commands that tools start must not read them.
     foxwedge_tools::hide_variables();
-    let mut outside = setup::build_tools(&root, &tool_options(&args)?).await?;
-    outside.notes.extend(setup::left_out_tools_note(&outside.tools, model.about()));
-    let tools = outside.tools.clone();
+    let mut tool_set = setup::build_tools(&root, &tool_options(&args)?).await?;
+    tool_set.notes.extend(setup::left_out_tools_note(&tool_set.tools, model.about()));
+    let tools = tool_set.tools.clone();
     let allowed = allowed_tools(&args, &tools)?;
-    let kept = connect_store(&args).await?;
-    let known = session_to_resume(&args, &kept, &root).await?;
-    // Nobody else is asked where nobody sits.
-    let (approver, questions): (Arc<dyn tool_loop::ToolApprover>, _) = match place {
+    let open_store = connect_store(&args).await?;
+    let entry = session_to_resume(&args, &open_store, &root).await?;
+    // Without a terminal there is no user to ask for approval.
+    let (approver, questions): (Arc<dyn tool_loop::ToolApprover>, _) = match mode {
         ChatMode::Once | ChatMode::Pipe => (Arc::new(UnattendedApprover(allowed.clone())), None),
         ChatMode::Terminal => {
             let rule = allowed.clone();
             let (approver, questions) =
-                terminal::approver(move |asking| rule.needs_approval(asking));
+                terminal::approver(move |request| rule.needs_approval(request));
             (approver, Some(questions))
         }
     };
     let mut chat = ChatAgent::new(ChatSetup {
-        open_store: kept,
+        open_store,
         models,
         model,
         tools,
@@ -104,34 +104,34 @@ pub(crate) async fn run(args: ChatArgs) -> anyhow::Result<ExitCode> {
         turns: args.max_turns,
         store: args.store.clone(),
     });
-    if let Some(known) = &known {
-        chat.resume(known).await?;
+    if let Some(entry) = &entry {
+        chat.resume(entry).await?;
         if args.fork {
             chat.fork().await?;
         }
     }
     let hint = scripted_model_hint(&args, &choice);
     if let Some(hint) =
-        hint.as_ref().filter(|_| talk == ChatVerbosity::All && place != ChatMode::Terminal)
+        hint.as_ref().filter(|_| verbosity == ChatVerbosity::All && mode != ChatMode::Terminal)
     {
         cli_output::write_stderr(&hint.iter().map(|line| format!("{line}\n")).collect::<String>());
     }
-    if talk == ChatVerbosity::All {
-        outside.notes.iter().for_each(|note| cli_output::print_note(note));
+    if verbosity == ChatVerbosity::All {
+        tool_set.notes.iter().for_each(|note| cli_output::print_note(note));
     }
     let reader = if io::stdout().is_terminal() {
         ReplyDestination::Terminal
     } else {
         ReplyDestination::Pipe
     };
-    let over = match (place, questions) {
+    let code = match (mode, questions) {
         (ChatMode::Once, _) => {
-            let asking = match io::stdin().is_terminal() {
+            let source = match io::stdin().is_terminal() {
                 true => PromptSource::Typed(args.prompt),
                 false => PromptSource::Piped(args.prompt),
             };
             let format = args.output_format.unwrap_or_default();
-            once::run(chat, asking, ReplyPrintOptions { format, reader, verbosity: talk }).await
+            once::run(chat, source, ReplyPrintOptions { format, reader, verbosity }).await
         }
         (ChatMode::Terminal, Some(questions)) => {
             let mut greeting = greeting_lines(&chat, &root);
@@ -140,21 +140,21 @@ pub(crate) async fn run(args: ChatArgs) -> anyhow::Result<ExitCode> {
             terminal::run(&mut chat, questions, start).await
         }
         (ChatMode::Pipe | ChatMode::Terminal, _) => {
-            pipe::run(chat, args.prompt, reader, talk).await
+            pipe::run(chat, args.prompt, reader, verbosity).await
         }
     };
-    outside.close().await;
-    over
+    tool_set.close().await;
+    code
 }
 
-/// Where models are looked up, and the one that is asked; the exit code if a configuration is wrong.
+/// The model lookup and the chosen model; the exit code if the configuration is invalid.
 fn choose_model(args: &ChatArgs) -> anyhow::Result<Result<(ModelLookup, ModelChoice), ExitCode>> {
-    let typed = EndpointFlags {
+    let flags = EndpointFlags {
         api: args.api,
         upstream: args.upstream.as_deref(),
         key_env: args.key_env.as_deref(),
     };
-    let models = match models::direct_endpoint(typed, &LocalEnvironment)? {
+    let models = match models::direct_endpoint(flags, &LocalEnvironment)? {
         Some(direct) => ModelLookup::Direct(direct),
         None => {
             let (config, upstream) = (args.config.clone(), args.upstream.clone());
@@ -171,19 +171,19 @@ fn choose_model(args: &ChatArgs) -> anyhow::Result<Result<(ModelLookup, ModelCho
     Ok(Ok((models, choice)))
 }
 
-/// What somebody should know who did not ask for the built-in model.
+/// A hint for users who get the scripted model without having selected it.
 fn scripted_model_hint(args: &ChatArgs, choice: &ModelChoice) -> Option<Vec<String>> {
-    let asked = args.model.is_some() || args.api.is_some() || args.upstream.is_some();
-    (choice.is_scripted() && !asked).then(|| {
+    let selected = args.model.is_some() || args.api.is_some() || args.upstream.is_some();
+    (choice.is_scripted() && !selected).then(|| {
         vec![
             format!(
-                "{}: no model is configured: the built-in `scripted` one answers, which only \
+                "{}: no model is configured: using the built-in `scripted` model, which only \
                  repeats and calls tools on command",
                 paint(HELP, "note")
             ),
             format!(
                 "  {}: set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or DEEPSEEK_API_KEY and \
-                 say `--model NAME`",
+                 add `--model NAME`",
                 paint(HELP, "help")
             ),
         ]
@@ -194,12 +194,12 @@ fn resolve_root(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     let folder = named.unwrap_or(Path::new("."));
     let shown = clean(&folder.to_string_lossy());
     let real = std::fs::canonicalize(folder).map_err(|error| {
-        CliError::new(format!("`{shown}` is no folder to work in: {error}"))
-            .help("`--root FOLDER` names one that is there")
+        CliError::new(format!("`{shown}` cannot be used as a folder: {error}"))
+            .help("choose an existing folder with `--root FOLDER`")
     })?;
     if !real.is_dir() {
-        let trouble = CliError::new(format!("`{shown}` is no folder"));
-        return Err(trouble.help("`--root FOLDER` names one").into());
+        let error = CliError::new(format!("`{shown}` is not a folder"));
+        return Err(error.help("choose a folder with `--root FOLDER`").into());
     }
     Ok(real)
 }
@@ -219,7 +219,9 @@ fn read_server_file(path: &Path) -> anyhow::Result<String> {
         .and_then(|file| file.take(MAX_SERVER_FILE_BYTES + 1).read_to_string(&mut text))
         .with_context(|| format!("`{shown}` cannot be read"))?;
     if text.len() as u64 > MAX_SERVER_FILE_BYTES {
-        return Err(CliError::new(format!("`{shown}` is too large to be a list of servers")).into());
+        return Err(
+            CliError::new(format!("`{shown}` is too large for a list of MCP servers")).into()
+        );
     }
     Ok(text)
 }
@@ -232,51 +234,51 @@ fn allowed_tools(args: &ChatArgs, tools: &Toolbox) -> Result<AllowedTools, CliEr
     Ok(allowed)
 }
 
-/// Opens the store, and closes runs whose process is gone.
+/// Opens the store and closes runs whose process no longer exists.
 async fn connect_store(args: &ChatArgs) -> anyhow::Result<OpenStore> {
-    let kept = runs::connect(runs::locate(args.store.as_deref())?).await?;
-    let kept = match args.quiet {
-        true => kept.sweep().await.map(|_| kept)?,
-        false => kept.sweep_and_report().await?,
+    let open_store = runs::connect(runs::locate(args.store.as_deref())?).await?;
+    let open_store = match args.quiet {
+        true => open_store.sweep().await.map(|_| open_store)?,
+        false => open_store.sweep_and_report().await?,
     };
-    // Whoever was killed could not end what its tools had started.
+    // A killed process could not end the commands that its tools had started.
     let ended = tokio::task::spawn_blocking(foxwedge_tools::end_orphans).await.unwrap_or_default();
     if !ended.is_empty() && !args.quiet {
         let names = cli_output::clean(&ended.join(", "));
-        cli_output::print_note(&format!("ended what a killed run had left at work: {names}"));
+        cli_output::print_note(&format!("ended commands that a killed run left running: {names}"));
     }
-    Ok(kept)
+    Ok(open_store)
 }
 
-/// The session that is gone on with, if one is.
+/// The session to resume, if any.
 async fn session_to_resume(
     args: &ChatArgs,
-    kept: &OpenStore,
+    open_store: &OpenStore,
     root: &Path,
 ) -> anyhow::Result<Option<ChatSessionEntry>> {
     let all = match (&args.resume, args.newest) {
         (None, false) => return Ok(None),
-        (Some(_), _) | (None, true) => sessions::list_all(kept).await?,
+        (Some(_), _) | (None, true) => sessions::list_all(open_store).await?,
     };
-    let known = match &args.resume {
+    let entry = match &args.resume {
         None => sessions::newest_of(&all, &root.to_string_lossy())?,
         Some(Some(typed)) => sessions::pick(&all, typed)?,
         Some(None) => ask_for_session(&all)?,
     };
-    Ok(Some(known.clone()))
+    Ok(Some(entry.clone()))
 }
 
-/// Lets somebody pick one.
+/// Asks the user to pick a session.
 fn ask_for_session(all: &[ChatSessionEntry]) -> anyhow::Result<&ChatSessionEntry> {
     let shown = all.get(..MAX_OFFERED_SESSIONS).unwrap_or(all);
     if shown.is_empty() {
-        return Err(CliError::new("no session was kept yet")
-            .help("`foxwedge chat` begins one")
+        return Err(CliError::new("there are no sessions yet")
+            .help("`foxwedge chat` starts one")
             .into());
     }
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Err(CliError::new("nobody is there to pick a session")
-            .help("name one: `--resume ID`; `foxwedge chat --list` lists them")
+        return Err(CliError::new("picking a session needs a terminal")
+            .help("give its id: `--resume ID`; `foxwedge chat --list` lists them")
             .into());
     }
     let table =
@@ -294,43 +296,43 @@ fn ask_for_session(all: &[ChatSessionEntry]) -> anyhow::Result<&ChatSessionEntry
     let number: Option<usize> = typed.trim().parse().ok();
     let one = number.and_then(|number| shown.get(number.checked_sub(1)?));
     one.ok_or_else(|| {
-        CliError::new(format!("`{}` is no number of the list", clean(typed.trim())))
-            .help("nothing was done; try again")
+        CliError::new(format!("`{}` is not a number in the list", clean(typed.trim())))
+            .help("nothing was changed; try again")
             .into()
     })
 }
 
 /// `--list`.
 async fn list_sessions(args: &ChatArgs) -> anyhow::Result<ExitCode> {
-    let kept = match runs::open(args.store.as_deref()).await? {
-        StoreLookup::Found(kept) => kept.sweep_and_report().await?,
+    let open_store = match runs::open(args.store.as_deref()).await? {
+        StoreLookup::Found(open_store) => open_store.sweep_and_report().await?,
         StoreLookup::Absent(url) => {
-            cli_output::write_stderr(&format!("No session was kept yet: there is no {url}.\n"));
+            cli_output::write_stderr(&format!("There are no sessions yet: no store at {url}.\n"));
             return Ok(ExitCode::SUCCESS);
         }
     };
-    let all = sessions::list_all(&kept).await?;
+    let all = sessions::list_all(&open_store).await?;
     cli_output::write_stdout(&sessions::table(
         &all,
         SystemTime::now(),
         screen::terminal_columns(),
     ))?;
     cli_output::write_stderr(&match all.len() {
-        0 => "No session was kept yet.\n".to_owned(),
+        0 => "There are no sessions yet.\n".to_owned(),
         number => {
-            format!("{}; `foxwedge chat --resume ID` goes on.\n", pluralize(number, "session"))
+            format!("{}; `foxwedge chat --resume ID` resumes one.\n", pluralize(number, "session"))
         }
     });
     Ok(ExitCode::SUCCESS)
 }
 
-/// What stands above everything else on a terminal.
+/// The first lines on a terminal.
 fn greeting_lines(chat: &ChatAgent, root: &Path) -> Vec<String> {
     let home = crate::agents::home_folder();
     let folder = screen::abbreviate_home(&root.to_string_lossy(), home.as_deref());
-    let about = format!("{} in {}", clean(chat.model()), clean(&folder));
+    let heading = format!("{} in {}", clean(chat.model()), clean(&folder));
     vec![
-        format!("foxwedge chat: {about}"),
+        format!("foxwedge chat: {heading}"),
         "Enter sends, Esc stops, Ctrl-D leaves, / lists commands".to_owned(),
     ]
 }

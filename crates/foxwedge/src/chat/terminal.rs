@@ -1,9 +1,9 @@
-//! The terminal of `foxwedge chat`: what is settled stands in the scrollback of the terminal, and a
-//! few rows below it show what is under way and take what is typed.
+//! The terminal interface of `foxwedge chat`: finished output goes to the scrollback of the
+//! terminal; a few live rows below show what is in progress, and the editor.
 //!
-//! What is shown and what a key means is decided in `screen`, which is pure; `driver` waits, asks it
-//! and does what it says. Nothing that a model or a tool said reaches the terminal as it came: every
-//! row is cleaned on its way.
+//! `screen` decides what is shown and what a key means. It is pure; `driver` waits for events,
+//! passes them to the screen and performs the resulting actions. Output of models and tools never
+//! reaches the terminal unchanged: every row is sanitized.
 
 mod row;
 mod keys;
@@ -29,48 +29,48 @@ use foxwedge_tools::ToolFuture;
 
 pub(crate) use approver::{TerminalApprovalInbox, approver};
 
-/// What the terminal drives. It knows models, tools and stores; the terminal knows none of them.
+/// The conversation behind the terminal. It hides models, tools and stores from the terminal.
 pub(crate) trait TerminalHost: Send {
-    /// What can be done while a run is at work.
+    /// A handle that controls a run while it is open.
     fn run_controller(&self) -> Arc<dyn RunController>;
 
-    /// One run, from the prompt to its end. What happens is told to the listener.
+    /// Runs a prompt until the run ends. The listener receives the events.
     fn run_prompt<'a>(
         &'a mut self,
         prompt: String,
         listener: &'a mut dyn LoopObserver,
     ) -> ToolFuture<'a, anyhow::Result<ChatRunEnd>>;
 
-    /// Does what a line that begins with `/` says.
+    /// Runs a line that starts with `/`.
     fn run_slash_line<'a>(
         &'a mut self,
         line: String,
         listener: &'a mut dyn LoopObserver,
     ) -> ToolFuture<'a, anyhow::Result<CommandReply>>;
 
-    /// What waits in the session that the last command turned to, once; `None` if it did not.
+    /// Takes the queued prompts of the session that the last command switched to; `None` if it did
+    /// not switch.
     fn take_switched_queue(&mut self) -> Option<Vec<String>> {
         None
     }
 
-    /// A few words for the status line, such as the model and how full its window is.
+    /// A short text for the status line, such as the model.
     fn status(&self) -> String;
 
-    /// How to come back to this conversation: a command line; `None` if there is nothing to come
-    /// back to.
+    /// The command that resumes this conversation; `None` if it has no prompt yet.
     fn resume_command(&self) -> Option<String>;
 }
 
-/// What can be done while a run is at work.
+/// Controls a run while it is open.
 pub(crate) trait RunController: Send + Sync {
-    /// An interrupt: the first is a wish, the second is force. One that is not heard did nothing.
+    /// Interrupts the run: the first call asks it to stop, the second forces it.
     fn interrupt(&self) -> InterruptDelivery;
 
-    /// Keeps what waits for the end of the run, all of it.
+    /// Saves all queued prompts.
     fn save_queue<'a>(&'a self, texts: Vec<String>) -> ToolFuture<'a, anyhow::Result<()>>;
 }
 
-/// Whether something was at work that heard an interrupt.
+/// Whether an interrupt reached a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum InterruptDelivery {
     Delivered,
@@ -84,63 +84,63 @@ pub(crate) struct ChatRunEnd {
     pub(crate) summary: RunSummary,
 }
 
-/// What a command has to say.
+/// The result of a command.
 #[derive(Clone, Debug)]
 pub(crate) struct CommandReply {
-    /// Lines for the person.
+    /// Lines to show.
     pub(crate) lines: Vec<String>,
     pub(crate) follow_up: CommandFollowUp,
 }
 
-/// What happens behind a command.
+/// What to do after a command.
 #[derive(Clone, Debug)]
 pub(crate) enum CommandFollowUp {
     /// Nothing.
     Stay,
-    /// This stands in the editor now.
+    /// Put this text into the editor.
     Edit(String),
-    /// A run was at work, and this is how it ended.
+    /// The command ran the model, and the run ended like this.
     Ended(ChatRunEnd),
-    /// The terminal is left.
+    /// Exit.
     Leave,
 }
 
-/// What the terminal has to know before it begins.
+/// The initial state of the terminal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TerminalStart {
-    /// The lines above everything else: the model, the session, the tools.
+    /// The first lines: the model and the folder.
     pub(crate) greeting: Vec<String>,
-    /// What was said before, to be shown again: who, and what.
+    /// Earlier messages and calls, to be shown again.
     pub(crate) past_items: Vec<TerminalHistoryItem>,
-    /// What is sent at once.
+    /// A prompt to send at once.
     pub(crate) prompt: Option<String>,
-    /// What waited when the last process ended.
+    /// Prompts that an earlier process left queued.
     pub(crate) queued: Vec<String>,
-    /// What was typed before, the oldest first.
+    /// Earlier prompts for the editor's history, oldest first.
     pub(crate) history: Vec<String>,
-    /// Commands by name, with what they do: `("/compact", "makes the history shorter")`.
+    /// Commands with their help: `("/compact", "compact the history now")`.
     pub(crate) commands: Vec<(String, String)>,
 }
 
-/// Something from before.
+/// An earlier message or call.
 #[derive(Clone, Debug)]
 pub(crate) enum TerminalHistoryItem {
     /// A prompt.
     Prompt(String),
-    /// What the model said.
+    /// Text of the model.
     Text(String),
-    /// A call, on one line, with its mark.
+    /// A tool call on one line, with its status.
     Call(String),
 }
 
-/// Whether somebody sits at a terminal that can be drawn on.
+/// Whether stdin and stdout are a terminal that can be drawn on.
 pub(crate) fn is_available() -> bool {
     let dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
     !dumb && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
-/// Runs the terminal until somebody leaves it. It is as it was before when this returns, and when
-/// something panics.
+/// Runs the terminal interface until the user leaves. The terminal is restored on return and on
+/// panic.
 pub(crate) async fn run(
     host: &mut dyn TerminalHost,
     questions: TerminalApprovalInbox,

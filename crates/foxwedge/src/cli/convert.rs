@@ -1,4 +1,4 @@
-//! What can be typed about another provider's format.
+//! Arguments of `foxwedge convert`.
 
 use std::path::PathBuf;
 
@@ -12,69 +12,69 @@ use super::{
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ConvertArgs {
-    /// A file, the id of a session or how it begins, or `-` for stdin
+    /// A file, a session id or a prefix of it, or `-` for stdin
     #[arg(value_name = "TARGET")]
     pub(crate) target: Option<PathBuf>,
-    /// The format of the input [default: detected]
+    /// Input format [default: detected]
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub(crate) from: Option<InputFormat>,
-    /// The format of the result
+    /// Output format
     #[arg(long, value_name = "FORMAT", value_parser = wires())]
     pub(crate) to: Format,
-    /// What the input is [default: detected]
+    /// Kind of input [default: detected]
     #[arg(long, value_name = "KIND")]
     pub(crate) kind: Option<ConversionKind>,
-    /// How calls and answers are told
-    #[arg(long, value_name = "HOW", default_value = "native")]
+    /// How tool calls and results are written
+    #[arg(long, value_name = "MODE", default_value = "native")]
     pub(crate) tools: ConvertToolMode,
-    /// The name of the model in the result [default: as it was]
+    /// Model name in the output [default: unchanged]
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
-    /// Refuse a conversion that loses something
+    /// Fail if the conversion loses anything
     #[arg(long)]
     pub(crate) strict: bool,
-    /// The report (--output-format json) of an earlier conversion: ids and names of tools that it
-    /// replaced come back
+    /// Report (--output-format json) of an earlier conversion: restores the ids and tool names
+    /// that it replaced
     #[arg(long, value_name = "FILE")]
     pub(crate) ids: Option<PathBuf>,
-    /// Makes the invented ids of responses and streams differ from those of others
+    /// Seed for the generated ids of responses and streams
     #[arg(long, value_name = "TEXT")]
     pub(crate) seed: Option<String>,
     #[command(flatten)]
     pub(crate) repair: RepairArgs,
-    /// Whose rules the result obeys [default: those of the format's owner]
+    /// Provider profile that the output must satisfy [default: that of the format]
     #[arg(long, value_name = "PROFILE", help_heading = "Rules", value_parser = profiles())]
     pub(crate) profile: Option<Profile>,
-    /// Spread the result over lines
+    /// Pretty-print the output
     #[arg(long, help_heading = "Output")]
     pub(crate) pretty: bool,
-    /// Write the result to a file that only you can read, instead of stdout
+    /// Write the output to a file that only you can read, instead of stdout
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
-    /// Print the report to stdout, and no result
+    /// Print only the report, to stdout
     #[arg(long, visible_alias = "dry-run", help_heading = "Output", conflicts_with = "output")]
     pub(crate) report_only: bool,
-    /// How the report is written
+    /// Output format of the report
     #[arg(long, value_name = "FORMAT", default_value = "full", help_heading = "Output")]
     pub(crate) output_format: ReportFormat,
-    /// Errors only: no report for people, no notes
+    /// Print only errors: no text report, no notes
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
 }
 
-/// What an input is.
+/// Kind of input.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ConversionKind {
-    /// What a provider is sent: a request, a list of messages, a session
+    /// A request, a list of messages or a session
     Request,
-    /// What a provider answers, in one piece
+    /// A complete response of a provider
     Response,
-    /// What a provider answers, as it comes
+    /// A streamed response of a provider
     Stream,
 }
 
 impl ConversionKind {
-    /// As it is typed.
+    /// The value on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             ConversionKind::Request => "request",
@@ -84,11 +84,11 @@ impl ConversionKind {
     }
 }
 
-/// How calls and answers are told.
+/// How tool calls and results are written.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ConvertToolMode {
-    /// As the format spells them
+    /// As the output format encodes them
     Native,
-    /// As text, for models that know no tools
+    /// As text, for models without tool support
     Text,
 }

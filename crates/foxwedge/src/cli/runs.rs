@@ -1,58 +1,58 @@
-//! What can be typed about runs and the store they are kept in.
+//! Arguments of `foxwedge follow`, `foxwedge runs` and `foxwedge store`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use foxwedge_run::encode;
 
-/// Which store.
+/// The store to open.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct StoreUrlArgs {
-    /// The store: a file, or postgres://… [env: FOXWEDGE_STORE] [default: a file in your data folder]
+    /// Store to use: a file, or postgres://… [env: FOXWEDGE_STORE] [default: a file in your data folder]
     #[arg(long, value_name = "URL", global = true)]
     pub(crate) store: Option<String>,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct FollowArgs {
-    /// What the agent prints, in a file; stdin if left out or `-`
+    /// File with the agent's output; stdin if omitted or `-`
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Whose stream it is
+    /// Agent that produced the stream
     #[arg(long, value_name = "AGENT", default_value = "auto")]
     pub(crate) from: FollowSource,
-    /// One more tool that asks a person: an error of it is a hand-over, not a failure
+    /// Another tool that asks the user: its error counts as a hand-over, not a failure
     #[arg(long = "interactive", value_name = "TOOL")]
     pub(crate) interactive: Vec<String>,
-    /// Keep the run in this store: a file, or postgres://… [env: FOXWEDGE_STORE]
+    /// Record the run in this store: a file, or postgres://… [env: FOXWEDGE_STORE]
     #[arg(long, value_name = "URL", help_heading = "Store", conflicts_with = "no_store")]
     pub(crate) store: Option<String>,
-    /// Keep nothing, even if FOXWEDGE_STORE is set
+    /// Do not record the run, even if FOXWEDGE_STORE is set
     #[arg(long, help_heading = "Store")]
     pub(crate) no_store: bool,
-    /// The session that the run belongs to [default: the agent's own]
+    /// Session of the run [default: the agent's own]
     #[arg(long, value_name = "ID", help_heading = "Store")]
     pub(crate) session: Option<String>,
-    /// The id of the run [default: a new one]
+    /// Id of the run [default: a new one]
     #[arg(long, value_name = "ID", help_heading = "Store")]
     pub(crate) run: Option<String>,
-    /// How the run is told
+    /// Output format
     #[arg(long = "as", value_name = "FORMAT", default_value = "text", help_heading = "Output")]
     pub(crate) telling: RunView,
     #[command(flatten)]
     pub(crate) frames: FrameArgs,
-    /// Exit 1 if a line could not be read or was not understood
+    /// Exit 1 if a line could not be read or parsed
     #[arg(long, help_heading = "Exit code")]
     pub(crate) strict: bool,
 }
 
-/// How frames for user interfaces are written.
+/// Options of frames for user interfaces.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct FrameArgs {
-    /// Write server-sent events, with the ids that a reader goes on from
+    /// Write server-sent events, with ids that clients can resume from
     #[arg(long, help_heading = "Output")]
     pub(crate) sse: bool,
-    /// Which AG-UI: 0 is read by every client, 1 has words for stopped runs and sub-agents
+    /// AG-UI version: 0 works with every client, 1 adds stopped runs and sub-agents
     #[arg(
         long,
         value_name = "VERSION",
@@ -63,38 +63,38 @@ pub(crate) struct FrameArgs {
     pub(crate) agui: AgUiProtocolVersion,
 }
 
-/// Whose stream it is.
+/// The agent that produced a stream.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FollowSource {
-    /// Look at the first lines
+    /// Detect from the first lines
     Auto,
-    /// `claude -p --output-format stream-json --verbose`, and what the Agent SDK yields
+    /// `claude -p --output-format stream-json --verbose`, or messages of the Agent SDK
     ClaudeCode,
     /// `codex exec --json`
     Codex,
     /// `gemini --output-format stream-json`
     GeminiCli,
-    /// Our own events, one in a line
+    /// Foxwedge run events, one per line
     Events,
 }
 
-/// How a run is told.
+/// Output format of a followed run.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RunView {
-    /// For people
+    /// Readable text
     Text,
-    /// Our own events, one in a line
+    /// Foxwedge run events, one per line
     Jsonl,
     /// AG-UI events
     Agui,
-    /// The UI message stream of the AI SDK
+    /// UI message stream of the AI SDK
     AiSdk,
-    /// Session updates of the Agent Client Protocol
+    /// Agent Client Protocol session updates
     Acp,
 }
 
 impl RunView {
-    /// The frames it consists of; none for people.
+    /// The frame format; `None` for readable text.
     pub(crate) fn format(self) -> Option<encode::UiFormat> {
         match self {
             RunView::Text => None,
@@ -106,21 +106,21 @@ impl RunView {
     }
 }
 
-/// A standard that user interfaces speak.
+/// Frame format for user interfaces.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FrameFormat {
-    /// Our own events, one in a line
+    /// Foxwedge run events, one per line
     Jsonl,
     /// AG-UI events
     Agui,
-    /// The UI message stream of the AI SDK
+    /// UI message stream of the AI SDK
     AiSdk,
-    /// Session updates of the Agent Client Protocol
+    /// Agent Client Protocol session updates
     Acp,
 }
 
 impl FrameFormat {
-    /// The format by its own name.
+    /// The format that the encoder uses.
     pub(crate) fn format(self) -> encode::UiFormat {
         match self {
             FrameFormat::Jsonl => encode::UiFormat::Jsonl,
@@ -131,13 +131,13 @@ impl FrameFormat {
     }
 }
 
-/// Which AG-UI.
+/// Version of the AG-UI protocol.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AgUiProtocolVersion {
-    /// What every client reads
+    /// Works with every client
     #[value(name = "0")]
     V0,
-    /// What only clients of 1.0 read
+    /// Needs a client of AG-UI 1.0
     #[value(name = "1")]
     V1,
 }
@@ -154,15 +154,15 @@ pub(crate) struct RunsArgs {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum RunsAction {
-    /// List runs, the newest first
+    /// List runs, newest first
     List(ListRunsArgs),
-    /// Draw a run: its calls, what became of each, and how it ended
+    /// Show a run: its tool calls with their status, and its outcome
     Show(ShowRunArgs),
     /// Print the events of a run, for programs and user interfaces
     Events(RunEventsArgs),
-    /// End a run from outside: its outcome is `stopped`
+    /// Stop a run; its outcome is `stopped`
     Stop(StopRunArgs),
-    /// Run a file of events through the machine, and print what is true then
+    /// Replay a file of events through the state machine, and print the final state
     Replay(ReplayArgs),
 }
 
@@ -171,10 +171,10 @@ pub(crate) struct ListRunsArgs {
     /// Only runs of this session
     #[arg(long, value_name = "SESSION")]
     pub(crate) session: Option<String>,
-    /// Only runs that are at work
+    /// Only runs that are still open
     #[arg(long)]
     pub(crate) open: bool,
-    /// At most so many, the newest first [default: 20]
+    /// Maximum number of runs, newest first [default: 20]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) limit: Option<usize>,
     /// Print one JSON document
@@ -184,10 +184,10 @@ pub(crate) struct ListRunsArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct ShowRunArgs {
-    /// The id of a run, or how it begins
+    /// Run id, or a prefix of it
     #[arg(value_name = "RUN", required_unless_present = "last")]
     pub(crate) run: Option<String>,
-    /// The run that began last
+    /// Use the most recently started run
     #[arg(long, conflicts_with = "run")]
     pub(crate) last: bool,
     /// Print one JSON document
@@ -197,40 +197,40 @@ pub(crate) struct ShowRunArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct RunEventsArgs {
-    /// The id of a run, or how it begins
+    /// Run id, or a prefix of it
     #[arg(value_name = "RUN")]
     pub(crate) run: String,
-    /// How they are written
+    /// Output format
     #[arg(long = "as", value_name = "FORMAT", default_value = "jsonl", help_heading = "Output")]
     pub(crate) telling: FrameFormat,
     #[command(flatten)]
     pub(crate) frames: FrameArgs,
-    /// Only what comes behind this one: the id of a frame (12.3) or the place of an event (12)
+    /// Only what follows this frame id (12.3) or event position (12)
     #[arg(long, value_name = "ID")]
     pub(crate) after: Option<String>,
-    /// Wait for more, until the run ends
+    /// Wait for more events until the run ends
     #[arg(short, long)]
     pub(crate) follow: bool,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct StopRunArgs {
-    /// The id of a run, or how it begins
+    /// Run id, or a prefix of it
     #[arg(value_name = "RUN")]
     pub(crate) run: String,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct ReplayArgs {
-    /// Events, one in a line, in any order; stdin if `-`
+    /// File of events, one per line, in any order; `-` for stdin
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Print frames for user interfaces instead
+    /// Print frames for user interfaces
     #[arg(long = "as", value_name = "FORMAT", help_heading = "Output", conflicts_with = "truth")]
     pub(crate) telling: Option<FrameFormat>,
     #[command(flatten)]
     pub(crate) frames: FrameArgs,
-    /// Print what is true at the end, as JSON; this is the default
+    /// Print the final state as JSON (default)
     #[arg(long, help_heading = "Output")]
     pub(crate) truth: bool,
 }
@@ -245,21 +245,21 @@ pub(crate) struct StoreArgs {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum StoreAction {
-    /// Say where the store is, and what is in it
+    /// Show where the store is and what it contains
     Path(StorePathArgs),
-    /// Look for damage: the database itself, and the chain of every run
+    /// Check the database and the event chain of every run for damage
     Check,
     /// Close runs whose process is gone
     Sweep,
-    /// Delete sessions that nobody touched for a while
+    /// Delete sessions that have not changed for a while
     Prune(PruneArgs),
     /// Delete sessions or runs
     Delete(DeleteArgs),
-    /// Write sessions with their runs as JSON lines
+    /// Export sessions with their runs as JSON lines
     Export(StoreExportArgs),
-    /// Read what `export` wrote; what is there already is passed over
+    /// Import what `export` wrote; existing entries are skipped
     Import(ImportArgs),
-    /// Give the space of what was deleted back
+    /// Reclaim the disk space of deleted data
     Compact,
 }
 
@@ -272,23 +272,23 @@ pub(crate) struct StorePathArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct PruneArgs {
-    /// How long nobody touched them: 30d, 12h, 90m, 45s
+    /// Minimum time since the last change: 30d, 12h, 90m, 45s
     #[arg(long, value_name = "AGE")]
     pub(crate) older_than: String,
-    /// Say what would be deleted, and delete nothing
+    /// Show what would be deleted, without deleting anything
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     pub(crate) yes: bool,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct DeleteArgs {
-    /// Ids of sessions or runs, whole
+    /// Full ids of sessions or runs
     #[arg(value_name = "ID", required = true)]
     pub(crate) ids: Vec<String>,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     pub(crate) yes: bool,
 }
@@ -305,7 +305,7 @@ pub(crate) struct StoreExportArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct ImportArgs {
-    /// What `export` wrote; stdin if `-`
+    /// File that `export` wrote; `-` for stdin
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! What can be typed about the sessions of agents.
+//! Arguments of the commands that read agents' sessions.
 
 use std::path::PathBuf;
 
@@ -13,22 +13,22 @@ use super::{
     },
 };
 
-/// One session, and what is to be seen of it.
+/// Selects one session and the view of it.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SessionArgs {
-    /// The id of a session or how it begins, a file, or `-` for stdin
+    /// A session id or a prefix of it, a file, or `-` for stdin
     #[arg(value_name = "TARGET", required_unless_present = "last")]
     pub(crate) target: Option<PathBuf>,
-    /// The session that was written to last
+    /// Use the most recently written session
     #[arg(long, help_heading = "Session", conflicts_with = "target")]
     pub(crate) last: bool,
-    /// Look only among the sessions of these agents
+    /// Search only the sessions of these agents
     #[arg(long, value_name = "AGENT", value_delimiter = ',', help_heading = "Session", value_parser = agents())]
     pub(crate) agent: Vec<SessionAgent>,
-    /// Repaired, or as it stands in the file
+    /// Show the session repaired, or as it is in the file
     #[arg(long, value_name = "VIEW", default_value = "clean", help_heading = "Session")]
     pub(crate) view: SessionViewMode,
-    /// Refuse a session in which anything is wrong
+    /// Fail if the session has any finding
     #[arg(long, help_heading = "Session")]
     pub(crate) strict: bool,
     #[command(flatten)]
@@ -40,19 +40,19 @@ pub(crate) struct ListArgs {
     /// Only sessions of these agents
     #[arg(long, value_name = "AGENT", value_delimiter = ',', value_parser = agents())]
     pub(crate) agent: Vec<SessionAgent>,
-    /// Only sessions about this folder, or a folder in it
+    /// Only sessions of this folder or its subfolders
     #[arg(long, value_name = "FOLDER")]
     pub(crate) project: Option<PathBuf>,
-    /// Only sessions that are not ok
+    /// Only sessions with problems
     #[arg(long)]
     pub(crate) broken: bool,
-    /// At most so many, the newest first
+    /// Maximum number of sessions, newest first
     #[arg(long, value_name = "NUMBER")]
     pub(crate) limit: Option<usize>,
-    /// List sub-agents beside the sessions that started them
+    /// Also list sub-agents, next to the sessions that started them
     #[arg(long)]
     pub(crate) sub_agents: bool,
-    /// How the list is written
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) output_format: ListFormat,
 }
@@ -61,13 +61,13 @@ pub(crate) struct ListArgs {
 pub(crate) struct ShowArgs {
     #[command(flatten)]
     pub(crate) session: SessionArgs,
-    /// The format of a file [default: detected]
+    /// Input format, if the target is a file [default: detected]
     #[arg(long, value_name = "FORMAT", help_heading = "Session", value_parser = formats())]
     pub(crate) format: Option<InputFormat>,
-    /// Show what stands on other branches
+    /// Also show messages on other branches
     #[arg(long)]
     pub(crate) branches: bool,
-    /// List every record of the file instead
+    /// List every record of the file
     #[arg(long, conflicts_with = "branches")]
     pub(crate) records: bool,
 }
@@ -76,16 +76,16 @@ pub(crate) struct ShowArgs {
 pub(crate) struct ResumeArgs {
     #[command(flatten)]
     pub(crate) session: SessionArgs,
-    /// The format of a file [default: detected]
+    /// Input format, if the target is a file [default: detected]
     #[arg(long, value_name = "FORMAT", help_heading = "Session", value_parser = formats())]
     pub(crate) format: Option<InputFormat>,
-    /// The format of the history [default: that of the agent's provider]
+    /// Output format [default: that of the agent's provider]
     #[arg(long, value_name = "FORMAT", value_parser = wires())]
     pub(crate) to: Option<Format>,
-    /// Whose rules the history obeys [default: those of the format's owner]
+    /// Provider profile that the history must satisfy [default: that of the format]
     #[arg(long, value_name = "PROFILE", value_parser = profiles())]
     pub(crate) profile: Option<Profile>,
-    /// Spread over lines
+    /// Pretty-print the output
     #[arg(long)]
     pub(crate) pretty: bool,
 }
@@ -94,10 +94,10 @@ pub(crate) struct ResumeArgs {
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     pub(crate) session: SessionArgs,
-    /// How the conversation is written
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "markdown")]
     pub(crate) format: ExportFormat,
-    /// Take out keys, tokens, passwords and names of home folders
+    /// Remove keys, tokens, passwords and home folder names
     #[arg(long)]
     pub(crate) redact: bool,
     /// Write to a file that only you can read, instead of stdout
@@ -109,10 +109,10 @@ pub(crate) struct ExportArgs {
 pub(crate) struct ForkArgs {
     #[command(flatten)]
     pub(crate) session: SessionArgs,
-    /// The id of the copy [default: made from the old one]
+    /// Id of the copy [default: derived from the original id]
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
-    /// Where the copy goes [default: where the agent finds it]
+    /// File to write the copy to [default: where the agent finds it]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! The words that stand for values.
+//! Argument values and their parsers.
 
 use anstream::ColorChoice;
 use clap::{
@@ -14,34 +14,34 @@ use foxwedge_tokens::CountingMethod;
 /// The format of an input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum InputFormat {
-    /// As a provider takes it.
+    /// A provider's request format.
     Wire(Format),
-    /// As an agent keeps it.
+    /// An agent's session file.
     Agent(SessionAgent),
 }
 
 impl InputFormat {
-    /// As it is typed.
+    /// The value on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            InputFormat::Wire(wire) => wire.name(),
+            InputFormat::Wire(format) => format.name(),
             InputFormat::Agent(agent) => agent.name(),
         }
     }
 }
 
-/// How findings are written.
+/// Output format for findings.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum OutputFormat {
-    /// Each finding with the pair it concerns drawn
+    /// Each finding with a drawing of the messages it concerns
     Full,
-    /// One line each
+    /// One line per finding
     Concise,
-    /// One document
+    /// One JSON document
     Json,
-    /// One object a line
+    /// One JSON object per line
     JsonLines,
-    /// Annotations of GitHub Actions
+    /// GitHub Actions annotations
     Github,
     /// SARIF 2.1.0
     Sarif,
@@ -50,12 +50,12 @@ pub(crate) enum OutputFormat {
 }
 
 impl OutputFormat {
-    /// As it is typed.
+    /// The value on the command line.
     pub(crate) fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// Whether people read it: it may carry colours, and diffs and notes may stand around it.
+    /// Whether the format is for people, so that colors, diffs and notes may be added.
     pub(crate) fn is_for_people(self) -> bool {
         match self {
             OutputFormat::Full | OutputFormat::Concise => true,
@@ -68,41 +68,41 @@ impl OutputFormat {
     }
 }
 
-/// How a list is written.
+/// Output format of a list.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ListFormat {
     /// Aligned columns
     Text,
-    /// One document
+    /// One JSON document
     Json,
 }
 
-/// How a report about one conversation is written.
+/// Output format of a report about one conversation.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ReportFormat {
-    /// For people
+    /// Readable text
     Full,
-    /// One document
+    /// One JSON document
     Json,
 }
 
-/// A way to make a conversation shorter.
+/// A strategy for shortening a conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CompactStrategy {
-    /// The first message stays, a share of the others goes.
+    /// Keeps the first message and removes a fraction of the others.
     Window,
-    /// The newest that fits stays.
+    /// Keeps the newest messages that fit the budget.
     Budget,
-    /// Old, large answers shrink.
+    /// Truncates or clears old, large tool results.
     Elide,
-    /// What matters least goes.
+    /// Removes the least important units.
     Importance,
-    /// A summary takes the place of what is old.
+    /// Replaces old messages with a summary.
     Summarize,
 }
 
 impl CompactStrategy {
-    /// As it is typed.
+    /// The value on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             CompactStrategy::Window => "window",
@@ -114,28 +114,28 @@ impl CompactStrategy {
     }
 }
 
-/// Which history of a session is told.
+/// Whether a session is shown repaired.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum SessionViewMode {
-    /// Repaired: what `fix` would leave
+    /// Repaired, as `fix` would leave it
     #[default]
     Clean,
-    /// As it stands in the file
+    /// As it is in the file
     Raw,
 }
 
-/// How a conversation is exported.
+/// Export format of a conversation.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ExportFormat {
     /// For an issue, a comment or a note
     Markdown,
-    /// One page that needs nothing else
+    /// One self-contained page
     Html,
-    /// One document for programs
+    /// One JSON document for programs
     Json,
 }
 
-/// A parser for a value that the core names.
+/// A parser for values that core names.
 fn named<T: Copy + Send + Sync + 'static>(
     values: Vec<(&'static str, T)>,
 ) -> impl TypedValueParser<Value = T> {
@@ -191,27 +191,29 @@ pub(super) fn profiles() -> impl TypedValueParser<Value = Profile> {
 }
 
 pub(super) fn wires() -> impl TypedValueParser<Value = Format> {
-    named(Format::ALL.map(|wire| (wire.name(), wire)).to_vec())
+    named(Format::ALL.map(|format| (format.name(), format)).to_vec())
 }
 
-/// Agents by their names, and by what people call them.
+/// Accepts agents by name and by common aliases.
 pub(super) fn agents() -> impl TypedValueParser<Value = SessionAgent> {
-    let also = |agent: SessionAgent| match agent {
+    let aliases_of = |agent: SessionAgent| match agent {
         SessionAgent::ClaudeCode => &["claude"][..],
         SessionAgent::GeminiCli => &["gemini"],
         SessionAgent::Cline => &["roo", "kilo"],
         SessionAgent::Codex | SessionAgent::Neovate => &[],
     };
     let values =
-        SessionAgent::ALL.map(|agent| PossibleValue::new(agent.name()).aliases(also(agent)));
+        SessionAgent::ALL.map(|agent| PossibleValue::new(agent.name()).aliases(aliases_of(agent)));
     PossibleValuesParser::new(values).try_map(move |typed| {
-        let known = |agent: &SessionAgent| agent.name() == typed || also(*agent).contains(&&*typed);
-        SessionAgent::ALL.into_iter().find(known).ok_or_else(|| format!("`{typed}` is not known"))
+        let is_named =
+            |agent: &SessionAgent| agent.name() == typed || aliases_of(*agent).contains(&&*typed);
+        let agent = SessionAgent::ALL.into_iter().find(is_named);
+        agent.ok_or_else(|| format!("`{typed}` is not known"))
     })
 }
 
 pub(super) fn formats() -> impl TypedValueParser<Value = InputFormat> {
-    let wires = Format::ALL.into_iter().map(InputFormat::Wire);
+    let formats = Format::ALL.into_iter().map(InputFormat::Wire);
     let agents = SessionAgent::ALL.into_iter().map(InputFormat::Agent);
-    named(wires.chain(agents).map(|format| (format.name(), format)).collect())
+    named(formats.chain(agents).map(|format| (format.name(), format)).collect())
 }

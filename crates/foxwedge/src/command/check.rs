@@ -1,4 +1,4 @@
-//! `foxwedge check`: reads every target, says what is wrong, and repairs it if asked to.
+//! `foxwedge check`: reads every target, reports findings, and repairs them with `--fix`.
 
 use std::{fs, path::Path, process::ExitCode};
 
@@ -23,21 +23,21 @@ use crate::{
     target::{self, CheckTarget, TargetKind},
 };
 
-/// What is done with every target.
+/// The settings that apply to every target of one `check` run.
 struct CheckJob {
-    ask: CheckSettings,
-    look: ReportDetail,
+    settings: CheckSettings,
+    detail: ReportDetail,
     mode: CheckMode,
 }
 
-/// What becomes of findings.
+/// What to do with findings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CheckMode {
-    /// Read only.
+    /// Report only.
     Check,
-    /// Show what a repair would change.
+    /// Show what a repair would change, without writing it.
     Diff,
-    /// Repair.
+    /// Repair the file.
     Fix,
 }
 
@@ -52,19 +52,19 @@ pub(crate) fn run(args: CheckArgs) -> anyhow::Result<ExitCode> {
     if mode == CheckMode::Fix {
         check_named(&args)?;
     }
-    let look = if args.statistics {
+    let detail = if args.statistics {
         ReportDetail::default()
     } else {
         report::required_detail(args.output_format)
     };
-    let job = CheckJob { ask: CheckSettings::new(&args)?, look, mode };
+    let job = CheckJob { settings: CheckSettings::new(&args)?, detail, mode };
     let targets = target::expand_targets(&args)?;
     if args.show_files {
         return show_files(&targets);
     }
-    flag_conflicts::check_output(&args, &targets, &job.ask)?;
+    flag_conflicts::check_output(&args, &targets, &job.settings)?;
     let outcomes = pool::map(&targets, !args.quiet, |target| job.check_target(target));
-    write_outcomes(&args, &job.ask, mode, &outcomes)?;
+    write_outcomes(&args, &job.settings, mode, &outcomes)?;
     Ok(exit_code(&args, mode, ReportTotals::of(&outcomes)))
 }
 
@@ -90,10 +90,10 @@ fn show_files(targets: &[CheckTarget]) -> anyhow::Result<ExitCode> {
 }
 
 fn exit_code(args: &CheckArgs, mode: CheckMode, totals: ReportTotals) -> ExitCode {
-    let remain = totals.findings > 0
+    let has_findings = totals.findings > 0
         || mode == CheckMode::Diff && totals.changed > 0
         || args.exit_non_zero_on_fix && totals.fixed > 0;
-    match (totals.failed > 0, remain && !args.exit_zero) {
+    match (totals.failed > 0, has_findings && !args.exit_zero) {
         (true, _) => ExitCode::from(2),
         (false, true) => ExitCode::FAILURE,
         (false, false) => ExitCode::SUCCESS,
@@ -116,24 +116,24 @@ impl CheckJob {
         }
     }
 
-    fn check_stdin(&self, shown: &str) -> anyhow::Result<TargetResult> {
+    fn check_stdin(&self, display_name: &str) -> anyhow::Result<TargetResult> {
         let content = size_limit::read_stdin()?;
-        let manner = InputHint { is_json_lines: false, from_folder: false };
-        self.check_content(shown, &content, manner, &self.ask, |plan| {
-            let (output, mut judged) =
-                repair_plan::repair_stream(plan, manner, &self.ask, self.look)?;
-            judged.output = Some(output);
-            Ok(judged)
+        let hint = InputHint { is_json_lines: false, from_folder: false };
+        self.check_content(display_name, &content, hint, &self.settings, |plan| {
+            let (output, mut report) =
+                repair_plan::repair_stream(plan, hint, &self.settings, self.detail)?;
+            report.output = Some(output);
+            Ok(report)
         })
-        .map(|verdict| match verdict {
-            // A sound document passes as it came.
-            TargetResult::Checked(mut judged)
-                if self.mode == CheckMode::Fix && judged.output.is_none() =>
+        .map(|result| match result {
+            // A valid document passes unchanged.
+            TargetResult::Checked(mut report)
+                if self.mode == CheckMode::Fix && report.output.is_none() =>
             {
-                judged.output = Some(content);
-                TargetResult::Checked(judged)
+                report.output = Some(content);
+                TargetResult::Checked(report)
             }
-            verdict => verdict,
+            result => result,
         })
     }
 
@@ -141,10 +141,10 @@ impl CheckJob {
         &self,
         target: &CheckTarget,
         path: &Path,
-        walked: bool,
+        from_folder: bool,
     ) -> anyhow::Result<TargetResult> {
-        let manner = InputHint::of_file(path, walked);
-        let ask = &*self.ask.for_file(path);
+        let hint = InputHint::of_file(path, from_folder);
+        let settings = &*self.settings.for_file(path);
         let metadata = fs::metadata(path).context("cannot be read")?;
         if self.mode != CheckMode::Fix {
             size_limit::check_kind(path, &metadata)?;
@@ -153,33 +153,37 @@ impl CheckJob {
         match self.mode {
             CheckMode::Check | CheckMode::Diff => {
                 let content = size_limit::read_file(path)?;
-                self.check_content(&target.display_name, &content, manner, ask, |_| {
-                    bail!("nothing is repaired here")
+                self.check_content(&target.display_name, &content, hint, settings, |_| {
+                    bail!("this mode repairs nothing")
                 })
             }
             CheckMode::Fix if !metadata.is_file() => {
                 bail!(
-                    CliError::new("this is not a file that can be replaced")
+                    CliError::new("only regular files can be repaired in place")
                         .help("use `foxwedge fix -` to repair a stream")
                 );
             }
             CheckMode::Fix => {
                 path.parent().into_iter().for_each(disk::sweep_folder);
                 let snapshot = FileSnapshot::take(path).context("cannot be read")?;
-                self.check_content(&target.display_name, &snapshot.content, manner, ask, |plan| {
-                    repair_plan::repair_file(&snapshot, plan, manner, ask, self.look)
-                })
+                self.check_content(
+                    &target.display_name,
+                    &snapshot.content,
+                    hint,
+                    settings,
+                    |plan| repair_plan::repair_file(&snapshot, plan, hint, settings, self.detail),
+                )
             }
         }
     }
 
-    /// Judges content, after a repair if there is one to make.
+    /// Checks content. In fix mode, repairs it first if the plan has any edits.
     fn check_content(
         &self,
-        shown: &str,
+        display_name: &str,
         content: &[u8],
-        manner: InputHint,
-        ask: &CheckSettings,
+        hint: InputHint,
+        settings: &CheckSettings,
         repair: impl FnOnce(RepairPlan<'_>) -> anyhow::Result<FileReport>,
     ) -> anyhow::Result<TargetResult> {
         let plain = decompress(content)?;
@@ -187,30 +191,30 @@ impl CheckJob {
             Ok(text) => text,
             Err(failure) => return Ok(TargetResult::Failed(failure)),
         };
-        let source = match parse_input(&text, manner, ask) {
+        let source = match parse_input(&text, hint, settings) {
             Ok(source) => source,
             Err(InputRejection::Skipped) => return Ok(TargetResult::Skipped),
             Err(InputRejection::Failed(failure)) => return Ok(TargetResult::Failed(failure)),
         };
         if let Some(session) = source.session() {
-            diagnose::log_session(shown, session);
+            diagnose::log_session(display_name, session);
         }
         if self.mode == CheckMode::Fix {
             let plan = RepairPlan::new(&plain, FileCompression::of(content), &source);
             if !plan.is_empty() {
-                // The plan has what it needs of it.
+                // The plan owns what it needs; this frees the memory before the repair.
                 drop(source);
                 return Ok(TargetResult::Checked(Box::new(repair(plan)?)));
             }
         }
-        let mut judged = build_file_report(&source, self.look);
-        if self.mode == CheckMode::Diff && !judged.findings.is_empty() {
-            judged.diff = diff::of(shown, &source);
-            let bold = self.ask.allows_unsafe_fixes();
-            judged.planned = judged.counts.fixable(bold);
-            judged.findings.retain(|found| !found.is_fixable(bold));
-            judged.counts.retain(|kind| !kind.is_fixable(bold));
+        let mut report = build_file_report(&source, self.detail);
+        if self.mode == CheckMode::Diff && !report.findings.is_empty() {
+            report.diff = diff::of(display_name, &source);
+            let allow_unsafe = self.settings.allows_unsafe_fixes();
+            report.planned = report.counts.fixable(allow_unsafe);
+            report.findings.retain(|finding| !finding.is_fixable(allow_unsafe));
+            report.counts.retain(|kind| !kind.is_fixable(allow_unsafe));
         }
-        Ok(TargetResult::Checked(Box::new(judged)))
+        Ok(TargetResult::Checked(Box::new(report)))
     }
 }

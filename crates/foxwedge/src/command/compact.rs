@@ -1,4 +1,4 @@
-//! `foxwedge compact`: makes one conversation shorter, and says what it gave up.
+//! `foxwedge compact`: shortens one conversation and reports what was removed.
 
 use std::{
     io::{self, Write},
@@ -19,7 +19,7 @@ use crate::{
     cli_output,
     cli_output::{CliError, ColorStripper, GOOD, clean, paint, pluralize},
     compact::{
-        self as shorter, CompactedOutput, CompactionBudget, CompactionFlags, CompactionResult,
+        self as compaction, CompactedOutput, CompactionBudget, CompactionFlags, CompactionResult,
         CompactionTarget, ProviderConversation,
     },
     diff,
@@ -28,28 +28,28 @@ use crate::{
     source::{decode_text, decompress, parse_input},
 };
 
-/// Texts whose tokens are remembered: each is counted once, however often a plan is made.
+/// Number of texts with cached token counts, so that repeated planning does not count them again.
 const TOKEN_CACHE_SIZE: usize = 1 << 17;
 
-/// Makes one conversation shorter.
+/// Shortens one conversation.
 pub(crate) fn run(args: &CompactArgs) -> anyhow::Result<ExitCode> {
     if args.rewind {
-        return shorter::undo_compaction(args);
+        return compaction::undo_compaction(args);
     }
     let mut loaded = None;
     match compact_target(args, &mut loaded) {
         Ok(code) => Ok(code),
-        Err(stop) => {
-            stop.print_failure(args, loaded.as_ref());
-            Ok(ExitCode::from(if stop.short.is_some() { 1 } else { 2 }))
+        Err(failure) => {
+            failure.print_failure(args, loaded.as_ref());
+            Ok(ExitCode::from(if failure.short.is_some() { 1 } else { 2 }))
         }
     }
 }
 
-/// Why nothing was done.
+/// Why the conversation was not compacted.
 struct CompactFailure {
     error: anyhow::Error,
-    /// What has to stay is too much.
+    /// Set if the content that must stay exceeds the budget.
     short: Option<Box<ShrinkError>>,
 }
 
@@ -63,74 +63,79 @@ fn compact_target(
     args: &CompactArgs,
     loaded: &mut Option<CompactionTarget>,
 ) -> Result<ExitCode, CompactFailure> {
-    let wishes = CompactionFlags::new(args)?;
-    let subject = &*loaded.insert(CompactionTarget::load(args)?);
+    let flags = CompactionFlags::new(args)?;
+    let target = &*loaded.insert(CompactionTarget::load(args)?);
     if let Some(output) = &args.output_file {
-        subject.check_output(output)?;
+        target.check_output(output)?;
     }
-    let plain = decompress(subject.content()).with_context(|| clean(&subject.display_name))?;
-    let (plain, mended) = shorter::repair_session_file(subject, plain)?;
-    let text = decode_text(&plain).map_err(|failure| subject.failure_error(&failure))?;
-    let opened = parse_input(&text, subject.hint, &subject.settings);
-    let document = subject.single_document(&opened)?;
-    if let (Ok(source), ReportFormat::Full, false) = (&opened, args.output_format, args.quiet) {
-        let path = clean(&subject.display_name);
+    let plain = decompress(target.content()).with_context(|| clean(&target.display_name))?;
+    let (plain, file_repairs) = compaction::repair_session_file(target, plain)?;
+    let text = decode_text(&plain).map_err(|failure| target.failure_error(&failure))?;
+    let input = parse_input(&text, target.hint, &target.settings);
+    let document = target.single_document(&input)?;
+    if let (Ok(source), ReportFormat::Full, false) = (&input, args.output_format, args.quiet) {
+        let path = clean(&target.display_name);
         source.notes.iter().for_each(|note| cli_output::print_note(&format!("{path}: {note}")));
     }
     let conversation = ProviderConversation::of(document);
-    if subject.is_cline_task() && !args.quiet {
-        let path = clean(&subject.display_name);
+    if target.is_cline_task() && !args.quiet {
+        let path = clean(&target.display_name);
         cli_output::print_note(&format!(
-            "{path}: Cline does not know what hides a message, and sends everything"
+            "{path}: Cline does not support hidden messages and sends all of them"
         ));
     }
-    let room = CompactionBudget::new(args, conversation.model)?;
+    let budget = CompactionBudget::new(args, conversation.model)?;
     let writes = !args.dry_run && !args.diff;
-    if writes && !subject.is_piped() {
-        shorter::check_replaceable(subject, &conversation)
-            .with_context(|| clean(&subject.display_name))?;
+    if writes && !target.is_piped() {
+        compaction::check_replaceable(target, &conversation)
+            .with_context(|| clean(&target.display_name))?;
     }
     let profile = conversation.check_options.profile;
     let reading = read(&conversation.text, conversation.wire, outline_options(profile))?;
-    let mut counter = CachedCounter::new(room.tokenizer, TOKEN_CACHE_SIZE);
+    let mut counter = CachedCounter::new(budget.tokenizer, TOKEN_CACHE_SIZE);
     let total = weigh(&reading.draft, reading.frame, &mut counter).total();
     let messages = reading.draft.messages.len();
-    let settings = wishes.settings(conversation.check_options, &room, messages, total)?;
-    let mut summarizer = shorter::create_summarizer(args);
+    let settings = flags.settings(conversation.check_options, &budget, messages, total)?;
+    let mut summarizer = compaction::create_summarizer(args);
     let compacted =
         compact(&conversation.text, conversation.wire, &settings, &mut counter, &mut *summarizer)
-            .map_err(|error| compact_failure(&error, subject, args))?;
-    let told = CompactionResult {
-        path: &subject.display_name,
+            .map_err(|error| compact_failure(&error, target, args))?;
+    let result = CompactionResult {
+        path: &target.display_name,
         format: conversation.format.name(),
         profile,
-        budget: room,
+        budget,
         reading: &reading,
-        tokens_left: shorter::count_tokens_left(&compacted, &reading.draft, profile, &mut counter),
+        tokens_left: compaction::count_tokens_left(
+            &compacted,
+            &reading.draft,
+            profile,
+            &mut counter,
+        ),
         compacted: &compacted,
         pins: &settings.pins,
-        file_repairs: &mended,
+        file_repairs: &file_repairs,
         dry_run: !writes,
     };
     let mut backup = None;
-    match (writes, subject.is_piped()) {
-        (true, true) if told.is_unchanged() => {
-            cli_output::write_stdout_raw(|out| out.write_all(subject.content()))?
+    match (writes, target.is_piped()) {
+        (true, true) if result.is_unchanged() => {
+            cli_output::write_stdout_raw(|out| out.write_all(target.content()))?
         }
-        (true, false) if told.is_unchanged() => {}
+        (true, false) if result.is_unchanged() => {}
         (true, piped) => {
-            let whole = CompactedOutput::new(subject, &conversation, document, &plain, &compacted)?;
-            if piped { whole.print()? } else { backup = whole.write_file()? }
+            let output = CompactedOutput::new(target, &conversation, document, &plain, &compacted)?;
+            if piped { output.print()? } else { backup = output.write_file()? }
         }
         (false, _) => {
             if let Some(diff) =
-                diff::of_compaction(&told).filter(|_| args.diff && told.is_changed())
+                diff::of_compaction(&result).filter(|_| args.diff && result.is_changed())
             {
                 cli_output::write_stdout(&diff)?;
             }
         }
     }
-    write_report(args, &told)?;
+    write_report(args, &result)?;
     if let Some(backup) = backup.filter(|_| !args.quiet) {
         let backup = clean(&backup.to_string_lossy());
         cli_output::write_stderr(&format!(
@@ -138,20 +143,20 @@ fn compact_target(
             paint(GOOD, "Compacted")
         ));
     }
-    let remain = told.is_changed() && !compacted.account.remaining.is_clean();
-    Ok(if remain { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let findings_remain = result.is_changed() && !compacted.account.remaining.is_clean();
+    Ok(if findings_remain { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Says what was done, or would be.
-fn write_report(args: &CompactArgs, told: &CompactionResult<'_>) -> anyhow::Result<()> {
+/// Writes the report.
+fn write_report(args: &CompactArgs, result: &CompactionResult<'_>) -> anyhow::Result<()> {
     let json = args.output_format == ReportFormat::Json;
     if args.quiet && !json {
         return Ok(());
     }
     let write = |out: &mut dyn Write| -> io::Result<()> {
         match json {
-            true => report::write_pretty(out, &shorter::document(told)),
-            false => out.write_all(report_text(args, told).as_bytes()),
+            true => report::write_pretty(out, &compaction::document(result)),
+            false => out.write_all(report_text(args, result).as_bytes()),
         }
     };
     match &args.output_file {
@@ -171,64 +176,63 @@ fn write_report(args: &CompactArgs, told: &CompactionResult<'_>) -> anyhow::Resu
     }
 }
 
-/// Whether stdout belongs to the document, or to the diff.
+/// Whether stdout is used for the document or the diff.
 fn uses_stdout(args: &CompactArgs) -> bool {
-    let stream = |target: &PathBuf| target.as_os_str() == "-" || target == Path::new("/dev/stdin");
-    let stdin = args.target.as_ref().is_none_or(stream);
+    let is_stdin =
+        |target: &PathBuf| target.as_os_str() == "-" || target == Path::new("/dev/stdin");
+    let stdin = args.target.as_ref().is_none_or(is_stdin);
     args.diff || stdin && !args.last && !args.dry_run
 }
 
-fn report_text(args: &CompactArgs, told: &CompactionResult<'_>) -> String {
-    if told.is_changed() {
-        let mut text = shorter::render_report(told, screen::terminal_columns());
-        if told.dry_run {
+fn report_text(args: &CompactArgs, result: &CompactionResult<'_>) -> String {
+    if result.is_changed() {
+        let mut text = compaction::render_report(result, screen::terminal_columns());
+        if result.dry_run {
             text.push_str("Nothing was written.\n");
         }
         return text;
     }
-    let mut text = shorter::render_unchanged(told);
-    let broken = told.all_repairs().len();
-    if broken > 0 && !args.quiet {
-        let word = crate::check_settings::shell_quote(&clean(told.path));
-        let word = if told.path == crate::target::STDIN { "-" } else { &word };
-        let steps = pluralize(broken, "step");
-        text.push_str(&format!("It is not sound: `foxwedge fix {word}` repairs it in {steps}.\n"));
+    let mut text = compaction::render_unchanged(result);
+    let repairs = result.all_repairs().len();
+    if repairs > 0 && !args.quiet {
+        let name = crate::check_settings::shell_quote(&clean(result.path));
+        let name = if result.path == crate::target::STDIN { "-" } else { &name };
+        let steps = pluralize(repairs, "step");
+        text.push_str(&format!("It is not valid: `foxwedge fix {name}` repairs it in {steps}.\n"));
     }
     text
 }
 
-/// An error of the library, and what to do about it.
+/// A library error with its help text.
 fn compact_failure(
     error: &CompactError,
-    subject: &CompactionTarget,
+    target: &CompactionTarget,
     args: &CompactArgs,
 ) -> CompactFailure {
-    let trouble = CliError::new(format!("{}: {error}", clean(&subject.display_name)));
-    let again = match &args.summarizer {
-        Some(_) => "nothing was changed; try the command by itself, or leave --summarizer out",
-        None => "nothing was changed; another --strategy needs no summary",
+    let cli_error = CliError::new(format!("{}: {error}", clean(&target.display_name)));
+    let next_step = match &args.summarizer {
+        Some(_) => "nothing was changed; run the command on its own, or omit --summarizer",
+        None => "nothing was changed; choose a --strategy without a summary",
     };
-    let (trouble, short) = match error {
+    let (cli_error, short) = match error {
         CompactError::CannotShrink(short) => {
-            (trouble.help(shrink_help(short, args)), Some(short.clone()))
+            (cli_error.help(shrink_help(short, args)), Some(short.clone()))
         }
         CompactError::NoSummary { .. } => (
-            trouble.help(format!("{again}; --summarizer-timeout SECONDS gives it more time")),
+            cli_error.help(format!("{next_step}; --summarizer-timeout SECONDS gives it more time")),
             None,
         ),
-        CompactError::Refused(_) => (trouble.help(again), None),
-        CompactError::NeedsBudget(_) => {
-            (trouble.help("name what it may take: `--budget 32k`"), None)
-        }
+        CompactError::Refused(_) => (cli_error.help(next_step), None),
+        CompactError::NeedsBudget(_) => (cli_error.help("set a budget: `--budget 32k`"), None),
         CompactError::Unsound(_) => {
-            (trouble.help("nothing was changed; `foxwedge check` says what is wrong with it"), None)
+            (cli_error.help("nothing was changed; `foxwedge check` lists its findings"), None)
         }
-        _ => (trouble, None),
+        _ => (cli_error, None),
     };
-    CompactFailure { error: trouble.into(), short }
+    CompactFailure { error: cli_error.into(), short }
 }
 
-/// What would have to change.
+/// The help text for a budget that is too small.
 fn shrink_help(short: &ShrinkError, args: &CompactArgs) -> String {
     use foxwedge_core::compact::UnitHold;
     let pinned = args.pin.iter().any(|pin| short.messages.contains(pin));
@@ -237,24 +241,24 @@ fn shrink_help(short: &ShrinkError, args: &CompactArgs) -> String {
         UnitHold::Pinned => ", or pin less",
         UnitHold::Free | UnitHold::First | UnitHold::Last | UnitHold::End => ", or add a strategy",
         UnitHold::Instructions => ", or shorten the instructions",
-        UnitHold::Open | UnitHold::Remote => ", or wait until its calls are answered",
+        UnitHold::Open | UnitHold::Remote => ", or wait until its tool calls have results",
         UnitHold::Summary => ", or ask for a shorter summary",
     };
-    // A larger budget also leaves more as it is, and asks for a longer summary.
+    // A larger budget also keeps more messages and requests a longer summary.
     let more = if args.strategy.contains(&CompactStrategy::Summarize) { "well over " } else { "" };
     let or = if more.is_empty() { " or more" } else { "" };
     format!("nothing was changed; allow {more}{} tokens{or}{also}", short.total_needed)
 }
 
 impl CompactFailure {
-    /// Says why: to people always, to programs where the report would have been.
-    fn print_failure(&self, args: &CompactArgs, subject: Option<&CompactionTarget>) {
+    /// Prints the error as text. With JSON output, also writes it in place of the report.
+    fn print_failure(&self, args: &CompactArgs, target: Option<&CompactionTarget>) {
         if args.output_format == ReportFormat::Json {
             let message: Vec<String> = self.error.chain().map(ToString::to_string).collect();
             let help = cli_output::help_of(&self.error);
-            let path = subject.map(|subject| subject.display_name.as_str());
+            let path = target.map(|target| target.display_name.as_str());
             let document =
-                shorter::error_document(path, &message.join(": "), help, self.short.as_deref());
+                compaction::error_document(path, &message.join(": "), help, self.short.as_deref());
             let write = |out: &mut dyn Write| report::write_pretty(out, &document);
             match &args.output_file {
                 Some(path) => drop(write_whole(path, write)),

@@ -1,4 +1,4 @@
-//! `foxwedge completions`: what a shell needs to complete our words.
+//! `foxwedge completions`: the completion script for a shell.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ use crate::{
     cli_output,
 };
 
-/// Prints the script of a shell.
+/// Prints the completion script.
 pub(crate) fn run(args: CompletionsArgs) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut CommandLine::command(), "foxwedge", &mut script);

@@ -1,5 +1,5 @@
-//! `foxwedge convert`: a request, a response or a stream in another provider's format, and a list of
-//! what could not be carried.
+//! `foxwedge convert`: converts a request, a response or a stream to another provider's format and
+//! lists what was lost.
 
 use std::{
     io::{self, Write},
@@ -27,39 +27,42 @@ use crate::{
     report,
 };
 
-/// Converts one thing.
+/// Converts one target.
 pub(crate) fn run(mut args: ConvertArgs) -> anyhow::Result<ExitCode> {
-    // As everywhere, this names stdout.
+    // `-o -` means stdout, as in the other commands.
     args.output = args.output.filter(|output| output != Path::new("-"));
     let args = &args;
-    let mut shown = None;
-    convert_target(args, &mut shown).or_else(|error| {
-        report_failure(args, shown.as_deref(), &error);
+    let mut display_name = None;
+    convert_target(args, &mut display_name).or_else(|error| {
+        report_failure(args, display_name.as_deref(), &error);
         Ok(ExitCode::from(2))
     })
 }
 
-fn convert_target(args: &ConvertArgs, shown: &mut Option<String>) -> anyhow::Result<ExitCode> {
+fn convert_target(
+    args: &ConvertArgs,
+    display_name: &mut Option<String>,
+) -> anyhow::Result<ExitCode> {
     let options = convert_options(args)?;
     let mut input = ConversionInput::open(args.target.as_deref())?;
-    *shown = Some(input.display_name.clone());
+    *display_name = Some(input.display_name.clone());
     if let Some(output) = &args.output {
         input.check_output(output)?;
     }
-    let recognised = recognize_input(args, &mut input)?;
-    check_flags(args, recognised.kind())?;
-    let made = match recognised {
+    let input_kind = recognize_input(args, &mut input)?;
+    check_flags(args, input_kind.kind())?;
+    let converted = match input_kind {
         ConversionInputKind::Request => convert::request(args, &input, &options)?,
         ConversionInputKind::Response(from) => convert::response(args, &input, from, &options)?,
         ConversionInputKind::Stream(from) => {
             return convert_stream_input(args, &mut input, from, options);
         }
     };
-    write_result(args, &input.display_name, &made.report, made.text.as_bytes())
+    write_result(args, &input.display_name, &converted.report, converted.text.as_bytes())
 }
 
 fn convert_options(args: &ConvertArgs) -> anyhow::Result<ConversionOptions> {
-    let back = args.ids.as_deref().map(convert::read_renames).transpose()?.unwrap_or_default();
+    let renames = args.ids.as_deref().map(convert::read_renames).transpose()?.unwrap_or_default();
     Ok(ConversionOptions {
         profile: args.profile,
         policy: args.repair.policy(false),
@@ -68,15 +71,15 @@ fn convert_options(args: &ConvertArgs) -> anyhow::Result<ConversionOptions> {
             ConvertToolMode::Text => ToolNotation::Text,
         },
         model: args.model.clone(),
-        restored_ids: back.ids,
-        renamed_tools: back.names,
+        restored_ids: renames.ids,
+        renamed_tools: renames.names,
         seed: args.seed.clone().unwrap_or_default(),
-        // The same bytes give the same bytes: no clock is asked.
+        // No clock: the same input always gives the same output.
         created: None,
     })
 }
 
-/// Refuses flags that would do nothing.
+/// Refuses flags that have no effect on this kind of input.
 fn check_flags(args: &ConvertArgs, kind: ConversionKind) -> Result<(), CliError> {
     let request = [
         ("--tools text", args.tools == ConvertToolMode::Text),
@@ -85,7 +88,7 @@ fn check_flags(args: &ConvertArgs, kind: ConversionKind) -> Result<(), CliError>
         ("--orphans", args.repair.orphans.is_some()),
         ("--tail", args.repair.tail.is_some()),
     ];
-    let idle: &[(&str, bool)] = match kind {
+    let no_effect: &[(&str, bool)] = match kind {
         ConversionKind::Request => &[("--seed", args.seed.is_some())],
         ConversionKind::Response => &request,
         ConversionKind::Stream => {
@@ -93,18 +96,17 @@ fn check_flags(args: &ConvertArgs, kind: ConversionKind) -> Result<(), CliError>
             &[&request[..], &others].concat()
         }
     };
-    match idle.iter().find(|(_, set)| *set) {
+    match no_effect.iter().find(|(_, set)| *set) {
         None => Ok(()),
         Some((flag, _)) => {
             let kind = kind.name();
-            Err(CliError::new(format!("{flag} does nothing to a {kind}")).help(format!(
-                "leave {flag} out; or, if this is no {kind}, say what it is: --kind"
-            )))
+            Err(CliError::new(format!("{flag} has no effect on a {kind}"))
+                .help(format!("omit {flag}, or set --kind if this is not a {kind}")))
         }
     }
 }
 
-/// Converts a stream as it comes.
+/// Converts a stream while it is read.
 fn convert_stream_input(
     args: &ConvertArgs,
     input: &mut ConversionInput,
@@ -115,17 +117,17 @@ fn convert_stream_input(
     let ConversionOptions { model, seed, renamed_tools: names, .. } = options;
     let options = StreamOptions { model, seed, renamed_tools: names, ..StreamOptions::default() };
     let mut converter = StreamConverter::new(from, args.to, options);
-    let mut held = Vec::new();
-    let done = match &args.output {
+    let mut buffer = Vec::new();
+    let result = match &args.output {
         _ if args.report_only => convert_stream(input, &mut converter, &mut io::sink()),
-        // Whether it is lossy shows at its end.
-        _ if args.strict => convert_stream(input, &mut converter, &mut held),
+        // Losses are known only at the end of the stream, so nothing is written before.
+        _ if args.strict => convert_stream(input, &mut converter, &mut buffer),
         None => convert_stream(input, &mut converter, &mut io::stdout().lock()),
         Some(path) => stream_to_file(path, input, &mut converter),
     };
-    let finished = match done {
-        Ok(finished) => finished,
-        // Whoever listened has heard enough.
+    let ending = match result {
+        Ok(ending) => ending,
+        // The reader closed the pipe.
         Err(StreamConversionError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             return Ok(ExitCode::SUCCESS);
         }
@@ -139,13 +141,13 @@ fn convert_stream_input(
             let message = format!("{}: {}", clean(&input.display_name), clean(&error.to_string()));
             return Err(CliError::new(message)
                 .help(format!(
-                    "it was read as a stream of {}; --from names another format",
+                    "it was read as a stream in the {} format; use --from for another",
                     from.name()
                 ))
                 .into());
         }
     };
-    let told = ConversionReport {
+    let report = ConversionReport {
         path: convert::output_name(args),
         kind: ConversionKind::Stream,
         from: InputFormat::Wire(from),
@@ -153,65 +155,66 @@ fn convert_stream_input(
         to: args.to,
         profile,
         messages: 1,
-        losses: finished.skipped.into_iter().map(Into::into).collect(),
-        renamed_ids: finished.renamed,
+        losses: ending.skipped.into_iter().map(Into::into).collect(),
+        renamed_ids: ending.renamed,
         renamed_tools: Vec::new(),
         repairs_before: foxwedge_core::EditLog::default(),
         repairs_after: foxwedge_core::EditLog::default(),
         remaining: FileReport::default(),
-        ending: match (finished.failed, finished.complete) {
+        ending: match (ending.failed, ending.complete) {
             (true, _) => ConversionEnding::Failed,
             (false, true) => ConversionEnding::Complete,
             (false, false) => ConversionEnding::Truncated,
         },
     };
     if args.strict {
-        return write_result(args, &input.display_name, &told, &held);
+        return write_result(args, &input.display_name, &report, &buffer);
     }
-    report_result(args, &told)
+    report_result(args, &report)
 }
 
-/// A stream into a file, which is there as a whole or not at all.
+/// Converts a stream into a file. The file is written completely or not at all.
 fn stream_to_file(
     path: &Path,
     input: &mut ConversionInput,
     converter: &mut StreamConverter,
 ) -> Result<StreamEnding, StreamConversionError> {
-    let mut done = None;
+    let mut result = None;
     let written = write_private(path, |out| match convert_stream(input, converter, out) {
         Err(StreamConversionError::Write(error)) => Err(error),
-        Err(broken) => {
-            done = Some(Err(broken));
-            Err(io::Error::other("there is nothing to write"))
+        Err(error) => {
+            result = Some(Err(error));
+            Err(io::Error::other("the conversion failed"))
         }
-        Ok(finished) => {
-            done = Some(Ok(finished));
+        Ok(ending) => {
+            result = Some(Ok(ending));
             Ok(())
         }
     });
-    match (done, written) {
-        (Some(Err(broken)), _) => Err(broken),
+    match (result, written) {
+        (Some(Err(error)), _) => Err(error),
         (_, Err(error)) => Err(StreamConversionError::Write(error)),
-        (Some(Ok(finished)), Ok(())) => Ok(finished),
+        (Some(Ok(ending)), Ok(())) => Ok(ending),
         (None, Ok(())) => Err(StreamConversionError::Write(io::ErrorKind::BrokenPipe.into())),
     }
 }
 
-/// Writes a result that is there as a whole, unless it may not be.
+/// Writes a complete result, unless `--strict` forbids its losses.
 fn write_result(
     args: &ConvertArgs,
-    shown: &str,
-    told: &ConversionReport,
+    display_name: &str,
+    report: &ConversionReport,
     result: &[u8],
 ) -> anyhow::Result<ExitCode> {
-    if args.strict && !told.losses.is_empty() {
-        write_report(args, told)?;
+    if args.strict && !report.losses.is_empty() {
+        write_report(args, report)?;
         if args.output_format == ReportFormat::Full {
-            let losses = told.losses.len();
+            let losses = report.losses.len();
             let s = if losses == 1 { "" } else { "es" };
-            let what = format!("{}: {losses} loss{s}, and --strict allows none", clean(shown));
-            let help = "nothing was written; without --strict it is converted all the same";
-            cli_output::print_error(&CliError::new(what).help(help).into());
+            let message =
+                format!("{}: {losses} loss{s}, and --strict allows none", clean(display_name));
+            let help = "nothing was written; omit --strict to convert anyway";
+            cli_output::print_error(&CliError::new(message).help(help).into());
         }
         return Ok(ExitCode::FAILURE);
     }
@@ -221,7 +224,7 @@ fn write_result(
         Some(path) => write_private(path, |out| out.write_all(result))
             .with_context(|| unwritable_message(args))?,
     }
-    report_result(args, told)
+    report_result(args, report)
 }
 
 fn unwritable_message(args: &ConvertArgs) -> String {
@@ -231,25 +234,25 @@ fn unwritable_message(args: &ConvertArgs) -> String {
     }
 }
 
-/// Says what was done.
-fn report_result(args: &ConvertArgs, told: &ConversionReport) -> anyhow::Result<ExitCode> {
-    write_report(args, told)?;
+/// Writes the report and returns the exit code.
+fn report_result(args: &ConvertArgs, report: &ConversionReport) -> anyhow::Result<ExitCode> {
+    write_report(args, report)?;
     if let (Some(path), ReportFormat::Full, false) = (&args.output, args.output_format, args.quiet)
     {
         let path = clean(&path.to_string_lossy());
         cli_output::write_stderr(&format!("{} {path}\n", paint(GOOD, "written")));
     }
-    Ok(if told.is_successful() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if report.is_successful() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn write_report(args: &ConvertArgs, told: &ConversionReport) -> anyhow::Result<()> {
+fn write_report(args: &ConvertArgs, report: &ConversionReport) -> anyhow::Result<()> {
     let json = args.output_format == ReportFormat::Json;
     if args.quiet && !json {
         return Ok(());
     }
     let write = |out: &mut dyn Write| match json {
-        true => report::write_pretty(out, &convert::document(told)),
-        false => out.write_all(convert::render_report(told).as_bytes()),
+        true => report::write_pretty(out, &convert::document(report)),
+        false => out.write_all(convert::render_report(report).as_bytes()),
     };
     match (args.report_only, json) {
         (true, true) => cli_output::write_stdout_raw(write),
@@ -261,13 +264,14 @@ fn write_report(args: &ConvertArgs, told: &ConversionReport) -> anyhow::Result<(
     }
 }
 
-/// Says why there is no result: to people, or to programs where the report would have been.
-fn report_failure(args: &ConvertArgs, shown: Option<&str>, error: &anyhow::Error) {
+/// Reports why there is no result: as text, or as JSON in place of the report.
+fn report_failure(args: &ConvertArgs, display_name: Option<&str>, error: &anyhow::Error) {
     if args.output_format == ReportFormat::Full {
         return cli_output::print_error(error);
     }
     let message: Vec<String> = error.chain().map(ToString::to_string).collect();
-    let document = convert::error_document(shown, &message.join(": "), cli_output::help_of(error));
+    let document =
+        convert::error_document(display_name, &message.join(": "), cli_output::help_of(error));
     let write = |out: &mut dyn Write| report::write_pretty(out, &document);
     match args.report_only {
         true => {

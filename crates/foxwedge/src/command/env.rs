@@ -10,21 +10,21 @@ use crate::{
     cli_output,
 };
 
-/// Prints what a shell has to read. The token is in it: that is what it is for.
+/// Prints the lines for a shell to evaluate. They contain the token.
 pub(crate) fn run(args: EnvArgs) -> anyhow::Result<ExitCode> {
     let EnvArgs { shell, client, config, listen, token_file } = args;
     let flags = ConfigFlags { config, listen, token_file, ..ConfigFlags::default() };
     let mut loaded = match config::read(&flags, &LocalEnvironment) {
         Ok(loaded) => loaded,
-        Err(refused) => return Ok(config_errors::report_refused(&refused)),
+        Err(error) => return Ok(config_errors::report_refused(&error)),
     };
     if loaded.token_state != TokenState::Disabled {
         token::ensure_token(&mut loaded)?;
     }
     let tokens = &loaded.config.access.tokens;
-    let own = tokens.iter().find(|token| &*token.owner == "local").or(tokens.first());
-    // Clients refuse to start without a key, even where nobody looks at it.
-    let token = own.map_or("none", |token| token.secret.reveal());
+    let local = tokens.iter().find(|token| &*token.owner == "local").or(tokens.first());
+    // Clients refuse to start without a key, even if the gateway does not check it.
+    let token = local.map_or("none", |token| token.secret.reveal());
     let shell = shell.unwrap_or_else(default_shell);
     cli_output::write_stdout_raw(|out| {
         for line in env_lines(client, &gateway_url(loaded.config.listen), token) {
@@ -40,7 +40,7 @@ pub(crate) fn run(args: EnvArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A line for a shell.
+/// One line of output.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum EnvLine {
     Set(&'static str, String),
@@ -106,7 +106,7 @@ impl EnvLine {
     }
 }
 
-/// Where this machine reaches the gateway.
+/// The URL of the gateway from this machine.
 fn gateway_url(listen: SocketAddr) -> String {
     match (listen.ip().is_unspecified(), listen) {
         (true, SocketAddr::V4(_)) => format!("http://127.0.0.1:{}", listen.port()),
@@ -115,7 +115,7 @@ fn gateway_url(listen: SocketAddr) -> String {
     }
 }
 
-/// The shell of the user.
+/// The user's shell, from `SHELL`.
 fn default_shell() -> EnvShell {
     let name = env::var("SHELL").unwrap_or_default();
     match name.rsplit(['/', '\\']).next() {
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_stays_one_word_in_every_shell() {
+    fn values_are_quoted_for_every_shell() {
         let line = EnvLine::Set("A", r"it's \ $x".to_owned());
         assert_eq!(line.render(EnvShell::Bash), r"export A='it'\''s \ $x'");
         assert_eq!(line.render(EnvShell::Zsh), line.render(EnvShell::Bash));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_ask_an_address_that_can_be_reached() {
+    fn clients_get_an_address_that_they_can_reach() {
         let table = [
             ("127.0.0.1:1", "http://127.0.0.1:1"),
             ("0.0.0.0:2", "http://127.0.0.1:2"),

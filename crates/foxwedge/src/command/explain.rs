@@ -1,4 +1,4 @@
-//! `foxwedge explain`: what a provider's error text means.
+//! `foxwedge explain`: explains a provider's error text.
 
 use std::{
     io::{self, IsTerminal},
@@ -15,12 +15,11 @@ use crate::{
     command::rule,
 };
 
-/// Explains the text.
 pub(crate) fn run(args: ExplainArgs) -> anyhow::Result<ExitCode> {
     let text = error_text(&args)?;
-    // A code or a rule's name is a question too.
-    if let Some(known) = rules::find_rule(&text) {
-        return rule::run(RuleArgs { rule: known.label() });
+    // A rule code or rule name shows that rule.
+    if let Some(rule) = rules::find_rule(&text) {
+        return rule::run(RuleArgs { rule: rule.label() });
     }
     match explain(&text) {
         Some(explanation) => {
@@ -29,9 +28,9 @@ pub(crate) fn run(args: ExplainArgs) -> anyhow::Result<ExitCode> {
         }
         None => {
             write_stderr(&format_error(
-                "this error text is not about the shape of a conversation, or not one we know",
+                "unknown error text: it matches no known conversation error",
                 Some(
-                    "`foxwedge check FILE` looks at the conversation itself; `foxwedge rules` lists what it looks for",
+                    "`foxwedge check FILE` checks the conversation; `foxwedge rules` lists the rules",
                 ),
             ));
             Ok(ExitCode::FAILURE)
@@ -40,9 +39,9 @@ pub(crate) fn run(args: ExplainArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn error_text(args: &ExplainArgs) -> anyhow::Result<String> {
-    let words = args.text.join(" ");
-    if !words.is_empty() && words != "-" {
-        return Ok(words);
+    let text = args.text.join(" ");
+    if !text.is_empty() && text != "-" {
+        return Ok(text);
     }
     let bytes = match io::stdin().is_terminal() {
         true => Vec::new(),
@@ -50,8 +49,8 @@ fn error_text(args: &ExplainArgs) -> anyhow::Result<String> {
     };
     let text = String::from_utf8_lossy(&bytes).into_owned();
     if text.trim().is_empty() {
-        let trouble = CliError::new("there is no error text");
-        return Err(trouble.help("`foxwedge explain \"messages.3: …\"`, or pipe it in").into());
+        let error = CliError::new("no error text given");
+        return Err(error.help("`foxwedge explain \"messages.3: …\"`, or pipe it in").into());
     }
     Ok(text)
 }
@@ -81,7 +80,7 @@ fn explanation_text(explanation: &ErrorExplanation<'_>, language: PlaceholderLan
     format!("{text}\n{advice}\n")
 }
 
-/// A rule on one line.
+/// Code, name and summary of a rule on one line.
 fn rule_line(code: u16) -> String {
     let label = format!("FW{code}");
     match rules::find_rule(&label) {

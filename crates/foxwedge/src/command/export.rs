@@ -1,4 +1,4 @@
-//! `foxwedge export`: a session as one document, to read, to keep, to pass on.
+//! `foxwedge export`: writes a session as one Markdown, HTML or JSON document.
 
 use std::{path::Path, process::ExitCode};
 
@@ -23,40 +23,40 @@ pub(crate) fn run(args: ExportArgs) -> anyhow::Result<ExitCode> {
     if let Some(output) = &args.output {
         check_output(&loaded, output)?;
     }
-    let viewed = loaded.view()?;
-    let text = viewed.text()?;
-    let document = viewed.document(&text)?;
-    let told = sessions::history(&document);
-    let history =
-        decode(&told, document.draft().format).context("the history cannot be read again")?;
-    let title = title(&loaded, &viewed, &document);
-    let written = if args.redact {
-        let (title, history) = export::redact(&title, &history);
-        write(args.format, &title, &history)
+    let view = loaded.view()?;
+    let text = view.text()?;
+    let document = view.document(&text)?;
+    let history_text = sessions::history(&document);
+    let history = decode(&history_text, document.draft().format)
+        .context("the history cannot be read again")?;
+    let header = header(&loaded, &view, &document);
+    let exported = if args.redact {
+        let (header, history) = export::redact(&header, &history);
+        write(args.format, &header, &history)
     } else {
-        write(args.format, &title, &history)
+        write(args.format, &header, &history)
     };
     match &args.output {
-        None => cli_output::write_stdout_raw(|out| out.write_all(written.as_bytes()))?,
+        None => cli_output::write_stdout_raw(|out| out.write_all(exported.as_bytes()))?,
         Some(output) => {
-            let shown = clean(&output.to_string_lossy());
-            write_private(output, |out| out.write_all(written.as_bytes()))
-                .with_context(|| format!("`{shown}` cannot be written"))?;
-            cli_output::write_stderr(&format!("{} {shown}\n", paint(GOOD, "exported")));
+            let display_name = clean(&output.to_string_lossy());
+            write_private(output, |out| out.write_all(exported.as_bytes()))
+                .with_context(|| format!("`{display_name}` cannot be written"))?;
+            cli_output::write_stderr(&format!("{} {display_name}\n", paint(GOOD, "exported")));
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn write(format: ExportFormat, title: &ExportHeader, history: &ModelHistory<'_>) -> String {
+fn write(format: ExportFormat, header: &ExportHeader, history: &ModelHistory<'_>) -> String {
     match format {
-        ExportFormat::Markdown => export::markdown(title, history),
-        ExportFormat::Html => export::html(title, history),
-        ExportFormat::Json => export::json(title, history),
+        ExportFormat::Markdown => export::markdown(header, history),
+        ExportFormat::Html => export::html(header, history),
+        ExportFormat::Json => export::json(header, history),
     }
 }
 
-/// Refuses to write the document over the session it is about.
+/// Refuses to overwrite the session with its own export.
 fn check_output(loaded: &LoadedConversation, output: &Path) -> anyhow::Result<()> {
     let same = |path: &Path| match (FileIdentity::of(path), FileIdentity::of(output)) {
         (Some(session), Some(output)) => session == output,
@@ -64,35 +64,36 @@ fn check_output(loaded: &LoadedConversation, output: &Path) -> anyhow::Result<()
     };
     if loaded.path().is_some_and(same) {
         bail!(
-            CliError::new("the document would be written over the session it is about")
-                .help("nothing was written; give -o a name of its own")
+            CliError::new("the output file is the session itself")
+                .help("nothing was written; choose another file for -o")
         );
     }
     Ok(())
 }
 
-/// What stands above the conversation.
-fn title(
+/// The header of the document.
+fn header(
     loaded: &LoadedConversation,
-    viewed: &ConversationFileView<'_>,
+    view: &ConversationFileView<'_>,
     document: &InputDocument<'_>,
 ) -> ExportHeader {
     let draft = document.draft();
-    let about = sessions::session(document).map(|session| &session.metadata);
-    let said = |text: Option<&std::borrow::Cow<'_, str>>| text.map(|text| text.to_string());
+    let metadata = sessions::session(document).map(|session| &session.metadata);
+    let optional_text =
+        |text: Option<&std::borrow::Cow<'_, str>>| text.map(|text| text.to_string());
     let facts = loaded.facts(document);
-    // Where a user keeps things is nobody's business.
+    // The export must not reveal the user's home folder.
     let home = agents::home_folder();
     let short = |path: &str| abbreviate_home(path, home.as_deref());
     ExportHeader {
         agent: facts.writer.to_owned(),
         session: facts.id.unwrap_or_default(),
         project: facts.project.as_deref().map(short),
-        started: said(about.and_then(|about| about.started.as_ref())),
-        updated: said(about.and_then(|about| about.updated.as_ref())),
+        started: optional_text(metadata.and_then(|metadata| metadata.started.as_ref())),
+        updated: optional_text(metadata.and_then(|metadata| metadata.updated.as_ref())),
         file: loaded.path().map(|path| short(&path.to_string_lossy())),
         messages: draft.messages.len(),
         calls: draft.parts.iter().filter(|part| matches!(part.kind, PartKind::Call(_))).count(),
-        notes: viewed.edits.iter().map(|edit| edit.note.clone()).collect(),
+        notes: view.edits.iter().map(|edit| edit.note.clone()).collect(),
     }
 }

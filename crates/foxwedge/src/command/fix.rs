@@ -1,4 +1,4 @@
-//! `foxwedge fix`: `check --fix`, for people who know what they want.
+//! `foxwedge fix`: the same as `check --fix`.
 
 use std::{
     io::{self, IsTerminal},
@@ -12,16 +12,16 @@ pub(crate) fn run(args: CheckArgs) -> anyhow::Result<ExitCode> {
     super::check::run(CheckArgs { fix: true, ..args })
 }
 
-/// Nothing is repaired that was not named.
+/// Refuses a repair without explicit targets.
 pub(crate) fn check_named(args: &CheckArgs) -> Result<(), CliError> {
     let sessions = args.all || !args.agent.is_empty();
     if !args.targets.is_empty() || args.last || !sessions && !io::stdin().is_terminal() {
         return Ok(());
     }
-    let trouble = CliError::new("a repair needs the name of what it repairs");
-    Err(trouble.help(if sessions {
-        "nothing was changed; `foxwedge check --all` says what is broken, \
-         `foxwedge fix SESSION` repairs it"
+    let error = CliError::new("`fix` needs a target");
+    Err(error.help(if sessions {
+        "nothing was changed; `foxwedge check --all` lists findings, \
+         `foxwedge fix SESSION` repairs one session"
     } else {
         "name files, folders or sessions: `foxwedge fix session.jsonl`, or pipe one in: \
          `… | foxwedge fix -`"

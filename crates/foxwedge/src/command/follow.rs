@@ -1,5 +1,5 @@
-//! `foxwedge follow`: what an agent prints, line by line, as a run with one outcome and one
-//! truthful status for every call.
+//! `foxwedge follow`: reads the output of an agent line by line as a run, with one outcome and one
+//! correct status for every tool call.
 
 mod input;
 mod warnings;
@@ -33,11 +33,11 @@ use crate::{
     runs,
 };
 
-/// Warnings that are told one by one.
+/// Maximum number of warnings printed.
 const MAX_SHOWN_WARNINGS: usize = 5;
 
-/// What becomes of a run that was left.
-const UNFINISHED_RUN_HELP: &str = "a run that was kept is closed by the next `foxwedge runs`";
+/// Help text for a run that was not followed to its end.
+const UNFINISHED_RUN_HELP: &str = "the next `foxwedge runs` closes a recorded run";
 
 /// Follows one stream to its end.
 pub(crate) fn run(args: FollowArgs) -> anyhow::Result<ExitCode> {
@@ -50,42 +50,43 @@ async fn follow_input(args: FollowArgs, input: FollowInput) -> anyhow::Result<Ex
     let run = match &args.run {
         Some(run) if !runs::is_store_id(run) => {
             bail!(
-                CliError::new(format!("`{}` is no id of a run", clean(run)))
-                    .help("an id is 1 to 128 of A-Z a-z 0-9 _ -")
+                CliError::new(format!("`{}` is not a valid run id", clean(run)))
+                    .help("an id has 1 to 128 characters of A-Z a-z 0-9 _ -")
             );
         }
         Some(run) => run.clone(),
         None => runs::new_id("run"),
     };
-    let keeper = match url {
+    let recorder = match url {
         Some(url) => {
-            let kept = runs::connect(url).await?.sweep_and_report().await?;
-            Some(FollowRecorder::new(kept, args.session.clone()))
+            let open_store = runs::connect(url).await?.sweep_and_report().await?;
+            Some(FollowRecorder::new(open_store, args.session.clone()))
         }
         None => None,
     };
     let settings = run_settings(&args);
-    let feed = FollowLineReader::new(event_source(args.from), run.into(), settings.clone());
+    let line_reader = FollowLineReader::new(event_source(args.from), run.into(), settings.clone());
     let session = args.session.as_deref().map(SharedId::from);
-    let teller = FollowRenderer::new(args.telling, args.frames, session.clone());
-    let shown = input.display_name.clone();
-    let mut stream = FollowLoop::new(feed, keeper, teller, session, settings)?;
-    let demanded = stream.stop_requests().wait_for_third();
+    let renderer = FollowRenderer::new(args.telling, args.frames, session.clone());
+    let display_name = input.display_name.clone();
+    let mut stream = FollowLoop::new(line_reader, recorder, renderer, session, settings)?;
+    let third_stop = stream.stop_requests().wait_for_third();
     let end = tokio::select! {
         end = stream.run(input) => end,
-        // Whatever it waits for, a store or a reader: three times is enough.
-        () = demanded => {
-            cli_output::print_error(&CliError::new("left before everything was told").help(UNFINISHED_RUN_HELP).into());
+        // The third signal ends the program, even while a store or a reader blocks.
+        () = third_stop => {
+            let error = CliError::new("stopped before all output was written");
+            cli_output::print_error(&error.help(UNFINISHED_RUN_HELP).into());
             return Ok(ExitCode::from(130));
         }
     };
-    let told = stream.finish().await;
+    let finished = stream.finish().await;
     let end = end?;
-    told?;
-    report_result(&args, &shown, &stream, end)
+    finished?;
+    report_result(&args, &display_name, &stream, end)
 }
 
-/// The usual settings, and the tools that ask a person here.
+/// The default settings, and the tools that need user input.
 fn run_settings(args: &FollowArgs) -> MachineSettings {
     let mut settings = MachineSettings::default();
     settings.interactive.extend(args.interactive.iter().map(|tool| SharedId::from(tool.as_str())));
@@ -102,10 +103,10 @@ fn event_source(from: FollowSource) -> Option<StreamSource> {
     }
 }
 
-/// Says what is left to say, and how it went.
+/// Prints notes and warnings, and returns the exit code.
 fn report_result(
     args: &FollowArgs,
-    shown: &str,
+    display_name: &str,
     stream: &FollowLoop,
     end: FollowEnd,
 ) -> anyhow::Result<ExitCode> {
@@ -116,47 +117,48 @@ fn report_result(
     if let Some(unknown) = tally.describe_unknown().filter(|_| args.strict) {
         cli_output::print_note(&clean(&unknown));
     }
-    let (warnings, all) = stream.warnings();
+    let (warnings, total) = stream.warnings();
     for warning in warnings.iter().take(MAX_SHOWN_WARNINGS) {
         cli_output::print_note(&clean(warning));
     }
-    if let Some(more @ 1..) = all.checked_sub(MAX_SHOWN_WARNINGS) {
-        cli_output::print_note(&format!("and {more} more of the kind"));
+    if let Some(more @ 1..) = total.checked_sub(MAX_SHOWN_WARNINGS) {
+        cli_output::print_note(&format!("and {more} more warnings"));
     }
-    if let (Some(kept), Some(run)) = (stream.store_location(), stream.ended.keys().next()) {
+    if let (Some(location), Some(run)) = (stream.store_location(), stream.ended.keys().next()) {
         cli_output::write_stderr(&format!(
             "{}\n",
-            paint(DIM, format_args!("kept in {}", clean(&kept)))
+            paint(DIM, format_args!("recorded in {}", clean(&location)))
         ));
-        let (help, again) = (paint(HELP, "help"), runs::repeat_store_flag(args.store.as_deref()));
+        let (help, store_flag) =
+            (paint(HELP, "help"), runs::repeat_store_flag(args.store.as_deref()));
         cli_output::write_stderr(&format!(
-            "  {help}: `foxwedge runs show {run}{again}` shows it again\n"
+            "  {help}: `foxwedge runs show {run}{store_flag}` shows it again\n"
         ));
     }
     match end {
         FollowEnd::Stopped => return Ok(ExitCode::from(130)),
         FollowEnd::NoReader => return Ok(ExitCode::SUCCESS),
-        FollowEnd::TakenOver(why) => {
-            cli_output::print_note(&clean(&why));
+        FollowEnd::TakenOver(message) => {
+            cli_output::print_note(&clean(&message));
             return Ok(ExitCode::FAILURE);
         }
         FollowEnd::Finished => {}
     }
     if stream.ended.is_empty() {
-        return Err(no_run_error(args, shown, stream).into());
+        return Err(no_run_error(args, display_name, stream).into());
     }
-    let well = stream.ended.values().all(|outcome| *outcome == Outcome::Completed);
-    let read = !args.strict || tally.is_clean();
-    Ok(if well && read { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let completed = stream.ended.values().all(|outcome| *outcome == Outcome::Completed);
+    let understood = !args.strict || tally.is_clean();
+    Ok(if completed && understood { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn no_run_error(args: &FollowArgs, shown: &str, stream: &FollowLoop) -> CliError {
-    let what = match (args.from, stream.knows_source()) {
-        (FollowSource::Auto, false) => "nobody that we know prints such lines",
-        (_, _) => "there is no run in it",
+fn no_run_error(args: &FollowArgs, display_name: &str, stream: &FollowLoop) -> CliError {
+    let message = match (args.from, stream.knows_source()) {
+        (FollowSource::Auto, false) => "unknown line format",
+        (_, _) => "no run found",
     };
-    CliError::new(format!("{shown}: {what}")).help(
-        "agents have to print JSON lines: `claude -p … --output-format stream-json --verbose`, \
-         `codex exec --json …`, `gemini -p … --output-format stream-json`; --from says whose they are",
+    CliError::new(format!("{display_name}: {message}")).help(
+        "the agent must print JSON lines: `claude -p … --output-format stream-json --verbose`, \
+         `codex exec --json …`, `gemini -p … --output-format stream-json`; --from sets the agent",
     )
 }

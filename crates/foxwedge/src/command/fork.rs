@@ -1,4 +1,4 @@
-//! `foxwedge fork`: a copy of a session under a new id, repaired, where its agent finds it.
+//! `foxwedge fork`: writes a repaired copy of a session under a new id where its agent finds it.
 
 use std::{
     io,
@@ -24,22 +24,19 @@ use crate::{
 
 mod naming;
 
-/// Copies of one session.
-const MOST: u32 = 10_000;
+/// Maximum number of copies of one session.
+const MAX_COPIES: u32 = 10_000;
 
 /// Copies one session.
 pub(crate) fn run(args: ForkArgs) -> anyhow::Result<ExitCode> {
     let loaded = sessions::open(&args.session, None)?;
-    let viewed = loaded.view()?;
-    let raw = viewed.text()?;
-    let document = viewed.document(&raw)?;
+    let view = loaded.view()?;
+    let raw = view.text()?;
+    let document = view.document(&raw)?;
     let Some(session) = sessions::session(&document) else {
         bail!(
-            CliError::new(format!(
-                "{}: this is no session of an agent",
-                clean(&loaded.display_name)
-            ))
-            .help("only sessions have an id; a conversation is copied with `cp`")
+            CliError::new(format!("{}: this is not an agent session", clean(&loaded.display_name)))
+                .help("only sessions have an id; copy a conversation with `cp`")
         );
     };
     let old = old_id(&loaded, session)?;
@@ -48,17 +45,17 @@ pub(crate) fn run(args: ForkArgs) -> anyhow::Result<ExitCode> {
     session.fork(&id).write_to(&mut copy)?;
     verify_copy(&copy, &document, session, &id, args.session.view)?;
     disk::create_private(&path, |out| out.write_all(&copy)).map_err(|error| {
-        let shown = clean(&path.to_string_lossy());
+        let display_name = clean(&path.to_string_lossy());
         match error.kind() {
             io::ErrorKind::AlreadyExists => anyhow::Error::new(
-                CliError::new(format!("`{shown}` is there already"))
-                    .help("nothing was written; name another --id or another file with -o"),
+                CliError::new(format!("`{display_name}` already exists"))
+                    .help("nothing was written; choose another --id, or another file with -o"),
             ),
-            _ => anyhow::Error::new(error).context(format!("`{shown}` cannot be written")),
+            _ => anyhow::Error::new(error).context(format!("`{display_name}` cannot be written")),
         }
     })?;
     cli_output::write_stdout(&format!("{}\n", clean(&id)))?;
-    let repaired = match viewed.edits.len() {
+    let repaired = match view.edits.len() {
         0 => String::new(),
         steps => {
             format!(", {}", paint(GOOD, format_args!("repaired in {}", pluralize(steps, "step"))))
@@ -69,25 +66,25 @@ pub(crate) fn run(args: ForkArgs) -> anyhow::Result<ExitCode> {
         let help = paint(HELP, "help");
         let copy = SessionRef { id: Some(id), ..SessionRef::of(session) };
         let command = copy.resume_command().unwrap_or_else(|| "the list of tasks".to_owned());
-        cli_output::write_stderr(&format!("  {help}: `{command}` goes on with it\n"));
+        cli_output::write_stderr(&format!("  {help}: `{command}` resumes it\n"));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The id of the session that is copied.
 fn old_id(loaded: &LoadedConversation, session: &ParsedSession<'_>) -> anyhow::Result<String> {
-    let named = match &loaded.target {
+    let file_id = match &loaded.target {
         SingleTarget::Session(entry) => Some(entry.id.clone()),
         SingleTarget::File(path) => {
             path.file_stem().map(|stem| stem.to_string_lossy().into_owned())
         }
         SingleTarget::Stdin => None,
     };
-    let told = session.metadata.id.as_deref().map(str::to_owned);
-    told.or(named).context("the session has no id to make a new one from")
+    let metadata_id = session.metadata.id.as_deref().map(str::to_owned);
+    metadata_id.or(file_id).context("the session has no id to derive a new one from")
 }
 
-/// The new id, and where the copy goes.
+/// The id and the path of the copy.
 fn copy_target(
     args: &ForkArgs,
     loaded: &LoadedConversation,
@@ -98,7 +95,7 @@ fn copy_target(
         Some(output) => Ok(output.clone()),
         None => naming::path(agent, sibling_file(loaded, agent)?, id).ok_or_else(|| {
             CliError::new(format!(
-                "{}: the name tells no place for a copy",
+                "{}: cannot derive a file name for the copy",
                 clean(&loaded.display_name)
             ))
             .help("nothing was written; `-o FILE` writes the copy to a file")
@@ -111,12 +108,12 @@ fn copy_target(
         if is_taken(id) {
             bail!(
                 CliError::new(format!("the id `{}` is taken", clean(id)))
-                    .help("leave --id out to get a new one")
+                    .help("omit --id to generate one")
             );
         }
         return Ok((id.clone(), path_of(id)?));
     }
-    for number in 1..=MOST {
+    for number in 1..=MAX_COPIES {
         let id = naming::derive(agent, old, number);
         let path = path_of(&id)?;
         if !is_taken(&id) && (args.output.is_some() || !path.exists()) {
@@ -124,28 +121,28 @@ fn copy_target(
         }
     }
     bail!(
-        CliError::new(format!("there are {MOST} copies of this session"))
-            .help("copy one of the copies, or name an --id")
+        CliError::new(format!("there are already {MAX_COPIES} copies of this session"))
+            .help("fork one of the copies, or set --id")
     )
 }
 
-/// The file beside which the copy of a session goes.
+/// The file next to which the copy is written.
 fn sibling_file(loaded: &LoadedConversation, agent: SessionAgent) -> Result<&Path, CliError> {
-    let why = match (&loaded.target, agent) {
+    let message = match (&loaded.target, agent) {
         (_, SessionAgent::Cline) => {
-            "an extension finds its tasks by a list of its own, so a copy would not be found"
+            "the extension finds tasks through its own index, so it would not find a copy"
         }
-        (SingleTarget::Stdin, _) => "a session from stdin lies in no folder",
+        (SingleTarget::Stdin, _) => "a session from stdin has no folder",
         (SingleTarget::Session(entry), _) if entry.is_sub_agent() => {
-            "a sub-agent is started by its session and not by you"
+            "a sub-agent is started by its session, not by the user"
         }
         (SingleTarget::Session(entry), _) => return Ok(&entry.path),
         (SingleTarget::File(path), _) => return Ok(path),
     };
-    Err(CliError::new(why).help("nothing was written; `-o FILE` writes the copy to a file"))
+    Err(CliError::new(message).help("nothing was written; `-o FILE` writes the copy to a file"))
 }
 
-/// Reads the copy again: it has the new id, and says what the original says.
+/// Reads the copy again. It must have the new id, the same history and no new findings.
 fn verify_copy(
     copy: &[u8],
     document: &InputDocument<'_>,
@@ -154,19 +151,20 @@ fn verify_copy(
     view: SessionViewMode,
 ) -> anyhow::Result<()> {
     let text = readable_text(copy)?;
-    let mut again = read(&text, session.agent, outline_options(document.check_options.profile))
+    let mut reread = read(&text, session.agent, outline_options(document.check_options.profile))
         .context("the copy cannot be read")?;
-    again.spare_same_as(session);
-    let sound =
+    reread.spare_same_as(session);
+    let count_findings =
         |session: &ParsedSession<'_>| check(session.draft(), &document.check_options).total();
-    let named = again.metadata.id.as_deref().is_none_or(|own| own == id);
-    let same = again.history() == session.history();
-    let healthy = view == SessionViewMode::Raw || sound(&again) <= sound(session);
-    if named && same && healthy {
+    let has_id = reread.metadata.id.as_deref().is_none_or(|own| own == id);
+    let same_history = reread.history() == session.history();
+    let no_new_findings =
+        view == SessionViewMode::Raw || count_findings(&reread) <= count_findings(session);
+    if has_id && same_history && no_new_findings {
         return Ok(());
     }
     bail!(
-        CliError::new("the copy does not say what the session says")
-            .help("nothing was written; this is a defect of foxwedge, please report it")
+        CliError::new("the copy differs from the session")
+            .help("nothing was written; this is a bug in foxwedge, please report it")
     )
 }

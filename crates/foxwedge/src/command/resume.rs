@@ -1,4 +1,4 @@
-//! `foxwedge resume`: the history of a session as a provider takes it, on stdout.
+//! `foxwedge resume`: prints the history of a session in a form that a provider accepts.
 
 use std::process::ExitCode;
 
@@ -17,47 +17,47 @@ use crate::{
     sessions::{self, ConversationFileView},
 };
 
-/// Repairs and losses that are told of each.
+/// Maximum number of repairs, of losses and of findings that are listed.
 const MAX_LISTED_LINES: usize = 12;
 
 /// Prints the history of one session.
 pub(crate) fn run(args: ResumeArgs) -> anyhow::Result<ExitCode> {
     let loaded = sessions::open(&args.session, args.format)?;
-    let viewed = loaded.view()?;
-    let text = viewed.text()?;
-    let document = viewed.document(&text)?;
+    let view = loaded.view()?;
+    let text = view.text()?;
+    let document = view.document(&text)?;
     let messages = document.draft().messages.len();
-    let wire = args.to.unwrap_or(document.draft().format);
-    let profile = args.profile.unwrap_or_else(|| Profile::for_format(wire));
+    let format = args.to.unwrap_or(document.draft().format);
+    let profile = args.profile.unwrap_or_else(|| Profile::for_format(format));
     let (history, losses) =
-        convert_history(sessions::history(&document), document.draft().format, wire)?;
-    let question = CheckOptions { profile, rules: RuleSet::of(profile), policy: loaded.policy };
-    let sound = repair_history(&history, wire, &question, args.session.view)?;
-    let history =
-        if args.pretty { export::pretty(&sound.history) } else { None }.unwrap_or(sound.history);
+        convert_history(sessions::history(&document), document.draft().format, format)?;
+    let options = CheckOptions { profile, rules: RuleSet::of(profile), policy: loaded.policy };
+    let repaired = repair_history(&history, format, &options, args.session.view)?;
+    let history = if args.pretty { export::pretty(&repaired.history) } else { None }
+        .unwrap_or(repaired.history);
     cli_output::write_stdout_raw(|out| {
         out.write_all(history.trim_end().as_bytes())?;
         out.write_all(b"\n")
     })?;
-    print_repairs(&viewed, &sound.edits);
+    print_repairs(&view, &repaired.edits);
     print_losses(&losses);
-    print_remaining(&sound.remaining, wire);
+    print_remaining(&repaired.remaining, format);
     cli_output::write_stderr(&format!(
         "{} in {}, {}.\n",
         pluralize(messages, "message"),
-        wire.name(),
-        match sound.remaining.total() {
-            0 => paint(GOOD, format_args!("sound for {}", profile.name())),
-            left => paint(
+        format.name(),
+        match repaired.remaining.total() {
+            0 => paint(GOOD, format_args!("valid for {}", profile.name())),
+            remaining => paint(
                 WARNING,
-                format_args!("{} left for {}", pluralize(left, "finding"), profile.name())
+                format_args!("{} left for {}", pluralize(remaining, "finding"), profile.name())
             ),
         }
     ));
-    Ok(if sound.remaining.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if repaired.remaining.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The history in another format, and what is lost on the way.
+/// Converts the history to another format. Returns the losses, too.
 fn convert_history(
     history: String,
     from: Format,
@@ -66,29 +66,29 @@ fn convert_history(
     if from == to {
         return Ok((history, Vec::new()));
     }
-    let said = decode(&history, from).context("the history cannot be read again")?;
-    Ok(encode(&said, to))
+    let decoded = decode(&history, from).context("the history cannot be read again")?;
+    Ok(encode(&decoded, to))
 }
 
-/// A history that its profile takes.
+/// A history that is repaired for its profile.
 struct ResumableHistory {
     history: String,
     edits: EditLog,
-    /// What has no repair that may be done unasked.
+    /// Findings that the policy does not allow to repair.
     remaining: Report,
 }
 
-/// Repairs the history once more, for whoever takes it; a raw one is only looked at.
+/// Repairs the history for the target profile. A raw view is only checked.
 fn repair_history(
     history: &str,
-    wire: Format,
-    question: &CheckOptions,
-    view: SessionViewMode,
+    format: Format,
+    options: &CheckOptions,
+    mode: SessionViewMode,
 ) -> anyhow::Result<ResumableHistory> {
-    let reading = read(history, wire, outline_options(question.profile))
+    let document = read(history, format, outline_options(options.profile))
         .context("the history cannot be read again")?;
-    let (patched, repair) = reading.fix(question);
-    Ok(match view {
+    let (patched, repair) = document.fix(options);
+    Ok(match mode {
         SessionViewMode::Raw => ResumableHistory {
             history: history.to_owned(),
             edits: EditLog::default(),
@@ -102,48 +102,44 @@ fn repair_history(
     })
 }
 
-/// What was repaired, in the file's view and for whoever takes the history.
-fn print_repairs(viewed: &ConversationFileView<'_>, edits: &EditLog) {
-    let told = viewed.edits.iter().chain(edits).map(|edit| {
+/// Lists the repairs: those of the file, then those for the target profile.
+fn print_repairs(view: &ConversationFileView<'_>, edits: &EditLog) {
+    let lines = view.edits.iter().chain(edits).map(|edit| {
         let code = paint(GOOD, format_args!("FW{}", edit.code));
         format!("{code} {}", clean(&cut(&edit.note, 200)))
     });
-    print_lines(
-        "repaired",
-        told.take(MAX_LISTED_LINES).collect(),
-        viewed.edits.len() + edits.len(),
-    );
+    print_lines("repaired", lines.take(MAX_LISTED_LINES).collect(), view.edits.len() + edits.len());
 }
 
-/// What the format could not hold.
+/// Lists what the target format cannot represent.
 fn print_losses(losses: &[Loss]) {
-    let told = losses.iter().map(|loss| {
+    let lines = losses.iter().map(|loss| {
         let place = match loss.location {
             LossLocation::Message(index) => paint(DIM, format_args!("(message {index})")),
             LossLocation::Request | LossLocation::Reply => String::new(),
         };
         format!("{} {place}", clean(&cut(&loss.note, 200)))
     });
-    print_lines("left out", told.take(MAX_LISTED_LINES).collect(), losses.len());
+    print_lines("left out", lines.take(MAX_LISTED_LINES).collect(), losses.len());
 }
 
-fn print_remaining(left: &Report, wire: Format) {
-    let told = left.findings.iter().map(|finding| {
+fn print_remaining(remaining: &Report, format: Format) {
+    let lines = remaining.findings.iter().map(|finding| {
         let code = paint(WARNING, finding.rule.label());
-        let at = message_path(wire, finding.location.message);
+        let at = message_path(format, finding.location.message);
         format!("{code} {at}: {}", clean(&cut(&finding.message, 200)))
     });
-    print_lines("still there", told.take(MAX_LISTED_LINES).collect(), left.total());
+    print_lines("remaining", lines.take(MAX_LISTED_LINES).collect(), remaining.total());
 }
 
-/// Lines under a heading; all of them would be so many.
-fn print_lines(heading: &str, told: Vec<String>, all: usize) {
-    if told.is_empty() {
+/// Prints lines under a heading. `total` counts those that were cut off, too.
+fn print_lines(heading: &str, lines: Vec<String>, total: usize) {
+    if lines.is_empty() {
         return;
     }
-    let more = all.saturating_sub(told.len());
+    let more = total.saturating_sub(lines.len());
     let mut text = format!("{heading}:\n");
-    for line in &told {
+    for line in &lines {
         text.push_str(&format!("  {line}\n"));
     }
     if more > 0 {

@@ -1,4 +1,4 @@
-//! `foxwedge rule`: the page of one rule, or the list of a family.
+//! `foxwedge rule`: the documentation of one rule, or the list of a rule family.
 
 use std::{
     io::{self, IsTerminal},
@@ -12,33 +12,33 @@ use crate::{
     command::rules::table,
 };
 
-/// Prints the page: plain Markdown into a pipe, lightly dressed on a terminal. A family is listed.
+/// Prints the documentation: plain Markdown into a pipe, styled on a terminal.
 pub(crate) fn run(args: RuleArgs) -> anyhow::Result<ExitCode> {
-    let found = check_settings::find_rules(&args.rule)?;
-    let [rule] = found.as_slice() else {
-        write_stdout(&table(found))?;
+    let rules = check_settings::find_rules(&args.rule)?;
+    let [rule] = rules.as_slice() else {
+        write_stdout(&table(rules))?;
         return Ok(ExitCode::SUCCESS);
     };
-    let page = rule.explain;
+    let markdown = rule.explain;
     if io::stdout().is_terminal() {
-        write_stdout(&style_page(page))?
+        write_stdout(&style_markdown(markdown))?
     } else {
-        write_stdout(page)?
+        write_stdout(markdown)?
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Headings bold, examples dim.
-fn style_page(page: &str) -> String {
+/// Makes headings bold and examples dim.
+fn style_markdown(markdown: &str) -> String {
     let mut text = String::new();
-    let mut example = false;
-    for line in page.lines() {
+    let mut in_example = false;
+    for line in markdown.lines() {
         if line.starts_with("```") {
-            example = !example;
+            in_example = !in_example;
             continue;
         }
         let line = match line.trim_start_matches('#') {
-            _ if example => paint(DIM, format_args!("    {line}")),
+            _ if in_example => paint(DIM, format_args!("    {line}")),
             title if title.len() + 1 == line.len() => paint(FRAME, title.trim_start()),
             title if title.len() < line.len() => paint(BOLD, title.trim_start()),
             _ => line.to_owned(),
@@ -52,9 +52,9 @@ fn style_page(page: &str) -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_dressed_page_reads_without_marks() {
-        let page = "# FW1 x\n\nText.\n\n## Part\n\n```text\n# kept\n```\n";
-        let plain = anstream::adapter::strip_str(&super::style_page(page)).to_string();
+    fn styled_markdown_has_no_markup_characters() {
+        let markdown = "# FW1 x\n\nText.\n\n## Part\n\n```text\n# kept\n```\n";
+        let plain = anstream::adapter::strip_str(&super::style_markdown(markdown)).to_string();
         assert_eq!(plain, "FW1 x\n\nText.\n\nPart\n\n    # kept\n");
     }
 }

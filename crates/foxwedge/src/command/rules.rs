@@ -1,4 +1,4 @@
-//! `foxwedge rules`: all rules, and who demands them.
+//! `foxwedge rules`: all rules, and the profiles they apply to.
 
 use std::process::ExitCode;
 
@@ -10,15 +10,14 @@ use crate::{
     cli_output::{DIM, ERROR, paint, write_stdout},
 };
 
-/// One rule.
 #[derive(Serialize)]
 struct RuleListEntry {
     code: String,
     name: &'static str,
     summary: &'static str,
-    /// Who surely demands it.
+    /// Profiles that document the rule.
     profiles: Vec<&'static str>,
-    /// Who probably demands it.
+    /// Profiles that probably enforce it.
     likely_profiles: Vec<&'static str>,
 }
 
@@ -47,10 +46,14 @@ fn list_entry(rule: &Rule) -> RuleListEntry {
 }
 
 fn profile_names(rule: &Rule, evidence: RuleEvidence) -> Vec<&'static str> {
-    rule.applies.iter().filter(|(_, known)| *known == evidence).map(|(who, _)| who.name()).collect()
+    rule.applies
+        .iter()
+        .filter(|(_, own)| *own == evidence)
+        .map(|(profile, _)| profile.name())
+        .collect()
 }
 
-/// One line for each rule, by code.
+/// One line for each rule, sorted by code.
 pub(crate) fn table(mut all: Vec<&Rule>) -> String {
     all.sort_by_key(|rule| rule.code);
     let names = all.iter().map(|rule| rule.name.len()).max().unwrap_or(0);
@@ -62,20 +65,20 @@ pub(crate) fn table(mut all: Vec<&Rule>) -> String {
                 paint(ERROR, rule.label()),
                 rule.name,
                 rule.summary,
-                paint(DIM, demanding_profiles(rule)),
+                paint(DIM, describe_profiles(rule)),
             )
         })
         .collect()
 }
 
-/// Who demands it, in a few words.
-fn demanding_profiles(rule: &Rule) -> String {
-    let demanded = |profile: &Profile| rule.evidence(*profile).is_some();
-    if Profile::ALL.iter().all(demanded) {
+/// The profiles the rule applies to, as a short text.
+fn describe_profiles(rule: &Rule) -> String {
+    let applies = |profile: &Profile| rule.evidence(*profile).is_some();
+    if Profile::ALL.iter().all(applies) {
         return "all".to_owned();
     }
-    let names = |wanted: bool| -> Vec<&str> {
-        let profiles = Profile::ALL.iter().filter(|profile| demanded(profile) == wanted);
+    let names = |expected: bool| -> Vec<&str> {
+        let profiles = Profile::ALL.iter().filter(|profile| applies(profile) == expected);
         profiles.map(|profile| profile.name()).collect()
     };
     let others = names(false);

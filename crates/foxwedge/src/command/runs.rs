@@ -1,4 +1,4 @@
-//! `foxwedge runs`: runs that were kept, what became of them, and their events.
+//! `foxwedge runs`: recorded runs, their outcomes and their events.
 
 mod list;
 mod document;
@@ -17,14 +17,14 @@ use crate::{
     runs::{self, OpenStore, StoreLookup},
 };
 
-/// Does what was asked for; lists runs, if nothing was.
+/// Runs one `runs` subcommand. The default is `list`.
 pub(crate) fn run(args: RunsArgs) -> anyhow::Result<ExitCode> {
     let RunsArgs { store, action, list } = args;
     let flag = store.store.as_deref();
     let Some(action) = action else { return runs::block_on(list::run(flag, &list)) };
     if list != ListRunsArgs::default() {
         bail!(
-            CliError::new("options of the list stand behind another command's name")
+            CliError::new("list options cannot be combined with another subcommand")
                 .help("`foxwedge runs list` takes --session, --open, --limit and --json")
         );
     }
@@ -37,13 +37,15 @@ pub(crate) fn run(args: RunsArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// A store with at least something in it.
+/// Opens an existing store and closes runs whose process is gone.
 async fn open(flag: Option<&str>) -> anyhow::Result<OpenStore> {
     match runs::open(flag).await? {
-        StoreLookup::Found(kept) => kept.sweep_and_report().await,
+        StoreLookup::Found(open_store) => open_store.sweep_and_report().await,
         StoreLookup::Absent(url) => bail!(
-            CliError::new(format!("no run was kept yet: there is no {url}"))
-                .help("`… | foxwedge follow --store FILE` keeps a run; --store or FOXWEDGE_STORE names the file")
+            CliError::new(format!("no run was recorded yet: there is no store at {url}")).help(
+                "`… | foxwedge follow --store FILE` records a run; --store or FOXWEDGE_STORE \
+                     names the file"
+            )
         ),
     }
 }

@@ -1,4 +1,4 @@
-//! `foxwedge scripted`: the built-in model as a provider of its own, and as an agent.
+//! `foxwedge scripted`: serves the built-in model as a provider, or runs it as an agent.
 
 mod agent;
 mod replay;
@@ -23,19 +23,19 @@ pub(crate) fn run(args: ScriptedArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Serves until somebody asks it to end.
+/// Serves until a signal stops it.
 fn serve(address: SocketAddr) -> anyhow::Result<ExitCode> {
     if !address.ip().is_loopback() {
-        let help = "it asks nobody for a key; `--listen 127.0.0.1:4178` is an address of this machine only";
-        let message = format!("the scripted model does not listen at {address}");
+        let help = "it checks no key, so it needs a loopback address: `--listen 127.0.0.1:4178`";
+        let message = format!("the scripted model does not listen on {address}");
         return Err(CliError::new(message).help(help).into());
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.context("no threads can be had")?;
+    let runtime = runtime.context("cannot start the worker threads")?;
     runtime.block_on(async {
         let listener = TcpListener::bind(address).await;
-        let listener = listener.with_context(|| format!("nobody can listen at {address}"))?;
-        let address = listener.local_addr().context("the address cannot be told")?;
+        let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
+        let address = listener.local_addr().context("cannot read the listen address")?;
         cli_output::write_stdout(&format!("http://{address}\n"))?;
         cli_output::write_stderr(&format!(
             "the scripted model listens: OPENAI_BASE_URL=http://{address}/v1 \
@@ -61,7 +61,7 @@ async fn wait_for_signal() {
             return;
         }
     }
-    // Nobody can ask: serve for ever.
+    // No signal can arrive: serve forever.
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }

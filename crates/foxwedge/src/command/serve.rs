@@ -1,4 +1,4 @@
-//! `foxwedge serve`: the gateway. Reads the configuration, says what is wrong with it, or runs.
+//! `foxwedge serve`: reads the configuration, reports its errors, or runs the gateway.
 
 pub(crate) mod environment;
 pub(crate) mod config_errors;
@@ -15,12 +15,12 @@ use foxwedge_gateway::config::{self, ConfigFlags, TokenRequirement};
 use self::environment::LocalEnvironment;
 use crate::{cli::ServeArgs, cli_output};
 
-/// Serves until somebody asks it to end.
+/// Serves until a signal stops it.
 pub(crate) fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let (check, print) = (args.check_config, args.print_config);
     let loaded = match config::read(&flags(args), &LocalEnvironment) {
         Ok(loaded) => loaded,
-        Err(refused) => return Ok(config_errors::report_refused(&refused)),
+        Err(error) => return Ok(config_errors::report_refused(&error)),
     };
     if print {
         cli_output::write_stdout(&config_listing::draw(&loaded))?;

@@ -1,4 +1,4 @@
-//! `foxwedge show`: a session as a tree, and what is wrong with it.
+//! `foxwedge show`: a session as a tree, with its findings.
 
 use std::{
     borrow::Cow,
@@ -22,27 +22,24 @@ use crate::{
     tree::{self, BranchDetail},
 };
 
-/// Sub-agents that are named.
+/// Maximum number of sub-agents listed by id.
 const MAX_NAMED_SUB_AGENTS: usize = 5;
 
 /// Draws one session.
 pub(crate) fn run(args: ShowArgs) -> anyhow::Result<ExitCode> {
     let loaded = sessions::open(&args.session, args.format)?;
-    let viewed = loaded.view()?;
-    let text = viewed.text()?;
-    let document = viewed.document(&text)?;
+    let view = loaded.view()?;
+    let text = view.text()?;
+    let document = view.document(&text)?;
     if args.records && sessions::session(&document).is_none() {
         bail!(
-            CliError::new(format!(
-                "{}: this is no session of an agent",
-                clean(&loaded.display_name)
-            ))
-            .help("only sessions are kept in records; leave --records out")
+            CliError::new(format!("{}: this is not an agent session", clean(&loaded.display_name)))
+                .help("only sessions have records; omit --records")
         );
     }
     let nodes = sessions::session(&document).map_or_else(Vec::new, |session| session.nodes());
-    cli_output::write_stdout_styled(|out| write(out, &args, &loaded, &viewed, &document, &nodes))?;
-    if !viewed.edits.is_empty() && loaded.path().is_some() {
+    cli_output::write_stdout_styled(|out| write(out, &args, &loaded, &view, &document, &nodes))?;
+    if !view.edits.is_empty() && loaded.path().is_some() {
         let help = paint(HELP, "help");
         cli_output::write_stderr(&format!(
             "  {help}: `foxwedge fix {}` writes this to the file\n",
@@ -56,7 +53,7 @@ fn write(
     out: &mut dyn Write,
     args: &ShowArgs,
     loaded: &LoadedConversation,
-    viewed: &ConversationFileView<'_>,
+    view: &ConversationFileView<'_>,
     document: &InputDocument<'_>,
     nodes: &[RecordNode<'_>],
 ) -> io::Result<()> {
@@ -66,22 +63,22 @@ fn write(
             .map_or_else(Vec::new, |session| session.left_out().unreadable);
         return tree::records(out, nodes, &torn, columns);
     }
-    header(out, args.session.view, loaded, viewed, document)?;
+    header(out, args.session.view, loaded, view, document)?;
     let branches = if args.branches { BranchDetail::Drawn } else { BranchDetail::Counted };
     out.write_all(b"\n")?;
     tree::draw(out, document.draft(), nodes, branches, columns)?;
-    write_repairs(out, viewed)
+    write_repairs(out, view)
 }
 
-/// What the session is, a line for each thing that is known.
+/// The header: one line for each known field.
 fn header(
     out: &mut dyn Write,
-    view: SessionViewMode,
+    mode: SessionViewMode,
     loaded: &LoadedConversation,
-    viewed: &ConversationFileView<'_>,
+    view: &ConversationFileView<'_>,
     document: &InputDocument<'_>,
 ) -> io::Result<()> {
-    let about = sessions::session(document).map(|session| &session.metadata);
+    let metadata = sessions::session(document).map(|session| &session.metadata);
     let facts = loaded.facts(document);
     let name = facts.id.clone().unwrap_or_else(|| loaded.display_name.clone());
     writeln!(out, "{} {}", paint(BOLD, facts.writer), paint(BOLD, clean(&name)))?;
@@ -89,80 +86,80 @@ fn header(
         Some(value) => writeln!(out, "  {} {value}", paint(DIM, pad(label, 8))),
         None => Ok(()),
     };
-    let said = |text: Option<&Cow<'_, str>>| text.map(|text| clean(&cut(text, 200)));
-    let moment = |text: Option<&Cow<'_, str>>| text.map(|text| format_time(text));
+    let optional_text = |text: Option<&Cow<'_, str>>| text.map(|text| clean(&cut(text, 200)));
+    let optional_time = |text: Option<&Cow<'_, str>>| text.map(|text| format_time(text));
     field("title", facts.title.map(|title| clean(&cut(&title, 200))))?;
     field("project", facts.project.map(|project| clean(&cut(&project, 200))))?;
     field("file", loaded.path().map(|path| clean(&path.to_string_lossy())))?;
-    field("version", said(about.and_then(|about| about.version.as_ref())))?;
-    field("model", said(about.and_then(|about| about.model.as_ref())))?;
-    field("started", moment(about.and_then(|about| about.started.as_ref())))?;
-    field("updated", moment(about.and_then(|about| about.updated.as_ref())))?;
-    field("health", Some(describe_health(viewed)))?;
-    if viewed.health() != SessionHealth::Ok {
-        let view = match view {
-            SessionViewMode::Raw => "raw: as it stands in the file".to_owned(),
+    field("version", optional_text(metadata.and_then(|metadata| metadata.version.as_ref())))?;
+    field("model", optional_text(metadata.and_then(|metadata| metadata.model.as_ref())))?;
+    field("started", optional_time(metadata.and_then(|metadata| metadata.started.as_ref())))?;
+    field("updated", optional_time(metadata.and_then(|metadata| metadata.updated.as_ref())))?;
+    field("health", Some(describe_health(view)))?;
+    if view.health() != SessionHealth::Ok {
+        let description = match mode {
+            SessionViewMode::Raw => "raw: as stored in the file".to_owned(),
             SessionViewMode::Clean => {
-                let repairs = pluralize(viewed.edits.len(), "repair");
-                format!("clean: after {repairs}; the file is as it was")
+                let repairs = pluralize(view.edits.len(), "repair");
+                format!("clean: after {repairs}; the file is not changed")
             }
         };
-        field("view", Some(view))?;
+        field("view", Some(description))?;
     }
     field("helpers", facts.id.and_then(|id| describe_sub_agents(loaded, &id)))
 }
 
-/// How the file is, and which rules it breaks.
-fn describe_health(viewed: &ConversationFileView<'_>) -> String {
-    let health = viewed.health().styled();
-    let coped = describe_rules(viewed.tolerated.iter().map(|finding| (finding.rule, 1)));
-    let found = describe_rules(viewed.report.counts.iter().map(|kind| (kind.rule, kind.count)));
+/// The health of the file, and the rules it breaks.
+fn describe_health(view: &ConversationFileView<'_>) -> String {
+    let health = view.health().styled();
+    let tolerated = describe_rules(view.tolerated.iter().map(|finding| (finding.rule, 1)));
+    let broken = describe_rules(view.report.counts.iter().map(|kind| (kind.rule, kind.count)));
     let mut text = health;
-    if !found.is_empty() {
-        text.push_str(&format!("  {found}"));
+    if !broken.is_empty() {
+        text.push_str(&format!("  {broken}"));
     }
-    if !coped.is_empty() {
-        let coped = paint(DIM, format_args!("  (the agent copes with {coped})")).to_string();
-        text.push_str(&coped);
+    if !tolerated.is_empty() {
+        let tolerated = paint(DIM, format_args!("  (the agent tolerates {tolerated})")).to_string();
+        text.push_str(&tolerated);
     }
     text
 }
 
-/// The rules that are broken, and how often.
+/// Broken rules with their counts.
 fn describe_rules(broken: impl Iterator<Item = (&'static Rule, usize)>) -> String {
     let mut counts = std::collections::BTreeMap::new();
-    for (rule, number) in broken {
-        let (_, times) = counts.entry(rule.code).or_insert((rule, 0));
-        *times += number;
+    for (rule, count) in broken {
+        let (_, total) = counts.entry(rule.code).or_insert((rule, 0));
+        *total += count;
     }
-    let told =
-        counts.values().map(|(rule, times)| format!("{} {}×{times}", rule.label(), rule.name));
-    told.collect::<Vec<_>>().join(", ")
+    let lines =
+        counts.values().map(|(rule, total)| format!("{} {}×{total}", rule.label(), rule.name));
+    lines.collect::<Vec<_>>().join(", ")
 }
 
-/// The sub-agents that lie in files of their own.
+/// The sub-agents that have session files of their own.
 fn describe_sub_agents(loaded: &LoadedConversation, id: &str) -> Option<String> {
     let SingleTarget::Session(entry) = &loaded.target else { return None };
-    let found = agents::find(&[entry.agent]);
+    let listing = agents::find(&[entry.agent]);
     let parent = SessionOrigin::SubAgent(Some(id.to_owned()));
-    let ids: Vec<String> = found
+    let ids: Vec<String> = listing
         .entries
         .iter()
         .filter(|entry| entry.origin == parent)
         .map(|entry| clean(&entry.id))
         .collect();
-    let named: Vec<&str> = ids.iter().take(MAX_NAMED_SUB_AGENTS).map(String::as_str).collect();
+    let listed: Vec<&str> = ids.iter().take(MAX_NAMED_SUB_AGENTS).map(String::as_str).collect();
     let more = ids.len().saturating_sub(MAX_NAMED_SUB_AGENTS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     (!ids.is_empty())
-        .then(|| format!("{}: {}{more}", pluralize(ids.len(), "sub-agent"), named.join(", ")))
+        .then(|| format!("{}: {}{more}", pluralize(ids.len(), "sub-agent"), listed.join(", ")))
 }
 
-/// A time as people write it, if it is spelled as we know it.
+/// A timestamp as date and time, if its notation is known; otherwise unchanged.
 fn format_time(text: &str) -> String {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     if let Some(number) = text.parse::<u64>().ok().filter(|_| digits) {
-        // Milliseconds have three digits more.
+        // More than 11 digits are milliseconds, otherwise seconds.
         return format_date(if text.len() > 11 { number / 1000 } else { number });
     }
     let plain = clean(&cut(text, 40));
@@ -172,17 +169,17 @@ fn format_time(text: &str) -> String {
     }
 }
 
-/// What a repair did to get this view.
-fn write_repairs(out: &mut dyn Write, viewed: &ConversationFileView<'_>) -> io::Result<()> {
-    if viewed.edits.is_empty() {
+/// The repairs that were made for this view.
+fn write_repairs(out: &mut dyn Write, view: &ConversationFileView<'_>) -> io::Result<()> {
+    if view.edits.is_empty() {
         return Ok(());
     }
     writeln!(out, "\n{}", paint(BOLD, "Repaired in this view"))?;
-    for edit in &viewed.edits {
+    for edit in &view.edits {
         let code = paint(GOOD, format_args!("FW{}", edit.code));
         writeln!(out, "  {code}  {}", clean(&cut(&edit.note, 240)))?;
     }
-    let more = viewed.edits.len().saturating_sub(viewed.edits.iter().count());
+    let more = view.edits.len().saturating_sub(view.edits.iter().count());
     if more > 0 {
         writeln!(out, "  … and {more} more")?;
     }
@@ -194,7 +191,7 @@ mod tests {
     use super::format_time;
 
     #[test]
-    fn times_are_shown_as_people_write_them() {
+    fn known_timestamps_are_shown_as_date_and_time() {
         let table = [
             ("2026-01-02T10:00:00.000Z", "2026-01-02 10:00:00 UTC"),
             ("2026-01-02T10:00:00+02:00", "2026-01-02T10:00:00+02:00"),

@@ -1,4 +1,4 @@
-//! `foxwedge store`: where runs are kept, and what becomes of old ones.
+//! `foxwedge store`: maintains the store of recorded runs.
 
 mod path;
 mod check;
@@ -21,7 +21,7 @@ use crate::{
     screen::format_size,
 };
 
-/// Does what was asked for.
+/// Runs one `store` subcommand.
 pub(crate) fn run(args: StoreArgs) -> anyhow::Result<ExitCode> {
     let flag = args.store.store.as_deref();
     runs::block_on(async {
@@ -38,31 +38,31 @@ pub(crate) fn run(args: StoreArgs) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// A store that is there.
+/// Opens an existing store.
 async fn open(flag: Option<&str>) -> anyhow::Result<OpenStore> {
     match runs::open(flag).await? {
-        StoreLookup::Found(kept) => Ok(kept),
+        StoreLookup::Found(open_store) => Ok(open_store),
         StoreLookup::Absent(url) => bail!(
-            CliError::new(format!("nothing was kept yet: there is no {url}"))
+            CliError::new(format!("there is no store at {url}"))
                 .help("--store or FOXWEDGE_STORE names another store")
         ),
     }
 }
 
 async fn sweep(flag: Option<&str>) -> anyhow::Result<ExitCode> {
-    let kept = open(flag).await?;
-    let swept = kept.sweep().await?;
+    let open_store = open(flag).await?;
+    let swept = open_store.sweep().await?;
     let mut lines = String::new();
-    for swept in &swept {
-        lines.push_str(&format!("{} {}", paint(GOOD, "closed"), swept.run.id));
-        if let Some(damage) = &swept.damage {
+    for closed in &swept {
+        lines.push_str(&format!("{} {}", paint(GOOD, "closed"), closed.run.id));
+        if let Some(damage) = &closed.damage {
             lines.push_str(&format!(": its log is damaged: {}", clean(damage)));
         }
         lines.push('\n');
     }
     cli_output::write_stdout(&lines)?;
     cli_output::write_stderr(&match swept.len() {
-        0 => "No run was left behind.\n".to_owned(),
+        0 => "No runs to close.\n".to_owned(),
         closed => {
             format!("{} whose process is gone, closed as interrupted.\n", pluralize(closed, "run"))
         }
@@ -71,16 +71,16 @@ async fn sweep(flag: Option<&str>) -> anyhow::Result<ExitCode> {
 }
 
 async fn compact(flag: Option<&str>) -> anyhow::Result<ExitCode> {
-    let kept = open(flag).await?;
-    let before = kept.with_store_error(kept.store.totals().await)?.bytes;
-    kept.with_store_error(kept.store.compact().await)?;
-    let after = kept.with_store_error(kept.store.totals().await)?.bytes;
-    let told = |bytes: Option<u64>| bytes.map_or_else(|| "?".to_owned(), format_size);
-    let (before, after) = (told(before), told(after));
+    let open_store = open(flag).await?;
+    let before = open_store.with_store_error(open_store.store.totals().await)?.bytes;
+    open_store.with_store_error(open_store.store.compact().await)?;
+    let after = open_store.with_store_error(open_store.store.totals().await)?.bytes;
+    let size = |bytes: Option<u64>| bytes.map_or_else(|| "?".to_owned(), format_size);
+    let (before, after) = (size(before), size(after));
     cli_output::write_stderr(&format!(
         "{} {}: {before}, now {after}\n",
         paint(GOOD, "compacted"),
-        kept.url
+        open_store.url
     ));
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! `foxwedge undo`: puts back what a fix replaced.
+//! `foxwedge undo`: restores files from their backups.
 
 use std::{
     collections::HashMap,
@@ -23,13 +23,13 @@ use crate::{
     source::identify_session,
 };
 
-/// Puts every named file back, or lists what could be.
+/// Restores every named file, or lists or prunes backups.
 pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
     let backups = BackupFolder::locate()?;
     if args.list {
         let all = backups.list()?;
         if all.is_empty() {
-            write_stderr("Nothing was fixed yet.\n");
+            write_stderr("No file was fixed yet.\n");
         }
         write_stdout(&backup_lines(&all))?;
         return Ok(ExitCode::SUCCESS);
@@ -37,15 +37,15 @@ pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
     if args.prune {
         return prune(&backups, &args);
     }
-    // Read once, however many files are named.
+    // Read once for all files.
     let mut known = backups_by_path(&backups)?;
     let mut code = ExitCode::SUCCESS;
     for path in &args.files {
-        let shown = clean(&path.to_string_lossy());
+        let display_name = clean(&path.to_string_lossy());
         match restore_file(&backups, &mut known, &resolve_target(path), args.force) {
-            Ok(()) => write_stderr(&format!("{} {shown}\n", paint(GOOD, "restored"))),
+            Ok(()) => write_stderr(&format!("{} {display_name}\n", paint(GOOD, "restored"))),
             Err(error) => {
-                cli_output::print_error(&error.context(shown));
+                cli_output::print_error(&error.context(display_name));
                 code = ExitCode::from(2);
             }
         }
@@ -59,7 +59,7 @@ fn prune(backups: &BackupFolder, args: &UndoArgs) -> anyhow::Result<ExitCode> {
     if let Some(age) = &args.older_than {
         let Some(milliseconds) = parse_age(age) else {
             bail!(
-                CliError::new(format!("--older-than: `{}` is no age", clean(age)))
+                CliError::new(format!("--older-than: `{}` is not a valid age", clean(age)))
                     .help("an age is a number and a unit: 30d, 12h, 90m, 45s, 8w")
             );
         };
@@ -68,18 +68,18 @@ fn prune(backups: &BackupFolder, args: &UndoArgs) -> anyhow::Result<ExitCode> {
     let all = backups.list()?;
     let old = rule.choose(&all);
     write_stdout(&backup_lines(&old))?;
-    let (gone, folder) = (describe_backups(&old), display_path(backups.folder()));
+    let (removed, folder) = (describe_backups(&old), display_path(backups.folder()));
     if args.dry_run {
-        write_stderr(&format!("{gone} would be removed from {folder}; nothing was.\n"));
+        write_stderr(&format!("{removed} would be removed from {folder}; nothing was removed.\n"));
         return Ok(ExitCode::SUCCESS);
     }
     old.into_iter().for_each(Backup::discard);
-    let left = describe_backups(&backups.list()?);
-    write_stderr(&format!("{} {gone}; {left} in {folder}.\n", paint(GOOD, "removed")));
+    let remaining = describe_backups(&backups.list()?);
+    write_stderr(&format!("{} {removed}; {remaining} in {folder}.\n", paint(GOOD, "removed")));
     Ok(ExitCode::SUCCESS)
 }
 
-/// How many backups, and how large they are.
+/// The number of backups and their total size.
 fn describe_backups(backups: &[Backup]) -> String {
     let bytes = backups.iter().map(|backup| backup.manifest.before.bytes).sum();
     format!("{} ({})", pluralize(backups.len(), "backup"), format_size(bytes))
@@ -89,15 +89,15 @@ fn display_path(path: &Path) -> String {
     clean(&path.to_string_lossy())
 }
 
-/// Puts one file back, if it is what the last fix made of it.
+/// Restores one file, if it did not change since the last fix.
 pub(crate) fn undo_file(path: &Path) -> anyhow::Result<()> {
     let backups = BackupFolder::locate()?;
     let mut known = backups_by_path(&backups)?;
     restore_file(&backups, &mut known, path, false)
 }
 
-/// The newest fix that shows in a file of that content: when it was made, in seconds since 1970,
-/// and what became of it.
+/// The newest fix that is still in effect for a file with this content: its time in seconds since
+/// 1970, and its standing.
 pub(crate) fn latest_fix(
     real: &Path,
     now: &ContentFingerprint,
@@ -105,14 +105,14 @@ pub(crate) fn latest_fix(
     let mut backups = BackupFolder::locate()?.list()?;
     backups.retain(|backup| Path::new(&backup.manifest.path) == real);
     let standing = |backup: Backup| (backup.manifest.created, backup.standing(now));
-    let shows = |(_, standing): &(u64, BackupStanding)| match standing {
+    let in_effect = |(_, standing): &(u64, BackupStanding)| match standing {
         BackupStanding::Applied | BackupStanding::Changed => true,
         BackupStanding::NotApplied | BackupStanding::Undone => false,
     };
-    Ok(backups.into_iter().rev().map(standing).find(shows))
+    Ok(backups.into_iter().rev().map(standing).find(in_effect))
 }
 
-/// What can be put back, by path, the oldest first.
+/// Backups that are not undone, by path, oldest first.
 type BackupsByPath = HashMap<PathBuf, Vec<Backup>>;
 
 fn backups_by_path(backups: &BackupFolder) -> anyhow::Result<BackupsByPath> {
@@ -134,37 +134,37 @@ fn restore_file(
     if found.is_empty() {
         bail!(
             CliError::new("no fix of this file can be undone")
-                .help("`foxwedge undo --list` lists what can be put back")
+                .help("`foxwedge undo --list` lists what can be restored")
         );
     }
-    let claim = FileLock::acquire(&real)?;
-    claim.notes().for_each(|text| cli_output::print_note(&text));
+    let lock = FileLock::acquire(&real)?;
+    lock.notes().for_each(|text| cli_output::print_note(&text));
     let now = current_snapshot(&real, found.last())?;
     now.check_writable()?;
     let content = ContentFingerprint::of(&now.content);
     let Some(mut backup) = newest_fix(found, &content)? else {
         bail!(
-            CliError::new(
-                "there is nothing to undo: the file still is what it was before it was fixed"
-            )
-            .help("`foxwedge undo --list` lists what can be put back")
+            CliError::new("nothing to undo: the file already has its content from before the fix")
+                .help("`foxwedge undo --list` lists what can be restored")
         );
     };
-    let kept = ContentFingerprint::of_file(&backup.content).context("its backup cannot be read")?;
-    if kept != backup.manifest.before {
+    let saved =
+        ContentFingerprint::of_file(&backup.content).context("its backup cannot be read")?;
+    if saved != backup.manifest.before {
         bail!("its backup `{}` is damaged", backup.content.display());
     }
     let changed = backup.standing(&content) != BackupStanding::Applied;
     if changed && !force {
-        bail!(CliError::new("the file changed since it was fixed")
-            .help("--force puts the old content back all the same, and keeps what is there now as a backup"));
+        bail!(CliError::new("the file changed since it was fixed").help(
+            "--force restores the old content anyway, and keeps the current content as a backup"
+        ));
     }
     let _idle = check_idle(&real, &now.metadata, identify_session(&now.content).as_ref())?;
-    let trouble = || {
-        CliError::new("the file could not be put back")
-            .help(format!("what it held is in `{}`", backup.content.display()))
+    let restore_error = || {
+        CliError::new("the file could not be restored")
+            .help(format!("the backup is in `{}`", backup.content.display()))
     };
-    let mut copy = fs::File::open(&backup.content).with_context(trouble)?;
+    let mut copy = fs::File::open(&backup.content).with_context(restore_error)?;
     let prepare = |_: &Path, after| match changed {
         true => backups.save_copy(&real, &now.content, after).map(Some),
         false => Ok(None),
@@ -174,31 +174,30 @@ fn restore_file(
     backup.mark_undone()
 }
 
-/// The file that is meant: the id of a session stands for its file.
+/// The path of the target. A session id stands for the file of that session.
 fn resolve_target(path: &Path) -> PathBuf {
-    let word = path.to_str().filter(|word| session_lookup::is_session_id(word) && !path.exists());
-    let session = word.and_then(|word| {
-        session_lookup::find_session(word, &agents::find(&[]).entries).ok().cloned()
-    });
+    let id = path.to_str().filter(|id| session_lookup::is_session_id(id) && !path.exists());
+    let session = id
+        .and_then(|id| session_lookup::find_session(id, &agents::find(&[]).entries).ok().cloned());
     session.map_or_else(|| path.to_owned(), |session| session.path)
 }
 
-/// The file as it is.
+/// The current content of the file.
 fn current_snapshot(real: &Path, newest: Option<&Backup>) -> anyhow::Result<FileSnapshot> {
     match FileSnapshot::take(real) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let kept = newest.map(|backup| backup.content.display().to_string());
+            let saved = newest.map(|backup| backup.content.display().to_string());
             bail!(
-                CliError::new("the file is gone")
-                    .help(format!("what it held is in `{}`", kept.unwrap_or_default()))
+                CliError::new("the file no longer exists")
+                    .help(format!("the backup is in `{}`", saved.unwrap_or_default()))
             );
         }
         now => now.context("the file cannot be read"),
     }
 }
 
-/// The newest fix that shows in the file. One that does not was interrupted before it was made or
-/// after it was undone: from now on it counts as undone.
+/// The newest fix that is in effect for this content. Fixes that are not in effect were interrupted
+/// before they were made or after they were undone; these are marked as undone.
 fn newest_fix(
     found: &mut Vec<Backup>,
     content: &ContentFingerprint,
@@ -213,7 +212,7 @@ fn newest_fix(
     Ok(None)
 }
 
-/// The file behind every link; a file that is gone still has a folder.
+/// Resolves links. For a file that no longer exists, resolves its folder.
 fn real_path(path: &Path) -> anyhow::Result<PathBuf> {
     if let Ok(real) = fs::canonicalize(path) {
         return Ok(real);
@@ -224,7 +223,7 @@ fn real_path(path: &Path) -> anyhow::Result<PathBuf> {
     Ok(path.file_name().map_or(folder.clone(), |name| folder.join(name)))
 }
 
-/// One line for each, the newest first.
+/// One line for each backup, newest first.
 fn backup_lines(backups: &[Backup]) -> String {
     let line = |backup: &Backup| {
         let manifest = &backup.manifest;
@@ -244,11 +243,11 @@ fn backup_lines(backups: &[Backup]) -> String {
     backups.iter().rev().map(line).collect()
 }
 
-/// What became of a fix. Only a file of the right size is read for that.
+/// The standing of a fix. A file is only read if its size matches.
 fn fix_standing(backup: &Backup) -> BackupStanding {
     let (path, before) = (Path::new(&backup.manifest.path), &backup.manifest.before);
-    let alike = fs::metadata(path).is_ok_and(|now| now.len() == before.bytes);
-    let now = alike.then(|| ContentFingerprint::of_file(path).ok()).flatten();
+    let same_size = fs::metadata(path).is_ok_and(|now| now.len() == before.bytes);
+    let now = same_size.then(|| ContentFingerprint::of_file(path).ok()).flatten();
     match now {
         Some(now) => backup.standing(&now),
         None if backup.manifest.undone => BackupStanding::Undone,

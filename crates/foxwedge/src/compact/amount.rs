@@ -1,37 +1,37 @@
-//! Numbers as people type them: `32000`, `32k`, `1.5m`, and shares between 0 and 1.
+//! Parses token counts (`32000`, `32k`, `1.5m`) and shares between 0 and 1 from flags.
 
 use crate::cli_output::{CliError, clean, cut};
 
-/// More tokens than any model will take.
+/// Max token count of a flag: more than any model takes.
 const MAX_TOKENS: u64 = 1_000_000_000_000;
 
-/// Reads a number of tokens that was typed behind a flag.
+/// Parses the token count of a flag.
 pub(crate) fn parse_tokens(flag: &str, typed: &str) -> Result<u64, CliError> {
     match parse_number(typed.trim()) {
         Ok(0) => Err(token_count_error(flag, typed, "nothing fits into 0 tokens")),
         Ok(tokens) if tokens > MAX_TOKENS => {
-            Err(token_count_error(flag, typed, "no model takes so many tokens"))
+            Err(token_count_error(flag, typed, "no model takes that many tokens"))
         }
         Ok(tokens) => Ok(tokens),
-        Err(why) => Err(token_count_error(flag, typed, why)),
+        Err(reason) => Err(token_count_error(flag, typed, reason)),
     }
 }
 
-/// Reads a share that was typed behind a flag.
+/// Parses the share of a flag.
 pub(crate) fn parse_share(flag: &str, typed: &str) -> Result<f64, CliError> {
     let share = typed.trim().parse::<f64>().ok();
     share.filter(|share| (0.0..=1.0).contains(share)).ok_or_else(|| {
         let shown = cut(&clean(typed), 40);
-        CliError::new(format!("--{flag} {shown}: this is no share"))
+        CliError::new(format!("--{flag} {shown}: not a share"))
             .help(format!("a share is a number from 0 to 1: `--{flag} 0.5` is half"))
     })
 }
 
-/// Digits, perhaps a fraction, perhaps `k` or `m`.
+/// Parses digits with an optional fraction and an optional `k` or `m`.
 fn parse_number(typed: &str) -> Result<u64, &'static str> {
-    const NUMBER: &str = "this is no number of tokens";
+    const NOT_A_NUMBER: &str = "not a number of tokens";
     if typed.starts_with('-') {
-        return Err("tokens cannot be less than none");
+        return Err("a number of tokens cannot be negative");
     }
     let (digits, unit) = match typed.char_indices().last() {
         Some((at, 'k' | 'K')) => (typed.get(..at).unwrap_or(""), 1_000),
@@ -41,9 +41,9 @@ fn parse_number(typed: &str) -> Result<u64, &'static str> {
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
     let plain = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
     if whole.is_empty() || !plain(whole) || !plain(part) || digits.ends_with('.') {
-        return Err(NUMBER);
+        return Err(NOT_A_NUMBER);
     }
-    // Whole digits only: what is left of a fraction counts nothing.
+    // A fraction of a token is dropped.
     let mut tokens = whole.parse::<u64>().ok().and_then(|whole| whole.checked_mul(unit));
     let mut worth = unit;
     for digit in part.bytes() {
@@ -51,18 +51,18 @@ fn parse_number(typed: &str) -> Result<u64, &'static str> {
         tokens = tokens.and_then(|tokens| tokens.checked_add(u64::from(digit - b'0') * worth));
     }
     if !part.is_empty() && unit == 1 {
-        return Err("there are no parts of a token");
+        return Err("the number of tokens must be whole");
     }
-    tokens.ok_or("no model takes so many tokens")
+    tokens.ok_or("no model takes that many tokens")
 }
 
-fn token_count_error(flag: &str, typed: &str, why: &str) -> CliError {
+fn token_count_error(flag: &str, typed: &str, reason: &str) -> CliError {
     let shown = cut(&clean(typed), 40);
-    CliError::new(format!("--{flag} {shown}: {why}"))
-        .help(format!("tokens are typed as 32000, 32k or 1.5m: `--{flag} 32k`"))
+    CliError::new(format!("--{flag} {shown}: {reason}"))
+        .help(format!("write tokens as 32000, 32k or 1.5m: `--{flag} 32k`"))
 }
 
-/// A number with a space between every three digits.
+/// Formats a number with a space between groups of three digits.
 pub(crate) fn format_spaced(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_are_read_as_people_type_them() {
+    fn token_counts_are_parsed() {
         let table = [
             ("32000", Ok(32_000)),
             ("32k", Ok(32_000)),
@@ -91,30 +91,30 @@ mod tests {
             ("1000000000000", Ok(1_000_000_000_000)),
             ("0", Err("nothing fits into 0 tokens")),
             ("0.0k", Err("nothing fits into 0 tokens")),
-            ("-5", Err("tokens cannot be less than none")),
-            ("1.5", Err("there are no parts of a token")),
-            ("1.", Err("this is no number of tokens")),
-            (".5k", Err("this is no number of tokens")),
-            ("", Err("this is no number of tokens")),
-            ("k", Err("this is no number of tokens")),
-            ("12kk", Err("this is no number of tokens")),
-            ("1e9", Err("this is no number of tokens")),
-            ("NaN", Err("this is no number of tokens")),
-            ("٣", Err("this is no number of tokens")),
-            ("99999999m", Err("no model takes so many tokens")),
-            ("18446744073709551615", Err("no model takes so many tokens")),
-            ("18446744073709551616", Err("no model takes so many tokens")),
-            ("99999999999999999999999k", Err("no model takes so many tokens")),
+            ("-5", Err("a number of tokens cannot be negative")),
+            ("1.5", Err("the number of tokens must be whole")),
+            ("1.", Err("not a number of tokens")),
+            (".5k", Err("not a number of tokens")),
+            ("", Err("not a number of tokens")),
+            ("k", Err("not a number of tokens")),
+            ("12kk", Err("not a number of tokens")),
+            ("1e9", Err("not a number of tokens")),
+            ("NaN", Err("not a number of tokens")),
+            ("٣", Err("not a number of tokens")),
+            ("99999999m", Err("no model takes that many tokens")),
+            ("18446744073709551615", Err("no model takes that many tokens")),
+            ("18446744073709551616", Err("no model takes that many tokens")),
+            ("99999999999999999999999k", Err("no model takes that many tokens")),
         ];
         for (typed, expected) in table {
-            let read = parse_tokens("budget", typed).map_err(|trouble| trouble.to_string());
-            let expected = expected.map_err(|why| format!("--budget {typed}: {why}"));
+            let read = parse_tokens("budget", typed).map_err(|error| error.to_string());
+            let expected = expected.map_err(|reason| format!("--budget {typed}: {reason}"));
             assert_eq!(read, expected, "{typed}");
         }
     }
 
     #[test]
-    fn shares_lie_between_nothing_and_everything() {
+    fn shares_are_between_zero_and_one() {
         for (typed, expected) in [("0", 0.0), ("0.5", 0.5), ("1", 1.0)] {
             assert_eq!(parse_share("fraction", typed).ok(), Some(expected));
         }

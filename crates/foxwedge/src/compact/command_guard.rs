@@ -1,5 +1,5 @@
-//! A command on a leash: it gets its input, may say so much, and has so long. Whatever it started
-//! goes with it, also when we are the ones who die.
+//! Runs a shell command with an output limit and a timeout. The processes that it started are
+//! killed with it, also if foxwedge itself is killed.
 
 use std::{
     io::{self, Read, Write},
@@ -9,148 +9,152 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Why a command gave nothing.
+/// Why a command produced no output.
 #[derive(Debug)]
 pub(super) enum CommandFailure {
     /// It could not be started.
     Start(io::Error),
-    /// It had not ended in time.
+    /// It did not finish in time.
     TimedOut,
-    /// It said too much.
+    /// It wrote too much to stdout.
     OutputTooLong,
-    /// It ended badly, and said this on stderr.
+    /// It failed; with its stderr.
     Exited(ExitStatus, String),
 }
 
-/// How long we listen before we look at the clock.
+/// How often the timeout is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// How long a command that has ended may take to say why.
+/// How long to wait for the stderr of a command that has failed.
 const STDERR_GRACE: Duration = Duration::from_millis(500);
-/// Bytes of complaints that are kept.
+/// Max bytes of stderr that are kept.
 const MAX_STDERR_BYTES: usize = 1 << 16;
 
-/// What a command said, or that it has nothing more to say.
+/// The complete output of a command on one stream.
 enum CommandOutput {
     Stdout(Vec<u8>),
     Stderr(Vec<u8>),
 }
 
-/// Runs a command of the shell.
+/// Runs a shell command. Returns its stdout.
 pub(super) fn run_command(
     command: &str,
     input: String,
-    patience: Duration,
-    most: usize,
+    timeout: Duration,
+    max_bytes: usize,
 ) -> Result<Vec<u8>, CommandFailure> {
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command);
     shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     set_own_process_group(&mut shell);
-    let mut leash = CommandGuard::watch(shell.spawn().map_err(CommandFailure::Start)?)
+    let mut guard = CommandGuard::watch(shell.spawn().map_err(CommandFailure::Start)?)
         .map_err(CommandFailure::Start)?;
-    let heard = spawn_pipe_threads(&mut leash.child, input, most);
-    let begun = Instant::now();
-    let (mut output, mut complaint, mut ended) = (None, None, None);
+    let outputs = spawn_pipe_threads(&mut guard.child, input, max_bytes);
+    let started = Instant::now();
+    let (mut output, mut stderr_bytes, mut exited) = (None, None, None);
     loop {
-        match heard.recv_timeout(POLL_INTERVAL) {
-            Ok(CommandOutput::Stdout(bytes)) if bytes.len() > most => {
+        match outputs.recv_timeout(POLL_INTERVAL) {
+            Ok(CommandOutput::Stdout(bytes)) if bytes.len() > max_bytes => {
                 return Err(CommandFailure::OutputTooLong);
             }
             Ok(CommandOutput::Stdout(bytes)) => output = Some(bytes),
-            Ok(CommandOutput::Stderr(bytes)) => complaint = Some(bytes),
+            Ok(CommandOutput::Stderr(bytes)) => stderr_bytes = Some(bytes),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => thread::sleep(POLL_INTERVAL),
         }
-        if ended.is_none() {
-            let status = leash.child.try_wait().map_err(CommandFailure::Start)?;
-            ended = status.map(|status| (status, Instant::now()));
+        if exited.is_none() {
+            let status = guard.child.try_wait().map_err(CommandFailure::Start)?;
+            exited = status.map(|status| (status, Instant::now()));
         }
-        match (ended, output.take()) {
+        match (exited, output.take()) {
             (Some((status, _)), Some(output)) if status.success() => {
-                leash.release();
+                guard.release();
                 return Ok(output);
             }
             (Some((status, at)), _)
-                if !status.success() && (complaint.is_some() || at.elapsed() > STDERR_GRACE) =>
+                if !status.success() && (stderr_bytes.is_some() || at.elapsed() > STDERR_GRACE) =>
             {
-                let said = complaint.unwrap_or_default();
+                let stderr = stderr_bytes.unwrap_or_default();
                 return Err(CommandFailure::Exited(
                     status,
-                    String::from_utf8_lossy(&said).into_owned(),
+                    String::from_utf8_lossy(&stderr).into_owned(),
                 ));
             }
-            (_, heard) => output = heard,
+            (_, unused) => output = unused,
         }
-        if begun.elapsed() >= patience {
+        if started.elapsed() >= timeout {
             return Err(CommandFailure::TimedOut);
         }
     }
 }
 
-/// Feeds a command and listens to it. Nobody waits for the threads: whatever keeps a pipe open
-/// must not keep us.
-fn spawn_pipe_threads(child: &mut Child, input: String, most: usize) -> Receiver<CommandOutput> {
-    let (sender, heard) = channel();
+/// Starts threads that write the input and read the output of a command. They are not joined: a
+/// process that keeps a pipe open must not block foxwedge.
+fn spawn_pipe_threads(
+    child: &mut Child,
+    input: String,
+    max_bytes: usize,
+) -> Receiver<CommandOutput> {
+    let (sender, outputs) = channel();
     if let Some(mut stdin) = child.stdin.take() {
-        // Who does not read what he is told is free to do so.
+        // A command need not read its input.
         thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
     }
     if let Some(mut stdout) = child.stdout.take() {
         let sender = sender.clone();
         thread::spawn(move || {
-            // Told before the pipe closes: a command that is cut short may complain about that.
-            send_output(&sender, CommandOutput::Stdout(read_up_to(stdout.by_ref(), most + 1)));
+            // Sent before the pipe closes: a command that is cut off may fail because of that.
+            send_output(&sender, CommandOutput::Stdout(read_up_to(stdout.by_ref(), max_bytes + 1)));
         });
     }
     if let Some(mut stderr) = child.stderr.take() {
         thread::spawn(move || {
-            let said = read_up_to(stderr.by_ref(), MAX_STDERR_BYTES);
-            send_output(&sender, CommandOutput::Stderr(said));
-            // Listened to, so that it can go on.
+            let bytes = read_up_to(stderr.by_ref(), MAX_STDERR_BYTES);
+            send_output(&sender, CommandOutput::Stderr(bytes));
+            // Drain the rest, so that the command does not block.
             drop(io::copy(&mut stderr, &mut io::sink()));
         });
     }
-    heard
+    outputs
 }
 
-fn read_up_to(stream: impl Read, most: usize) -> Vec<u8> {
-    let mut said = Vec::new();
-    // What was said before a pipe broke was said.
-    drop(stream.take(most as u64).read_to_end(&mut said));
-    said
+fn read_up_to(stream: impl Read, max_bytes: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // Bytes read before an error count.
+    drop(stream.take(max_bytes as u64).read_to_end(&mut bytes));
+    bytes
 }
 
-fn send_output(sender: &Sender<CommandOutput>, heard: CommandOutput) {
-    // Nobody listens any more: then nobody wants to know.
-    drop(sender.send(heard));
+fn send_output(sender: &Sender<CommandOutput>, output: CommandOutput) {
+    // Fails only if the receiver is gone: the command has been given up.
+    drop(sender.send(output));
 }
 
-/// A command that ends when this is dropped, with everything it started.
+/// Kills a command and the processes it started when dropped.
 struct CommandGuard {
     child: Child,
     watcher: Option<(Child, ChildStdin)>,
 }
 
 impl CommandGuard {
-    /// Starts a watcher that ends the command as soon as nobody holds the other end of its stdin:
-    /// when we let it go, and when we are gone, however we went.
+    /// Starts a watcher that kills the command as soon as the watcher's stdin is closed: when the
+    /// guard is dropped, and when foxwedge ends for any reason.
     fn watch(child: Child) -> io::Result<CommandGuard> {
-        let mut leash = CommandGuard { child, watcher: None };
+        let mut guard = CommandGuard { child, watcher: None };
         if cfg!(unix) {
             let mut watcher = Command::new("sh");
             watcher
                 .args(["-c", "read -r _; kill -9 \"-$1\"", "sh"])
-                .arg(leash.child.id().to_string());
+                .arg(guard.child.id().to_string());
             watcher.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
             set_own_process_group(&mut watcher);
             let mut watcher = watcher.spawn()?;
             let stdin = watcher.stdin.take();
-            leash.watcher = stdin.map(|stdin| (watcher, stdin));
+            guard.watcher = stdin.map(|stdin| (watcher, stdin));
         }
-        Ok(leash)
+        Ok(guard)
     }
 
-    /// The command has ended: whatever it left running may stay.
+    /// Stops the watcher after the command has finished. Processes that it left running stay.
     fn release(mut self) {
         if let Some((mut watcher, _stdin)) = self.watcher.take() {
             drop(watcher.kill());
@@ -170,7 +174,7 @@ impl Drop for CommandGuard {
     }
 }
 
-/// In a group of its own: a signal for it is none for us.
+/// Starts the command in its own process group, so that killing the group does not hit foxwedge.
 fn set_own_process_group(command: &mut Command) {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);

@@ -1,4 +1,4 @@
-//! What became shorter is kept: in its file, or on stdout. Proven before, either way.
+//! Writes a compacted conversation to its file or to stdout. It is verified first.
 
 use std::{borrow::Cow, path::PathBuf};
 
@@ -19,100 +19,100 @@ use crate::{
     source::{DocumentBody, FileCompression, InputDocument, decode_text, parse_input},
 };
 
-/// A document that became shorter, ready to take the place of the old one.
+/// A compacted document, ready to replace the original.
 pub(crate) struct CompactedOutput<'s> {
     target: &'s CompactionTarget,
     conversation: &'s ProviderConversation<'s>,
-    /// The whole file, unpacked.
+    /// The whole file, uncompressed.
     content: Vec<u8>,
 }
 
 impl<'s> CompactedOutput<'s> {
-    /// Puts a shorter conversation where the old one stood; `plain` are all bytes, unpacked.
+    /// Replaces the conversation in its file. `plain` is the whole file, uncompressed.
     pub(crate) fn new(
-        subject: &'s CompactionTarget,
+        target: &'s CompactionTarget,
         conversation: &'s ProviderConversation<'s>,
         document: &InputDocument<'_>,
         plain: &[u8],
         compacted: &CompactedText<'_>,
     ) -> anyhow::Result<CompactedOutput<'s>> {
         let content = match &document.body {
-            DocumentBody::Session(session) => compacted_session_file(session, compacted, subject)?,
+            DocumentBody::Session(session) => compacted_session_file(session, compacted, target)?,
             DocumentBody::Wire(reading) => {
-                // A byte-order mark stands before the text.
+                // The text starts after a byte-order mark.
                 let mark = if plain.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
                 let start = mark + document.offset;
                 let end = start + reading.draft.source.len();
                 let before = plain.get(..start).unwrap_or_default();
-                let behind = plain.get(end..).unwrap_or_default();
-                [before, compacted.text.as_bytes(), behind].concat()
+                let after = plain.get(end..).unwrap_or_default();
+                [before, compacted.text.as_bytes(), after].concat()
             }
         };
-        Ok(CompactedOutput { target: subject, conversation, content })
+        Ok(CompactedOutput { target, conversation, content })
     }
 
-    /// A session file with other records in it.
+    /// A session file with new content.
     pub(super) fn from_session_content(
-        subject: &'s CompactionTarget,
+        target: &'s CompactionTarget,
         conversation: &'s ProviderConversation<'s>,
         content: Vec<u8>,
     ) -> CompactedOutput<'s> {
-        CompactedOutput { target: subject, conversation, content }
+        CompactedOutput { target, conversation, content }
     }
 
-    /// Writes it into its file; says where the old one lies.
+    /// Replaces the file. Returns the path of the backup.
     pub(crate) fn write_file(self) -> anyhow::Result<Option<PathBuf>> {
-        let CompactedOutput { target: subject, conversation, content } = self;
-        let content = FileCompression::of(subject.content()).compress(content);
-        let ask = subject.settings.clone().with_format(conversation.format);
-        let judged = replace_file(
-            subject.snapshot()?,
+        let CompactedOutput { target, conversation, content } = self;
+        let content = FileCompression::of(target.content()).compress(content);
+        let settings = target.settings.clone().with_format(conversation.format);
+        let report = replace_file(
+            target.snapshot()?,
             conversation.session.as_ref(),
             |out| out.write_all(&content),
-            subject.hint,
-            &ask,
+            target.hint,
+            &settings,
             ReportDetail::default(),
         );
-        Ok(judged.with_context(|| clean(&subject.display_name))?.backup)
+        Ok(report.with_context(|| clean(&target.display_name))?.backup)
     }
 
-    /// Prints it.
+    /// Writes it to stdout.
     pub(crate) fn print(self) -> anyhow::Result<()> {
-        let CompactedOutput { target: subject, conversation, content } = self;
-        let content = FileCompression::of(subject.content()).compress(content);
-        let ask = subject.settings.clone().with_format(conversation.format);
-        verify(&content, subject.hint, &ask, ReportDetail::default())
-            .context("the compaction did not hold")?;
+        let CompactedOutput { target, conversation, content } = self;
+        let content = FileCompression::of(target.content()).compress(content);
+        let settings = target.settings.clone().with_format(conversation.format);
+        verify(&content, target.hint, &settings, ReportDetail::default())
+            .context("the compaction failed verification")?;
         cli_output::write_stdout_raw(|out| out.write_all(&content))
     }
 }
 
-/// Fails early where the file could not be replaced: nobody should wait for a summary in vain.
+/// Fails early if the file cannot be replaced, before a summary is requested.
 pub(crate) fn check_replaceable(
-    subject: &CompactionTarget,
+    target: &CompactionTarget,
     conversation: &ProviderConversation<'_>,
 ) -> anyhow::Result<()> {
-    let snapshot = subject.snapshot()?;
+    let snapshot = target.snapshot()?;
     snapshot.check_writable()?;
     check_idle(&snapshot.path, &snapshot.metadata, conversation.session.as_ref())?;
     Ok(())
 }
 
-/// The file of a session after a compaction, as its agent would have written it.
+/// The session file after a compaction, as its agent would have written it.
 fn compacted_session_file(
     session: &ParsedSession<'_>,
     compacted: &CompactedText<'_>,
-    subject: &CompactionTarget,
+    target: &CompactionTarget,
 ) -> anyhow::Result<Vec<u8>> {
     let account = &compacted.account;
     let (before, after) =
         (format_spaced(account.before.tokens), format_spaced(account.after.tokens));
     let marker = format!("[foxwedge] Compacted from {before} to {after} tokens");
-    let condensed = CompactedFile::of(compacted, &marker);
-    let rewritten = session.write_compaction(&condensed).map_err(|error| {
-        let word = crate::check_settings::shell_quote(&clean(&subject.display_name));
-        CliError::new(format!("{}: {error}", clean(&subject.display_name))).help(format!(
-            "nothing was changed; `foxwedge resume {word} | foxwedge compact -` prints a shorter \
+    let compacted_file = CompactedFile::of(compacted, &marker);
+    let rewritten = session.write_compaction(&compacted_file).map_err(|error| {
+        let name = crate::check_settings::shell_quote(&clean(&target.display_name));
+        CliError::new(format!("{}: {error}", clean(&target.display_name))).help(format!(
+            "nothing was changed; `foxwedge resume {name} | foxwedge compact -` prints a shorter \
              history"
         ))
     })?;
@@ -121,15 +121,15 @@ fn compacted_session_file(
     Ok(content)
 }
 
-/// The file of a session, repaired first if it is not sound: a compaction hides what it does not
-/// understand, and a repair may need it. Anything else is repaired on the way.
+/// Repairs a session file before its compaction if it is invalid: a compaction hides records that
+/// it does not understand, and a repair may need them. Other inputs are repaired later.
 pub(crate) fn repair_session_file<'p>(
-    subject: &CompactionTarget,
+    target: &CompactionTarget,
     plain: Cow<'p, [u8]>,
 ) -> anyhow::Result<(Cow<'p, [u8]>, EditLog)> {
-    let text = decode_text(&plain).map_err(|failure| subject.failure_error(&failure))?;
-    let opened = parse_input(&text, subject.hint, &subject.settings);
-    let document = subject.single_document(&opened)?;
+    let text = decode_text(&plain).map_err(|failure| target.failure_error(&failure))?;
+    let input = parse_input(&text, target.hint, &target.settings);
+    let document = target.single_document(&input)?;
     let DocumentBody::Session(session) = &document.body else {
         return Ok((plain, EditLog::default()));
     };

@@ -1,4 +1,4 @@
-//! How many tokens a conversation may take: a budget that was named, or the model's window.
+//! How many tokens a conversation may take: a given budget, or a share of the model's window.
 
 use foxwedge_core::compact::{HistoryFraction, TokenLimits};
 use foxwedge_tokens::{ModelTokenizer, models};
@@ -9,36 +9,39 @@ use crate::{
     cli_output::{CliError, clean, cut},
 };
 
-/// Above this share of the room something has to happen.
+/// The history is compacted above this share of the window.
 const THRESHOLD: f64 = 0.9;
-/// Then it shrinks to this share, so that it happens rarely.
+/// A compaction shrinks it to this share, so that compactions are rare.
 const GOAL: f64 = 0.6;
-/// Room for a reply of a model that nobody knows.
-const REPLY: u64 = 32_768;
+/// Tokens reserved for the reply of an unknown model.
+const DEFAULT_RESERVE: u64 = 32_768;
 
-/// How much room there is, and how it is measured.
+/// The token limits, and how tokens are counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct CompactionBudget {
-    /// Without, only a share or a summary can be asked for.
+    /// `None`: only a share or a summary is possible.
     pub(crate) limits: Option<TokenLimits>,
-    /// The model's window, where it was looked at.
+    /// The model's window, if the limits come from it.
     pub(crate) window: Option<u64>,
-    /// Tokens of it that are kept free for the reply.
+    /// Tokens of the window that are reserved for the reply.
     pub(crate) reserve: Option<u64>,
     /// How tokens are counted.
     pub(crate) tokenizer: ModelTokenizer,
 }
 
 impl CompactionBudget {
-    /// What was asked for, for a conversation that names this model itself.
-    pub(crate) fn new(args: &CompactArgs, own: Option<&str>) -> Result<CompactionBudget, CliError> {
-        let model = args.model.as_deref().or(own);
+    /// The budget from the flags. `own_model` is the model that the conversation names.
+    pub(crate) fn new(
+        args: &CompactArgs,
+        own_model: Option<&str>,
+    ) -> Result<CompactionBudget, CliError> {
+        let model = args.model.as_deref().or(own_model);
         let tokenizer = match args.tokens {
             Some(counting) => ModelTokenizer::of(counting),
             None => ModelTokenizer::for_model(model),
         };
         let goal = args.goal.as_deref().map(|typed| parse_tokens("goal", typed)).transpose()?;
-        let named =
+        let given =
             args.window.as_deref().map(|typed| parse_tokens("window", typed)).transpose()?;
         let reserve = match args.reserve.as_deref() {
             Some(typed) if typed.trim() == "0" => Some(0),
@@ -48,77 +51,75 @@ impl CompactionBudget {
             Some(typed) => parse_share("threshold", typed)?,
             None => THRESHOLD,
         };
-        let room =
+        let budget =
             |limits, window, reserve| CompactionBudget { limits, window, reserve, tokenizer };
         if let Some(typed) = &args.budget {
-            let most = parse_tokens("budget", typed)?;
-            return Ok(room(Some(checked_limits(most, goal, most)?), None, None));
+            let max = parse_tokens("budget", typed)?;
+            return Ok(budget(Some(checked_limits(max, goal, max)?), None, None));
         }
         if args.fraction.is_some() {
             return match goal {
-                None => Ok(room(None, None, None)),
-                Some(_) => Err(CliError::new("--goal needs a --budget beside --fraction")
-                    .help("--fraction alone cuts once, however much is left")),
+                None => Ok(budget(None, None, None)),
+                Some(_) => Err(CliError::new("--goal needs --budget if --fraction is given")
+                    .help("--fraction alone cuts once, no matter how much is left")),
             };
         }
         let known = model.and_then(models::find_model);
-        let Some(window) = named.or(known.map(|known| known.window)) else {
-            // A window of messages needs to know nothing about the model's.
+        let Some(window) = given.or(known.map(|known| known.window)) else {
+            // The strategy `window` does not depend on the model's window.
             return match (args.strategy.as_slice(), goal) {
-                ([CompactStrategy::Window], None) => Ok(room(None, None, None)),
+                ([CompactStrategy::Window], None) => Ok(budget(None, None, None)),
                 _ => Err(unknown_window_error(model)),
             };
         };
-        let usual = known.map_or(REPLY, |known| known.output).min(window / 4);
-        let reserve = reserve.unwrap_or(usual);
+        let default = known.map_or(DEFAULT_RESERVE, |known| known.output).min(window / 4);
+        let reserve = reserve.unwrap_or(default);
         if reserve >= window {
             return Err(CliError::new(format!(
                 "a window of {window} tokens has no room for a reserve of {reserve}"
             ))
-            .help(
-                "--reserve is what is kept free for the reply; name less, or a larger --window",
-            ));
+            .help("--reserve is the room for the reply; use a smaller one, or a larger --window"));
         }
         let free = window - reserve;
-        let most = share_of(free, threshold);
-        if most == 0 {
-            return Err(CliError::new("--threshold leaves no token").help(
-                "it is the share of the window above which something has to happen: \
+        let max = share_of(free, threshold);
+        if max == 0 {
+            return Err(CliError::new("--threshold leaves no tokens").help(
+                "it is the share of the window above which the history is compacted: \
                  `--threshold 0.9`",
             ));
         }
-        let usual = share_of(free, GOAL).min(most);
-        Ok(room(Some(checked_limits(most, goal, usual)?), Some(window), Some(reserve)))
+        let default = share_of(free, GOAL).min(max);
+        Ok(budget(Some(checked_limits(max, goal, default)?), Some(window), Some(reserve)))
     }
 }
 
-/// A limit, and a goal that is not above it.
-fn checked_limits(most: u64, goal: Option<u64>, usual: u64) -> Result<TokenLimits, CliError> {
+/// Checks that the goal does not exceed the limit.
+fn checked_limits(max: u64, goal: Option<u64>, default: u64) -> Result<TokenLimits, CliError> {
     match goal {
-        Some(goal) if goal > most => {
-            Err(CliError::new(format!("--goal {goal} is more than the {most} tokens allowed"))
-                .help("the goal is what a compaction shrinks to; name no more than the limit"))
+        Some(goal) if goal > max => {
+            Err(CliError::new(format!("--goal {goal} is more than the {max} tokens allowed"))
+                .help("the goal is the size after a compaction; it cannot exceed the limit"))
         }
-        goal => Ok(TokenLimits::new(most, goal.unwrap_or(usual))),
+        goal => Ok(TokenLimits::new(max, goal.unwrap_or(default))),
     }
 }
 
-/// A share of so many tokens, rounded down.
+/// A share of a number of tokens, rounded down.
 pub(super) fn share_of(tokens: u64, share: f64) -> u64 {
     HistoryFraction::new(share).map_or(0, |share| share.of(tokens))
 }
 
 fn unknown_window_error(model: Option<&str>) -> CliError {
-    let trouble = match model {
+    let error = match model {
         Some(model) => CliError::new(format!(
-            "how much is too much? the window of the model `{}` is not known",
+            "the context window of the model `{}` is not known",
             cut(&clean(model), 60)
         )),
-        None => CliError::new("how much is too much? the conversation names no model"),
+        None => CliError::new("there is no token limit: the conversation names no model"),
     };
-    trouble.help(
-        "name what it may take (`--budget 32k`), the model's window (`--window 128k`) or a model \
-         (`--model gpt-5`), or how much of it goes (`--fraction 0.5`)",
+    error.help(
+        "give a limit (`--budget 32k`), the model's window (`--window 128k`), a model \
+         (`--model gpt-5`) or the share to remove (`--fraction 0.5`)",
     )
 }
 
@@ -134,22 +135,22 @@ mod tests {
         args: CompactArgs,
     }
 
-    fn room(flags: &str, named: Option<&str>) -> String {
-        let words = std::iter::once("compact").chain(flags.split_whitespace());
-        match CompactionBudget::new(&Line::parse_from(words).args, named) {
+    fn budget(flags: &str, given: Option<&str>) -> String {
+        let arguments = std::iter::once("compact").chain(flags.split_whitespace());
+        match CompactionBudget::new(&Line::parse_from(arguments).args, given) {
             Ok(CompactionBudget { limits: Some(limits), tokenizer, .. }) => {
                 format!("{} {} {}", limits.max_tokens(), limits.goal(), tokenizer.counting().name())
             }
             Ok(CompactionBudget { tokenizer, .. }) => {
                 format!("no limit {}", tokenizer.counting().name())
             }
-            Err(trouble) => trouble.to_string(),
+            Err(error) => error.to_string(),
         }
     }
 
     #[test]
-    fn the_room_is_the_budget_or_a_share_of_the_window() {
-        let unknown = "how much is too much? the window of the model `m` is not known";
+    fn limits_are_the_budget_or_a_share_of_the_window() {
+        let unknown = "the context window of the model `m` is not known";
         let table = [
             ("--budget 32k", None, "32000 32000 estimate"),
             ("--budget 32k --goal 20k", Some("gpt-4o"), "32000 20000 o200k"),
@@ -167,19 +168,19 @@ mod tests {
             ("--model m", Some("gpt-4o"), unknown),
             ("--strategy window", Some("m"), "no limit estimate"),
             ("--strategy window,budget", Some("m"), unknown),
-            ("", None, "how much is too much? the conversation names no model"),
+            ("", None, "there is no token limit: the conversation names no model"),
             ("--budget 5 --goal 6", None, "--goal 6 is more than the 5 tokens allowed"),
-            ("--fraction 1 --goal 6", None, "--goal needs a --budget beside --fraction"),
+            ("--fraction 1 --goal 6", None, "--goal needs --budget if --fraction is given"),
             (
                 "--window 10 --reserve 10",
                 None,
                 "a window of 10 tokens has no room for a reserve of 10",
             ),
-            ("--window 10 --threshold 0", None, "--threshold leaves no token"),
-            ("--window 10 --threshold NaN", None, "--threshold NaN: this is no share"),
+            ("--window 10 --threshold 0", None, "--threshold leaves no tokens"),
+            ("--window 10 --threshold NaN", None, "--threshold NaN: not a share"),
         ];
-        for (flags, named, expected) in table {
-            assert_eq!(room(flags, named), expected, "{flags} {named:?}");
+        for (flags, given, expected) in table {
+            assert_eq!(budget(flags, given), expected, "{flags} {given:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What shall be done, read from the flags; refused where one of them would do nothing.
+//! Compaction settings from the flags. A flag that would have no effect is an error.
 
 use foxwedge_core::{
     CheckOptions,
@@ -15,7 +15,7 @@ use crate::{
     cli_output::CliError,
 };
 
-/// What was asked for, whatever the conversation is.
+/// The part of the settings that does not depend on the conversation.
 #[derive(Clone, Debug)]
 pub(crate) struct CompactionFlags {
     stages: Vec<CompactionStage>,
@@ -24,22 +24,22 @@ pub(crate) struct CompactionFlags {
     pins: Vec<usize>,
 }
 
-/// What `summarize` leaves as it is.
+/// The recent part that `summarize` does not summarize.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum RecentShare {
     Unset,
     Tokens(u64),
-    /// What is left of everything when this share is summarized.
+    /// Everything except this share of the tokens.
     ExceptShare(f64),
 }
 
 impl CompactionFlags {
-    /// Reads the flags.
+    /// Parses and checks the flags.
     pub(crate) fn new(args: &CompactArgs) -> Result<CompactionFlags, CliError> {
-        let named =
+        let share =
             args.fraction.as_deref().map(|typed| parse_share("fraction", typed)).transpose()?;
-        let fraction = named.and_then(HistoryFraction::new).unwrap_or(HistoryFraction::HALF);
-        let strategies = match (args.strategy.as_slice(), named) {
+        let fraction = share.and_then(HistoryFraction::new).unwrap_or(HistoryFraction::HALF);
+        let strategies = match (args.strategy.as_slice(), share) {
             ([], Some(_)) => vec![CompactStrategy::Window],
             ([], None) => vec![CompactStrategy::Elide, CompactStrategy::Budget],
             (typed, _) => typed.to_vec(),
@@ -52,7 +52,7 @@ impl CompactionFlags {
             CompactStrategy::Importance => CompactionStage::Importance,
             CompactStrategy::Summarize => CompactionStage::Summarize,
         };
-        let recent = match (&args.recent, named) {
+        let recent = match (&args.recent, share) {
             (Some(typed), _) if typed.trim() == "0" => RecentShare::Tokens(0),
             (Some(typed), _) => RecentShare::Tokens(parse_tokens("recent", typed)?),
             (None, Some(share)) if !strategies.contains(&CompactStrategy::Window) => {
@@ -69,11 +69,11 @@ impl CompactionFlags {
         })
     }
 
-    /// The settings for a conversation of so many messages and tokens.
+    /// The settings for a conversation with the given number of messages and tokens.
     pub(crate) fn settings(
         &self,
-        question: CheckOptions,
-        room: &CompactionBudget,
+        options: CheckOptions,
+        budget: &CompactionBudget,
         messages: usize,
         total: u64,
     ) -> Result<CompactionSettings, CliError> {
@@ -86,9 +86,9 @@ impl CompactionFlags {
             ));
         }
         Ok(CompactionSettings {
-            question,
+            question: options,
             stages: self.stages.clone(),
-            limits: room.limits,
+            limits: budget.limits,
             pins: self.pins.clone(),
             elision: self.elision.clone(),
             recent: match self.recent {
@@ -100,16 +100,16 @@ impl CompactionFlags {
     }
 }
 
-/// Refuses flags that would do nothing, or strategies that cannot work.
+/// Refuses flags without effect and strategies that cannot work.
 fn check_flags(args: &CompactArgs, strategies: &[CompactStrategy]) -> Result<(), CliError> {
     let has = |strategy| strategies.contains(&strategy);
-    let idle = |flag: &str, strategy: &str| {
-        CliError::new(format!("{flag} is for the strategy `{strategy}`, which was not asked for"))
-            .help(format!("add it: `--strategy {strategy}`, or leave {flag} out"))
+    let unused = |flag: &str, strategy: &str| {
+        CliError::new(format!("{flag} is for the strategy `{strategy}`, which is not selected"))
+            .help(format!("add `--strategy {strategy}` or remove {flag}"))
     };
     if args.fraction.is_some() && !has(CompactStrategy::Window) && !has(CompactStrategy::Summarize)
     {
-        return Err(idle("--fraction", "window"));
+        return Err(unused("--fraction", "window"));
     }
     if !has(CompactStrategy::Summarize) {
         let flags = [
@@ -118,26 +118,26 @@ fn check_flags(args: &CompactArgs, strategies: &[CompactStrategy]) -> Result<(),
             ("--recent", args.recent.is_some()),
         ];
         if let Some((flag, _)) = flags.iter().find(|(_, set)| *set) {
-            return Err(idle(flag, "summarize"));
+            return Err(unused(flag, "summarize"));
         }
     }
     if args.summarizer.as_deref().is_some_and(|command| command.trim().is_empty()) {
         return Err(CliError::new("--summarizer needs a command")
             .help("it reads a prompt on stdin and prints a summary: `--summarizer 'claude -p'`"));
     }
-    let endless = |strategy: &&CompactStrategy| {
+    let needs_budget = |strategy: &&CompactStrategy| {
         !matches!(strategy, CompactStrategy::Window | CompactStrategy::Summarize)
     };
-    match strategies.iter().find(endless) {
+    match strategies.iter().find(needs_budget) {
         Some(strategy) if args.fraction.is_some() && args.budget.is_none() => {
             Err(CliError::new(format!("the strategy `{}` needs a budget", strategy.name()))
-                .help("beside --fraction, name what it may take: `--budget 32k`"))
+                .help("with --fraction, also give a limit: `--budget 32k`"))
         }
         _ => Ok(()),
     }
 }
 
-/// What may happen to answers.
+/// How tool results may be shortened.
 fn parse_elision(args: &CompactArgs) -> Result<ElisionPolicy, CliError> {
     let mut elision = ElisionPolicy::default();
     if let Some(typed) = &args.ends {
@@ -154,9 +154,9 @@ fn parse_elision(args: &CompactArgs) -> Result<ElisionPolicy, CliError> {
             .tools
             .extend(tools.map(|tool| ToolElisionRule { tool: tool.to_owned(), treatment }));
     }
-    // The first rule that fits counts: the nearer a name, the more it is meant.
-    let nearness =
+    // The first matching rule wins, so the most specific names come first.
+    let specificity =
         |rule: &ToolElisionRule| (rule.tool.ends_with('*'), std::cmp::Reverse(rule.tool.len()));
-    elision.tools.sort_by_key(nearness);
+    elision.tools.sort_by_key(specificity);
     Ok(elision)
 }

@@ -1,4 +1,4 @@
-//! All there is to say about a compaction, as data: reports read it and nothing else.
+//! The result of a compaction as data, the only input of its reports.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use foxwedge_formats::{
 use super::compaction_budget::CompactionBudget;
 use crate::preview;
 
-/// A compaction, made or only planned.
+/// A compaction, applied or only planned.
 pub(crate) struct CompactionResult<'t> {
     pub(crate) path: &'t str,
     pub(crate) format: &'static str,
@@ -25,18 +25,18 @@ pub(crate) struct CompactionResult<'t> {
     /// The input.
     pub(crate) reading: &'t OutlinedDocument<'t>,
     pub(crate) compacted: &'t CompactedText<'t>,
-    /// Tokens that are left of each message of the input.
+    /// Tokens kept of each message of the input.
     pub(crate) tokens_left: Vec<u64>,
     pub(crate) pins: &'t [usize],
-    /// What was repaired in the file before it became the input.
+    /// Repairs of the file before the compaction.
     pub(crate) file_repairs: &'t EditLog,
     pub(crate) dry_run: bool,
 }
 
-/// A message of the user that is not there any more.
+/// A user message that was removed or summarized.
 pub(crate) struct LostUserMessage {
     pub(crate) message: usize,
-    /// How it began.
+    /// The beginning of its text.
     pub(crate) excerpt: String,
 }
 
@@ -46,35 +46,36 @@ impl<'t> CompactionResult<'t> {
         &self.reading.draft
     }
 
-    /// Whether there was nothing to do: it was small enough, or nothing could go.
+    /// Whether nothing was changed: the history was small enough, or nothing could be removed.
     pub(crate) fn is_unchanged(&self) -> bool {
         let account = &self.compacted.account;
-        let done = account.stages.iter().any(|s| !s.removed.is_empty() || !s.shortened.is_empty());
+        let removed_any =
+            account.stages.iter().any(|s| !s.removed.is_empty() || !s.shortened.is_empty());
         let fits =
             self.budget.limits.is_none_or(|limits| account.before.tokens <= limits.max_tokens());
-        !self.compacted.is_changed() || !done && fits
+        !self.compacted.is_changed() || !removed_any && fits
     }
 
-    /// Everything that was repaired first.
+    /// All repairs before the compaction.
     pub(crate) fn all_repairs(&self) -> EditLog {
-        let mut repaired = self.file_repairs.clone();
-        repaired.append(self.compacted.account.repaired.clone());
-        repaired
+        let mut repairs = self.file_repairs.clone();
+        repairs.append(self.compacted.account.repaired.clone());
+        repairs
     }
 
-    /// Whether something was written, or would have been.
+    /// Whether something was changed, or would be.
     pub(crate) fn is_changed(&self) -> bool {
         !self.is_unchanged()
     }
 
-    /// What the user said and is not there any more, by what became of it.
-    pub(crate) fn lost_user_messages(&self, became: MessageOutcome) -> Vec<LostUserMessage> {
+    /// User messages with the given outcome.
+    pub(crate) fn lost_user_messages(&self, outcome: MessageOutcome) -> Vec<LostUserMessage> {
         let messages = self.compacted.account.messages.iter().enumerate();
-        let lost = messages.filter(|(_, (_, fate))| *fate == became);
+        let lost = messages.filter(|(_, (_, actual))| *actual == outcome);
         lost.filter_map(|(at, _)| self.user_message(at)).collect()
     }
 
-    /// What the user said in a message, if it is the user's own.
+    /// The message at an index, if the user wrote it.
     fn user_message(&self, at: usize) -> Option<LostUserMessage> {
         let part = user_part(self.draft(), at)?;
         let excerpt = match part.kind {
@@ -84,56 +85,56 @@ impl<'t> CompactionResult<'t> {
         Some(LostUserMessage { message: at, excerpt })
     }
 
-    /// Whether a cut in front of a message would part a unit.
+    /// Whether a cut before a message would split a unit.
     pub(crate) fn splits_unit(&self, message: usize) -> bool {
         let units = split_units(self.draft(), &pair_calls(self.draft()));
         unit_at(&units, message).is_some_and(|at| units[at].messages.start != message)
     }
 
-    /// What had to stay, and why.
+    /// Units that could not be removed, each with the reason.
     pub(crate) fn protected_units(&self) -> Vec<(Range<usize>, UnitHold)> {
-        let mut held = Vec::new();
+        let mut protected = Vec::new();
         for unit in split_units(self.draft(), &pair_calls(self.draft())) {
             let pinned = self.pins.iter().any(|pin| unit.messages.contains(pin));
             let hold = match unit.hold {
                 UnitHold::Free if pinned => UnitHold::Pinned,
                 hold => hold,
             };
-            let there = |at: usize| match self.compacted.account.messages.get(at) {
+            let is_kept = |at: usize| match self.compacted.account.messages.get(at) {
                 Some((_, MessageOutcome::Unchanged | MessageOutcome::Changed)) => true,
                 Some((_, MessageOutcome::Removed | MessageOutcome::Summarized)) | None => false,
             };
-            if hold != UnitHold::Free && unit.messages.clone().any(there) {
-                held.push((unit.messages, hold));
+            if hold != UnitHold::Free && unit.messages.clone().any(is_kept) {
+                protected.push((unit.messages, hold));
             }
         }
-        held
+        protected
     }
 }
 
-/// Tokens that are left of each message of the input.
+/// Tokens kept of each message of the input.
 pub(crate) fn count_tokens_left(
     compacted: &CompactedText<'_>,
     draft: &Draft<'_>,
     profile: Profile,
     counter: &mut dyn TokenCounter,
 ) -> Vec<u64> {
-    let mut left = vec![0; draft.messages.len()];
+    let mut kept = vec![0; draft.messages.len()];
     let Ok(OutlinedDocument { draft: after, frame, .. }) =
         read(&compacted.text, draft.format, outline_options(profile))
     else {
-        return left;
+        return kept;
     };
     let weights = weigh(&after, frame, counter);
     for (at, line) in compacted.messages.iter().enumerate() {
-        if let Some(tokens) = line.origin.and_then(|origin| left.get_mut(origin)) {
+        if let Some(tokens) = line.origin.and_then(|origin| kept.get_mut(origin)) {
             *tokens += weights.of_message(at);
         }
     }
-    left
+    kept
 }
 
-/// Ranges that follow each other, as one.
+/// Joins adjacent and overlapping ranges.
 pub(crate) fn join_ranges(ranges: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
     let mut joined: Vec<Range<usize>> = Vec::new();
     for range in ranges.filter(|range| !range.is_empty()) {

@@ -1,4 +1,4 @@
-//! The conversation that shall become shorter: where it lies, and what of it a provider sees.
+//! The conversation to compact: its source, and the history that a provider sees.
 
 use std::{
     borrow::Cow,
@@ -21,75 +21,75 @@ use crate::{
     target::{self, STDIN, SingleTarget},
 };
 
-/// What was named, and what is in it.
+/// The target of `foxwedge compact` with its content.
 pub(crate) struct CompactionTarget {
-    /// As it is shown.
+    /// Path or name in messages.
     pub(crate) display_name: String,
     pub(crate) settings: CheckSettings,
     pub(crate) hint: InputHint,
     input: TargetContent,
 }
 
-/// Where the bytes come from.
+/// Content of the target by its source.
 enum TargetContent {
     Stdin(Vec<u8>),
     File(Box<FileSnapshot>),
-    /// A pipe, a device: read once, and never replaced.
+    /// A pipe or a device: read once, never replaced.
     Stream(Vec<u8>),
 }
 
-/// One conversation, as a provider takes it.
+/// A conversation as a provider sees it.
 pub(crate) struct ProviderConversation<'d> {
     pub(crate) text: Cow<'d, str>,
     pub(crate) wire: Format,
     pub(crate) check_options: CheckOptions,
-    /// The model that it names itself.
+    /// The model that the conversation names.
     pub(crate) model: Option<&'d str>,
-    /// As its format is called.
+    /// Input format of the file.
     pub(crate) format: InputFormat,
-    /// The session it is, if it is the file of one.
+    /// Its session, if it is a session file.
     pub(crate) session: Option<SessionRef>,
 }
 
 impl CompactionTarget {
-    /// Finds and reads what was named.
+    /// Finds and reads the target.
     pub(crate) fn load(args: &CompactArgs) -> anyhow::Result<CompactionTarget> {
-        let nothing = args.target.is_none() && !args.last;
-        if nothing && (!args.agent.is_empty() || io::stdin().is_terminal()) {
-            bail!(CliError::new("a compaction needs the name of what becomes shorter").help(
+        let no_target = args.target.is_none() && !args.last;
+        if no_target && (!args.agent.is_empty() || io::stdin().is_terminal()) {
+            bail!(CliError::new("no conversation to compact was given").help(
                 "name a file or a session: `foxwedge compact session.json`, or pipe one in: \
                  `… | foxwedge compact -`"
             ));
         }
-        let place = match nothing {
+        let target = match no_target {
             true => SingleTarget::Stdin,
             false => target::resolve_single(args.target.as_deref(), &args.agent)?,
         };
         let policy = args.repair.policy(false);
-        let ask = CheckSettings::of(args.format, policy).with_profile(args.profile);
-        let path = match place {
+        let settings = CheckSettings::of(args.format, policy).with_profile(args.profile);
+        let path = match target {
             SingleTarget::Stdin => {
                 let content = size_limit::read_stdin()?;
-                let manner = InputHint { is_json_lines: false, from_folder: false };
-                let bytes = TargetContent::Stdin(content);
+                let hint = InputHint { is_json_lines: false, from_folder: false };
+                let input = TargetContent::Stdin(content);
                 return Ok(CompactionTarget {
                     display_name: STDIN.to_owned(),
-                    settings: ask,
-                    hint: manner,
-                    input: bytes,
+                    settings,
+                    hint,
+                    input,
                 });
             }
             SingleTarget::File(path) => path,
             SingleTarget::Session(entry) => entry.path,
         };
-        let shown = path.to_string_lossy().into_owned();
-        let bytes = read_content(&path).with_context(|| clean(&shown))?;
-        let ask = ask.for_file(&path).into_owned();
+        let display_name = path.to_string_lossy().into_owned();
+        let input = read_content(&path).with_context(|| clean(&display_name))?;
+        let settings = settings.for_file(&path).into_owned();
         Ok(CompactionTarget {
-            display_name: shown,
-            settings: ask,
+            display_name,
+            settings,
             hint: InputHint::of_file(&path, false),
-            input: bytes,
+            input,
         })
     }
 
@@ -101,7 +101,8 @@ impl CompactionTarget {
         }
     }
 
-    /// Whether it lies where Cline keeps its tasks: others read the same format, and know more.
+    /// Whether it lies in the task folder of Cline. Roo Code and Kilo Code use the same format, but
+    /// only they support hidden messages.
     pub(crate) fn is_cline_task(&self) -> bool {
         Path::new(&self.display_name)
             .components()
@@ -119,12 +120,12 @@ impl CompactionTarget {
             TargetContent::File(snapshot) => Ok(snapshot),
             TargetContent::Stdin(_) | TargetContent::Stream(_) => bail!(
                 CliError::new("this is not a file that can be replaced")
-                    .help("use `foxwedge compact -` to make a stream shorter")
+                    .help("use `foxwedge compact -` to compact a stream")
             ),
         }
     }
 
-    /// Refuses to write a report over what is to be read.
+    /// Refuses to write the report over the input.
     pub(crate) fn check_output(&self, output: &Path) -> Result<(), CliError> {
         let input = match &self.input {
             TargetContent::Stdin(_) => FileIdentity::of_stdin(),
@@ -139,12 +140,12 @@ impl CompactionTarget {
             .help("nothing was written; give --output-file a name of its own"))
     }
 
-    /// The one conversation of a source.
+    /// The only conversation of the input.
     pub(crate) fn single_document<'s, 'a>(
         &self,
-        opened: &'s Result<ParsedInput<'a>, InputRejection>,
+        input: &'s Result<ParsedInput<'a>, InputRejection>,
     ) -> Result<&'s InputDocument<'a>, CliError> {
-        let source = match opened {
+        let source = match input {
             Ok(source) => source,
             Err(InputRejection::Failed(failure)) => return Err(self.failure_error(failure)),
             Err(InputRejection::Skipped) => {
@@ -160,34 +161,34 @@ impl CompactionTarget {
         match source.documents.as_slice() {
             [only] => Ok(only),
             several => Err(CliError::new(format!(
-                "{}: there are {} conversations in it, one a line",
+                "{}: there are {} conversations in it, one per line",
                 clean(&self.display_name),
                 several.len()
             ))
-            .help("take out one: `sed -n 1p FILE | foxwedge compact -`")),
+            .help("extract one: `sed -n 1p FILE | foxwedge compact -`")),
         }
     }
 
-    /// A failure, with its place.
+    /// The error for a failure, with its position.
     pub(crate) fn failure_error(&self, failure: &TargetFailure) -> CliError {
-        let place = failure
+        let position = failure
             .position
             .map(|position| format!(":{}:{}", position.line, position.column))
             .unwrap_or_default();
-        let trouble = CliError::new(format!(
-            "{}{place}: {}",
+        let error = CliError::new(format!(
+            "{}{position}: {}",
             clean(&self.display_name),
             clean(&failure.message)
         ));
         match &failure.help {
-            Some(help) => trouble.help(help.clone()),
-            None => trouble,
+            Some(help) => error.help(help.clone()),
+            None => error,
         }
     }
 }
 
 impl<'d> ProviderConversation<'d> {
-    /// What a provider sees of a document.
+    /// The conversation of a document as a provider sees it.
     pub(crate) fn of(document: &'d InputDocument<'_>) -> ProviderConversation<'d> {
         let draft = document.draft();
         let (text, model, format, session) = match &document.body {
@@ -197,20 +198,19 @@ impl<'d> ProviderConversation<'d> {
             }
             DocumentBody::Session(session) => {
                 let model = session.metadata.model.as_deref();
-                let sitting = SessionRef::of(session);
+                let session_ref = SessionRef::of(session);
                 (
                     Cow::Owned(session.history()),
                     model,
                     InputFormat::Agent(session.agent),
-                    Some(sitting),
+                    Some(session_ref),
                 )
             }
         };
-        let question = document.check_options;
         ProviderConversation {
             text,
             wire: draft.format,
-            check_options: question,
+            check_options: document.check_options,
             model,
             format,
             session,

@@ -1,4 +1,4 @@
-//! The report for people: how much is left, who took what, what it cost.
+//! The report on a compaction for people: sizes, repairs, strategies, and what was removed.
 
 use std::ops::Range;
 
@@ -13,63 +13,64 @@ use crate::{
     outcome::message_path,
 };
 
-/// Columns of the words on the left.
+/// Width of the labels on the left.
 const LABEL: usize = 12;
-/// Columns where nobody says how many there are.
+/// Terminal width if it is unknown.
 const COLUMNS: usize = 80;
-/// Ranges and steps that are named of each.
+/// Max ranges, edits and findings that are listed.
 const MAX_NAMED: usize = 6;
 
-/// Everything there is to say.
-pub(crate) fn render_report(told: &CompactionResult<'_>, columns: Option<usize>) -> String {
-    let account = &told.compacted.account;
+/// Renders the full report.
+pub(crate) fn render_report(result: &CompactionResult<'_>, columns: Option<usize>) -> String {
+    let account = &result.compacted.account;
     let mut text = format!(
         "{}  {}\n",
-        paint(BOLD, clean(told.path)),
-        paint(DIM, format_args!("{}, rules of {}", told.format, told.profile.name())),
+        paint(BOLD, clean(result.path)),
+        paint(DIM, format_args!("{}, rules of {}", result.format, result.profile.name())),
     );
-    push_sizes(&mut text, told);
+    push_sizes(&mut text, result);
     text.push('\n');
-    let repaired = told.all_repairs();
-    if !repaired.is_empty() {
-        let heading = "first, because it was not sound:";
-        push_steps(&mut text, "repaired", heading, &repaired, told.draft().format);
+    let repairs = result.all_repairs();
+    if !repairs.is_empty() {
+        let heading = "first, because the history was invalid:";
+        push_steps(&mut text, "repaired", heading, &repairs, result.draft().format);
     }
     for stage in &account.stages {
-        strategies::draw(&mut text, stage, told);
+        strategies::draw(&mut text, stage, result);
     }
     text.push('\n');
-    text.push_str(&plot::draw(told, columns.unwrap_or(COLUMNS)));
+    text.push_str(&plot::draw(result, columns.unwrap_or(COLUMNS)));
     text.push('\n');
-    lost_messages::draw(&mut text, told);
+    lost_messages::draw(&mut text, result);
     push_cache(&mut text, account);
-    push_protected(&mut text, told);
-    push_remaining(&mut text, account, told.draft().format);
+    push_protected(&mut text, result);
+    push_remaining(&mut text, account, result.draft().format);
     text
 }
 
-/// That there was nothing to do.
-pub(crate) fn render_unchanged(told: &CompactionResult<'_>) -> String {
-    let before = told.compacted.account.before;
-    let of = told.budget.limits.map(|limits| format!(" of {}", format_spaced(limits.max_tokens())));
+/// Renders the report if nothing was changed.
+pub(crate) fn render_unchanged(result: &CompactionResult<'_>) -> String {
+    let before = result.compacted.account.before;
+    let of =
+        result.budget.limits.map(|limits| format!(" of {}", format_spaced(limits.max_tokens())));
     format!(
         "{}: {}{} tokens: {} {}\n",
-        clean(told.path),
+        clean(result.path),
         format_spaced(before.tokens),
         of.unwrap_or_default(),
         paint(GOOD, "nothing to do"),
-        paint(DIM, format_args!("({})", format_counting(told))),
+        paint(DIM, format_args!("({})", format_counting(result))),
     )
 }
 
-/// A line with its word on the left; no word means that it goes on.
-pub(super) fn push_row(text: &mut String, label: &str, said: &str) {
+/// Adds a line with its label on the left. An empty label continues the line above.
+pub(super) fn push_row(text: &mut String, label: &str, content: &str) {
     let pad = " ".repeat(LABEL.saturating_sub(width(label)));
     let label = if label.is_empty() { String::new() } else { paint(BOLD, label) };
-    text.push_str(&format!("  {label}{pad}{said}\n"));
+    text.push_str(&format!("  {label}{pad}{content}\n"));
 }
 
-/// Messages, as people count them.
+/// A range of messages such as `3–7`, or one index.
 pub(super) fn format_message_range(range: &Range<usize>) -> String {
     match range.len() {
         1 => range.start.to_string(),
@@ -77,7 +78,7 @@ pub(super) fn format_message_range(range: &Range<usize>) -> String {
     }
 }
 
-/// Many ranges of messages, the first of them named.
+/// Ranges of messages; the first of them are listed.
 pub(super) fn format_message_ranges(ranges: &[Range<usize>]) -> String {
     let mut names: Vec<String> = ranges.iter().take(MAX_NAMED).map(format_message_range).collect();
     if ranges.len() > MAX_NAMED {
@@ -87,8 +88,8 @@ pub(super) fn format_message_ranges(ranges: &[Range<usize>]) -> String {
     format!("message{} {}", if one { "" } else { "s" }, names.join(", "))
 }
 
-fn push_sizes(text: &mut String, told: &CompactionResult<'_>) {
-    let CompactionAccount { before, after, .. } = told.compacted.account;
+fn push_sizes(text: &mut String, result: &CompactionResult<'_>) {
+    let CompactionAccount { before, after, .. } = result.compacted.account;
     type SizeField = fn(&HistorySize) -> u64;
     let pairs: [(&str, SizeField); 4] = [
         ("tokens", |size| size.tokens),
@@ -100,52 +101,52 @@ fn push_sizes(text: &mut String, told: &CompactionResult<'_>) {
         |size: &HistorySize| pairs.iter().map(|(_, of)| format_spaced(of(size)).len()).max();
     let (left, right) = (widest(&before).unwrap_or(0), widest(&after).unwrap_or(0));
     for (label, of) in pairs {
-        let (was, is) = (format_spaced(of(&before)), format_spaced(of(&after)));
+        let (old, new) = (format_spaced(of(&before)), format_spaced(of(&after)));
         let note =
-            if label == "tokens" { format!("  {}", format_limit(told)) } else { String::new() };
-        push_row(text, label, &format!("{was:>left$} → {is:>right$}{note}"));
+            if label == "tokens" { format!("  {}", format_limit(result)) } else { String::new() };
+        push_row(text, label, &format!("{old:>left$} → {new:>right$}{note}"));
     }
 }
 
-/// What was allowed, and how it was measured.
-fn format_limit(told: &CompactionResult<'_>) -> String {
-    let room = &told.budget;
-    let mut words = Vec::new();
-    if let Some(limits) = room.limits {
-        words.push(format!("{} allowed", format_spaced(limits.max_tokens())));
+/// The token limits, and how tokens were counted.
+fn format_limit(result: &CompactionResult<'_>) -> String {
+    let budget = &result.budget;
+    let mut parts = Vec::new();
+    if let Some(limits) = budget.limits {
+        parts.push(format!("{} allowed", format_spaced(limits.max_tokens())));
         if limits.goal() < limits.max_tokens() {
-            words.push(format!("goal {}", format_spaced(limits.goal())));
+            parts.push(format!("goal {}", format_spaced(limits.goal())));
         }
     }
-    if let (Some(window), Some(reserve)) = (room.window, room.reserve) {
+    if let (Some(window), Some(reserve)) = (budget.window, budget.reserve) {
         let (window, reserve) = (format_spaced(window), format_spaced(reserve));
-        words.push(format!("window {window}, {reserve} kept for the reply"));
+        parts.push(format!("window {window}, {reserve} reserved for the reply"));
     }
-    words.push(format_counting(told));
-    paint(DIM, format_args!("({})", words.join("; ")))
+    parts.push(format_counting(result));
+    paint(DIM, format_args!("({})", parts.join("; ")))
 }
 
-fn format_counting(told: &CompactionResult<'_>) -> String {
-    let name = told.budget.tokenizer.counting().name();
-    match told.compacted.account.exact {
+fn format_counting(result: &CompactionResult<'_>) -> String {
+    let name = result.budget.tokenizer.counting().name();
+    match result.compacted.account.exact {
         true => format!("counted with {name}"),
         false if name == "estimate" => "estimated".to_owned(),
         false => format!("estimated, {name}"),
     }
 }
 
-/// Steps of a repair, the first of them told.
+/// Adds the edits of a repair; the first of them are listed.
 pub(super) fn push_steps(
     text: &mut String,
     label: &str,
     heading: &str,
     edits: &EditLog,
-    wire: Format,
+    format: Format,
 ) {
     push_row(text, label, heading);
     for edit in edits.iter().take(MAX_NAMED) {
         let code = paint(GOOD, format_args!("FW{}", edit.code));
-        let at = paint(DIM, message_path(wire, edit.message));
+        let at = paint(DIM, message_path(format, edit.message));
         push_row(text, "", &format!("  {code} {at} {}", cut(&clean(&edit.note), 120)));
     }
     let more = edits.len().saturating_sub(edits.iter().take(MAX_NAMED).count());
@@ -157,38 +158,38 @@ pub(super) fn push_steps(
 fn push_cache(text: &mut String, account: &CompactionAccount) {
     let Some(prefix) = account.prefix else { return };
     let tokens = format_spaced(prefix.tokens);
-    let said = match prefix.message {
-        0 => format!("only what stands before the messages stays cached ({tokens} tokens)"),
+    let content = match prefix.message {
+        0 => format!("only the part before the messages stays cached ({tokens} tokens)"),
         first => format!(
             "unchanged before message {first} ({tokens} tokens); from there on the prefix is new"
         ),
     };
-    push_row(text, "cache", &said);
+    push_row(text, "cache", &content);
 }
 
-fn push_protected(text: &mut String, told: &CompactionResult<'_>) {
-    let held = told.protected_units();
-    if held.is_empty() {
+fn push_protected(text: &mut String, result: &CompactionResult<'_>) {
+    let protected = result.protected_units();
+    if protected.is_empty() {
         return;
     }
     let name = |(range, hold): &(Range<usize>, foxwedge_core::compact::UnitHold)| {
         format!("{} ({})", format_message_range(range), hold.name())
     };
-    let mut names: Vec<String> = held.iter().take(MAX_NAMED).map(name).collect();
-    if held.len() > MAX_NAMED {
-        names.push(format!("and {} more", held.len() - MAX_NAMED));
+    let mut names: Vec<String> = protected.iter().take(MAX_NAMED).map(name).collect();
+    if protected.len() > MAX_NAMED {
+        names.push(format!("and {} more", protected.len() - MAX_NAMED));
     }
-    let one = matches!(held.as_slice(), [(only, _)] if only.len() == 1);
+    let one = matches!(protected.as_slice(), [(only, _)] if only.len() == 1);
     let s = if one { "" } else { "s" };
-    push_row(text, "held", &format!("message{s} {}", names.join(", ")));
+    push_row(text, "protected", &format!("message{s} {}", names.join(", ")));
 }
 
-fn push_remaining(text: &mut String, account: &CompactionAccount, wire: Format) {
+fn push_remaining(text: &mut String, account: &CompactionAccount, format: Format) {
     let findings = &account.remaining.findings;
     for (at, finding) in findings.iter().take(MAX_NAMED).enumerate() {
         let code = paint(WARNING, finding.rule.label());
-        let place = paint(DIM, message_path(wire, finding.location.message));
-        let label = if at == 0 { "still there" } else { "" };
+        let place = paint(DIM, message_path(format, finding.location.message));
+        let label = if at == 0 { "remaining" } else { "" };
         push_row(text, label, &format!("{code} {place} {}", cut(&clean(&finding.message), 160)));
     }
     let more = account.remaining.total().saturating_sub(findings.len().min(MAX_NAMED));

@@ -1,4 +1,4 @@
-//! The report for programs. Field names are a promise.
+//! The report on a compaction as JSON. Field names are stable.
 
 use std::ops::Range;
 
@@ -31,11 +31,11 @@ pub(crate) struct CompactionDocument<'t> {
     given_up: Vec<[usize; 2]>,
     prefix: Option<CachedPrefixEntry>,
     repaired: Vec<CompactionEditEntry<'t>>,
-    /// How many repairs there were, if not all are listed.
+    /// Number of all repairs, if not all are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     repaired_total: Option<usize>,
     remaining: Vec<RemainingFindingEntry<'t>>,
-    /// How many findings remain, if not all are listed.
+    /// Number of all remaining findings, if not all are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     remaining_total: Option<usize>,
     held: Vec<ProtectedUnitEntry>,
@@ -154,28 +154,28 @@ struct MessageSizeEntry {
     left: u64,
 }
 
-/// What was done, or that nothing was.
-pub(crate) fn document<'t>(told: &CompactionResult<'t>) -> CompactionDocument<'t> {
-    let account = &told.compacted.account;
-    let changed = told.is_changed();
-    let limits = told.budget.limits;
+/// The report on a compaction, also if nothing was changed.
+pub(crate) fn document<'t>(result: &CompactionResult<'t>) -> CompactionDocument<'t> {
+    let account = &result.compacted.account;
+    let changed = result.is_changed();
+    let limits = result.budget.limits;
     let mut document = CompactionDocument {
         version: 1,
-        path: told.path,
-        format: told.format,
-        profile: told.profile.name(),
+        path: result.path,
+        format: result.format,
+        profile: result.profile.name(),
         counting: TokenCountingEntry {
-            name: told.budget.tokenizer.counting().name(),
+            name: result.budget.tokenizer.counting().name(),
             exact: account.exact,
         },
         limits: TokenLimitsEntry {
             most: limits.map(|limits| limits.max_tokens()),
             goal: limits.map(|limits| limits.goal()),
-            window: told.budget.window,
-            reserve: told.budget.reserve,
+            window: result.budget.window,
+            reserve: result.budget.reserve,
         },
         changed,
-        dry_run: told.dry_run,
+        dry_run: result.dry_run,
         before: size_entry(&account.before),
         after: size_entry(if changed { &account.after } else { &account.before }),
         strategies: Vec::new(),
@@ -186,12 +186,12 @@ pub(crate) fn document<'t>(told: &CompactionResult<'t>) -> CompactionDocument<'t
         remaining_total: Some(account.remaining.total())
             .filter(|_| account.remaining.unlisted() > 0),
         remaining: account.remaining.findings.iter().map(finding_entry).collect(),
-        held: told
+        held: result
             .protected_units()
             .iter()
             .map(|(messages, hold)| protected_unit_entry(messages, hold.name()))
             .collect(),
-        messages: message_entries(told, changed),
+        messages: message_entries(result, changed),
     };
     if changed {
         document.strategies = account.stages.iter().map(strategy_entry).collect();
@@ -200,14 +200,14 @@ pub(crate) fn document<'t>(told: &CompactionResult<'t>) -> CompactionDocument<'t
             .prefix
             .map(|CachedPrefix { message, tokens }| CachedPrefixEntry { message, tokens });
         document.repaired =
-            told.file_repairs.iter().chain(&account.repaired).map(edit_entry).collect();
-        let all = told.file_repairs.len() + account.repaired.len();
+            result.file_repairs.iter().chain(&account.repaired).map(edit_entry).collect();
+        let all = result.file_repairs.len() + account.repaired.len();
         document.repaired_total = Some(all).filter(|&all| all > document.repaired.len());
     }
     document
 }
 
-/// The document that says why there is none.
+/// The report on a failed compaction.
 pub(crate) fn error_document(
     path: Option<&str>,
     message: &str,
@@ -244,15 +244,15 @@ fn strategy_entry(stage: &StageAccount) -> CompactionStrategyEntry<'_> {
     }
 }
 
-fn removed_unit_entry(gone: &DroppedUnit) -> RemovedUnitEntry {
-    let (why, score) = match gone.reason {
+fn removed_unit_entry(unit: &DroppedUnit) -> RemovedUnitEntry {
+    let (why, score) = match unit.reason {
         DropReason::Oldest => ("oldest", None),
         DropReason::Condensed => ("condensed", None),
         DropReason::Unimportant(score) => ("unimportant", Some(score)),
     };
     RemovedUnitEntry {
-        messages: range_bounds(&gone.messages),
-        tokens: gone.tokens,
+        messages: range_bounds(&unit.messages),
+        tokens: unit.tokens,
         why,
         points: score.map(|score| score.points()),
         reasons: score.map(|score| score.reasons().map(|reason| reason.name()).collect()),
@@ -303,20 +303,20 @@ fn protected_unit_entry(messages: &Range<usize>, why: &'static str) -> Protected
     ProtectedUnitEntry { messages: range_bounds(messages), why }
 }
 
-fn message_entries(told: &CompactionResult<'_>, changed: bool) -> Vec<MessageSizeEntry> {
-    let messages = told.compacted.account.messages.iter().enumerate();
-    let message = |(at, &(tokens, became)): (usize, &(u64, MessageOutcome))| {
-        let left = told.tokens_left.get(at).copied().unwrap_or(0);
+fn message_entries(result: &CompactionResult<'_>, changed: bool) -> Vec<MessageSizeEntry> {
+    let messages = result.compacted.account.messages.iter().enumerate();
+    let message = |(at, &(tokens, outcome)): (usize, &(u64, MessageOutcome))| {
+        let left = result.tokens_left.get(at).copied().unwrap_or(0);
         match changed {
-            true => MessageSizeEntry { tokens, became: became_name(became), left },
+            true => MessageSizeEntry { tokens, became: became_name(outcome), left },
             false => MessageSizeEntry { tokens, became: "kept", left: tokens },
         }
     };
     messages.map(message).collect()
 }
 
-fn became_name(became: MessageOutcome) -> &'static str {
-    match became {
+fn became_name(outcome: MessageOutcome) -> &'static str {
+    match outcome {
         MessageOutcome::Unchanged => "kept",
         MessageOutcome::Changed => "changed",
         MessageOutcome::Summarized => "condensed",
@@ -324,7 +324,7 @@ fn became_name(became: MessageOutcome) -> &'static str {
     }
 }
 
-/// First message, and the one behind the last.
+/// Index of the first message and the end of the range.
 fn range_bounds(messages: &Range<usize>) -> [usize; 2] {
     [messages.start, messages.end]
 }

@@ -1,37 +1,35 @@
-//! What the user had said and is not there any more.
+//! User messages that a compaction removed or summarized.
 
 use foxwedge_formats::compact::MessageOutcome;
 
 use super::{compaction_result::CompactionResult, full::push_row};
 use crate::cli_output::{DIM, clean, paint, pluralize};
 
-/// Messages of the user that are named.
+/// Max user messages listed.
 const MAX_NAMED: usize = 8;
 
-/// What the user said that is gone, and what a summary stands for.
-pub(super) fn draw(text: &mut String, told: &CompactionResult<'_>) {
-    let what = [
-        (MessageOutcome::Removed, "given up", "gone"),
-        (MessageOutcome::Summarized, "condensed", "summarized"),
-    ];
-    for (became, label, word) in what {
-        let messages = &told.compacted.account.messages;
-        if !messages.iter().any(|(_, fate)| *fate == became) {
+/// Adds the removed user messages, then the summarized ones.
+pub(super) fn draw(text: &mut String, result: &CompactionResult<'_>) {
+    let outcomes =
+        [(MessageOutcome::Removed, "removed"), (MessageOutcome::Summarized, "summarized")];
+    for (outcome, label) in outcomes {
+        let messages = &result.compacted.account.messages;
+        if !messages.iter().any(|(_, actual)| *actual == outcome) {
             continue;
         }
-        let wishes = told.lost_user_messages(became);
-        if wishes.is_empty() {
-            push_row(text, label, "nothing that the user said");
+        let lost = result.lost_user_messages(outcome);
+        if lost.is_empty() {
+            push_row(text, label, "no user messages");
             continue;
         }
-        let number = pluralize(wishes.len(), "message");
-        push_row(text, label, &format!("{number} of the user {word}:"));
-        for wish in wishes.iter().take(MAX_NAMED) {
-            let at = paint(DIM, format_args!("{:>4}", wish.message));
-            push_row(text, "", &format!("{at} “{}”", clean(wish.excerpt.trim())));
+        let number = pluralize(lost.len(), "user message");
+        push_row(text, label, &format!("{number}:"));
+        for user_message in lost.iter().take(MAX_NAMED) {
+            let at = paint(DIM, format_args!("{:>4}", user_message.message));
+            push_row(text, "", &format!("{at} “{}”", clean(user_message.excerpt.trim())));
         }
-        if wishes.len() > MAX_NAMED {
-            push_row(text, "", &format!("     … and {} more", wishes.len() - MAX_NAMED));
+        if lost.len() > MAX_NAMED {
+            push_row(text, "", &format!("     … and {} more", lost.len() - MAX_NAMED));
         }
     }
 }

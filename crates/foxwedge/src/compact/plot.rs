@@ -1,4 +1,4 @@
-//! Tokens over a conversation, drawn in a few rows: what is left stands solid, what went is shaded.
+//! A bar chart of the tokens of a conversation: kept tokens are solid, removed ones shaded.
 
 use anstyle::{AnsiColor, Style};
 use foxwedge_core::compact::DropReason;
@@ -9,63 +9,68 @@ use crate::cli_output::{ADDED, DIM, FRAME, REMOVED, WARNING, paint, width};
 
 /// Rows of bars.
 const ROWS: usize = 5;
-/// Eighths of a row.
+/// Each row has eight steps.
 const STEPS: u64 = 8;
-/// More columns say no more.
+/// Max width of the chart.
 const MAX_COLUMNS: usize = 100;
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 const SUMMARIZED: Style = AnsiColor::Cyan.on_default();
 
-/// Some messages in a row, drawn as one bar.
+/// Consecutive messages, drawn as one bar.
 #[derive(Clone, Copy, Default)]
 struct TokenBar {
     tokens: u64,
     left: u64,
-    /// Tokens that went: with their message, into a summary, out of an answer.
+    /// Tokens removed with their message; `condensed`: replaced by a summary; `shrunk`: cut from a
+    /// tool result.
     gone: u64,
     condensed: u64,
     shrunk: u64,
 }
 
-/// Draws the conversation into so many columns.
-pub(super) fn draw(told: &CompactionResult<'_>, columns: usize) -> String {
-    let account = &told.compacted.account;
+/// Draws the chart with at most `columns` columns.
+pub(super) fn draw(result: &CompactionResult<'_>, columns: usize) -> String {
+    let account = &result.compacted.account;
     let messages = account.messages.len();
     let highest =
         |bars: &[TokenBar]| bars.iter().map(|bar| bar.tokens.max(bar.left)).max().unwrap_or(0);
-    let room = columns.min(MAX_COLUMNS).saturating_sub(MARGIN).max(10);
-    let wide = messages.min(room);
-    let bars = build_bars(told, wide);
-    let most = highest(&bars);
-    if most == 0 {
+    let max_width = columns.min(MAX_COLUMNS).saturating_sub(MARGIN).max(10);
+    let chart_width = messages.min(max_width);
+    let bars = build_bars(result, chart_width);
+    let max = highest(&bars);
+    if max == 0 {
         return String::new();
     }
     let mut text = String::new();
     for row in (0..ROWS).rev() {
-        let label = if row + 1 == ROWS { format_spaced(most) } else { String::new() };
+        let label = if row + 1 == ROWS { format_spaced(max) } else { String::new() };
         text.push_str(&axis_label(&label, "│"));
-        text.push_str(&draw_row(&bars, row, most));
+        text.push_str(&draw_row(&bars, row, max));
     }
-    let cut = find_cut(told);
-    let at = |message: usize| column(message, messages, wide);
-    let axis = (0..wide).map(|column| match cut {
+    let cut = find_cut(result);
+    let at = |message: usize| column(message, messages, chart_width);
+    let axis = (0..chart_width).map(|column| match cut {
         Some((message, _)) if column == at(message) => '▲',
         _ => '─',
     });
     text.push_str(&axis_label("0", "└"));
     text.push_str(&format!("{}\n", paint(DIM, axis.collect::<String>())));
-    text.push_str(&axis_numbers(messages, wide, cut.map(|(message, _)| (at(message), message))));
+    text.push_str(&axis_numbers(
+        messages,
+        chart_width,
+        cut.map(|(message, _)| (at(message), message)),
+    ));
     text.push_str(&legend(&bars, messages, cut));
     text
 }
 
-/// The column of a message: they are spread evenly.
-fn column(message: usize, messages: usize, wide: usize) -> usize {
-    (message * wide / messages.max(1)).min(wide.saturating_sub(1))
+/// The column of a message. Messages are spread evenly.
+fn column(message: usize, messages: usize, chart_width: usize) -> usize {
+    (message * chart_width / messages.max(1)).min(chart_width.saturating_sub(1))
 }
 
-/// Columns of the labels on the left.
+/// Width of the labels on the left.
 const MARGIN: usize = 14;
 
 fn axis_label(label: &str, line: &str) -> String {
@@ -73,28 +78,28 @@ fn axis_label(label: &str, line: &str) -> String {
     format!("{pad}{} {}", paint(DIM, label), paint(FRAME, line))
 }
 
-fn build_bars(told: &CompactionResult<'_>, wide: usize) -> Vec<TokenBar> {
-    let messages = &told.compacted.account.messages;
-    let mut bars = vec![TokenBar::default(); wide];
-    for (at, (tokens, became)) in messages.iter().enumerate() {
-        let left = told.tokens_left.get(at).copied().unwrap_or(0);
-        let Some(bar) = bars.get_mut(column(at, messages.len(), wide)) else { break };
+fn build_bars(result: &CompactionResult<'_>, chart_width: usize) -> Vec<TokenBar> {
+    let messages = &result.compacted.account.messages;
+    let mut bars = vec![TokenBar::default(); chart_width];
+    for (at, (tokens, outcome)) in messages.iter().enumerate() {
+        let left = result.tokens_left.get(at).copied().unwrap_or(0);
+        let Some(bar) = bars.get_mut(column(at, messages.len(), chart_width)) else { break };
         bar.tokens += tokens;
         bar.left += left;
-        let went = tokens.saturating_sub(left);
-        match became {
-            MessageOutcome::Unchanged | MessageOutcome::Changed => bar.shrunk += went,
-            MessageOutcome::Summarized => bar.condensed += went,
-            MessageOutcome::Removed => bar.gone += went,
+        let removed = tokens.saturating_sub(left);
+        match outcome {
+            MessageOutcome::Unchanged | MessageOutcome::Changed => bar.shrunk += removed,
+            MessageOutcome::Summarized => bar.condensed += removed,
+            MessageOutcome::Removed => bar.gone += removed,
         }
     }
     bars
 }
 
-/// One row, from the left to the right.
-fn draw_row(bars: &[TokenBar], row: usize, most: u64) -> String {
+/// Draws one row of the chart.
+fn draw_row(bars: &[TokenBar], row: usize, max: u64) -> String {
     let bottom = row as u64 * STEPS;
-    let scale = |tokens: u64| (tokens * ROWS as u64 * STEPS).div_ceil(most.max(1));
+    let scale = |tokens: u64| (tokens * ROWS as u64 * STEPS).div_ceil(max.max(1));
     let mut cells: Vec<(Style, char)> = Vec::with_capacity(bars.len());
     for bar in bars {
         let (left, all) = (scale(bar.left), scale(bar.tokens.max(bar.left)));
@@ -123,7 +128,7 @@ fn draw_row(bars: &[TokenBar], row: usize, most: u64) -> String {
 }
 
 impl TokenBar {
-    /// What most of the missing tokens became.
+    /// The shade for the most frequent outcome of the removed tokens.
     fn shade(self) -> (Style, char) {
         if self.gone >= self.condensed && self.gone >= self.shrunk {
             (REMOVED, '░')
@@ -135,30 +140,30 @@ impl TokenBar {
     }
 }
 
-/// Where the cut is: the first message that is there again, or the first that changed.
-fn find_cut(told: &CompactionResult<'_>) -> Option<(usize, &'static str)> {
-    let account = &told.compacted.account;
-    let gone = account.stages.iter().flat_map(|stage| &stage.removed);
-    let cut = gone.filter(|gone| match gone.reason {
+/// The position of the cut: the first message after it, or the first changed message.
+fn find_cut(result: &CompactionResult<'_>) -> Option<(usize, &'static str)> {
+    let account = &result.compacted.account;
+    let removed = account.stages.iter().flat_map(|stage| &stage.removed);
+    let cut = removed.filter(|unit| match unit.reason {
         DropReason::Oldest | DropReason::Condensed => true,
         DropReason::Unimportant(_) => false,
     });
-    let cut = cut.map(|gone| gone.messages.end).max().filter(|end| *end < account.messages.len());
-    let changed = || account.prefix.map(|prefix| (prefix.message, "first message that changed"));
-    cut.map(|end| (end, "first message behind the cut")).or_else(changed)
+    let cut = cut.map(|unit| unit.messages.end).max().filter(|end| *end < account.messages.len());
+    let changed = || account.prefix.map(|prefix| (prefix.message, "first changed message"));
+    cut.map(|end| (end, "first message after the cut")).or_else(changed)
 }
 
-/// Indices below the axis: the first, the cut, the last.
-fn axis_numbers(messages: usize, wide: usize, cut: Option<(usize, usize)>) -> String {
-    let mut row = vec![' '; wide.max(1)];
+/// Indices below the axis: first message, cut, last message.
+fn axis_numbers(messages: usize, chart_width: usize, cut: Option<(usize, usize)>) -> String {
+    let mut row = vec![' '; chart_width.max(1)];
     let mut put = |column: usize, number: usize| {
         let digits: Vec<char> = number.to_string().chars().collect();
-        let start = column.min((wide + 1).saturating_sub(digits.len()));
+        let start = column.min((chart_width + 1).saturating_sub(digits.len()));
         let end = start + digits.len();
         if row.len() < end {
             row.resize(end, ' ');
         }
-        // Not into another number.
+        // Numbers must not touch.
         let around = start.saturating_sub(1)..(end + 1).min(row.len());
         if row.get(around).is_some_and(|cells| cells.iter().all(|cell| *cell == ' ')) {
             row.splice(start..end, digits);
@@ -169,35 +174,35 @@ fn axis_numbers(messages: usize, wide: usize, cut: Option<(usize, usize)>) -> St
     }
     put(0, 0);
     let last = messages.saturating_sub(1);
-    put((wide).saturating_sub(last.to_string().len()), last);
+    put((chart_width).saturating_sub(last.to_string().len()), last);
     let row: String = row.into_iter().collect();
     format!("{}{}\n", " ".repeat(MARGIN), paint(DIM, row.trim_end()))
 }
 
 fn legend(bars: &[TokenBar], messages: usize, cut: Option<(usize, &str)>) -> String {
-    let mut words = vec![format!("{} left", paint(ADDED, '█'))];
-    let any = |went: fn(&TokenBar) -> u64| bars.iter().any(|bar| went(bar) > 0);
+    let mut labels = vec![format!("{} kept", paint(ADDED, '█'))];
+    let any = |removed: fn(&TokenBar) -> u64| bars.iter().any(|bar| removed(bar) > 0);
     if any(|bar| bar.shrunk) {
-        words.push(format!("{} out of answers", paint(WARNING, '▒')));
+        labels.push(format!("{} cut from tool results", paint(WARNING, '▒')));
     }
     if any(|bar| bar.condensed) {
-        words.push(format!("{} summarized", paint(SUMMARIZED, '▓')));
+        labels.push(format!("{} summarized", paint(SUMMARIZED, '▓')));
     }
     if any(|bar| bar.gone) {
-        words.push(format!("{} gone", paint(REMOVED, '░')));
+        labels.push(format!("{} removed", paint(REMOVED, '░')));
     }
     let margin = " ".repeat(MARGIN);
-    let shades = words.join(&paint(DIM, " · "));
-    let mut words = Vec::new();
-    if let Some((message, what)) = cut {
-        words.push(format!("{} {message} {what}", paint(DIM, '▲')));
+    let shades = labels.join(&paint(DIM, " · "));
+    let mut labels = Vec::new();
+    if let Some((message, label)) = cut {
+        labels.push(format!("{} {message} {label}", paint(DIM, '▲')));
     }
     if messages > bars.len() {
-        let (least, most) = (messages / bars.len().max(1), messages.div_ceil(bars.len().max(1)));
-        let each = if least == most { most.to_string() } else { format!("{least}–{most}") };
-        words.push(format!("a column is {each} messages"));
+        let (min, max) = (messages / bars.len().max(1), messages.div_ceil(bars.len().max(1)));
+        let each = if min == max { max.to_string() } else { format!("{min}–{max}") };
+        labels.push(format!("{each} messages per column"));
     }
-    let marks = words.join(&paint(DIM, " · "));
+    let marks = labels.join(&paint(DIM, " · "));
     let marks = if marks.is_empty() { marks } else { format!("{margin}{marks}\n") };
     format!("{margin}{shades}\n{marks}")
 }

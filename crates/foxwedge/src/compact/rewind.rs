@@ -1,4 +1,4 @@
-//! Takes the last compaction of a session back.
+//! Undoes the last compaction of a session.
 
 use std::{borrow::Cow, process::ExitCode};
 
@@ -15,84 +15,84 @@ use crate::{
     source::{DocumentBody, InputDocument, decode_text, decompress, parse_input},
 };
 
-/// What was hidden is visible again.
+/// Undoes the last compaction: the hidden messages become visible again.
 pub(crate) fn undo_compaction(args: &CompactArgs) -> anyhow::Result<ExitCode> {
-    let subject = CompactionTarget::load(args)?;
-    let plain = decompress(subject.content()).with_context(|| clean(&subject.display_name))?;
-    // An agent that was killed since left something that hides what was written.
-    let (plain, mut repaired) = repair_session_file(&subject, plain)?;
-    let text = decode_text(&plain).map_err(|failure| subject.failure_error(&failure))?;
-    let opened = parse_input(&text, subject.hint, &subject.settings);
-    let document = subject.single_document(&opened)?;
+    let target = CompactionTarget::load(args)?;
+    let plain = decompress(target.content()).with_context(|| clean(&target.display_name))?;
+    // If the agent was killed after the compaction, broken records may hide it.
+    let (plain, mut repairs) = repair_session_file(&target, plain)?;
+    let text = decode_text(&plain).map_err(|failure| target.failure_error(&failure))?;
+    let input = parse_input(&text, target.hint, &target.settings);
+    let document = target.single_document(&input)?;
     let DocumentBody::Session(session) = &document.body else {
         bail!(
             CliError::new(format!(
-                "{}: only sessions remember what was hidden",
-                clean(&subject.display_name)
+                "{}: only session files keep the messages that a compaction hides",
+                clean(&target.display_name)
             ))
-            .help("`foxwedge undo FILE` puts back what a compaction of a file replaced")
+            .help("`foxwedge undo FILE` restores the file as it was before the compaction")
         );
     };
     let Some(rewritten) = session.remove_compaction() else {
         bail!(
             CliError::new(format!(
-                "{}: there is no compaction of ours in it",
-                clean(&subject.display_name)
+                "{}: the session has no compaction by foxwedge",
+                clean(&target.display_name)
             ))
-            .help("only what `foxwedge compact` wrote into a session can be taken back")
+            .help("only compactions written by `foxwedge compact` can be undone")
         );
     };
     let mut content = Vec::new();
     rewritten.write_to(&mut content)?;
-    let (content, more) = repair_session_file(&subject, Cow::Owned(content))?;
-    repaired.append(more);
+    let (content, more) = repair_session_file(&target, Cow::Owned(content))?;
+    repairs.append(more);
     let content = content.into_owned();
     let before = document.draft().messages.len();
     let after = count_messages(&content, document)?;
     let conversation = ProviderConversation::of(document);
     let mut backup = None;
     if !args.dry_run {
-        let whole = CompactedOutput::from_session_content(&subject, &conversation, content);
-        if subject.is_piped() {
-            whole.print()?;
+        let output = CompactedOutput::from_session_content(&target, &conversation, content);
+        if target.is_piped() {
+            output.print()?;
         } else {
-            check_replaceable(&subject, &conversation)
-                .with_context(|| clean(&subject.display_name))?;
-            backup = whole.write_file()?;
+            check_replaceable(&target, &conversation)
+                .with_context(|| clean(&target.display_name))?;
+            backup = output.write_file()?;
         }
     }
     if !args.quiet {
-        let path = clean(&subject.display_name);
-        for edit in &repaired {
+        let path = clean(&target.display_name);
+        for edit in &repairs {
             cli_output::print_note(&format!("{path}: FW{} {}", edit.code, clean(&edit.note)));
         }
-        let more = repaired.len().saturating_sub(repaired.iter().count());
+        let more = repairs.len().saturating_sub(repairs.iter().count());
         if more > 0 {
             cli_output::print_note(&format!("{path}: … and {more} more repairs"));
         }
     }
-    write_report(args, &subject, before, after)?;
+    write_report(args, &target, before, after)?;
     if let Some(backup) = backup.filter(|_| !args.quiet) {
         let backup = clean(&backup.to_string_lossy());
         cli_output::write_stderr(&format!(
             "{} in place; backup: {backup}\n",
-            paint(GOOD, "Taken back")
+            paint(GOOD, "Undone")
         ));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// How many messages an agent sees of a file.
-fn count_messages(content: &[u8], like: &InputDocument<'_>) -> anyhow::Result<usize> {
-    let DocumentBody::Session(session) = &like.body else { return Ok(0) };
+/// Number of messages in the file that its agent sees.
+fn count_messages(content: &[u8], document: &InputDocument<'_>) -> anyhow::Result<usize> {
+    let DocumentBody::Session(session) = &document.body else { return Ok(0) };
     let text: SessionText<'_> = foxwedge_sessions::readable_text(content)?;
-    let want = foxwedge_formats::outline_options(like.check_options.profile);
-    Ok(foxwedge_sessions::read(&text, session.agent, want)?.draft().messages.len())
+    let options = foxwedge_formats::outline_options(document.check_options.profile);
+    Ok(foxwedge_sessions::read(&text, session.agent, options)?.draft().messages.len())
 }
 
 fn write_report(
     args: &CompactArgs,
-    subject: &CompactionTarget,
+    target: &CompactionTarget,
     before: usize,
     after: usize,
 ) -> anyhow::Result<()> {
@@ -100,12 +100,12 @@ fn write_report(
         ReportFormat::Json => {
             let document = serde_json::json!({
                 "version": 1,
-                "path": subject.display_name,
+                "path": target.display_name,
                 "dry_run": args.dry_run,
                 "before": { "messages": before },
                 "after": { "messages": after },
             });
-            if subject.is_piped() && !args.dry_run {
+            if target.is_piped() && !args.dry_run {
                 cli_output::write_stderr_with(|out| report::write_pretty(out, &document));
                 return Ok(());
             }
@@ -113,9 +113,9 @@ fn write_report(
         }
         ReportFormat::Full if args.quiet => Ok(()),
         ReportFormat::Full => {
-            let path = clean(&subject.display_name);
+            let path = clean(&target.display_name);
             let text = format!(
-                "{path}: the last compaction {} taken back; {} instead of {before}\n",
+                "{path}: the last compaction {} undone; {} instead of {before}\n",
                 if args.dry_run { "would be" } else { "is" },
                 pluralize(after, "message"),
             );

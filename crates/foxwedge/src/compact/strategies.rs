@@ -1,4 +1,4 @@
-//! What each strategy did: what it saved, what went, what shrank, who summarized.
+//! What each strategy did: tokens saved, units removed, tool results shortened, summary written.
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
@@ -12,90 +12,93 @@ use super::{
 };
 use crate::cli_output::{DIM, GOOD, WARNING, clean, cut, paint, pluralize};
 
-/// Tools and units that are told of each.
+/// Max tools and units listed per strategy.
 const MAX_LISTED: usize = 5;
 
-/// One strategy and its lines.
-pub(super) fn draw(text: &mut String, stage: &StageAccount, told: &CompactionResult<'_>) {
+/// Adds the lines of one strategy.
+pub(super) fn draw(text: &mut String, stage: &StageAccount, result: &CompactionResult<'_>) {
     let saved = stage.before.saturating_sub(stage.after);
-    let mut words = Vec::new();
+    let mut parts = Vec::new();
     if !stage.shortened.is_empty() {
-        words.push(format!("{} shrunk", pluralize(stage.shortened.len(), "answer")));
+        parts.push(format!("{} shortened", pluralize(stage.shortened.len(), "tool result")));
     }
     if !stage.removed.is_empty() {
-        let what = if stage.summary.is_some() { "summarized" } else { "gone" };
-        words.push(format!("{} {what}", pluralize(stage.removed.len(), "unit")));
+        let verb = if stage.summary.is_some() { "summarized" } else { "removed" };
+        parts.push(format!("{} {verb}", pluralize(stage.removed.len(), "unit")));
     }
-    if words.is_empty() {
-        words.push("nothing to take".to_owned());
+    if parts.is_empty() {
+        parts.push("nothing to remove".to_owned());
     }
     let saved = paint(GOOD, format!("{:>9}", format!("−{}", format_spaced(saved))));
     let (before, after) = (format_spaced(stage.before), format_spaced(stage.after));
-    let way = paint(DIM, format_args!("({before} → {after})"));
-    push_row(text, stage.stage.name(), &format!("{saved}  {} {way}", words.join(", ")));
+    let sizes = paint(DIM, format_args!("({before} → {after})"));
+    push_row(text, stage.stage.name(), &format!("{saved}  {} {sizes}", parts.join(", ")));
     push_removed(text, &stage.removed);
-    push_cut(text, stage, told);
+    push_cut(text, stage, result);
     if let Some((author, tokens)) = &stage.summary {
         let author = cut(&clean(author), 60);
         push_detail(text, &format!("summary of {} tokens by `{author}`", format_spaced(*tokens)));
     }
     push_shrunk_by_tool(text, &stage.shortened);
     push_scores(text, &stage.removed);
-    if let Some(short) = &stage.shortage {
-        let (least, most) = (format_spaced(short.total_needed), format_spaced(short.budget));
-        let not = paint(WARNING, "not enough by itself:");
-        push_detail(text, &format!("{not} {least} tokens have to stay, and {most} are allowed"));
+    if let Some(shortage) = &stage.shortage {
+        let (min, max) = (format_spaced(shortage.total_needed), format_spaced(shortage.budget));
+        let label = paint(WARNING, "not enough by itself:");
+        push_detail(text, &format!("{label} {min} tokens must stay, and {max} are allowed"));
     }
     if !stage.edits.is_empty() {
-        push_steps(text, "", "mended behind it:", &stage.edits, told.draft().format);
+        push_steps(text, "", "repaired afterwards:", &stage.edits, result.draft().format);
     }
 }
 
-/// A line below the first, indented.
-fn push_detail(text: &mut String, said: &str) {
-    push_row(text, "", &format!("{:11}{said}", ""));
+/// Adds an indented line below the first.
+fn push_detail(text: &mut String, detail: &str) {
+    push_row(text, "", &format!("{:11}{detail}", ""));
 }
 
-fn push_removed(text: &mut String, gone: &[DroppedUnit]) {
-    let named = join_ranges(gone.iter().map(|gone| gone.messages.clone()));
-    if named.is_empty() {
+fn push_removed(text: &mut String, removed: &[DroppedUnit]) {
+    let ranges = join_ranges(removed.iter().map(|removed| removed.messages.clone()));
+    if ranges.is_empty() {
         return;
     }
-    let tokens: u64 = gone.iter().map(|gone| gone.tokens).sum();
+    let tokens: u64 = removed.iter().map(|removed| removed.tokens).sum();
     push_detail(
         text,
-        &format!("{}, {} tokens", format_message_ranges(&named), format_spaced(tokens)),
+        &format!("{}, {} tokens", format_message_ranges(&ranges), format_spaced(tokens)),
     );
 }
 
-fn push_cut(text: &mut String, stage: &StageAccount, told: &CompactionResult<'_>) {
+fn push_cut(text: &mut String, stage: &StageAccount, result: &CompactionResult<'_>) {
     let Some(cut) = stage.cut else { return };
-    let why = match cut.requested.cmp(&cut.actual) {
+    let reason = match cut.requested.cmp(&cut.actual) {
         Ordering::Equal => {
-            return push_detail(text, &format!("cut before message {}, as asked for", cut.actual));
+            return push_detail(text, &format!("cut before message {}, as requested", cut.actual));
         }
-        _ if told.splits_unit(cut.requested) => "would have parted what belongs together",
+        _ if result.splits_unit(cut.requested) => "would have split a unit",
         Ordering::Less => "was not enough",
         Ordering::Greater => "was too much: the newest unit stays",
     };
-    let (made, asked) = (cut.actual, cut.requested);
-    push_detail(text, &format!("cut before message {made}; {asked} was asked for, and that {why}"));
+    let (actual, requested) = (cut.actual, cut.requested);
+    push_detail(
+        text,
+        &format!("cut before message {actual}; {requested} was requested, but that {reason}"),
+    );
 }
 
-/// Answers that shrank, by their tools, the heaviest first.
-fn push_shrunk_by_tool(text: &mut String, shrunk: &[ShortenedResult]) {
+/// Adds the shortened tool results by tool, the largest first.
+fn push_shrunk_by_tool(text: &mut String, shortened: &[ShortenedResult]) {
     #[derive(Default)]
     struct ToolShrinkTotals {
-        answers: usize,
+        results: usize,
         tokens: u64,
-        kept: [usize; 3],
+        remainders: [usize; 3],
     }
     let mut tools: BTreeMap<&str, ToolShrinkTotals> = BTreeMap::new();
-    for answer in shrunk {
+    for answer in shortened {
         let tool = tools.entry(answer.tool.as_deref().unwrap_or("(no name)")).or_default();
-        tool.answers += 1;
+        tool.results += 1;
         tool.tokens += answer.tokens;
-        tool.kept[match answer.keep {
+        tool.remainders[match answer.keep {
             AnswerRemainder::Text => 0,
             AnswerRemainder::Ends(_) => 1,
             AnswerRemainder::Note => 2,
@@ -104,39 +107,39 @@ fn push_shrunk_by_tool(text: &mut String, shrunk: &[ShortenedResult]) {
     let mut tools: Vec<(&str, ToolShrinkTotals)> = tools.into_iter().collect();
     tools.sort_by_key(|(_, tool)| std::cmp::Reverse(tool.tokens));
     for (name, tool) in tools.iter().take(MAX_LISTED) {
-        let kinds = ["without images", "down to the ends", "down to a note"];
+        let kinds = ["without images", "cut to their ends", "replaced by a note"];
         let kinds: Vec<String> = kinds
             .iter()
-            .zip(tool.kept)
+            .zip(tool.remainders)
             .filter(|(_, number)| *number > 0)
             .map(|(kind, number)| format!("{number} {kind}"))
             .collect();
-        let (name, answers) = (cut(&clean(name), 40), pluralize(tool.answers, "answer"));
+        let (name, results) = (cut(&clean(name), 40), pluralize(tool.results, "tool result"));
         let (tokens, kinds) = (format_spaced(tool.tokens), kinds.join(", "));
-        push_detail(text, &format!("{name}: {answers} of {tokens} tokens; {kinds}"));
+        push_detail(text, &format!("{name}: {results} of {tokens} tokens; {kinds}"));
     }
     if tools.len() > MAX_LISTED {
         push_detail(text, &format!("… and {}", pluralize(tools.len() - MAX_LISTED, "more tool")));
     }
 }
 
-/// Units that mattered least, the dearest of them first.
-fn push_scores(text: &mut String, gone: &[DroppedUnit]) {
-    let mut scored: Vec<(&DroppedUnit, UnitScore)> = gone
+/// Adds the units removed as unimportant, those with the highest score first.
+fn push_scores(text: &mut String, removed: &[DroppedUnit]) {
+    let mut scored: Vec<(&DroppedUnit, UnitScore)> = removed
         .iter()
-        .filter_map(|gone| match gone.reason {
-            DropReason::Unimportant(score) => Some((gone, score)),
+        .filter_map(|removed| match removed.reason {
+            DropReason::Unimportant(score) => Some((removed, score)),
             DropReason::Oldest | DropReason::Condensed => None,
         })
         .collect();
     scored.sort_by_key(|(_, score)| std::cmp::Reverse(score.points()));
-    for (gone, score) in scored.iter().take(MAX_LISTED) {
+    for (removed, score) in scored.iter().take(MAX_LISTED) {
         let points = pluralize(usize::try_from(score.points()).unwrap_or(0), "point");
         push_detail(
             text,
             &format!(
                 "{}: {points}, {}",
-                format_message_range(&gone.messages),
+                format_message_range(&removed.messages),
                 format_reasons(*score)
             ),
         );
@@ -144,16 +147,19 @@ fn push_scores(text: &mut String, gone: &[DroppedUnit]) {
     if scored.len() > MAX_LISTED {
         push_detail(
             text,
-            &format!("… and {} with no more points", pluralize(scored.len() - MAX_LISTED, "unit")),
+            &format!(
+                "… and {} with the same or fewer points",
+                pluralize(scored.len() - MAX_LISTED, "unit")
+            ),
         );
     }
 }
 
-/// Why a unit has its points.
+/// The reasons for the score of a unit.
 fn format_reasons(score: UnitScore) -> String {
-    let mut words: Vec<String> = score.reasons().map(|reason| reason.name().to_owned()).collect();
+    let mut parts: Vec<String> = score.reasons().map(|reason| reason.name().to_owned()).collect();
     if !score.is_stale() {
-        words.push(format!("{} for its age", score.recency));
+        parts.push(format!("{} for recency", score.recency));
     }
-    words.join(", ")
+    parts.join(", ")
 }

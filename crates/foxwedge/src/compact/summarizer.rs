@@ -1,4 +1,4 @@
-//! Who writes summaries: a command of the user, or the digest that is always there.
+//! Summarizers: a command of the user, or the built-in digest.
 
 use std::{
     io::{self, IsTerminal},
@@ -14,12 +14,12 @@ use crate::{
     cli_output::{self, clean, cut, pluralize},
 };
 
-/// Seconds until a command is stopped.
+/// Default timeout of a command.
 const DEFAULT_TIMEOUT_SECONDS: u64 = 120;
-/// Bytes of a summary: more is none.
+/// Max bytes of a summary. A longer one is refused.
 const MAX_SUMMARY_BYTES: usize = 1_000_000;
 
-/// The summarizer that was asked for.
+/// The summarizer that the flags select.
 pub(crate) fn create_summarizer(args: &CompactArgs) -> Box<dyn HistorySummarizer> {
     match &args.summarizer {
         None => Box::new(DigestSummarizer),
@@ -34,7 +34,7 @@ pub(crate) fn create_summarizer(args: &CompactArgs) -> Box<dyn HistorySummarizer
     }
 }
 
-/// A command of the shell: a prompt in, a summary out.
+/// A shell command that reads a prompt on stdin and writes a summary to stdout.
 struct SummarizerCommand {
     command: String,
     name: String,
@@ -50,35 +50,32 @@ impl HistorySummarizer for SummarizerCommand {
     fn summarize(&mut self, request: &SummaryRequest<'_>) -> Result<String, String> {
         if io::stderr().is_terminal() && !self.quiet {
             let messages = pluralize(request.history.messages.len(), "message");
-            cli_output::print_note(&format!(
-                "`{}` is asked for a summary of {messages}",
-                self.name
-            ));
+            cli_output::print_note(&format!("`{}` summarizes {messages}", self.name));
         }
-        let told = run_command(&self.command, request.prompt(), self.timeout, MAX_SUMMARY_BYTES);
-        let bytes = told.map_err(|failed| self.describe_failure(&failed))?;
-        String::from_utf8(bytes).map_err(|_| "what it printed is no text in UTF-8".to_owned())
+        let output = run_command(&self.command, request.prompt(), self.timeout, MAX_SUMMARY_BYTES);
+        let bytes = output.map_err(|failure| self.describe_failure(&failure))?;
+        String::from_utf8(bytes).map_err(|_| "its output is not valid UTF-8".to_owned())
     }
 }
 
 impl SummarizerCommand {
-    fn describe_failure(&self, failed: &CommandFailure) -> String {
-        match failed {
+    fn describe_failure(&self, failure: &CommandFailure) -> String {
+        match failure {
             CommandFailure::Start(error) => format!("`sh` could not run it: {error}"),
             CommandFailure::TimedOut => {
                 let seconds = usize::try_from(self.timeout.as_secs()).unwrap_or(usize::MAX);
-                format!("it had not ended after {}, and was stopped", pluralize(seconds, "second"))
+                format!("it did not finish within {} and was stopped", pluralize(seconds, "second"))
             }
             CommandFailure::OutputTooLong => {
-                format!("it printed more than {MAX_SUMMARY_BYTES} bytes, and was stopped")
+                format!("it printed more than {MAX_SUMMARY_BYTES} bytes and was stopped")
             }
-            CommandFailure::Exited(status, said) => {
-                let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty());
-                let said = last.map(|line| format!(": {}", cut(&clean(line), 200)));
+            CommandFailure::Exited(status, stderr) => {
+                let last = stderr.lines().rev().map(str::trim).find(|line| !line.is_empty());
+                let reason = last.map(|line| format!(": {}", cut(&clean(line), 200)));
                 format!(
                     "it ended with {}{}",
                     describe_exit_status(*status),
-                    said.unwrap_or_default()
+                    reason.unwrap_or_default()
                 )
             }
         }

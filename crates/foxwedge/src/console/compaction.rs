@@ -1,5 +1,5 @@
-//! What a compaction would do: the cut as one would make it by counting messages, and the one that
-//! parts nothing. Nothing is written.
+//! Preview of a compaction: a naive cut that only counts messages or tokens, and our cut that
+//! never separates a tool call from its result. Nothing is written.
 
 use foxwedge_core::{
     CheckOptions, Draft, DraftCall, Format, PartKind, Policy, check,
@@ -24,57 +24,58 @@ use crate::{
     source::{self, InputHint, InputRejection, ParsedInput},
 };
 
-/// Texts whose tokens are remembered.
+/// Texts whose token counts are cached.
 const TOKEN_CACHE_SIZE: usize = 1 << 16;
 
-/// Beyond so many bytes tokens are estimated: nobody waits for an exact number.
+/// Above this size tokens are estimated, because an exact count takes too long.
 const MAX_EXACT_BYTES: usize = 8 << 20;
 
-/// Parted pairs that are listed, and weights.
+/// Limits for listed orphans and message weights.
 const MAX_ORPHANS: usize = 200;
 const MAX_WEIGHTS: usize = 2_000;
 
-/// The conversation of a session file.
+/// Preview for the conversation of a session file.
 pub(super) fn preview_source(
     source: &ParsedInput<'_>,
-    wish: &CompactionPreviewOptions,
+    preview: &CompactionPreviewOptions,
 ) -> Result<Value, LocalSessionError> {
-    let none = || LocalSessionError::Unreadable("there is no conversation in it".into());
+    let none = || LocalSessionError::Unreadable("it contains no conversation".into());
     let document = source.documents.first().ok_or_else(none)?;
     let conversation = ProviderConversation::of(document);
-    let model = wish.model.as_deref().or(conversation.model);
-    preview_cut(&conversation.text, conversation.wire, conversation.check_options, model, wish.cut)
+    let model = preview.model.as_deref().or(conversation.model);
+    let (format, options) = (conversation.wire, conversation.check_options);
+    preview_cut(&conversation.text, format, options, model, preview.cut)
 }
 
-/// A request, or a list of messages.
+/// Preview for a request or a list of messages.
 pub(super) fn preview_body(
     text: &str,
-    wire: Option<Format>,
-    wish: &CompactionPreviewOptions,
+    format: Option<Format>,
+    preview: &CompactionPreviewOptions,
 ) -> Result<Value, LocalSessionError> {
-    let ask = CheckSettings::of(wire.map(InputFormat::Wire), Policy::default());
-    let manner = InputHint { is_json_lines: false, from_folder: false };
+    let settings = CheckSettings::of(format.map(InputFormat::Wire), Policy::default());
+    let hint = InputHint { is_json_lines: false, from_folder: false };
     let readable = source::decode_text(text.as_bytes());
     let readable = readable.map_err(|failure| LocalSessionError::Unreadable(failure.message))?;
-    match source::parse_input(&readable, manner, &ask) {
-        Ok(source) => preview_source(&source, wish),
+    match source::parse_input(&readable, hint, &settings) {
+        Ok(source) => preview_source(&source, preview),
         Err(InputRejection::Failed(failure)) => Err(LocalSessionError::Unreadable(failure.message)),
         Err(InputRejection::Skipped) => {
-            Err(LocalSessionError::Unreadable("there is no conversation in it".into()))
+            Err(LocalSessionError::Unreadable("it contains no conversation".into()))
         }
     }
 }
 
 fn preview_cut(
     text: &str,
-    wire: Format,
-    question: CheckOptions,
+    format: Format,
+    options: CheckOptions,
     model: Option<&str>,
     cut: CompactionAmount,
 ) -> Result<Value, LocalSessionError> {
-    let unread =
+    let read_error =
         |error: foxwedge_formats::ReadError| LocalSessionError::Unreadable(error.to_string());
-    let reading = read(text, wire, outline_options(question.profile)).map_err(unread)?;
+    let reading = read(text, format, outline_options(options.profile)).map_err(read_error)?;
     let tokenizer = match text.len() {
         length if length > MAX_EXACT_BYTES => ModelTokenizer::of(estimated_counting()),
         _ => ModelTokenizer::for_model(model),
@@ -90,26 +91,26 @@ fn preview_cut(
         }
     };
     let settings = CompactionSettings {
-        question,
+        question: options,
         stages: vec![stage],
         limits,
         pins: Vec::new(),
         elision: Default::default(),
         recent: None,
     };
-    let compacted = compact(text, wire, &settings, &mut counter, &mut DigestSummarizer)
+    let compacted = compact(text, format, &settings, &mut counter, &mut DigestSummarizer)
         .map_err(compact_refusal)?;
     let account = &compacted.account;
     let weights: Vec<u64> = account.messages.iter().map(|(tokens, _)| *tokens).collect();
     let naive = naive_cut(cut, &weights, account.before.surroundings);
-    let (orphans, parted) = split_pairs(&reading.draft, naive);
+    let (orphans, split_total) = split_pairs(&reading.draft, naive);
     let left = |from: usize| weights.iter().skip(from).sum::<u64>();
     let first = weights.first().copied().unwrap_or(0);
     let naive_tokens = match naive {
         cut if cut <= 1 => account.before.tokens,
         cut => account.before.surroundings + first + left(cut),
     };
-    let made = account.stages.iter().find_map(|stage| stage.cut).map(|cut| cut.actual);
+    let actual_cut = account.stages.iter().find_map(|stage| stage.cut).map(|cut| cut.actual);
     let (step, weights) = sum_weights(&weights);
     Ok(json!({
         "tokens": {
@@ -128,32 +129,31 @@ fn preview_cut(
         "naive": {
             "cut": naive,
             "orphans": orphans,
-            "orphans_total": parted,
-            "sound": parted == 0,
+            "orphans_total": split_total,
+            "sound": split_total == 0,
         },
         "ours": {
-            "cut": made.or_else(|| account.removed_ranges().last().map(|range| range.end)),
-            "kept": message_ranges(&compacted, |became| became == MessageOutcome::Unchanged),
-            "changed": message_ranges(&compacted, |became| became == MessageOutcome::Changed),
-            "gone": message_ranges(&compacted, |became| {
-                became == MessageOutcome::Removed || became == MessageOutcome::Summarized
+            "cut": actual_cut.or_else(|| account.removed_ranges().last().map(|range| range.end)),
+            "kept": message_ranges(&compacted, |outcome| outcome == MessageOutcome::Unchanged),
+            "changed": message_ranges(&compacted, |outcome| outcome == MessageOutcome::Changed),
+            "gone": message_ranges(&compacted, |outcome| {
+                outcome == MessageOutcome::Removed || outcome == MessageOutcome::Summarized
             }),
-            "sound": is_valid(&compacted, wire, &question),
+            "sound": is_valid(&compacted, format, &options),
         },
         "weights": weights,
         "weights_step": step,
     }))
 }
 
-/// How tokens are counted where nobody's vocabulary is used.
+/// The counting method that does not use a tokenizer vocabulary.
 fn estimated_counting() -> CountingMethod {
     CountingMethod::all()
         .find(|counting| !counting.is_exact())
         .unwrap_or_else(|| ModelTokenizer::for_model(None).counting())
 }
 
-/// Where somebody would cut who counts messages or tokens and looks at nothing else. The first
-/// message stays.
+/// Where a cut would be that only counts messages or tokens. The first message stays.
 fn naive_cut(cut: CompactionAmount, weights: &[u64], around: u64) -> usize {
     let count = weights.len();
     match cut {
@@ -179,14 +179,15 @@ fn naive_cut(cut: CompactionAmount, weights: &[u64], around: u64) -> usize {
     }
 }
 
-/// The pairs of which a cut takes one half, and how many there are.
+/// The pairs that a cut separates, and their total number.
 fn split_pairs(draft: &Draft<'_>, cut: usize) -> (Vec<Value>, usize) {
-    let goes = |message: usize| (1..cut).contains(&message);
+    let is_removed = |message: usize| (1..cut).contains(&message);
     let pairing = pair_calls(draft);
     let (mut listed, mut total) = (Vec::new(), 0);
     for call in &pairing.calls {
         let answer = call.answer().and_then(|answer| pairing.answers.get(answer));
-        let Some(answer) = answer.filter(|answer| goes(answer.message()) != goes(call.message()))
+        let is_call_removed = is_removed(call.message());
+        let Some(answer) = answer.filter(|answer| is_removed(answer.message()) != is_call_removed)
         else {
             continue;
         };
@@ -204,21 +205,21 @@ fn split_pairs(draft: &Draft<'_>, cut: usize) -> (Vec<Value>, usize) {
                     "message": call.message(),
                 },
                 "answer": { "message": answer.message() },
-                "lost": if goes(call.message()) { "call" } else { "answer" },
+                "lost": if is_call_removed { "call" } else { "answer" },
             }));
         }
     }
     (listed, total)
 }
 
-/// Messages that became something, as ranges.
+/// Ranges of the messages with a wanted outcome.
 fn message_ranges(
     compacted: &CompactedText<'_>,
     wanted: impl Fn(MessageOutcome) -> bool,
 ) -> Vec<[usize; 2]> {
     let mut ranges: Vec<[usize; 2]> = Vec::new();
-    for (at, (_, became)) in compacted.account.messages.iter().enumerate() {
-        if !wanted(*became) {
+    for (at, (_, outcome)) in compacted.account.messages.iter().enumerate() {
+        if !wanted(*outcome) {
             continue;
         }
         match ranges.last_mut() {
@@ -229,13 +230,13 @@ fn message_ranges(
     ranges
 }
 
-/// Read again and judged again.
-fn is_valid(compacted: &CompactedText<'_>, wire: Format, question: &CheckOptions) -> bool {
-    let again = read(&compacted.text, wire, outline_options(question.profile));
-    again.is_ok_and(|reading| check(&reading.draft, question).is_clean())
+/// Parses the compacted text again and checks it.
+fn is_valid(compacted: &CompactedText<'_>, format: Format, options: &CheckOptions) -> bool {
+    let again = read(&compacted.text, format, outline_options(options.profile));
+    again.is_ok_and(|reading| check(&reading.draft, options).is_clean())
 }
 
-/// Weights, or sums of so many of them that there are not too many.
+/// Sums of `step` weights each, so that there are at most `MAX_WEIGHTS`.
 fn sum_weights(weights: &[u64]) -> (usize, Vec<u64>) {
     let step = weights.len().div_ceil(MAX_WEIGHTS).max(1);
     (step, weights.chunks(step).map(|chunk| chunk.iter().sum()).collect())
@@ -254,7 +255,7 @@ fn compact_refusal(error: CompactError) -> LocalSessionError {
 mod tests {
     use super::*;
 
-    /// Answers part from their calls at every odd cut.
+    /// A history in which some cuts separate a tool call from its result.
     const PAIRS: &str = r#"[{"role":"user","content":"go"},
         {"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},
         {"role":"tool","tool_call_id":"a","content":"1"},
@@ -264,38 +265,38 @@ mod tests {
         {"role":"user","content":"more"}]"#;
 
     #[test]
-    fn a_naive_cut_parts_pairs_and_ours_does_not() {
+    fn naive_cut_splits_pairs_and_ours_does_not() {
         for tenths in 0..=10_u32 {
-            let wish = CompactionPreviewOptions {
+            let preview = CompactionPreviewOptions {
                 cut: CompactionAmount::Fraction(f64::from(tenths) / 10.0),
                 model: None,
             };
-            let told =
-                preview_body(PAIRS, Some(Format::OpenaiChat), &wish).expect("it is a history");
-            assert_eq!(told["ours"]["sound"], true, "{tenths}: {told}");
-            let cut = told["naive"]["cut"].as_u64().expect("a number");
+            let response =
+                preview_body(PAIRS, Some(Format::OpenaiChat), &preview).expect("it is a history");
+            assert_eq!(response["ours"]["sound"], true, "{tenths}: {response}");
+            let cut = response["naive"]["cut"].as_u64().expect("a number");
             let parts = cut == 2 || cut == 4;
-            assert_eq!(told["naive"]["sound"], !parts, "{tenths}: {told}");
+            assert_eq!(response["naive"]["sound"], !parts, "{tenths}: {response}");
         }
-        let wish = CompactionPreviewOptions { cut: CompactionAmount::Budget(45), model: None };
-        let told = preview_body(PAIRS, None, &wish).expect("it is a history");
-        assert!(told["tokens"]["after"].as_u64() <= Some(45), "{told}");
-        assert_eq!(told["weights"].as_array().map(Vec::len), Some(7));
+        let preview = CompactionPreviewOptions { cut: CompactionAmount::Budget(45), model: None };
+        let response = preview_body(PAIRS, None, &preview).expect("it is a history");
+        assert!(response["tokens"]["after"].as_u64() <= Some(45), "{response}");
+        assert_eq!(response["weights"].as_array().map(Vec::len), Some(7));
     }
 
     #[test]
-    fn what_cannot_be_read_or_shortened_is_said() {
-        let wish = |cut| CompactionPreviewOptions { cut, model: None };
+    fn unreadable_or_unshrinkable_input_is_an_error() {
+        let preview = |cut| CompactionPreviewOptions { cut, model: None };
         assert!(matches!(
-            preview_body("{}", None, &wish(CompactionAmount::Budget(9))),
+            preview_body("{}", None, &preview(CompactionAmount::Budget(9))),
             Err(LocalSessionError::Unreadable(_))
         ));
         assert!(matches!(
-            preview_body("\"", None, &wish(CompactionAmount::Budget(9))),
+            preview_body("\"", None, &preview(CompactionAmount::Budget(9))),
             Err(LocalSessionError::Unreadable(_))
         ));
         let none =
-            preview_body(PAIRS, Some(Format::OpenaiChat), &wish(CompactionAmount::Budget(1)));
+            preview_body(PAIRS, Some(Format::OpenaiChat), &preview(CompactionAmount::Budget(1)));
         assert!(matches!(none, Err(LocalSessionError::CannotShrink(_))), "{none:?}");
     }
 }

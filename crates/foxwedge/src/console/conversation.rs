@@ -1,5 +1,5 @@
-//! A conversation, message by message: where each lies in the text of the history, and which answer
-//! belongs to which call, as the engine pairs them. Nothing is read deeper before it is shown.
+//! Splits a conversation into messages, and pairs tool calls with their results as the engine does.
+//! The content of a message is decoded only when it is shown.
 
 use std::collections::HashMap;
 
@@ -16,37 +16,37 @@ use crate::{
     tree::{TreeCallState, call_state},
 };
 
-/// A conversation.
+/// A conversation as the console shows it.
 pub(super) struct ConsoleConversation {
-    /// The list of messages, as a provider takes it.
+    /// The list of messages, in the provider's format.
     text: String,
-    wire: Format,
+    format: Format,
     messages: Vec<(Span, Role)>,
-    /// The calls of each message, in order.
+    /// The tool calls of each message, in order.
     calls: HashMap<usize, Vec<CallLink>>,
-    /// The answers of each message, in order.
+    /// The tool results of each message, in order.
     answers: HashMap<usize, Vec<AnswerPlacement>>,
     pub(super) counts: CallCounts,
 }
 
-/// A call and its answer.
+/// A tool call and its result.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CallLink {
     pub(super) state: TreeCallState,
-    /// The message of its answer, and which of its answers it is.
+    /// The message with its result, and the index among the results of that message.
     pub(super) answer: Option<(usize, usize)>,
 }
 
-/// What became of an answer.
+/// How a tool result relates to the calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum AnswerPlacement {
-    /// It stands at its call.
+    /// Belongs to a call.
     Paired,
     Duplicate,
     Orphan,
 }
 
-/// Calls and answers in numbers.
+/// Numbers of tool calls and results.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct CallCounts {
     pub(super) total: usize,
@@ -59,36 +59,35 @@ pub(super) struct CallCounts {
 }
 
 impl ConsoleConversation {
-    /// The conversation of a document.
     pub(super) fn of(
         document: &InputDocument<'_>,
     ) -> Result<ConsoleConversation, LocalSessionError> {
-        let (text, wire) = (sessions::history(document), document.draft().format);
-        let mut view = ConsoleConversation {
+        let (text, format) = (sessions::history(document), document.draft().format);
+        let mut conversation = ConsoleConversation {
             text: String::new(),
-            wire,
+            format,
             messages: Vec::new(),
             calls: HashMap::new(),
             answers: HashMap::new(),
             counts: CallCounts::default(),
         };
-        let unread =
+        let read_error =
             |error: foxwedge_formats::ReadError| LocalSessionError::Unreadable(error.to_string());
-        let reading =
-            read(&text, wire, outline_options(document.check_options.profile)).map_err(unread)?;
-        view.pair_calls(&reading.draft);
-        view.messages =
+        let profile = document.check_options.profile;
+        let reading = read(&text, format, outline_options(profile)).map_err(read_error)?;
+        conversation.pair_calls(&reading.draft);
+        conversation.messages =
             reading.draft.messages.iter().map(|message| (message.span, message.role)).collect();
         drop(reading);
-        view.text = text;
-        Ok(view)
+        conversation.text = text;
+        Ok(conversation)
     }
 
     fn pair_calls(&mut self, draft: &Draft<'_>) {
         let pairing = pair_calls(draft);
         let mut places = Vec::with_capacity(pairing.answers.len());
         for answer in &pairing.answers {
-            let given = match answer.result_match() {
+            let placement = match answer.result_match() {
                 ResultMatch::Duplicate(_) => AnswerPlacement::Duplicate,
                 ResultMatch::Orphan => AnswerPlacement::Orphan,
                 ResultMatch::InPlace(_)
@@ -97,14 +96,14 @@ impl ConsoleConversation {
                 | ResultMatch::Displaced(_)
                 | ResultMatch::Early(_) => AnswerPlacement::Paired,
             };
-            match given {
+            match placement {
                 AnswerPlacement::Paired => {}
                 AnswerPlacement::Duplicate => self.counts.duplicate += 1,
                 AnswerPlacement::Orphan => self.counts.orphan += 1,
             }
             let list = self.answers.entry(answer.message()).or_default();
             places.push((answer.message(), list.len()));
-            list.push(given);
+            list.push(placement);
         }
         for call in &pairing.calls {
             let state = call_state(draft, &pairing, call.answer());
@@ -122,66 +121,66 @@ impl ConsoleConversation {
         }
     }
 
-    /// How many messages there are.
+    /// Number of messages.
     pub(super) fn len(&self) -> usize {
         self.messages.len()
     }
 
-    /// Bytes that it holds.
+    /// Approximate size in bytes.
     pub(super) fn memory_size(&self) -> usize {
         self.text.len() + self.messages.len() * 24 + self.counts.total * 128
     }
 
-    /// The text of a message.
+    /// The JSON text of a message.
     pub(super) fn raw(&self, message: usize) -> &str {
         self.messages.get(message).map_or("", |(span, _)| span.of(&self.text))
     }
 
-    /// Who speaks.
     pub(super) fn role(&self, message: usize) -> Role {
         self.messages.get(message).map_or(Role::Unknown, |(_, role)| *role)
     }
 
-    /// What is said in a message; `None` if it cannot be read.
+    /// A decoded message; `None` if it cannot be read.
     pub(super) fn message(&self, message: usize) -> Option<ModelMessage<'_>> {
-        decode_message(self.raw(message), self.wire).ok()
+        decode_message(self.raw(message), self.format).ok()
     }
 
-    /// The calls of a message.
+    /// The tool calls of a message.
     pub(super) fn calls(&self, message: usize) -> &[CallLink] {
         self.calls.get(&message).map_or(&[], Vec::as_slice)
     }
 
-    /// The answers of a message.
+    /// The tool results of a message.
     pub(super) fn answers(&self, message: usize) -> &[AnswerPlacement] {
         self.answers.get(&message).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a text stands in what a message says, calls or answers.
+    /// Whether the text, calls or results of a message contain a lower-case text.
     pub(super) fn message_contains(&self, message: usize, words: &str) -> bool {
-        self.message(message)
-            .is_some_and(|said| said.parts.iter().any(|part| part_contains(part.content(), words)))
+        self.message(message).is_some_and(|decoded| {
+            decoded.parts.iter().any(|part| part_contains(part.content(), words))
+        })
     }
 }
 
-/// Whether small letters stand in something that was said.
-fn part_contains(bit: &ContentPart<'_>, words: &str) -> bool {
+/// Whether a part contains a lower-case text.
+fn part_contains(part: &ContentPart<'_>, words: &str) -> bool {
     let has = |text: &str| text.to_lowercase().contains(words);
-    match bit {
+    match part {
         ContentPart::Text(text) => has(text),
         ContentPart::Reasoning(reasoning) => has(&reasoning.text),
         ContentPart::ToolCall(call) => {
             has(&call.name) || has(&call.arguments) || call.id.as_deref().is_some_and(has)
         }
-        ContentPart::ToolResult(answer) => {
-            answer.parts.iter().any(|part| part_contains(part.content(), words))
+        ContentPart::ToolResult(result) => {
+            result.parts.iter().any(|part| part_contains(part.content(), words))
         }
         ContentPart::Unknown(other) => has(&other.name) || has(&other.json),
         ContentPart::Media(media) => media.name.as_deref().is_some_and(has),
     }
 }
 
-/// The word for who speaks.
+/// The name of a role in JSON.
 pub(super) fn role_name(role: Role) -> &'static str {
     match role {
         Role::User | Role::Unknown => "user",

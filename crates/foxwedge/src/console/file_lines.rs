@@ -1,5 +1,5 @@
-//! The lines of a session file, as they stand there. A file is read from its beginning each time,
-//! piece by piece, and no more of it is kept than is shown.
+//! The raw lines of a session file. The file is read from the start each time, in chunks, and only
+//! the lines of the requested page are kept.
 
 use std::{
     fs::File,
@@ -15,33 +15,33 @@ use super::{
 };
 use crate::source::{FileCompression, decompress_within};
 
-/// So many lines from one on, counted from 1.
+/// A page of lines, each cut to `max_bytes`. Lines are counted from 1.
 pub(super) fn read_lines(
-    place: &ConsoleSessionFile,
+    file: &ConsoleSessionFile,
     page: RowRange,
-    most: usize,
+    max_bytes: usize,
 ) -> Result<serde_json::Value, LocalSessionError> {
-    place.check_size()?;
-    let mut file = BufReader::with_capacity(
+    file.check_size()?;
+    let mut reader = BufReader::with_capacity(
         1 << 16,
-        File::open(&place.entry.path).map_err(unreadable_refusal)?,
+        File::open(&file.entry.path).map_err(unreadable_refusal)?,
     );
-    let packed =
-        FileCompression::of(file.fill_buf().map_err(unreadable_refusal)?) != FileCompression::Plain;
-    let version = place.version();
-    if !packed {
-        return lines_json(file, page, most, &version).map_err(unreadable_refusal);
+    let head = reader.fill_buf().map_err(unreadable_refusal)?;
+    let compressed = FileCompression::of(head) != FileCompression::Plain;
+    let version = file.version();
+    if !compressed {
+        return lines_json(reader, page, max_bytes, &version).map_err(unreadable_refusal);
     }
-    let content = std::fs::read(&place.entry.path).map_err(unreadable_refusal)?;
+    let content = std::fs::read(&file.entry.path).map_err(unreadable_refusal)?;
     let plain =
         decompress_within(&content, MAX_FILE_BYTES).map_err(|error| error_refusal(&error))?;
-    lines_json(&*plain, page, most, &version).map_err(unreadable_refusal)
+    lines_json(&*plain, page, max_bytes, &version).map_err(unreadable_refusal)
 }
 
 fn lines_json(
     mut source: impl BufRead,
     page: RowRange,
-    most: usize,
+    max_bytes: usize,
     version: &str,
 ) -> io::Result<serde_json::Value> {
     let first = usize::try_from(page.from).unwrap_or(1).max(1);
@@ -50,7 +50,7 @@ fn lines_json(
     let mut line = FileLineHead::default();
     loop {
         let wanted = number + 1 >= first && !rows.is_full(page);
-        if !line.read(&mut source, if wanted { most } else { 0 })? {
+        if !line.read(&mut source, if wanted { max_bytes } else { 0 })? {
             break;
         }
         number += 1;
@@ -67,12 +67,12 @@ fn lines_json(
         }
     }
     // Lines are counted from 1.
-    let mut told = rows.into_json(number + 1, version);
-    told["total"] = json!(number);
-    Ok(told)
+    let mut response = rows.into_json(number + 1, version);
+    response["total"] = json!(number);
+    Ok(response)
 }
 
-/// The beginning of a line, and how long it is.
+/// The beginning of a line, and its full length.
 #[derive(Default)]
 struct FileLineHead {
     head: Vec<u8>,
@@ -80,26 +80,26 @@ struct FileLineHead {
 }
 
 impl FileLineHead {
-    /// Reads one and keeps its beginning; false at the end.
-    fn read(&mut self, source: &mut impl BufRead, most: usize) -> io::Result<bool> {
+    /// Reads a line and keeps its beginning. Returns false at the end of the file.
+    fn read(&mut self, source: &mut impl BufRead, max_bytes: usize) -> io::Result<bool> {
         self.head.clear();
         self.bytes = 0;
         let mut any = false;
         loop {
-            let piece = match source.fill_buf() {
+            let chunk = match source.fill_buf() {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                piece => piece?,
+                chunk => chunk?,
             };
-            if piece.is_empty() {
+            if chunk.is_empty() {
                 break;
             }
             any = true;
-            let end = piece.iter().position(|byte| *byte == b'\n');
+            let end = chunk.iter().position(|byte| *byte == b'\n');
             let (line, used) = match end {
-                Some(end) => (piece.get(..end).unwrap_or_default(), end + 1),
-                None => (piece, piece.len()),
+                Some(end) => (chunk.get(..end).unwrap_or_default(), end + 1),
+                None => (chunk, chunk.len()),
             };
-            let room = most.saturating_sub(self.head.len()).min(line.len());
+            let room = max_bytes.saturating_sub(self.head.len()).min(line.len());
             self.head.extend_from_slice(line.get(..room).unwrap_or_default());
             self.bytes += line.len();
             source.consume(used);
@@ -116,10 +116,10 @@ impl FileLineHead {
 mod tests {
     use super::*;
 
-    fn page(text: &[u8], from: i64, limit: usize, most: usize) -> String {
-        // A small buffer: lines lie across its pieces.
+    fn page(text: &[u8], from: i64, limit: usize, max_bytes: usize) -> String {
+        // A small buffer, so that lines span several chunks.
         let source = BufReader::with_capacity(3, text);
-        let told = lines_json(source, RowRange { from, limit }, most, "v").unwrap();
+        let response = lines_json(source, RowRange { from, limit }, max_bytes, "v").unwrap();
         let row = |row: &serde_json::Value| {
             format!(
                 "{}:{}{}",
@@ -128,12 +128,12 @@ mod tests {
                 if row["cut"].is_null() { "" } else { "…" }
             )
         };
-        let rows: Vec<String> = told["data"].as_array().unwrap().iter().map(row).collect();
-        format!("{} of {} next {}", rows.join(" "), told["total"], told["next"])
+        let rows: Vec<String> = response["data"].as_array().unwrap().iter().map(row).collect();
+        format!("{} of {} next {}", rows.join(" "), response["total"], response["next"])
     }
 
     #[test]
-    fn lines_are_told_page_by_page_and_cut() {
+    fn lines_are_paged_and_cut() {
         let text = b"one\ntwo and more\n\nfour";
         assert_eq!(page(text, 1, 2, 99), r#"1:"one" 2:"two and more" of 4 next 3"#);
         assert_eq!(page(text, 3, 9, 99), r#"3:"" 4:"four" of 4 next null"#);

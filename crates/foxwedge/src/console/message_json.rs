@@ -1,4 +1,4 @@
-//! Messages as JSON, fit to be shown: texts that are too long are cut, media is described.
+//! Messages as JSON for display: long texts are cut, media is described.
 
 use foxwedge_formats::model::{ContentPart, MediaPart, MediaSource, ModelPart, ToolResultPart};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ const MAX_TEXT_BYTES: usize = 16 << 10;
 /// Parts of a message that are shown.
 const MAX_PARTS: usize = 400;
 
-/// Where answers are shown.
+/// Where tool results are shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum AnswerDisplay {
     /// At their calls.
@@ -21,31 +21,36 @@ pub(super) enum AnswerDisplay {
     InOwnMessage,
 }
 
-/// A message.
-pub(super) fn message(view: &ConsoleConversation, index: usize, answers: AnswerDisplay) -> Value {
-    let mut told = json!({
+/// A message as JSON.
+pub(super) fn message(
+    conversation: &ConsoleConversation,
+    index: usize,
+    display: AnswerDisplay,
+) -> Value {
+    let mut response = json!({
         "index": index,
-        "role": role_name(view.role(index)),
+        "role": role_name(conversation.role(index)),
         "folded": false,
     });
-    let Some(said) = view.message(index) else {
-        let (text, cut) = clip_text(view.raw(index));
-        told["parts"] =
+    let Some(decoded) = conversation.message(index) else {
+        let (text, cut) = clip_text(conversation.raw(index));
+        response["parts"] =
             json!([{ "type": "other", "name": "unreadable", "text": text, "cut": cut }]);
-        return told;
+        return response;
     };
-    let (mut calls, mut given) = (view.calls(index).iter(), view.answers(index).iter());
+    let mut calls = conversation.calls(index).iter();
+    let mut placements = conversation.answers(index).iter();
     let mut parts = Vec::new();
     let mut hidden = 0;
-    for one in &said.parts {
-        let told = match one.content() {
+    for part in &decoded.parts {
+        let shown_part = match part.content() {
             ContentPart::ToolCall(call) => {
                 let link = calls.next();
                 let state = link.map_or(TreeCallState::Open, |link| link.state);
                 let (arguments, cut) = clip_text(&call.arguments);
-                let answer = link.and_then(|link| link.answer);
-                let told = answer.and_then(|answer| answer_json(view, answer, answers));
-                let failed = told.as_ref().is_some_and(|told| told["error"] == true);
+                let result = link.and_then(|link| link.answer);
+                let result = result.and_then(|at| answer_json(conversation, at, display));
+                let failed = result.as_ref().is_some_and(|result| result["error"] == true);
                 json!({
                     "type": "call",
                     "id": call.id,
@@ -53,72 +58,73 @@ pub(super) fn message(view: &ConsoleConversation, index: usize, answers: AnswerD
                     "arguments": arguments,
                     "cut": cut,
                     "state": state_word(state, failed),
-                    "answer": told,
+                    "answer": result,
                 })
             }
-            ContentPart::ToolResult(answer) => match (given.next(), answers) {
+            ContentPart::ToolResult(result) => match (placements.next(), display) {
                 (Some(AnswerPlacement::Paired), AnswerDisplay::AtCalls) => {
                     hidden += 1;
                     continue;
                 }
-                (given, _) => {
-                    stray_answer_json(answer, given.copied().unwrap_or(AnswerPlacement::Orphan))
+                (placement, _) => {
+                    let placement = placement.copied().unwrap_or(AnswerPlacement::Orphan);
+                    stray_answer_json(result, placement)
                 }
             },
             ContentPart::Text(_)
             | ContentPart::Media(_)
             | ContentPart::Reasoning(_)
-            | ContentPart::Unknown(_) => part_json(one),
+            | ContentPart::Unknown(_) => part_json(part),
         };
         if parts.len() < MAX_PARTS {
-            parts.push(told);
+            parts.push(shown_part);
         } else {
             break;
         }
     }
-    let more = said.parts.len().saturating_sub(parts.len() + hidden);
-    told["folded"] = json!(hidden > 0 && parts.is_empty());
-    told["parts"] = Value::Array(parts);
+    let more = decoded.parts.len().saturating_sub(parts.len() + hidden);
+    response["folded"] = json!(hidden > 0 && parts.is_empty());
+    response["parts"] = Value::Array(parts);
     if more > 0 {
-        told["more_parts"] = json!(more);
+        response["more_parts"] = json!(more);
     }
-    told
+    response
 }
 
-/// The answer of a call. Where answers are shown at home, only where that is.
+/// The result of a tool call. Without its parts if results are shown in their own messages.
 fn answer_json(
-    view: &ConsoleConversation,
+    conversation: &ConsoleConversation,
     (index, ordinal): (usize, usize),
-    answers: AnswerDisplay,
+    display: AnswerDisplay,
 ) -> Option<Value> {
-    let said = view.message(index)?;
-    let mut all = said.parts.iter().filter_map(|part| match part.content() {
-        ContentPart::ToolResult(answer) => Some(answer),
+    let decoded = conversation.message(index)?;
+    let mut results = decoded.parts.iter().filter_map(|part| match part.content() {
+        ContentPart::ToolResult(result) => Some(result),
         _ => None,
     });
-    let answer = all.nth(ordinal)?;
-    let mut told = json!({ "message": index, "error": answer.error });
-    match answers {
-        AnswerDisplay::AtCalls => told["parts"] = parts_json(&answer.parts),
+    let result = results.nth(ordinal)?;
+    let mut response = json!({ "message": index, "error": result.error });
+    match display {
+        AnswerDisplay::AtCalls => response["parts"] = parts_json(&result.parts),
         AnswerDisplay::InOwnMessage => {}
     }
-    Some(told)
+    Some(response)
 }
 
-/// An answer that stands by itself.
-fn stray_answer_json(answer: &ToolResultPart<'_>, given: AnswerPlacement) -> Value {
-    let state = match given {
+/// A tool result that is shown as a part of its own.
+fn stray_answer_json(result: &ToolResultPart<'_>, placement: AnswerPlacement) -> Value {
+    let state = match placement {
         AnswerPlacement::Paired => "answered",
         AnswerPlacement::Duplicate => "duplicate",
         AnswerPlacement::Orphan => "orphan",
     };
     json!({
         "type": "answer",
-        "id": answer.id,
-        "name": answer.name,
+        "id": result.id,
+        "name": result.name,
         "state": state,
-        "error": answer.error,
-        "parts": parts_json(&answer.parts),
+        "error": result.error,
+        "parts": parts_json(&result.parts),
     })
 }
 
@@ -128,8 +134,8 @@ fn parts_json(all: &[ModelPart<'_>]) -> Value {
 
 fn part_json(part: &ModelPart<'_>) -> Value {
     match part.content() {
-        ContentPart::Text(words) => {
-            let (text, cut) = clip_text(words);
+        ContentPart::Text(full_text) => {
+            let (text, cut) = clip_text(full_text);
             json!({ "type": "text", "text": text, "cut": cut })
         }
         ContentPart::Reasoning(reasoning) => {
@@ -142,12 +148,12 @@ fn part_json(part: &ModelPart<'_>) -> Value {
             })
         }
         ContentPart::Media(media) => media_json(media),
-        // Calls in answers are nobody's: told as what they are.
+        // A call inside a tool result is not a call of the model.
         ContentPart::ToolCall(call) => {
             let (text, cut) = clip_text(&call.arguments);
             json!({ "type": "other", "name": call.name, "text": text, "cut": cut })
         }
-        ContentPart::ToolResult(answer) => stray_answer_json(answer, AnswerPlacement::Orphan),
+        ContentPart::ToolResult(result) => stray_answer_json(result, AnswerPlacement::Orphan),
         ContentPart::Unknown(other) => {
             let (text, cut) = clip_text(&other.json);
             json!({ "type": "other", "name": other.name, "text": text, "cut": cut })
@@ -156,7 +162,7 @@ fn part_json(part: &ModelPart<'_>) -> Value {
 }
 
 fn media_json(media: &MediaPart<'_>) -> Value {
-    let (size, place) = match &media.source {
+    let (size, location) = match &media.source {
         MediaSource::Data(data) => (Some(data.trim_end_matches('=').len() * 3 / 4), None),
         MediaSource::Text(text) => (Some(text.len()), None),
         MediaSource::Url(url) => (None, Some(clip_text(url).0)),
@@ -168,11 +174,11 @@ fn media_json(media: &MediaPart<'_>) -> Value {
         "media_type": media.media_type,
         "name": media.name,
         "size": size,
-        "at": place,
+        "at": location,
     })
 }
 
-/// The beginning of a text, and how many bytes it has if that is not all of it.
+/// The beginning of a text, and the full length in bytes if it was cut.
 pub(super) fn clip_text(text: &str) -> (&str, Option<usize>) {
     if text.len() <= MAX_TEXT_BYTES {
         return (text, None);

@@ -1,4 +1,4 @@
-//! A session that somebody looks at: read once, shown page by page.
+//! A session that the console shows: read once, served page by page.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -24,14 +24,14 @@ use crate::{
     tree::{BranchCounts, count_branches},
 };
 
-/// Bytes of a page: it ends before it gets larger.
+/// Size at which a page ends.
 const MAX_PAGE_BYTES: usize = 2 << 20;
 
-/// Findings and records that are kept. Nobody reads more of them.
+/// Limits for findings and records in memory.
 const MAX_FINDINGS: usize = 10_000;
 const MAX_RECORDS: usize = 400_000;
 
-/// A session that somebody looks at.
+/// A session that the console shows.
 pub(super) struct ConsoleSession {
     pub(super) stamp: FileStamp,
     version: String,
@@ -41,16 +41,16 @@ pub(super) struct ConsoleSession {
     view: ConsoleConversation,
     findings: Vec<Value>,
     findings_total: usize,
-    /// The findings of each message, by their places.
+    /// Indexes of the findings of each message.
     findings_by_message: HashMap<usize, Vec<usize>>,
     records: Vec<ConsoleRecord>,
-    /// The line and the time of each message's first record.
+    /// Line and time of each message's first record.
     message_places: Vec<Option<(usize, Option<Box<str>>)>>,
     forks: BTreeMap<Option<usize>, (usize, usize)>,
     boundaries: std::collections::BTreeSet<usize>,
 }
 
-/// A record of the file.
+/// A record of the session file.
 struct ConsoleRecord {
     line: usize,
     id: Option<Box<str>>,
@@ -65,38 +65,36 @@ struct ConsoleRecord {
 }
 
 impl ConsoleSession {
-    /// Reads a session.
-    pub(super) fn read(place: &ConsoleSessionFile) -> Result<ConsoleSession, LocalSessionError> {
-        let content = place.read()?;
-        place.with_source(&content, |source| ConsoleSession::of(place, source))?
+    pub(super) fn read(file: &ConsoleSessionFile) -> Result<ConsoleSession, LocalSessionError> {
+        let content = file.read()?;
+        file.with_source(&content, |source| ConsoleSession::of(file, source))?
     }
 
     fn of(
-        place: &ConsoleSessionFile,
+        file: &ConsoleSessionFile,
         source: &ParsedInput<'_>,
     ) -> Result<ConsoleSession, LocalSessionError> {
-        let judged = build_file_report(source, ReportDetail::default());
+        let report = build_file_report(source, ReportDetail::default());
         let document = source.documents.first();
-        let document = document.ok_or_else(|| {
-            LocalSessionError::Unreadable("there is no conversation in it".into())
-        })?;
+        let document = document
+            .ok_or_else(|| LocalSessionError::Unreadable("it contains no conversation".into()))?;
         let session = sessions::session(document);
         let view = ConsoleConversation::of(document)?;
         let nodes = session.map_or_else(Vec::new, |session| session.nodes());
-        let beside = count_branches(&nodes, view.len());
+        let branches = count_branches(&nodes, view.len());
         let torn = session.map_or_else(Vec::new, |session| session.left_out().unreadable);
-        let about = session.map(|session| &session.metadata);
+        let metadata = session.map(|session| &session.metadata);
         let text = |text: Option<&std::borrow::Cow<'_, str>>| text.map(|text| text.to_string());
         let counts = view.counts;
-        let side = |standing: ChainStatus| {
+        let count_off_path = |standing: ChainStatus| {
             nodes.iter().filter(|node| node.role.is_some() && node.standing == standing).count()
         };
-        let told = json!({
-            "version": place.version(),
-            "started": text(about.and_then(|about| about.started.as_ref())),
-            "updated": text(about.and_then(|about| about.updated.as_ref())),
-            "model": text(about.and_then(|about| about.model.as_ref())),
-            "agent_version": text(about.and_then(|about| about.version.as_ref())),
+        let about = json!({
+            "version": file.version(),
+            "started": text(metadata.and_then(|metadata| metadata.started.as_ref())),
+            "updated": text(metadata.and_then(|metadata| metadata.updated.as_ref())),
+            "model": text(metadata.and_then(|metadata| metadata.model.as_ref())),
+            "agent_version": text(metadata.and_then(|metadata| metadata.version.as_ref())),
             "format": document.draft().format.name(),
             "profile": document.check_options.profile.name(),
             "records": nodes.len(),
@@ -113,27 +111,27 @@ impl ConsoleSession {
             },
             "branches": {
                 "path": view.len(),
-                "branch": side(ChainStatus::Branch),
-                "side": side(ChainStatus::Subagent),
-                "boundaries": beside.boundaries.len(),
+                "branch": count_off_path(ChainStatus::Branch),
+                "side": count_off_path(ChainStatus::Subagent),
+                "boundaries": branches.boundaries.len(),
             },
         });
-        let mut found: HashMap<usize, Vec<usize>> = HashMap::new();
-        for (at, one) in judged.findings.iter().take(MAX_FINDINGS).enumerate() {
-            found.entry(one.finding.location.message).or_default().push(at);
+        let mut findings_by_message: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (at, found) in report.findings.iter().take(MAX_FINDINGS).enumerate() {
+            findings_by_message.entry(found.finding.location.message).or_default().push(at);
         }
-        let BranchCounts { forks, boundaries, cuts } = beside;
+        let BranchCounts { forks, boundaries, cuts } = branches;
         Ok(ConsoleSession {
-            stamp: place.stamp,
-            version: place.version(),
-            about: told,
-            session_ref: judged.session.clone(),
-            file_check: file_check_of(&judged),
+            stamp: file.stamp,
+            version: file.version(),
+            about,
+            session_ref: report.session.clone(),
+            file_check: file_check_of(&report),
             message_places: message_places(&nodes, view.len()),
             records: console_records(&nodes, &cuts),
-            findings: judged.findings.iter().take(MAX_FINDINGS).map(finding_json).collect(),
-            findings_total: judged.counts.total(),
-            findings_by_message: found,
+            findings: report.findings.iter().take(MAX_FINDINGS).map(finding_json).collect(),
+            findings_total: report.counts.total(),
+            findings_by_message,
             view,
             forks,
             boundaries,
@@ -156,7 +154,7 @@ impl ConsoleSession {
         self.view.memory_size() + self.records.len() * 256 + self.findings.len() * 512
     }
 
-    /// The conversation.
+    /// One page of messages; with `words`, only messages that contain them.
     pub(super) fn messages(&self, page: RowRange, words: Option<&str>) -> Value {
         let words = words.map(str::to_lowercase);
         let total = self.view.len();
@@ -176,21 +174,21 @@ impl ConsoleSession {
     }
 
     fn message(&self, index: usize) -> Value {
-        /// More of them say nothing.
-        const FOUND: usize = 50;
-        let mut told = message_json::message(&self.view, index, AnswerDisplay::AtCalls);
+        /// Findings that are listed for a message.
+        const MAX_LISTED: usize = 50;
+        let mut response = message_json::message(&self.view, index, AnswerDisplay::AtCalls);
         let place = self.message_places.get(index).and_then(Option::as_ref);
         let (branch, side) = self.forks.get(&Some(index)).copied().unwrap_or_default();
         let found = self.findings_by_message.get(&index).map_or(&[][..], Vec::as_slice);
-        told["boundary"] = json!(self.boundaries.contains(&index));
-        told["line"] = json!(place.map(|(line, _)| line));
-        told["time"] = json!(place.and_then(|(_, time)| time.as_deref()));
-        told["beside"] = json!({ "branch": branch, "side": side });
-        told["findings"] = json!(found.get(..FOUND.min(found.len())));
-        told
+        response["boundary"] = json!(self.boundaries.contains(&index));
+        response["line"] = json!(place.map(|(line, _)| line));
+        response["time"] = json!(place.and_then(|(_, time)| time.as_deref()));
+        response["beside"] = json!({ "branch": branch, "side": side });
+        response["findings"] = json!(found.get(..MAX_LISTED.min(found.len())));
+        response
     }
 
-    /// Its records.
+    /// One page of records.
     pub(super) fn tree(&self, page: RowRange, only: RecordFilter) -> Value {
         let wanted = |record: &ConsoleRecord| match only {
             RecordFilter::All => true,
@@ -210,7 +208,7 @@ impl ConsoleSession {
         rows.into_json(chosen.len(), &self.version)
     }
 
-    /// What is wrong with it.
+    /// One page of findings.
     pub(super) fn findings(&self, page: RowRange) -> Value {
         let from = page.first(self.findings.len());
         let mut rows = ConsolePageRows::new(from);
@@ -221,29 +219,29 @@ impl ConsoleSession {
             rows.next += 1;
             rows.push(finding.clone());
         }
-        let mut told = rows.into_json(self.findings.len(), &self.version);
-        told["found"] = json!(self.findings_total);
-        told
+        let mut response = rows.into_json(self.findings.len(), &self.version);
+        response["found"] = json!(self.findings_total);
+        response
     }
 }
 
-/// What a list says of a session that was judged.
-pub(super) fn file_check_of(judged: &FileReport) -> SessionFileCheck {
+/// The check result of a session, from its report.
+pub(super) fn file_check_of(report: &FileReport) -> SessionFileCheck {
     let health: SessionFileHealth =
-        scanner::convert_health(judged.health.unwrap_or(sessions::SessionHealth::Ok));
+        scanner::convert_health(report.health.unwrap_or(sessions::SessionHealth::Ok));
     SessionFileCheck {
         health,
         unreadable_reason: None,
-        messages: judged.messages,
-        findings: count_by_rule(judged),
-        repairable: judged.counts.fixable(false) > 0,
+        messages: report.messages,
+        findings: count_by_rule(report),
+        repairable: report.counts.fixable(false) > 0,
     }
 }
 
-/// How often each rule is broken.
-pub(super) fn count_by_rule(judged: &FileReport) -> BTreeMap<String, usize> {
+/// Number of findings of each rule.
+pub(super) fn count_by_rule(report: &FileReport) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
-    for kind in judged.counts.iter() {
+    for kind in report.counts.iter() {
         *counts.entry(kind.rule.label()).or_insert(0) += kind.count;
     }
     counts
@@ -275,7 +273,7 @@ pub(super) fn finding_json(found: &LocatedFinding) -> Value {
     })
 }
 
-/// The rows of a page.
+/// The rows of one page.
 pub(super) struct ConsolePageRows {
     from: usize,
     rows: Vec<Value>,
@@ -334,7 +332,7 @@ fn message_places(
     let mut places = vec![None; messages];
     for node in nodes {
         if let Some(place) =
-            node.message.and_then(|at| places.get_mut(at)).filter(|it| it.is_none())
+            node.message.and_then(|at| places.get_mut(at)).filter(|place| place.is_none())
         {
             *place = Some((node.line, node.time.map(Box::from)));
         }

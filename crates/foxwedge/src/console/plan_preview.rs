@@ -1,4 +1,4 @@
-//! What a repair of a session would do: the same plan that `fix` makes, shown instead of made.
+//! Preview of a repair: the plan that `fix` would apply, as JSON.
 
 use std::{collections::BTreeMap, fs};
 
@@ -23,14 +23,14 @@ use crate::{
     source::{DocumentBody, FileCompression, ParsedInput, decompress_within},
 };
 
-/// Edits that are listed.
+/// Edits that are listed in JSON.
 const MAX_EDITS: usize = 1_000;
 
-/// What a repair would do.
+/// A repair plan with the conversation before and after it.
 pub(super) struct ConsoleRepairPlan {
     pub(super) stamp: FileStamp,
     version: String,
-    /// The name of this very plan; `None` if nothing would change.
+    /// Identifies the plan; `None` if nothing would change.
     pub(super) id: Option<String>,
     pub(super) edits: EditLog,
     pub(super) before: RepairPlanSide,
@@ -39,7 +39,7 @@ pub(super) struct ConsoleRepairPlan {
     session_ref: Option<SessionRef>,
 }
 
-/// The session before or after.
+/// The session before or after the repair.
 pub(super) struct RepairPlanSide {
     pub(super) view: ConsoleConversation,
     pub(super) bytes: u64,
@@ -49,59 +49,60 @@ pub(super) struct RepairPlanSide {
 
 impl ConsoleRepairPlan {
     /// Plans the repair of a session.
-    pub(super) fn make(place: &ConsoleSessionFile) -> Result<ConsoleRepairPlan, LocalSessionError> {
-        place.check_size()?;
-        let content = fs::read(&place.entry.path).map_err(super::unreadable_refusal)?;
+    pub(super) fn make(file: &ConsoleSessionFile) -> Result<ConsoleRepairPlan, LocalSessionError> {
+        file.check_size()?;
+        let content = fs::read(&file.entry.path).map_err(super::unreadable_refusal)?;
         let plain = decompress_within(&content, MAX_FILE_BYTES)
             .map_err(|error| super::error_refusal(&error))?;
-        let ask = place.check_settings(&plain)?;
-        let planned = with_source(&plain, place.input_hint(), &ask, |source| {
-            ConsoleRepairPlan::of(place, &content, &plain, source, &ask)
+        let settings = file.check_settings(&plain)?;
+        let planned = with_source(&plain, file.input_hint(), &settings, |source| {
+            ConsoleRepairPlan::of(file, &content, &plain, source, &settings)
         });
         planned?
     }
 
     fn of(
-        place: &ConsoleSessionFile,
+        file: &ConsoleSessionFile,
         content: &[u8],
         plain: &[u8],
         source: &ParsedInput<'_>,
-        ask: &CheckSettings,
+        settings: &CheckSettings,
     ) -> Result<ConsoleRepairPlan, LocalSessionError> {
-        let none = || LocalSessionError::Unreadable("there is no conversation in it".into());
+        let none = || LocalSessionError::Unreadable("it contains no conversation".into());
         let document = source.documents.first().ok_or_else(none)?;
-        let judged = build_file_report(source, ReportDetail::default());
+        let report = build_file_report(source, ReportDetail::default());
         let before =
-            RepairPlanSide::new(ConsoleConversation::of(document)?, content.len(), &judged);
+            RepairPlanSide::new(ConsoleConversation::of(document)?, content.len(), &report);
         let plan = RepairPlan::new(plain, FileCompression::of(content), source);
         let repair = match &document.body {
             DocumentBody::Wire(reading) => reading.fix(&document.check_options).1,
             DocumentBody::Session(session) => session.fix(&document.check_options).1,
         };
-        let origins: Vec<Option<usize>> = repair.messages.iter().map(|slot| slot.origin).collect();
+        let origins: Vec<Option<usize>> =
+            repair.messages.iter().map(|message| message.origin).collect();
         let written = planned_bytes(&plan)?;
-        let ask = ask.for_session(judged.session.as_ref());
-        let fresh = decompress_within(&written, MAX_FILE_BYTES)
+        let settings = settings.for_session(report.session.as_ref());
+        let repaired = decompress_within(&written, MAX_FILE_BYTES)
             .map_err(|error| super::error_refusal(&error))?;
-        let after = with_source(&fresh, place.input_hint(), &ask, |source| {
+        let after = with_source(&repaired, file.input_hint(), &settings, |source| {
             let document = source.documents.first().ok_or_else(none)?;
-            let left = build_file_report(source, ReportDetail::default());
+            let report = build_file_report(source, ReportDetail::default());
             Ok::<_, LocalSessionError>(RepairPlanSide::new(
                 ConsoleConversation::of(document)?,
                 written.len(),
-                &left,
+                &report,
             ))
         })??;
         let rows = repair_rows::align_messages(&before.view, &after.view, &origins, &repair.edits);
         Ok(ConsoleRepairPlan {
-            stamp: place.stamp,
-            version: place.version(),
+            stamp: file.stamp,
+            version: file.version(),
             id: (!plan.is_empty()).then(|| plan_id(content, &written)),
             edits: repair.edits,
             before,
             after,
             rows,
-            session_ref: judged.session,
+            session_ref: report.session,
         })
     }
 
@@ -109,7 +110,7 @@ impl ConsoleRepairPlan {
         self.session_ref.as_ref()
     }
 
-    /// A page of it.
+    /// One page of rows, with the totals.
     pub(super) fn to_json(&self, page: RowRange) -> Value {
         let from = page.first(self.rows.len());
         let mut rows = ConsolePageRows::new(from);
@@ -120,17 +121,18 @@ impl ConsoleRepairPlan {
             rows.next += 1;
             rows.push(self.row_json(row));
         }
-        let mut told = rows.into_json(self.rows.len(), &self.version);
+        let mut response = rows.into_json(self.rows.len(), &self.version);
         let (before, after) = (&self.before, &self.after);
-        told["plan"] = json!(self.id);
-        told["changes"] = json!(self.id.is_some());
-        told["health"] = json!({ "before": before.health.name(), "after": after.health.name() });
-        told["findings"] = json!({ "before": before.findings, "after": after.findings });
-        told["messages"] = json!({ "before": before.view.len(), "after": after.view.len() });
-        told["bytes"] = json!({ "before": before.bytes, "after": after.bytes });
-        told["edits"] = self.edits.iter().take(MAX_EDITS).enumerate().map(edit_json).collect();
-        told["edits_total"] = json!(self.edits.len());
-        told
+        response["plan"] = json!(self.id);
+        response["changes"] = json!(self.id.is_some());
+        response["health"] =
+            json!({ "before": before.health.name(), "after": after.health.name() });
+        response["findings"] = json!({ "before": before.findings, "after": after.findings });
+        response["messages"] = json!({ "before": before.view.len(), "after": after.view.len() });
+        response["bytes"] = json!({ "before": before.bytes, "after": after.bytes });
+        response["edits"] = self.edits.iter().take(MAX_EDITS).enumerate().map(edit_json).collect();
+        response["edits_total"] = json!(self.edits.len());
+        response
     }
 
     fn row_json(&self, row: &RepairPlanRow) -> Value {
@@ -171,25 +173,20 @@ impl ConsoleRepairPlan {
 }
 
 impl RepairPlanSide {
-    fn new(view: ConsoleConversation, bytes: usize, judged: &FileReport) -> RepairPlanSide {
-        let looked = open_session::file_check_of(judged);
-        RepairPlanSide {
-            view,
-            bytes: bytes as u64,
-            health: looked.health,
-            findings: looked.findings,
-        }
+    fn new(view: ConsoleConversation, bytes: usize, report: &FileReport) -> RepairPlanSide {
+        let check = open_session::file_check_of(report);
+        RepairPlanSide { view, bytes: bytes as u64, health: check.health, findings: check.findings }
     }
 }
 
-/// What the file would hold.
+/// The content of the file after the repair.
 pub(super) fn planned_bytes(plan: &RepairPlan<'_>) -> Result<Vec<u8>, LocalSessionError> {
     let mut written = Vec::new();
     plan.write_to(&mut written).map_err(|error| LocalSessionError::Failed(error.to_string()))?;
     Ok(written)
 }
 
-/// The name of a plan: of these bytes, becoming those bytes.
+/// Identifies a plan by the bytes before and after it.
 pub(super) fn plan_id(before: &[u8], after: &[u8]) -> String {
     let [before, after] = [before, after].map(ContentFingerprint::of);
     format!("{}-{}-{}-{}", before.bytes, before.hash, after.bytes, after.hash)

@@ -1,5 +1,5 @@
-//! Makes a repair, or takes it back, on the way of `fix` and `undo`: claimed, proven idle, proven
-//! to hold, backed up, replaced in one step.
+//! Applies and undoes repairs with the code of `fix` and `undo`: the file is locked, checked to be
+//! idle, backed up and replaced atomically, and the repair is verified first.
 
 use std::fs;
 
@@ -21,52 +21,52 @@ use crate::{
     source::{FileCompression, decompress_within, identify_session},
 };
 
-/// Makes the repair of that very plan.
+/// Applies a repair. Fails if the current plan is not `expected_plan`.
 pub(super) fn apply_repair(
-    place: &ConsoleSessionFile,
-    wanted: &str,
+    file: &ConsoleSessionFile,
+    expected_plan: &str,
 ) -> Result<Value, LocalSessionError> {
-    place.check_size()?;
-    let snapshot = FileSnapshot::take(&place.entry.path).map_err(unreadable_refusal)?;
+    file.check_size()?;
+    let snapshot = FileSnapshot::take(&file.entry.path).map_err(unreadable_refusal)?;
     let plain = decompress_within(&snapshot.content, MAX_FILE_BYTES)
         .map_err(|error| super::error_refusal(&error))?;
-    let ask = place.check_settings(&plain)?;
-    let manner = place.input_hint();
-    let done = with_source(&plain, manner, &ask, |source| {
+    let settings = file.check_settings(&plain)?;
+    let hint = file.input_hint();
+    let done = with_source(&plain, hint, &settings, |source| {
         let plan = RepairPlan::new(&plain, FileCompression::of(&snapshot.content), source);
         if plan.is_empty() {
             return Err(LocalSessionError::NothingToRepair);
         }
-        // Other bytes have another name, and other rules make other bytes.
-        if plan_preview::plan_id(&snapshot.content, &plan_preview::planned_bytes(&plan)?) != wanted
-        {
+        // The plan id covers the bytes before and after, so changed rules change it, too.
+        let planned = plan_preview::planned_bytes(&plan)?;
+        if plan_preview::plan_id(&snapshot.content, &planned) != expected_plan {
             return Err(LocalSessionError::Changed);
         }
         let session = build_file_report(source, ReportDetail::default()).session;
-        if let Some(who) = busy_process(&snapshot.path, session.as_ref()) {
-            return Err(LocalSessionError::Live(who));
+        if let Some(reason) = busy_process(&snapshot.path, session.as_ref()) {
+            return Err(LocalSessionError::Live(reason));
         }
-        repair_plan::repair_file(&snapshot, plan, manner, &ask, ReportDetail::default())
+        repair_plan::repair_file(&snapshot, plan, hint, &settings, ReportDetail::default())
             .map_err(|error| failure_refusal(&error, &snapshot))
     });
-    let judged: FileReport = done??;
-    let looked = open_session::file_check_of(&judged);
-    let backup = judged
+    let report: FileReport = done??;
+    let check = open_session::file_check_of(&report);
+    let backup = report
         .backup
         .as_ref()
         .map(|path| abbreviate_home(&path.to_string_lossy(), agents::home_folder().as_deref()));
     Ok(json!({
-        "applied": judged.applied.len(),
-        "fixed": judged.fixed,
-        "left": looked.findings,
+        "applied": report.applied.len(),
+        "fixed": report.fixed,
+        "left": check.findings,
         "backup": backup,
     }))
 }
 
-/// Puts back what the last repair replaced.
-pub(super) fn undo_repair(place: &ConsoleSessionFile) -> Result<(), LocalSessionError> {
-    place.check_size()?;
-    let snapshot = FileSnapshot::take(&place.entry.path).map_err(unreadable_refusal)?;
+/// Restores what the last repair replaced.
+pub(super) fn undo_repair(file: &ConsoleSessionFile) -> Result<(), LocalSessionError> {
+    file.check_size()?;
+    let snapshot = FileSnapshot::take(&file.entry.path).map_err(unreadable_refusal)?;
     let now = ContentFingerprint::of(&snapshot.content);
     let found = undo::latest_fix(&snapshot.path, &now)
         .map_err(|error| failure_refusal(&error, &snapshot))?;
@@ -77,17 +77,18 @@ pub(super) fn undo_repair(place: &ConsoleSessionFile) -> Result<(), LocalSession
         Some((_, BackupStanding::Changed)) => return Err(LocalSessionError::ChangedSince),
         Some((_, BackupStanding::Applied)) => {}
     }
-    if let Some(who) = busy_process(&snapshot.path, identify_session(&snapshot.content).as_ref()) {
-        return Err(LocalSessionError::Live(who));
+    let session = identify_session(&snapshot.content);
+    if let Some(reason) = busy_process(&snapshot.path, session.as_ref()) {
+        return Err(LocalSessionError::Live(reason));
     }
     undo::undo_file(&snapshot.path).map_err(|error| failure_refusal(&error, &snapshot))
 }
 
-/// Whether the last repair of a session can be taken back.
-pub(super) fn undo_json(place: &ConsoleSessionFile) -> Value {
+/// Whether the last repair of a session can be undone.
+pub(super) fn undo_json(file: &ConsoleSessionFile) -> Value {
     let none = json!({ "available": false, "at": null, "standing": null });
     let (Ok(real), Ok(now)) =
-        (fs::canonicalize(&place.entry.path), ContentFingerprint::of_file(&place.entry.path))
+        (fs::canonicalize(&file.entry.path), ContentFingerprint::of_file(&file.entry.path))
     else {
         return none;
     };
@@ -102,23 +103,24 @@ pub(super) fn undo_json(place: &ConsoleSessionFile) -> Value {
     json!({ "available": available, "at": at.saturating_mul(1_000), "standing": word })
 }
 
-/// How the file is now.
-pub(super) fn add_file_state(place: &ConsoleSessionFile, told: &mut Value) {
-    let judged = place.read().and_then(|content| {
-        place.with_source(&content, |source| {
+/// Adds the current state of the file.
+pub(super) fn add_file_state(file: &ConsoleSessionFile, response: &mut Value) {
+    let check = file.read().and_then(|content| {
+        file.with_source(&content, |source| {
             open_session::file_check_of(&build_file_report(source, ReportDetail::default()))
         })
     });
-    let health = judged.map_or("unreadable", |looked| looked.health.name());
-    told["version"] = json!(place.version());
-    told["health"] = json!(health);
-    told["undo"] = undo_json(place);
+    let health = check.map_or("unreadable", |check| check.health.name());
+    response["version"] = json!(file.version());
+    response["health"] = json!(health);
+    response["undo"] = undo_json(file);
 }
 
-/// What went wrong, in the one word that a caller can act upon.
+/// The error that a caller can act on.
 fn failure_refusal(error: &anyhow::Error, snapshot: &FileSnapshot) -> LocalSessionError {
-    if let Some(who) = busy_process(&snapshot.path, identify_session(&snapshot.content).as_ref()) {
-        return LocalSessionError::Live(who);
+    let session = identify_session(&snapshot.content);
+    if let Some(reason) = busy_process(&snapshot.path, session.as_ref()) {
+        return LocalSessionError::Live(reason);
     }
     let same = ContentFingerprint::of_file(&snapshot.path)
         .is_ok_and(|now| now == ContentFingerprint::of(&snapshot.content));

@@ -1,4 +1,4 @@
-//! Before and after, side by side: which message stayed, changed, went or came, and why.
+//! Aligns the messages before and after a repair: kept, changed, removed or added, and why.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,10 +7,10 @@ use foxwedge_core::{Edit, Strategy};
 use super::conversation::ConsoleConversation;
 use crate::diff::{DiffStep, align};
 
-/// One row. Numbers are places of messages, `edits` places of edits.
+/// One row. `before` and `after` are message indexes, `edits` are indexes of edits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum RepairPlanRow {
-    /// Messages that stay, and are far from every change.
+    /// Unchanged messages that are not next to a change.
     Gap {
         before: usize,
         after: usize,
@@ -35,7 +35,7 @@ pub(super) enum RepairPlanRow {
     },
 }
 
-/// The word for what a step did.
+/// The name of a strategy in the console.
 pub(super) fn strategy_word(strategy: Strategy) -> &'static str {
     match strategy {
         Strategy::Recover => "recovered",
@@ -52,8 +52,8 @@ pub(super) fn strategy_word(strategy: Strategy) -> &'static str {
     }
 }
 
-/// Lays two conversations side by side. `origins` are the old messages of the new ones, where the
-/// repair says so for each of them.
+/// Aligns two conversations. `origins` has the old message of each new one, if the repair knows it
+/// for all of them.
 pub(super) fn align_messages(
     before: &ConsoleConversation,
     after: &ConsoleConversation,
@@ -62,76 +62,77 @@ pub(super) fn align_messages(
 ) -> Vec<RepairPlanRow> {
     let old: Vec<&str> = (0..before.len()).map(|at| before.raw(at)).collect();
     let new: Vec<&str> = (0..after.len()).map(|at| after.raw(at)).collect();
-    let told = origins.len() == new.len();
-    let origins: Vec<Option<usize>> = if told { origins.to_vec() } else { vec![None; new.len()] };
+    let has_origins = origins.len() == new.len();
+    let origins: Vec<Option<usize>> =
+        if has_origins { origins.to_vec() } else { vec![None; new.len()] };
     let steps = align(&old, &new, &origins);
-    let alike = |a: usize, b: usize| match told {
+    let is_pair = |a: usize, b: usize| match has_origins {
         true => origins.get(b) == Some(&Some(a)),
         false => before.role(a) == after.role(b),
     };
-    let mut rows = pair_steps(&steps, alike);
+    let mut rows = pair_steps(&steps, is_pair);
     attach_edits(&mut rows, edits);
     fold_gaps(rows)
 }
 
-/// Steps as rows: what went and what came of it stand in one row.
-fn pair_steps(steps: &[DiffStep], alike: impl Fn(usize, usize) -> bool) -> Vec<RepairPlanRow> {
+/// Turns steps into rows. A removed message and the one that replaces it share a row.
+fn pair_steps(steps: &[DiffStep], is_pair: impl Fn(usize, usize) -> bool) -> Vec<RepairPlanRow> {
     let mut rows = Vec::with_capacity(steps.len());
-    let mut gone: VecDeque<usize> = VecDeque::new();
+    let mut pending: VecDeque<usize> = VecDeque::new();
     let mut after = 0;
     let removed = |before: usize| RepairPlanRow::Removed { before, edits: Vec::new() };
     for step in steps {
         match *step {
-            DiffStep::Removed(at) => gone.push_back(at),
+            DiffStep::Removed(at) => pending.push_back(at),
             DiffStep::Added(_, at) => {
                 after = at + 1;
-                match gone.iter().position(|old| alike(*old, at)) {
-                    Some(place) => {
-                        rows.extend(gone.drain(..place).map(removed));
-                        let before = gone.pop_front().unwrap_or_default();
+                match pending.iter().position(|old| is_pair(*old, at)) {
+                    Some(index) => {
+                        rows.extend(pending.drain(..index).map(removed));
+                        let before = pending.pop_front().unwrap_or_default();
                         rows.push(RepairPlanRow::Changed { before, after: at, edits: Vec::new() });
                     }
                     None => rows.push(RepairPlanRow::Added { after: at, edits: Vec::new() }),
                 }
             }
             DiffStep::Kept(before) => {
-                rows.extend(gone.drain(..).map(removed));
+                rows.extend(pending.drain(..).map(removed));
                 rows.push(RepairPlanRow::Kept { before, after });
                 after += 1;
             }
         }
     }
-    rows.extend(gone.drain(..).map(removed));
+    rows.extend(pending.drain(..).map(removed));
     rows
 }
 
-/// Puts every edit to the row that it is about: that of its message if it changed, else the next
-/// row that did, else the last.
+/// Adds every edit to a row: the row of its message if that changed, otherwise the next changed
+/// row, otherwise the last one.
 fn attach_edits(rows: &mut [RepairPlanRow], edits: &[Edit]) {
-    // The rows that change something, by the old message that they stand at or behind.
+    // The changed rows, by the old message at or before them.
     let mut changes: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     let mut last = 0;
-    for (place, row) in rows.iter().enumerate() {
+    for (index, row) in rows.iter().enumerate() {
         match row {
             RepairPlanRow::Kept { before, .. } | RepairPlanRow::Gap { before, .. } => {
                 last = *before
             }
             RepairPlanRow::Changed { before, .. } | RepairPlanRow::Removed { before, .. } => {
                 last = *before;
-                changes.insert((last, place), place);
+                changes.insert((last, index), index);
             }
             RepairPlanRow::Added { .. } => {
-                changes.insert((last, place), place);
+                changes.insert((last, index), index);
             }
         }
     }
     for (number, edit) in edits.iter().enumerate() {
         let next = changes.range((edit.message, 0)..).next();
-        let Some(place) = next.or_else(|| changes.iter().next_back()).map(|(_, place)| *place)
+        let Some(index) = next.or_else(|| changes.iter().next_back()).map(|(_, index)| *index)
         else {
             return;
         };
-        match rows.get_mut(place) {
+        match rows.get_mut(index) {
             Some(
                 RepairPlanRow::Changed { edits, .. }
                 | RepairPlanRow::Removed { edits, .. }
@@ -142,13 +143,13 @@ fn attach_edits(rows: &mut [RepairPlanRow], edits: &[Edit]) {
     }
 }
 
-/// Of what stays, one message before and behind each change is shown.
+/// Folds unchanged messages into gaps, except one before and one after each change.
 fn fold_gaps(rows: Vec<RepairPlanRow>) -> Vec<RepairPlanRow> {
-    let kept = |at: Option<usize>| {
+    let is_kept = |at: Option<usize>| {
         at.and_then(|at| rows.get(at)).is_none_or(|row| matches!(row, RepairPlanRow::Kept { .. }))
     };
     let far: Vec<bool> = (0..rows.len())
-        .map(|at| kept(at.checked_sub(1)) && kept(Some(at)) && kept(Some(at + 1)))
+        .map(|at| is_kept(at.checked_sub(1)) && is_kept(Some(at)) && is_kept(Some(at + 1)))
         .collect();
     let mut folded: Vec<RepairPlanRow> = Vec::new();
     for (row, far) in rows.into_iter().zip(far) {
@@ -169,7 +170,7 @@ fn fold_gaps(rows: Vec<RepairPlanRow>) -> Vec<RepairPlanRow> {
 mod tests {
     use super::*;
 
-    /// `=0` stays, `-1` goes, `+1` comes.
+    /// `0=0` is kept, `1~1` changed, `-1` removed, `+1` added, `…2` a gap.
     fn drawn(steps: &[DiffStep], origins: &[(usize, usize)], at: &[usize]) -> String {
         let mut rows = pair_steps(steps, |a, b| origins.contains(&(a, b)));
         let edit = |message: &usize| Edit {
@@ -193,16 +194,16 @@ mod tests {
     #[test]
     fn rows_are_aligned_and_carry_their_edits() {
         use DiffStep::{Added, Kept, Removed};
-        // An answer is put in behind message 1.
+        // A tool result is inserted after message 1.
         let steps = [Kept(0), Kept(1), Added(2, 2), Kept(2), Kept(3), Kept(4)];
         assert_eq!(drawn(&steps, &[], &[1]), "…1 1=1 +2[0] 2=3 …2");
-        // Message 1 changes, message 2 goes.
+        // Message 1 changes, message 2 is removed.
         let steps = [Kept(0), Removed(1), Removed(2), Added(3, 1), Kept(3)];
         assert_eq!(drawn(&steps, &[(1, 1)], &[1, 2]), "0=0 1~1[0] -2[1] 3=2");
-        // Two become one: the first is where it comes from.
+        // Two messages become one.
         let steps = [Removed(0), Removed(1), Added(2, 0)];
         assert_eq!(drawn(&steps, &[(1, 0)], &[0]), "-0[0] 1~0[]");
-        // Nothing in the conversation changes, only the file around it.
+        // The conversation does not change, only the file around it.
         assert_eq!(drawn(&[Kept(0), Kept(1)], &[], &[1]), "…2");
         assert_eq!(drawn(&[], &[], &[0]), "");
     }

@@ -1,5 +1,5 @@
-//! A planned repair as Markdown, to paste into an issue or a message. What was said stands in it
-//! only as far as the notes of a repair name it: calls and tools.
+//! A repair plan as Markdown, to paste into an issue or a message. It has no conversation content
+//! except the call ids and tool names in the notes of the edits.
 
 use std::fmt::Write as _;
 
@@ -11,15 +11,13 @@ use crate::{
     report::escape_cell,
 };
 
-/// Edits that are listed: a comment has a limited size.
+/// Edits that are listed. The size of an issue comment is limited.
 const MAX_LISTED_EDITS: usize = 200;
 
-/// The whole report.
-pub(super) fn markdown(place: &ConsoleSessionFile, planned: &ConsoleRepairPlan) -> String {
-    let (before, after) = (&planned.before, &planned.after);
-    let mut text =
-        format!("### Repair of {} `{}`\n\n", place.entry.product, clean(&place.entry.id));
-    // Writing into a text cannot fail.
+pub(super) fn markdown(file: &ConsoleSessionFile, plan: &ConsoleRepairPlan) -> String {
+    let (before, after) = (&plan.before, &plan.after);
+    let mut text = format!("### Repair of {} `{}`\n\n", file.entry.product, clean(&file.entry.id));
+    // Writing to a string cannot fail.
     let _ = writeln!(
         text,
         "{} before, {} after. {} become {}; {} bytes become {}.\n",
@@ -30,7 +28,7 @@ pub(super) fn markdown(place: &ConsoleSessionFile, planned: &ConsoleRepairPlan) 
         before.bytes,
         after.bytes,
     );
-    if planned.id.is_none() {
+    if plan.id.is_none() {
         text.push_str("Nothing would change.\n");
         return text;
     }
@@ -44,7 +42,7 @@ pub(super) fn markdown(place: &ConsoleSessionFile, planned: &ConsoleRepairPlan) 
         text.push('\n');
     }
     text.push_str("| Message | Done | Rule | Note |\n|---|---|---|---|\n");
-    for edit in planned.edits.iter().take(MAX_LISTED_EDITS) {
+    for edit in plan.edits.iter().take(MAX_LISTED_EDITS) {
         let rule = rules::ALL.iter().find(|rule| rule.code == edit.code);
         let _ = writeln!(
             text,
@@ -56,8 +54,7 @@ pub(super) fn markdown(place: &ConsoleSessionFile, planned: &ConsoleRepairPlan) 
             escape_cell(&edit.note),
         );
     }
-    let more =
-        planned.edits.len().saturating_sub(planned.edits.iter().take(MAX_LISTED_EDITS).count());
+    let more = plan.edits.len().saturating_sub(plan.edits.iter().take(MAX_LISTED_EDITS).count());
     if more > 0 {
         let _ = writeln!(text, "| … and {more} more | | | |");
     }

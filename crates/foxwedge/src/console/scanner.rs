@@ -1,5 +1,5 @@
-//! The list of all session files, and a look at each of them in the background: one file at a time,
-//! the newest first, and only what is new or changed.
+//! Lists all session files, and checks new and changed ones in the background: one file at a time,
+//! newest first.
 
 use std::{
     collections::HashMap,
@@ -27,14 +27,14 @@ use crate::{
     sessions::{self, SessionOverview, read_overview_within},
 };
 
-/// A list is so old before folders are looked into again.
+/// Age of a list after which folders are read again.
 const MAX_LIST_AGE: Duration = Duration::from_secs(2);
 
-/// Whether somebody is at work is looked up for so many files, and for those of the last day only.
+/// Limits for the check whether a process is working on a file: number of files, and their age.
 const MAX_LIVE_CHECKS: usize = 40;
 const LIVE_CHECK_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Every session file that is known.
+/// All known session files.
 pub(super) struct SessionScanner {
     shared: Arc<ScannerShared>,
     worker: Mutex<Option<JoinHandle<()>>>,
@@ -48,25 +48,25 @@ struct ScannerShared {
 
 #[derive(Default)]
 struct ScannerState {
-    /// The newest first.
+    /// Newest first.
     files: Vec<Arc<ScannedFile>>,
-    /// What was seen in a file, and when it was that file.
+    /// The summary of each file, and the stamp of the file that was summarized.
     summaries: HashMap<PathBuf, (FileStamp, Arc<ScannedSummary>)>,
     live: HashMap<PathBuf, bool>,
     scan: ScanProgress,
     scanned_at: Option<Instant>,
 }
 
-/// A file that was found.
+/// A session file.
 struct ScannedFile {
     id: String,
     entry: LocalSessionEntry,
-    /// The file behind every link above it.
+    /// Canonical path.
     real: PathBuf,
     sub_agents: usize,
 }
 
-/// What one look at a file tells.
+/// Summary of a session file.
 struct ScannedSummary {
     file_check: SessionFileCheck,
     title: Option<String>,
@@ -79,51 +79,50 @@ impl SessionScanner {
         SessionScanner { shared: Arc::default(), worker: Mutex::default() }
     }
 
-    /// Everything that is known; looks again in the background if that is old.
+    /// All known files. Starts a new scan in the background if the list is old.
     pub(super) fn list_files(&self) -> SessionFileList {
         self.refresh();
         let state = lock(&self.shared.state);
-        let files = state.files.iter().map(|known| Arc::new(state.row(known, None))).collect();
-        // A second look at what is all known is nobody's concern.
+        let files = state.files.iter().map(|file| Arc::new(state.row(file, None))).collect();
+        // A scan that has nothing left to check is not reported as running.
         let running = state.scan.running && state.scan.checked < state.scan.total;
         SessionFileList { files, scan: ScanProgress { running, ..state.scan.clone() } }
     }
 
-    /// The session of an id, and the real path of its file.
+    /// The session with an id, and the canonical path of its file.
     pub(super) fn find(&self, id: &str) -> Option<(LocalSessionEntry, PathBuf)> {
-        let found = |known: &Arc<ScannedFile>| (known.entry.clone(), known.real.clone());
-        let look = || lock(&self.shared.state).find_file(id).map(found);
-        look().or_else(|| {
-            // Somebody may come with an id of an earlier process.
+        let entry_and_path = |file: &Arc<ScannedFile>| (file.entry.clone(), file.real.clone());
+        let find = || lock(&self.shared.state).find_file(id).map(entry_and_path);
+        find().or_else(|| {
+            // The id may come from an earlier process.
             self.refresh();
-            look()
+            find()
         })
     }
 
-    /// The row of a session that was looked at just now.
-    pub(super) fn row(
-        &self,
-        id: &str,
-        looked: SessionFileCheck,
-    ) -> Option<Arc<SessionFileSummary>> {
+    /// The row of a session that was just checked.
+    pub(super) fn row(&self, id: &str, check: SessionFileCheck) -> Option<Arc<SessionFileSummary>> {
         let state = lock(&self.shared.state);
-        Some(Arc::new(state.row(state.find_file(id)?, Some(looked))))
+        Some(Arc::new(state.row(state.find_file(id)?, Some(check))))
     }
 
-    /// The sessions that a session started.
+    /// The sub-agent sessions of a session.
     pub(super) fn children(&self, session: &str) -> Vec<Value> {
-        /// More of them say nothing.
-        const MOST: usize = 200;
+        /// Sessions that are listed.
+        const MAX_LISTED: usize = 200;
         let state = lock(&self.shared.state);
         let parent = SessionOrigin::SubAgent(Some(session.to_owned()));
-        let of = state.files.iter().filter(|known| known.entry.origin == parent).take(MOST);
-        of.map(|known| json!({ "id": known.id, "session": known.entry.id })).collect()
+        let children = state.files.iter().filter(|file| file.entry.origin == parent);
+        children
+            .take(MAX_LISTED)
+            .map(|file| json!({ "id": file.id, "session": file.entry.id }))
+            .collect()
     }
 
-    /// What is known of a file is no longer so.
+    /// Drops the summary of a file.
     pub(super) fn forget_file(&self, id: &str) {
         let mut state = lock(&self.shared.state);
-        if let Some(path) = state.find_file(id).map(|known| known.entry.path.clone()) {
+        if let Some(path) = state.find_file(id).map(|file| file.entry.path.clone()) {
             state.summaries.remove(&path);
         }
         state.scanned_at = None;
@@ -138,10 +137,10 @@ impl SessionScanner {
             return;
         }
         if let Some(done) = worker.take() {
-            // A look that panicked is over, too.
+            // A scan that panicked is finished, too.
             let _ = done.join();
         }
-        // Listing is quick, and an empty list would say something wrong.
+        // Listing is quick, and an empty list would be wrong.
         let found = agents::find(&[]);
         lock(&self.shared.state).begin_scan(found);
         let shared = self.shared.clone();
@@ -165,10 +164,10 @@ impl Drop for SessionScanner {
 
 impl ScannerState {
     fn find_file(&self, id: &str) -> Option<&Arc<ScannedFile>> {
-        self.files.iter().find(|known| known.id == id)
+        self.files.iter().find(|file| file.id == id)
     }
 
-    /// Takes over what was found. What is known of files that are still the same stays known.
+    /// Replaces the list of files. Summaries of unchanged files stay.
     fn begin_scan(&mut self, found: SessionListing) {
         let mut sub_agents: HashMap<String, usize> = HashMap::new();
         for entry in &found.entries {
@@ -177,7 +176,7 @@ impl ScannerState {
             }
         }
         let home = agents::home_folder();
-        let closed = |(path, error): &(PathBuf, std::io::Error)| {
+        let unreadable = |(path, error): &(PathBuf, std::io::Error)| {
             (abbreviate_home(&path.to_string_lossy(), home.as_deref()), error.to_string())
         };
         self.scan = ScanProgress {
@@ -186,22 +185,22 @@ impl ScannerState {
             total: found.entries.len(),
             began: unix_milliseconds(SystemTime::now()),
             ended: self.scan.ended,
-            unreadable_folders: found.unreadable.iter().map(closed).collect(),
+            unreadable_folders: found.unreadable.iter().map(unreadable).collect(),
         };
-        let known = |entry: LocalSessionEntry| {
+        let scanned = |entry: LocalSessionEntry| {
             let real = fs::canonicalize(&entry.path).ok()?;
             let name = entry.path.as_os_str().as_encoded_bytes();
             let id = format!("f-{}", ContentFingerprint::of(name).hash);
             let sub_agents = sub_agents.get(&entry.id).copied().unwrap_or(0);
             Some(Arc::new(ScannedFile { id, entry, real, sub_agents }))
         };
-        self.files = found.entries.into_iter().filter_map(known).collect();
+        self.files = found.entries.into_iter().filter_map(scanned).collect();
         let paths: std::collections::HashSet<&Path> =
-            self.files.iter().map(|known| known.entry.path.as_path()).collect();
+            self.files.iter().map(|file| file.entry.path.as_path()).collect();
         self.summaries.retain(|path, _| paths.contains(path.as_path()));
         self.live.retain(|path, _| paths.contains(path.as_path()));
         self.scan.checked =
-            self.files.iter().filter(|known| self.current_summary(&known.entry).is_some()).count();
+            self.files.iter().filter(|file| self.current_summary(&file.entry).is_some()).count();
     }
 
     fn end_scan(&mut self) {
@@ -210,108 +209,109 @@ impl ScannerState {
         self.scanned_at = Some(Instant::now());
     }
 
-    /// What was seen in a file, if it is still that file.
+    /// The summary of a file, if the file has not changed since.
     fn current_summary(&self, entry: &LocalSessionEntry) -> Option<&Arc<ScannedSummary>> {
-        let (stamp, sight) = self.summaries.get(&entry.path)?;
+        let (stamp, summary) = self.summaries.get(&entry.path)?;
         let modified = unix_milliseconds(entry.modified);
         let same =
             stamp.size == entry.size && u64::try_from(stamp.modified / 1_000_000) == Ok(modified);
-        same.then_some(sight)
+        same.then_some(summary)
     }
 
-    fn row(&self, known: &ScannedFile, looked: Option<SessionFileCheck>) -> SessionFileSummary {
-        let entry = &known.entry;
-        let sight = self.current_summary(entry);
+    fn row(&self, file: &ScannedFile, check: Option<SessionFileCheck>) -> SessionFileSummary {
+        let entry = &file.entry;
+        let summary = self.current_summary(entry);
         let parent = match &entry.origin {
             SessionOrigin::Session | SessionOrigin::SubAgent(None) => None,
             SessionOrigin::SubAgent(Some(parent)) => Some(parent.clone()),
         };
         let path = entry.path.to_string_lossy();
-        let title = sight.and_then(|sight| sight.title.clone()).or_else(|| entry.title.clone());
-        let project = sight.and_then(|sight| sight.project.clone());
+        let title = summary.and_then(|summary| summary.title.clone());
+        let project = summary.and_then(|summary| summary.project.clone());
         SessionFileSummary {
-            id: known.id.clone(),
+            id: file.id.clone(),
             session: entry.id.clone(),
             agent: entry.agent.name(),
             product: entry.product,
-            title,
+            title: title.or_else(|| entry.title.clone()),
             project: project.or_else(|| entry.project.clone()),
             path: abbreviate_home(&path, agents::home_folder().as_deref()),
             touched: unix_milliseconds(entry.modified),
             size: entry.size,
-            check: looked.or_else(|| sight.map(|sight| sight.file_check.clone())),
+            check: check.or_else(|| summary.map(|summary| summary.file_check.clone())),
             live: self.live.get(&entry.path).copied(),
             sub_agent: entry.is_sub_agent(),
             parent,
-            sub_agents: known.sub_agents,
+            sub_agents: file.sub_agents,
         }
     }
 }
 
 impl ScannerShared {
-    /// Looks at every file that is new or changed.
+    /// Checks every file that is new or changed.
     fn scan_files(&self) {
         let files = lock(&self.state).files.clone();
-        for known in &files {
+        for file in &files {
             if self.stop.load(Ordering::Relaxed) {
                 return;
             }
-            let entry = &known.entry;
+            let entry = &file.entry;
             if lock(&self.state).current_summary(entry).is_some() {
                 continue;
             }
-            // The stamp first: a change while we look is seen later as a change.
+            // The stamp first, so that a change during the read is detected later.
             let stamp = fs::symlink_metadata(&entry.path).map(|metadata| FileStamp::of(&metadata));
             let Ok(stamp) = stamp else { continue };
-            let sight = Arc::new(ScannedSummary::of(read_overview_within(entry, MAX_FILE_BYTES)));
+            let summary = Arc::new(ScannedSummary::of(read_overview_within(entry, MAX_FILE_BYTES)));
             let mut state = lock(&self.state);
-            state.summaries.insert(entry.path.clone(), (stamp, sight));
+            state.summaries.insert(entry.path.clone(), (stamp, summary));
             state.scan.checked += 1;
         }
         self.check_live_files(&files);
         lock(&self.state).end_scan();
     }
 
-    /// Looks up whether somebody is at work on the files that were written to lately.
+    /// Checks whether a process is working on recently changed files.
     fn check_live_files(&self, files: &[Arc<ScannedFile>]) {
         let mut live = HashMap::new();
-        let recent = |known: &&Arc<ScannedFile>| {
-            known.entry.modified.elapsed().is_ok_and(|age| age < LIVE_CHECK_AGE)
+        let recent = |file: &&Arc<ScannedFile>| {
+            file.entry.modified.elapsed().is_ok_and(|age| age < LIVE_CHECK_AGE)
         };
-        for known in files.iter().filter(recent).take(MAX_LIVE_CHECKS) {
+        for file in files.iter().filter(recent).take(MAX_LIVE_CHECKS) {
             if self.stop.load(Ordering::Relaxed) {
                 return;
             }
-            let entry = &known.entry;
-            let told = lock(&self.state).current_summary(entry).and_then(|sight| sight.id.clone());
-            let id = Some(told.unwrap_or_else(|| entry.id.clone()));
-            let sitting = SessionRef { agent: entry.agent, id, folder: None };
-            live.insert(entry.path.clone(), busy_process(&entry.path, Some(&sitting)).is_some());
+            let entry = &file.entry;
+            let id_in_file =
+                lock(&self.state).current_summary(entry).and_then(|summary| summary.id.clone());
+            let id = Some(id_in_file.unwrap_or_else(|| entry.id.clone()));
+            let session = SessionRef { agent: entry.agent, id, folder: None };
+            live.insert(entry.path.clone(), busy_process(&entry.path, Some(&session)).is_some());
         }
         lock(&self.state).live = live;
     }
 }
 
 impl ScannedSummary {
-    fn of(glance: SessionOverview) -> ScannedSummary {
-        let health = convert_health(glance.health);
-        let looked = SessionFileCheck {
+    fn of(overview: SessionOverview) -> ScannedSummary {
+        let health = convert_health(overview.health);
+        let file_check = SessionFileCheck {
             health,
-            unreadable_reason: glance.error,
-            messages: glance.messages,
-            findings: glance.findings,
-            repairable: glance.is_fixable,
+            unreadable_reason: overview.error,
+            messages: overview.messages,
+            findings: overview.findings,
+            repairable: overview.is_fixable,
         };
         ScannedSummary {
-            file_check: looked,
-            title: glance.title,
-            project: glance.project,
-            id: glance.id,
+            file_check,
+            title: overview.title,
+            project: overview.project,
+            id: overview.id,
         }
     }
 }
 
-/// The same word in both worlds.
+/// The same value in the console's type.
 pub(super) fn convert_health(health: sessions::SessionHealth) -> SessionFileHealth {
     match health {
         sessions::SessionHealth::Ok => SessionFileHealth::Ok,

@@ -1,4 +1,4 @@
-//! All there is to say about a conversion, as data: reports read it and nothing else.
+//! The result of a conversion as data, the only input of its reports.
 
 use foxwedge_core::{EditLog, Format, Profile};
 use foxwedge_formats::{
@@ -11,28 +11,28 @@ use crate::{
     outcome::FileReport,
 };
 
-/// A conversion, made or refused.
+/// A conversion, successful or not.
 pub(crate) struct ConversionReport {
-    /// Where the result goes, as it is shown.
+    /// Name of the output in messages.
     pub(crate) path: String,
     pub(crate) kind: ConversionKind,
     pub(crate) from: InputFormat,
-    /// The format that the input is told in: that of its agent's provider, if it is a session.
+    /// Format of the input; for a session, the format of its agent's provider.
     pub(crate) wire: Format,
     pub(crate) to: Format,
     pub(crate) profile: Profile,
-    /// Messages that crossed.
+    /// Number of converted messages.
     pub(crate) messages: usize,
     pub(crate) losses: Vec<ReportedLoss>,
-    /// Ids that stand for others now.
+    /// Replaced call ids.
     pub(crate) renamed_ids: Vec<IdentifierReplacement>,
-    /// Names of tools that stand for others now.
+    /// Replaced tool names.
     pub(crate) renamed_tools: Vec<IdentifierReplacement>,
-    /// What was repaired before it crossed.
+    /// Repairs before the conversion.
     pub(crate) repairs_before: EditLog,
-    /// What was repaired behind, for the target.
+    /// Repairs after the conversion, for the target.
     pub(crate) repairs_after: EditLog,
-    /// What the target's provider would still refuse.
+    /// Findings that the target's provider would still refuse.
     pub(crate) remaining: FileReport,
     pub(crate) ending: ConversionEnding,
 }
@@ -40,15 +40,15 @@ pub(crate) struct ConversionReport {
 /// How the input ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ConversionEnding {
-    /// As it should.
+    /// Complete.
     Complete,
-    /// The provider said why it does not go on.
+    /// With an error of the provider.
     Failed,
-    /// In the middle.
+    /// In the middle of a response.
     Truncated,
 }
 
-/// Something that did not cross.
+/// Content that could not be converted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ReportedLoss {
     pub(crate) kind: LossKind,
@@ -56,7 +56,7 @@ pub(crate) struct ReportedLoss {
     pub(crate) note: String,
 }
 
-/// Where something was.
+/// Where the lost content was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ReportedLossPlace {
     Message(usize),
@@ -98,17 +98,17 @@ impl From<Loss> for ReportedLoss {
 }
 
 impl From<StreamLoss> for ReportedLoss {
-    fn from(skipped: StreamLoss) -> ReportedLoss {
-        ReportedLoss { kind: skipped.kind, place: ReportedLossPlace::Stream, note: skipped.note }
+    fn from(loss: StreamLoss) -> ReportedLoss {
+        ReportedLoss { kind: loss.kind, place: ReportedLossPlace::Stream, note: loss.note }
     }
 }
 
 impl ConversionReport {
-    /// Whether the result is what was wanted.
+    /// Whether the result is complete and valid.
     pub(crate) fn is_successful(&self) -> bool {
-        // A whole body that tells a failure tells all there is; a stream should have told more.
-        let ended =
+        // A response that reports an error is complete; a stream that ends in one is not.
+        let is_complete =
             self.ending == ConversionEnding::Complete || self.kind != ConversionKind::Stream;
-        ended && self.remaining.counts.total() == 0
+        is_complete && self.remaining.counts.total() == 0
     }
 }

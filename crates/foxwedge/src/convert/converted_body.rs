@@ -1,4 +1,4 @@
-//! Requests and responses: read as a whole, told as a whole.
+//! Converts requests and responses, which are read completely first.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -29,7 +29,7 @@ use crate::{
     },
 };
 
-/// A result, and what there is to say about it.
+/// A converted body with its report.
 pub(crate) struct ConvertedBody {
     pub(crate) text: String,
     pub(crate) report: ConversionReport,
@@ -41,14 +41,14 @@ pub(crate) fn request(
     input: &ConversionInput,
     options: &ConversionOptions,
 ) -> anyhow::Result<ConvertedBody> {
-    let ask = CheckSettings::of(args.from, options.policy);
-    let ask = input.path().map_or(Cow::Borrowed(&ask), |path| ask.for_file(path));
+    let settings = CheckSettings::of(args.from, options.policy);
+    let settings = input.path().map_or(Cow::Borrowed(&settings), |path| settings.for_file(path));
     let plain = decompress(&input.buffer).with_context(|| clean(&input.display_name))?;
-    let (plain, mut before) = repair_session_file(input, &ask, plain)?;
+    let (plain, mut before) = repair_session_file(input, &settings, plain)?;
     let readable = decode_text(&plain).map_err(|failure| failure_error(input, &failure))?;
-    let opened = parse_input(&readable, input.hint, &ask);
-    let document = single_document(input, args.to, &opened)?;
-    if let (Ok(source), ReportFormat::Full, false) = (&opened, args.output_format, args.quiet) {
+    let parsed = parse_input(&readable, input.hint, &settings);
+    let document = single_document(input, args.to, &parsed)?;
+    if let (Ok(source), ReportFormat::Full, false) = (&parsed, args.output_format, args.quiet) {
         let path = clean(&input.display_name);
         source.notes.iter().for_each(|note| {
             cli_output::print_note(&format!("{path}: {}", rename_format_flag(note)))
@@ -75,7 +75,7 @@ pub(crate) fn request(
         })?;
     before.append(converted.source_edits);
     let profile = options.profile(args.to);
-    let mut told = ConversionReport {
+    let mut report = ConversionReport {
         path: output_name(args),
         kind: ConversionKind::Request,
         from: conversation.format,
@@ -94,10 +94,10 @@ pub(crate) fn request(
     let text = format_result(args, converted.body);
     if !converted.remaining.is_empty() {
         let rules = RuleSet::of(profile);
-        let question = CheckOptions { profile, rules, policy: options.policy };
-        told.remaining = check_result(&text, args.to, question)?;
+        let check_options = CheckOptions { profile, rules, policy: options.policy };
+        report.remaining = check_result(&text, args.to, check_options)?;
     }
-    Ok(ConvertedBody { text, report: told })
+    Ok(ConvertedBody { text, report })
 }
 
 /// Converts a response.
@@ -113,51 +113,55 @@ pub(crate) fn response(
         let place = position(bytes, error.at());
         failure_error(input, &TargetFailure::new(describe_read_error(&error)).at(place))
     })?;
-    let answered = convert::response(source, from, args.to, options).map_err(|error| {
+    let converted = convert::response(source, from, args.to, options).map_err(|error| {
         unreadable_error(input, source, error.at(), &error, ConversionKind::Response, from)
     })?;
-    let told = ConversionReport {
+    let report = ConversionReport {
         path: output_name(args),
         kind: ConversionKind::Response,
         from: InputFormat::Wire(from),
         wire: from,
         to: args.to,
         profile: options.profile(args.to),
-        messages: usize::from(!answered.failed),
-        losses: answered.losses.into_iter().map(Into::into).collect(),
-        renamed_ids: answered.renamed,
+        messages: usize::from(!converted.failed),
+        losses: converted.losses.into_iter().map(Into::into).collect(),
+        renamed_ids: converted.renamed,
         renamed_tools: Vec::new(),
         repairs_before: EditLog::default(),
         repairs_after: EditLog::default(),
         remaining: FileReport::default(),
-        ending: if answered.failed { ConversionEnding::Failed } else { ConversionEnding::Complete },
+        ending: if converted.failed {
+            ConversionEnding::Failed
+        } else {
+            ConversionEnding::Complete
+        },
     };
-    Ok(ConvertedBody { text: format_result(args, answered.body), report: told })
+    Ok(ConvertedBody { text: format_result(args, converted.body), report })
 }
 
-/// Where the result goes, as it is shown.
+/// Name of the output in messages.
 pub(crate) fn output_name(args: &ConvertArgs) -> String {
     let file = args.output.as_ref().map(|path| path.to_string_lossy().into_owned());
     file.unwrap_or_else(|| "<stdout>".to_owned())
 }
 
-/// The file of a session as a repair leaves it: the history that every other command tells.
+/// Repairs a session file first, so that the same history is converted as in other commands.
 fn repair_session_file<'p>(
     input: &ConversionInput,
-    ask: &CheckSettings,
+    settings: &CheckSettings,
     plain: Cow<'p, [u8]>,
 ) -> anyhow::Result<(Cow<'p, [u8]>, EditLog)> {
-    if !matches!(ask.format(), Some(InputFormat::Agent(_))) && !is_session(input) {
+    if !matches!(settings.format(), Some(InputFormat::Agent(_))) && !is_session(input) {
         return Ok((plain, EditLog::default()));
     }
     let text = decode_text(&plain).map_err(|failure| failure_error(input, &failure))?;
-    let opened = parse_input(&text, input.hint, ask);
-    let Some(session) = opened.as_ref().ok().and_then(ParsedInput::session) else {
+    let parsed = parse_input(&text, input.hint, settings);
+    let Some(session) = parsed.as_ref().ok().and_then(ParsedInput::session) else {
         return Ok((plain, EditLog::default()));
     };
     diagnose::log_session(&input.display_name, session);
-    let question = ask.options_for_agent(session.agent);
-    let (rewritten, repair) = session.fix(&question);
+    let check_options = settings.options_for_agent(session.agent);
+    let (rewritten, repair) = session.fix(&check_options);
     if repair.is_untouched() {
         return Ok((plain, EditLog::default()));
     }
@@ -166,14 +170,14 @@ fn repair_session_file<'p>(
     Ok((Cow::Owned(content), repair.edits))
 }
 
-/// The one conversation of an input.
+/// The only conversation of the input.
 fn single_document<'s, 'a>(
     input: &ConversionInput,
     to: Format,
-    opened: &'s Result<ParsedInput<'a>, InputRejection>,
+    parsed: &'s Result<ParsedInput<'a>, InputRejection>,
 ) -> Result<&'s InputDocument<'a>, CliError> {
     let path = clean(&input.display_name);
-    let source = match opened {
+    let source = match parsed {
         Ok(source) => source,
         Err(InputRejection::Failed(failure)) => return Err(failure_error(input, failure)),
         Err(InputRejection::Skipped) => {
@@ -188,18 +192,20 @@ fn single_document<'s, 'a>(
         several => {
             let many = several.len();
             let to = to.name();
-            Err(CliError::new(format!("{path}: there are {many} conversations in it, one a line"))
-                .help(format!("take out one: `sed -n 1p FILE | foxwedge convert --to {to} -`")))
+            Err(CliError::new(format!(
+                "{path}: there are {many} conversations in it, one per line"
+            ))
+            .help(format!("extract one: `sed -n 1p FILE | foxwedge convert --to {to} -`")))
         }
     }
 }
 
-/// Refuses a session in which nothing was said.
+/// Refuses a session without messages.
 fn check_not_empty(input: &ConversionInput, document: &InputDocument<'_>) -> Result<(), CliError> {
     match &document.body {
         DocumentBody::Session(session) if session.draft().messages.is_empty() => {
             let path = clean(&input.display_name);
-            Err(CliError::new(format!("{path}: nothing was said in it")).help(
+            Err(CliError::new(format!("{path}: the session has no messages")).help(
                 "there is no history to convert; `foxwedge list` shows sessions that have one",
             ))
         }
@@ -207,18 +213,17 @@ fn check_not_empty(input: &ConversionInput, document: &InputDocument<'_>) -> Res
     }
 }
 
-/// What the target's provider would refuse of a result, with the places in it.
-fn check_result(text: &str, wire: Format, question: CheckOptions) -> anyhow::Result<FileReport> {
-    let reading = read(text, wire, outline_options(question.profile))
+/// Checks a result for the target's profile. Positions refer to the result.
+fn check_result(
+    text: &str,
+    format: Format,
+    check_options: CheckOptions,
+) -> anyhow::Result<FileReport> {
+    let reading = read(text, format, outline_options(check_options.profile))
         .context("the result cannot be read again")?;
     let body = DocumentBody::Wire(Arc::new(reading));
-    let document = InputDocument {
-        offset: 0,
-        line: None,
-        body,
-        check_options: question,
-        tolerated: Vec::new(),
-    };
+    let document =
+        InputDocument { offset: 0, line: None, body, check_options, tolerated: Vec::new() };
     let source = ParsedInput {
         text,
         bytes: text.as_bytes(),
@@ -229,7 +234,7 @@ fn check_result(text: &str, wire: Format, question: CheckOptions) -> anyhow::Res
     Ok(build_file_report(&source, ReportDetail { edits: usize::MAX, excerpts: 0 }))
 }
 
-/// The result as it is written: with one line end behind it.
+/// Formats the result, with one line break at its end.
 fn format_result(args: &ConvertArgs, body: String) -> String {
     let pretty = args.pretty.then(|| export::pretty(&body)).flatten();
     let mut text = pretty.unwrap_or(body);
@@ -238,43 +243,43 @@ fn format_result(args: &ConvertArgs, body: String) -> String {
     text
 }
 
-/// A failure, with its place.
+/// The error for a failure, with its position.
 fn failure_error(input: &ConversionInput, failure: &TargetFailure) -> CliError {
-    let place = failure.position.map(|place| format!(":{}:{}", place.line, place.column));
+    let position = failure.position.map(|at| format!(":{}:{}", at.line, at.column));
     let path = clean(&input.display_name);
     let message = rename_format_flag(&clean(&failure.message));
-    let trouble = CliError::new(format!("{path}{}: {message}", place.unwrap_or_default()));
+    let error = CliError::new(format!("{path}{}: {message}", position.unwrap_or_default()));
     match &failure.help {
-        Some(help) => trouble.help(rename_format_flag(help)),
-        None => trouble,
+        Some(help) => error.help(rename_format_flag(help)),
+        None => error,
     }
 }
 
-/// Something that is not written as its format says.
+/// The error for an input that violates its format.
 fn unreadable_error(
     input: &ConversionInput,
     text: &str,
     at: usize,
     error: &ReadError,
     kind: ConversionKind,
-    wire: Format,
+    format: Format,
 ) -> CliError {
     let failure = TargetFailure::new(describe_read_error(error))
         .at(position(text.as_bytes(), at))
         .help(format!(
-            "it was read as a {} of {}; --from names another format",
+            "it was read as a {} in the {} format; use --from for another",
             kind.name(),
-            wire.name()
+            format.name()
         ));
     failure_error(input, &failure)
 }
 
-/// What a reader says, fit to be shown: it may quote a key of the input.
+/// The text of a read error, cleaned: it may quote a key of the input.
 fn describe_read_error(error: &ReadError) -> String {
     cut(&clean(&error.to_string()), 200)
 }
 
-/// Advice of other commands, whose option has another name.
-fn rename_format_flag(advice: &str) -> String {
-    advice.replace("--format", "--from")
+/// Adapts the help of other commands: their flag `--format` is `--from` here.
+fn rename_format_flag(help: &str) -> String {
+    help.replace("--format", "--from")
 }

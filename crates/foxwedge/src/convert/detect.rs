@@ -1,41 +1,40 @@
-//! What flows in: something to send, something that was answered, or an answer on its way; and in
-//! whose format. Pure, and able to say so from the first bytes of a stream.
+//! Detects whether an input is a request, a response or a stream, and its format. Pure; a stream is
+//! detected from its first bytes.
 
 use foxwedge_core::Format;
 
 use super::partial_object::PartialObject;
 
-/// What an input is, as far as its bytes tell.
+/// Kind of an input, detected from its bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum DetectedInput {
     /// More bytes are needed.
     NeedMoreBytes,
-    /// An answer that comes in pieces, in one of these formats; nobody knows in which if there is
-    /// none.
+    /// A streamed response in one of these formats. Empty if the format is not known.
     Stream(&'static [Format]),
-    /// An answer in one piece, in one of these formats.
+    /// A complete response in one of these formats.
     Response(&'static [Format]),
-    /// Anything else: a conversation, if it is one of ours.
+    /// Anything else, perhaps a conversation.
     Request,
 }
 
-/// Bytes after which nobody waits for more.
+/// Detection gives up waiting after this many bytes.
 const MAX_DETECTION_BYTES: usize = 1 << 20;
 
-/// Looks at the beginning of an input, or at all of it.
+/// Detects the kind of an input from its beginning, or from all of it if `ended`.
 pub(super) fn detect_input(bytes: &[u8], ended: bool) -> DetectedInput {
     let ended = ended || bytes.len() >= MAX_DETECTION_BYTES;
     let text = valid_text_prefix(bytes).trim_start_matches('\u{feff}').trim_ascii_start();
-    let seen = match text.as_bytes().first() {
-        // The length of a binary message: four bytes, and none is as long as sixteen megabytes.
+    let detected = match text.as_bytes().first() {
+        // A binary message starts with its length in four bytes; none reaches sixteen megabytes.
         Some(0) => Some(DetectedInput::Stream(BEDROCK)),
         Some(b'{') => detect_object(text, ended),
         Some(b'[') => detect_list(text),
         Some(_) => detect_lines(text, ended),
         None => None,
     };
-    match seen {
-        Some(seen) => seen,
+    match detected {
+        Some(detected) => detected,
         None if ended => DetectedInput::Request,
         None => DetectedInput::NeedMoreBytes,
     }
@@ -46,10 +45,10 @@ const RESPONSES: &[Format] = &[Format::OpenaiResponses];
 const ANTHROPIC: &[Format] = &[Format::Anthropic];
 const GEMINI: &[Format] = &[Format::Gemini];
 const BEDROCK: &[Format] = &[Format::Bedrock];
-/// They spell their failures alike.
+/// Both formats have the same error body.
 const OPENAI: &[Format] = &[Format::OpenaiChat, Format::OpenaiResponses];
 
-/// As much of the bytes as is text.
+/// The longest prefix that is valid UTF-8.
 fn valid_text_prefix(bytes: &[u8]) -> &str {
     match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -60,29 +59,29 @@ fn valid_text_prefix(bytes: &[u8]) -> &str {
     }
 }
 
-/// An object, and maybe others behind it.
+/// Detects an object, which others may follow.
 fn detect_object(text: &str, ended: bool) -> Option<DetectedInput> {
     let fields = PartialObject::of(text)?;
     match object_shape(&fields)? {
-        ObjectShape::Event(wire) => Some(DetectedInput::Stream(wire)),
-        // Each of its pieces looks like the whole: one alone is a response, several are a stream.
+        ObjectShape::Event(formats) => Some(DetectedInput::Stream(formats)),
+        // A Gemini chunk looks like a response: one is a response, several are a stream.
         ObjectShape::Reply(GEMINI) => match fields.rest.map(str::trim_ascii_start) {
             Some(rest) if rest.starts_with('{') => Some(DetectedInput::Stream(GEMINI)),
             _ if ended => Some(DetectedInput::Response(GEMINI)),
             _ => None,
         },
-        ObjectShape::Reply(wire) | ObjectShape::Failure(wire) => {
-            Some(DetectedInput::Response(wire))
+        ObjectShape::Reply(formats) | ObjectShape::Failure(formats) => {
+            Some(DetectedInput::Response(formats))
         }
     }
 }
 
-/// A list: of messages, or of the pieces of an answer.
+/// Detects a list: of messages, or of the chunks of a stream.
 fn detect_list(text: &str) -> Option<DetectedInput> {
     let first = PartialObject::of_first(text)?;
     match object_shape(&first) {
-        Some(ObjectShape::Event(wire) | ObjectShape::Reply(wire)) => {
-            Some(DetectedInput::Stream(wire))
+        Some(ObjectShape::Event(formats) | ObjectShape::Reply(formats)) => {
+            Some(DetectedInput::Stream(formats))
         }
         Some(ObjectShape::Failure(GEMINI)) => Some(DetectedInput::Stream(GEMINI)),
         Some(ObjectShape::Failure(_)) => Some(DetectedInput::Request),
@@ -90,7 +89,7 @@ fn detect_list(text: &str) -> Option<DetectedInput> {
     }
 }
 
-/// The lines of an event stream.
+/// Detects the lines of an event stream.
 fn detect_lines(text: &str, ended: bool) -> Option<DetectedInput> {
     let mut is_stream = false;
     for line in text.split_inclusive('\n') {
@@ -99,19 +98,19 @@ fn detect_lines(text: &str, ended: bool) -> Option<DetectedInput> {
         let (name, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
         match name {
-            // Comments come first where a server keeps the line open.
+            // Some servers send comments first to keep the connection open.
             "" | "id" | "retry" => {}
             "event" if whole => {
-                if let Some(wire) = event_formats(value) {
-                    return Some(DetectedInput::Stream(wire));
+                if let Some(formats) = event_formats(value) {
+                    return Some(DetectedInput::Stream(formats));
                 }
             }
             "data" if value == "[DONE]" => return Some(DetectedInput::Stream(CHAT)),
             "data" => {
-                if let Some(wire) =
+                if let Some(formats) =
                     PartialObject::of(value).and_then(|fields| event_data_formats(&fields))
                 {
-                    return Some(DetectedInput::Stream(wire));
+                    return Some(DetectedInput::Stream(formats));
                 }
             }
             _ if !whole && !ended => {}
@@ -123,7 +122,7 @@ fn detect_lines(text: &str, ended: bool) -> Option<DetectedInput> {
     (ended && is_stream).then_some(DetectedInput::Stream(&[]))
 }
 
-/// Whose event has this name.
+/// The formats that have an event of this name.
 fn event_formats(name: &str) -> Option<&'static [Format]> {
     match name {
         "message_start"
@@ -138,23 +137,23 @@ fn event_formats(name: &str) -> Option<&'static [Format]> {
     }
 }
 
-/// Whose event has this data.
+/// The formats that have an event with this data.
 fn event_data_formats(fields: &PartialObject<'_>) -> Option<&'static [Format]> {
     match object_shape(fields)? {
-        ObjectShape::Event(wire) | ObjectShape::Reply(wire) => Some(wire),
-        // Responses has an event of its own for that.
+        ObjectShape::Event(formats) | ObjectShape::Reply(formats) => Some(formats),
+        // Responses has a separate error event.
         ObjectShape::Failure(OPENAI) => Some(CHAT),
-        ObjectShape::Failure(wire) => Some(wire),
+        ObjectShape::Failure(formats) => Some(formats),
     }
 }
 
-/// What an object is.
+/// Kind of an object, with its possible formats.
 enum ObjectShape {
     /// One event of a stream.
     Event(&'static [Format]),
-    /// A whole answer.
+    /// A complete response.
     Reply(&'static [Format]),
-    /// No answer.
+    /// An error body.
     Failure(&'static [Format]),
 }
 
@@ -172,8 +171,8 @@ fn object_shape(fields: &PartialObject<'_>) -> Option<ObjectShape> {
             return Some(ObjectShape::Reply(ANTHROPIC));
         }
         (kind, _) => {
-            if let Some(wire) = event_formats(kind) {
-                return Some(ObjectShape::Event(wire));
+            if let Some(formats) = event_formats(kind) {
+                return Some(ObjectShape::Event(formats));
             }
         }
     }
@@ -201,7 +200,7 @@ fn object_shape(fields: &PartialObject<'_>) -> Option<ObjectShape> {
     failure_shape(fields)
 }
 
-/// An answer of Chat whose server does not say what it is.
+/// A Chat response without an `object` field.
 fn choice_shape(choices: &str) -> Option<ObjectShape> {
     match PartialObject::of_first(choices) {
         Some(first) if first.has("delta") => Some(ObjectShape::Event(CHAT)),
@@ -211,7 +210,7 @@ fn choice_shape(choices: &str) -> Option<ObjectShape> {
     }
 }
 
-/// Something that a provider says instead of an answer.
+/// An error body of a provider.
 fn failure_shape(fields: &PartialObject<'_>) -> Option<ObjectShape> {
     let typed = fields.string_value("type") == Some("error");
     if let Some(error) = fields.object_value("error") {
@@ -228,9 +227,9 @@ fn failure_shape(fields: &PartialObject<'_>) -> Option<ObjectShape> {
         return fields.has("message").then_some(ObjectShape::Event(RESPONSES));
     }
     const BARE: [&str; 5] = ["message", "Message", "__type", "originalStatusCode", "resourceName"];
-    let said = fields.has("message") || fields.has("Message");
-    let bare = fields.rest.is_some() && fields.keys().all(|key| BARE.contains(&key));
-    (said && bare).then_some(ObjectShape::Failure(BEDROCK))
+    let has_message = fields.has("message") || fields.has("Message");
+    let only_known_keys = fields.rest.is_some() && fields.keys().all(|key| BARE.contains(&key));
+    (has_message && only_known_keys).then_some(ObjectShape::Failure(BEDROCK))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The report for people: what was repaired, what is missing, what is called otherwise.
+//! The report on a conversion for people: repairs, losses and renames.
 
 use foxwedge_core::{Edit, Format};
 use foxwedge_formats::model::IdentifierReplacement;
@@ -11,100 +11,101 @@ use crate::{
     screen::pad,
 };
 
-/// Lines under one heading.
+/// Max lines under one heading.
 const LINES: usize = 12;
-/// Messages that are named in one line.
+/// Max messages listed on one line.
 const MAX_NAMED: usize = 8;
-/// Characters of a sentence, and of an id or a name.
-const SENTENCE: usize = 200;
+/// Max characters of a note, and of an id or a name.
+const NOTE: usize = 200;
 const NAME: usize = 48;
 
-/// Everything there is to say.
-pub(crate) fn render_report(told: &ConversionReport) -> String {
+/// Renders the report.
+pub(crate) fn render_report(report: &ConversionReport) -> String {
     let mut text = String::new();
     push_section(
         &mut text,
         "repaired before",
-        edit_lines(&told.repairs_before, told.wire),
-        told.repairs_before.len(),
+        edit_lines(&report.repairs_before, report.wire),
+        report.repairs_before.len(),
     );
-    let (lines, more) = loss_lines(&told.losses);
+    let (lines, more) = loss_lines(&report.losses);
     push_list(&mut text, "left out", lines, more);
-    let heading = format!("repaired for {}", told.profile.name());
+    let heading = format!("repaired for {}", report.profile.name());
     push_section(
         &mut text,
         &heading,
-        edit_lines(&told.repairs_after, told.to),
-        told.repairs_after.len(),
+        edit_lines(&report.repairs_after, report.to),
+        report.repairs_after.len(),
     );
     push_section(
         &mut text,
         "ids replaced",
-        rename_lines(&told.renamed_ids),
-        told.renamed_ids.len(),
+        rename_lines(&report.renamed_ids),
+        report.renamed_ids.len(),
     );
     push_section(
         &mut text,
         "tools renamed",
-        rename_lines(&told.renamed_tools),
-        told.renamed_tools.len(),
+        rename_lines(&report.renamed_tools),
+        report.renamed_tools.len(),
     );
-    let left = &told.remaining.findings;
-    let all = told.remaining.counts.total();
+    let findings = &report.remaining.findings;
+    let all = report.remaining.counts.total();
     push_section(
         &mut text,
-        "still there",
-        left.iter().take(LINES).map(finding_line).collect(),
+        "remaining",
+        findings.iter().take(LINES).map(finding_line).collect(),
         all,
     );
-    text.push_str(&summary_line(told));
+    text.push_str(&summary_line(report));
     text
 }
 
-/// The last line.
-fn summary_line(told: &ConversionReport) -> String {
-    let what = match told.kind {
-        ConversionKind::Request => pluralize(told.messages, "message"),
-        ConversionKind::Response | ConversionKind::Stream => format!("1 {}", told.kind.name()),
+/// The summary line.
+fn summary_line(report: &ConversionReport) -> String {
+    let subject = match report.kind {
+        ConversionKind::Request => pluralize(report.messages, "message"),
+        ConversionKind::Response | ConversionKind::Stream => format!("1 {}", report.kind.name()),
     };
-    let became = match (told.kind, told.ending) {
-        (ConversionKind::Request, _) => Some(describe_validity(told)),
+    let status = match (report.kind, report.ending) {
+        (ConversionKind::Request, _) => Some(describe_validity(report)),
         (_, ConversionEnding::Failed) => Some(paint(WARNING, "the provider failed")),
         (_, ConversionEnding::Truncated) => Some(paint(WARNING, "cut off")),
         (ConversionKind::Stream, ConversionEnding::Complete) => Some(paint(GOOD, "complete")),
         (ConversionKind::Response, ConversionEnding::Complete) => None,
     };
-    let became = became.map(|became| format!(", {became}")).unwrap_or_default();
-    let lost = match told.losses.len() {
+    let status = status.map(|status| format!(", {status}")).unwrap_or_default();
+    let lost = match report.losses.len() {
         0 => "no losses".to_owned(),
         1 => "1 loss".to_owned(),
         many => format!("{many} losses"),
     };
-    format!("{what}, {} → {}{became}; {lost}.\n", told.from.name(), told.to.name())
+    format!("{subject}, {} → {}{status}; {lost}.\n", report.from.name(), report.to.name())
 }
 
-/// Whether the target's provider takes it.
-fn describe_validity(told: &ConversionReport) -> String {
-    let profile = told.profile.name();
-    match told.remaining.counts.total() {
-        0 => paint(GOOD, format_args!("sound for {profile}")),
+/// Describes whether the result is valid for the target's profile.
+fn describe_validity(report: &ConversionReport) -> String {
+    let profile = report.profile.name();
+    match report.remaining.counts.total() {
+        0 => paint(GOOD, format_args!("valid for {profile}")),
         left => paint(WARNING, format_args!("{} left for {profile}", pluralize(left, "finding"))),
     }
 }
 
-fn edit_lines(edits: &[Edit], wire: Format) -> Vec<String> {
+fn edit_lines(edits: &[Edit], format: Format) -> Vec<String> {
     let edits = edits.iter().take(LINES);
-    let places: Vec<String> = edits.clone().map(|edit| message_path(wire, edit.message)).collect();
+    let places: Vec<String> =
+        edits.clone().map(|edit| message_path(format, edit.message)).collect();
     let widest = places.iter().map(|place| width(place)).max().unwrap_or(0);
     let line = |(edit, place): (&Edit, String)| {
         let code = paint(GOOD, format_args!("FW{}", edit.code));
         let place = paint(DIM, pad(&place, widest));
-        format!("{code} {place}  {}", clean(&cut(&edit.note, SENTENCE)))
+        format!("{code} {place}  {}", clean(&cut(&edit.note, NOTE)))
     };
     edits.zip(places).map(line).collect()
 }
 
-/// What something was called, and what it is called now.
+/// One line per rename: the old name and the new one.
 fn rename_lines(renamed: &[IdentifierReplacement]) -> Vec<String> {
     let old = |renamed: &IdentifierReplacement| match renamed.old.as_str() {
         "" => "(none)".to_owned(),
@@ -116,43 +117,43 @@ fn rename_lines(renamed: &[IdentifierReplacement]) -> Vec<String> {
     renamed.map(line).collect()
 }
 
-fn finding_line(found: &LocatedFinding) -> String {
-    let code = paint(WARNING, found.finding.rule.label());
-    let message = clean(&cut(&found.finding.message, SENTENCE));
-    format!("{code} {}: {message}", found.message())
+fn finding_line(located: &LocatedFinding) -> String {
+    let code = paint(WARNING, located.finding.rule.label());
+    let message = clean(&cut(&located.finding.message, NOTE));
+    format!("{code} {}: {message}", located.message())
 }
 
-/// Losses of the same kind and the same words are one line: how often, what, and where. The number
-/// behind the lines is how many losses they do not tell.
+/// Groups losses of the same kind and note into one line: count, note and places. Also returns the
+/// number of losses without a line.
 fn loss_lines(losses: &[ReportedLoss]) -> (Vec<String>, usize) {
     let mut groups: Vec<Vec<&ReportedLoss>> = Vec::new();
-    for missing in losses {
+    for loss in losses {
         let alike = |group: &&mut Vec<&ReportedLoss>| {
-            group.first().is_some_and(|one| one.kind == missing.kind && one.note == missing.note)
+            group.first().is_some_and(|one| one.kind == loss.kind && one.note == loss.note)
         };
         match groups.iter_mut().take(LINES).find(alike) {
-            Some(group) => group.push(missing),
-            None => groups.push(vec![missing]),
+            Some(group) => group.push(loss),
+            None => groups.push(vec![loss]),
         }
     }
     let shown = groups.iter().take(LINES);
-    let most = shown.clone().map(Vec::len).max().unwrap_or(0);
-    let digits = most.to_string().len();
+    let max = shown.clone().map(Vec::len).max().unwrap_or(0);
+    let digits = max.to_string().len();
     let line = |group: &Vec<&ReportedLoss>| {
         let times = match group.len() {
-            _ if most < 2 => String::new(),
+            _ if max < 2 => String::new(),
             1 => " ".repeat(digits + 3),
             many => format!("{many:>digits$} × "),
         };
         let note = group.first().map_or("", |one| one.note.as_str());
         let place = paint(DIM, format_places(group));
-        format!("{}{} {place}", paint(BOLD, times), clean(&cut(note, SENTENCE)))
+        format!("{}{} {place}", paint(BOLD, times), clean(&cut(note, NOTE)))
     };
-    let told: usize = shown.clone().map(Vec::len).sum();
-    (shown.map(line).collect(), losses.len() - told)
+    let listed: usize = shown.clone().map(Vec::len).sum();
+    (shown.map(line).collect(), losses.len() - listed)
 }
 
-/// Where a group of losses was.
+/// The places of a group of losses.
 fn format_places(group: &[&ReportedLoss]) -> String {
     let mut messages: Vec<usize> = group.iter().filter_map(|one| one.place.message()).collect();
     messages.dedup();
@@ -170,7 +171,7 @@ fn format_places(group: &[&ReportedLoss]) -> String {
     }
 }
 
-/// A heading and its lines; `all` of them would be so many.
+/// Adds a heading and its lines. `all` is the number of lines without a limit.
 fn push_section(text: &mut String, heading: &str, lines: Vec<String>, all: usize) {
     let more = all - lines.len();
     push_list(text, heading, lines, more);

@@ -1,4 +1,4 @@
-//! Where the bytes come from: read piece by piece, as long as nobody knows what they are.
+//! The input of a conversion. It is read in chunks, because a stream must not be read to its end.
 
 use std::{
     fs::{self, File},
@@ -17,29 +17,29 @@ use crate::{
     target::{self, STDIN, SingleTarget},
 };
 
-/// Bytes that are read at once.
-const PIECE: usize = 1 << 16;
+/// Bytes per read.
+const CHUNK_SIZE: usize = 1 << 16;
 
-/// An input that was opened, and what was read of it.
+/// An open input with the bytes read so far.
 pub(crate) struct ConversionInput {
-    /// As it is shown.
+    /// Path or name in messages.
     pub(crate) display_name: String,
     pub(crate) hint: InputHint,
-    /// The agent in whose folders it lies.
+    /// The agent whose session folder contains it.
     pub(crate) agent: Option<SessionAgent>,
     path: Option<PathBuf>,
     reader: Box<dyn Read>,
-    /// Everything that was read so far.
+    /// All bytes read so far.
     pub(super) buffer: Vec<u8>,
-    /// There is no more.
+    /// The input was read completely.
     pub(super) is_at_end: bool,
 }
 
 impl ConversionInput {
-    /// Opens what was named; stdin, if nothing was.
+    /// Opens the target, or stdin without one.
     pub(crate) fn open(target: Option<&Path>) -> anyhow::Result<ConversionInput> {
         if target.is_none() && io::stdin().is_terminal() {
-            bail!(CliError::new("a conversion needs the name of what is converted").help(
+            bail!(CliError::new("nothing to convert was given").help(
                 "name a file or a session: `foxwedge convert --to anthropic request.json`, or pipe \
                  one in: `… | foxwedge convert --to anthropic -`"
             ));
@@ -47,34 +47,34 @@ impl ConversionInput {
         let (path, agent) =
             match target.map(|path| target::resolve_single(Some(path), &[])).transpose()? {
                 None | Some(SingleTarget::Stdin) => {
-                    let manner = InputHint { is_json_lines: false, from_folder: false };
+                    let hint = InputHint { is_json_lines: false, from_folder: false };
                     let reader = Box::new(io::stdin().lock());
-                    return Ok(ConversionInput::new(STDIN.to_owned(), manner, None, reader));
+                    return Ok(ConversionInput::new(STDIN.to_owned(), hint, None, reader));
                 }
                 Some(SingleTarget::File(path)) => (path, None),
                 Some(SingleTarget::Session(entry)) => (entry.path, Some(entry.agent)),
             };
-        let shown = path.to_string_lossy().into_owned();
-        let unread = || format!("{}: cannot be read", clean(&shown));
-        let metadata = fs::metadata(&path).with_context(unread)?;
+        let display_name = path.to_string_lossy().into_owned();
+        let unreadable = || format!("{}: cannot be read", clean(&display_name));
+        let metadata = fs::metadata(&path).with_context(unreadable)?;
         size_limit::check_kind(&path, &metadata)
             .map_err(|error| size_limit::with_path(&path, error))?;
-        let file =
-            File::open(&path).with_context(|| format!("{}: cannot be read", clean(&shown)))?;
-        let manner = InputHint::of_file(&path, false);
-        let input = ConversionInput::new(shown, manner, Some(path), Box::new(file));
+        let file = File::open(&path)
+            .with_context(|| format!("{}: cannot be read", clean(&display_name)))?;
+        let hint = InputHint::of_file(&path, false);
+        let input = ConversionInput::new(display_name, hint, Some(path), Box::new(file));
         Ok(ConversionInput { agent, ..input })
     }
 
     fn new(
-        shown: String,
-        manner: InputHint,
+        display_name: String,
+        hint: InputHint,
         path: Option<PathBuf>,
         reader: Box<dyn Read>,
     ) -> ConversionInput {
         ConversionInput {
-            display_name: shown,
-            hint: manner,
+            display_name,
+            hint,
             agent: None,
             path,
             reader,
@@ -83,7 +83,7 @@ impl ConversionInput {
         }
     }
 
-    /// Refuses to write a result over what is being read.
+    /// Refuses to write the result over the input.
     pub(crate) fn check_output(&self, output: &Path) -> Result<(), CliError> {
         let input = match &self.path {
             Some(path) => FileIdentity::of(path),
@@ -97,15 +97,15 @@ impl ConversionInput {
             .help("nothing was written; give -o a name of its own"))
     }
 
-    /// The file it lies in.
+    /// Path of the input, if it is a file.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// Reads another piece.
+    /// Reads another chunk.
     pub(super) fn read_more(&mut self) -> anyhow::Result<()> {
         let start = self.buffer.len();
-        self.buffer.resize(start + PIECE, 0);
+        self.buffer.resize(start + CHUNK_SIZE, 0);
         let read = read_some(&mut *self.reader, &mut self.buffer[start..]);
         self.buffer.truncate(start + *read.as_ref().unwrap_or(&0));
         self.is_at_end = read.with_context(|| self.unreadable_message())? == 0;
@@ -117,29 +117,29 @@ impl ConversionInput {
         let size = self.path.as_ref().and_then(|path| fs::metadata(path).ok());
         self.check_size(size.map_or(0, |metadata| metadata.len()))?;
         if !self.is_at_end {
-            let room = (size_limit::max_input_size() + 1).saturating_sub(self.buffer.len() as u64);
-            let read = self.reader.by_ref().take(room).read_to_end(&mut self.buffer);
+            let limit = (size_limit::max_input_size() + 1).saturating_sub(self.buffer.len() as u64);
+            let read = self.reader.by_ref().take(limit).read_to_end(&mut self.buffer);
             read.with_context(|| self.unreadable_message())?;
             self.is_at_end = true;
         }
         self.check_size(self.buffer.len() as u64)
     }
 
-    /// Every piece in its turn, beginning with what was read already.
+    /// Calls `each` for every chunk, starting with the bytes read already.
     pub(super) fn for_each_piece(
         &mut self,
         mut each: impl FnMut(&[u8]) -> Result<(), super::StreamConversionError>,
     ) -> Result<(), super::StreamConversionError> {
-        let mut piece = std::mem::take(&mut self.buffer);
-        if !piece.is_empty() {
-            each(&piece)?;
+        let mut chunk = std::mem::take(&mut self.buffer);
+        if !chunk.is_empty() {
+            each(&chunk)?;
         }
-        piece.resize(PIECE, 0);
+        chunk.resize(CHUNK_SIZE, 0);
         while !self.is_at_end {
-            let length = read_some(&mut *self.reader, &mut piece[..PIECE])?;
+            let length = read_some(&mut *self.reader, &mut chunk[..CHUNK_SIZE])?;
             self.is_at_end = length == 0;
             if !self.is_at_end {
-                each(&piece[..length])?;
+                each(&chunk[..length])?;
             }
         }
         Ok(())
@@ -155,7 +155,7 @@ impl ConversionInput {
     }
 }
 
-/// Reads what is there, however little.
+/// Reads the available bytes.
 fn read_some(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match reader.read(buffer) {

@@ -1,4 +1,4 @@
-//! What an input is: what was said about it, and where nothing was said, what its bytes tell.
+//! Determines what an input is: from the flags, else from its content.
 
 use anyhow::bail;
 use foxwedge_core::Format;
@@ -13,14 +13,14 @@ use crate::{
     source::{decode_text, decompress},
 };
 
-/// What is to be done with an input.
+/// Kind of an input, with its format where it is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ConversionInputKind {
-    /// All of it was read; its format is looked for as everywhere.
+    /// Read completely. The format is detected as in other commands.
     Request,
-    /// All of it was read.
+    /// Read completely.
     Response(Format),
-    /// Its beginning was read.
+    /// Only the beginning was read.
     Stream(Format),
 }
 
@@ -34,13 +34,13 @@ impl ConversionInputKind {
     }
 }
 
-/// Reads as much of an input as is needed to say what it is.
+/// Reads as much of an input as is needed to determine its kind.
 pub(crate) fn recognize_input(
     args: &ConvertArgs,
     input: &mut ConversionInput,
 ) -> anyhow::Result<ConversionInputKind> {
-    let wire = match args.from {
-        Some(InputFormat::Wire(wire)) => Some(wire),
+    let format = match args.from {
+        Some(InputFormat::Wire(format)) => Some(format),
         Some(InputFormat::Agent(agent)) => {
             check_session(agent.name(), args.kind)?;
             input.read_all()?;
@@ -48,48 +48,55 @@ pub(crate) fn recognize_input(
         }
         None => None,
     };
-    match (args.kind, wire) {
-        (Some(ConversionKind::Stream), Some(wire)) => return Ok(ConversionInputKind::Stream(wire)),
+    match (args.kind, format) {
+        (Some(ConversionKind::Stream), Some(format)) => {
+            return Ok(ConversionInputKind::Stream(format));
+        }
         (Some(ConversionKind::Request), _) => {
             input.read_all()?;
             return Ok(ConversionInputKind::Request);
         }
-        (Some(ConversionKind::Response), Some(wire)) => {
+        (Some(ConversionKind::Response), Some(format)) => {
             input.read_all()?;
-            return Ok(ConversionInputKind::Response(wire));
+            return Ok(ConversionInputKind::Response(format));
         }
         (Some(ConversionKind::Response | ConversionKind::Stream) | None, _) => {}
     }
-    let seen = detect_from_head(input)?;
-    Ok(match (args.kind, seen) {
+    let detected = detect_from_head(input)?;
+    Ok(match (args.kind, detected) {
         (None, DetectedInput::Request | DetectedInput::NeedMoreBytes) => {
             ConversionInputKind::Request
         }
-        (None | Some(ConversionKind::Stream), DetectedInput::Stream(wires)) => {
-            ConversionInputKind::Stream(single_format(input, ConversionKind::Stream, wires, wire)?)
+        (None | Some(ConversionKind::Stream), DetectedInput::Stream(formats)) => {
+            ConversionInputKind::Stream(single_format(
+                input,
+                ConversionKind::Stream,
+                formats,
+                format,
+            )?)
         }
-        (None | Some(ConversionKind::Response), DetectedInput::Response(wires)) => {
+        (None | Some(ConversionKind::Response), DetectedInput::Response(formats)) => {
             ConversionInputKind::Response(single_format(
                 input,
                 ConversionKind::Response,
-                wires,
-                wire,
+                formats,
+                format,
             )?)
         }
-        // One piece alone, but somebody knows that it is one.
+        // A single event looks like a response; `--kind stream` decides.
         (Some(ConversionKind::Stream), DetectedInput::Response([only])) => {
             ConversionInputKind::Stream(*only)
         }
-        (Some(kind), seen) => bail!(kind_mismatch_error(input, kind, seen)),
+        (Some(kind), detected) => bail!(kind_mismatch_error(input, kind, detected)),
     })
 }
 
-/// Looks at an input until it is clear what it is.
+/// Reads an input until its kind is clear.
 fn detect_from_head(input: &mut ConversionInput) -> anyhow::Result<DetectedInput> {
     loop {
         match detect_input(&input.buffer, input.is_at_end) {
             DetectedInput::NeedMoreBytes if !input.is_at_end => input.read_more()?,
-            seen @ DetectedInput::Stream(_) => return Ok(seen),
+            detected @ DetectedInput::Stream(_) => return Ok(detected),
             DetectedInput::NeedMoreBytes | DetectedInput::Request | DetectedInput::Response(_) => {
                 break;
             }
@@ -99,9 +106,9 @@ fn detect_from_head(input: &mut ConversionInput) -> anyhow::Result<DetectedInput
     Ok(if is_session(input) { DetectedInput::Request } else { detect_input(&input.buffer, true) })
 }
 
-/// Whether it is the file of an agent. Some of them look like answers.
+/// Whether it is a session file of an agent. Some of them look like responses.
 pub(super) fn is_session(input: &ConversionInput) -> bool {
-    let recognised = |bytes: &[u8]| {
+    let is_session_file = |bytes: &[u8]| {
         let text = decode_text(bytes).ok()?;
         Some(
             foxwedge_sessions::detect_agent(text.as_str())
@@ -109,64 +116,63 @@ pub(super) fn is_session(input: &ConversionInput) -> bool {
         )
     };
     input.agent.is_some()
-        || decompress(&input.buffer).ok().and_then(|plain| recognised(&plain)).unwrap_or(false)
+        || decompress(&input.buffer).ok().and_then(|plain| is_session_file(&plain)).unwrap_or(false)
 }
 
-/// The one format it can be.
+/// The given format, else the only detected one.
 fn single_format(
     input: &ConversionInput,
     kind: ConversionKind,
-    wires: &'static [Format],
-    named: Option<Format>,
+    formats: &'static [Format],
+    given: Option<Format>,
 ) -> Result<Format, CliError> {
-    match (named, wires) {
-        (Some(wire), _) => Ok(wire),
+    match (given, formats) {
+        (Some(format), _) => Ok(format),
         (None, [only]) => Ok(*only),
         (None, []) => Err(unknown_format_error(input, kind)),
         (None, [first, ..]) => {
-            let names: Vec<&str> = wires.iter().map(|wire| wire.name()).collect();
+            let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
             let path = clean(&input.display_name);
             Err(CliError::new(format!(
                 "{path}: this {} may be {}",
                 kind.name(),
                 names.join(" or ")
             ))
-            .help(format!("say it with --from {}", first.name())))
+            .help(format!("choose one: --from {}", first.name())))
         }
     }
 }
 
 fn unknown_format_error(input: &ConversionInput, kind: ConversionKind) -> CliError {
     let path = clean(&input.display_name);
-    CliError::new(format!("{path}: nothing says in whose format this {} is", kind.name()))
-        .help("say it with --from openai-chat, or the name of another format")
+    CliError::new(format!("{path}: the format of this {} is not known", kind.name()))
+        .help("name the format: --from openai-chat")
 }
 
-/// It does not look like what it was said to be.
+/// The error for an input that does not match `--kind`.
 fn kind_mismatch_error(
     input: &ConversionInput,
     kind: ConversionKind,
-    seen: DetectedInput,
+    detected: DetectedInput,
 ) -> CliError {
-    let what = match seen {
+    let actual = match detected {
         DetectedInput::Stream(_) => "a stream",
         DetectedInput::Response(_) => "a response",
         DetectedInput::Request | DetectedInput::NeedMoreBytes => "something else",
     };
     let (path, kind) = (clean(&input.display_name), kind.name());
-    CliError::new(format!("{path}: this is no {kind} that we know, but {what}")).help(format!(
-        "leave --kind out; or, if it is a {kind}, say its format: --from openai-chat"
-    ))
+    CliError::new(format!("{path}: this is not a known {kind}, but {actual}"))
+        .help(format!("remove --kind; or, if it is a {kind}, name its format: --from openai-chat"))
 }
 
-/// A session is what a provider is sent, and nothing else.
+/// Refuses `--kind` for a session: sessions are always converted as requests.
 fn check_session(agent: &str, kind: Option<ConversionKind>) -> Result<(), CliError> {
     match kind {
         None | Some(ConversionKind::Request) => Ok(()),
         Some(kind @ (ConversionKind::Response | ConversionKind::Stream)) => {
-            let what = format!("a session of {agent} is no {}", kind.name());
-            Err(CliError::new(what)
-                .help("leave --kind out, or name a provider's format with --from"))
+            let message = format!("a session of {agent} is not a {}", kind.name());
+            Err(CliError::new(message)
+                .help("remove --kind, or name a provider's format with --from"))
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The report for programs, and what a later conversion reads of it. Field names are a promise.
+//! The report on a conversion as JSON, and its parser for a later conversion. Field names are
+//! stable.
 
 use std::{fs, path::Path};
 
@@ -30,9 +31,9 @@ pub(crate) struct ConversionDocument<'t> {
     renamed: Vec<RenamePairEntry<'t>>,
     names: Vec<RenamePairEntry<'t>>,
     repairs: ConversionRepairsEntry<'t>,
-    /// As `check` writes them.
+    /// In the format of `check`.
     remaining: Vec<Box<RawValue>>,
-    /// How many findings remain, if not all are listed.
+    /// Number of all remaining findings, if not all are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     remaining_total: Option<usize>,
     complete: bool,
@@ -56,7 +57,7 @@ struct RenamePairEntry<'t> {
 struct ConversionRepairsEntry<'t> {
     before: Vec<ConversionEditEntry<'t>>,
     behind: Vec<ConversionEditEntry<'t>>,
-    /// How many steps there were, if not all are listed.
+    /// Number of all edits, if not all are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     before_total: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,55 +73,55 @@ struct ConversionEditEntry<'t> {
     note: &'t str,
 }
 
-/// What was done, or would be.
-pub(crate) fn document(told: &ConversionReport) -> ConversionDocument<'_> {
+/// The report on a conversion.
+pub(crate) fn document(conversion: &ConversionReport) -> ConversionDocument<'_> {
     ConversionDocument {
         version: 1,
-        kind: told.kind.name(),
-        from: told.from.name(),
-        to: told.to.name(),
-        profile: told.profile.name(),
-        messages: told.messages,
-        losses: told.losses.iter().map(loss_entry).collect(),
-        renamed: told.renamed_ids.iter().map(rename_entry).collect(),
-        names: told.renamed_tools.iter().map(rename_entry).collect(),
+        kind: conversion.kind.name(),
+        from: conversion.from.name(),
+        to: conversion.to.name(),
+        profile: conversion.profile.name(),
+        messages: conversion.messages,
+        losses: conversion.losses.iter().map(loss_entry).collect(),
+        renamed: conversion.renamed_ids.iter().map(rename_entry).collect(),
+        names: conversion.renamed_tools.iter().map(rename_entry).collect(),
         repairs: ConversionRepairsEntry {
-            before: told.repairs_before.iter().map(edit_entry).collect(),
-            behind: told.repairs_after.iter().map(edit_entry).collect(),
+            before: conversion.repairs_before.iter().map(edit_entry).collect(),
+            behind: conversion.repairs_after.iter().map(edit_entry).collect(),
             before_total: total_if_unlisted(
-                told.repairs_before.len(),
-                told.repairs_before.iter().count(),
+                conversion.repairs_before.len(),
+                conversion.repairs_before.iter().count(),
             ),
             behind_total: total_if_unlisted(
-                told.repairs_after.len(),
-                told.repairs_after.iter().count(),
+                conversion.repairs_after.len(),
+                conversion.repairs_after.iter().count(),
             ),
         },
-        remaining: remaining_findings(told),
+        remaining: remaining_findings(conversion),
         remaining_total: total_if_unlisted(
-            told.remaining.counts.total(),
-            told.remaining.findings.len(),
+            conversion.remaining.counts.total(),
+            conversion.remaining.findings.len(),
         ),
-        complete: told.ending == ConversionEnding::Complete,
+        complete: conversion.ending == ConversionEnding::Complete,
     }
 }
 
-/// How many there are, if not all of them are listed.
+/// The total, if not all are listed.
 fn total_if_unlisted(all: usize, listed: usize) -> Option<usize> {
     (all > listed).then_some(all)
 }
 
-/// The document that says why there is none.
+/// The report on a failed conversion.
 pub(crate) fn error_document(path: Option<&str>, message: &str, help: Option<&str>) -> Value {
     json!({ "version": 1, "path": path, "error": { "message": message, "help": help } })
 }
 
-fn loss_entry(missing: &ReportedLoss) -> ConversionLossEntry<'_> {
+fn loss_entry(loss: &ReportedLoss) -> ConversionLossEntry<'_> {
     ConversionLossEntry {
-        kind: missing.kind.name(),
-        message_index: missing.place.message(),
-        place: missing.place.name(),
-        note: &missing.note,
+        kind: loss.kind.name(),
+        message_index: loss.place.message(),
+        place: loss.place.name(),
+        note: &loss.note,
     }
 }
 
@@ -138,18 +139,18 @@ fn edit_entry(edit: &Edit) -> ConversionEditEntry<'_> {
     }
 }
 
-/// Findings, each as the line that `check` would write.
-fn remaining_findings(told: &ConversionReport) -> Vec<Box<RawValue>> {
-    let result = TargetResult::Checked(Box::new(told.remaining.clone()));
-    let outcome = TargetOutcome { path: told.path.clone(), name: None, result };
+/// The remaining findings, each as `check` writes it.
+fn remaining_findings(conversion: &ConversionReport) -> Vec<Box<RawValue>> {
+    let result = TargetResult::Checked(Box::new(conversion.remaining.clone()));
+    let outcome = TargetOutcome { path: conversion.path.clone(), name: None, result };
     let mut lines = Vec::new();
-    let ask = CheckSettings::of(None, Policy::default());
-    let written = report::write(&mut lines, &[outcome], OutputFormat::JsonLines, &ask, false);
+    let settings = CheckSettings::of(None, Policy::default());
+    let written = report::write(&mut lines, &[outcome], OutputFormat::JsonLines, &settings, false);
     let text = written.map(|()| String::from_utf8(lines).unwrap_or_default()).unwrap_or_default();
     text.lines().filter_map(|line| RawValue::from_string(line.to_owned()).ok()).collect()
 }
 
-/// What is read of a report.
+/// The part of an earlier report that is used.
 #[derive(Deserialize)]
 struct EarlierConversion {
     renamed: Vec<EarlierRename>,
@@ -163,7 +164,7 @@ struct EarlierRename {
     new: String,
 }
 
-/// What an earlier conversion replaced: ids, and names of tools.
+/// Replacements of an earlier conversion: call ids and tool names.
 #[derive(Default)]
 pub(crate) struct ReverseRenames {
     pub(crate) ids: Vec<IdentifierReplacement>,
@@ -175,12 +176,12 @@ pub(crate) fn read_renames(path: &Path) -> anyhow::Result<ReverseRenames> {
     let shown = clean(&path.to_string_lossy());
     let text = fs::read(path).with_context(|| format!("{shown}: cannot be read"))?;
     let earlier: EarlierConversion = serde_json::from_slice(&text).map_err(|error| {
-        CliError::new(format!("{shown}: no report of a conversion: {error}"))
-            .help("it is what `foxwedge convert --output-format json … 2> FILE` leaves in FILE")
+        CliError::new(format!("{shown}: not a conversion report: {error}"))
+            .help("`foxwedge convert --output-format json … 2> FILE` writes one to FILE")
     })?;
-    let renamed = |one: EarlierRename| IdentifierReplacement { old: one.old, new: one.new };
+    let to_replacement = |one: EarlierRename| IdentifierReplacement { old: one.old, new: one.new };
     Ok(ReverseRenames {
-        ids: earlier.renamed.into_iter().map(renamed).collect(),
-        names: earlier.names.into_iter().map(renamed).collect(),
+        ids: earlier.renamed.into_iter().map(to_replacement).collect(),
+        names: earlier.names.into_iter().map(to_replacement).collect(),
     })
 }

@@ -1,18 +1,18 @@
-//! The fields of the first object in a text that may break off anywhere.
+//! Reads the fields of the first JSON object in a text that may be truncated anywhere.
 //!
-//! Whoever wants to know what flows in a pipe cannot wait for its end.
+//! Needed to detect the format of a stream before it ends.
 
-/// The fields of an object, as far as they came.
+/// The fields of a possibly truncated object.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct PartialObject<'t> {
-    /// Keys and values as they are spelled; the last value may break off.
+    /// Raw keys and values. The last value may be truncated.
     fields: Vec<(&'t str, &'t str)>,
-    /// What stands behind the object; `None` if it breaks off.
+    /// The text after the object; `None` if the object is truncated.
     pub(super) rest: Option<&'t str>,
 }
 
 impl<'t> PartialObject<'t> {
-    /// The fields of the object that a text begins with; `None` if it begins with something else.
+    /// The object at the beginning of a text; `None` if there is none.
     pub(super) fn of(text: &'t str) -> Option<PartialObject<'t>> {
         let mut scan = PartialObjectScanner { text, at: 0 };
         scan.skip(b" \t\r\n");
@@ -38,12 +38,12 @@ impl<'t> PartialObject<'t> {
         Some(PartialObject { fields, rest: None })
     }
 
-    /// The fields of the first object in a list.
+    /// The first object of a list.
     pub(super) fn of_first(list: &'t str) -> Option<PartialObject<'t>> {
         PartialObject::of(list.trim_ascii_start().strip_prefix('[')?)
     }
 
-    /// The value of a field, as it is spelled.
+    /// The raw value of a field.
     pub(super) fn get(&self, key: &str) -> Option<&'t str> {
         self.fields.iter().find(|(known, _)| *known == key).map(|(_, value)| *value)
     }
@@ -52,12 +52,12 @@ impl<'t> PartialObject<'t> {
         self.get(key).is_some()
     }
 
-    /// The text of a field that has come as a whole. Words of formats need no escapes.
+    /// The string in a field, if it is not truncated. Escapes stay: keywords of formats have none.
     pub(super) fn string_value(&self, key: &str) -> Option<&'t str> {
         self.get(key).and_then(unquote)
     }
 
-    /// The fields of an object in a field.
+    /// The object in a field.
     pub(super) fn object_value(&self, key: &str) -> Option<PartialObject<'t>> {
         PartialObject::of(self.get(key)?)
     }
@@ -83,9 +83,9 @@ impl<'t> PartialObjectScanner<'t> {
     }
 
     fn take(&mut self, byte: u8) -> bool {
-        let there = self.peek() == Some(byte);
-        self.at += usize::from(there);
-        there
+        let matches = self.peek() == Some(byte);
+        self.at += usize::from(matches);
+        matches
     }
 
     fn skip(&mut self, bytes: &[u8]) {
@@ -94,7 +94,7 @@ impl<'t> PartialObjectScanner<'t> {
         }
     }
 
-    /// Goes behind a value; `None` if it breaks off.
+    /// Skips a value; `None` if it is truncated.
     fn skip_value(&mut self) -> Option<&'t str> {
         let start = self.at;
         let mut depth = 0_usize;
@@ -122,7 +122,7 @@ impl<'t> PartialObjectScanner<'t> {
         self.text.get(start..self.at).map(str::trim_ascii_end)
     }
 
-    /// Goes behind a string; `None` if it breaks off.
+    /// Skips a string; `None` if it is truncated.
     fn skip_string(&mut self) -> Option<()> {
         self.at += 1;
         loop {
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_seen_as_far_as_they_came() {
+    fn fields_of_truncated_objects_are_read() {
         let text =
             r#" {"a": 1, "b":"x, \"y\" }","c" :{"d":[1,{"e":"]"}],"f":null}, "g":true } rest"#;
         let whole = PartialObject::of(text).unwrap();
@@ -154,21 +154,21 @@ mod tests {
         assert_eq!(whole.object_value("c").and_then(|c| c.get("f")), Some("null"));
         assert_eq!(whole.get("g"), Some("true"));
         assert_eq!(whole.rest, Some(" rest"));
-        // Whatever is seen of a beginning is seen of the whole.
+        // Every field of a prefix is also a field of the whole object.
         for end in 2..text.len() - " } rest".len() {
             let part = PartialObject::of(&text[..end]).unwrap();
             assert_eq!(part.rest, None, "{end}");
             let keys: String = part.keys().collect();
             assert!("abcg".starts_with(&keys), "{end}: {keys}");
             for key in part.keys() {
-                let (seen, all) = (part.get(key).unwrap(), whole.get(key).unwrap());
-                assert!(all.starts_with(seen.trim_end()), "{end}: {seen}");
+                let (prefix, all) = (part.get(key).unwrap(), whole.get(key).unwrap());
+                assert!(all.starts_with(prefix.trim_end()), "{end}: {prefix}");
             }
         }
     }
 
     #[test]
-    fn what_is_no_object_has_no_fields() {
+    fn only_objects_have_fields() {
         for text in ["", " ", "[1]", "data: {}", "\"{}\""] {
             assert_eq!(PartialObject::of(text), None, "{text}");
         }

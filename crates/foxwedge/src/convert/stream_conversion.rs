@@ -1,4 +1,4 @@
-//! Streams: every piece goes on as soon as it came, and none is kept.
+//! Converts streams chunk by chunk, without buffering.
 
 use std::io::{self, Write};
 
@@ -6,11 +6,11 @@ use foxwedge_formats::stream::{StreamConverter, StreamEnding, StreamError};
 
 use super::ConversionInput;
 
-/// Why a stream did not go through.
+/// Why a stream could not be converted.
 pub(crate) enum StreamConversionError {
     /// The input cannot be read.
     Read(io::Error),
-    /// The input is not what its format says.
+    /// The input violates its format.
     Stream(StreamError),
     /// The output cannot be written.
     Write(io::Error),
@@ -22,25 +22,25 @@ impl From<io::Error> for StreamConversionError {
     }
 }
 
-/// Converts a stream as it comes. What was made of a piece is out before the next one is read.
+/// Converts a stream as it arrives. The output for a chunk is written before the next one is read.
 pub(crate) fn convert_stream(
     input: &mut ConversionInput,
     converter: &mut StreamConverter,
     out: &mut dyn Write,
 ) -> Result<StreamEnding, StreamConversionError> {
-    let mut made = Vec::new();
-    let mut write = |made: &mut Vec<u8>| {
-        let written = out.write_all(made).and_then(|()| out.flush());
-        made.clear();
+    let mut output = Vec::new();
+    let mut write = |output: &mut Vec<u8>| {
+        let written = out.write_all(output).and_then(|()| out.flush());
+        output.clear();
         written.map_err(StreamConversionError::Write)
     };
-    input.for_each_piece(|piece| {
-        let pushed = converter.push(piece, &mut made);
-        // What stands before the trouble is as good as ever.
-        write(&mut made)?;
+    input.for_each_piece(|chunk| {
+        let pushed = converter.push(chunk, &mut output);
+        // Output before an error is still valid.
+        write(&mut output)?;
         pushed.map_err(StreamConversionError::Stream)
     })?;
-    let finished = converter.finish(&mut made);
-    write(&mut made)?;
+    let finished = converter.finish(&mut output);
+    write(&mut output)?;
     finished.map_err(StreamConversionError::Stream)
 }

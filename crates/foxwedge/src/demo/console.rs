@@ -1,8 +1,8 @@
-//! `foxwedge demo --console`: the console with something to see. A gateway in a home of its own, with
-//! a session that an agent left broken, requests that are repaired on their way, and runs that come
-//! and go until somebody has seen enough.
+//! `foxwedge demo --console`: the console with sample data. Starts a gateway in a temporary home
+//! folder with a broken session, sends requests that the gateway repairs, and starts runs until
+//! Ctrl-C.
 //!
-//! Everything is the program itself, started again: what is seen there is what `serve` and `chat` do.
+//! All of it runs this program in child processes, so the console shows what `serve` and `chat` do.
 
 use std::{
     env, fs, io,
@@ -23,19 +23,19 @@ use tokio::{
 use super::{gateway, histories::DEMO_HISTORIES};
 use crate::{cli_output, signals::ProcessSignals};
 
-/// A session of Claude Code 2.0.77 that lost power while it wrote down an answer: the next prompt
-/// stands behind the torn line, and the agent forgets everything before it.
+/// A session of Claude Code 2.0.77 that lost power while it wrote a tool result: the next prompt
+/// follows the torn line, and the agent loses everything before it.
 const DEMO_SESSION: &str = include_str!("session.jsonl");
-/// Its name there.
+/// The id of that session.
 const ID: &str = "02875600-5448-4024-b80c-0014fb984e0b";
-/// The token of a gateway that nobody but this program and a browser beside it can reach.
+/// The token of the gateway, which listens on a loopback address only.
 const TOKEN: &str = "fw_demo_0123456789abcdef0123456789abcdef";
-/// How long a gateway may take to listen.
+/// Time limit for the gateway to start listening.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long a run may take to end.
+/// Time limit for a run to end.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What the runs are about: prompts for the built-in model, and whether somebody stops them.
+/// Prompts for the scripted model, and whether the run is stopped.
 const DEMO_RUNS: [(&str, DemoRunStop); 3] = [
     (
         r#"call list with {"path":"."} and call search with {"pattern":"tide"} and call run with {"command":"sleep 5; echo high water at 6"}"#,
@@ -48,14 +48,14 @@ const DEMO_RUNS: [(&str, DemoRunStop); 3] = [
     (r#"think, and call read with {"path":"missing.txt"}"#, DemoRunStop::No),
 ];
 
-/// Whether a run is stopped in its middle.
+/// Whether a run is stopped before it ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DemoRunStop {
     Yes,
     No,
 }
 
-/// Shows the console until somebody has seen enough.
+/// Serves the console until Ctrl-C.
 pub(super) fn show_console() -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -64,8 +64,8 @@ pub(super) fn show_console() -> anyhow::Result<ExitCode> {
         let port = free_port()?;
         let mut gateway = home.serve(port)?;
         let mut run = None;
-        let played = tokio::select! {
-            played = run_demo(&home, port, &mut gateway, &mut run) => played,
+        let result = tokio::select! {
+            result = run_demo(&home, port, &mut gateway, &mut run) => result,
             () = signals.next() => Ok(ExitCode::SUCCESS),
         };
         // A run that is stopped ends what its tools started.
@@ -75,7 +75,7 @@ pub(super) fn show_console() -> anyhow::Result<ExitCode> {
             let _ = run.kill().await;
         }
         let _ = gateway.kill().await;
-        played
+        result
     })
 }
 
@@ -89,10 +89,10 @@ async fn run_demo(
     send_requests(port).await?;
     cli_output::write_stderr(&format!(
         "The console is at\n\n  http://127.0.0.1:{port}/#token={TOKEN}\n\n\
-         Sessions: one that an agent left broken. Open it, look at the repair, apply it, undo it.\n\
-         Requests: histories that a provider refuses, and what was changed on the way.\n\
-         Runs: one after the other; one of them is stopped in its middle.\n\n\
-         Ctrl-C ends it, and nothing stays.\n"
+         Sessions: one that an agent left broken. Open it, review the repair, apply it, undo it.\n\
+         Requests: histories that a provider rejects, and what the gateway changed.\n\
+         Runs: one after the other; one of them is stopped before it ends.\n\n\
+         Ctrl-C ends the demo and removes its files.\n"
     ));
     loop {
         for (prompt, stopped) in DEMO_RUNS {
@@ -102,7 +102,7 @@ async fn run_demo(
     }
 }
 
-/// A home that goes when it is dropped.
+/// A temporary home folder, removed on drop.
 struct DemoHome(PathBuf);
 
 impl Drop for DemoHome {
@@ -117,7 +117,7 @@ impl DemoHome {
         let sessions = home.0.join(".claude/projects/-demo-tide");
         let work = home.work();
         for folder in [&sessions, &work] {
-            fs::create_dir_all(folder).context("the demo needs a folder of its own")?;
+            fs::create_dir_all(folder).context("the demo cannot create its temporary folder")?;
         }
         fs::write(sessions.join(format!("{ID}.jsonl")), DEMO_SESSION)?;
         fs::write(work.join("tide.txt"), "high water at 6\n")?;
@@ -126,22 +126,23 @@ impl DemoHome {
         Ok(home)
     }
 
-    /// Where the tools of the runs work.
+    /// The folder that the runs' tools work in.
     fn work(&self) -> PathBuf {
         self.0.join("tide")
     }
 
-    /// This program again, in this home and with nothing else of ours.
-    fn program(&self, words: &[&str]) -> anyhow::Result<Command> {
-        let mut command = Command::new(env::current_exe().context("this program is gone")?);
-        command.args(words).env_clear().env("HOME", &self.0);
+    /// A command that runs this program in this home folder, without our environment variables.
+    fn program(&self, args: &[&str]) -> anyhow::Result<Command> {
+        let mut command =
+            Command::new(env::current_exe().context("the path of this program is unknown")?);
+        command.args(args).env_clear().env("HOME", &self.0);
         command.env("FOXWEDGE_STORE", self.0.join("demo.db"));
         if let Some(path) = env::var_os("PATH") {
             command.env("PATH", path);
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.kill_on_drop(true);
-        // Ctrl-C is heard here, and by nobody else.
+        // Ctrl-C reaches only this process, not the children.
         #[cfg(unix)]
         command.process_group(0);
         Ok(command)
@@ -149,41 +150,41 @@ impl DemoHome {
 
     fn serve(&self, port: u16) -> anyhow::Result<Child> {
         let listen = format!("127.0.0.1:{port}");
-        let words = ["serve", "--listen", &listen, "--content", "kept", "--token-file"];
-        let mut command = self.program(&words)?;
+        let args = ["serve", "--listen", &listen, "--content", "kept", "--token-file"];
+        let mut command = self.program(&args)?;
         command.arg(self.0.join("token"));
         command.spawn().context("the gateway cannot be started")
     }
 
-    /// One run, to its end. Whoever ends all of it finds it in `at_work`.
+    /// Runs one prompt to its end. While it runs, its process is in `child_slot`.
     async fn run(
         &self,
         prompt: &str,
         stopped: DemoRunStop,
-        at_work: &mut Option<Child>,
+        child_slot: &mut Option<Child>,
     ) -> anyhow::Result<()> {
         let mut command = self.program(&["chat", "--yes", "--quiet", "-p", prompt])?;
         command.current_dir(self.work());
-        let run = at_work.insert(command.spawn().context("a run cannot be started")?);
+        let run = child_slot.insert(command.spawn().context("a run cannot be started")?);
         if stopped == DemoRunStop::Yes {
             sleep(Duration::from_secs(4)).await;
             interrupt(run);
         }
         run.wait().await?;
-        *at_work = None;
+        *child_slot = None;
         Ok(())
     }
 }
 
-/// Sends what is broken through the gateway.
+/// Sends broken histories through the gateway.
 async fn send_requests(port: u16) -> anyhow::Result<()> {
-    for story in DEMO_HISTORIES.iter().filter(|story| story.profile == Profile::Anthropic) {
-        gateway::send_request(port, story.history, Some(TOKEN)).await?;
+    for history in DEMO_HISTORIES.iter().filter(|history| history.profile == Profile::Anthropic) {
+        gateway::send_request(port, history.history, Some(TOKEN)).await?;
     }
     Ok(())
 }
 
-/// Nobody else may read a token.
+/// Makes a file readable by its owner only.
 fn make_private(file: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -194,7 +195,7 @@ fn make_private(file: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What Ctrl-C does in a terminal.
+/// Sends SIGINT, as Ctrl-C does in a terminal.
 fn interrupt(child: &Child) {
     #[cfg(unix)]
     {
@@ -211,15 +212,15 @@ fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
-/// Waits until somebody listens.
+/// Waits until the gateway listens.
 async fn wait_until_listening(port: u16, gateway: &mut Child) -> anyhow::Result<()> {
-    let until = Instant::now() + START_TIMEOUT;
+    let deadline = Instant::now() + START_TIMEOUT;
     while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await.is_err() {
         if let Some(status) = gateway.try_wait()? {
-            anyhow::bail!("the gateway of the demo ended with {status}");
+            anyhow::bail!("the demo gateway exited with {status}");
         }
-        if Instant::now() > until {
-            anyhow::bail!("the gateway of the demo does not listen");
+        if Instant::now() > deadline {
+            anyhow::bail!("the demo gateway did not start listening in time");
         }
         sleep(Duration::from_millis(20)).await;
     }

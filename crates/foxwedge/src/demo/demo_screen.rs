@@ -1,4 +1,4 @@
-//! Where the stories are told: lines of eighty columns, and pauses on a terminal.
+//! Output of the demo: lines of eighty columns, and pauses on a terminal.
 
 use std::{
     fmt,
@@ -24,7 +24,7 @@ const LABEL_COLUMNS: usize = 11;
 /// Columns of a claim that is not the last of its line.
 const CLAIM_COLUMNS: usize = 35;
 
-/// Where the stories are told.
+/// Writes the demo, with pauses on a terminal.
 pub(super) struct DemoScreen<W> {
     out: W,
     pauses: bool,
@@ -40,17 +40,16 @@ impl<W: Write> DemoScreen<W> {
         self.out
     }
 
-    /// One line as it is.
+    /// Writes a line.
     pub(super) fn line(&mut self, line: fmt::Arguments<'_>) -> io::Result<()> {
         writeln!(self.out, "{line}")
     }
 
-    /// An empty line.
     pub(super) fn blank_line(&mut self) -> io::Result<()> {
         writeln!(self.out)
     }
 
-    /// A moment to read; none where nobody watches.
+    /// Waits for the reader; returns at once if the output is not a terminal.
     pub(super) fn pause(&mut self, milliseconds: u64) -> io::Result<()> {
         if self.pauses {
             self.out.flush()?;
@@ -59,7 +58,7 @@ impl<W: Write> DemoScreen<W> {
         Ok(())
     }
 
-    /// A line across, with words at both ends.
+    /// Writes a horizontal rule with text at both ends.
     pub(super) fn rule(&mut self, left: &str, right: &str) -> io::Result<()> {
         let spare = |text: &str| if text.is_empty() { 0 } else { text.chars().count() + 2 };
         let dashes = WIDTH.saturating_sub(3 + spare(left) + spare(right) + 2).max(3);
@@ -74,7 +73,7 @@ impl<W: Write> DemoScreen<W> {
         writeln!(self.out, "{DIM}━━{DIM:#}")
     }
 
-    /// A label, a few coloured words and what follows them, in as many lines as it takes.
+    /// Writes a label, a colored lead and the text after it, wrapped to the width.
     pub(super) fn field(
         &mut self,
         label: &str,
@@ -90,7 +89,7 @@ impl<W: Write> DemoScreen<W> {
         Ok(())
     }
 
-    /// What is proven: claims side by side, in columns.
+    /// Writes proven claims side by side, in columns.
     pub(super) fn claims(&mut self, label: &str, claims: &[(bool, String)]) -> io::Result<()> {
         write!(self.out, "{DIM}{label:>9}{DIM:#}  ")?;
         for (at, (holds, claim)) in claims.iter().enumerate() {
@@ -102,7 +101,7 @@ impl<W: Write> DemoScreen<W> {
     }
 }
 
-/// Text in lines of at most `width` characters, broken at spaces.
+/// Wraps text at spaces into lines of at most `width` characters.
 fn wrap_text(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;

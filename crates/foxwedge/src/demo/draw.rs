@@ -1,4 +1,4 @@
-//! A history in one line for each message: who speaks, what is called, what is answered.
+//! Draws a history with one line per message: role, text, tool calls and tool results.
 
 use std::io;
 
@@ -7,21 +7,21 @@ use foxwedge_core::{Draft, Message, Part, PartKind, Report, Role};
 
 use super::demo_screen::{BAD, CODE, DIM, DemoScreen, GOOD, WIDTH};
 
-/// Columns in front of what a message says.
+/// Columns in front of the content of a message.
 const MARGIN: usize = 19;
 
-/// What is worth pointing at in a history.
+/// What to mark in a history.
 pub(super) enum HistoryMarks<'m> {
-    /// Before the repair: what was found.
+    /// Before the repair: the findings.
     Broken(&'m Report),
-    /// After it: what is not as it was.
+    /// After the repair: the changes.
     Repaired(&'m RepairedMarks),
 }
 
-/// What a repair did to each message of its result, seen from the bytes alone.
+/// What a repair changed in each message, derived from the bytes alone.
 pub(super) struct RepairedMarks {
     changes: Vec<MessageChange>,
-    /// For every part of the result: whether its bytes are new.
+    /// For every part of the repaired history: whether its bytes are new.
     fresh: Vec<bool>,
 }
 
@@ -29,11 +29,11 @@ pub(super) struct RepairedMarks {
 enum MessageChange {
     /// The same bytes, in the same order.
     None,
-    /// The same bytes, further up.
+    /// The same bytes, moved up.
     Moved,
     /// Old and new parts.
     Rewritten,
-    /// Nothing of it is old.
+    /// All parts are new.
     New,
 }
 
@@ -64,9 +64,8 @@ impl RepairedMarks {
     }
 }
 
-/// Draws a history.
 pub(super) fn draw_history(
-    stage: &mut DemoScreen<impl io::Write>,
+    screen: &mut DemoScreen<impl io::Write>,
     draft: &Draft<'_>,
     marks: &HistoryMarks<'_>,
 ) -> io::Result<()> {
@@ -81,35 +80,35 @@ pub(super) fn draw_history(
             let body = body.join("  ");
             if row == 0 {
                 let (number, role) = (at + 1, role_label(message.role));
-                stage.line(format_args!(
+                screen.line(format_args!(
                     "  {style}{sign}{style:#} {DIM}{number:>2}{DIM:#}  {role:<9}  {body}"
                 ))?;
             } else {
-                stage.line(format_args!("{:MARGIN$}{body}", ""))?;
+                screen.line(format_args!("{:MARGIN$}{body}", ""))?;
             }
         }
-        stage.pause(40)?;
+        screen.pause(40)?;
     }
     Ok(())
 }
 
-/// Pieces on as many lines as they need; if they need several, words and calls do not share one.
-fn wrap_parts(pieces: Vec<DrawnPart>) -> Vec<Vec<DrawnPart>> {
+/// Wraps parts into lines. If they need several lines, text and calls do not share one.
+fn wrap_parts(parts: Vec<DrawnPart>) -> Vec<Vec<DrawnPart>> {
     const GAP: usize = 2;
-    let length = |piece: &DrawnPart| piece.text.chars().count() + GAP;
-    let fits = pieces.iter().map(length).sum::<usize>() <= WIDTH - MARGIN + GAP;
+    let length = |part: &DrawnPart| part.text.chars().count() + GAP;
+    let fits = parts.iter().map(length).sum::<usize>() <= WIDTH - MARGIN + GAP;
     let mut lines: Vec<Vec<DrawnPart>> = vec![Vec::new()];
     let mut used = 0;
-    for piece in pieces {
+    for part in parts {
         let Some(line) = lines.last_mut() else { break };
-        let parted = line.last().is_some_and(|last| last.words != piece.words);
-        if !line.is_empty() && !fits && (parted || used + length(&piece) > WIDTH - MARGIN + GAP) {
+        let differs = line.last().is_some_and(|last| last.is_text != part.is_text);
+        if !line.is_empty() && !fits && (differs || used + length(&part) > WIDTH - MARGIN + GAP) {
             used = 0;
             lines.push(Vec::new());
         }
-        used += length(&piece);
+        used += length(&part);
         if let Some(line) = lines.last_mut() {
-            line.push(piece);
+            line.push(part);
         }
     }
     lines
@@ -121,7 +120,7 @@ fn message_sign(at: usize, marks: &HistoryMarks<'_>) -> (&'static str, Style) {
             let found = report.findings.iter().any(|finding| finding.location.message == at);
             if found { ("✗", BAD) } else { (" ", DIM) }
         }
-        HistoryMarks::Repaired(mended) => match mended.changes.get(at) {
+        HistoryMarks::Repaired(repaired) => match repaired.changes.get(at) {
             Some(MessageChange::Moved) => ("↑", GOOD),
             Some(MessageChange::Rewritten) => ("~", GOOD),
             Some(MessageChange::New) => ("+", GOOD),
@@ -134,8 +133,8 @@ fn message_sign(at: usize, marks: &HistoryMarks<'_>) -> (&'static str, Style) {
 struct DrawnPart {
     text: String,
     style: Style,
-    /// Plain words, not a call or an answer.
-    words: bool,
+    /// Plain text, not a tool call or result.
+    is_text: bool,
 }
 
 fn drawn_parts(
@@ -148,38 +147,34 @@ fn drawn_parts(
         .range()
         .zip(draft.parts_of(message))
         .filter_map(|(index, part)| {
-            let (text, plain) = part_text(draft, part)?;
+            let (text, plain_style) = part_text(draft, part)?;
             let (sign, style) = match marks {
                 HistoryMarks::Broken(report) => {
                     let found = report.findings.iter().any(|found| {
                         found.location.message == at && found.location.span == part.span
                     });
-                    if found { ("✗ ", BAD) } else { ("", plain) }
+                    if found { ("✗ ", BAD) } else { ("", plain_style) }
                 }
-                HistoryMarks::Repaired(mended) if mended.fresh.get(index) == Some(&true) => {
+                HistoryMarks::Repaired(repaired) if repaired.fresh.get(index) == Some(&true) => {
                     ("+ ", GOOD)
                 }
-                HistoryMarks::Repaired(_) => ("", plain),
+                HistoryMarks::Repaired(_) => ("", plain_style),
             };
-            let words = matches!(part.kind, PartKind::Text(_));
-            Some(DrawnPart { text: clip_line(&format!("{sign}{text}")), style, words })
+            let is_text = matches!(part.kind, PartKind::Text(_));
+            Some(DrawnPart { text: clip_line(&format!("{sign}{text}")), style, is_text })
         })
         .collect()
 }
 
-/// A part in words; `None` for what says nothing.
+/// A part as text with its style; `None` if there is nothing to show.
 fn part_text(draft: &Draft<'_>, part: &Part<'_>) -> Option<(String, Style)> {
     let raw = part.span.of(draft.source);
-    let said = match &part.kind {
+    let drawn = match &part.kind {
         PartKind::Text(_) => (Some(json_text(raw)).filter(|text| !text.is_empty())?, Style::new()),
         PartKind::Reasoning(_) => {
-            let words = json_text(raw);
+            let text = json_text(raw);
             (
-                if words.is_empty() {
-                    "(empty reasoning)".to_owned()
-                } else {
-                    format!("({words})")
-                },
+                if text.is_empty() { "(empty reasoning)".to_owned() } else { format!("({text})") },
                 DIM,
             )
         }
@@ -199,15 +194,15 @@ fn part_text(draft: &Draft<'_>, part: &Part<'_>) -> Option<(String, Style)> {
             return None;
         }
     };
-    Some(said)
+    Some(drawn)
 }
 
 fn clip_line(text: &str) -> String {
-    let most = WIDTH - MARGIN;
-    if text.chars().count() <= most {
+    let max = WIDTH - MARGIN;
+    if text.chars().count() <= max {
         return text.to_owned();
     }
-    text.chars().take(most - 1).chain(['…']).collect()
+    text.chars().take(max - 1).chain(['…']).collect()
 }
 
 fn role_label(role: Role) -> &'static str {
@@ -220,7 +215,7 @@ fn role_label(role: Role) -> &'static str {
     }
 }
 
-/// What a piece of JSON says: the string itself, or the text inside it.
+/// The text of a JSON value: the string itself, or the first text field inside it.
 pub(super) fn json_text(raw: &str) -> String {
     let keys = ["text", "output", "content"].map(|key| format!("\"{key}\":"));
     let inner = keys.iter().filter(|_| !raw.starts_with('"')).find_map(|key| raw.split_once(key));

@@ -1,5 +1,5 @@
-//! The last story: a provider refuses a broken history, and takes it through the gateway. Both are
-//! real servers on loopback ports of this machine; the provider is the built-in one.
+//! The last part of the demo: a provider rejects a broken history, and accepts it through the
+//! gateway. Both are real servers on loopback ports; the provider is the scripted one.
 
 use std::{ffi::OsString, io, path::Path, sync::Arc};
 
@@ -26,60 +26,60 @@ use super::{
 };
 use crate::diff;
 
-/// The longest reply.
+/// Size limit of a response body.
 const MAX_REPLY_BYTES: usize = 1 << 20;
 
-/// What a server said.
+/// The response of a server.
 pub(super) struct DemoResponse {
     status: StatusCode,
     headers: HeaderMap,
     body: Value,
 }
 
-/// Tells the story; whether it went as it should.
+/// Shows both responses. Returns whether the provider rejected and the gateway fixed the request.
 pub(super) fn show_gateway(
-    stage: &mut DemoScreen<impl io::Write>,
-    story: &DemoHistory,
+    screen: &mut DemoScreen<impl io::Write>,
+    history: &DemoHistory,
 ) -> anyhow::Result<bool> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (direct, through) = runtime.block_on(send_to_both(story))?;
-    stage.blank_line()?;
-    stage.rule("The first of them once more, over HTTP", "foxwedge serve")?;
-    stage.line(format_args!(
-        "{DIM}A strict provider and a gateway before it, both on ports of this machine.{DIM:#}"
+    let (direct, through) = runtime.block_on(send_to_both(history))?;
+    screen.blank_line()?;
+    screen.rule("The first history again, over HTTP", "foxwedge serve")?;
+    screen.line(format_args!(
+        "{DIM}A strict provider and a gateway in front of it, both on ports of this machine.{DIM:#}"
     ))?;
-    stage.blank_line()?;
-    show_response(stage, "directly", &direct)?;
-    stage.pause(900)?;
-    show_response(stage, "gateway", &through)?;
+    screen.blank_line()?;
+    show_response(screen, "directly", &direct)?;
+    screen.pause(900)?;
+    show_response(screen, "gateway", &through)?;
     for name in ["x-foxwedge-action", "x-foxwedge-findings", "x-foxwedge-match"] {
         let value = through.headers.get(name).and_then(|value| value.to_str().ok());
-        stage.field("", (CODE, name), &format!(": {}", value.unwrap_or("-")))?;
+        screen.field("", (CODE, name), &format!(": {}", value.unwrap_or("-")))?;
     }
-    stage.pause(700)?;
-    stage.blank_line()?;
-    stage.line(format_args!("{DIM}What the gateway changed on the way:{DIM:#}"))?;
-    let changes = diff::of_request(story.history, Format::Anthropic, story.profile);
+    screen.pause(700)?;
+    screen.blank_line()?;
+    screen.line(format_args!("{DIM}What the gateway changed:{DIM:#}"))?;
+    let changes = diff::of_request(history.history, Format::Anthropic, history.profile);
     for line in changes.lines() {
-        stage.line(format_args!("  {line}"))?;
+        screen.line(format_args!("  {line}"))?;
     }
-    stage.pause(700)?;
+    screen.pause(700)?;
     Ok(direct.status == StatusCode::BAD_REQUEST && through.status == StatusCode::OK)
 }
 
 fn show_response(
-    stage: &mut DemoScreen<impl io::Write>,
+    screen: &mut DemoScreen<impl io::Write>,
     label: &str,
-    heard: &DemoResponse,
+    response: &DemoResponse,
 ) -> io::Result<()> {
-    let style = if heard.status.is_success() { GOOD } else { BAD };
-    let text = |pointer: &str| heard.body.pointer(pointer).and_then(Value::as_str);
-    let words = text("/error/message").or_else(|| text("/content/0/text")).unwrap_or_default();
-    stage.field(label, (style, heard.status.as_str()), &format!(" {words}"))
+    let style = if response.status.is_success() { GOOD } else { BAD };
+    let text = |pointer: &str| response.body.pointer(pointer).and_then(Value::as_str);
+    let message = text("/error/message").or_else(|| text("/content/0/text")).unwrap_or_default();
+    screen.field(label, (style, response.status.as_str()), &format!(" {message}"))
 }
 
-/// The same request to the provider and to the gateway before it.
-async fn send_to_both(story: &DemoHistory) -> anyhow::Result<(DemoResponse, DemoResponse)> {
+/// Sends the same request to the provider and to the gateway in front of it.
+async fn send_to_both(history: &DemoHistory) -> anyhow::Result<(DemoResponse, DemoResponse)> {
     let (provider, provider_at) = bind_listener().await?;
     let (gateway, gateway_at) = bind_listener().await?;
     let store = Arc::new(AnyStore::open(&StoreUrl::Memory).await?);
@@ -90,8 +90,8 @@ async fn send_to_both(story: &DemoHistory) -> anyhow::Result<(DemoResponse, Demo
     let provider = tokio::spawn(serve_scripted(provider, wait_until_stopped(stopped)));
     let gateway =
         tokio::spawn(serve(config, engine, store, gateway, wait_until_stopped(stopped_too)));
-    let direct = send_request(provider_at, story.history, None).await;
-    let through = send_request(gateway_at, story.history, None).await;
+    let direct = send_request(provider_at, history.history, None).await;
+    let through = send_request(gateway_at, history.history, None).await;
     drop((stop, stop_too));
     provider.await?;
     gateway.await??;
@@ -104,7 +104,7 @@ async fn bind_listener() -> io::Result<(TcpListener, u16)> {
     Ok((listener, port))
 }
 
-/// Ready when the sender is gone.
+/// Completes when the sender is dropped.
 async fn wait_until_stopped(stopped: oneshot::Receiver<()>) {
     let _ = stopped.await;
 }
@@ -137,10 +137,14 @@ pub(super) async fn send_request(
     let reply = HttpClient::new(HttpSettings::default()).send(&target, request).await?;
     let (status, headers) = (reply.status, reply.headers);
     let body = reply.body.read_all(MAX_REPLY_BYTES).await?;
-    Ok(DemoResponse { status, headers, body: serde_json::from_slice(&body).context("no JSON")? })
+    Ok(DemoResponse {
+        status,
+        headers,
+        body: serde_json::from_slice(&body).context("the response is not JSON")?,
+    })
 }
 
-/// A gateway before the provider at that port, and nothing else.
+/// The configuration of a gateway in front of the provider at that port.
 fn demo_config(provider: u16) -> anyhow::Result<GatewayConfig> {
     let flags = ConfigFlags {
         config: Some("demo.toml".into()),
@@ -148,11 +152,11 @@ fn demo_config(provider: u16) -> anyhow::Result<GatewayConfig> {
         ..ConfigFlags::default()
     };
     let loaded = config::read(&flags, &DemoEnvironment(provider))
-        .map_err(|refused| anyhow::anyhow!("the demo's own configuration: {refused:?}"))?;
+        .map_err(|refused| anyhow::anyhow!("the demo configuration is invalid: {refused:?}"))?;
     Ok(loaded.config)
 }
 
-/// A machine with one file and no variables.
+/// An environment with one configuration file and no variables.
 struct DemoEnvironment(u16);
 
 impl ConfigEnvironment for DemoEnvironment {

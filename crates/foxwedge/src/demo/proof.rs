@@ -1,55 +1,55 @@
-//! What is proven about a repair, from its bytes.
+//! Proofs about a repair, derived from its bytes.
 
 use foxwedge_core::{CheckOptions, PartKind, Repair, Rule, check, explain, is_placeholder};
 use foxwedge_formats::OutlinedDocument;
 
 use super::{draw::json_text, histories::DemoHistory};
 
-/// What is proven about a repair.
+/// Properties of a repair that the demo proves.
 pub(super) struct RepairProof {
-    /// The result, read again, has no finding.
+    /// The repaired history, read again, has no finding.
     pub(super) valid: bool,
-    /// Repairing the result changes nothing.
+    /// Repairing it again changes nothing.
     pub(super) idempotent: bool,
-    /// How many messages of the input are in the result, byte for byte.
+    /// How many messages of the input are in the output, byte for byte.
     pub(super) kept: usize,
-    /// How many texts and real answers the input holds.
+    /// How many texts and real tool results the input has.
     pub(super) text_count: usize,
-    /// All of them are in the result.
+    /// All of them are in the output.
     pub(super) conserved: bool,
-    /// The rule that the provider's words lead to, if it was found.
+    /// The rule that explains the provider's error, if it is among the findings.
     pub(super) explained: Option<&'static Rule>,
 }
 
 impl RepairProof {
-    /// Looks at what was written, never at what was meant to be.
+    /// Checks the written output, not the intended edits.
     pub(super) fn of(
-        story: &DemoHistory,
+        history: &DemoHistory,
         before: &OutlinedDocument<'_>,
         after: &OutlinedDocument<'_>,
-        question: &CheckOptions,
+        options: &CheckOptions,
         repair: &Repair<'_>,
     ) -> RepairProof {
-        let (again, second) = after.fix(question);
-        let said = texts_and_answers(before);
+        let (again, second) = after.fix(options);
+        let texts = texts_and_answers(before);
         let output = after.draft.source;
         RepairProof {
-            valid: !repair.before.is_clean() && check(&after.draft, question).is_clean(),
+            valid: !repair.before.is_clean() && check(&after.draft, options).is_clean(),
             idempotent: second.is_untouched() && again.to_string() == output,
             kept: count_kept(before, after),
-            text_count: said.len(),
-            conserved: said.iter().all(|words| output.contains(words.as_str())),
-            explained: explained_rule(story, repair),
+            text_count: texts.len(),
+            conserved: texts.iter().all(|text| output.contains(text.as_str())),
+            explained: explained_rule(history, repair),
         }
     }
 
-    /// Whether all of it is true.
+    /// Whether every property holds.
     pub(super) fn holds(&self) -> bool {
         self.valid && self.idempotent && self.kept > 0 && self.conserved && self.explained.is_some()
     }
 }
 
-/// Messages of the input that the result still holds; each message of the result counts once.
+/// Counts messages of the input that are in the output; each message of the output counts once.
 fn count_kept(before: &OutlinedDocument<'_>, after: &OutlinedDocument<'_>) -> usize {
     let mut left: Vec<&str> =
         after.draft.messages.iter().map(|message| message.span.of(after.draft.source)).collect();
@@ -64,10 +64,10 @@ fn count_kept(before: &OutlinedDocument<'_>, after: &OutlinedDocument<'_>) -> us
     kept
 }
 
-/// Every text and every real answer, in words.
+/// Every text and every real tool result of a history.
 fn texts_and_answers(reading: &OutlinedDocument<'_>) -> Vec<String> {
     let source = reading.draft.source;
-    let words = reading.draft.parts.iter().filter_map(|part| match &part.kind {
+    let texts = reading.draft.parts.iter().filter_map(|part| match &part.kind {
         PartKind::Text(_) => Some(json_text(part.span.of(source))),
         PartKind::Answer(answer) => {
             let content = answer.content.of(source);
@@ -75,12 +75,12 @@ fn texts_and_answers(reading: &OutlinedDocument<'_>) -> Vec<String> {
         }
         _ => None,
     });
-    words.filter(|words| !words.is_empty()).collect()
+    texts.filter(|text| !text.is_empty()).collect()
 }
 
-/// The rule among the findings that the provider's words are about.
-fn explained_rule(story: &DemoHistory, repair: &Repair<'_>) -> Option<&'static Rule> {
-    let explanation = explain(story.refusal)?;
+/// The finding's rule that the provider's error message is about.
+fn explained_rule(history: &DemoHistory, repair: &Repair<'_>) -> Option<&'static Rule> {
+    let explanation = explain(history.refusal)?;
     let codes = std::iter::once(&explanation.code).chain(explanation.other_codes);
     let mut rules = codes.filter_map(|code| {
         repair.before.findings.iter().map(|finding| finding.rule).find(|rule| rule.code == *code)

@@ -1,19 +1,19 @@
-//! Long messages on one short line.
+//! Shortens long messages to one line.
 
-/// Columns of a line.
+/// Max characters of a line.
 const LINE: usize = 160;
-/// Columns kept at the beginning of a line, so that one sees whose message it is.
+/// Characters kept at the beginning of a line: they show the role of the message.
 const HEAD: usize = 48;
-/// Columns kept on each side of what differs.
+/// Characters kept on each side of a difference.
 const SIDE: usize = 24;
 
-/// A message on one line: line breaks of JSON are layout, never content.
+/// Puts a message on one line. Line breaks in JSON are layout, never content.
 pub(super) fn flatten_message(message: &str) -> String {
     let lines = message.lines().map(str::trim);
     let mut text = String::with_capacity(message.len());
     for line in lines.filter(|line| !line.is_empty()) {
-        let glued = text.is_empty() || text.ends_with(['{', '[']) || line.starts_with(['}', ']']);
-        if !glued {
+        let joined = text.is_empty() || text.ends_with(['{', '[']) || line.starts_with(['}', ']']);
+        if !joined {
             text.push(' ');
         }
         text.push_str(line);
@@ -21,7 +21,7 @@ pub(super) fn flatten_message(message: &str) -> String {
     text
 }
 
-/// Cuts a long line in its middle; what differs from the other line stays in sight.
+/// Cuts a long line in the middle. The difference from the other line stays visible.
 pub(super) fn shorten_line(line: &str, other: Option<&str>) -> String {
     let chars: Vec<char> = line.chars().collect();
     if chars.len() <= LINE {
@@ -50,7 +50,7 @@ pub(super) fn shorten_line(line: &str, other: Option<&str>) -> String {
     text
 }
 
-/// The range of characters that the other line does not share.
+/// The range of characters that differs from the other line.
 fn differing_range(chars: &[char], other: &str) -> (usize, usize) {
     let same = chars.iter().zip(other.chars()).take_while(|(a, b)| **a == *b).count();
     let left = chars.len() - same;
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_difference_stays_in_sight() {
+    fn difference_stays_visible() {
         let old = format!("{}OLD{}", "x".repeat(500), "y".repeat(500));
         let new = format!("{}NEW{}", "x".repeat(500), "y".repeat(500));
         let shown = shorten_line(&old, Some(&new));

@@ -1,5 +1,5 @@
-//! What a file has beside its content: owner, group, permissions, access lists and extended
-//! attributes. A file that replaces another has the same, or does not replace it.
+//! Copies file attributes: owner, group, permissions, access lists and extended attributes. If they
+//! cannot be copied, the file is not replaced.
 
 use std::{
     fs::{File, Metadata},
@@ -10,53 +10,53 @@ use anyhow::{Context, bail};
 
 use crate::cli_output::CliError;
 
-/// Gives a new file everything that another has beside its content.
+/// Copies all attributes of a file to a new one.
 pub(super) fn copy_attributes(new: &File, old: &File, metadata: &Metadata) -> anyhow::Result<()> {
     keep_ownership(new, metadata)?;
     keep_extended(new, old)?;
-    // The last: an access list and a new owner both change it.
+    // Last, because an access list and a new owner both change the permissions.
     new.set_permissions(metadata.permissions()).context("its permissions cannot be kept")?;
     Ok(())
 }
 
-/// What helps where something cannot be kept.
+/// Help for attributes that cannot be kept.
 const HELP: &str = "nothing was changed; repair it as its owner, or write a repaired copy: \
                     `foxwedge fix - <FILE >NEW`";
 
-/// Gives a file the owner and the group of another.
+/// Copies owner and group.
 #[cfg(unix)]
 pub(super) fn keep_ownership(new: &File, metadata: &Metadata) -> Result<(), CliError> {
     use std::os::unix::fs::{MetadataExt, fchown};
     let refused = |what: &str, number: u32, error: io::Error| {
         CliError::new(format!("its {what} ({number}) cannot be kept: {error}")).help(HELP)
     };
-    let ours = |error| refused("owner", metadata.uid(), error);
-    let now = new.metadata().map_err(ours)?;
-    // The group by itself: whoever may not give a file away may still be in its group.
+    let owner_error = |error| refused("owner", metadata.uid(), error);
+    let now = new.metadata().map_err(owner_error)?;
+    // The group separately: a user who may not change the owner may still be in the group.
     if now.gid() != metadata.gid() {
-        let given = fchown(new, None, Some(metadata.gid()));
-        given.map_err(|error| refused("group", metadata.gid(), error))?;
+        let changed = fchown(new, None, Some(metadata.gid()));
+        changed.map_err(|error| refused("group", metadata.gid(), error))?;
     }
     if now.uid() != metadata.uid() {
-        fchown(new, Some(metadata.uid()), None).map_err(ours)?;
+        fchown(new, Some(metadata.uid()), None).map_err(owner_error)?;
     }
     Ok(())
 }
 
-/// Gives a file the owner and the group of another: there are none here.
+/// This system has no owner and group.
 #[cfg(not(unix))]
 pub(super) fn keep_ownership(_: &File, _: &Metadata) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Gives a file the extended attributes of another, access lists among them, and no others.
+/// Copies extended attributes, including access lists, and removes all others.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 fn keep_extended(new: &File, old: &File) -> anyhow::Result<()> {
     use rustix::fs::{XattrFlags, fremovexattr, fsetxattr};
     let wanted = read_extended(old).context("its extended attributes cannot be read")?;
-    // A folder may give an access list to everything that is made in it.
+    // A folder may add a default access list to every new file.
     for (name, _) in read_extended(new).context("extended attributes cannot be read")? {
-        if !wanted.iter().any(|(kept, _)| *kept == name)
+        if !wanted.iter().any(|(wanted, _)| *wanted == name)
             && let Err(error) = fremovexattr(new, name.as_slice())
             && !is_system_attribute(&name)
         {
@@ -75,7 +75,7 @@ fn keep_extended(new: &File, old: &File) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Extended attributes: not known here.
+/// Extended attributes are not supported on this system.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
 fn keep_extended(_: &File, _: &File) -> anyhow::Result<()> {
     Ok(())
@@ -87,13 +87,13 @@ fn attribute_error(name: &[u8], error: io::Error) -> CliError {
     CliError::new(format!("its extended attribute `{name}` cannot be kept: {error}")).help(HELP)
 }
 
-/// Attributes that the system sets by its own rules: kept where it lets us.
+/// Attributes that the system sets by its own rules. They are kept where that is permitted.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 fn is_system_attribute(name: &[u8]) -> bool {
     name.starts_with(b"security.") || name.starts_with(b"com.apple.")
 }
 
-/// All extended attributes of a file, with their values. A file system without them has none.
+/// All extended attributes with their values. None if the file system does not support them.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 fn read_extended(file: &File) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
     use rustix::{
@@ -108,7 +108,7 @@ fn read_extended(file: &File) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
     for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         match read_growing(|buffer| fgetxattr(file, name, buffer)) {
             Ok(value) => found.push((name.to_vec(), value)),
-            // Gone since, or not for us to read.
+            // Removed meanwhile, or not readable.
             Err(_) if is_system_attribute(name) => {}
             Err(error) => return Err(error.into()),
         }
@@ -116,7 +116,7 @@ fn read_extended(file: &File) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
     Ok(found)
 }
 
-/// Reads into a buffer that is large enough.
+/// Reads into a buffer that grows as needed.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 fn read_growing(
     read: impl Fn(&mut [u8]) -> rustix::io::Result<usize>,

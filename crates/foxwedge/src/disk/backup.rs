@@ -1,4 +1,4 @@
-//! Private copies of what a fix replaced, each with a manifest that says where it belongs.
+//! Private copies of the content that a fix replaced, each with a manifest.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::cli_output::CliError;
 
-/// Once in a process is enough.
+/// Old backups are removed once per process.
 static SWEPT: Once = Once::new();
 
 /// The folder of all backups.
@@ -28,7 +28,7 @@ pub(crate) struct BackupFolder {
     folder: PathBuf,
 }
 
-/// One copy.
+/// A backup of one file.
 #[derive(Clone, Debug)]
 pub(crate) struct Backup {
     /// The copied content.
@@ -37,55 +37,54 @@ pub(crate) struct Backup {
     pub(crate) manifest: BackupManifest,
 }
 
-/// What became of the fix that a copy was made for.
+/// State of the fix that a backup was made for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum BackupStanding {
-    /// The file is what the fix made of it.
+    /// The file has the content that the fix wrote.
     Applied,
-    /// The file is what it was before: the fix was interrupted, or somebody put the file back.
+    /// The file has the content before the fix: the fix was interrupted, or the file was restored.
     NotApplied,
-    /// The file is something else.
+    /// The file has other content.
     Changed,
-    /// It was undone.
+    /// The fix was undone.
     Undone,
 }
 
-/// What is known about a copy.
+/// Description of a backup, stored next to it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct BackupManifest {
     version: u32,
-    /// Where it belongs.
+    /// The file that was backed up.
     pub(crate) path: String,
     /// Seconds since 1970.
     pub(crate) created: u64,
-    /// How the checksums are made.
+    /// Checksum algorithm.
     algorithm: String,
-    /// The content that was replaced.
+    /// The replaced content.
     pub(crate) before: ContentFingerprint,
-    /// The content that replaced it, or was about to.
+    /// The content that replaced it, or was to replace it.
     pub(crate) after: Option<ContentFingerprint>,
-    /// It was put back.
+    /// Whether the backup was restored.
     pub(crate) undone: bool,
 }
 
 impl BackupFolder {
-    /// The folder that they lie in.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Where they are kept.
+    /// The backup folder of this user.
     pub(crate) fn locate() -> anyhow::Result<BackupFolder> {
         Ok(BackupFolder { folder: state_folder::state_folder()?.join("backups") })
     }
 
-    /// Some other folder.
+    /// A backup folder at another path.
     #[cfg(test)]
     pub(super) fn at(folder: PathBuf) -> BackupFolder {
         BackupFolder { folder }
     }
 
-    /// Copies the content of a file that is about to be replaced. The copy and its manifest are on
+    /// Saves the content of a file that is about to be replaced. The backup and its manifest are on
     /// disk when this returns.
     pub(crate) fn save_copy(
         &self,
@@ -93,36 +92,36 @@ impl BackupFolder {
         content: &[u8],
         after: ContentFingerprint,
     ) -> anyhow::Result<Backup> {
-        let known = path.to_str().ok_or_else(|| {
-            CliError::new("its path is not UTF-8, so a backup could not name it")
+        let utf8_path = path.to_str().ok_or_else(|| {
+            CliError::new("its path is not UTF-8, so it cannot be backed up")
                 .help("use `foxwedge fix - <FILE >NEW` instead")
         })?;
         let created = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let manifest = BackupManifest {
             version: 1,
-            path: known.to_owned(),
+            path: utf8_path.to_owned(),
             created: created.as_secs(),
             algorithm: ALGORITHM.to_owned(),
             before: ContentFingerprint::of(content),
             after: Some(after),
             undone: false,
         };
-        let trouble = || format!("no backup can be written to `{}`", self.folder.display());
-        state_folder::create_private_folder(&self.folder).with_context(trouble)?;
+        let write_error = || format!("cannot write a backup to `{}`", self.folder.display());
+        state_folder::create_private_folder(&self.folder).with_context(write_error)?;
         SWEPT.call_once(|| {
             self.remove_unfinished();
             let all = self.list().unwrap_or_default();
             PruneRule::default().choose(&all).into_iter().for_each(Backup::discard);
         });
         let stem = format!("{:020}-{}", created.as_nanos(), file_stem(path));
-        let (copy, mut file) = self.create(&stem).with_context(trouble)?;
+        let (copy, mut file) = self.create(&stem).with_context(write_error)?;
         let backup = Backup { manifest_path: copy.with_extension("json"), content: copy, manifest };
-        let kept = file
+        let saved = file
             .write_all(content)
             .and_then(|()| file.sync_all())
             .and_then(|()| backup.save())
-            .with_context(trouble);
-        match kept {
+            .with_context(write_error);
+        match saved {
             Ok(()) => Ok(backup),
             Err(error) => {
                 backup.discard();
@@ -143,29 +142,29 @@ impl BackupFolder {
         }
     }
 
-    /// Takes away what dead processes left half done: a copy without a manifest was never needed,
-    /// since nothing is replaced before the manifest is whole.
+    /// Removes what dead processes left unfinished. A copy without a manifest was never needed:
+    /// nothing is replaced before the manifest is complete.
     fn remove_unfinished(&self) {
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let path = entry.path();
             let name = entry.file_name();
-            let is_half = || match path.extension().and_then(|extension| extension.to_str()) {
+            let is_unfinished = || match path.extension().and_then(|extension| extension.to_str()) {
                 Some("bak") => !path.with_extension("json").exists(),
                 Some("new") => true,
                 _ => false,
             };
-            // Asked once more: it may have finished, and ended, between the first two questions.
-            if is_half()
+            // Checked again: the process may have finished and ended between the first two checks.
+            if is_unfinished()
                 && let Some(process) = name.to_str().and_then(parse_process_id)
                 && is_dead(process, &path)
-                && is_half()
+                && is_unfinished()
             {
                 let _ = fs::remove_file(path);
             }
         }
     }
 
-    /// All copies, the oldest first. Manifests that cannot be read are left out.
+    /// All backups, oldest first. Backups with an unreadable manifest are skipped.
     pub(crate) fn list(&self) -> anyhow::Result<Vec<Backup>> {
         let entries = match fs::read_dir(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -173,17 +172,17 @@ impl BackupFolder {
                 entries.with_context(|| format!("`{}` cannot be read", self.folder.display()))?
             }
         };
-        let mut notes: Vec<PathBuf> = entries
+        let mut manifests: Vec<PathBuf> = entries
             .filter_map(|entry| Some(entry.ok()?.path()))
             .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
             .collect();
-        notes.sort();
-        Ok(notes.into_iter().filter_map(Backup::load).collect())
+        manifests.sort();
+        Ok(manifests.into_iter().filter_map(Backup::load).collect())
     }
 }
 
 impl Backup {
-    /// One that lies nowhere.
+    /// A backup without files.
     #[cfg(test)]
     pub(super) fn example(path: &str, created: u64, bytes: u64) -> Backup {
         let manifest = BackupManifest {
@@ -198,19 +197,20 @@ impl Backup {
         Backup { content: PathBuf::new(), manifest_path: PathBuf::new(), manifest }
     }
 
-    fn load(note: PathBuf) -> Option<Backup> {
-        let manifest: BackupManifest = serde_json::from_slice(&fs::read(&note).ok()?).ok()?;
-        Some(Backup { content: note.with_extension("bak"), manifest_path: note, manifest })
+    fn load(manifest_path: PathBuf) -> Option<Backup> {
+        let content = fs::read(&manifest_path).ok()?;
+        let manifest: BackupManifest = serde_json::from_slice(&content).ok()?;
+        Some(Backup { content: manifest_path.with_extension("bak"), manifest_path, manifest })
     }
 
-    /// Whether some content is in this copy, whole, or was made by the fix it belongs to.
+    /// Whether this backup has the content, or its fix wrote it.
     pub(super) fn covers(&self, content: &ContentFingerprint) -> bool {
         self.manifest.after.as_ref() == Some(content)
             || self.manifest.before == *content
-                && ContentFingerprint::of_file(&self.content).is_ok_and(|kept| kept == *content)
+                && ContentFingerprint::of_file(&self.content).is_ok_and(|copy| copy == *content)
     }
 
-    /// What the content of its file says about it.
+    /// State of the fix, from the current content of the file.
     pub(crate) fn standing(&self, now: &ContentFingerprint) -> BackupStanding {
         match &self.manifest {
             manifest if manifest.undone => BackupStanding::Undone,
@@ -220,39 +220,39 @@ impl Backup {
         }
     }
 
-    /// Notes that it was put back.
+    /// Records in the manifest that the fix was undone.
     pub(crate) fn mark_undone(&mut self) -> anyhow::Result<()> {
         self.manifest.undone = true;
         self.save().context("the manifest of the backup cannot be written")
     }
 
-    /// Takes the copy away: what it was made for did not happen, or was long ago.
+    /// Removes the backup: its fix did not happen, or is long ago.
     pub(crate) fn discard(self) {
         let _ = ops::remove(&self.manifest_path);
         let _ = ops::remove(&self.content);
     }
 
-    /// Writes the manifest beside itself first, so that it is never half a manifest.
+    /// Writes the manifest to a new file first, so that it is never incomplete.
     fn save(&self) -> io::Result<()> {
-        let fresh = self.manifest_path.with_extension("new");
-        let _ = fs::remove_file(&fresh);
-        let mut file = ops::open_with(state_folder::private_options().create_new(true), &fresh)?;
+        let new_path = self.manifest_path.with_extension("new");
+        let _ = fs::remove_file(&new_path);
+        let mut file = ops::open_with(state_folder::private_options().create_new(true), &new_path)?;
         file.write_all(&serde_json::to_vec_pretty(&self.manifest)?)?;
         file.sync_all()?;
-        ops::rename(&fresh, &self.manifest_path)?;
+        ops::rename(&new_path, &self.manifest_path)?;
         state_folder::sync_folder(parent_folder(&self.manifest_path));
         Ok(())
     }
 }
 
-/// A name for people; what makes it unique stands before it.
+/// A readable part for the backup's name. The part before it makes the name unique.
 fn file_stem(path: &Path) -> String {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("file");
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     name.chars().take(40).map(plain).collect()
 }
 
-/// The process in the name of a copy.
+/// The process id in the name of a backup.
 fn parse_process_id(name: &str) -> Option<u32> {
     let stem = name.rsplit_once('.')?.0;
     stem.rsplit('-').nth(1)?.parse().ok()
@@ -263,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_copies_tell_who_made_them() {
+    fn process_id_is_parsed_from_the_backup_name() {
         let table = [
             ("0123-chat_json-77-0.bak", Some(77)),
             ("0123-a-b_json-77-12.new", Some(77)),

@@ -1,4 +1,4 @@
-//! New files that only their owner can read: there as a whole, or not at all.
+//! Creates private files atomically: only their owner can read them.
 
 use std::{
     fs::{self, OpenOptions},
@@ -12,25 +12,24 @@ use super::{
 };
 use crate::cli_output::write_buffered;
 
-/// Writes a file that is not there yet; never over one that is.
+/// Creates a file. Fails if one exists.
 pub(crate) fn create_private(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    let fresh = write_temporary(path, write)?;
-    match fs::hard_link(fresh.path(), path) {
+    let temporary = write_temporary(path, write)?;
+    match fs::hard_link(temporary.path(), path) {
         Ok(()) => {
             state_folder::sync_folder(parent_folder(path));
             Ok(())
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
-        // Some file systems know one name for a file only.
-        Err(_) => fresh.place_new(path),
+        // Some file systems have no hard links.
+        Err(_) => temporary.place_new(path),
     }
 }
 
-/// Writes a file, in the place of one that may be there. What is no file, as a pipe or a device,
-/// is written as it is.
+/// Writes a file and replaces an existing one. A pipe or device is written directly.
 pub(crate) fn write_private(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -42,7 +41,7 @@ pub(crate) fn write_private(
         Ok(metadata) if metadata.permissions().readonly() => {
             Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"))
         }
-        // A link stays, and its file is written.
+        // A link stays; its target is replaced.
         Ok(_) => {
             let path = fs::canonicalize(path)?;
             write_temporary(&path, write)?.place(&path)
@@ -55,10 +54,10 @@ fn write_temporary(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<TemporaryFile> {
-    let fresh = TemporaryFile::beside(path, FilePrivacy::Owner)?;
-    write_buffered(&fresh.file, write)?;
-    fresh.file.sync_all()?;
-    Ok(fresh)
+    let temporary = TemporaryFile::beside(path, FilePrivacy::Owner)?;
+    write_buffered(&temporary.file, write)?;
+    temporary.file.sync_all()?;
+    Ok(temporary)
 }
 
 #[cfg(test)]
@@ -67,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_is_there_is_never_written_over() {
+    fn create_never_overwrites_an_existing_file() {
         let folder = std::env::temp_dir().join(format!("foxwedge-create-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("x.jsonl");

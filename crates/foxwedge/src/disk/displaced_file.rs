@@ -1,7 +1,7 @@
-//! A name beside a file, for whatever changes places with it.
+//! The file under our `.old` name, before and after it is swapped with another file.
 //!
-//! From the moment it changes places, what lies aside may be somebody else's. It is never removed
-//! unless somebody looked at it; a process that dies leaves it.
+//! After the swap it may be another process's file. It is never removed unchecked, and a process
+//! that is killed leaves it.
 
 use std::{
     fs::{File, Metadata, OpenOptions},
@@ -11,10 +11,10 @@ use std::{
 
 use super::{attributes, ops, state_folder, temporary_file};
 
-/// A file that lies beside another, under a name of ours.
+/// A file next to another one, under our `.old` name.
 pub(super) struct DisplacedFile {
     path: PathBuf,
-    /// The file of which this is only a copy.
+    /// The replaced file, if this is only a copy of it.
     original: Option<File>,
 }
 
@@ -27,7 +27,7 @@ impl DisplacedFile {
         &self.path
     }
 
-    /// Changes places with the file of that name.
+    /// Swaps it with the file at a path.
     pub(super) fn swap(&mut self, path: &Path) -> io::Result<()> {
         match ops::exchange(&self.path, path) {
             Err(error) if error.kind() == io::ErrorKind::Unsupported => self.swap_by_link(path)?,
@@ -39,7 +39,8 @@ impl DisplacedFile {
         Ok(())
     }
 
-    /// In two steps, where names cannot be exchanged: whatever takes the name between them is lost.
+    /// Swaps in two steps, without an atomic exchange. A file that is renamed to the path between
+    /// them is lost.
     fn swap_by_link(&mut self, path: &Path) -> io::Result<()> {
         let second = temporary_file::free_name(path);
         match ops::link(path, &second) {
@@ -55,7 +56,7 @@ impl DisplacedFile {
         Ok(())
     }
 
-    /// Where a file can have one name only, a copy of what was replaced has to do.
+    /// Keeps a copy of the replaced file, for file systems without hard links.
     fn swap_by_copy(&mut self, path: &Path) -> io::Result<()> {
         let mut replaced = ops::open(path)?;
         ops::rename(&self.path, path)?;
@@ -65,7 +66,7 @@ impl DisplacedFile {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let copied = ops::open_with(&options, &self.path).and_then(|mut copy| {
             io::copy(&mut replaced, &mut copy)?;
-            // As far as this file system has it.
+            // As far as this file system supports attributes.
             let _ = attributes::copy_attributes(&copy, &replaced, &replaced.metadata()?);
             copy.sync_all()
         });
@@ -73,7 +74,7 @@ impl DisplacedFile {
         copied
     }
 
-    /// The metadata of what lies aside.
+    /// Metadata of the displaced file.
     pub(super) fn metadata(&self) -> io::Result<Metadata> {
         match &self.original {
             Some(original) => original.metadata(),
@@ -81,7 +82,7 @@ impl DisplacedFile {
         }
     }
 
-    /// What lies aside, open for reading from its beginning.
+    /// Opens the displaced file for reading from its start.
     pub(super) fn open(&self) -> io::Result<File> {
         match &self.original {
             Some(original) => {
@@ -93,7 +94,7 @@ impl DisplacedFile {
         }
     }
 
-    /// Takes it away, once the names around it last. Whoever calls this knows what it is.
+    /// Removes it after the folder is synced. The caller has checked its content.
     pub(super) fn remove(self) {
         state_folder::sync_folder(temporary_file::parent_folder(&self.path));
         let _ = ops::remove(&self.path);

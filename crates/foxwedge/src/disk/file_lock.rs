@@ -1,6 +1,7 @@
-//! The right to write a file: of all our processes, one has it at a time.
+//! Locks a file against other Foxwedge processes.
 //!
-//! It is a lock on a file of our own. The system lets it go when its holder dies, however it dies.
+//! The lock is on a file in our state folder. The system releases it when the process ends,
+//! however it ends.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -15,58 +16,58 @@ use super::{
 };
 use crate::cli_output::{CliError, clean};
 
-/// The right to write one file, until it is dropped.
+/// Exclusive right to write one file, until dropped.
 pub(crate) struct FileLock {
     lock_path: PathBuf,
-    /// What interrupted repairs left beside the file, and is in no backup.
+    /// Files that interrupted repairs left next to the file, with content that no backup has.
     strays: Vec<PathBuf>,
-    /// Held open: that is the lock.
+    /// The lock lasts while this is open.
     _file: File,
 }
 
 impl FileLock {
-    /// Claims the real file behind a path, and takes away what dead processes left beside it.
+    /// Locks the file at a path, and removes what dead processes left next to it.
     pub(crate) fn acquire(path: &Path) -> anyhow::Result<FileLock> {
-        let mut claim = FileLock::acquire_in(&state_folder::state_folder()?.join("locks"), path)?;
-        claim.strays = temporary_file::sweep_aside(path);
-        Ok(claim)
+        let mut lock = FileLock::acquire_in(&state_folder::state_folder()?.join("locks"), path)?;
+        lock.strays = temporary_file::sweep_aside(path);
+        Ok(lock)
     }
 
-    /// What the user should know about what was found beside the file.
+    /// Notes for the user about files left by interrupted repairs.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         self.strays.iter().map(|stray| {
             let stray = clean(&stray.to_string_lossy());
             format!(
-                "`{stray}` was left by a repair that was interrupted, and holds what is in no \
-                 backup; compare it with the file, and remove it when it is not needed"
+                "an interrupted repair left `{stray}`, and no backup has its content; compare it \
+                 with the file, and remove it when it is not needed"
             )
         })
     }
 
     fn acquire_in(folder: &Path, path: &Path) -> anyhow::Result<FileLock> {
-        let trouble = || {
-            CliError::new(format!("no lock can be taken in `{}`", folder.display()))
+        let lock_error = || {
+            CliError::new(format!("cannot create a lock in `{}`", folder.display()))
                 .help("set FOXWEDGE_STATE_DIR to a local folder that you can write to")
         };
-        state_folder::create_private_folder(folder).with_context(trouble)?;
+        state_folder::create_private_folder(folder).with_context(lock_error)?;
         let name = ContentFingerprint::of(path.as_os_str().as_encoded_bytes()).hash;
-        let lock = folder.join(format!("{name}.lock"));
+        let lock_path = folder.join(format!("{name}.lock"));
         loop {
             let mut file = state_folder::private_options()
                 .read(true)
                 .create(true)
                 .truncate(false)
-                .open(&lock)
-                .with_context(trouble)?;
+                .open(&lock_path)
+                .with_context(lock_error)?;
             match file.try_lock() {
-                Ok(()) if !is_at(&file, &lock) => continue,
+                Ok(()) if !is_at(&file, &lock_path) => continue,
                 Ok(()) => {
-                    // Only a help for whoever has to wait.
+                    // Best effort: the id is only for error messages of waiting processes.
                     let _ = write_process_id(&mut file);
-                    return Ok(FileLock { lock_path: lock, strays: Vec::new(), _file: file });
+                    return Ok(FileLock { lock_path, strays: Vec::new(), _file: file });
                 }
                 Err(TryLockError::WouldBlock) => bail!(locked_error(&mut file)),
-                Err(TryLockError::Error(error)) => return Err(error).with_context(trouble),
+                Err(TryLockError::Error(error)) => return Err(error).with_context(lock_error),
             }
         }
     }
@@ -74,7 +75,7 @@ impl FileLock {
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        // While it is still locked. Whoever opened it before finds that it is gone.
+        // Removed while still locked. A process that opened it before sees that it is gone.
         if cfg!(unix) {
             let _ = fs::remove_file(&self.lock_path);
         }
@@ -88,16 +89,16 @@ fn write_process_id(file: &mut File) -> io::Result<()> {
 
 fn locked_error(file: &mut File) -> CliError {
     let mut text = String::new();
-    let signed = file.rewind().and_then(|()| file.take(32).read_to_string(&mut text));
-    let who = match (signed, text.trim().parse()) {
+    let read = file.rewind().and_then(|()| file.take(32).read_to_string(&mut text));
+    let owner = match (read, text.trim().parse()) {
         (Ok(_), Ok(number)) => process::describe_process(number),
         _ => "another process".to_owned(),
     };
-    CliError::new(format!("foxwedge is writing this file already: {who}"))
+    CliError::new(format!("another foxwedge process is writing this file: {owner}"))
         .help("nothing was changed; try again when it is done")
 }
 
-/// Whether the locked file still is the one under its name.
+/// Whether the locked file is still the file at its path.
 fn is_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::metadata(path)) {
         (Ok(locked), Ok(named)) => is_same(&locked, &named),
@@ -111,16 +112,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_claim_excludes_others_and_leaves_nothing() {
+    fn a_lock_excludes_others_and_leaves_no_file() {
         let folder = std::env::temp_dir().join(format!("foxwedge-claim-{}", std::process::id()));
-        let hold = || FileLock::acquire_in(&folder, Path::new("x.json"));
-        let first = hold().unwrap();
-        let refused = hold().err().unwrap().to_string();
+        let acquire = || FileLock::acquire_in(&folder, Path::new("x.json"));
+        let first = acquire().unwrap();
+        let refused = acquire().err().unwrap().to_string();
         assert!(refused.contains(&format!("process {}", std::process::id())), "{refused}");
         assert!(FileLock::acquire_in(&folder, Path::new("y.json")).is_ok());
         drop(first);
         assert!(!cfg!(unix) || fs::read_dir(&folder).unwrap().count() == 0);
-        assert!(hold().is_ok());
+        assert!(acquire().is_ok());
         let _ = fs::remove_dir_all(folder);
     }
 }

@@ -1,5 +1,5 @@
-//! The size and a checksum of a file's content: tells whether it is still the same. It guards
-//! against accidents, not against somebody who builds a collision.
+//! The size and a checksum of a file's content, to detect changes. The checksum guards against
+//! accidents, not against deliberate collisions.
 
 use std::{
     fs::File,
@@ -21,24 +21,24 @@ pub(crate) struct ContentFingerprint {
 
 impl ContentFingerprint {
     pub(crate) fn of(content: &[u8]) -> ContentFingerprint {
-        let mut meter = FingerprintWriter::new(io::sink());
-        meter.add(content);
-        meter.finish()
+        let mut writer = FingerprintWriter::new(io::sink());
+        writer.add(content);
+        writer.finish()
     }
 
-    /// Reads a file in pieces.
+    /// Reads a file in chunks.
     pub(crate) fn of_file(path: &Path) -> io::Result<ContentFingerprint> {
         ContentFingerprint::of_reader(File::open(path)?)
     }
 
-    /// Reads to the end, in pieces.
+    /// Reads to the end, in chunks.
     pub(crate) fn of_reader(mut file: impl Read) -> io::Result<ContentFingerprint> {
-        let mut meter = FingerprintWriter::new(io::sink());
+        let mut writer = FingerprintWriter::new(io::sink());
         let mut buffer = vec![0; 1 << 16];
         loop {
             match file.read(&mut buffer) {
-                Ok(0) => return Ok(meter.finish()),
-                Ok(read) => meter.add(buffer.get(..read).unwrap_or_default()),
+                Ok(0) => return Ok(writer.finish()),
+                Ok(read) => writer.add(buffer.get(..read).unwrap_or_default()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -46,7 +46,7 @@ impl ContentFingerprint {
     }
 }
 
-/// Passes bytes on and takes their fingerprint.
+/// Forwards bytes and computes their fingerprint.
 pub(crate) struct FingerprintWriter<W> {
     inner: W,
     hash: u128,

@@ -1,8 +1,8 @@
-//! Which file a path leads to, whatever the path.
+//! The identity of a file, independent of its path.
 
 use std::{fs, path::Path};
 
-/// A file that exists. Two are equal if a write to one changes the other.
+/// An existing file. Two are equal if a write to one changes the other.
 pub(crate) struct FileIdentity {
     path: std::path::PathBuf,
     #[cfg(unix)]
@@ -10,7 +10,7 @@ pub(crate) struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// The file behind every link; `None` if there is none.
+    /// The file at a path, with links resolved; `None` if there is none.
     pub(crate) fn of(path: &Path) -> Option<FileIdentity> {
         Some(FileIdentity {
             #[cfg(unix)]
@@ -19,7 +19,7 @@ impl FileIdentity {
         })
     }
 
-    /// The file that stdin reads, if it is one.
+    /// The file that stdin reads, if stdin is a file.
     #[cfg(unix)]
     pub(crate) fn of_stdin() -> Option<FileIdentity> {
         use std::os::fd::AsFd;
@@ -28,7 +28,7 @@ impl FileIdentity {
         Some(FileIdentity { node: node(&metadata), path: std::path::PathBuf::new() })
     }
 
-    /// The file that stdin reads: not known here.
+    /// Not available on this system.
     #[cfg(not(unix))]
     pub(crate) fn of_stdin() -> Option<FileIdentity> {
         None
@@ -37,7 +37,7 @@ impl FileIdentity {
 
 impl PartialEq for FileIdentity {
     fn eq(&self, other: &FileIdentity) -> bool {
-        // Two names of one file are one file.
+        // Hard links to one file are the same file.
         #[cfg(unix)]
         if self.node == other.node {
             return true;

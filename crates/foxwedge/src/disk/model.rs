@@ -1,9 +1,10 @@
-//! All interleavings of a repair with other writers, over real files.
+//! Tests all interleavings of a repair with other writers, on real files.
 //!
-//! Others append, write in place, replace by rename, remove, and append through a handle that they
-//! opened before; they act between any two system calls of ours, and our process is ended at any of
-//! them. What must hold: nothing that anybody wrote is lost unless another of them overwrote it, and
-//! the file is always whole. Pairs of actions by default; `FOXWEDGE_MODEL=3` tries triples.
+//! Other writers append, write in place, replace by rename, remove, and append through a handle
+//! that they opened earlier. They act between any two of our system calls, and our process is
+//! killed at any of them. Two invariants must hold: no write is lost unless another writer
+//! overwrote it, and the file is always complete. Tests use pairs of actions; `FOXWEDGE_MODEL=3`
+//! tries triples.
 
 use std::{
     cell::RefCell,
@@ -27,17 +28,17 @@ use super::{
 };
 use crate::cli_output::help_of;
 
-/// What somebody else does.
+/// An action of another writer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum WriterAction {
     Append,
-    /// Opens the file to append; writes as a later action, or when everything else is done.
+    /// Opens the file to append. A later action writes, or the end of the test.
     OpenLate,
     WriteLate,
     WriteInPlace,
     Replace,
     Remove,
-    /// Ends our process.
+    /// Kills our process.
     Kill,
 }
 
@@ -50,20 +51,20 @@ const OTHERS: [WriterAction; 6] = [
     WriterAction::Remove,
 ];
 
-/// A file, everybody who writes it, and what must not be lost.
+/// A file, its writers, and the lines that must not be lost.
 struct ModelWorld {
     path: PathBuf,
     number: usize,
-    /// Handles that were opened and not written yet.
+    /// Handles that are open and not written yet.
     late: Vec<File>,
-    /// Lines that somebody wrote, and nobody overwrote.
+    /// Lines that were written and not overwritten by another writer.
     owed: BTreeSet<String>,
-    /// Files that others overwrote: what is written there is their loss.
+    /// Files that other writers overwrote. Lines written to them may be lost.
     dead: Vec<File>,
-    /// Somebody removed the file.
+    /// A writer removed the file.
     removed: bool,
-    /// Somebody kept the file open. Then it has to stay the file, and what others appended meanwhile
-    /// is added to it later: nothing is lost, but the order is not promised.
+    /// A writer kept the file open. Then the file must stay, and lines that others appended
+    /// meanwhile are added to it later: nothing is lost, but the order is not guaranteed.
     kept_open: bool,
 }
 
@@ -73,7 +74,7 @@ impl ModelWorld {
         format!("{kind}{}\n", self.number)
     }
 
-    /// Others lose what they overwrite.
+    /// Overwritten lines may be lost.
     fn overwritten(&mut self) {
         let Ok(file) = File::open(&self.path) else { return };
         for line in fs::read_to_string(&self.path).unwrap().lines() {
@@ -141,7 +142,7 @@ impl ModelWorld {
         self.late.iter().any(|late| is_same(&late.metadata().unwrap(), file))
     }
 
-    /// The file is there, whole, and everything in it stands there once and in order.
+    /// The file exists and is complete, and has every line once and in order.
     fn check_file(&self, what: &str) {
         let Ok(content) = fs::read_to_string(&self.path) else {
             assert!(self.removed, "the file is gone {what}");
@@ -163,7 +164,7 @@ impl ModelWorld {
     }
 }
 
-/// One run: what was planned, and where.
+/// One test run in its own folder.
 struct ModelTrial {
     folder: PathBuf,
     world: Rc<RefCell<ModelWorld>>,
@@ -176,7 +177,7 @@ impl ModelTrial {
     fn new() -> ModelTrial {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("foxwedge-model-{}-{number}", std::process::id());
-        // Memory, where the system has it: thousands of files are written.
+        // In memory if possible: the test writes thousands of files.
         let memory = Path::new("/dev/shm");
         let root = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
         let folder = root.join(name);
@@ -201,7 +202,7 @@ impl ModelTrial {
         self.world.borrow().path.clone()
     }
 
-    /// Repairs the file while others act at their steps. Returns how many steps there were.
+    /// Repairs the file while other writers act at their steps. Also returns the number of steps.
     fn fix(
         &self,
         plan: &[(usize, WriterAction)],
@@ -231,7 +232,7 @@ impl ModelTrial {
         })
     }
 
-    /// Everything that was written and must not be lost is somewhere.
+    /// Every line that must not be lost is in the file, a backup or a named file.
     fn check(&self, named: &[PathBuf], what: &str) {
         let world = self.world.borrow();
         world.check_file(what);
@@ -245,7 +246,7 @@ impl ModelTrial {
         }
     }
 
-    /// Names of ours beside the file.
+    /// Our own files next to the file.
     fn beside(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.folder.join("work")).unwrap().flatten();
         let ours = |path: &PathBuf| path.to_string_lossy().contains(".foxwedge-");
@@ -259,13 +260,13 @@ impl Drop for ModelTrial {
     }
 }
 
-/// Runs one plan, and checks everything. Returns how many steps there were.
+/// Runs one plan and checks the invariants. Returns the number of steps.
 fn run(plan: &[(usize, WriterAction)], method: SwapMethod) -> usize {
     let what = format!("in {plan:?}, {method:?}");
     let trial = ModelTrial::new();
     let (result, steps) = trial.fix(plan, method);
     let killed = plan.iter().any(|(step, act)| *act == WriterAction::Kill && *step < steps);
-    // What was planned for later happens later.
+    // Actions that were planned for later steps happen now.
     {
         let mut world = trial.world.borrow_mut();
         for (_, act) in
@@ -281,20 +282,20 @@ fn run(plan: &[(usize, WriterAction)], method: SwapMethod) -> usize {
     if !killed {
         let help = result.as_ref().err().and_then(help_of).unwrap_or_default();
         for path in &beside {
-            assert!(help.contains(&*path.to_string_lossy()), "{path:?} is not told {what}");
+            assert!(help.contains(&*path.to_string_lossy()), "{path:?} is not reported {what}");
         }
         if plan.iter().all(|(step, _)| *step >= steps) {
             assert!(result.is_ok(), "{result:?} {what}");
         }
     }
     trial.check(&beside, &what);
-    // The next process finds what is ours, and leaves what is not.
+    // The next process removes our files and keeps all others.
     let path = trial.path();
     let strays = sweep_as_next(&path, &trial.backups);
     trial.check(&strays, &format!("after the sweep {what}"));
     assert_eq!(trial.beside().len(), strays.len(), "something is left {what}");
     if plan.iter().all(|(_, act)| *act == WriterAction::Kill) {
-        assert_eq!(strays.len(), 0, "a repair that nobody disturbed left something {what}");
+        assert_eq!(strays.len(), 0, "an undisturbed repair left a file {what}");
     }
     let (again, _) = trial.fix(&[], method);
     assert!(again.is_ok(), "{again:?} {what}");
@@ -302,7 +303,7 @@ fn run(plan: &[(usize, WriterAction)], method: SwapMethod) -> usize {
     steps
 }
 
-/// Tries all plans of some actions, one after the other, at all steps that there are.
+/// Tries all plans of `depth` actions, at all steps.
 fn explore(
     plan: &mut Vec<(usize, WriterAction)>,
     depth: usize,
@@ -336,13 +337,13 @@ fn nothing_that_others_write_while_a_file_is_replaced_is_lost() {
 }
 
 #[test]
-fn lines_of_an_agent_that_never_stops_stay_in_order() {
+fn continuous_appends_stay_in_order() {
     explore(&mut Vec::new(), 3, &[WriterAction::Append], SwapMethod::Exchange);
 }
 
-/// Without an exchange there is a moment in which a replacement by rename is not seen.
+/// Without an exchange there is a moment in which a replacement by rename goes unnoticed.
 #[test]
-fn nothing_is_lost_where_names_cannot_be_exchanged() {
+fn nothing_is_lost_without_atomic_exchange() {
     let acts = [
         WriterAction::Append,
         WriterAction::OpenLate,
@@ -352,15 +353,15 @@ fn nothing_is_lost_where_names_cannot_be_exchanged() {
     explore(&mut Vec::new(), depth(), &acts, SwapMethod::Link);
 }
 
-/// Where a file has one name only, whoever has the old file open goes on to write to it.
+/// Without hard links, a writer that has the old file open continues to write to it.
 #[test]
-fn nothing_is_lost_where_files_have_one_name() {
+fn nothing_is_lost_without_hard_links() {
     let acts = [WriterAction::Append, WriterAction::WriteInPlace];
     explore(&mut Vec::new(), 1, &acts, SwapMethod::Copy);
 }
 
 #[test]
-fn a_file_that_was_replaced_by_rename_was_overwritten() {
+fn a_concurrent_replacement_by_rename_is_kept() {
     for step in 0..run(&[], SwapMethod::Exchange) {
         let trial = ModelTrial::new();
         let (result, _) = trial.fix(&[(step, WriterAction::Replace)], SwapMethod::Exchange);

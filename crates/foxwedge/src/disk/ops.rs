@@ -1,5 +1,5 @@
-//! The system calls by which files change places. Tests let other writers act before each of them,
-//! and end the process there.
+//! The system calls that replace files. Tests run other writers before each of them, and simulate a
+//! kill there.
 
 use std::{
     fs::{self, File, Metadata, OpenOptions},
@@ -19,7 +19,7 @@ pub(super) fn open_with(options: &OpenOptions, path: &Path) -> io::Result<File> 
     options.open(path)
 }
 
-/// The metadata of what a name stands for: of a link itself, not of its target.
+/// The metadata of a path. Links are not followed.
 pub(super) fn metadata(path: &Path) -> io::Result<Metadata> {
     step()?;
     fs::symlink_metadata(path)
@@ -41,8 +41,7 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 
-/// Lets two names change their files, in one step. `ErrorKind::Unsupported` where the system or
-/// the file system cannot.
+/// Swaps two files atomically. `ErrorKind::Unsupported` if the system or the file system cannot.
 pub(super) fn exchange(one: &Path, two: &Path) -> io::Result<()> {
     step()?;
     allowed(SwapMethod::Exchange)?;
@@ -64,7 +63,7 @@ pub(super) fn exchange(one: &Path, two: &Path) -> io::Result<()> {
     }
 }
 
-/// Renames a file to a name that nothing has yet.
+/// Renames a file. Fails if the new name exists.
 pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     step()?;
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
@@ -84,7 +83,7 @@ pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// How two names change their files.
+/// How two files are swapped.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
 pub(super) enum SwapMethod {
     Exchange,
@@ -108,22 +107,22 @@ use faults::{allowed, step};
 
 #[cfg(test)]
 pub(super) mod faults {
-    //! What tests do between the system calls.
+    //! Actions that tests run between the system calls.
 
     use std::cell::RefCell;
 
     use super::{Metadata, SwapMethod, io};
 
-    /// Acts as somebody else before a step; an error ends our process.
+    /// Acts as another process before a step. An error simulates a kill.
     type FaultAction = Box<dyn FnMut(usize) -> io::Result<()>>;
-    /// Says who has a file open for writing.
+    /// The process that has a file open for writing.
     type FindWriter = Box<dyn Fn(&Metadata) -> Option<u32>>;
 
     /// What happens before each system call of this thread.
     pub(in crate::disk) struct FaultPlan {
         pub(in crate::disk) act: FaultAction,
         pub(in crate::disk) writer: FindWriter,
-        /// The best way for names to change their files here.
+        /// The best swap method that is available.
         pub(in crate::disk) method: SwapMethod,
         pub(in crate::disk) steps: usize,
         pub(in crate::disk) killed: bool,
@@ -133,7 +132,7 @@ pub(super) mod faults {
         static FAULTS: RefCell<Option<FaultPlan>> = const { RefCell::new(None) };
     }
 
-    /// Runs something with faults; returns how many steps it took.
+    /// Runs a function with faults. Also returns the number of steps.
     pub(in crate::disk) fn with<T>(faults: FaultPlan, run: impl FnOnce() -> T) -> (T, usize) {
         FAULTS.set(Some(faults));
         let result = run();
@@ -142,7 +141,7 @@ pub(super) mod faults {
     }
 
     pub(super) fn step() -> io::Result<()> {
-        // Taken out while it acts: what it does is not ours.
+        // Removed while it acts, so that its own calls are not counted.
         let Some(mut faults) = FAULTS.take() else { return Ok(()) };
         let result = match faults.killed {
             true => Err(io::Error::other("killed")),
@@ -161,7 +160,7 @@ pub(super) mod faults {
         })
     }
 
-    /// Who writes a file, if a test knows.
+    /// The writer of a file, if a test defines it.
     pub(in crate::disk) fn writer(file: &Metadata) -> Option<Option<u32>> {
         FAULTS.with_borrow(|faults| faults.as_ref().map(|faults| (faults.writer)(file)))
     }

@@ -1,4 +1,4 @@
-//! Backups do not pile up for ever: old ones go, but never the newest of a file.
+//! Chooses old backups to remove, but never the newest one of a file.
 
 use std::{
     collections::HashSet,
@@ -7,27 +7,27 @@ use std::{
 
 use super::backup::Backup;
 
-/// Which backups may go.
+/// Limits beyond which backups are removed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PruneRule {
-    /// Those that are older, in seconds.
+    /// Age in seconds. Older backups are removed.
     pub(crate) age: u64,
-    /// The oldest of those that make all of them larger than so many bytes.
+    /// Total size of all backups. The oldest ones beyond it are removed.
     pub(crate) bytes: u64,
 }
 
 const DAY: u64 = 86400;
 
 impl Default for PruneRule {
-    /// What is done without asking: 90 days, one gibibyte.
+    /// 90 days and one gibibyte.
     fn default() -> PruneRule {
         PruneRule { age: 90 * DAY, bytes: 1 << 30 }
     }
 }
 
 impl PruneRule {
-    /// The backups that go, of all in the order of their age. Never the newest of a file, and for
-    /// their size only such as are older than a day.
+    /// The backups to remove, from a list that is sorted oldest first. Never the newest one of a
+    /// file, and for the size limit only those older than a day.
     pub(crate) fn choose(self, backups: &[Backup]) -> Vec<Backup> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         self.choose_at(backups, now)
@@ -61,18 +61,18 @@ mod tests {
     /// Backups as (file, age in days, bytes), the oldest first.
     fn chosen(rule: PruneRule, backups: &[(&str, u64, u64)]) -> Vec<usize> {
         const NOW: u64 = 10_000 * DAY;
-        let made = |&(path, days, bytes): &(&str, u64, u64)| {
+        let example = |&(path, days, bytes): &(&str, u64, u64)| {
             Backup::example(path, NOW - days * DAY, bytes)
         };
-        let backups: Vec<Backup> = backups.iter().map(made).collect();
-        let gone = rule.choose_at(&backups, NOW);
-        let is_gone = |backup: &Backup| {
-            gone.iter().any(|gone| {
-                let (gone, kept) = (&gone.manifest, &backup.manifest);
-                (&gone.path, gone.created) == (&kept.path, kept.created)
+        let backups: Vec<Backup> = backups.iter().map(example).collect();
+        let removed = rule.choose_at(&backups, NOW);
+        let is_removed = |backup: &Backup| {
+            removed.iter().any(|removed| {
+                let (removed, manifest) = (&removed.manifest, &backup.manifest);
+                (&removed.path, removed.created) == (&manifest.path, manifest.created)
             })
         };
-        (0..backups.len()).filter(|index| is_gone(&backups[*index])).collect()
+        (0..backups.len()).filter(|index| is_removed(&backups[*index])).collect()
     }
 
     #[test]
@@ -87,12 +87,12 @@ mod tests {
     }
 
     #[test]
-    fn backups_piled_up_without_end() {
+    fn oldest_backups_beyond_the_size_limit_are_pruned() {
         let rule = PruneRule { age: 90 * DAY, bytes: 100 };
         let many: Vec<(&str, u64, u64)> = (0..20).map(|day| ("a", 30 - day, 20)).collect();
-        // Five times 20 bytes stay.
+        // Five backups of 20 bytes stay.
         assert_eq!(chosen(rule, &many), Vec::from_iter(0..15));
-        // What was made today stays, however large.
+        // Today's backups stay, whatever their size.
         assert_eq!(chosen(rule, &[("a", 2, 10), ("a", 1, 500), ("a", 0, 500)]), [0]);
     }
 }

@@ -1,9 +1,9 @@
-//! Replaces a file as a whole: written beside it, proven on disk, and put in its place in one
-//! step. Nothing is written if the file changed since it was read.
+//! Replaces a file atomically: the new content is written to a temporary file, verified there, and
+//! swapped in. Nothing is written if the file changed since it was read.
 //!
-//! The two files change places, so that what was replaced is at hand: if it is not what was read,
-//! it goes back. Whenever we are killed, the file is the old one or the new one. The backup and its
-//! manifest are whole before the new one is in its place, so they can be trusted either way.
+//! The swap keeps the replaced file: if it is not what was read, it is swapped back. If the process
+//! is killed at any point, the file is the old one or the new one. The backup and its manifest are
+//! complete before the swap, so they are valid either way.
 
 use std::{
     fs::{self, OpenOptions},
@@ -23,29 +23,29 @@ use super::{
 };
 use crate::cli_output::{CliError, clean, write_buffered};
 
-/// Puts new content in the place of a file.
+/// Replaces the content of a file.
 ///
-/// `prepare` sees the new content on disk before it is in its place, and may refuse it. It keeps
-/// what is replaced, if that is to be kept; whatever fails then, a backup that nobody needs goes.
+/// `prepare` gets the new content on disk before the swap, and may reject it. It returns the backup
+/// of the old content, if it made one. If a later step fails, an unneeded backup is removed.
 pub(crate) fn replace(
     snapshot: &FileSnapshot,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     prepare: impl FnOnce(&Path, ContentFingerprint) -> anyhow::Result<Option<Backup>>,
 ) -> anyhow::Result<Option<Backup>> {
     snapshot.check_links()?;
-    let fresh = TemporaryFile::beside(&snapshot.path, FilePrivacy::Owner)
-        .context("no file can be written beside it")?;
-    let mut out = BufWriter::with_capacity(1 << 16, FingerprintWriter::new(&fresh.file));
+    let temporary = TemporaryFile::beside(&snapshot.path, FilePrivacy::Owner)
+        .context("cannot create a temporary file in its folder")?;
+    let mut out = BufWriter::with_capacity(1 << 16, FingerprintWriter::new(&temporary.file));
     write(&mut out).context("the new content cannot be written")?;
-    let meter = out.into_inner().map_err(io::IntoInnerError::into_error);
-    let content = meter.context("the new content cannot be written")?.finish();
-    attributes::copy_attributes(&fresh.file, &snapshot.file, &snapshot.metadata)?;
-    fresh.file.sync_all().context("the new content cannot be written")?;
-    let file = fresh.reader().context("the new content cannot be read again")?;
+    let writer = out.into_inner().map_err(io::IntoInnerError::into_error);
+    let content = writer.context("the new content cannot be written")?.finish();
+    attributes::copy_attributes(&temporary.file, &snapshot.file, &snapshot.metadata)?;
+    temporary.file.sync_all().context("the new content cannot be written")?;
+    let file = temporary.reader().context("the new content cannot be read again")?;
     let metadata = file.metadata().context("the new content cannot be read again")?;
     let new = NewFile { file, metadata, content: content.clone() };
-    let backup = prepare(fresh.path(), content)?;
-    if let Err(error) = swap_in(snapshot, fresh, &new, backup.as_ref()) {
+    let backup = prepare(temporary.path(), content)?;
+    if let Err(error) = swap_in(snapshot, temporary, &new, backup.as_ref()) {
         if !error.keeps_backup {
             backup.into_iter().for_each(Backup::discard);
         }
@@ -57,7 +57,7 @@ pub(crate) fn replace(
 /// Why a file was not replaced.
 struct ReplaceFailure {
     error: anyhow::Error,
-    /// Whether the backup may hold what is nowhere else.
+    /// Whether the backup may be the only copy of some content.
     keeps_backup: bool,
 }
 
@@ -69,12 +69,12 @@ impl<E: Into<anyhow::Error>> From<E> for ReplaceFailure {
 
 fn swap_in(
     snapshot: &FileSnapshot,
-    fresh: TemporaryFile,
+    temporary: TemporaryFile,
     new: &NewFile,
     backup: Option<&Backup>,
 ) -> Result<(), ReplaceFailure> {
     snapshot.check_unchanged()?;
-    let mut aside = fresh.set_aside(&snapshot.path).context("the file cannot be replaced")?;
+    let mut aside = temporary.set_aside(&snapshot.path).context("the file cannot be replaced")?;
     if let Err(error) = aside.swap(&snapshot.path) {
         aside.remove();
         return Err(anyhow::Error::new(error).context("the file cannot be replaced").into());
@@ -89,27 +89,27 @@ fn swap_in(
 }
 
 fn overtaken_error(backup: Option<&Backup>) -> CliError {
-    let trouble = CliError::new("somebody else replaced or removed the file right after");
+    let error =
+        CliError::new("another process replaced or removed the file right after it was written");
     match backup {
         Some(backup) => {
             let backup = clean(&backup.content.to_string_lossy());
-            trouble.help(format!("theirs was left alone; what it held before is in `{backup}`"))
+            error.help(format!("its change was kept; the original content is in `{backup}`"))
         }
-        None => trouble.help("theirs was left alone"),
+        None => error.help("its change was kept"),
     }
 }
 
 fn left_aside_error(paths: &[PathBuf]) -> CliError {
     let paths: Vec<String> =
         paths.iter().map(|path| format!("`{}`", clean(&path.to_string_lossy()))).collect();
-    CliError::new("several others wrote the file while it was being replaced").help(format!(
-        "the last of them has the name; what was written before is in {}",
+    CliError::new("other processes wrote the file while it was being replaced").help(format!(
+        "the file has the last of these writes; the earlier ones are in {}",
         paths.join(" and ")
     ))
 }
 
-/// Writes a file that is nobody's input: as a whole, or not at all. What is no file, as a pipe or
-/// a device, is written as it is.
+/// Writes an output file atomically. A pipe or device is written directly.
 pub(crate) fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -121,15 +121,15 @@ pub(crate) fn write_whole(
     if metadata.as_ref().is_some_and(|metadata| metadata.permissions().readonly()) {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
     }
-    // A link stays, and its file is written.
+    // A link stays; its target is replaced.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let fresh = TemporaryFile::beside(&path, FilePrivacy::Inherited)?;
-    write_buffered(&fresh.file, write)?;
+    let temporary = TemporaryFile::beside(&path, FilePrivacy::Inherited)?;
+    write_buffered(&temporary.file, write)?;
     if let Some(metadata) = metadata {
-        attributes::keep_ownership(&fresh.file, &metadata).ok();
-        fresh.file.set_permissions(metadata.permissions())?;
+        attributes::keep_ownership(&temporary.file, &metadata).ok();
+        temporary.file.set_permissions(metadata.permissions())?;
     }
-    fresh.place(&path)
+    temporary.place(&path)
 }
 
 #[cfg(test)]
@@ -139,43 +139,43 @@ mod tests {
     use crate::disk::temporary_file::tests::ScratchFile;
 
     #[test]
-    fn a_file_is_replaced_as_a_whole() {
-        let kept = ScratchFile::new("whole", "old");
-        let snapshot = FileSnapshot::take(&kept.file()).unwrap();
+    fn replace_writes_the_whole_file_and_leaves_no_other() {
+        let scratch = ScratchFile::new("whole", "old");
+        let snapshot = FileSnapshot::take(&scratch.file()).unwrap();
         let write = |out: &mut dyn Write| out.write_all(b"new content");
-        let seen = |fresh: &Path, after| {
-            assert_eq!(fs::read(fresh).unwrap(), b"new content");
+        let verify = |temporary: &Path, after| {
+            assert_eq!(fs::read(temporary).unwrap(), b"new content");
             assert_eq!(after, ContentFingerprint::of(b"new content"));
             Ok(None)
         };
-        replace(&snapshot, write, seen).unwrap();
-        assert_eq!(kept.holds(), ("new content".to_owned(), 1));
+        replace(&snapshot, write, verify).unwrap();
+        assert_eq!(scratch.holds(), ("new content".to_owned(), 1));
     }
 
     #[test]
-    fn a_file_that_changed_meanwhile_is_left_alone() {
-        let kept = ScratchFile::new("changed", "old");
-        let snapshot = FileSnapshot::take(&kept.file()).unwrap();
+    fn a_file_that_changed_meanwhile_is_not_replaced() {
+        let scratch = ScratchFile::new("changed", "old");
+        let snapshot = FileSnapshot::take(&scratch.file()).unwrap();
         let write = |out: &mut dyn Write| {
-            // Somebody else writes, with the same length.
-            fs::write(kept.file(), "OLD")?;
+            // Another writer, with content of the same length.
+            fs::write(scratch.file(), "OLD")?;
             out.write_all(b"new")
         };
         let error = replace(&snapshot, write, |_, _| Ok(None));
         assert!(error.unwrap_err().to_string().contains("changed while"));
-        assert_eq!(kept.holds(), ("OLD".to_owned(), 1));
+        assert_eq!(scratch.holds(), ("OLD".to_owned(), 1));
     }
 
     #[test]
     fn a_write_that_fails_leaves_nothing_behind() {
-        let kept = ScratchFile::new("fails", "old");
-        let snapshot = FileSnapshot::take(&kept.file()).unwrap();
+        let scratch = ScratchFile::new("fails", "old");
+        let snapshot = FileSnapshot::take(&scratch.file()).unwrap();
         let write = |out: &mut dyn Write| {
             out.write_all(b"half")?;
             Err(io::Error::other("disk full"))
         };
         let error = replace(&snapshot, write, |_, _| Ok(None));
         assert!(error.is_err());
-        assert_eq!(kept.holds(), ("old".to_owned(), 1));
+        assert_eq!(scratch.holds(), ("old".to_owned(), 1));
     }
 }

@@ -1,9 +1,8 @@
-//! After a file changed places with a new one: a look at what came back, which goes back to its
-//! place if it is not what was read.
+//! Checks the displaced file after a swap. If it is not the file that was read, it is swapped back.
 //!
-//! Somebody may have replaced the file in that very moment, or opened it before and written to it
-//! since. All of that is kept: in the file, or aside under a name that the error tells. Nothing is
-//! removed but what we wrote ourselves and what is in the backup.
+//! Another process may have replaced the file at that moment, or may have opened it before and
+//! written to it since. All such writes are kept: in the file, or in a file next to it that the
+//! error names. Only content that we wrote or that is in the backup is removed.
 
 use std::{
     fs::{File, Metadata, OpenOptions},
@@ -21,29 +20,29 @@ use super::{
     writers,
 };
 
-/// A file that we wrote, and put in the place of another.
+/// The file that we wrote and swapped in.
 pub(super) struct NewFile {
     /// Open for reading.
     pub(super) file: File,
     pub(super) metadata: Metadata,
-    /// What it held when it was ours alone.
+    /// Its content before the swap.
     pub(super) content: ContentFingerprint,
 }
 
-/// What became of a replacement.
+/// Result of a replacement.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum ReplaceOutcome {
-    /// The new file has the name, and what it replaced was what was read.
+    /// The new file is in place, and it replaced the file that was read.
     Replaced,
-    /// Somebody else wrote; what they wrote has the name.
+    /// Another process wrote. Its file is in place.
     PutBack,
-    /// Somebody else replaced or removed the new file. What was read is in the backup.
+    /// Another process replaced or removed the new file. The backup has the content that was read.
     Overtaken,
-    /// Several wrote at once. The last has the name; what others wrote lies here.
+    /// Several processes wrote at once. The last file is in place; the others are at these paths.
     LeftAside(Vec<PathBuf>),
 }
 
-/// Looks at what lies aside, and puts it back if it is not what was read.
+/// Checks the displaced file, and puts it back if it is not the file that was read.
 pub(super) fn settle_replacement(
     old: &FileSnapshot,
     new: &NewFile,
@@ -57,8 +56,8 @@ pub(super) fn settle_replacement(
     if placed { ReplaceOutcome::Replaced } else { ReplaceOutcome::Overtaken }
 }
 
-/// Whether what lies aside is the file that was read, and nobody can write to it any more. The
-/// order matters: a file without a public name that nobody has open stays as it is.
+/// Whether the displaced file is the file that was read, and no process can write to it any more.
+/// The writers are checked before the content: a displaced file without writers cannot change.
 fn is_as_read(old: &FileSnapshot, aside: &DisplacedFile) -> bool {
     aside.metadata().is_ok_and(|metadata| {
         let same = is_same(&metadata, &old.metadata) || is_alike(&metadata, &old.metadata);
@@ -70,25 +69,26 @@ fn is_file_at(metadata: &Metadata, path: &Path) -> bool {
     ops::metadata(path).is_ok_and(|now| is_same(&now, metadata))
 }
 
-/// Tries before we give up: each needs somebody who writes in that very moment.
+/// Attempts before we give up. Each one fails only if another process writes at that moment.
 const MAX_ATTEMPTS: usize = 100;
 
 fn put_back(old: &FileSnapshot, new: &NewFile, mut aside: DisplacedFile) -> ReplaceOutcome {
-    let Ok(mut there) = aside.metadata() else { return leave_aside(aside) };
+    let Ok(mut expected) = aside.metadata() else { return leave_aside(aside) };
     let Ok(file) = new.file.try_clone() else { return leave_aside(aside) };
     let mut displaced = AppendedFile { file, known_prefix: new.content.clone() };
-    let is_old = is_same(&there, &old.metadata);
+    let is_old = is_same(&expected, &old.metadata);
     let mut current = is_old.then(|| AppendedFile::open(aside.path()).ok()).flatten();
-    // Somebody filled the new file with something else: that is the newest, and has the name.
+    // Another process overwrote the new file. That content is the newest and stays in place.
     let Ok(more) = displaced.appended_bytes() else { return remove_if_backed_up(old, aside) };
     if let Some(current) = &mut current {
-        // While nobody sees the old file, so that the order stays. What fails is tried once more.
+        // Done while the old file has no public name, so that the order is kept. A failure is
+        // retried below.
         let _ = displaced.append_to(current, &more);
     }
     let mut placed = new.metadata.clone();
     for _ in 0..MAX_ATTEMPTS {
         if aside.swap(&old.path).is_err() {
-            // Whoever removed the file did not know of what lies aside.
+            // The process that removed the file did not know of the displaced one.
             return remove_if_backed_up(old, aside);
         }
         let Ok(back) = aside.metadata() else { return leave_aside(aside) };
@@ -99,15 +99,16 @@ fn put_back(old: &FileSnapshot, new: &NewFile, mut aside: DisplacedFile) -> Repl
                 false => remove_if_backed_up(old, aside),
             };
         }
-        // Somebody replaced what we had put there. That is newer, and gets the name.
-        placed = there;
-        there = back;
+        // Another process replaced the file that we had put in place. The newer file goes back.
+        placed = expected;
+        expected = back;
     }
     leave_aside(aside)
 }
 
-/// What was displaced lies aside. It goes, as soon as nobody writes to it and everything that was
-/// appended to it stands in the current file, behind what was there and before what came since.
+/// Removes the displaced file once no process writes to it and the current file has everything
+/// that was appended to it. That content goes after the old content of the current file and before
+/// what was appended to it since.
 fn merge_displaced(
     old: &FileSnapshot,
     mut aside: DisplacedFile,
@@ -124,7 +125,7 @@ fn merge_displaced(
             aside.remove();
             return ReplaceOutcome::PutBack;
         }
-        // Where the file is somebody else's, nothing is added to it.
+        // Nothing is added to another process's file.
         let Some(mut file) = current.take().filter(|file| file.is_at(&old.path)) else {
             return leave_aside(aside);
         };
@@ -143,15 +144,15 @@ fn merge_displaced(
             return leave_aside(aside);
         }
         if !second.metadata().is_ok_and(|back| file.is_same_file(&back)) {
-            // Somebody replaced the file meanwhile: theirs gets the name again.
+            // Another process replaced the file meanwhile. Its file goes back.
             let _ = second.swap(&old.path);
             let is_ours = second.metadata().is_ok_and(|back| merged.is_same_file(&back));
-            let mut kept = vec![aside.path().to_owned()];
+            let mut paths = vec![aside.path().to_owned()];
             match is_ours {
                 true => second.remove(),
-                false => kept.push(second.path().to_owned()),
+                false => paths.push(second.path().to_owned()),
             }
-            return ReplaceOutcome::LeftAside(kept);
+            return ReplaceOutcome::LeftAside(paths);
         }
         aside.remove();
         (aside, displaced, current) = (second, file, Some(merged));
@@ -159,8 +160,8 @@ fn merge_displaced(
     leave_aside(aside)
 }
 
-/// Writes what a file held, what was appended to the displaced one, and what was appended to the
-/// file since, in this order.
+/// Writes the known content of a file, what was appended to the displaced file, and what was
+/// appended to the file since, in this order.
 fn write_merged(
     old: &FileSnapshot,
     file: &mut AppendedFile,
@@ -170,16 +171,16 @@ fn write_merged(
     file.known_prefix = ContentFingerprint::of(&[content.as_slice(), &since].concat());
     content.extend(displaced);
     content.extend(&since);
-    let fresh = TemporaryFile::beside(&old.path, FilePrivacy::Owner)?;
-    (&fresh.file).write_all(&content)?;
-    attributes::copy_attributes(&fresh.file, &old.file, &old.metadata)?;
-    fresh.file.sync_all()?;
+    let temporary = TemporaryFile::beside(&old.path, FilePrivacy::Owner)?;
+    (&temporary.file).write_all(&content)?;
+    attributes::copy_attributes(&temporary.file, &old.file, &old.metadata)?;
+    temporary.file.sync_all()?;
     let merged =
-        AppendedFile { file: fresh.reader()?, known_prefix: ContentFingerprint::of(&content) };
-    Ok((merged, fresh.set_aside(&old.path)?))
+        AppendedFile { file: temporary.reader()?, known_prefix: ContentFingerprint::of(&content) };
+    Ok((merged, temporary.set_aside(&old.path)?))
 }
 
-/// The name is somebody else's. What lies aside goes only if it is in the backup.
+/// Another process's file is in place. The displaced file is removed only if the backup has it.
 fn remove_if_backed_up(old: &FileSnapshot, aside: DisplacedFile) -> ReplaceOutcome {
     if is_as_read(old, &aside) {
         aside.remove();
@@ -192,10 +193,10 @@ fn leave_aside(aside: DisplacedFile) -> ReplaceOutcome {
     ReplaceOutcome::LeftAside(vec![aside.path().to_owned()])
 }
 
-/// A file to which others append, and what of it stands where it belongs.
+/// A file that other processes append to, and the prefix that is already handled.
 struct AppendedFile {
     file: File,
-    /// How it begins.
+    /// Fingerprint of the handled prefix.
     known_prefix: ContentFingerprint,
 }
 
@@ -203,8 +204,8 @@ impl AppendedFile {
     /// Opens a file to read and to append.
     fn open(path: &Path) -> io::Result<AppendedFile> {
         let mut file = ops::open_with(OpenOptions::new().read(true).append(true), path)?;
-        let known = ContentFingerprint::of_reader(&mut file)?;
-        Ok(AppendedFile { file, known_prefix: known })
+        let known_prefix = ContentFingerprint::of_reader(&mut file)?;
+        Ok(AppendedFile { file, known_prefix })
     }
 
     fn is_same_file(&self, metadata: &Metadata) -> bool {
@@ -219,28 +220,28 @@ impl AppendedFile {
         self.file.metadata().is_ok_and(|own| writers::find_steady_writer(&own).is_some())
     }
 
-    /// What is known, and what was appended since. Fails if somebody filled it with something else.
+    /// The known prefix, and what was appended since. Fails if the prefix was overwritten.
     fn read(&mut self) -> io::Result<(Vec<u8>, Vec<u8>)> {
         let mut content = Vec::new();
         self.file.rewind()?;
         self.file.read_to_end(&mut content)?;
         let known = usize::try_from(self.known_prefix.bytes).unwrap_or(usize::MAX);
         if content.len() < known {
-            return Err(io::Error::other("it is shorter than before"));
+            return Err(io::Error::other("the file is shorter than before"));
         }
         let since = content.split_off(known);
         match ContentFingerprint::of(&content) == self.known_prefix {
             true => Ok((content, since)),
-            false => Err(io::Error::other("it was written anew")),
+            false => Err(io::Error::other("the file was overwritten")),
         }
     }
 
-    /// What was appended since.
+    /// What was appended after the known prefix.
     fn appended_bytes(&mut self) -> io::Result<Vec<u8>> {
         Ok(self.read()?.1)
     }
 
-    /// Appends what was appended since to another file.
+    /// Copies what was appended since to another file.
     fn append_to(&mut self, other: &mut AppendedFile, since: &[u8]) -> io::Result<()> {
         let known = ContentFingerprint::of(&[self.read()?.0.as_slice(), since].concat());
         other.file.write_all(since)?;

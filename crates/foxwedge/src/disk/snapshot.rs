@@ -1,4 +1,4 @@
-//! A file as it was when it was read, and whether it still is.
+//! The content and metadata of a file at the time it was read, and checks for changes since then.
 
 use std::{
     fs::{self, File, Metadata},
@@ -12,23 +12,22 @@ use anyhow::{Context, bail};
 use super::{ops, temporary_file::parent_folder};
 use crate::cli_output::CliError;
 
-/// A file as it was when it was read.
+/// A file at the time it was read.
 pub(crate) struct FileSnapshot {
-    /// The real file, behind every link.
+    /// Canonical path.
     pub(crate) path: PathBuf,
     pub(crate) content: Vec<u8>,
     pub(crate) metadata: Metadata,
-    /// Open for reading, even when the name leads to another file.
+    /// Open for reading. Stays the same file when the path is replaced.
     pub(super) file: File,
     modified: Option<SystemTime>,
 }
 
 impl FileSnapshot {
-    /// Reads a file.
     pub(crate) fn take(path: &Path) -> io::Result<FileSnapshot> {
         let path = fs::canonicalize(path)?;
         let mut file = File::open(&path)?;
-        // The metadata first: a change while we read is seen later as a change.
+        // Metadata first, so that a change during the read is detected later.
         let metadata = file.metadata()?;
         let modified = metadata.modified().ok();
         let mut content = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
@@ -36,33 +35,34 @@ impl FileSnapshot {
         Ok(FileSnapshot { path, content, metadata, file, modified })
     }
 
-    /// Whether the file may be replaced at all.
+    /// Fails if the file or its folder is read-only.
     pub(crate) fn check_writable(&self) -> anyhow::Result<()> {
         let folder = parent_folder(&self.path);
-        let locked = fs::metadata(folder).is_ok_and(|folder| folder.permissions().readonly());
+        let is_folder_locked =
+            fs::metadata(folder).is_ok_and(|folder| folder.permissions().readonly());
         if self.metadata.permissions().readonly() {
             bail!(CliError::new("the file is read-only").help(
-                "nothing was changed; make it writable, or give it on stdin: `- <FILE >NEW`"
+                "nothing was changed; make it writable, or pass it on stdin: `- <FILE >NEW`"
             ));
         }
-        if locked {
+        if is_folder_locked {
             bail!(CliError::new("its folder is read-only").help(
-                "nothing was changed; make it writable, or give it on stdin: `- <FILE >NEW`"
+                "nothing was changed; make it writable, or pass it on stdin: `- <FILE >NEW`"
             ));
         }
         Ok(())
     }
 
-    /// Fails if the file has other names: they would go on to stand for the old content.
+    /// Fails if the file has other hard links: they would keep the old content.
     pub(super) fn check_links(&self) -> anyhow::Result<()> {
         let links = links(&self.file.metadata().context("the file cannot be read again")?);
         if links > 1 {
             bail!(
                 CliError::new(format!(
-                    "the file has {links} names (hard links), and the others would keep the old content"
+                    "the file has {links} hard links, and the others would keep the old content"
                 ))
                 .help(
-                    "nothing was changed; make it a file of its own first: \
+                    "nothing was changed; make it a separate file first: \
                      `cp -p FILE FILE.new && mv FILE.new FILE`"
                 )
             );
@@ -70,7 +70,7 @@ impl FileSnapshot {
         Ok(())
     }
 
-    /// Fails if the file is not what was read.
+    /// Fails if the file changed since it was read.
     pub(super) fn check_unchanged(&self) -> anyhow::Result<()> {
         let now = ops::open(&self.path).context("the file cannot be read again")?;
         let metadata = now.metadata().context("the file cannot be read again")?;
@@ -82,13 +82,13 @@ impl FileSnapshot {
     }
 }
 
-/// What to say when somebody else wrote meanwhile.
+/// Error for a file that another process changed.
 pub(super) fn changed_error() -> CliError {
     CliError::new("the file changed while it was being repaired")
-        .help("nothing was written; close whatever writes to it and try again")
+        .help("nothing was written; stop the program that writes to it and try again")
 }
 
-/// Whether a file holds exactly this.
+/// Whether a file has exactly this content.
 pub(super) fn has_content(mut file: File, mut content: &[u8]) -> io::Result<bool> {
     let mut buffer = vec![0; 1 << 16];
     loop {
@@ -99,51 +99,51 @@ pub(super) fn has_content(mut file: File, mut content: &[u8]) -> io::Result<bool
         if read == 0 {
             return Ok(content.is_empty());
         }
-        let piece = buffer.get(..read).unwrap_or_default();
-        match content.strip_prefix(piece) {
+        let chunk = buffer.get(..read).unwrap_or_default();
+        match content.strip_prefix(chunk) {
             Some(rest) => content = rest,
             None => return Ok(false),
         }
     }
 }
 
-/// Whether two files are one.
+/// Whether both are the same file.
 #[cfg(unix)]
 pub(super) fn is_same(one: &Metadata, two: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
     (one.dev(), one.ino()) == (two.dev(), two.ino())
 }
 
-/// Whether two regular files have the same owner, group, permissions, size and time. In a container,
-/// a file that lies in a layer below gets another number when it is renamed.
+/// Whether two regular files have the same owner, group, permissions, size and time. In a
+/// container, a file from a lower layer gets another inode number when it is renamed.
 #[cfg(unix)]
 pub(super) fn is_alike(one: &Metadata, two: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
-    let outside = |file: &Metadata| {
+    let attributes = |file: &Metadata| {
         (file.uid(), file.gid(), file.mode(), file.len(), file.mtime(), file.mtime_nsec())
     };
-    one.is_file() && outside(one) == outside(two)
+    one.is_file() && attributes(one) == attributes(two)
 }
 
-/// Whether two files have the same owner, permissions, size and time: not known here.
+/// Not available on this system.
 #[cfg(not(unix))]
 pub(super) fn is_alike(_: &Metadata, _: &Metadata) -> bool {
     false
 }
 
-/// How many names a file has.
+/// Number of hard links.
 #[cfg(unix)]
 fn links(metadata: &Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::nlink(metadata)
 }
 
-/// How many names a file has: not known here.
+/// Not available on this system: assumes one.
 #[cfg(not(unix))]
 fn links(_: &Metadata) -> u64 {
     1
 }
 
-/// Whether two files are one: not known here.
+/// Not available on this system: assumes that they are.
 #[cfg(not(unix))]
 pub(super) fn is_same(_: &Metadata, _: &Metadata) -> bool {
     true

@@ -1,4 +1,4 @@
-//! Our own folder: backups and locks, for nobody else's eyes.
+//! Our state folder with backups and locks. Only its owner can read it.
 
 use std::{
     env, fs, io,
@@ -13,22 +13,22 @@ pub(super) fn state_folder() -> Result<PathBuf, CliError> {
         .or_else(|| Some(env_path("XDG_STATE_HOME")?.join("foxwedge")))
         .or_else(|| Some(home_folder()?.join(".local/state/foxwedge")))
         .ok_or_else(|| {
-            CliError::new("there is no folder for backups")
+            CliError::new("no folder for backups is configured")
                 .help("set FOXWEDGE_STATE_DIR to a folder that only you can read")
         })
 }
 
-/// The user's own folder.
+/// The home folder of the user.
 pub(super) fn home_folder() -> Option<PathBuf> {
     env_path("HOME").or_else(|| env_path("USERPROFILE"))
 }
 
-/// A path in the environment.
+/// A path from an environment variable.
 pub(super) fn env_path(name: &str) -> Option<PathBuf> {
     env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// Makes a folder that only its owner can open.
+/// Creates a folder that only its owner can open.
 pub(super) fn create_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -37,7 +37,7 @@ pub(super) fn create_private_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// How a file is opened that only its owner can read.
+/// Options for a file that only its owner can read.
 pub(super) fn private_options() -> fs::OpenOptions {
     let mut options = fs::OpenOptions::new();
     options.write(true);
@@ -46,7 +46,7 @@ pub(super) fn private_options() -> fs::OpenOptions {
     options
 }
 
-/// Makes the names in a folder last. Some file systems cannot; the files are safe already.
+/// Syncs the names in a folder to disk. Some file systems cannot; the files are safe already.
 pub(super) fn sync_folder(folder: &Path) {
     if let Ok(folder) = fs::File::open(folder) {
         let _ = folder.sync_all();

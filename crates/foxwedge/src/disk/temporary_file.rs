@@ -1,9 +1,9 @@
-//! A file on its way: written beside the one it replaces, under a name that says whose it is.
+//! Temporary files next to the file that they replace, and the removal of leftover ones.
 //!
-//! The name is `.NAME.foxwedge-PID.tmp`, and what it stands for is ours alone. Just before it changes
-//! places with another file it is renamed to `.NAME.foxwedge-PID.old`: from then on it may be
-//! somebody else's. What dead processes left under the first name is removed, under the second only
-//! if it is in a backup or was made by us.
+//! A file named `.NAME.foxwedge-PID.tmp` is always ours. Just before it is swapped with another
+//! file, it is renamed to `.NAME.foxwedge-PID.old`: from then on it may be another process's file.
+//! Leftover `.tmp` files of dead processes are removed. Leftover `.old` files are removed only if
+//! their content is in a backup or was written by us.
 
 use std::{
     collections::HashMap,
@@ -18,14 +18,14 @@ use super::{
     process, snapshot::is_same, state_folder,
 };
 
-/// A file on its way; goes away again unless it was put in place.
+/// A temporary file. Dropping it removes it unless it was placed.
 pub(super) struct TemporaryFile {
     pub(super) file: File,
     path: PathBuf,
     placed: bool,
 }
 
-/// Who may read a fresh file before it is in its place.
+/// Who may read a temporary file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum FilePrivacy {
     Owner,
@@ -33,12 +33,12 @@ pub(super) enum FilePrivacy {
 }
 
 impl TemporaryFile {
-    /// Opens one beside a path, and takes away what dead processes left in that folder.
+    /// Creates a temporary file next to a path, and removes leftovers of dead processes there.
     pub(super) fn beside(path: &Path, privacy: FilePrivacy) -> io::Result<TemporaryFile> {
         sweep_folder(parent_folder(path));
-        let fresh = temporary_name(path, "", END);
-        // What an interrupted process of the same number left behind.
-        let _ = fs::remove_file(&fresh);
+        let temporary_path = temporary_name(path, "", END);
+        // A leftover of an interrupted process with the same id.
+        let _ = fs::remove_file(&temporary_path);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
@@ -47,20 +47,21 @@ impl TemporaryFile {
         }
         #[cfg(not(unix))]
         let _ = privacy;
-        Ok(TemporaryFile { file: ops::open_with(&options, &fresh)?, path: fresh, placed: false })
+        let file = ops::open_with(&options, &temporary_path)?;
+        Ok(TemporaryFile { file, path: temporary_path, placed: false })
     }
 
-    /// Puts it in its place, in one step, whatever is there.
+    /// Renames it to its final path and replaces an existing file.
     pub(super) fn place(self, path: &Path) -> io::Result<()> {
         self.rename_to(path, ops::rename)
     }
 
-    /// Puts it in its place, in one step, if nothing is there.
+    /// Renames it to its final path. Fails if that exists.
     pub(super) fn place_new(self, path: &Path) -> io::Result<()> {
         self.rename_to(path, ops::rename_new)
     }
 
-    /// Gives it the name under which it changes places with a file.
+    /// Renames it to the `.old` name under which it is swapped with a file.
     pub(super) fn set_aside(self, path: &Path) -> io::Result<DisplacedFile> {
         let aside = free_name(path);
         self.rename_to(&aside, ops::rename_new)?;
@@ -82,7 +83,7 @@ impl TemporaryFile {
         &self.path
     }
 
-    /// The same file, open for reading.
+    /// Opens the same file for reading.
     pub(super) fn reader(&self) -> io::Result<File> {
         ops::open(&self.path)
     }
@@ -96,7 +97,6 @@ impl Drop for TemporaryFile {
     }
 }
 
-/// The folder of a file.
 pub(super) fn parent_folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -104,16 +104,16 @@ pub(super) fn parent_folder(path: &Path) -> &Path {
 const MARK: &str = ".foxwedge-";
 const END: &str = ".tmp";
 const OLD: &str = ".old";
-/// Bytes of a name that are kept: file systems take 255, and ours has more in it.
-const NAME: usize = 200;
+/// Bytes of the original name that are kept. File systems allow 255, and our suffix needs some.
+const MAX_NAME_BYTES: usize = 200;
 
-/// A name of ours for a file beside another.
+/// The name of a temporary file next to a file.
 fn temporary_name(path: &Path, number: &str, end: &str) -> PathBuf {
     let (name, process) = (short_name(path), std::process::id());
     parent_folder(path).join(format!(".{name}{MARK}{process}{number}{end}"))
 }
 
-/// A name beside a file that nothing has, for what may be somebody else's.
+/// An unused `.old` name next to a file.
 pub(super) fn free_name(path: &Path) -> PathBuf {
     let first = temporary_name(path, "", OLD);
     let others = (1..u32::MAX).map(|number| temporary_name(path, &format!("-{number}"), OLD));
@@ -123,17 +123,18 @@ pub(super) fn free_name(path: &Path) -> PathBuf {
 
 fn short_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let end = (0..=name.len().min(NAME)).rev().find(|&at| name.is_char_boundary(at)).unwrap_or(0);
+    let max = name.len().min(MAX_NAME_BYTES);
+    let end = (0..=max).rev().find(|&at| name.is_char_boundary(at)).unwrap_or(0);
     name.get(..end).unwrap_or(&name).to_owned()
 }
 
-/// Folders that were looked at: each is read once, however many of its files are repaired.
+/// Folders that were swept. Each is read once, however many of its files are repaired.
 static SWEPT: Mutex<Option<HashMap<PathBuf, LeftoverFiles>>> = Mutex::new(None);
 
-/// What dead processes left aside in a folder, by the name of the file they worked on.
+/// Leftover `.old` files of dead processes in a folder, by the name of the replaced file.
 type LeftoverFiles = HashMap<String, Vec<PathBuf>>;
 
-/// Removes the unfinished files that dead processes left in a folder.
+/// Removes the `.tmp` files that dead processes left in a folder.
 pub(crate) fn sweep_folder(folder: &Path) {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -152,7 +153,7 @@ fn sweep_now(folder: &Path) -> LeftoverFiles {
             continue;
         }
         match leftover.end {
-            // It may be anything.
+            // It may have content that exists nowhere else.
             OLD => found.entry(leftover.name).or_default().push(path),
             _ if entry.file_type().is_ok_and(|kind| kind.is_file()) => {
                 let _ = fs::remove_file(path);
@@ -163,8 +164,8 @@ fn sweep_now(folder: &Path) -> LeftoverFiles {
     found
 }
 
-/// Removes what dead processes left aside when they replaced a file, if it is in a backup or was
-/// made by us. Returns what has to stay. The file is claimed.
+/// Removes `.old` files that dead processes left next to a file, if their content is in a backup or
+/// was written by us. Returns the others. The caller holds the lock of the file.
 pub(super) fn sweep_aside(path: &Path) -> Vec<PathBuf> {
     sweep_folder(parent_folder(path));
     let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -177,7 +178,7 @@ pub(super) fn sweep_aside(path: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// Removes what needs no other copy, and returns the rest.
+/// Removes leftovers whose content is known, and returns the others.
 fn remove_known(path: &Path, left: Vec<PathBuf>, backups: &BackupFolder) -> Vec<PathBuf> {
     let mut backups = backups.list().unwrap_or_default();
     backups.retain(|backup| Path::new(&backup.manifest.path) == path);
@@ -185,20 +186,20 @@ fn remove_known(path: &Path, left: Vec<PathBuf>, backups: &BackupFolder) -> Vec<
         let Some(named) = fs::symlink_metadata(aside).ok().filter(fs::Metadata::is_file) else {
             return false;
         };
-        // A second name of the file itself.
+        // A hard link to the file itself.
         cfg!(unix) && fs::symlink_metadata(path).is_ok_and(|file| is_same(&named, &file))
             || ContentFingerprint::of_file(aside)
                 .is_ok_and(|content| backups.iter().any(|backup| backup.covers(&content)))
     };
-    let (known, strange): (Vec<_>, Vec<_>) = left.into_iter().partition(is_known);
+    let (known, unknown): (Vec<_>, Vec<_>) = left.into_iter().partition(is_known);
     known.iter().for_each(|aside| drop(fs::remove_file(aside)));
-    strange.into_iter().filter(|aside| fs::symlink_metadata(aside).is_ok()).collect()
+    unknown.into_iter().filter(|aside| fs::symlink_metadata(aside).is_ok()).collect()
 }
 
-/// What the name of a file of ours says.
+/// The parts of a temporary file's name.
 #[derive(PartialEq, Eq, Debug)]
 struct LeftoverName {
-    /// The file it was made for.
+    /// The name of the file it was made for.
     name: String,
     process: u32,
     end: &'static str,
@@ -217,14 +218,14 @@ fn parse_leftover(file_name: &str) -> Option<LeftoverName> {
     (!name.is_empty()).then(|| LeftoverName { name: name.to_owned(), process, end })
 }
 
-/// Whether a process is gone. Where that cannot be seen, a day without a write has to do.
+/// Whether a process has ended. If that is unknown, a file unchanged for a day counts as left.
 pub(super) fn is_dead(process: u32, path: &Path) -> bool {
     const DAY: u64 = 86400;
     if let Some(alive) = process::is_alive(process) {
         return !alive;
     }
-    let age = fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
-    age.and_then(|modified| modified.elapsed().ok()).is_some_and(|age| age.as_secs() > DAY)
+    let modified = fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+    modified.and_then(|modified| modified.elapsed().ok()).is_some_and(|age| age.as_secs() > DAY)
 }
 
 #[cfg(test)]
@@ -232,7 +233,7 @@ pub(super) fn is_dead(process: u32, path: &Path) -> bool {
 pub(super) mod tests {
     use super::*;
 
-    /// What the next process does first, if this one is dead.
+    /// Sweeps as the next process would if this one were dead.
     pub(crate) fn sweep_as_next(path: &Path, backups: &BackupFolder) -> Vec<PathBuf> {
         let (ours, dead) = (format!("{MARK}{}", std::process::id()), format!("{MARK}{}", u32::MAX));
         for entry in fs::read_dir(parent_folder(path)).unwrap().flatten() {
@@ -246,7 +247,7 @@ pub(super) mod tests {
         remove_known(path, left, backups)
     }
 
-    /// A file in a folder of its own, which goes away with it.
+    /// A file in its own folder. Dropping it removes the folder.
     pub(crate) struct ScratchFile(PathBuf);
 
     impl ScratchFile {
@@ -262,7 +263,7 @@ pub(super) mod tests {
             self.0.join("x.json")
         }
 
-        /// The content of the file, and how many files there are.
+        /// The content of the file, and the number of files in the folder.
         pub(crate) fn holds(&self) -> (String, usize) {
             let content = fs::read_to_string(self.file()).unwrap();
             (content, fs::read_dir(&self.0).unwrap().count())
@@ -276,7 +277,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn only_our_own_names_are_recognised() {
+    fn only_our_own_names_are_recognized() {
         let table = [
             (".a.json.foxwedge-12.tmp", Some(("a.json", 12, END))),
             (".a.json.foxwedge-12.old", Some(("a.json", 12, OLD))),
@@ -302,7 +303,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn long_names_leave_room_for_ours() {
+    fn long_names_are_cut_to_leave_room_for_the_suffix() {
         let name = short_name(Path::new(&format!("x/{}", "中".repeat(80))));
         assert_eq!(name, "中".repeat(66));
         assert_eq!(short_name(Path::new("x/a.json")), "a.json");

@@ -1,4 +1,4 @@
-//! A history as it is read: turns, and every answer beside its call.
+//! Splits a history into turns, each tool call with its result.
 
 use foxwedge_core::is_placeholder;
 use foxwedge_formats::model::{
@@ -6,29 +6,29 @@ use foxwedge_formats::model::{
     ReasoningPart, ToolCallPart, ToolResultPart, UnknownPart,
 };
 
-/// What one side said before the other spoke. The steps of a tool loop are one turn.
+/// The messages of one role up to the next role. All steps of a tool loop are one turn.
 pub(super) struct ExportTurn<'h, 'a> {
     pub(super) role: ModelRole,
     pub(super) items: Vec<ExportTurnItem<'h, 'a>>,
 }
 
-/// One thing that was said or done.
+/// One part of a turn.
 pub(super) enum ExportTurnItem<'h, 'a> {
     Text(&'h str),
     Media(&'h MediaPart<'a>),
     Reasoning(&'h ReasoningPart<'a>),
     Call(&'h ToolCallPart<'a>, Option<&'h ToolResultPart<'a>>),
-    /// An answer whose call is not in the history.
+    /// A tool result whose call is not in the history.
     OrphanAnswer(&'h ToolResultPart<'a>),
     Other(&'h UnknownPart<'a>),
 }
 
-/// How a call ended.
+/// Status of a tool call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ExportCallStatus {
     Answered,
     Failed,
-    /// The answer stands in for one that was lost.
+    /// The result is a placeholder for a lost one.
     Placeholder,
     Open,
 }
@@ -36,18 +36,18 @@ pub(super) enum ExportCallStatus {
 impl ExportCallStatus {
     pub(super) fn label(self) -> &'static str {
         match self {
-            ExportCallStatus::Answered => "answered",
+            ExportCallStatus::Answered => "completed",
             ExportCallStatus::Failed => "failed",
             ExportCallStatus::Placeholder => "placeholder",
-            ExportCallStatus::Open => "no answer",
+            ExportCallStatus::Open => "no result",
         }
     }
 }
 
-/// How a call with that answer ended.
-pub(super) fn call_status(answer: Option<&ToolResultPart<'_>>) -> ExportCallStatus {
-    let Some(answer) = answer else { return ExportCallStatus::Open };
-    let stands_in = match answer.parts.as_slice() {
+/// Status of a call with the given result.
+pub(super) fn call_status(result: Option<&ToolResultPart<'_>>) -> ExportCallStatus {
+    let Some(result) = result else { return ExportCallStatus::Open };
+    let is_placeholder_result = match result.parts.as_slice() {
         [part] => match part.content() {
             ContentPart::Text(text) => {
                 serde_json::to_string(&**text).is_ok_and(|raw| is_placeholder(&raw))
@@ -56,14 +56,14 @@ pub(super) fn call_status(answer: Option<&ToolResultPart<'_>>) -> ExportCallStat
         },
         _ => false,
     };
-    match (stands_in, answer.error) {
+    match (is_placeholder_result, result.error) {
         (true, _) => ExportCallStatus::Placeholder,
         (false, true) => ExportCallStatus::Failed,
         (false, false) => ExportCallStatus::Answered,
     }
 }
 
-/// What role means to a reader.
+/// Heading for a role.
 pub(super) fn role_title(role: ModelRole) -> &'static str {
     match role {
         ModelRole::System => "System",
@@ -73,65 +73,65 @@ pub(super) fn role_title(role: ModelRole) -> &'static str {
     }
 }
 
-/// A history in turns. What says nothing is left out.
+/// Splits a history into turns. Empty texts and messages are left out.
 pub(super) fn split_turns<'h, 'a>(history: &'h ModelHistory<'a>) -> Vec<ExportTurn<'h, 'a>> {
     let pairs = CallPairs::of(history);
     let at = |at: PartIndex| history.messages.get(at.message)?.parts.get(at.part);
-    let mut scenes: Vec<ExportTurn<'h, 'a>> = Vec::new();
-    for (message, said) in history.messages.iter().enumerate() {
-        let mut acts = Vec::new();
-        for (part, one) in said.parts.iter().enumerate() {
-            let partner = pairs.partner(PartIndex { message, part });
-            acts.extend(match one.content() {
+    let mut turns: Vec<ExportTurn<'h, 'a>> = Vec::new();
+    for (index, message) in history.messages.iter().enumerate() {
+        let mut items = Vec::new();
+        for (part, content) in message.parts.iter().enumerate() {
+            let partner = pairs.partner(PartIndex { message: index, part });
+            items.extend(match content.content() {
                 ContentPart::Text(text) if text.trim().is_empty() => None,
                 ContentPart::Text(text) => Some(ExportTurnItem::Text(text)),
                 ContentPart::Media(media) => Some(ExportTurnItem::Media(media)),
                 ContentPart::Reasoning(reasoning) => Some(ExportTurnItem::Reasoning(reasoning)),
                 ContentPart::ToolCall(call) => {
-                    let answer = partner.and_then(at).and_then(|part| match part.content() {
-                        ContentPart::ToolResult(answer) => Some(answer),
+                    let result = partner.and_then(at).and_then(|part| match part.content() {
+                        ContentPart::ToolResult(result) => Some(result),
                         _ => None,
                     });
-                    Some(ExportTurnItem::Call(call, answer))
+                    Some(ExportTurnItem::Call(call, result))
                 }
                 ContentPart::ToolResult(_) if partner.is_some() => None,
-                ContentPart::ToolResult(answer) => Some(ExportTurnItem::OrphanAnswer(answer)),
+                ContentPart::ToolResult(result) => Some(ExportTurnItem::OrphanAnswer(result)),
                 ContentPart::Unknown(other) => Some(ExportTurnItem::Other(other)),
             });
         }
-        if acts.is_empty() {
+        if items.is_empty() {
             continue;
         }
-        match scenes.last_mut() {
-            Some(scene) if scene.role == ModelRole::Assistant && said.role == scene.role => {
-                scene.items.append(&mut acts);
+        match turns.last_mut() {
+            Some(turn) if turn.role == ModelRole::Assistant && message.role == turn.role => {
+                turn.items.append(&mut items);
             }
-            _ => scenes.push(ExportTurn { role: said.role, items: acts }),
+            _ => turns.push(ExportTurn { role: message.role, items }),
         }
     }
-    scenes
+    turns
 }
 
-/// What is said of media that is not shown: what it is, and how large.
+/// Describes media that is not shown: type, name and size or source.
 pub(super) fn describe_media(media: &MediaPart<'_>) -> String {
-    let mut words = vec![media.kind.name().to_owned()];
-    words.extend(media.media_type.as_deref().map(str::to_owned));
-    words.extend(media.name.as_deref().map(|name| format!("“{name}”")));
-    words.push(match &media.source {
+    let mut details = vec![media.kind.name().to_owned()];
+    details.extend(media.media_type.as_deref().map(str::to_owned));
+    details.extend(media.name.as_deref().map(|name| format!("“{name}”")));
+    details.push(match &media.source {
         MediaSource::Data(data) => format_bytes(decoded_length(data)),
         MediaSource::Text(text) => format_bytes(text.len()),
         MediaSource::Url(url) => format!("at {url}"),
         MediaSource::Stored { id, .. } => format!("stored by the provider as {id}"),
     });
-    words.join(", ")
+    details.join(", ")
 }
 
-/// How many bytes a base64 text stands for.
+/// Number of bytes that a base64 text encodes.
 fn decoded_length(data: &str) -> usize {
     data.trim_end_matches('=').len() * 3 / 4
 }
 
-/// A number of bytes, as people say it.
+/// Formats a number of bytes for people.
 pub(super) fn format_bytes(count: usize) -> String {
     match count {
         0..1_000 => format!("{count} bytes"),

@@ -1,6 +1,7 @@
-//! A conversation as one HTML file: no scripts, nothing fetched, readable in any light.
+//! A conversation as one HTML file: no scripts, no external resources, light and dark colors.
 //!
-//! Every word that was said goes through `HtmlDocument::text` or `HtmlDocument::prose`, which escape it.
+//! Content of the conversation goes through `HtmlDocument::text` or `HtmlDocument::prose`, which
+//! escape it.
 
 mod html_document;
 mod html_header;
@@ -20,62 +21,63 @@ use html_document::HtmlDocument;
 
 const STYLE: &str = include_str!("html/style.css");
 
-/// Nothing is fetched from anywhere, whatever the file says.
+/// Forbids loading anything, whatever the file contains.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
-/// The whole document.
-pub(crate) fn html(title: &ExportHeader, history: &ModelHistory<'_>) -> String {
-    let scenes = split_turns(history);
-    let mut page = HtmlDocument::default();
-    page.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    page.raw("<meta http-equiv=\"Content-Security-Policy\" content=\"");
-    page.raw(POLICY);
-    page.raw("\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-    page.raw("<meta name=\"color-scheme\" content=\"light dark\">\n");
-    page.raw("<meta name=\"robots\" content=\"noindex\">\n<title>");
-    page.text(&single_line(&format!("{} · {}", title.agent, title.session)));
-    page.raw("</title>\n<style>\n");
-    page.raw(STYLE);
-    page.raw("</style>\n</head>\n<body>\n");
-    page.raw("<a class=\"skip\" href=\"#talk\">Skip to the conversation</a>\n");
-    html_header::write(&mut page, title);
-    write_contents(&mut page, &scenes);
-    page.raw("<main id=\"talk\" tabindex=\"-1\">\n");
-    for (index, scene) in scenes.iter().enumerate() {
-        html_turn::write(&mut page, index + 1, scene);
+/// Writes the document.
+pub(crate) fn html(header: &ExportHeader, history: &ModelHistory<'_>) -> String {
+    let turns = split_turns(history);
+    let mut document = HtmlDocument::default();
+    document.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    document.raw("<meta http-equiv=\"Content-Security-Policy\" content=\"");
+    document.raw(POLICY);
+    document.raw("\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    document.raw("<meta name=\"color-scheme\" content=\"light dark\">\n");
+    document.raw("<meta name=\"robots\" content=\"noindex\">\n<title>");
+    document.text(&single_line(&format!("{} · {}", header.agent, header.session)));
+    document.raw("</title>\n<style>\n");
+    document.raw(STYLE);
+    document.raw("</style>\n</head>\n<body>\n");
+    document.raw("<a class=\"skip\" href=\"#talk\">Skip to the conversation</a>\n");
+    html_header::write(&mut document, header);
+    write_contents(&mut document, &turns);
+    document.raw("<main id=\"talk\" tabindex=\"-1\">\n");
+    for (index, turn) in turns.iter().enumerate() {
+        html_turn::write(&mut document, index + 1, turn);
     }
-    page.raw("</main>\n<footer><p>Written by foxwedge. Nothing in this file is fetched from ");
-    page.raw("anywhere.</p></footer>\n</body>\n</html>\n");
-    page.out
+    document.raw("</main>\n<footer><p>Written by foxwedge. This file loads nothing from the ");
+    document.raw("network.</p></footer>\n</body>\n</html>\n");
+    document.out
 }
 
-/// Links to what the user asked, where there is enough to get lost in.
-fn write_contents(page: &mut HtmlDocument, scenes: &[ExportTurn<'_, '_>]) {
-    let first_words = |scene: &ExportTurn<'_, '_>| {
-        scene.items.iter().find_map(|act| match act {
+/// Writes links to the user messages, if there are at least three.
+fn write_contents(document: &mut HtmlDocument, turns: &[ExportTurn<'_, '_>]) {
+    let first_line = |turn: &ExportTurn<'_, '_>| {
+        turn.items.iter().find_map(|item| match item {
             ExportTurnItem::Text(text) => {
                 text.lines().find(|line| !line.trim().is_empty()).map(single_line)
             }
             _ => None,
         })
     };
-    let numbered = scenes.iter().enumerate().map(|(index, scene)| (index + 1, scene));
-    let asked = numbered.filter(|(_, scene)| scene.role == ModelRole::User);
-    let asked: Vec<(usize, String)> =
-        asked.filter_map(|(number, scene)| Some((number, first_words(scene)?))).collect();
-    if asked.len() < 3 {
+    let numbered = turns.iter().enumerate().map(|(index, turn)| (index + 1, turn));
+    let user_turns = numbered.filter(|(_, turn)| turn.role == ModelRole::User);
+    let user_turns: Vec<(usize, String)> =
+        user_turns.filter_map(|(number, turn)| Some((number, first_line(turn)?))).collect();
+    if user_turns.len() < 3 {
         return;
     }
-    page.raw("<nav aria-label=\"Contents\">\n<details>\n<summary>What was asked</summary>\n<ol>\n");
-    for (number, words) in asked {
-        page.raw(&format!("<li value=\"{number}\"><a href=\"#m{number}\">"));
-        page.text(&cut(words.trim(), 90));
-        page.raw("</a></li>\n");
+    document
+        .raw("<nav aria-label=\"Contents\">\n<details>\n<summary>User messages</summary>\n<ol>\n");
+    for (number, line) in user_turns {
+        document.raw(&format!("<li value=\"{number}\"><a href=\"#m{number}\">"));
+        document.text(&cut(line.trim(), 90));
+        document.raw("</a></li>\n");
     }
-    page.raw("</ol>\n</details>\n</nav>\n");
+    document.raw("</ol>\n</details>\n</nav>\n");
 }
 
-/// What a section is called, and the class it is drawn with.
+/// Heading and CSS class of a role.
 fn role_name_and_class(role: ModelRole) -> (&'static str, &'static str) {
     let class = match role {
         ModelRole::System | ModelRole::Developer => "system",

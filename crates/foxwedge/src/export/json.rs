@@ -1,4 +1,4 @@
-//! A conversation for programs. Field names are a promise.
+//! A conversation as JSON. Field names are stable.
 
 use foxwedge_formats::model::{
     ContentPart, MediaSource, ModelHistory, ModelMessage, ModelPart, ModelRole,
@@ -8,22 +8,22 @@ use serde_json::value::RawValue;
 
 use super::ExportHeader;
 
-/// The whole document, with a line break at its end.
-pub(crate) fn json(title: &ExportHeader, history: &ModelHistory<'_>) -> String {
+/// Writes the document, with a line break at its end.
+pub(crate) fn json(header: &ExportHeader, history: &ModelHistory<'_>) -> String {
     let session = ExportSession {
-        agent: &title.agent,
-        id: &title.session,
-        project: title.project.as_deref(),
-        started: title.started.as_deref(),
-        updated: title.updated.as_deref(),
-        file: title.file.as_deref(),
-        messages: title.messages,
-        calls: title.calls,
-        notes: &title.notes,
+        agent: &header.agent,
+        id: &header.session,
+        project: header.project.as_deref(),
+        started: header.started.as_deref(),
+        updated: header.updated.as_deref(),
+        file: header.file.as_deref(),
+        messages: header.messages,
+        calls: header.calls,
+        notes: &header.notes,
     };
     let messages = history.messages.iter().map(ExportMessage::of).collect();
     let document = ExportDocument { version: 1, session, messages };
-    // Strings and lists only: nothing here can fail.
+    // Cannot fail: the document has only strings, numbers and lists.
     let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
     text.push('\n');
     text
@@ -56,14 +56,14 @@ struct ExportMessage<'h> {
 }
 
 impl<'h> ExportMessage<'h> {
-    fn of(said: &'h ModelMessage<'_>) -> ExportMessage<'h> {
-        let role = match said.role {
+    fn of(message: &'h ModelMessage<'_>) -> ExportMessage<'h> {
+        let role = match message.role {
             ModelRole::System => "system",
             ModelRole::Developer => "developer",
             ModelRole::User => "user",
             ModelRole::Assistant => "assistant",
         };
-        ExportMessage { role, parts: said.parts.iter().map(part_entry).collect() }
+        ExportMessage { role, parts: message.parts.iter().map(part_entry).collect() }
     }
 }
 
@@ -101,7 +101,7 @@ enum ExportPart<'h> {
     },
 }
 
-/// Where media is.
+/// Source of media.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum ExportMediaSource<'h> {
@@ -111,7 +111,7 @@ enum ExportMediaSource<'h> {
     StoredAs(&'h str),
 }
 
-/// A value as it was spelled, or a string if it is no JSON.
+/// A raw JSON value, or a string if the text is not valid JSON.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum ExportJsonValue<'h> {
@@ -150,11 +150,11 @@ fn part_entry<'h>(part: &'h ModelPart<'_>) -> ExportPart<'h> {
                 false => ExportJsonValue::of(&call.arguments),
             },
         },
-        ContentPart::ToolResult(answer) => ExportPart::Answer {
-            id: answer.id.as_deref(),
-            name: answer.name.as_deref(),
-            error: answer.error,
-            parts: answer.parts.iter().map(part_entry).collect(),
+        ContentPart::ToolResult(result) => ExportPart::Answer {
+            id: result.id.as_deref(),
+            name: result.name.as_deref(),
+            error: result.error,
+            parts: result.parts.iter().map(part_entry).collect(),
         },
         ContentPart::Unknown(other) => {
             ExportPart::Other { name: &other.name, json: ExportJsonValue::of(&other.json) }

@@ -1,7 +1,7 @@
-//! A conversation in Markdown.
+//! A conversation as Markdown.
 //!
-//! Text keeps its lists, emphasis and code. Headings, HTML and pictures in it are spelled out, so
-//! that only this module writes any.
+//! Text keeps its lists, emphasis and code. Headings, HTML and images in it are escaped, so that
+//! only this module writes any.
 
 mod escape;
 
@@ -20,64 +20,64 @@ use super::{
 };
 use escape::{code_span, escape_markdown};
 
-/// The whole document.
-pub(crate) fn markdown(title: &ExportHeader, history: &ModelHistory<'_>) -> String {
-    let mut page = MarkdownDocument { out: String::new() };
-    page.header(title);
-    for (index, scene) in split_turns(history).iter().enumerate() {
-        page.paragraph(&format!("## {}. {}", index + 1, role_title(scene.role)));
-        for act in &scene.items {
-            page.item(act);
+/// Writes the document.
+pub(crate) fn markdown(header: &ExportHeader, history: &ModelHistory<'_>) -> String {
+    let mut document = MarkdownDocument { out: String::new() };
+    document.header(header);
+    for (index, turn) in split_turns(history).iter().enumerate() {
+        document.paragraph(&format!("## {}. {}", index + 1, role_title(turn.role)));
+        for item in &turn.items {
+            document.item(item);
         }
     }
-    // One line break is enough at the end.
-    page.out.pop();
-    page.out
+    // The document ends with one line break.
+    document.out.pop();
+    document.out
 }
 
-/// The document so far.
+/// A Markdown document under construction.
 struct MarkdownDocument {
     out: String,
 }
 
 impl MarkdownDocument {
-    /// One block, with an empty line behind it.
+    /// Adds a block and an empty line.
     fn paragraph(&mut self, text: &str) {
         self.out.push_str(text);
         self.out.push_str("\n\n");
     }
 
-    fn header(&mut self, title: &ExportHeader) {
+    fn header(&mut self, header: &ExportHeader) {
         self.paragraph(&format!(
             "# Conversation with {}",
-            escape_markdown(&single_line(&title.agent))
+            escape_markdown(&single_line(&header.agent))
         ));
-        for (name, value) in title.facts() {
+        for (name, value) in header.facts() {
             self.out.push_str(&format!("- {name}: {}\n", code_span(&single_line(&value))));
         }
         self.out.push('\n');
-        if !title.notes.is_empty() {
-            self.paragraph("What was repaired:");
-            for note in &title.notes {
+        if !header.notes.is_empty() {
+            self.paragraph("Repairs:");
+            for note in &header.notes {
                 self.out.push_str(&format!("- {}\n", escape_markdown(&single_line(note))));
             }
             self.out.push('\n');
         }
     }
 
-    fn item(&mut self, act: &ExportTurnItem<'_, '_>) {
-        match act {
+    fn item(&mut self, item: &ExportTurnItem<'_, '_>) {
+        match item {
             ExportTurnItem::Text(text) => self.prose(text),
             ExportTurnItem::Media(media) => self.paragraph(&format!(
                 "*[{}]*",
                 escape_markdown(&single_line(&describe_media(media)))
             )),
             ExportTurnItem::Reasoning(reasoning) => self.reasoning(reasoning),
-            ExportTurnItem::Call(call, answer) => {
+            ExportTurnItem::Call(call, result) => {
                 self.call(call);
-                self.answer(Some(call), *answer);
+                self.result(Some(call), *result);
             }
-            ExportTurnItem::OrphanAnswer(answer) => self.answer(None, Some(answer)),
+            ExportTurnItem::OrphanAnswer(result) => self.result(None, Some(result)),
             ExportTurnItem::Other(other) => {
                 let json = pretty(&other.json).unwrap_or_else(|| other.json.to_string());
                 self.folded(
@@ -98,7 +98,7 @@ impl MarkdownDocument {
         }
     }
 
-    /// Text that nothing inside can end.
+    /// Adds fenced text. The fence is longer than any inside.
     fn fenced(&mut self, language: &str, text: &str) {
         let text = make_visible(text);
         let fence = safe_fence(&text);
@@ -140,8 +140,8 @@ impl MarkdownDocument {
         }
     }
 
-    fn answer(&mut self, call: Option<&ToolCallPart<'_>>, answer: Option<&ToolResultPart<'_>>) {
-        let status = call_status(answer);
+    fn result(&mut self, call: Option<&ToolCallPart<'_>>, result: Option<&ToolResultPart<'_>>) {
+        let status = call_status(result);
         let mark = match status {
             ExportCallStatus::Answered => String::new(),
             ExportCallStatus::Failed | ExportCallStatus::Placeholder | ExportCallStatus::Open => {
@@ -149,18 +149,21 @@ impl MarkdownDocument {
             }
         };
         let name =
-            call.map(|call| &*call.name).or(answer.and_then(|answer| answer.name.as_deref()));
+            call.map(|call| &*call.name).or(result.and_then(|result| result.name.as_deref()));
         let name =
             name.map(|name| format!(" of {}", code_span(&single_line(name)))).unwrap_or_default();
-        let stray = match (call, answer.and_then(|answer| answer.id.as_deref())) {
+        let orphan = match (call, result.and_then(|result| result.id.as_deref())) {
             (None, Some(id)) => {
-                format!(" to a call that is not here, id {}", code_span(&single_line(id)))
+                format!(
+                    " for a call that is not in this history, id {}",
+                    code_span(&single_line(id))
+                )
             }
-            (None, None) => " to a call that is not here".to_owned(),
+            (None, None) => " for a call that is not in this history".to_owned(),
             (Some(_), _) => String::new(),
         };
-        self.paragraph(&format!("**Answer**{name}{stray}{mark}"));
-        for part in answer.map(|answer| answer.parts.as_slice()).unwrap_or_default() {
+        self.paragraph(&format!("**Result**{name}{orphan}{mark}"));
+        for part in result.map(|result| result.parts.as_slice()).unwrap_or_default() {
             match part.content() {
                 ContentPart::Text(text) => self.fenced("text", text),
                 ContentPart::Media(media) => self.item(&ExportTurnItem::Media(media)),
@@ -173,7 +176,7 @@ impl MarkdownDocument {
     }
 }
 
-/// Text inside of HTML.
+/// Escapes text for HTML.
 fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

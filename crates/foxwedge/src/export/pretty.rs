@@ -1,9 +1,9 @@
-//! JSON with a line for each value, in its own order and spelling.
+//! Indents JSON. Order and spelling of values are kept.
 
-/// Containers inside containers that are still worth a step to the right.
-const DEEPEST: usize = 40;
+/// Max nesting depth.
+const MAX_DEPTH: usize = 40;
 
-/// The text over several lines; `None` if it is no JSON, or nested too deep to be read that way.
+/// Indents a JSON text; `None` if it is not valid JSON or nested too deep.
 pub(crate) fn pretty(json: &str) -> Option<String> {
     serde_json::from_str::<serde::de::IgnoredAny>(json).ok()?;
     let mut out = String::with_capacity(json.len() * 2);
@@ -23,7 +23,7 @@ pub(crate) fn pretty(json: &str) -> Option<String> {
                     continue;
                 }
                 depth += 1;
-                if depth > DEEPEST {
+                if depth > MAX_DEPTH {
                     return None;
                 }
                 push_line_break(&mut out, depth);
@@ -56,7 +56,7 @@ fn push_line_break(out: &mut String, depth: usize) {
     }
 }
 
-/// Leaves out the white space between values.
+/// Removes the white space between values.
 #[derive(Default)]
 struct WhitespaceFilter {
     inside: bool,

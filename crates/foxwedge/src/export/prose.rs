@@ -1,20 +1,20 @@
-//! The few things of Markdown that we see in what was said: fenced code, and code in a line.
+//! Finds the Markdown in a text that we keep: fenced code and inline code.
 //!
-//! Nothing depends on seeing it as other readers of Markdown do: what we take for code is written
-//! inside a fence of our own, and everything else is escaped.
+//! It need not agree with other Markdown parsers: code is written inside a fence of our own, and
+//! everything else is escaped.
 
 use std::{borrow::Cow, collections::HashMap, ops::Range};
 
-/// A piece of text.
+/// A block of text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum ProseBlock<'t> {
     /// Lines, without the last line break.
     Lines(&'t str),
-    /// Fenced code: the first word behind its fence, and its lines.
+    /// Fenced code: its info word and its lines.
     Code { language: &'t str, body: Cow<'t, str> },
 }
 
-/// Takes a text apart. A fence that is never closed ends with the text.
+/// Splits a text into blocks. A fence that is never closed ends with the text.
 pub(super) fn blocks(text: &str) -> Vec<ProseBlock<'_>> {
     let mut blocks = Vec::new();
     let mut open: Option<CodeFence<'_>> = None;
@@ -50,11 +50,11 @@ fn push_lines<'t>(blocks: &mut Vec<ProseBlock<'t>>, text: &'t str) {
     }
 }
 
-/// The marks around fenced code.
+/// The opening fence of a code block.
 struct CodeFence<'t> {
     mark: char,
     length: usize,
-    /// The white space before it, which is no part of the code.
+    /// White space before the fence; not part of the code.
     indent: &'t str,
     language: &'t str,
 }
@@ -82,34 +82,34 @@ impl<'t> CodeFence<'t> {
         let body = match self.indent {
             "" => Cow::Borrowed(body),
             indent => {
-                let bare = |line: &'t str| {
+                let unindent = |line: &'t str| {
                     line.strip_prefix(indent).unwrap_or(line.trim_start_matches([' ', '\t']))
                 };
-                Cow::Owned(body.split_inclusive('\n').map(bare).collect())
+                Cow::Owned(body.split_inclusive('\n').map(unindent).collect())
             }
         };
         ProseBlock::Code { language: self.language, body }
     }
 }
 
-/// A piece of a line.
+/// A span of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum InlineSpan<'t> {
     Plain(&'t str),
-    /// Code with its marks.
+    /// Inline code with its backticks.
     Code(&'t str),
-    /// Marks that open nothing on this line; the first may have a backslash before it.
+    /// Backticks that open no code on this line; the first may be escaped by a backslash.
     UnmatchedMarks {
         marks: &'t str,
         escaped: bool,
     },
 }
 
-/// Takes a line apart. As in Markdown, code ends at the next run of as many marks, and a backslash
-/// before a mark makes it a letter.
+/// Splits a line into spans. As in Markdown, code ends at the next run of as many backticks, and a
+/// backslash before a backtick escapes it.
 pub(super) fn spans(line: &str) -> Vec<InlineSpan<'_>> {
     let runs = backtick_runs(line);
-    // For each run, the next one of its length; from the back, so that each is looked at once.
+    // For each run, the next one of the same length. Goes backwards to visit each run once.
     let mut next_of = HashMap::new();
     let mut closing = vec![None; runs.len()];
     for (index, run) in runs.iter().enumerate().rev() {
@@ -145,7 +145,7 @@ fn push_plain<'t>(spans: &mut Vec<InlineSpan<'t>>, text: &'t str) {
     }
 }
 
-/// Where the runs of backticks are.
+/// The ranges of the runs of backticks.
 fn backtick_runs(line: &str) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for (at, byte) in line.bytes().enumerate() {
@@ -158,7 +158,7 @@ fn backtick_runs(line: &str) -> Vec<Range<usize>> {
     runs
 }
 
-/// A fence that nothing in the text can close.
+/// A fence that is longer than any run of backticks in the text.
 pub(super) fn safe_fence(text: &str) -> String {
     let longest = backtick_runs(text).into_iter().map(|run| run.len()).max().unwrap_or(0);
     "`".repeat(longest.max(2) + 1)
@@ -193,13 +193,16 @@ mod tests {
     }
 
     #[test]
-    fn code_in_a_line_is_found_as_markdown_finds_it() {
+    fn inline_code_is_found_as_in_markdown() {
         use InlineSpan::{Code, Plain};
-        let loose = |escaped| InlineSpan::UnmatchedMarks { marks: "`", escaped };
+        let unmatched = |escaped| InlineSpan::UnmatchedMarks { marks: "`", escaped };
         let table = [
             ("a `b` c", vec![Plain("a "), Code("`b`"), Plain(" c")]),
-            ("``a`b`` ` c", vec![Code("``a`b``"), Plain(" "), loose(false), Plain(" c")]),
-            (r"\`a` b", vec![Plain(r"\"), loose(true), Plain("a"), loose(false), Plain(" b")]),
+            ("``a`b`` ` c", vec![Code("``a`b``"), Plain(" "), unmatched(false), Plain(" c")]),
+            (
+                r"\`a` b",
+                vec![Plain(r"\"), unmatched(true), Plain("a"), unmatched(false), Plain(" b")],
+            ),
             (r"`a\` b", vec![Code(r"`a\`"), Plain(" b")]),
             ("", vec![]),
         ];
@@ -209,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fence_is_longer_than_anything_inside() {
+    fn fence_is_longer_than_any_inside() {
         for (text, expected) in [("", 3), ("``", 3), ("```", 4), ("a ````` b", 6)] {
             assert_eq!(safe_fence(text).len(), expected, "{text}");
         }

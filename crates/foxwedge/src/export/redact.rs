@@ -1,8 +1,7 @@
-//! A conversation that can be shown: secrets, addresses and names of home folders are taken out.
+//! Redacts a conversation: removes secrets, addresses and the names of home folders.
 //!
-//! The same secret becomes the same mark everywhere, so that a reader can follow it. What is found
-//! once is taken out wherever else it stands. Nobody can know every secret: this finds what has a
-//! known form or a telling name, and nothing else.
+//! The same secret gets the same mark everywhere, so that a reader can follow it. A secret that is
+//! found once is removed everywhere. Only secrets with a known form or a known name are found.
 
 mod find;
 mod secret_tokens;
@@ -26,18 +25,18 @@ use super::{
 };
 use find::{PrivateMatch, find_private};
 
-/// The title and the history without anything private. Media is left out.
+/// Returns the header and the history without private data. Media is left out.
 pub(crate) fn redact(
-    title: &ExportHeader,
+    header: &ExportHeader,
     history: &ModelHistory<'_>,
 ) -> (ExportHeader, ModelHistory<'static>) {
     let mut redactor = SecretRedactor::default();
-    // The first reading learns what is secret, the second takes it out everywhere.
-    redactor.redact_all(title, history);
-    redactor.redact_all(title, history)
+    // The first pass collects the secrets, the second removes them everywhere.
+    redactor.redact_all(header, history);
+    redactor.redact_all(header, history)
 }
 
-/// What is known to be secret so far.
+/// The secrets found so far.
 #[derive(Default)]
 struct SecretRedactor {
     /// The number of each secret.
@@ -45,23 +44,23 @@ struct SecretRedactor {
     known: KnownSecrets,
 }
 
-/// Secrets by their first bytes.
+/// Secrets, indexed by their first bytes.
 #[derive(Default)]
 struct KnownSecrets(HashMap<[u8; KnownSecrets::HEAD], Vec<String>>);
 
 impl KnownSecrets {
     const HEAD: usize = 6;
-    /// Shorter ones could be a part of anything.
-    const SHORTEST: usize = 8;
-    /// Secrets with the same beginning that are remembered.
-    const MOST: usize = 16;
+    /// Min length: a shorter secret could be part of any text.
+    const MIN_LENGTH: usize = 8;
+    /// Max secrets with the same first bytes.
+    const MAX_SECRETS: usize = 16;
 
     fn learn(&mut self, secret: &str) {
-        // A plain word may be a password, but it is a word all the same.
-        let telling = secret.bytes().any(|byte| !byte.is_ascii_alphabetic());
-        let Some(head) = secret.as_bytes().first_chunk().filter(|_| telling) else { return };
+        // A plain word may be a password, but it also occurs in ordinary text.
+        let is_distinctive = secret.bytes().any(|byte| !byte.is_ascii_alphabetic());
+        let Some(head) = secret.as_bytes().first_chunk().filter(|_| is_distinctive) else { return };
         let same = self.0.entry(*head).or_default();
-        if secret.len() >= KnownSecrets::SHORTEST && same.len() < KnownSecrets::MOST {
+        if secret.len() >= KnownSecrets::MIN_LENGTH && same.len() < KnownSecrets::MAX_SECRETS {
             same.push(secret.to_owned());
         }
     }
@@ -69,38 +68,38 @@ impl KnownSecrets {
     /// The length of a known secret that the text starts with.
     fn at_start(&self, text: &str) -> Option<usize> {
         let same = self.0.get(text.as_bytes().first_chunk()?)?;
-        let ends = |secret: &&String| {
+        let matches = |secret: &&String| {
             let next = text.as_bytes().get(secret.len());
             text.starts_with(secret.as_str()) && next.is_none_or(|c| !c.is_ascii_alphanumeric())
         };
-        same.iter().filter(ends).map(String::len).max()
+        same.iter().filter(matches).map(String::len).max()
     }
 }
 
 impl SecretRedactor {
     fn redact_all(
         &mut self,
-        title: &ExportHeader,
+        header: &ExportHeader,
         history: &ModelHistory<'_>,
     ) -> (ExportHeader, ModelHistory<'static>) {
-        let title = ExportHeader {
-            agent: self.redact_text(&title.agent),
-            session: self.redact_text(&title.session),
-            project: title.project.as_deref().map(|text| self.redact_text(text)),
-            started: title.started.clone(),
-            updated: title.updated.clone(),
-            file: title.file.as_deref().map(|text| self.redact_text(text)),
-            messages: title.messages,
-            calls: title.calls,
-            notes: title.notes.iter().map(|text| self.redact_text(text)).collect(),
+        let header = ExportHeader {
+            agent: self.redact_text(&header.agent),
+            session: self.redact_text(&header.session),
+            project: header.project.as_deref().map(|text| self.redact_text(text)),
+            started: header.started.clone(),
+            updated: header.updated.clone(),
+            file: header.file.as_deref().map(|text| self.redact_text(text)),
+            messages: header.messages,
+            calls: header.calls,
+            notes: header.notes.iter().map(|text| self.redact_text(text)).collect(),
         };
-        let said = |said: &ModelMessage<'_>| {
+        let redact_message = |message: &ModelMessage<'_>| {
             ModelMessage::new(
-                said.role,
-                said.parts.iter().map(|part| self.redact_part(part)).collect(),
+                message.role,
+                message.parts.iter().map(|part| self.redact_part(part)).collect(),
             )
         };
-        (title, ModelHistory { messages: history.messages.iter().map(said).collect() })
+        (header, ModelHistory { messages: history.messages.iter().map(redact_message).collect() })
     }
 
     fn redact_part(&mut self, part: &ModelPart<'_>) -> ModelPart<'static> {
@@ -109,7 +108,7 @@ impl SecretRedactor {
             ContentPart::Media(media) => ContentPart::Text(self.redact_media(media).into()),
             ContentPart::Reasoning(reasoning) => ContentPart::Reasoning(ReasoningPart {
                 text: self.redact_text(&reasoning.text).into(),
-                // That it was sealed is all that is told of a seal.
+                // Only the fact that there is a signature is kept.
                 signature: match reasoning.is_provider_bound() {
                     true => ReasoningSignature::Redacted("".into()),
                     false => ReasoningSignature::Unsigned,
@@ -122,12 +121,12 @@ impl SecretRedactor {
                 arguments: self.redact_arguments(call).into(),
                 signature: None,
             }),
-            ContentPart::ToolResult(answer) => ContentPart::ToolResult(ToolResultPart {
-                id: answer.id.as_deref().map(|id| self.redact_text(id).into()),
-                name: answer.name.as_deref().map(|name| self.redact_text(name).into()),
-                family: answer.family,
-                parts: answer.parts.iter().map(|part| self.redact_part(part)).collect(),
-                error: answer.error,
+            ContentPart::ToolResult(result) => ContentPart::ToolResult(ToolResultPart {
+                id: result.id.as_deref().map(|id| self.redact_text(id).into()),
+                name: result.name.as_deref().map(|name| self.redact_text(name).into()),
+                family: result.family,
+                parts: result.parts.iter().map(|part| self.redact_part(part)).collect(),
+                error: result.error,
             }),
             ContentPart::Unknown(other) => ContentPart::Unknown(UnknownPart {
                 name: self.redact_text(&other.name).into(),
@@ -144,30 +143,30 @@ impl SecretRedactor {
         }
     }
 
-    /// What is said in the place of media.
+    /// The text that replaces media.
     fn redact_media(&mut self, media: &MediaPart<'_>) -> String {
-        let told = match &media.source {
+        let description = match &media.source {
             MediaSource::Data(_) | MediaSource::Text(_) => describe_media(media),
             MediaSource::Url(url) => {
-                format!("{}, at an address of {}", media.kind.name(), format_bytes(url.len()))
+                format!("{}, at a URL of {}", media.kind.name(), format_bytes(url.len()))
             }
             MediaSource::Stored { .. } => format!("{}, stored by the provider", media.kind.name()),
         };
-        let told = self.redact_text(&told);
-        format!("[left out: {told}]")
+        let description = self.redact_text(&description);
+        format!("[left out: {description}]")
     }
 
-    /// A text without its secrets.
+    /// Removes the secrets of a text.
     fn redact_text(&mut self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut at = 0;
-        for PrivateMatch { range, is_home_folder: home } in find_private(text, &self.known) {
+        for PrivateMatch { range, is_home_folder } in find_private(text, &self.known) {
             out.push_str(text.get(at..range.start).unwrap_or_default());
-            let found = text.get(range.clone()).unwrap_or_default();
-            if home {
+            let secret = text.get(range.clone()).unwrap_or_default();
+            if is_home_folder {
                 out.push('~');
             } else {
-                out.push_str(&self.secret_mark(found));
+                out.push_str(&self.secret_mark(secret));
             }
             at = range.end;
         }
@@ -175,7 +174,7 @@ impl SecretRedactor {
         out
     }
 
-    /// The mark of a secret.
+    /// The mark that replaces a secret.
     fn secret_mark(&mut self, secret: &str) -> String {
         let next = self.numbers.len() + 1;
         let number = match self.numbers.get(secret) {

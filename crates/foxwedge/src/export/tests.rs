@@ -18,7 +18,7 @@ const DOCUMENT: &str = r##"{"system":"Be kind.","messages":[
             {"type":"image","source":{"type":"base64","media_type":"image/svg+xml","data":"aGVsbG8="}}]}]},
     {"role":"assistant","content":"Done \u202e\u001b."}]}"##;
 
-fn title() -> ExportHeader {
+fn header() -> ExportHeader {
     ExportHeader {
         agent: "agent <x>".into(),
         session: "s-1".into(),
@@ -30,14 +30,14 @@ fn title() -> ExportHeader {
     }
 }
 
-fn written(
+fn export_document(
     write: fn(&ExportHeader, &foxwedge_formats::model::ModelHistory<'_>) -> String,
 ) -> String {
-    write(&title(), &decode(DOCUMENT, Format::Anthropic).expect("readable"))
+    write(&header(), &decode(DOCUMENT, Format::Anthropic).expect("readable"))
 }
 
 #[test]
-fn markdown_tells_everything_in_its_place() {
+fn markdown_contains_everything_in_order() {
     let expected = r#"# Conversation with agent &lt;x>
 
 - Agent: `agent <x>`
@@ -46,7 +46,7 @@ fn markdown_tells_everything_in_its_place() {
 - Messages: `4`
 - Calls: `3`
 
-What was repaired:
+Repairs:
 
 - call `c` was never answered
 
@@ -87,7 +87,7 @@ let x: Vec<u8>;
 }
 ```
 
-**Answer** of `bash` · failed
+**Result** of `bash` · failed
 
 `````text
 ```
@@ -101,7 +101,7 @@ let x: Vec<u8>;
 {}
 ```
 
-**Answer** of `shot`
+**Result** of `shot`
 
 *[image, image/png, 5 bytes]*
 
@@ -113,16 +113,16 @@ let x: Vec<u8>;
 {}
 ```
 
-**Answer** of `open` · no answer
+**Result** of `open` · no result
 
 Done ⟨U+202E⟩⟨ESC⟩.
 "#;
-    assert_eq!(written(markdown), expected);
+    assert_eq!(export_document(markdown), expected);
 }
 
 #[test]
-fn html_holds_nothing_but_its_own_tags() {
-    let page = written(html);
+fn html_contains_only_its_own_tags() {
+    let page = export_document(html);
     let expected = [
         "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\"",
         "<h1>Conversation with agent &lt;x&gt;</h1>",
@@ -130,7 +130,7 @@ fn html_holds_nothing_but_its_own_tags() {
         "<p class=\"heading\">Forged</p>",
         "let x: Vec&lt;u8&gt;;",
         "<span aria-hidden=\"true\">✕</span> failed</span>",
-        "<span aria-hidden=\"true\">○</span> no answer</span>",
+        "<span aria-hidden=\"true\">○</span> no result</span>",
         "<img src=\"data:image/png;base64,aGVsbG8=\" alt=\"image, image/png, 5 bytes\">",
         "Done ⟨U+202E⟩⟨ESC⟩.",
         "<li>call <code>c</code> was never answered</li>",
@@ -149,7 +149,7 @@ fn html_holds_nothing_but_its_own_tags() {
 /// Every tag that is opened is closed, in order.
 #[test]
 fn html_is_well_formed() {
-    let page = written(html);
+    let page = export_document(html);
     let body = page.split("</head>").nth(1).expect("a body");
     let mut open = vec!["html"];
     for tag in body.split('<').skip(1) {
@@ -165,7 +165,7 @@ fn html_is_well_formed() {
 
 #[test]
 fn json_keeps_numbers_and_order() {
-    let text = written(json);
+    let text = export_document(json);
     let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(value["version"], 1);
     assert_eq!(value["session"]["id"], "s-1");
@@ -180,7 +180,7 @@ fn json_keeps_numbers_and_order() {
 }
 
 #[test]
-fn the_middle_of_long_answers_is_folded() {
+fn middle_of_long_results_is_folded() {
     let lines: Vec<String> = (1..=100).map(|line| format!("line {line}")).collect();
     let text = serde_json::to_string(&lines.join("\n")).expect("JSON");
     let document = format!(
@@ -189,7 +189,7 @@ fn the_middle_of_long_answers_is_folded() {
         {{"role":"tool","tool_call_id":"a","content":{text}}}]"#
     );
     let history = decode(&document, Format::OpenaiChat).expect("readable");
-    let page = html(&title(), &history);
+    let page = html(&header(), &history);
     assert!(page.contains("<summary>84 more lines</summary>"), "{page}");
     for line in ["line 10</code>", "<code>line 11\n", "line 94</code>", "<code>line 95\n"] {
         assert!(page.contains(line), "{line}");

@@ -1,8 +1,8 @@
-//! Text in which nothing is hidden: control characters and turned directions show as marks.
+//! Replaces control characters and direction overrides by visible marks.
 
 use std::borrow::Cow;
 
-/// The text with line breaks as `\n`, and a visible mark for everything that hides or misleads.
+/// The text with line breaks as `\n` and a visible mark for every hidden character.
 pub(super) fn make_visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(|c| c == '\r' || is_hidden(c)) {
         return Cow::Borrowed(text);
@@ -24,8 +24,8 @@ pub(super) fn single_line(text: &str) -> String {
     make_visible(text).replace(['\n', '\t'], " ")
 }
 
-/// What nobody sees, and what makes the rest look different. Joiners stay: words and emoji of many
-/// languages are made with them.
+/// Whether a character is invisible or changes how other text is displayed. Joiners are not hidden:
+/// many languages and emoji need them.
 fn is_hidden(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
@@ -36,7 +36,7 @@ fn is_hidden(c: char) -> bool {
     }
 }
 
-/// The best known control characters have names; the others go by their number.
+/// Adds the mark of a character: the name of a common control character, else its code point.
 fn push_mark(out: &mut String, hidden: char) {
     let name = match hidden {
         '\0' => "NUL",
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_hides() {
+    fn hidden_characters_become_visible() {
         let table = [
             ("plain\ttext\n", "plain\ttext\n"),
             ("a\r\nb\rc", "a\nb⟨CR⟩c"),

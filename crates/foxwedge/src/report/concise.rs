@@ -9,13 +9,13 @@ use crate::{
 };
 use foxwedge_core::{FixApplicability, Severity};
 
-/// All findings, one a line.
+/// Writes all findings, one per line.
 pub(super) fn write(out: &mut dyn Write, outcomes: &[TargetOutcome]) -> io::Result<()> {
-    for (path, judged) in file_reports(outcomes) {
-        for seen in file_findings(path, judged) {
-            write_finding(out, seen)?;
+    for (path, report) in file_reports(outcomes) {
+        for reported in file_findings(path, report) {
+            write_finding(out, reported)?;
         }
-        for (rule, _, unlisted) in unlisted_by_rule(judged) {
+        for (rule, _, unlisted) in unlisted_by_rule(report) {
             let (path, label) = (paint(BOLD, clean(path)), paint(ERROR, rule.label()));
             writeln!(out, "{path}: {label} … and {unlisted} more")?;
         }
@@ -23,8 +23,8 @@ pub(super) fn write(out: &mut dyn Write, outcomes: &[TargetOutcome]) -> io::Resu
     Ok(())
 }
 
-fn write_finding(out: &mut dyn Write, seen: ReportedFinding<'_>) -> io::Result<()> {
-    let finding = &seen.located.finding;
+fn write_finding(out: &mut dyn Write, reported: ReportedFinding<'_>) -> io::Result<()> {
+    let finding = &reported.located.finding;
     let style = match finding.severity {
         Severity::Error => ERROR,
         Severity::Warning => WARNING,
@@ -37,12 +37,12 @@ fn write_finding(out: &mut dyn Write, seen: ReportedFinding<'_>) -> io::Result<(
     writeln!(
         out,
         "{}:{}:{}: {} {} {}{}",
-        paint(BOLD, clean(seen.path)),
-        seen.located.position.line,
-        seen.located.position.column,
+        paint(BOLD, clean(reported.path)),
+        reported.located.position.line,
+        reported.located.position.column,
         paint(style, finding.rule.label()),
         cut(&clean(&finding.message), 240),
-        paint(DIM, format_args!("({})", seen.located.message())),
+        paint(DIM, format_args!("({})", reported.located.message())),
         paint(DIM, fixable),
     )
 }

@@ -1,4 +1,4 @@
-//! What repairs did: every step for programs, the same steps told once for people.
+//! What repairs did: every step for programs; for people, similar steps on one line.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::{
     outcome::{AppliedEdit, FileReport, SessionRef, TargetOutcome, message_path},
 };
 
-/// One step of a repair, where it was made.
+/// One applied edit of a repair, with its file and session.
 #[derive(Clone, Copy)]
 pub(super) struct RepairStep<'a> {
     pub(super) path: &'a str,
@@ -19,44 +19,44 @@ pub(super) struct RepairStep<'a> {
     pub(super) applied: &'a AppliedEdit,
 }
 
-/// How many steps all repairs had, listed or not.
+/// Number of steps of all repairs, listed or not.
 pub(super) fn total(outcomes: &[TargetOutcome]) -> usize {
-    file_reports(outcomes).map(|(_, judged)| judged.steps).sum()
+    file_reports(outcomes).map(|(_, report)| report.steps).sum()
 }
 
-/// The steps of all repairs that are listed.
+/// The listed steps of all repairs.
 pub(super) fn steps(outcomes: &[TargetOutcome]) -> impl Iterator<Item = RepairStep<'_>> {
-    file_reports(outcomes).flat_map(|(path, judged)| {
-        let session = judged.session.as_ref();
-        judged.applied.iter().map(move |applied| RepairStep { path, session, applied })
+    file_reports(outcomes).flat_map(|(path, report)| {
+        let session = report.session.as_ref();
+        report.applied.iter().map(move |applied| RepairStep { path, session, applied })
     })
 }
 
-/// What all repairs cost.
+/// What all repairs removed.
 pub(super) fn losses(outcomes: &[TargetOutcome]) -> RepairLosses {
     let mut all = RepairLosses::default();
-    file_reports(outcomes).for_each(|(_, judged)| all.add(&judged.losses));
+    file_reports(outcomes).for_each(|(_, report)| all.add(&report.losses));
     all
 }
 
-/// A step for programs. Field names are a promise.
+/// A step as JSON. Field names are stable.
 #[derive(Serialize)]
 pub(super) struct StepEntry<'a> {
     code: String,
     name: &'static str,
-    /// What kind of step.
+    /// Kind of step.
     strategy: &'static str,
     /// What was done.
     note: &'a str,
-    /// What the rule demands.
+    /// What the rule requires.
     reason: &'static str,
-    /// Only in the session file of an agent, as `session_id`.
+    /// Present only for session files of agents; `session_id` too.
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<&'a str>,
     path: &'a str,
-    /// Where the message stood before the repair.
+    /// Position of the message before the repair.
     line: Option<usize>,
     column: Option<usize>,
     message_index: usize,
@@ -70,7 +70,7 @@ impl<'a> RepairStep<'a> {
         rules::ALL.iter().find(|rule| rule.code == self.applied.edit.code).map_or("", |it| it.name)
     }
 
-    /// As programs read it.
+    /// The step as JSON.
     pub(super) fn entry(&self) -> StepEntry<'a> {
         let AppliedEdit { edit, role, position, .. } = self.applied;
         let rule = rules::ALL.iter().find(|rule| rule.code == edit.code);
@@ -106,7 +106,7 @@ impl Serialize for StepList<'_> {
     }
 }
 
-/// What repairs cost, as an object.
+/// What repairs removed, as an object.
 pub(super) struct LossCounts(pub(super) RepairLosses);
 
 impl Serialize for LossCounts {
@@ -120,35 +120,35 @@ impl Serialize for LossCounts {
     }
 }
 
-/// What repairs cost, in words: `13 thinking blocks removed`.
+/// What repairs removed, as text: `13 thinking blocks removed`.
 pub(super) fn describe_losses(losses: &RepairLosses) -> Vec<String> {
-    let told = |number: usize, noun: &str, verb: &str| {
+    let count = |number: usize, noun: &str, verb: &str| {
         (number > 0).then(|| format!("{} {verb}", pluralize(number, noun)))
     };
     [
-        told(losses.thinking_blocks_removed, "thinking block", "removed"),
-        told(losses.texts_removed, "text", "removed"),
-        told(losses.tool_calls_removed, "tool call", "removed"),
-        told(losses.tool_results_removed, "tool result", "removed"),
-        told(losses.other_parts_removed, "other part", "removed"),
+        count(losses.thinking_blocks_removed, "thinking block", "removed"),
+        count(losses.texts_removed, "text", "removed"),
+        count(losses.tool_calls_removed, "tool call", "removed"),
+        count(losses.tool_results_removed, "tool result", "removed"),
+        count(losses.other_parts_removed, "other part", "removed"),
     ]
     .into_iter()
     .flatten()
     .collect()
 }
 
-/// Lines told of one file.
+/// Max lines printed for one file.
 const MAX_LINES: usize = 20;
-/// Steps of one kind that are told one by one.
+/// Max steps of one kind that are printed one by one.
 const MAX_ALIKE: usize = 4;
 
-/// What the repair of one file did, each kind of step told once.
-pub(super) fn format_file_steps(path: &str, judged: &FileReport) -> String {
-    if judged.applied.is_empty() {
+/// Formats what the repair of one file did. Identical steps share one line.
+pub(super) fn format_file_steps(path: &str, report: &FileReport) -> String {
+    if report.applied.is_empty() {
         return String::new();
     }
     let mut text = format!("{}\n", paint(BOLD, clean(path)));
-    let lines = fold_steps(&judged.applied);
+    let lines = fold_steps(&report.applied);
     for line in lines.iter().take(MAX_LINES) {
         let code = paint(BOLD, format_args!("FW{}", line.first.edit.code));
         let mut place = message_path(line.first.wire, line.first.edit.message);
@@ -163,23 +163,23 @@ pub(super) fn format_file_steps(path: &str, judged: &FileReport) -> String {
         let (fixed, note) = (paint(GOOD, "fixed"), cut(&clean(line.note), 200));
         text.push_str(&format!("  {fixed} {code} {place}: {note}\n"));
     }
-    let told: usize = lines.iter().take(MAX_LINES).map(|line| line.steps).sum();
-    let left = judged.steps.saturating_sub(told);
+    let shown: usize = lines.iter().take(MAX_LINES).map(|line| line.steps).sum();
+    let left = report.steps.saturating_sub(shown);
     if left > 0 {
         text.push_str(&format!("  … and {}\n", pluralize(left, "more step")));
     }
     text
 }
 
-/// Steps that are told in one line.
+/// Steps that share one line.
 struct StepLine<'a> {
     first: &'a AppliedEdit,
     steps: usize,
     note: &'a str,
 }
 
-/// Steps that say the same are one line; of those that differ in an id only, the first few are
-/// told, and the others counted.
+/// Folds steps with the same note into one line. Of steps that differ only in an id, the first few
+/// get a line each; the others are only counted.
 fn fold_steps(applied: &[AppliedEdit]) -> Vec<StepLine<'_>> {
     let mut lines: Vec<StepLine<'_>> = Vec::new();
     let mut same: HashMap<(u16, &str), usize> = HashMap::new();
@@ -190,9 +190,9 @@ fn fold_steps(applied: &[AppliedEdit]) -> Vec<StepLine<'_>> {
             lines.get_mut(at).into_iter().for_each(|line| line.steps += 1);
             continue;
         }
-        let (told, last) = kinds.entry((edit.code, edit.strategy.name())).or_insert((0, 0));
-        *told += 1;
-        if *told > MAX_ALIKE {
+        let (shown, last) = kinds.entry((edit.code, edit.strategy.name())).or_insert((0, 0));
+        *shown += 1;
+        if *shown > MAX_ALIKE {
             lines.get_mut(*last).into_iter().for_each(|line| line.steps += 1);
             continue;
         }

@@ -1,13 +1,13 @@
-//! The few messages around a finding, with the pair it concerns joined by a rail.
+//! The messages around a finding. A rail joins the call and the result that it is about.
 //!
-//! Built where the document is at hand, drawn later: it holds short, clean text only, whatever
-//! the size of the messages.
+//! An excerpt is built while the document is in memory and drawn later. It holds only short, clean
+//! text, whatever the size of the messages.
 
 use foxwedge_core::{CallPairing, Draft, Finding, PartKind, ResultMatch, Span};
 
 use super::row::{self, MessageRow};
 
-/// What is drawn of a document.
+/// The lines drawn for a finding.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FindingExcerpt {
     pub(crate) lines: Vec<ExcerptLine>,
@@ -20,18 +20,18 @@ pub(crate) struct ExcerptLine {
     pub(crate) kind: ExcerptLineKind,
 }
 
-/// What stands on a line.
+/// Content of a line.
 #[derive(Clone, Debug)]
 pub(crate) enum ExcerptLineKind {
     /// A message.
     Message(usize, MessageRow),
-    /// Messages that are left out.
+    /// Number of messages left out.
     Gap(usize),
-    /// The half that is not there.
+    /// Text for the missing call or result.
     Absent(String),
 }
 
-/// The piece of the rail on a line.
+/// The segment of the rail on a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ExcerptRail {
     Off,
@@ -41,7 +41,7 @@ pub(crate) enum ExcerptRail {
     Last(RailEnd),
 }
 
-/// What the rail joins.
+/// What the rail points to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RailEnd {
     Call,
@@ -49,11 +49,11 @@ pub(crate) enum RailEnd {
     Nothing,
 }
 
-/// A stop of the rail.
+/// A line where the rail has an end.
 struct RailStop {
     message: usize,
     end: RailEnd,
-    /// Stops that are no message stand before or behind one.
+    /// Text for a missing call or result, and its side of the message.
     absent: Option<(AbsentSide, String)>,
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn of(draft: &Draft<'_>, pairing: &CallPairing, finding: &Finding) ->
     }
     let focus = part_at(draft, finding.location.message, finding.location.span);
     let mut stops = focus.map(|part| stops(draft, pairing, part)).unwrap_or_default();
-    // What is missing is drawn where it is the point: in findings about pairs.
+    // Only findings about pairs (FW1xx) show what is missing.
     if finding.rule.code / 100 != 1 {
         stops.retain(|stop| stop.absent.is_none());
     }
@@ -101,7 +101,7 @@ pub(crate) fn of(draft: &Draft<'_>, pairing: &CallPairing, finding: &Finding) ->
     lay_out_lines(draft, finding.location.message, &stops, &marks)
 }
 
-/// The part of a message under a span.
+/// The part of a message that covers a span.
 fn part_at(draft: &Draft<'_>, message: usize, span: Span) -> Option<usize> {
     let message = draft.messages.get(message)?;
     let parts = || message.range().zip(draft.parts_of(message));
@@ -112,7 +112,7 @@ fn part_at(draft: &Draft<'_>, message: usize, span: Span) -> Option<usize> {
         .map(|(index, _)| index)
 }
 
-/// Where the rail of a call or an answer stops.
+/// The stops of the rail of a call or a result.
 fn stops(draft: &Draft<'_>, pairing: &CallPairing, part: usize) -> Vec<RailStop> {
     let at = |message, end| RailStop { message, end, absent: None };
     if let Ok(index) = pairing.calls.binary_search_by_key(&part, |call| call.part()) {
@@ -132,7 +132,7 @@ fn stops(draft: &Draft<'_>, pairing: &CallPairing, part: usize) -> Vec<RailStop>
         ResultMatch::Duplicate(call) => {
             (Some(call), pairing.calls.get(call).and_then(|paired| paired.answer()))
         }
-        fate => (fate.call(), None),
+        result_match => (result_match.call(), None),
     };
     match call.and_then(|call| pairing.calls.get(call)) {
         Some(call) => stops.push(at(call.message(), RailEnd::Call)),
@@ -150,7 +150,7 @@ fn stops(draft: &Draft<'_>, pairing: &CallPairing, part: usize) -> Vec<RailStop>
     stops
 }
 
-/// The place where the answer of an unanswered call should stand: behind the answers its turn has.
+/// The stop for a missing result: after the other results of the same turn.
 fn no_answer(draft: &Draft<'_>, pairing: &CallPairing, index: usize) -> RailStop {
     let call = pairing.calls[index];
     let mut message = call.message();
@@ -163,7 +163,7 @@ fn no_answer(draft: &Draft<'_>, pairing: &CallPairing, index: usize) -> RailStop
         Some(PartKind::Call(call)) => call.id.as_deref().or(call.name.as_deref()),
         _ => None,
     };
-    let text = format!("no answer{}", row::prefixed_name(" to ", id));
+    let text = format!("no result{}", row::prefixed_name(" for ", id));
     RailStop { message, end: RailEnd::Nothing, absent: Some((AbsentSide::After, text)) }
 }
 
@@ -174,7 +174,7 @@ fn answer_id<'d>(draft: &'d Draft<'_>, part: usize) -> Option<&'d str> {
     }
 }
 
-/// Lays the lines out: every stop with a neighbour on each side, and gaps between.
+/// Lays out the lines: every stop with one message before and after it, and gaps in between.
 fn lay_out_lines(
     draft: &Draft<'_>,
     at: usize,
@@ -193,7 +193,7 @@ fn lay_out_lines(
     let mut excerpt = FindingExcerpt::default();
     let mut passed = 0;
     let mut before: Option<usize> = None;
-    // A lone stop joins nothing.
+    // A single stop has nothing to join.
     let stops = if stops.len() < 2 { &[] } else { stops };
     for message in shown {
         let hidden = before.map_or(0, |before| message - before - 1);
@@ -238,7 +238,10 @@ impl FindingExcerpt {
         side: AbsentSide,
     ) {
         let text = stops.iter().filter(|stop| stop.message == message).find_map(|stop| {
-            stop.absent.as_ref().filter(|(where_, _)| *where_ == side).map(|(_, text)| text)
+            stop.absent
+                .as_ref()
+                .filter(|(absent_side, _)| *absent_side == side)
+                .map(|(_, text)| text)
         });
         if let Some(text) = text {
             let rail = next_rail(stops, passed, |stop| stop.absent.is_some());
@@ -247,7 +250,7 @@ impl FindingExcerpt {
     }
 }
 
-/// The rail on the next line: a stop if it is here, else whatever leads to the next one.
+/// The rail on the next line: the next stop if it is here, else the line that leads to it.
 fn next_rail(
     stops: &[RailStop],
     passed: &mut usize,

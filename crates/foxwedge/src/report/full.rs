@@ -1,4 +1,4 @@
-//! Findings as a compiler draws them: what, where, the pair, why, and the command that helps.
+//! Findings drawn as a compiler does: message, position, call and result, reason, fix command.
 
 use anstyle::Style;
 use foxwedge_core::{Edit, FixApplicability, Profile, RuleEvidence, Severity, Strategy};
@@ -13,23 +13,28 @@ use crate::{
     outcome::{FileReport, LocatedFinding},
 };
 
-/// Findings drawn of one file.
+/// Max findings drawn for one file.
 pub(crate) const MAX_DRAWN: usize = 50;
 
-/// Draws the findings of one file; `name` is how a command names it.
-pub(crate) fn draw(path: &str, name: &str, judged: &FileReport, ask: &CheckSettings) -> String {
+/// Draws the findings of one file. `name` is the name of the target in suggested commands.
+pub(crate) fn draw(
+    path: &str,
+    name: &str,
+    report: &FileReport,
+    settings: &CheckSettings,
+) -> String {
     let mut text = String::new();
-    for found in judged.findings.iter().take(MAX_DRAWN) {
-        draw_finding(&mut text, (path, name), found, judged.edits_of(found), ask);
+    for located in report.findings.iter().take(MAX_DRAWN) {
+        draw_finding(&mut text, (path, name), located, report.edits_of(located), settings);
         text.push('\n');
     }
-    let shown = judged.findings.len().min(MAX_DRAWN);
-    let left = judged.counts.total().saturating_sub(shown);
+    let shown = report.findings.len().min(MAX_DRAWN);
+    let left = report.counts.total().saturating_sub(shown);
     if left > 0 {
         text.push_str(&format!(
             "… and {left} more in {}; --output-format concise lists {}\n\n",
             clean(path),
-            if judged.unlisted() == 0 { "all" } else { "more" }
+            if report.unlisted() == 0 { "all" } else { "more" }
         ));
     }
     text
@@ -38,25 +43,25 @@ pub(crate) fn draw(path: &str, name: &str, judged: &FileReport, ask: &CheckSetti
 fn draw_finding(
     text: &mut String,
     (path, name): (&str, &str),
-    found: &LocatedFinding,
+    located: &LocatedFinding,
     edits: &[Edit],
-    ask: &CheckSettings,
+    settings: &CheckSettings,
 ) {
-    let (word, style) = severity_style(found.finding.severity);
-    let code = found.finding.rule.label();
-    let message = cut(&clean(&found.finding.message), 240);
-    text.push_str(&format!("{style}{word}[{code}]{style:#}{BOLD}: {message}{BOLD:#}\n",));
-    let gutter = found.excerpt.as_deref().map_or(1, gutter_width);
+    let (severity, style) = severity_style(located.finding.severity);
+    let code = located.finding.rule.label();
+    let message = cut(&clean(&located.finding.message), 240);
+    text.push_str(&format!("{style}{severity}[{code}]{style:#}{BOLD}: {message}{BOLD:#}\n",));
+    let gutter = located.excerpt.as_deref().map_or(1, gutter_width);
     let pad = " ".repeat(gutter);
     text.push_str(&format!(
         "{pad}{} {}:{}:{}  {}\n",
         paint(FRAME, "-->"),
         clean(path),
-        found.position.line,
-        found.position.column,
-        paint(DIM, found.message()),
+        located.position.line,
+        located.position.column,
+        paint(DIM, located.message()),
     ));
-    if let Some(excerpt) = found.excerpt.as_ref().filter(|excerpt| !excerpt.lines.is_empty()) {
+    if let Some(excerpt) = located.excerpt.as_ref().filter(|excerpt| !excerpt.lines.is_empty()) {
         push_bar(text, &pad);
         for line in &excerpt.lines {
             draw_line(text, line, gutter, style);
@@ -64,8 +69,8 @@ fn draw_finding(
         push_bar(text, &pad);
     }
     let equals = paint(FRAME, "=");
-    text.push_str(&format!("{pad} {equals} {}: {}\n", paint(BOLD, "why"), explain_cause(found)));
-    let help = fix_help(name, found, edits, ask);
+    text.push_str(&format!("{pad} {equals} {}: {}\n", paint(BOLD, "why"), explain_cause(located)));
+    let help = fix_help(name, located, edits, settings);
     text.push_str(&format!("{pad} {equals} {}: {help}\n", paint(HELP, "help")));
 }
 
@@ -76,7 +81,7 @@ fn severity_style(severity: Severity) -> (&'static str, Style) {
     }
 }
 
-/// Columns of the widest index.
+/// Width of the widest message index.
 fn gutter_width(excerpt: &FindingExcerpt) -> usize {
     let index = |line: &ExcerptLine| match line.kind {
         ExcerptLineKind::Message(index, _) => index,
@@ -111,7 +116,9 @@ fn draw_line(text: &mut String, line: &ExcerptLine, gutter: usize, style: Style)
         ExcerptLineKind::Gap(hidden) => {
             text.push_str(&format!("{head}{}\n", paint(DIM, format_args!("⋮ {hidden} more"))));
         }
-        ExcerptLineKind::Absent(what) => text.push_str(&format!("{head}{}\n", paint(style, what))),
+        ExcerptLineKind::Absent(absent) => {
+            text.push_str(&format!("{head}{}\n", paint(style, absent)));
+        }
     }
 }
 
@@ -128,7 +135,7 @@ fn rail_text(rail: ExcerptRail) -> &'static str {
     }
 }
 
-/// The rail on the line below.
+/// The rail on the line below a message.
 fn rail_below(rail: ExcerptRail) -> &'static str {
     match rail {
         ExcerptRail::Off | ExcerptRail::Last(_) => "    ",
@@ -145,7 +152,7 @@ fn row_text(row: &MessageRow) -> String {
     format!("{}{}", paint(DIM, role), parts.join(&paint(DIM, BETWEEN)))
 }
 
-/// The marks below a row; neighbours of one kind share one mark.
+/// The marks below a row. Adjacent primary segments share one mark.
 fn underline(row: &MessageRow, style: Style) -> Option<String> {
     let last = row.segments.iter().rposition(|segment| segment.mark != SegmentMark::Plain)?;
     let mut text = " ".repeat(ROLE);
@@ -167,68 +174,79 @@ fn underline(row: &MessageRow, style: Style) -> Option<String> {
     Some(text)
 }
 
-/// Who refuses it.
-fn explain_cause(found: &LocatedFinding) -> String {
-    let rule = found.finding.rule;
-    let profile = found.finding.profile;
+/// Explains which provider or agent refuses the history, and why.
+fn explain_cause(located: &LocatedFinding) -> String {
+    let rule = located.finding.rule;
+    let profile = located.finding.profile;
     if profile == Profile::Strict {
-        let who: Vec<&str> = rule
+        let providers: Vec<&str> = rule
             .applies
             .iter()
-            .filter(|(who, evidence)| {
-                *who != Profile::Strict && *evidence == RuleEvidence::Documented
+            .filter(|(provider, evidence)| {
+                *provider != Profile::Strict && *evidence == RuleEvidence::Documented
             })
-            .map(|(who, _)| who.name())
+            .map(|(provider, _)| provider.name())
             .collect();
-        let who = if who.is_empty() { "some provider".to_owned() } else { who.join(", ") };
-        return format!("refused by {who}: {}", rule.summary);
+        let providers =
+            if providers.is_empty() { "some provider".to_owned() } else { providers.join(", ") };
+        return format!("refused by {providers}: {}", rule.summary);
     }
     if rule.code >= 700 {
         // The agent fails before any provider sees the history.
-        let fails = match found.finding.severity {
-            Severity::Error => "does not open the file as it is",
-            Severity::Warning => "loses some of it",
+        let fails = match located.finding.severity {
+            Severity::Error => "cannot open the file",
+            Severity::Warning => "loses part of the session",
         };
         return format!("the agent {fails}: {}", rule.summary);
     }
-    let surely = match found.finding.severity {
+    let verb = match located.finding.severity {
         Severity::Error => "refuses",
         Severity::Warning => "probably refuses",
     };
-    format!("{} {surely} this: {}", profile.name(), rule.summary)
+    format!("{} {verb} this: {}", profile.name(), rule.summary)
 }
 
-/// The exact command, and what it does.
-fn fix_help(name: &str, found: &LocatedFinding, edits: &[Edit], ask: &CheckSettings) -> String {
-    let code = found.finding.rule.label();
+/// The command that fixes the finding, and what it does.
+fn fix_help(
+    name: &str,
+    located: &LocatedFinding,
+    edits: &[Edit],
+    settings: &CheckSettings,
+) -> String {
+    let code = located.finding.rule.label();
     let note = edits.first().map(|edit| cut(&clean(&edit.note), 160));
-    let does = note.unwrap_or_else(|| describe_strategy(found.finding.fix.strategy).to_owned());
-    match found.finding.fix.applicability {
+    let does = note.unwrap_or_else(|| describe_strategy(located.finding.fix.strategy).to_owned());
+    match located.finding.fix.applicability {
         FixApplicability::Safe => {
-            format!("`{}`: {does}", ask.fix_command(Some(name), ask.allows_unsafe_fixes()))
+            format!(
+                "`{}`: {does}",
+                settings.fix_command(Some(name), settings.allows_unsafe_fixes())
+            )
         }
         FixApplicability::Unsafe => {
-            let command = ask.fix_command(Some(name), true);
-            format!("`{command}`: {does}; done only when asked for")
+            let command = settings.fix_command(Some(name), true);
+            format!("`{command}`: {does}; not applied by default")
         }
-        FixApplicability::None => format!("there is no repair; `foxwedge rule {code}` explains it"),
+        FixApplicability::None => {
+            format!("there is no fix; `foxwedge rule {code}` explains the rule")
+        }
     }
 }
 
-/// What a fix does, where no single step is known.
+/// What a fix does, where its edits are not known.
 fn describe_strategy(strategy: Strategy) -> &'static str {
     match strategy {
-        Strategy::Recover => "the answer is put where it belongs",
+        Strategy::Recover => "the tool result is moved to its call",
         Strategy::Synthesize => "a placeholder is written",
-        Strategy::Reorder => "the parts are put in order",
-        Strategy::Merge => "the messages are joined",
-        Strategy::Split => "the message is cut in two",
-        Strategy::Rename => "it is renamed on both halves",
+        Strategy::Reorder => "the parts are reordered",
+        Strategy::Merge => "the messages are merged",
+        Strategy::Split => "the message is split",
+        Strategy::Rename => "it is renamed in the call and the result",
         Strategy::Drop => "it is removed",
-        Strategy::DropThinking => "signed thinking behind the edit is removed",
-        Strategy::Quote => "the answer is kept as user text",
-        Strategy::Recode => "it is spelled as the provider wants it",
-        Strategy::Insert => "a short message is put in",
-        Strategy::Nothing => "there is nothing to do",
+        Strategy::DropThinking => "signed thinking after the edit is removed",
+        Strategy::Quote => "the tool result is kept as user text",
+        Strategy::Recode => "it is rewritten as the provider expects it",
+        Strategy::Insert => "a short message is inserted",
+        Strategy::Nothing => "nothing is changed",
     }
 }

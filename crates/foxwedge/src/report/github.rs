@@ -1,4 +1,4 @@
-//! Annotations of GitHub Actions.
+//! Annotations for GitHub Actions.
 
 use std::io::{self, Write};
 
@@ -9,27 +9,27 @@ use crate::{
     target::STDIN,
 };
 
-/// One workflow command for each finding, and for each step of a repair.
+/// Writes one workflow command for each finding and each applied edit.
 pub(super) fn write(out: &mut dyn Write, outcomes: &[TargetOutcome]) -> io::Result<()> {
-    for seen in findings(outcomes) {
-        let finding = &seen.located.finding;
-        let file = match seen.path {
+    for reported in findings(outcomes) {
+        let finding = &reported.located.finding;
+        let file = match reported.path {
             STDIN => String::new(),
             path => format!("file={},", escape_property(path)),
         };
         let title = escape_property(&format!("{} {}", finding.rule.label(), finding.rule.name));
         let text = cut(&clean(&finding.message), 240);
-        let message = escape_data(&format!("{text} ({})", seen.located.message()));
-        let (line, column) = (seen.located.position.line, seen.located.position.column);
+        let message = escape_data(&format!("{text} ({})", reported.located.message()));
+        let (line, column) = (reported.located.position.line, reported.located.position.column);
         let level = severity_name(finding.severity);
         writeln!(out, "::{level} {file}line={line},col={column},title={title}::{message}")?;
     }
-    for (path, judged) in file_reports(outcomes) {
+    for (path, report) in file_reports(outcomes) {
         let file = match path {
             STDIN => String::new(),
             path => format!("file={},", escape_property(path)),
         };
-        for (rule, severity, unlisted) in unlisted_by_rule(judged) {
+        for (rule, severity, unlisted) in unlisted_by_rule(report) {
             let title = escape_property(&format!("{} {}", rule.label(), rule.name));
             let level = severity_name(severity);
             writeln!(out, "::{level} {file}title={title}::… and {unlisted} more")?;
@@ -52,7 +52,7 @@ pub(super) fn write(out: &mut dyn Write, outcomes: &[TargetOutcome]) -> io::Resu
     Ok(())
 }
 
-/// Escapes a message. What a log should not be shown is written as its bytes.
+/// Escapes a message. Characters that are unsafe in a log are percent-encoded.
 fn escape_data(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! Findings for programs. Field names are a promise.
+//! Findings as JSON. Field names are stable.
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +22,7 @@ struct FindingsDocument<'a> {
     version: u32,
     #[serde(serialize_with = "entries")]
     findings: &'a [TargetOutcome],
-    /// What was repaired, where something was to be.
+    /// Applied edits; only when repairing.
     #[serde(skip_serializing_if = "Option::is_none")]
     edits: Option<StepList<'a>>,
     summary: FindingsSummary,
@@ -34,20 +34,20 @@ struct FindingsSummary {
     messages: usize,
     findings: usize,
     fixed: usize,
-    /// Findings that are counted, but not listed above; only if there are any.
+    /// Findings that are counted but not listed above; only if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     unlisted: Option<usize>,
     /// Exact counts of all findings, by code; only if not all are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     by_rule: Option<BTreeMap<String, usize>>,
-    /// Only where something was to be repaired, as `losses`: all steps, listed or not.
+    /// Number of all edits, listed or not; only when repairing. `losses` too.
     #[serde(skip_serializing_if = "Option::is_none")]
     edits: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     losses: Option<LossCounts>,
 }
 
-/// A line that is no finding.
+/// A line after the findings.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum TrailingJsonLine<'a> {
@@ -62,7 +62,7 @@ struct FindingEntry<'a> {
     name: &'static str,
     severity: &'static str,
     message: &'a str,
-    /// Only in the session file of an agent, as `session_id`.
+    /// Present only for session files of agents; `session_id` too.
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,7 +77,7 @@ struct FindingEntry<'a> {
     fix: FindingFixEntry<'a>,
 }
 
-/// How a finding can be repaired.
+/// The fix of a finding.
 #[derive(Serialize)]
 pub(super) struct FindingFixEntry<'a> {
     applicability: &'static str,
@@ -94,7 +94,7 @@ struct FindingEditEntry<'a> {
     note: &'a str,
 }
 
-/// One document with a summary.
+/// Writes one document with all findings and a summary.
 pub(super) fn write_document(
     out: &mut dyn Write,
     outcomes: &[TargetOutcome],
@@ -123,24 +123,24 @@ fn summary(outcomes: &[TargetOutcome], repaired: bool) -> FindingsSummary {
 /// Exact counts of all findings, by code.
 fn by_rule(outcomes: &[TargetOutcome]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
-    for kind in file_reports(outcomes).flat_map(|(_, judged)| judged.counts.iter()) {
+    for kind in file_reports(outcomes).flat_map(|(_, report)| report.counts.iter()) {
         *counts.entry(kind.rule.label()).or_insert(0) += kind.count;
     }
     counts
 }
 
-/// One object a line: findings, behind those of a file one for each rule that has more of them, then
-/// the steps of the repairs, then a summary of them.
+/// Writes one object per line: the findings of each file, then one line for each of its rules with
+/// unlisted findings; when repairing, also the edits and a summary.
 pub(super) fn write_lines(
     out: &mut dyn Write,
     outcomes: &[TargetOutcome],
     repaired: bool,
 ) -> io::Result<()> {
-    for (path, judged) in file_reports(outcomes) {
-        for seen in file_findings(path, judged) {
-            write_line(out, &finding_entry(seen))?;
+    for (path, report) in file_reports(outcomes) {
+        for reported in file_findings(path, report) {
+            write_line(out, &finding_entry(reported))?;
         }
-        for (rule, _, unlisted) in unlisted_by_rule(judged) {
+        for (rule, _, unlisted) in unlisted_by_rule(report) {
             let (code, name) = (rule.label(), rule.name);
             write_line(
                 out,
@@ -162,7 +162,7 @@ fn write_line(out: &mut dyn Write, object: &impl Serialize) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// Writes a document as it is walked.
+/// Writes an indented document without building it in memory.
 pub(crate) fn write_pretty(out: &mut dyn Write, document: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, document)?;
     out.write_all(b"\n")
@@ -172,32 +172,32 @@ fn entries<S: Serializer>(outcomes: &&[TargetOutcome], serializer: S) -> Result<
     serializer.collect_seq(findings(outcomes).map(finding_entry))
 }
 
-fn finding_entry(seen: ReportedFinding<'_>) -> FindingEntry<'_> {
-    let finding = &seen.located.finding;
+fn finding_entry(reported: ReportedFinding<'_>) -> FindingEntry<'_> {
+    let finding = &reported.located.finding;
     FindingEntry {
         code: finding.rule.label(),
         name: finding.rule.name,
         severity: severity_name(finding.severity),
         message: &finding.message,
-        agent: seen.session.map(|session| session.agent.name()),
-        session_id: seen.session.and_then(|session| session.id.as_deref()),
-        path: seen.path,
-        line: seen.located.position.line,
-        column: seen.located.position.column,
+        agent: reported.session.map(|session| session.agent.name()),
+        session_id: reported.session.and_then(|session| session.id.as_deref()),
+        path: reported.path,
+        line: reported.located.position.line,
+        column: reported.located.position.column,
         message_index: finding.location.message,
         call_ids: &finding.ids,
         tool_name: finding.tool.as_deref(),
         profile: finding.profile.name(),
-        fix: fix_entry(seen),
+        fix: fix_entry(reported),
     }
 }
 
-/// How a finding can be repaired.
-pub(super) fn fix_entry(seen: ReportedFinding<'_>) -> FindingFixEntry<'_> {
+/// The fix of a finding.
+pub(super) fn fix_entry(reported: ReportedFinding<'_>) -> FindingFixEntry<'_> {
     FindingFixEntry {
-        applicability: seen.located.finding.fix.applicability.name(),
-        strategy: seen.located.finding.fix.strategy.name(),
-        edits: seen.edits,
+        applicability: reported.located.finding.fix.applicability.name(),
+        strategy: reported.located.finding.fix.strategy.name(),
+        edits: reported.edits,
     }
 }
 

@@ -1,4 +1,4 @@
-//! A table to paste into an issue or a comment.
+//! A Markdown table for an issue or a pull request comment.
 
 use std::io::{self, Write};
 
@@ -9,14 +9,14 @@ use crate::{
     outcome::TargetOutcome,
 };
 
-/// Rows of the table: a comment has a limited size.
+/// Max rows: comments have a size limit.
 const MAX_ROWS: usize = 200;
 
-/// A table and a summary.
+/// Writes a table of findings, a table of repairs and a summary.
 pub(super) fn write(
     out: &mut dyn Write,
     outcomes: &[TargetOutcome],
-    ask: &CheckSettings,
+    settings: &CheckSettings,
 ) -> io::Result<()> {
     out.write_all(b"### foxwedge\n\n")?;
     let listed = findings(outcomes).count();
@@ -24,15 +24,15 @@ pub(super) fn write(
     if count > 0 {
         out.write_all(b"| Place | Rule | What | Fix |\n|---|---|---|---|\n")?;
     }
-    for seen in findings(outcomes).take(MAX_ROWS) {
-        let finding = &seen.located.finding;
+    for reported in findings(outcomes).take(MAX_ROWS) {
+        let finding = &reported.located.finding;
         writeln!(
             out,
             "| {}:{}:{} `{}` | {} {} | {} | {} |",
-            escape_cell(seen.path),
-            seen.located.position.line,
-            seen.located.position.column,
-            seen.located.message(),
+            escape_cell(reported.path),
+            reported.located.position.line,
+            reported.located.position.column,
+            reported.located.message(),
             finding.rule.label(),
             finding.rule.name,
             escape_cell(&finding.message),
@@ -46,11 +46,11 @@ pub(super) fn write(
         out.write_all(b"\n")?;
     }
     write_repairs(out, outcomes)?;
-    let sentence = summary::summary_line(outcomes, ask);
+    let sentence = summary::summary_line(outcomes, settings);
     write!(out, "{}", anstream::adapter::strip_str(&sentence))
 }
 
-/// A table of what was repaired.
+/// Writes a table of applied repairs.
 fn write_repairs(out: &mut dyn Write, outcomes: &[TargetOutcome]) -> io::Result<()> {
     let (count, listed) = (edits::total(outcomes), edits::steps(outcomes).count());
     if count == 0 {
@@ -59,7 +59,7 @@ fn write_repairs(out: &mut dyn Write, outcomes: &[TargetOutcome]) -> io::Result<
     out.write_all(b"| Fixed | Rule | Strategy | What was done |\n|---|---|---|---|\n")?;
     for step in edits::steps(outcomes).take(MAX_ROWS) {
         let edit = &step.applied.edit;
-        let line = step.applied.position.map(|place| format!(":{}", place.line));
+        let line = step.applied.position.map(|position| format!(":{}", position.line));
         writeln!(
             out,
             "| {}{} `{}` | FW{} {} | {} | {} |",
@@ -78,7 +78,7 @@ fn write_repairs(out: &mut dyn Write, outcomes: &[TargetOutcome]) -> io::Result<
     out.write_all(b"\n")
 }
 
-/// Text that stays inside its cell.
+/// Escapes text for a table cell.
 pub(crate) fn escape_cell(text: &str) -> String {
     cut(&clean(text), 240).replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;")
 }

@@ -1,4 +1,4 @@
-//! One message on one line: who speaks, and in a few words what.
+//! One message on one line: its role and a short description of its parts.
 
 use foxwedge_core::{
     ContentShape, Draft, Format, Message, MessageLayout, Part, PartKind, Role, SignatureState,
@@ -16,35 +16,35 @@ pub(crate) struct MessageRow {
     pub(crate) segments: Vec<RowSegment>,
 }
 
-/// One part, in a few words.
+/// A short description of one part.
 #[derive(Clone, Debug)]
 pub(crate) struct RowSegment {
     pub(crate) text: String,
     pub(crate) mark: SegmentMark,
 }
 
-/// Whether the finding is about it.
+/// How the finding refers to a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SegmentMark {
     Plain,
-    /// The finding's place.
+    /// The location of the finding.
     Primary,
-    /// The other half.
+    /// The matching call or result.
     Partner,
 }
 
-/// What is marked in an excerpt: parts by their index, or a whole message.
+/// Marks of an excerpt: parts by their index, or a whole message.
 pub(crate) struct ExcerptMarks {
     pub(crate) whole: Option<usize>,
     pub(crate) focus: Option<usize>,
     pub(crate) second: Option<usize>,
 }
 
-/// Parts shown of one message, beside those the finding is about.
+/// Max parts shown of one message. Marked parts are always shown.
 const SHOWN: usize = 3;
-/// Characters shown of a text.
+/// Max characters shown of a text.
 const TEXT: usize = 40;
-/// Characters shown of an id or a name.
+/// Max characters shown of an id or a name.
 const NAME: usize = 32;
 
 /// A message on one line.
@@ -83,7 +83,7 @@ pub(crate) fn of(draft: &Draft<'_>, at: usize, marks: &ExcerptMarks) -> Option<M
     Some(MessageRow { role: role(draft, message), segments })
 }
 
-/// ` to `x``, or nothing.
+/// The id with a prefix such as ` for `, or an empty string without an id.
 pub(crate) fn prefixed_name(before: &str, id: Option<&str>) -> String {
     id.map(|id| format!("{before}{}", short_name(id))).unwrap_or_default()
 }
@@ -93,7 +93,7 @@ fn short_name(text: &str) -> String {
     clean(&cut(text, NAME))
 }
 
-/// Who speaks a message.
+/// Role of a message.
 pub(crate) fn role_at(draft: &Draft<'_>, message: usize) -> Option<&'static str> {
     Some(role(draft, draft.messages.get(message)?))
 }
@@ -112,7 +112,7 @@ fn role(draft: &Draft<'_>, message: &Message) -> &'static str {
     }
 }
 
-/// What a message without parts holds.
+/// Text for a message without parts.
 fn empty_content_text(content: ContentShape) -> &'static str {
     match content {
         ContentShape::Absent => "(no content)",
@@ -123,14 +123,14 @@ fn empty_content_text(content: ContentShape) -> &'static str {
     }
 }
 
-/// A part in a few words.
+/// A short description of a part.
 fn describe_part(draft: &Draft<'_>, part: &Part<'_>) -> String {
     match &part.kind {
         PartKind::Text(_) => format!("\"{}\"", preview::text(part.span.of(draft.source), TEXT)),
         PartKind::Media => "media".to_owned(),
-        PartKind::Reasoning(SignatureState::Signed) => "thinks (signed)".to_owned(),
+        PartKind::Reasoning(SignatureState::Signed) => "thinking (signed)".to_owned(),
         PartKind::Reasoning(SignatureState::Unsigned | SignatureState::Plain) => {
-            "thinks".to_owned()
+            "thinking".to_owned()
         }
         PartKind::Call(call) => {
             let tool = call.name.as_deref().map(short_name);
@@ -138,14 +138,14 @@ fn describe_part(draft: &Draft<'_>, part: &Part<'_>) -> String {
             format!("calls {}{id}", tool.as_deref().unwrap_or("a tool"))
         }
         PartKind::Answer(answer) => {
-            let what = answer.id.as_deref().or(answer.tool()).map(short_name);
-            format!("answers {}", what.as_deref().unwrap_or("(no id)"))
+            let id = answer.id.as_deref().or(answer.tool()).map(short_name);
+            format!("result for {}", id.as_deref().unwrap_or("(no id)"))
         }
         kind @ PartKind::ServerCall(_) => {
             format!("server call{}", prefixed_name(" ", kind.server_id()))
         }
         kind @ PartKind::ServerAnswer(_) => {
-            format!("server answer{}", prefixed_name(" ", kind.server_id()))
+            format!("server result{}", prefixed_name(" ", kind.server_id()))
         }
         PartKind::Other => "other content".to_owned(),
     }

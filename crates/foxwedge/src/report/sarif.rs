@@ -1,4 +1,4 @@
-//! SARIF 2.1.0, for code scanning.
+//! Findings as SARIF 2.1.0, for code scanning.
 
 use std::{
     collections::BTreeSet,
@@ -31,21 +31,21 @@ use sarif_objects::{
     SarifRunProperties, SarifTool,
 };
 
-/// One run with all findings.
+/// Writes one run with all findings.
 pub(super) fn write(
     out: &mut dyn Write,
     outcomes: &[TargetOutcome],
     repaired: bool,
 ) -> io::Result<()> {
-    let broken: BTreeSet<u16> =
-        findings(outcomes).map(|seen| seen.located.finding.rule.code).collect();
+    let codes: BTreeSet<u16> =
+        findings(outcomes).map(|reported| reported.located.finding.rule.code).collect();
     let mut rules: Vec<&Rule> = rules::ALL.to_vec();
-    rules.retain(|rule| broken.contains(&rule.code));
+    rules.retain(|rule| codes.contains(&rule.code));
     rules.sort_by_key(|rule| rule.code);
     let failures: Vec<SarifNotification<'_>> =
         failures(outcomes).map(|(path, failure)| notification(path, failure)).collect();
-    let unlisted = file_reports(outcomes).flat_map(|(path, judged)| {
-        let more = unlisted_by_rule(judged).into_iter();
+    let unlisted = file_reports(outcomes).flat_map(|(path, report)| {
+        let more = unlisted_by_rule(report).into_iter();
         more.map(move |(rule, _, more)| (path, format!("{}: … and {more} more", rule.label())))
     });
     let unlisted: Vec<(&str, String)> = unlisted.collect();
@@ -79,20 +79,19 @@ pub(super) fn write(
     write_pretty(out, &SarifLog { schema, version: "2.1.0", runs: [run] })
 }
 
-/// All findings; each is described when its turn comes.
+/// All findings, serialized one by one.
 struct SarifResults<'a> {
     outcomes: &'a [TargetOutcome],
-    /// By code.
+    /// Sorted by code.
     rules: &'a [&'static Rule],
 }
 
 impl Serialize for SarifResults<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let index = |code: u16| self.rules.binary_search_by_key(&code, |rule| rule.code);
-        serializer.collect_seq(
-            findings(self.outcomes)
-                .map(|seen| result_entry(seen, index(seen.located.finding.rule.code).unwrap_or(0))),
-        )
+        serializer.collect_seq(findings(self.outcomes).map(|reported| {
+            result_entry(reported, index(reported.located.finding.rule.code).unwrap_or(0))
+        }))
     }
 }
 
@@ -106,10 +105,10 @@ fn descriptor(rule: &'static Rule) -> SarifRuleDescriptor {
     }
 }
 
-fn result_entry(seen: ReportedFinding<'_>, rule_index: usize) -> SarifResult<'_> {
-    let finding = &seen.located.finding;
+fn result_entry(reported: ReportedFinding<'_>, rule_index: usize) -> SarifResult<'_> {
+    let finding = &reported.located.finding;
     let logical =
-        SarifLogicalLocation { fully_qualified_name: seen.located.message(), kind: "element" };
+        SarifLogicalLocation { fully_qualified_name: reported.located.message(), kind: "element" };
     SarifResult {
         rule_id: finding.rule.label(),
         rule_index,
@@ -117,22 +116,22 @@ fn result_entry(seen: ReportedFinding<'_>, rule_index: usize) -> SarifResult<'_>
         message: SarifMessage { text: &finding.message },
         locations: [SarifLocation {
             logical_locations: Some([logical]),
-            ..location(seen.path, seen.located.position)
+            ..location(reported.path, reported.located.position)
         }],
-        related_locations: seen.located.partner.map(|partner| {
+        related_locations: reported.located.partner.map(|partner| {
             [SarifLocation {
                 id: Some(0),
-                message: Some(SarifMessage { text: "the other half" }),
-                ..location(seen.path, partner)
+                message: Some(SarifMessage { text: "the matching call or result" }),
+                ..location(reported.path, partner)
             }]
         }),
         properties: SarifResultProperties {
             call_ids: &finding.ids,
             tool_name: finding.tool.as_deref(),
             profile: finding.profile.name(),
-            agent: seen.session.map(|session| session.agent.name()),
-            session_id: seen.session.and_then(|session| session.id.as_deref()),
-            fix: fix_entry(seen),
+            agent: reported.session.map(|session| session.agent.name()),
+            session_id: reported.session.and_then(|session| session.id.as_deref()),
+            fix: fix_entry(reported),
         },
     }
 }
@@ -148,7 +147,7 @@ fn location(path: &str, position: TextPosition) -> SarifLocation<'_> {
     }
 }
 
-/// A path as a relative reference: what an address may not hold is written as `%XX`.
+/// A path as a relative URI reference. Characters that a URI may not contain are percent-encoded.
 struct SarifUri<'a>(&'a str);
 
 impl fmt::Display for SarifUri<'_> {
@@ -178,7 +177,7 @@ fn failures(outcomes: &[TargetOutcome]) -> impl Iterator<Item = (&str, &TargetFa
     outcomes.iter().flat_map(|outcome| {
         let failures = match &outcome.result {
             TargetResult::Failed(failure) => std::slice::from_ref(failure),
-            TargetResult::Checked(judged) => &judged.failures,
+            TargetResult::Checked(report) => &report.failures,
             TargetResult::Skipped => &[],
         };
         failures.iter().map(|failure| (outcome.path.as_str(), failure))

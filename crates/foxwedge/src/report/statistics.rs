@@ -1,4 +1,4 @@
-//! How often each rule was broken.
+//! Number of findings per rule.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,7 @@ use crate::{
     outcome::TargetOutcome,
 };
 
-/// One rule and how often it was broken.
+/// A rule and the number of its findings.
 #[derive(Serialize)]
 struct RuleCount {
     code: String,
@@ -24,14 +24,14 @@ struct RuleCount {
     fixable: usize,
 }
 
-/// The document for programs.
+/// The JSON document.
 #[derive(Serialize)]
 struct StatisticsDocument<'a> {
     version: u32,
     statistics: &'a [RuleCount],
 }
 
-/// Counts by rule, the most frequent first.
+/// Writes the counts per rule, the most frequent first.
 pub(super) fn write(
     out: &mut dyn Write,
     outcomes: &[TargetOutcome],
@@ -44,15 +44,15 @@ pub(super) fn write(
         }
         OutputFormat::Markdown => markdown(out, &counts),
         OutputFormat::Full | OutputFormat::Concise => out.write_all(table(&counts).as_bytes()),
-        OutputFormat::JsonLines | OutputFormat::Github | OutputFormat::Sarif => {
-            Err(io::Error::new(io::ErrorKind::Unsupported, "this format has no statistics"))
-        }
+        OutputFormat::JsonLines | OutputFormat::Github | OutputFormat::Sarif => Err(
+            io::Error::new(io::ErrorKind::Unsupported, "this format does not support statistics"),
+        ),
     }
 }
 
 fn counts(outcomes: &[TargetOutcome]) -> Vec<RuleCount> {
     let mut by_code: BTreeMap<u16, (&'static Rule, usize, usize)> = BTreeMap::new();
-    for kind in file_reports(outcomes).flat_map(|(_, judged)| judged.counts.iter()) {
+    for kind in file_reports(outcomes).flat_map(|(_, report)| report.counts.iter()) {
         let (_, count, fixable) = by_code.entry(kind.rule.code).or_insert((kind.rule, 0, 0));
         *count += kind.count;
         if kind.fix.applicability == FixApplicability::Safe {
@@ -91,7 +91,7 @@ fn table(counts: &[RuleCount]) -> String {
                 all if all == count.count => paint(DIM, "  fixable"),
                 some => paint(DIM, format_args!("  {some} fixable")),
             };
-            // Nothing behind the last word: no line ends in spaces.
+            // No line ends in spaces.
             let names = if fixable.is_empty() { 0 } else { names };
             let number = paint(BOLD, format_args!("{:>digits$}", count.count));
             let code = paint(ERROR, &count.code);

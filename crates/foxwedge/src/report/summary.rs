@@ -1,4 +1,4 @@
-//! The last words: what was found, what was done, what to do next.
+//! Messages on stderr after a run: failures, notes, applied repairs, and the summary line.
 
 use super::{ReportTotals, edits, file_reports};
 use crate::{
@@ -9,19 +9,19 @@ use crate::{
     outcome::{TargetFailure, TargetOutcome, TargetResult},
 };
 
-/// Failures told of one file.
+/// Max failures printed for one file.
 const MAX_FAILURES: usize = 20;
 
-/// Says on stderr what could not be read or written.
+/// Prints to stderr what could not be read or written.
 pub(crate) fn print_failures(outcomes: &[TargetOutcome]) {
     for outcome in outcomes {
         match &outcome.result {
             TargetResult::Failed(failure) => print_failure(&outcome.path, failure),
-            TargetResult::Checked(judged) => {
-                for failure in judged.failures.iter().take(MAX_FAILURES) {
+            TargetResult::Checked(report) => {
+                for failure in report.failures.iter().take(MAX_FAILURES) {
                     print_failure(&outcome.path, failure);
                 }
-                let left = judged.failures.len().saturating_sub(MAX_FAILURES);
+                let left = report.failures.len().saturating_sub(MAX_FAILURES);
                 if left > 0 {
                     let path = clean(&outcome.path);
                     write_stderr(&format_error(
@@ -44,39 +44,39 @@ fn print_failure(path: &str, failure: &TargetFailure) {
     write_stderr(&format_error(&text, failure.help.as_deref()));
 }
 
-/// Says on stderr what the user should know about single targets.
+/// Prints the notes of each target to stderr.
 pub(crate) fn print_notes(outcomes: &[TargetOutcome]) {
-    for (path, judged) in file_reports(outcomes) {
-        for text in &judged.notes {
+    for (path, report) in file_reports(outcomes) {
+        for text in &report.notes {
             print_note(&format!("{}: {text}", clean(path)));
         }
     }
 }
 
-/// Says on stderr what a repair did.
+/// Prints to stderr what each repair did.
 pub(crate) fn print_repairs(outcomes: &[TargetOutcome]) {
     file_reports(outcomes)
-        .for_each(|(path, judged)| write_stderr(&edits::format_file_steps(path, judged)));
+        .for_each(|(path, report)| write_stderr(&edits::format_file_steps(path, report)));
 }
 
-/// Says on stderr how to go on with the sessions that were repaired.
+/// Prints to stderr the commands that resume the repaired sessions.
 pub(crate) fn print_next_steps(outcomes: &[TargetOutcome]) {
-    /// Sessions that are named.
-    const NAMED: usize = 5;
-    let repaired = outcomes.iter().filter_map(|outcome| match &outcome.result {
-        // Only where its agent finds it.
-        TargetResult::Checked(judged) if judged.backup.is_some() && outcome.name.is_some() => {
-            judged.session.as_ref()?.resume_command()
+    /// Max sessions listed.
+    const MAX_LISTED: usize = 5;
+    let commands = outcomes.iter().filter_map(|outcome| match &outcome.result {
+        // Only sessions that lie where their agent finds them.
+        TargetResult::Checked(report) if report.backup.is_some() && outcome.name.is_some() => {
+            report.session.as_ref()?.resume_command()
         }
         TargetResult::Checked(_) | TargetResult::Skipped | TargetResult::Failed(_) => None,
     });
-    for command in repaired.take(NAMED) {
-        write_stderr(&format!("  {}: `{command}` goes on with it\n", paint(HELP, "help")));
+    for command in commands.take(MAX_LISTED) {
+        write_stderr(&format!("  {}: `{command}` resumes the session\n", paint(HELP, "help")));
     }
 }
 
-/// The last line.
-pub(crate) fn summary_line(outcomes: &[TargetOutcome], ask: &CheckSettings) -> String {
+/// The summary: what was fixed, what was found, and the next command.
+pub(crate) fn summary_line(outcomes: &[TargetOutcome], settings: &CheckSettings) -> String {
     let totals = ReportTotals::of(outcomes);
     let mut text = String::new();
     if totals.changed > 0 {
@@ -87,11 +87,11 @@ pub(crate) fn summary_line(outcomes: &[TargetOutcome], ask: &CheckSettings) -> S
         });
     }
     if totals.findings > 0 {
-        text.push_str(&findings_sentence(outcomes, totals, ask));
+        text.push_str(&findings_sentence(outcomes, totals, settings));
     } else if totals.files > 0 && totals.failed == 0 && totals.changed == 0 {
         text.push_str(&format!(
             "{}: {}, {}, {}",
-            paint(GOOD, "All sound"),
+            paint(GOOD, "All valid"),
             pluralize(totals.files, "file"),
             pluralize(totals.messages, "message"),
             profiles(outcomes),
@@ -99,7 +99,7 @@ pub(crate) fn summary_line(outcomes: &[TargetOutcome], ask: &CheckSettings) -> S
         text.push_str(&skipped(totals));
         text.push_str(".\n");
     } else if totals.files == 0 && totals.failed == 0 {
-        text.push_str(&format!("No conversation found{}.\n", skipped(totals)));
+        text.push_str(&format!("No conversations found{}.\n", skipped(totals)));
     }
     text
 }
@@ -107,19 +107,19 @@ pub(crate) fn summary_line(outcomes: &[TargetOutcome], ask: &CheckSettings) -> S
 fn findings_sentence(
     outcomes: &[TargetOutcome],
     totals: ReportTotals,
-    ask: &CheckSettings,
+    settings: &CheckSettings,
 ) -> String {
     let begin = if totals.changed > 0 { "Remaining:" } else { "Found" };
     let mut parts = Vec::new();
-    let bold = ask.allows_unsafe_fixes();
-    let fixable = totals.safe_fixable + if bold { totals.unsafe_fixable } else { 0 };
+    let unsafe_fixes = settings.allows_unsafe_fixes();
+    let fixable = totals.safe_fixable + if unsafe_fixes { totals.unsafe_fixable } else { 0 };
     if fixable > 0 {
         parts.push(format!(
             "{fixable} fixable with `{}`",
-            ask.fix_command(single_target_name(outcomes), bold)
+            settings.fix_command(single_target_name(outcomes), unsafe_fixes)
         ));
     }
-    if totals.unsafe_fixable > 0 && !bold {
+    if totals.unsafe_fixable > 0 && !unsafe_fixes {
         let verb = if totals.unsafe_fixable == 1 { "needs" } else { "need" };
         parts.push(format!("{} {verb} --unsafe-fixes", totals.unsafe_fixable));
     }
@@ -127,7 +127,7 @@ fn findings_sentence(
         let verb = if totals.unfixable == 1 { "has" } else { "have" };
         parts.push(format!("{} {verb} no fix", totals.unfixable));
     }
-    let files = file_reports(outcomes).filter(|(_, judged)| !judged.findings.is_empty()).count();
+    let files = file_reports(outcomes).filter(|(_, report)| !report.findings.is_empty()).count();
     let of = if files < totals.files { format!(" of {}", totals.files) } else { String::new() };
     let files = if of.is_empty() { pluralize(files, "file") } else { format!("{files}{of} files") };
     format!(
@@ -142,9 +142,9 @@ fn findings_sentence(
 
 fn fixed_sentence(outcomes: &[TargetOutcome], totals: ReportTotals) -> String {
     let backups: Vec<_> =
-        file_reports(outcomes).filter_map(|(_, judged)| judged.backup.as_ref()).collect();
-    let cost = edits::describe_losses(&edits::losses(outcomes)).join(", ");
-    let cost = if cost.is_empty() { cost } else { format!(", {cost}") };
+        file_reports(outcomes).filter_map(|(_, report)| report.backup.as_ref()).collect();
+    let losses = edits::describe_losses(&edits::losses(outcomes)).join(", ");
+    let losses = if losses.is_empty() { losses } else { format!(", {losses}") };
     let backup = match backups.as_slice() {
         [] => ".".to_owned(),
         [one] => format!("; backup: {}", clean(&one.to_string_lossy())),
@@ -154,7 +154,7 @@ fn fixed_sentence(outcomes: &[TargetOutcome], totals: ReportTotals) -> String {
         }
     };
     format!(
-        "{} {} in {}{cost}{backup}\n",
+        "{} {} in {}{losses}{backup}\n",
         paint(GOOD, "Fixed"),
         pluralize(totals.fixed, "finding"),
         pluralize(totals.changed, "file"),
@@ -163,7 +163,7 @@ fn fixed_sentence(outcomes: &[TargetOutcome], totals: ReportTotals) -> String {
 
 fn would_fix_sentence(totals: ReportTotals) -> String {
     format!(
-        "{} {} in {}; nothing was written.\n",
+        "{} {} in {}; no file was changed.\n",
         paint(BOLD, "Would fix"),
         pluralize(totals.planned, "finding"),
         pluralize(totals.changed, "file"),
@@ -179,7 +179,7 @@ fn skipped(totals: ReportTotals) -> String {
 
 fn profiles(outcomes: &[TargetOutcome]) -> String {
     let mut names = Vec::new();
-    for profile in file_reports(outcomes).flat_map(|(_, judged)| &judged.profiles) {
+    for profile in file_reports(outcomes).flat_map(|(_, report)| &report.profiles) {
         if !names.contains(&profile.name()) {
             names.push(profile.name());
         }
@@ -188,13 +188,13 @@ fn profiles(outcomes: &[TargetOutcome]) -> String {
     format!("profile{s} {}", names.join(", "))
 }
 
-/// The one file to name in a command, if there is only one.
+/// The target to name in a command, if only one target has findings.
 fn single_target_name(outcomes: &[TargetOutcome]) -> Option<&str> {
-    let mut broken = outcomes.iter().filter(|outcome| match &outcome.result {
-        TargetResult::Checked(judged) => !judged.findings.is_empty(),
+    let mut with_findings = outcomes.iter().filter(|outcome| match &outcome.result {
+        TargetResult::Checked(report) => !report.findings.is_empty(),
         TargetResult::Skipped | TargetResult::Failed(_) => false,
     });
-    match (broken.next(), broken.next()) {
+    match (with_findings.next(), with_findings.next()) {
         (Some(outcome), None) => Some(outcome.command_name()),
         _ => None,
     }

@@ -1,8 +1,8 @@
-//! Milliseconds since 1970 that never go back while the program runs.
+//! A clock in milliseconds since 1970 that never goes back while the program runs.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// A clock that was set once, and is not set again.
+/// A monotonic clock. Changes of the system clock do not affect it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SteadyClock {
     started_at: u64,
@@ -10,20 +10,20 @@ pub(crate) struct SteadyClock {
 }
 
 impl SteadyClock {
-    /// Sets it by the machine's clock.
+    /// Starts from the system clock.
     pub(crate) fn new() -> SteadyClock {
-        let begun = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        SteadyClock { started_at: milliseconds(begun.as_millis()), since: Instant::now() }
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        SteadyClock { started_at: milliseconds(since_epoch.as_millis()), since: Instant::now() }
     }
 
-    /// What it shows.
+    /// The current time.
     pub(crate) fn now(&self) -> u64 {
         self.started_at.saturating_add(milliseconds(self.since.elapsed().as_millis()))
     }
 }
 
-fn milliseconds(long: u128) -> u64 {
-    u64::try_from(long).unwrap_or(u64::MAX)
+fn milliseconds(value: u128) -> u64 {
+    u64::try_from(value).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How a run is drawn: a line for each call, and one for the end.
+//! Draws a run: one line for each tool call, and one for the end.
 
 mod signs;
 mod call;
@@ -12,7 +12,7 @@ pub(crate) use ending::{format_call_counts, outcome_text, run_end_line};
 pub(crate) use signs::SignSet;
 pub(crate) use warning::warning_text;
 
-/// A span of time, as people say it; nothing if it is too short to be worth a word.
+/// A duration for display; `None` if it is too short to show.
 pub(crate) fn format_duration(milliseconds: u64) -> Option<String> {
     let seconds = milliseconds / 1000;
     Some(match milliseconds {
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_are_short() {
+    fn durations_are_short() {
         let table = [
             (0, None),
             (49, None),

@@ -1,4 +1,4 @@
-//! Runs in the words of user interfaces: an encoder for each run, and its frames as text.
+//! Writes runs in the formats of user interfaces, with one encoder per run.
 
 use std::collections::HashMap;
 
@@ -9,19 +9,18 @@ use foxwedge_run::{
 
 use crate::cli::{AgUiProtocolVersion, FrameArgs};
 
-/// Writes the frames of one run after the other.
+/// Writes the frames of several runs.
 pub(crate) struct RunFrameWriter {
     format: UiFormat,
     args: FrameArgs,
-    /// The session as clients know it, if it was named.
+    /// The session id that clients know, if one was given.
     session: Option<SharedId>,
-    /// What the reader has seen already.
+    /// The last frame that the reader has seen.
     after: Option<FrameId>,
     encoders: HashMap<SharedId, RunEncoder>,
 }
 
 impl RunFrameWriter {
-    /// Begins to write.
     pub(crate) fn new(
         format: UiFormat,
         args: FrameArgs,
@@ -30,24 +29,24 @@ impl RunFrameWriter {
         RunFrameWriter { format, args, session, after: None, encoders: HashMap::new() }
     }
 
-    /// Leaves out what the reader has seen.
+    /// Skips frames that the reader has seen.
     pub(crate) fn after(mut self, after: Option<FrameId>) -> RunFrameWriter {
         self.after = after;
         self
     }
 
-    /// Takes an effect, and adds what it comes to.
+    /// Encodes an effect and appends its frames.
     pub(crate) fn push(&mut self, effect: &RunEffect, out: &mut String) {
         let mut frames = Vec::new();
         match effect {
-            // An encoder is told its session before anything else.
+            // The first event sets the session of the encoder.
             RunEffect::Emit(event) => self.encoder(&event.run, effect).push(effect, &mut frames),
             RunEffect::Show { run, change } => {
                 let encoder = self.encoder(run, effect);
                 encoder.push(effect, &mut frames);
                 if matches!(change, UiChange::RunEnded { .. }) {
                     encoder.finish(&mut frames);
-                    // Nothing comes behind the end.
+                    // No frame follows the end.
                     self.encoders.remove(run);
                 }
             }

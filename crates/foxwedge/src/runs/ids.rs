@@ -1,26 +1,26 @@
-//! Ids: new ones for runs, and what a store takes of those that agents use.
+//! New ids for runs, and conversion of agents' ids to valid store ids.
 
 use std::hash::{BuildHasher, RandomState};
 
 use crate::disk::ContentFingerprint;
 
-/// The most bytes of an id.
+/// Longest id that a store accepts.
 const MAX_ID_BYTES: usize = 128;
 
-/// A new id that nobody else has.
+/// A new random id.
 pub(crate) fn new_id(kind: &str) -> String {
     // Seeded by the system for every process, and different each time.
-    let chance = RandomState::new().hash_one((std::process::id(), std::time::Instant::now()));
-    format!("{kind}-{chance:016x}")
+    let random = RandomState::new().hash_one((std::process::id(), std::time::Instant::now()));
+    format!("{kind}-{random:016x}")
 }
 
-/// Whether a store takes it as it is.
+/// Whether a store accepts an id.
 pub(crate) fn is_store_id(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     !id.is_empty() && id.len() <= MAX_ID_BYTES && id.bytes().all(plain)
 }
 
-/// The same id in a spelling that a store takes. Different ones stay different.
+/// An id converted to a valid store id. Different ids stay different.
 pub(crate) fn to_store_id(id: &str) -> String {
     if is_store_id(id) {
         return id.to_owned();
@@ -35,12 +35,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_that_a_store_refuses_is_spelled_anew() {
+    fn invalid_store_ids_are_converted() {
         assert_eq!(to_store_id("0a1b-c_D"), "0a1b-c_D");
-        let spelled = ["", "a/b", "a:b", "ä", &"x".repeat(129)].map(to_store_id);
-        for (at, id) in spelled.iter().enumerate() {
+        let converted = ["", "a/b", "a:b", "ä", &"x".repeat(129)].map(to_store_id);
+        for (at, id) in converted.iter().enumerate() {
             assert!(is_store_id(id), "{id}");
-            assert!(!spelled.iter().skip(at + 1).any(|other| other == id), "{id}");
+            assert!(!converted.iter().skip(at + 1).any(|other| other == id), "{id}");
         }
         assert_eq!(to_store_id("a/b"), to_store_id("a/b"));
     }

@@ -1,16 +1,16 @@
-//! The log of a run, told to the machine once more.
+//! Replays the log of a run.
 
 use foxwedge_run::{MachineInput, MachineSettings, RunEffect, SessionMachine};
 use foxwedge_store::Store;
 
 use super::{OpenStore, SteadyClock};
 
-/// Events that are read at once.
+/// Events per read.
 pub(crate) const PAGE: usize = 1_000;
 
-/// Reads a run's log from its beginning, and hands out everything that the machine makes of it.
+/// Applies a run's log to a new machine from the start, and calls `each` with every effect.
 pub(crate) async fn replay(
-    kept: &OpenStore,
+    store: &OpenStore,
     run: &str,
     mut each: impl FnMut(&RunEffect),
 ) -> anyhow::Result<SessionMachine> {
@@ -18,7 +18,7 @@ pub(crate) async fn replay(
     let now = SteadyClock::new().now();
     let mut after = 0;
     loop {
-        let page = kept.with_store_error(kept.store.events(run, after, PAGE).await)?;
+        let page = store.with_store_error(store.store.events(run, after, PAGE).await)?;
         let Some(last) = page.last() else { return Ok(session) };
         after = last.seq;
         let mut effects = Vec::new();

@@ -1,4 +1,4 @@
-//! Opens a store, and closes runs whose process is gone before anybody looks at them.
+//! Opens a store, and closes runs whose process is gone.
 
 use std::{path::Path, sync::Arc};
 
@@ -11,23 +11,22 @@ use super::{
 };
 use crate::cli_output::{self, CliError, clean, pluralize};
 
-/// A store, and where it is.
+/// An open store and its URL.
 #[derive(Clone)]
 pub(crate) struct OpenStore {
     pub(crate) url: StoreUrl,
     pub(crate) store: Arc<AnyStore>,
 }
 
-/// Whether there is a store.
+/// Whether the store exists.
 pub(crate) enum StoreLookup {
-    /// There is none in the usual place: nothing was kept yet.
+    /// The default store does not exist: nothing was recorded yet.
     Absent(StoreUrl),
-    /// There is.
     Found(OpenStore),
 }
 
 impl OpenStore {
-    /// What the store answered, or its error for people.
+    /// Converts a store error to an error with help for the user.
     pub(crate) fn with_store_error<T>(&self, result: Result<T>) -> anyhow::Result<T> {
         result.map_err(|error| store_error(&self.url, error))
     }
@@ -37,7 +36,7 @@ impl OpenStore {
         self.with_store_error(sweep(&self.store).await)
     }
 
-    /// The same, and says how many.
+    /// Closes runs whose process is gone, and prints how many.
     pub(crate) async fn sweep_and_report(self) -> anyhow::Result<OpenStore> {
         let closed = self.sweep().await?.len();
         if closed > 0 {
@@ -50,8 +49,8 @@ impl OpenStore {
     }
 }
 
-/// Opens a store that should be there. One that was named and is not there is an error; the usual
-/// one may be missing.
+/// Opens an existing store. A missing store is an error if it was named; the default one may be
+/// missing.
 pub(crate) async fn open(flag: Option<&str>) -> anyhow::Result<StoreLookup> {
     let url = locate(flag)?;
     match &url {
@@ -65,16 +64,16 @@ pub(crate) async fn open(flag: Option<&str>) -> anyhow::Result<StoreLookup> {
     }
 }
 
-/// Opens a store, and makes it if it is not there.
+/// Opens a store, or creates it.
 pub(crate) async fn connect(url: StoreUrl) -> anyhow::Result<OpenStore> {
     match AnyStore::open(&url).await {
         Ok(store) => Ok(OpenStore { url, store: Arc::new(store) }),
-        Err(StoreError::Invalid(why)) => Err(CliError::new(why).help(ADDRESSES).into()),
+        Err(StoreError::Invalid(reason)) => Err(CliError::new(reason).help(ADDRESSES).into()),
         Err(error) => Err(store_error(&url, error)),
     }
 }
 
 fn missing_store_error(path: &Path) -> CliError {
     CliError::new(format!("there is no store at `{}`", clean(&path.to_string_lossy())))
-        .help("a store is made when the first run is kept: `… | foxwedge follow --store FILE`")
+        .help("the first recorded run creates the store: `… | foxwedge follow --store FILE`")
 }

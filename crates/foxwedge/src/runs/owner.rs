@@ -1,11 +1,11 @@
-//! Who runs a run, for people.
+//! The owner of a run.
 
 pub(crate) use foxwedge_store::process::current_owner;
 use foxwedge_store::process::machine_id;
 
 use crate::cli_output::{clean, cut};
 
-/// Who it is, for people.
+/// The owner as readable text.
 pub(crate) fn describe_owner(owner: &str) -> String {
     let parts: Vec<&str> = owner.splitn(4, ' ').collect();
     match parts.as_slice() {

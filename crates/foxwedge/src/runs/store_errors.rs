@@ -1,4 +1,4 @@
-//! What a store says when it does not do something, with what to do about it.
+//! Store errors with help for the user.
 
 use std::error::Error;
 
@@ -6,59 +6,59 @@ use foxwedge_store::{StoreError, StoreUrl};
 
 use crate::cli_output::CliError;
 
-/// How a store is named.
+/// Help for store addresses.
 pub(super) const ADDRESSES: &str =
-    "a store is a file, as `runs.db`, or a server, as `postgres://user@host/database`";
+    "a store is a file such as `runs.db` or a server such as `postgres://user@host/database`";
 
-/// An error of a store, for people.
+/// A store error with help.
 pub(crate) fn store_error(url: &StoreUrl, error: StoreError) -> anyhow::Error {
-    let trouble = CliError::new(error_chain(&error));
+    let cli_error = CliError::new(error_chain(&error));
     match help_for(url, &error) {
-        Some(help) => trouble.help(help).into(),
-        None => trouble.into(),
+        Some(help) => cli_error.help(help).into(),
+        None => cli_error.into(),
     }
 }
 
 fn help_for(url: &StoreUrl, error: &StoreError) -> Option<String> {
     Some(match error {
         StoreError::NoSession(_) => "`foxwedge runs` lists runs with their sessions".to_owned(),
-        StoreError::NoRun(_) => "`foxwedge runs` lists what there is".to_owned(),
-        StoreError::Ended(run) => format!("`foxwedge runs show {}` shows how", run.id),
+        StoreError::NoRun(_) => "`foxwedge runs` lists the recorded runs".to_owned(),
+        StoreError::Ended(run) => format!("`foxwedge runs show {}` shows how it ended", run.id),
         StoreError::Fenced { run, .. } => format!(
-            "its lease ran out, as after a long sleep of the machine; `foxwedge runs show {run}` \
-             shows what became of it"
+            "its lease expired, for example while the machine was asleep; \
+             `foxwedge runs show {run}` shows its outcome"
         ),
         StoreError::Busy { run, .. } => {
-            format!("`foxwedge runs stop {run}` ends it")
+            format!("`foxwedge runs stop {run}` stops it")
         }
         StoreError::Conflict(_) => "nothing was changed; use another id".to_owned(),
         StoreError::Corrupt { .. } => {
-            "`foxwedge store check` lists everything that is damaged; what can be read is exported \
-             by `foxwedge store export SESSION`"
+            "`foxwedge store check` lists all damaged data; `foxwedge store export SESSION` \
+             exports what can be read"
                 .to_owned()
         }
         StoreError::Unavailable(_) => match url {
             StoreUrl::Postgres(url) => {
-                format!("the address is {url}; is the server up, and does it let you in?")
+                format!("the address is {url}; check that the server runs and that you have access")
             }
             StoreUrl::Sqlite(_) | StoreUrl::Memory => ADDRESSES.to_owned(),
         },
         StoreError::Stale { .. } | StoreError::Invalid(_) => return None,
-        // More may come: the enum is not closed.
+        // The enum is non-exhaustive.
         _ => return None,
     })
 }
 
-/// An error and its causes, on one line.
+/// An error and its causes on one line.
 fn error_chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        let said = error.to_string();
-        // Some repeat what they were caused by.
-        if !text.ends_with(&said) {
+        let message = error.to_string();
+        // Some errors already include their cause.
+        if !text.ends_with(&message) {
             text.push_str(": ");
-            text.push_str(&said);
+            text.push_str(&message);
         }
         cause = error.source();
     }

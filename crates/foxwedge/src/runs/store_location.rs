@@ -1,4 +1,4 @@
-//! Where the store is: the flag, the variable, or the usual place.
+//! Locates the store: from the flag, the environment variable, or the default path.
 
 use std::{env, path::PathBuf};
 
@@ -10,10 +10,10 @@ use crate::{
     cli_output::{CliError, clean},
 };
 
-/// The variable that names a store.
+/// The environment variable for the store.
 const VARIABLE: &str = "FOXWEDGE_STORE";
 
-/// The store that is meant, wherever it is named; the usual one if it is named nowhere.
+/// The store from the flag or the variable, otherwise the default one.
 pub(crate) fn locate(flag: Option<&str>) -> anyhow::Result<StoreUrl> {
     match named_store(flag)? {
         Some(url) => Ok(url),
@@ -21,7 +21,7 @@ pub(crate) fn locate(flag: Option<&str>) -> anyhow::Result<StoreUrl> {
     }
 }
 
-/// The store that is named by the flag or the variable.
+/// The store from the flag or the variable.
 pub(crate) fn named_store(flag: Option<&str>) -> anyhow::Result<Option<StoreUrl>> {
     if let Some(text) = flag {
         return parse_store_url("--store", text).map(Some);
@@ -36,7 +36,7 @@ pub(crate) fn named_store(flag: Option<&str>) -> anyhow::Result<Option<StoreUrl>
     }
 }
 
-/// The flag once more, for a command that somebody may type next. A password is not repeated.
+/// The flag for a suggested next command. A password is not repeated.
 pub(crate) fn repeat_store_flag(flag: Option<&str>) -> String {
     match flag.map(|text| (text, text.parse::<StoreUrl>())) {
         Some((text, Ok(StoreUrl::Sqlite(_)))) => format!(" --store {}", clean(text)),
@@ -46,22 +46,23 @@ pub(crate) fn repeat_store_flag(flag: Option<&str>) -> String {
 }
 
 fn parse_store_url(from: &str, text: &str) -> anyhow::Result<StoreUrl> {
-    let known: Result<StoreUrl, _> = text.parse();
-    known.map_err(|error| {
+    let url: Result<StoreUrl, _> = text.parse();
+    url.map_err(|error| {
         CliError::new(format!("{from}: {error}")).help(store_errors::ADDRESSES).into()
     })
 }
 
 /// `$XDG_DATA_HOME/foxwedge/foxwedge.db` or `~/.local/share/foxwedge/foxwedge.db`.
 fn default_store_path() -> Result<PathBuf, CliError> {
-    let named = env::var_os("XDG_DATA_HOME").filter(|value| !value.is_empty()).map(PathBuf::from);
-    // The standard says that one that is not absolute does not count.
-    named
+    let data_home = env::var_os("XDG_DATA_HOME").filter(|value| !value.is_empty());
+    // The XDG specification ignores relative paths.
+    data_home
+        .map(PathBuf::from)
         .filter(|folder| folder.is_absolute())
         .or_else(|| Some(agents::home_folder()?.join(".local/share")))
         .map(|folder| folder.join("foxwedge/foxwedge.db"))
         .ok_or_else(|| {
-            CliError::new("there is no folder for the store")
-                .help("name a file: `--store runs.db`, or set FOXWEDGE_STORE")
+            CliError::new("no folder for the store is configured")
+                .help("pass `--store runs.db`, or set FOXWEDGE_STORE")
         })
 }

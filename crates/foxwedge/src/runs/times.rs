@@ -1,19 +1,19 @@
-//! How long calls and runs took. The machine keeps no times; the log has them.
+//! Durations of tool calls and runs. The machine keeps no times, so they come from the log.
 
 use std::collections::HashMap;
 
 use foxwedge_run::{RunEffect, SharedId, ToolRef, ToolStatus, UiChange};
 
-/// When what happened, learned from the effects of one run after the other.
+/// Times of calls and runs, collected from effects.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunTimes {
-    /// The time of the event whose effects are coming.
+    /// Time of the event whose effects follow.
     now: Option<u64>,
     calls: HashMap<(SharedId, ToolRef), TimeSpan>,
     runs: HashMap<SharedId, TimeSpan>,
 }
 
-/// From when to when.
+/// Start and end of a call or a run.
 #[derive(Clone, Copy, Debug, Default)]
 struct TimeSpan {
     started: Option<u64>,
@@ -22,7 +22,7 @@ struct TimeSpan {
 }
 
 impl RunTimes {
-    /// Takes an effect.
+    /// Records the times of an effect.
     pub(crate) fn record(&mut self, effect: &RunEffect) {
         match effect {
             RunEffect::Emit(event) => self.now = event.at.or(self.now),
@@ -45,7 +45,7 @@ impl RunTimes {
                 self.runs.entry(run.clone()).or_default().ended = at.or(now);
             }
             UiChange::ToolOpened { tool, .. } => self.call_span(run, tool).started = now,
-            // While somebody is asked, nothing works.
+            // The time spent waiting for an approval does not count.
             UiChange::ToolStatus { tool, status: ToolStatus::Running } => {
                 self.call_span(run, tool).running_since = now
             }
@@ -77,20 +77,20 @@ impl RunTimes {
         self.calls.entry((run.clone(), tool.clone())).or_default()
     }
 
-    /// How long a call worked, in milliseconds; up to `now` while it does.
+    /// Duration of a call in milliseconds; up to `now` if it is still running.
     pub(crate) fn of_call(&self, run: &SharedId, tool: &ToolRef, now: Option<u64>) -> Option<u64> {
         let span = self.calls.get(&(run.clone(), tool.clone()))?;
-        let begun = span.running_since.or(span.started)?;
-        Some(span.ended.or(now)?.saturating_sub(begun))
+        let started = span.running_since.or(span.started)?;
+        Some(span.ended.or(now)?.saturating_sub(started))
     }
 
-    /// How long a run took, in milliseconds; up to `now` while it is at work.
+    /// Duration of a run in milliseconds; up to `now` if it is still running.
     pub(crate) fn of_run(&self, run: &SharedId, now: Option<u64>) -> Option<u64> {
         let span = self.runs.get(run)?;
         Some(span.ended.or(now)?.saturating_sub(span.started?))
     }
 
-    /// The time of the last event.
+    /// Time of the last event.
     pub(crate) fn last(&self) -> Option<u64> {
         self.now
     }

@@ -1,4 +1,4 @@
-//! How a session is, in a word.
+//! The health of a session.
 
 use anstyle::Style;
 use foxwedge_sessions::FindingEffect;
@@ -6,17 +6,17 @@ use serde::Serialize;
 
 use crate::cli_output::{ERROR, GOOD, WARNING, paint};
 
-/// How a session is.
+/// The health of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, PartialOrd, Ord)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum SessionHealth {
-    /// Its agent opens all of it; what is odd about it, the agent copes with.
+    /// Its agent opens all of it and tolerates any findings.
     Ok,
-    /// Its agent opens it, but leaves something out.
+    /// Its agent opens it, but omits a part.
     HistoryMissing,
-    /// Its agent cannot open it, or the provider refuses what the agent sends.
+    /// Its agent cannot open it, or the provider rejects what the agent sends.
     NeedsRepair,
-    /// We cannot say.
+    /// It cannot be read.
     Unreadable,
 }
 
@@ -28,7 +28,7 @@ impl SessionHealth {
         SessionHealth::Unreadable,
     ];
 
-    /// From what the findings mean to the agent.
+    /// The health that follows from the effects of the findings.
     pub(crate) fn of(effects: impl IntoIterator<Item = FindingEffect>) -> SessionHealth {
         match effects.into_iter().max() {
             None | Some(FindingEffect::Tolerated) => SessionHealth::Ok,
@@ -37,7 +37,6 @@ impl SessionHealth {
         }
     }
 
-    /// The word for it.
     pub(crate) fn label(self) -> &'static str {
         match self {
             SessionHealth::Ok => "ok",
@@ -64,7 +63,7 @@ impl SessionHealth {
         }
     }
 
-    /// Sign and word, in colour.
+    /// Sign and label, in color.
     pub(crate) fn styled(self) -> String {
         paint(self.style(), format_args!("{} {}", self.sign(), self.label()))
     }

@@ -1,4 +1,4 @@
-//! One view of a session: the file as it stands, or as a repair would leave it.
+//! Views of a session: the file as it is, or as a repair would leave it.
 
 use std::{borrow::Cow, io};
 
@@ -13,21 +13,21 @@ use crate::{
     source::{DocumentBody, InputDocument},
 };
 
-/// One view of a conversation: a whole file, and what was done to get there.
+/// One view of a conversation: the content of the file, and the edits of the repair.
 pub(crate) struct ConversationFileView<'l> {
     loaded: &'l LoadedConversation,
     content: Cow<'l, [u8]>,
-    /// What is wrong with the file as it stands.
+    /// The findings in the file as it is.
     pub(crate) report: Report,
-    /// What its agent copes with.
+    /// Findings that the agent tolerates.
     pub(crate) tolerated: Vec<Finding>,
     health: SessionHealth,
-    /// What the repair did; nothing in the raw view.
+    /// The edits of the repair; empty in the raw view.
     pub(crate) edits: EditLog,
 }
 
 impl LoadedConversation {
-    /// The wanted view. A clean one is proven: nothing is left in it that could be repaired.
+    /// The requested view. A clean view is verified: no repairable finding is left in it.
     pub(crate) fn view(&self) -> anyhow::Result<ConversationFileView<'_>> {
         let text = self.text(&self.content)?;
         let (document, notes) = self.read(&text)?;
@@ -38,7 +38,7 @@ impl LoadedConversation {
         if self.strict {
             self.refuse_damaged(&document)?;
         }
-        let mut viewed = ConversationFileView {
+        let mut view = ConversationFileView {
             loaded: self,
             content: Cow::Borrowed(&self.content),
             health: document.health(),
@@ -47,25 +47,25 @@ impl LoadedConversation {
             edits: EditLog::default(),
         };
         if self.view == SessionViewMode::Raw {
-            viewed.report = document.report();
-            return Ok(viewed);
+            view.report = document.report();
+            return Ok(view);
         }
         let (content, repair) = repair_document(&document)?;
         if let DocumentBody::Session(session) = &document.body {
             crate::diagnose::log_dropped(&self.display_name, session, &repair);
         }
-        viewed.report = repair.before;
+        view.report = repair.before;
         if !repair.edits.is_empty() {
-            viewed.content = Cow::Owned(content);
-            viewed.edits = repair.edits;
-            viewed.verify()?;
+            view.content = Cow::Owned(content);
+            view.edits = repair.edits;
+            view.verify()?;
         }
-        Ok(viewed)
+        Ok(view)
     }
 }
 
 impl LoadedConversation {
-    /// Refuses a session in which anything is wrong.
+    /// Fails if the session has any finding.
     fn refuse_damaged(&self, document: &InputDocument<'_>) -> Result<(), CliError> {
         let report = document.report();
         let Some(first) = report.findings.first() else { return Ok(()) };
@@ -73,14 +73,14 @@ impl LoadedConversation {
             0 => String::new(),
             more => format!(" (and {} more)", cli_output::pluralize(more, "finding")),
         };
-        let (code, what) = (first.rule.label(), clean(&first.message));
-        Err(CliError::new(format!("{}: {code}: {what}{more}", clean(&self.display_name)))
-            .help("--strict refuses it; without it the session is repaired in memory"))
+        let (code, message) = (first.rule.label(), clean(&first.message));
+        Err(CliError::new(format!("{}: {code}: {message}{more}", clean(&self.display_name)))
+            .help("without --strict the session is repaired in memory"))
     }
 }
 
 impl ConversationFileView<'_> {
-    /// The file of this view, readable.
+    /// The decoded text of this view.
     pub(crate) fn text(&self) -> anyhow::Result<SessionText<'_>> {
         self.loaded.text(&self.content)
     }
@@ -93,33 +93,33 @@ impl ConversationFileView<'_> {
         Ok(self.loaded.read(text)?.0)
     }
 
-    /// Reads the repaired file again: what could be repaired has to be gone.
+    /// Parses the repaired file again. Fails if a repairable finding is left.
     fn verify(&self) -> anyhow::Result<()> {
         let text = self.text()?;
-        let again = self.document(&text).context("the repair did not hold")?;
+        let again = self.document(&text).context("the repair failed verification")?;
         let Some(left) = again.report().findings.into_iter().find(is_safely_fixable) else {
             return Ok(());
         };
         bail!(
             CliError::new(format!(
-                "{} is still there after the repair: {}",
+                "{} remains after the repair: {}",
                 left.rule.label(),
                 clean(&left.message)
             ))
             .help(
-                "this is a defect of foxwedge; please report it with the shape of the history. \
-                 `--view raw` shows the session as it stands"
+                "this is a bug in foxwedge; please report it with the structure of the history. \
+                 `--view raw` shows the session as it is"
             )
         )
     }
 
-    /// How the file is as it stands.
+    /// The health of the file as it is.
     pub(crate) fn health(&self) -> SessionHealth {
         self.health
     }
 }
 
-/// What a repair makes of a document, and what was done.
+/// The content of a document after its repair, and the repair.
 fn repair_document<'a>(document: &InputDocument<'a>) -> io::Result<(Vec<u8>, Repair<'a>)> {
     let mut content = Vec::new();
     let repair = match &document.body {
@@ -137,7 +137,7 @@ fn repair_document<'a>(document: &InputDocument<'a>) -> io::Result<(Vec<u8>, Rep
     Ok((content, repair))
 }
 
-/// Whether a repair takes care of a finding unasked.
+/// Whether a repair fixes a finding by default.
 pub(super) fn is_safely_fixable(finding: &Finding) -> bool {
     finding.fix.applicability == FixApplicability::Safe
 }

@@ -1,4 +1,4 @@
-//! Compressed targets: Codex packs old sessions with Zstandard.
+//! Compressed targets: Codex compresses old sessions with Zstandard.
 
 use std::{borrow::Cow, io::Read};
 
@@ -13,21 +13,21 @@ use ruzstd::{
 
 use crate::cli_output::CliError;
 
-/// How content is kept.
+/// Compression of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FileCompression {
     Plain,
     Zstandard,
 }
 
-/// The first bytes of a packed file.
+/// The first bytes of a Zstandard file.
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// The most that is unpacked: positions are four bytes wide.
-const MAX_UNPACKED: u64 = u32::MAX as u64;
+/// Largest decompressed size: positions have 32 bits.
+const MAX_DECOMPRESSED: u64 = u32::MAX as u64;
 
 impl FileCompression {
-    /// How this content is kept, by its first bytes.
+    /// The compression of some content, from its first bytes.
     pub(crate) fn of(content: &[u8]) -> FileCompression {
         if content.starts_with(&MAGIC) {
             FileCompression::Zstandard
@@ -36,7 +36,7 @@ impl FileCompression {
         }
     }
 
-    /// Packs text the way the content was packed that it replaces.
+    /// Compresses text.
     pub(crate) fn compress(self, text: Vec<u8>) -> Vec<u8> {
         match self {
             FileCompression::Plain => text,
@@ -47,28 +47,27 @@ impl FileCompression {
     }
 }
 
-/// The text in some content; nothing is copied unless it is packed.
+/// Decompresses content. Plain content is not copied.
 pub(crate) fn decompress(content: &[u8]) -> anyhow::Result<Cow<'_, [u8]>> {
     match FileCompression::of(content) {
         FileCompression::Plain => Ok(Cow::Borrowed(content)),
-        FileCompression::Zstandard => decompress_frames(content, MAX_UNPACKED).map(Cow::Owned),
+        FileCompression::Zstandard => decompress_frames(content, MAX_DECOMPRESSED).map(Cow::Owned),
     }
 }
 
-/// The same, but no more than so many bytes of it.
-pub(crate) fn decompress_within(content: &[u8], most: u64) -> anyhow::Result<Cow<'_, [u8]>> {
+/// Decompresses content up to a size limit.
+pub(crate) fn decompress_within(content: &[u8], max_bytes: u64) -> anyhow::Result<Cow<'_, [u8]>> {
     match FileCompression::of(content) {
         FileCompression::Plain => Ok(Cow::Borrowed(content)),
-        FileCompression::Zstandard => decompress_frames(content, most).map(Cow::Owned),
+        FileCompression::Zstandard => decompress_frames(content, max_bytes).map(Cow::Owned),
     }
 }
 
-/// Unpacks all frames.
-fn decompress_frames(mut content: &[u8], most: u64) -> anyhow::Result<Vec<u8>> {
+fn decompress_frames(mut content: &[u8], max_bytes: u64) -> anyhow::Result<Vec<u8>> {
     let mut text = Vec::new();
     while !content.is_empty() {
         match StreamingDecoder::new(&mut content) {
-            Ok(decoder) => decompress_frame(decoder, &mut text, most)?,
+            Ok(decoder) => decompress_frame(decoder, &mut text, max_bytes)?,
             Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
                 length,
                 ..
@@ -79,29 +78,28 @@ fn decompress_frames(mut content: &[u8], most: u64) -> anyhow::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Unpacks one frame.
 fn decompress_frame(
     mut decoder: StreamingDecoder<&mut &[u8], FrameDecoder>,
     text: &mut Vec<u8>,
-    most: u64,
+    max_bytes: u64,
 ) -> anyhow::Result<()> {
-    let room = most.saturating_sub(text.len() as u64);
+    let room = max_bytes.saturating_sub(text.len() as u64);
     let read = decoder.by_ref().take(room + 1).read_to_end(text).with_context(damaged_error)?;
     if read as u64 > room {
-        bail!("unpacked, it is larger than the four gigabytes we read");
+        bail!("the decompressed content is larger than {max_bytes} bytes");
     }
     let decoder = decoder.decoder;
-    if let Some(promised) = decoder.get_checksum_from_data()
-        && decoder.get_calculated_checksum() != Some(promised)
+    if let Some(expected) = decoder.get_checksum_from_data()
+        && decoder.get_calculated_checksum() != Some(expected)
     {
-        return Err(damaged_error()).context("its checksum is wrong");
+        return Err(damaged_error()).context("its checksum does not match");
     }
     Ok(())
 }
 
 fn damaged_error() -> CliError {
     CliError::new("the compressed data is damaged")
-        .help("nothing was changed; `zstd -t FILE` says the same about it")
+        .help("nothing was changed; `zstd -t FILE` checks it")
 }
 
 #[cfg(test)]
@@ -109,16 +107,16 @@ fn damaged_error() -> CliError {
 mod tests {
     use super::*;
 
-    fn packed(text: &str) -> Vec<u8> {
+    fn compressed(text: &str) -> Vec<u8> {
         FileCompression::Zstandard.compress(text.as_bytes().to_vec())
     }
 
     #[test]
-    fn what_was_packed_is_unpacked() {
+    fn compressed_text_is_decompressed() {
         let long = "a session, line by line\n".repeat(40_000);
         let exact = "x".repeat(128 * 1024);
         for text in ["", "{}\n", long.as_str(), exact.as_str()] {
-            let content = packed(text);
+            let content = compressed(text);
             assert_eq!(FileCompression::of(&content), FileCompression::Zstandard);
             assert_eq!(decompress(&content).unwrap(), text.as_bytes());
         }
@@ -126,15 +124,15 @@ mod tests {
 
     #[test]
     fn several_frames_are_one_text() {
-        // A frame to be skipped stands between them.
+        // A skippable frame is between them.
         let skipped = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3];
-        let content = [packed("one\n"), skipped.to_vec(), packed("two\n")].concat();
+        let content = [compressed("one\n"), skipped.to_vec(), compressed("two\n")].concat();
         assert_eq!(decompress(&content).unwrap(), b"one\ntwo\n".as_slice());
     }
 
     #[test]
-    fn damage_is_an_error_wherever_it_is() {
-        let content = packed(&"some words and others\n".repeat(500));
+    fn damaged_data_is_an_error() {
+        let content = compressed(&"some words and others\n".repeat(500));
         for end in 4..content.len() {
             assert!(decompress(&content[..end]).is_err(), "cut at {end}");
         }
@@ -145,8 +143,8 @@ mod tests {
     }
 
     #[test]
-    fn a_bomb_is_refused() {
-        let content = packed(&"0".repeat(1 << 20));
+    fn content_above_the_size_limit_is_an_error() {
+        let content = compressed(&"0".repeat(1 << 20));
         assert!(decompress_frames(&content, 1 << 20).is_ok());
         let error = decompress_frames(&content, (1 << 20) - 1).unwrap_err();
         assert!(error.to_string().contains("larger than"), "{error}");

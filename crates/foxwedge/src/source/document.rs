@@ -1,4 +1,4 @@
-//! One conversation, as a provider takes it or as an agent keeps it.
+//! One conversation, in a provider's format or in an agent's session file.
 
 use std::sync::Arc;
 
@@ -12,24 +12,23 @@ use crate::sessions::SessionHealth;
 pub(crate) struct InputDocument<'a> {
     /// Where it begins in the text.
     pub(crate) offset: usize,
-    /// Its line, where a file holds several.
+    /// Its line, if the file has several documents.
     pub(crate) line: Option<usize>,
     pub(crate) body: DocumentBody<'a>,
     pub(crate) check_options: CheckOptions,
-    /// What its agent copes with, and what is therefore not asked about.
+    /// Findings that its agent tolerates and that are therefore not reported.
     pub(crate) tolerated: Vec<Finding>,
 }
 
-/// What was read.
+/// The parsed content.
 pub(crate) enum DocumentBody<'a> {
-    /// As a provider takes it.
+    /// In a provider's format.
     Wire(Arc<OutlinedDocument<'a>>),
-    /// As an agent keeps it.
+    /// An agent's session.
     Session(Box<ParsedSession<'a>>),
 }
 
 impl<'a> InputDocument<'a> {
-    /// The conversation in it.
     pub(crate) fn draft(&self) -> &Draft<'a> {
         match &self.body {
             DocumentBody::Wire(reading) => &reading.draft,
@@ -37,7 +36,7 @@ impl<'a> InputDocument<'a> {
         }
     }
 
-    /// How it is, as a session.
+    /// Its health as a session.
     pub(crate) fn health(&self) -> SessionHealth {
         match &self.body {
             DocumentBody::Session(session) => {
@@ -52,12 +51,12 @@ impl<'a> InputDocument<'a> {
         }
     }
 
-    /// What is wrong with it.
+    /// The findings in it.
     pub(crate) fn report(&self) -> Report {
         check(self.draft(), &self.check_options)
     }
 
-    /// What is wrong with it, and what a repair would do.
+    /// The findings in it, and the edits of a repair.
     pub(crate) fn report_and_edits(&self) -> (Report, EditLog) {
         let repair = match &self.body {
             DocumentBody::Wire(reading) => repair(&reading.draft, &self.check_options),

@@ -1,4 +1,4 @@
-//! Session files of agents: whose they are, and whether we may read them.
+//! Parses session files of agents.
 
 use std::collections::BTreeMap;
 
@@ -17,35 +17,35 @@ use crate::{
     outcome::{SessionRef, TargetFailure},
 };
 
-/// Reads a session file; `None` if it is no agent's.
+/// Parses a session file; `None` if no agent wrote it.
 pub(super) fn parse_session<'a>(
     text: &'a SessionText<'_>,
-    ask: &CheckSettings,
+    settings: &CheckSettings,
 ) -> Result<Option<ParsedInput<'a>>, InputRejection> {
-    let agent = match ask.format() {
+    let agent = match settings.format() {
         Some(InputFormat::Wire(_)) => return Ok(None),
         Some(InputFormat::Agent(agent)) => agent,
         None => match foxwedge_sessions::detect_agent(text.as_str()) {
             AgentDetection::Unknown => return Ok(None),
             AgentDetection::Known(agent) => agent,
-            AgentDetection::UnknownVersion(agent, why) => {
-                return Err(newer_version_failure(agent, &why).into());
+            AgentDetection::UnknownVersion(agent, reason) => {
+                return Err(newer_version_failure(agent, &reason).into());
             }
             AgentDetection::Unsupported(name) => return Err(unsupported_failure(name).into()),
         },
     };
-    let mut question = ask.options_for_agent(agent);
-    let mut notes: Vec<String> = no_rules_note(ask, &question).into_iter().collect();
-    match foxwedge_sessions::read(text, agent, outline_options(question.profile)) {
-        Ok(session) if is_foreign(text, &session, ask) => {
-            let what = format!("there is no record of {} in it", agent.name());
-            Err(TargetFailure::new(what)
-                .help("if it is something else, --format names its format")
+    let mut options = settings.options_for_agent(agent);
+    let mut notes: Vec<String> = no_rules_note(settings, &options).into_iter().collect();
+    match foxwedge_sessions::read(text, agent, outline_options(options.profile)) {
+        Ok(session) if is_foreign(text, &session, settings) => {
+            let message = format!("it contains no {} records", agent.name());
+            Err(TargetFailure::new(message)
+                .help("if it has another format, set it with --format")
                 .into())
         }
         Ok(mut session) => {
-            let coped = ask.remove_tolerated(&mut session, &mut question);
-            notes.extend(tolerated_note(&session, &coped));
+            let tolerated = settings.remove_tolerated(&mut session, &mut options);
+            notes.extend(tolerated_note(&session, &tolerated));
             let body = DocumentBody::Session(Box::new(session));
             Ok(Some(ParsedInput {
                 text: text.as_str(),
@@ -54,8 +54,8 @@ pub(super) fn parse_session<'a>(
                     offset: 0,
                     line: None,
                     body,
-                    check_options: question,
-                    tolerated: coped,
+                    check_options: options,
+                    tolerated,
                 }],
                 failures: Vec::new(),
                 notes,
@@ -65,7 +65,7 @@ pub(super) fn parse_session<'a>(
             let failure = TargetFailure::new(describe_read_error(&error))
                 .at(position(text.as_str().as_bytes(), error.at()))
                 .help(format!(
-                    "it was read as a session of {}; --format names another format",
+                    "it was read as a session of {}; set another format with --format",
                     agent.name()
                 ));
             Err(failure.into())
@@ -73,19 +73,19 @@ pub(super) fn parse_session<'a>(
     }
 }
 
-/// What is said about findings that the agent copes with.
-fn tolerated_note(session: &ParsedSession<'_>, coped: &[Finding]) -> Option<String> {
-    if coped.is_empty() {
+/// A note about findings that the agent tolerates.
+fn tolerated_note(session: &ParsedSession<'_>, tolerated: &[Finding]) -> Option<String> {
+    if tolerated.is_empty() {
         return None;
     }
     let mut counts = BTreeMap::new();
-    for finding in coped {
+    for finding in tolerated {
         *counts.entry(finding.rule.label()).or_insert(0) += 1;
     }
     let version =
         session.metadata.version.as_deref().map(|version| format!(" {}", cut(version, 20)));
     Some(format!(
-        "{} copes with {} by itself; --for-api shows what a provider would refuse",
+        "{} tolerates {}; --for-api shows what a provider would reject",
         session.agent.name().to_owned() + &clean(&version.unwrap_or_default()),
         format_rule_counts(&counts),
     ))
@@ -93,39 +93,43 @@ fn tolerated_note(session: &ParsedSession<'_>, coped: &[Finding]) -> Option<Stri
 
 /// Rules with the number of their findings: `FW101, FW308×2`.
 pub(crate) fn format_rule_counts(counts: &BTreeMap<String, usize>) -> String {
-    let times = |(label, times): (&String, &usize)| match times {
+    let format_count = |(label, count): (&String, &usize)| match count {
         1 => label.clone(),
-        times => format!("{label}×{times}"),
+        count => format!("{label}×{count}"),
     };
-    counts.iter().map(times).collect::<Vec<_>>().join(", ")
+    counts.iter().map(format_count).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether nothing in a text says that it were a session of that agent.
-fn is_foreign(text: &SessionText<'_>, session: &ParsedSession<'_>, ask: &CheckSettings) -> bool {
+/// Whether nothing shows that a text is a session of that agent.
+fn is_foreign(
+    text: &SessionText<'_>,
+    session: &ParsedSession<'_>,
+    settings: &CheckSettings,
+) -> bool {
     if !session.draft().messages.is_empty() || session.has_records() {
         return false;
     }
-    // A task of Cline that has just begun is an empty list.
-    let list = text.as_str().trim_start().starts_with('[');
-    let begun = session.agent == SessionAgent::Cline && list;
-    // So is a file in which nothing stands yet, where the agent keeps its files.
-    let nothing = ask.is_in_agent_folder() && session.draft().body.defects.is_empty();
-    let known = match foxwedge_sessions::detect_agent(text.as_str()) {
+    // A new Cline task is an empty list.
+    let is_list = text.as_str().trim_start().starts_with('[');
+    let is_new_task = session.agent == SessionAgent::Cline && is_list;
+    // An empty file in the agent's own folder is a new session.
+    let is_empty = settings.is_in_agent_folder() && session.draft().body.defects.is_empty();
+    let is_detected = match foxwedge_sessions::detect_agent(text.as_str()) {
         AgentDetection::Known(other) | AgentDetection::UnknownVersion(other, _) => {
             other == session.agent
         }
         AgentDetection::Unknown | AgentDetection::Unsupported(_) => false,
     };
-    !begun && !known && !nothing
+    !is_new_task && !is_detected && !is_empty
 }
 
-/// A file of an agent that we know by name only.
+/// Error for the file of an agent that is not supported.
 fn unsupported_failure(name: &str) -> TargetFailure {
-    TargetFailure::new(format!("a session of {name}, which is not supported yet"))
-        .help("`foxwedge list` names the agents whose sessions are read")
+    TargetFailure::new(format!("sessions of {name} are not supported yet"))
+        .help("`foxwedge list` names the supported agents")
 }
 
-/// Whose session some content is, without a question about it.
+/// The agent, id and folder of a session.
 pub(crate) fn identify_session(content: &[u8]) -> Option<SessionRef> {
     let plain = decompress(content).ok()?;
     let text = foxwedge_sessions::readable_text(&plain).ok()?;
@@ -142,8 +146,8 @@ pub(crate) fn identify_session(content: &[u8]) -> Option<SessionRef> {
     )
 }
 
-/// A file of a version that we do not know is left alone, unless somebody insists.
-fn newer_version_failure(agent: SessionAgent, why: &str) -> TargetFailure {
-    TargetFailure::new(why.to_owned())
-        .help(format!("`--format {}` reads it all the same, as far as we know it", agent.name()))
+/// Error for a file of an unknown version. The user can force it with `--format`.
+fn newer_version_failure(agent: SessionAgent, reason: &str) -> TargetFailure {
+    TargetFailure::new(reason.to_owned())
+        .help(format!("`--format {}` reads it anyway, as far as possible", agent.name()))
 }

@@ -1,4 +1,4 @@
-//! The files in a folder.
+//! Collects the files in a folder.
 
 use std::{
     fs, io,
@@ -8,28 +8,28 @@ use std::{
 use super::{CheckTarget, TargetKind, file_target};
 use crate::outcome::TargetFailure;
 
-/// Collects the files of a folder that may hold conversations. Links are not followed: they may
-/// lead in a circle, or to a file that is read anyway. What cannot be opened is a target too: one
-/// that fails.
+/// Collects the files of a folder that may contain conversations. Links are not followed: they may
+/// be circular, or point to a file that is read anyway. A folder that cannot be opened becomes a
+/// target that fails.
 pub(super) fn walk(folder: &Path, targets: &mut Vec<CheckTarget>) {
     let mut open = vec![folder.to_owned()];
     let mut found = Vec::new();
-    let mut closed = Vec::new();
+    let mut unreadable = Vec::new();
     while let Some(folder) = open.pop() {
         if let Err(error) = scan_folder(&folder, &mut open, &mut found) {
-            closed.push((folder, error));
+            unreadable.push((folder, error));
         }
     }
     found.sort();
     targets.extend(found.into_iter().map(|path| file_target(path, TargetKind::FromFolder)));
-    closed.sort_by(|(one, _), (two, _)| one.cmp(two));
-    targets.extend(closed.into_iter().map(|(folder, error)| {
+    unreadable.sort_by(|(one, _), (two, _)| one.cmp(two));
+    targets.extend(unreadable.into_iter().map(|(folder, error)| {
         let failure = TargetFailure::new(format!("the folder cannot be read: {error}"));
         file_target(folder, |_| TargetKind::Unreadable(failure))
     }));
 }
 
-/// Sorts the entries of a folder into folders to open and files to read.
+/// Adds the subfolders of a folder to `open` and its files to `found`.
 fn scan_folder(folder: &Path, open: &mut Vec<PathBuf>, found: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -58,15 +58,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_that_cannot_be_opened_is_not_passed_over() {
+    fn an_unreadable_folder_is_a_failed_target() {
         let folder = std::env::temp_dir().join(format!("foxwedge-gone-{}", std::process::id()));
         let mut targets = Vec::new();
         walk(&folder, &mut targets);
-        let told: Vec<_> =
+        let kinds: Vec<_> =
             targets.iter().map(|target| (&*target.display_name, &target.kind)).collect();
         assert!(
-            matches!(told.as_slice(), [(shown, TargetKind::Unreadable(_))] if *shown == folder.to_string_lossy()),
-            "{told:?}"
+            matches!(
+                kinds.as_slice(),
+                [(name, TargetKind::Unreadable(_))] if *name == folder.to_string_lossy()
+            ),
+            "{kinds:?}"
         );
     }
 }

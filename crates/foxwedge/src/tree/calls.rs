@@ -1,4 +1,4 @@
-//! Calls and what became of them, a line each.
+//! Tool calls and their results, one line each.
 
 use std::collections::HashMap;
 
@@ -13,46 +13,46 @@ use crate::{
     screen::{StyledLine, fit_columns},
 };
 
-/// One call with its answer, or an answer that no call is waiting for.
+/// A call with its result, or a result without an open call.
 pub(super) struct TreeCallLine {
     tool: String,
     id: String,
     state: TreeCallState,
-    /// How the answer begins.
+    /// The beginning of the result.
     answer_preview: String,
 }
 
-/// What became of a call.
+/// State of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TreeCallState {
     Answered,
-    /// Its answer stands in another message than it should.
+    /// Its result is in the wrong message.
     AnsweredElsewhere(usize),
-    /// Only a placeholder answers it.
+    /// Its result is a placeholder.
     Placeholder,
     Open,
-    /// An answer to a call that has one already.
+    /// A result for a call that already has one.
     DuplicateAnswer,
-    /// An answer without a call.
+    /// A result without a call.
     OrphanAnswer,
 }
 
-/// Characters of a tool's name that are drawn.
+/// Max characters of a tool name.
 const TOOL: usize = 32;
-/// Characters of an id that are drawn whole.
+/// Max characters of an id that is not shortened.
 const ID: usize = 14;
 
-/// The lines of each message, by its index: its calls, and answers that belong to none.
+/// The lines of each message by its index: its calls, and results without an open call.
 pub(super) fn call_lines(
     draft: &Draft<'_>,
     pairing: &CallPairing,
 ) -> HashMap<usize, Vec<TreeCallLine>> {
-    let mut ties: HashMap<usize, Vec<TreeCallLine>> = HashMap::new();
+    let mut lines: HashMap<usize, Vec<TreeCallLine>> = HashMap::new();
     for call in &pairing.calls {
-        if let Some(tie) =
-            call_at(draft, call.part()).map(|made| call_line(draft, pairing, made, call.answer()))
+        if let Some(line) = call_at(draft, call.part())
+            .map(|draft_call| call_line(draft, pairing, draft_call, call.answer()))
         {
-            ties.entry(call.message()).or_default().push(tie);
+            lines.entry(call.message()).or_default().push(line);
         }
     }
     for answer in &pairing.answers {
@@ -67,16 +67,16 @@ pub(super) fn call_lines(
                 continue;
             }
         };
-        if let Some(given) = answer_at(draft, answer.part()) {
-            ties.entry(answer.message()).or_default().push(TreeCallLine {
-                tool: name(given.tool()).unwrap_or_default(),
-                id: short_id(given.id.as_deref()),
+        if let Some(draft_answer) = answer_at(draft, answer.part()) {
+            lines.entry(answer.message()).or_default().push(TreeCallLine {
+                tool: name(draft_answer.tool()).unwrap_or_default(),
+                id: short_id(draft_answer.id.as_deref()),
                 state,
-                answer_preview: answer_text(draft, given),
+                answer_preview: answer_text(draft, draft_answer),
             });
         }
     }
-    ties
+    lines
 }
 
 fn call_line(
@@ -86,26 +86,29 @@ fn call_line(
     answer: Option<usize>,
 ) -> TreeCallLine {
     let paired = answer.and_then(|answer| pairing.answers.get(answer));
-    let given = paired.and_then(|paired| answer_at(draft, paired.part()));
+    let draft_answer = paired.and_then(|paired| answer_at(draft, paired.part()));
     let state = call_state(draft, pairing, answer);
     TreeCallLine {
         tool: name(call.name.as_deref()).unwrap_or_else(|| "a tool".to_owned()),
         id: short_id(call.id.as_deref()),
         state,
-        answer_preview: given.map_or_else(String::new, |given| answer_text(draft, given)),
+        answer_preview: draft_answer
+            .map_or_else(String::new, |draft_answer| answer_text(draft, draft_answer)),
     }
 }
 
-/// What became of a call with that answer.
+/// State of a call with the given result.
 pub(crate) fn call_state(
     draft: &Draft<'_>,
     pairing: &CallPairing,
     answer: Option<usize>,
 ) -> TreeCallState {
     let paired = answer.and_then(|answer| pairing.answers.get(answer));
-    let given = paired.and_then(|paired| answer_at(draft, paired.part()));
-    match (paired, given) {
-        (Some(_), Some(given)) if is_placeholder_answer(draft, given) => TreeCallState::Placeholder,
+    let draft_answer = paired.and_then(|paired| answer_at(draft, paired.part()));
+    match (paired, draft_answer) {
+        (Some(_), Some(draft_answer)) if is_placeholder_answer(draft, draft_answer) => {
+            TreeCallState::Placeholder
+        }
         (Some(paired), _) => match paired.result_match() {
             ResultMatch::Displaced(_) | ResultMatch::Early(_) | ResultMatch::Misplaced(_) => {
                 TreeCallState::AnsweredElsewhere(paired.message())
@@ -133,7 +136,7 @@ fn answer_at<'d, 'a>(draft: &'d Draft<'a>, part: usize) -> Option<&'d DraftAnswe
     }
 }
 
-/// Whether an answer is a placeholder, whatever its format wraps it in.
+/// Whether a result is a placeholder, also inside the wrapper of its format.
 fn is_placeholder_answer(draft: &Draft<'_>, answer: &DraftAnswer<'_>) -> bool {
     let raw = answer.content.of(draft.source);
     is_placeholder(raw) || is_placeholder(&format!("{:?}", answer_text(draft, answer)))
@@ -147,41 +150,41 @@ fn name(name: Option<&str>) -> Option<String> {
     name.map(|name| clean(&cut(name, TOOL)))
 }
 
-/// An id by its beginning and its end, which is where ids differ.
+/// Shortens an id to its beginning and its end, where ids differ.
 fn short_id(id: Option<&str>) -> String {
     let Some(id) = id else { return "(no id)".to_owned() };
-    let letters: Vec<char> = id.chars().take(4096).collect();
-    if letters.len() <= ID {
+    let chars: Vec<char> = id.chars().take(4096).collect();
+    if chars.len() <= ID {
         return clean(id);
     }
     let head: String = match id.split_once('_') {
         Some((head, _)) if head.len() < 8 => format!("{head}_"),
-        _ => letters.iter().take(4).collect(),
+        _ => chars.iter().take(4).collect(),
     };
-    let tail: String = letters.iter().skip(letters.len() - 4).collect();
+    let tail: String = chars.iter().skip(chars.len() - 4).collect();
     clean(&format!("{head}…{tail}"))
 }
 
 impl TreeCallLine {
-    /// The line below its message.
-    pub(super) fn line(&self, margin: &str, last: bool, most: usize) -> StyledLine {
-        let (sign, word, style) = match &self.state {
-            TreeCallState::Answered => ("✓", "answered".to_owned(), GOOD),
+    /// Draws the line below its message.
+    pub(super) fn line(&self, margin: &str, last: bool, max: usize) -> StyledLine {
+        let (sign, label, style) = match &self.state {
+            TreeCallState::Answered => ("✓", "completed".to_owned(), GOOD),
             TreeCallState::AnsweredElsewhere(message) => {
-                ("!", format!("answered in {message}"), WARNING)
+                ("!", format!("result in {message}"), WARNING)
             }
             TreeCallState::Placeholder => ("○", "placeholder".to_owned(), WARNING),
             TreeCallState::Open => ("✗", "open".to_owned(), ERROR),
-            TreeCallState::DuplicateAnswer => ("!", "answered again".to_owned(), WARNING),
-            TreeCallState::OrphanAnswer => ("✗", "answer without a call".to_owned(), ERROR),
+            TreeCallState::DuplicateAnswer => ("!", "duplicate result".to_owned(), WARNING),
+            TreeCallState::OrphanAnswer => ("✗", "result without a call".to_owned(), ERROR),
         };
         let branch = if last { '╰' } else { '├' };
         let names = [self.tool.as_str(), &self.id].into_iter().filter(|name| !name.is_empty());
         StyledLine::new()
             .with(DIM, format!("{margin}{branch} "))
             .with(Style::new(), names.collect::<Vec<_>>().join(" "))
-            .with(style, format!("  {sign} {word}"))
-            .with(DIM, format!("  {}", fit_columns(&self.answer_preview, most)))
+            .with(style, format!("  {sign} {label}"))
+            .with(DIM, format!("  {}", fit_columns(&self.answer_preview, max)))
     }
 }
 
@@ -190,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_keep_the_end_that_tells_them_apart() {
+    fn short_ids_keep_their_end() {
         let table = [
             (Some("toolu_01AbCdEfGhIjKlMnOpQr3f2a"), "toolu_…3f2a"),
             (Some("call_1"), "call_1"),

@@ -1,4 +1,4 @@
-//! Every record of a file, a line each.
+//! Lists every record of a session file, one line each.
 
 use std::{
     collections::HashMap,
@@ -15,38 +15,38 @@ use crate::{
     screen::{StyledLine, fit_columns, pad},
 };
 
-/// Columns of what a record says where no screen cuts it.
+/// Max width of a preview if there is no terminal.
 const MAX_TEXT: usize = 60;
 
-/// Writes the log of a file: line, kind, what became of it, its id and its parent's. The lines that
-/// nobody can read are given in order.
+/// Writes one line per record: line number, kind, status, id and parent id, preview. `unreadable`
+/// has the sorted numbers of the lines that cannot be parsed.
 pub(crate) fn records(
     out: &mut dyn Write,
     nodes: &[RecordNode<'_>],
-    torn: &[usize],
+    unreadable: &[usize],
     columns: Option<usize>,
 ) -> io::Result<()> {
     let digits = nodes.last().map_or(1, |node| node.line).to_string().len();
     let kinds = nodes.iter().map(|node| width(&kind(node))).max().unwrap_or(0);
     let ids = ids(nodes);
     let links: Vec<String> = nodes.iter().map(|node| format_links(node, nodes, &ids)).collect();
-    let wide = links.iter().map(|link| width(link)).max().unwrap_or(0);
+    let links_width = links.iter().map(|link| width(link)).max().unwrap_or(0);
     for (node, links) in nodes.iter().zip(&links) {
-        let (word, style) = match torn.binary_search(&node.line) {
-            Ok(_) => ("torn", ERROR),
+        let (label, style) = match unreadable.binary_search(&node.line) {
+            Ok(_) => ("damaged", ERROR),
             Err(_) => standing_style(node.standing),
         };
-        let words = clean(&node.preview);
+        let preview = clean(&node.preview);
         let line = StyledLine::new()
             .with(DIM, format!("{:>digits$}", node.line))
             .with(Style::new(), format!("  {}", pad(&kind(node), kinds)))
-            .with(style, format!("  {}", pad(word, 9)))
-            .with(Style::new(), format!("  {}", pad(links, wide)))
+            .with(style, format!("  {}", pad(label, 9)))
+            .with(Style::new(), format!("  {}", pad(links, links_width)))
             .with(
                 DIM,
                 format!(
                     "  {}",
-                    if columns.is_some() { words } else { fit_columns(&words, MAX_TEXT) }
+                    if columns.is_some() { preview } else { fit_columns(&preview, MAX_TEXT) }
                 ),
             );
         out.write_all(line.draw(columns).as_bytes())?;
@@ -58,13 +58,13 @@ fn kind(node: &RecordNode<'_>) -> String {
     if node.kind.is_empty() { "-".to_owned() } else { clean(&cut(node.kind, 24)) }
 }
 
-/// The ids of all records, as short as they can be told apart.
+/// The ids of all records, each with its shortest unique prefix.
 fn ids<'s>(nodes: &[RecordNode<'s>]) -> HashMap<&'s str, &'s str> {
     let whole = nodes.iter().filter_map(|node| node.id);
     whole.clone().zip(session_lookup::shorten_ids(whole)).collect()
 }
 
-/// `id ← parent`; a record without an id is in nobody's chain.
+/// `id ← parent`. Empty for a record without an id: it is in no chain.
 fn format_links(
     node: &RecordNode<'_>,
     nodes: &[RecordNode<'_>],
@@ -86,7 +86,7 @@ fn standing_style(standing: ChainStatus) -> (&'static str, Style) {
         ChainStatus::Recovered => ("recovered", WARNING),
         ChainStatus::Branch => ("branch", DIM),
         ChainStatus::Subagent => ("sub-agent", DIM),
-        ChainStatus::Duplicate => ("twin", ERROR),
-        ChainStatus::Unlinked => ("aside", DIM),
+        ChainStatus::Duplicate => ("duplicate", ERROR),
+        ChainStatus::Unlinked => ("unlinked", DIM),
     }
 }

@@ -1,5 +1,5 @@
-//! What a file holds beside the path: other branches, sub-agents, and what a compaction left
-//! behind. Each stands where it forks off.
+//! Records outside the conversation: other branches, sub-agents, and messages before a compaction.
+//! Each is drawn at the message where it forks off.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,41 +13,42 @@ use crate::{
     screen::{StyledLine, pad},
 };
 
-/// What stands beside a path, by the message that it forks from.
+/// Messages outside the conversation, by the message where they fork off.
 pub(super) struct SideBranches {
-    /// Hangs on nothing that is in the conversation.
+    /// Messages without an ancestor in the conversation.
     unattached: ForkedMessages,
     forks: BTreeMap<usize, ForkedMessages>,
-    /// Messages in front of which the agent cut its history.
+    /// Messages before which the agent cut its history.
     compacted: BTreeSet<usize>,
-    /// Records name their parents; where they do not, the order of the file decides.
+    /// Whether records name their parents. If not, the order of the file decides.
     linked: bool,
 }
 
-/// The same in numbers, for whoever draws it himself.
+/// Counts of side branches, for the console.
 pub(crate) struct BranchCounts {
-    /// Messages on other branches and of sub-agents, by the message that they fork from; `None`
-    /// hangs on nothing that is in the conversation.
+    /// Messages on other branches and of sub-agents, by the message where they fork off. `None`:
+    /// without an ancestor in the conversation.
     pub(crate) forks: BTreeMap<Option<usize>, (usize, usize)>,
-    /// Messages in front of which the agent cut its history.
+    /// Messages before which the agent cut its history.
     pub(crate) boundaries: BTreeSet<usize>,
-    /// For each record whether the agent cut its history there.
+    /// For each record, whether the agent cut its history there.
     pub(crate) cuts: Vec<bool>,
 }
 
-/// What stands beside a path, in numbers.
+/// Counts the messages outside the conversation.
 pub(crate) fn count_branches(nodes: &[RecordNode<'_>], messages: usize) -> BranchCounts {
-    let beside = SideBranches::of(nodes, messages);
-    let loose = Some((None, &beside.unattached));
-    let forks = beside.forks.iter().map(|(message, fork)| (Some(*message), fork)).chain(loose);
+    let side_branches = SideBranches::of(nodes, messages);
+    let unattached = Some((None, &side_branches.unattached));
+    let forks =
+        side_branches.forks.iter().map(|(message, fork)| (Some(*message), fork)).chain(unattached);
     let count =
         |(message, fork): (_, &ForkedMessages)| (message, (fork.branch.len(), fork.side.len()));
     let forks = forks.map(count).filter(|(_, counts)| *counts != (0, 0)).collect();
-    let cuts = nodes.iter().map(|node| is_boundary(node, beside.linked)).collect();
-    BranchCounts { forks, boundaries: beside.compacted, cuts }
+    let cuts = nodes.iter().map(|node| is_boundary(node, side_branches.linked)).collect();
+    BranchCounts { forks, boundaries: side_branches.compacted, cuts }
 }
 
-/// What forks from one message.
+/// Messages that fork off at one message.
 #[derive(Default)]
 struct ForkedMessages {
     branch: Vec<ForkedMessage>,
@@ -62,7 +63,7 @@ struct ForkedMessage {
 
 impl SideBranches {
     pub(super) fn of(nodes: &[RecordNode<'_>], messages: usize) -> SideBranches {
-        let mut beside = SideBranches {
+        let mut side_branches = SideBranches {
             unattached: ForkedMessages::default(),
             forks: BTreeMap::new(),
             compacted: BTreeSet::new(),
@@ -70,59 +71,59 @@ impl SideBranches {
         };
         let linked = nodes.iter().any(|node| node.parent.is_some());
         let anchors = if linked { anchors_by_parent(nodes) } else { anchors_by_order(nodes) };
-        beside.linked = linked;
+        side_branches.linked = linked;
         for (node, anchor) in nodes.iter().zip(anchors) {
             if node.standing.is_in_conversation() && is_boundary(node, linked) {
                 let next = anchor.map_or(0, |message| message + 1);
-                beside.compacted.insert(node.message.unwrap_or(next).min(messages));
+                side_branches.compacted.insert(node.message.unwrap_or(next).min(messages));
             }
             let Some(role) = node.role else { continue };
             let fork = match anchor {
-                Some(message) => beside.forks.entry(message).or_default(),
-                None => &mut beside.unattached,
+                Some(message) => side_branches.forks.entry(message).or_default(),
+                None => &mut side_branches.unattached,
             };
-            let shown = ForkedMessage { role, words: node.preview.clone() };
+            let message = ForkedMessage { role, words: node.preview.clone() };
             match node.standing {
-                ChainStatus::Branch | ChainStatus::Unlinked => fork.branch.push(shown),
-                ChainStatus::Subagent => fork.side.push(shown),
+                ChainStatus::Branch | ChainStatus::Unlinked => fork.branch.push(message),
+                ChainStatus::Subagent => fork.side.push(message),
                 ChainStatus::Path
                 | ChainStatus::Carried
                 | ChainStatus::Recovered
                 | ChainStatus::Duplicate => {}
             }
         }
-        beside
+        side_branches
     }
 
-    /// What stands in front of the conversation.
+    /// The lines before the conversation.
     pub(super) fn before(&self, branches: BranchDetail, margin: &str) -> Vec<StyledLine> {
         let compacted = self.compacted.contains(&0);
-        let what = match (compacted, self.linked) {
+        let label = match (compacted, self.linked) {
             (true, _) => "before the compaction",
             (false, true) => "outside the conversation",
-            (false, false) => "taken out later",
+            (false, false) => "removed later",
         };
-        let mut lines = self.unattached.lines(branches, margin, what);
+        let mut lines = self.unattached.lines(branches, margin, label);
         lines.extend(compacted.then(|| boundary_line(margin)));
         lines
     }
 
-    /// What forks off behind a message.
+    /// The lines after a message.
     pub(super) fn after(
         &self,
         message: usize,
         branches: BranchDetail,
         margin: &str,
     ) -> Vec<StyledLine> {
-        let what = if self.linked { "on another branch" } else { "taken out later" };
+        let label = if self.linked { "on another branch" } else { "removed later" };
         let fork = self.forks.get(&message);
-        let mut lines = fork.map_or_else(Vec::new, |fork| fork.lines(branches, margin, what));
+        let mut lines = fork.map_or_else(Vec::new, |fork| fork.lines(branches, margin, label));
         lines.extend(self.compacted.contains(&(message + 1)).then(|| boundary_line(margin)));
         lines
     }
 }
 
-/// For each record the message of the conversation that stands before it in the file.
+/// For each record, the last message of the conversation before it in the file.
 fn anchors_by_order(nodes: &[RecordNode<'_>]) -> Vec<Option<usize>> {
     let mut last = None;
     let mut anchors = Vec::with_capacity(nodes.len());
@@ -133,30 +134,30 @@ fn anchors_by_order(nodes: &[RecordNode<'_>]) -> Vec<Option<usize>> {
     anchors
 }
 
-/// What is known about the way up from a record.
+/// Progress of the search for the anchor of a record.
 #[derive(Clone, Copy)]
 enum AnchorSearch {
     Unknown,
-    /// We are on it: whoever comes here again walks in a circle.
+    /// On the current path: meeting it again means a cycle.
     Visiting,
     Resolved(Option<usize>),
 }
 
-/// For each record the message of the conversation that it hangs on, directly or not. Each record
-/// is passed once.
+/// For each record, its nearest ancestor that is a message of the conversation. Visits each record
+/// once.
 fn anchors_by_parent(nodes: &[RecordNode<'_>]) -> Vec<Option<usize>> {
-    let mut ways = vec![AnchorSearch::Unknown; nodes.len()];
+    let mut searches = vec![AnchorSearch::Unknown; nodes.len()];
     for start in 0..nodes.len() {
-        let mut passed = Vec::new();
+        let mut visited = Vec::new();
         let mut at = start;
         let found = loop {
-            match ways[at] {
+            match searches[at] {
                 AnchorSearch::Resolved(found) => break found,
-                // A circle hangs on nothing.
+                // A cycle has no anchor.
                 AnchorSearch::Visiting => break None,
-                AnchorSearch::Unknown => ways[at] = AnchorSearch::Visiting,
+                AnchorSearch::Unknown => searches[at] = AnchorSearch::Visiting,
             }
-            passed.push(at);
+            visited.push(at);
             let Some(parent) = nodes[at].parent.filter(|parent| *parent < nodes.len()) else {
                 break None;
             };
@@ -165,36 +166,36 @@ fn anchors_by_parent(nodes: &[RecordNode<'_>]) -> Vec<Option<usize>> {
             }
             at = parent;
         };
-        for at in passed {
-            ways[at] = AnchorSearch::Resolved(found);
+        for at in visited {
+            searches[at] = AnchorSearch::Resolved(found);
         }
     }
-    let found = |way| match way {
+    let found = |search| match search {
         AnchorSearch::Resolved(found) => found,
         AnchorSearch::Unknown | AnchorSearch::Visiting => None,
     };
-    ways.into_iter().map(found).collect()
+    searches.into_iter().map(found).collect()
 }
 
-/// A record at which the agent cut its history.
+/// Whether the agent cut its history at this record.
 fn is_boundary(node: &RecordNode<'_>, linked: bool) -> bool {
-    let begins_anew = linked && node.role.is_none() && node.parent.is_none();
-    node.kind.contains("compact") || node.kind == "system" && begins_anew
+    let starts_chain = linked && node.role.is_none() && node.parent.is_none();
+    node.kind.contains("compact") || node.kind == "system" && starts_chain
 }
 
 fn boundary_line(margin: &str) -> StyledLine {
-    StyledLine::new().with(DIM, format!("{margin}── compacted here: what comes next began anew"))
+    StyledLine::new().with(DIM, format!("{margin}── compacted here: a new history starts"))
 }
 
 impl ForkedMessages {
-    fn lines(&self, branches: BranchDetail, margin: &str, what: &str) -> Vec<StyledLine> {
+    fn lines(&self, branches: BranchDetail, margin: &str, label: &str) -> Vec<StyledLine> {
         let mut lines = Vec::new();
-        for (messages, what) in [(&self.branch, what), (&self.side, "of a sub-agent")] {
+        for (messages, label) in [(&self.branch, label), (&self.side, "of a sub-agent")] {
             if messages.is_empty() {
                 continue;
             }
-            let counted = format!("{margin}┆ {} {what}", pluralize(messages.len(), "message"));
-            lines.push(StyledLine::new().with(DIM, counted));
+            let heading = format!("{margin}┆ {} {label}", pluralize(messages.len(), "message"));
+            lines.push(StyledLine::new().with(DIM, heading));
             if branches == BranchDetail::Drawn {
                 lines.extend(messages.iter().map(|message| message.line(margin)));
             }
@@ -212,9 +213,8 @@ impl ForkedMessage {
             Role::Answer => "tool",
             Role::Neutral => "other",
         };
-        let words =
-            if self.words.is_empty() { "(no words)".to_owned() } else { clean(&self.words) };
-        StyledLine::new().with(DIM, format!("{margin}┆   {}  {words}", pad(name, super::ROLE)))
+        let text = if self.words.is_empty() { "(no text)".to_owned() } else { clean(&self.words) };
+        StyledLine::new().with(DIM, format!("{margin}┆   {}  {text}", pad(name, super::ROLE)))
     }
 }
 
@@ -223,8 +223,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_hang_on_the_nearest_message_and_circles_on_nothing() {
-        // Parent, message, and the message that it hangs on.
+    fn anchor_is_the_nearest_message_and_cycles_have_none() {
+        // Parent, message, and anchor.
         let table = [
             (None, Some(0), None),
             (Some(0), Some(1), Some(0)),

@@ -43,7 +43,7 @@ fn nobody_is_asked_where_nobody_may_be() {
     for habit in ["permission", "ask"] {
         let stage = Stage::with(&[("agent", habit, "")]);
         let turn = Chat::new("agent", &[]).say("hello").peek(&stage.door()).expect("a reply");
-        assert!(turn.text.contains("nobody can be asked"), "{turn:?}");
+        assert!(turn.text.contains("the host cannot be asked"), "{turn:?}");
         stage.end();
     }
 }

@@ -64,7 +64,7 @@ fn what_was_typed_before_is_no_answer() {
     desk.ready();
     // All of it arrives before there is a question.
     desk.press(&format!("{MAKE}yyyyyyyy"));
-    desk.see("Tab turns to the question");
+    desk.see("Tab focuses the question");
     desk.see("> yyyyyyyy");
     assert!(!made(&desk));
     desk.press("\u{1b}");

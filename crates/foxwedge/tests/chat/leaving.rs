@@ -15,7 +15,7 @@ fn a_signal_ends_it_cleanly() {
         desk.see("● run");
         kill_process(desk.pid(), signal).unwrap();
         assert_eq!(desk.code(), code);
-        assert!(desk.screen().contains("come back with"), "{}", desk.screen());
+        assert!(desk.screen().contains("resume with"), "{}", desk.screen());
         assert_eq!(desk.settings(), before);
     }
 }
@@ -52,7 +52,7 @@ fn ctrl_z_suspends_it_and_fg_brings_it_back() {
     desk.see("You said: kept text");
     desk.ready();
     desk.press("\u{4}");
-    desk.see("come back with");
+    desk.see("resume with");
 }
 
 #[test]

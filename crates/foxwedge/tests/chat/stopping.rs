@@ -63,13 +63,13 @@ fn a_compaction_that_is_stopped_says_so() {
         desk.ready();
     }
     desk.press("/model scripted?hang=0\r");
-    desk.see("the model is `scripted?hang=0` from now on");
+    desk.see("the model is now `scripted?hang=0`");
     desk.ready();
     desk.press("/compact\r");
-    desk.see("making the history shorter");
+    desk.see("compacting the history");
     desk.press("\u{1b}");
-    let screen = desk.see("stopped: the history stays as it is");
-    assert!(!screen.contains("nothing to gain"), "{screen}");
+    let screen = desk.see("stopped: the history is not changed");
+    assert!(!screen.contains("as short as possible"), "{screen}");
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn a_conversation_is_kept_and_gone_on_with() {
     desk.see("You said: first");
     desk.ready();
     desk.press("\u{4}");
-    desk.see("come back with foxwedge chat --resume");
+    desk.see("resume with foxwedge chat --resume");
     assert_eq!(desk.code(), 0);
 
     desk.chat("--continue");

@@ -30,7 +30,7 @@ fn status_tools_and_model_tell_how_things_are() {
     assert_eq!(ran.code, 0, "{ran:?}");
     let table = [
         "session  chat-",
-        "history  4 messages, 1 call, about ",
+        "history  4 messages, 1 tool call, about ",
         "health   valid",
         "last run run_",
         "the model is `scripted`",
@@ -58,9 +58,9 @@ fn undo_gives_the_prompt_back_and_the_model_forgets_it() {
     let stage = Stage::new();
     let ran = stage.chat(&[], "one\ntwo\n/undo\n/status\n/undo\n/undo\n");
     assert_eq!((ran.code, ran.out.as_str()), (0, "You said: one\nYou said: two\n"), "{ran:?}");
-    assert!(ran.err.contains("files are as they are\ntwo\n"), "{}", ran.err);
+    assert!(ran.err.contains("files are not changed\ntwo\n"), "{}", ran.err);
     assert!(ran.err.contains("history  2 messages"), "{}", ran.err);
-    assert!(ran.err.contains("there is no prompt to take back"), "{}", ran.err);
+    assert!(ran.err.contains("there is no prompt to undo"), "{}", ran.err);
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn export_writes_each_format_and_never_over_a_file() {
     let ran =
         stage.chat(&[], "hello fox\n/export\n/export html\n/export out.json\n/export mine.md\n");
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.err.contains("`mine.md` is there already"), "{}", ran.err);
+    assert!(ran.err.contains("`mine.md` already exists"), "{}", ran.err);
     assert_eq!(std::fs::read_to_string(stage.path("mine.md")).unwrap(), "precious");
     let session = &stage.sessions()[0];
     let files = [("md", "# Conversation with"), ("html", "<!DOCTYPE html>")];
@@ -93,12 +93,12 @@ fn compact_makes_the_history_shorter_or_says_that_it_cannot() {
     let stage = Stage::new();
     let ran = stage.chat(&[], "/compact\nhello\n/compact\n");
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.err.contains("there is nothing to make shorter"), "{}", ran.err);
+    assert!(ran.err.contains("there is nothing to compact"), "{}", ran.err);
     let word = "The hen house is open. ".repeat(400);
     let prompts: String = (0..12).map(|number| format!("{number} {word}\n")).collect();
     let ran = stage.chat(&[], &format!("{prompts}/compact the hen\n/status\nstill there?\n"));
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.err.contains("the history was made shorter: about "), "{}", ran.err);
+    assert!(ran.err.contains("the history was compacted from about "), "{}", ran.err);
     assert!(ran.err.contains("health   valid"), "{}", ran.err);
     assert!(ran.out.ends_with("You said: still there?\n"), "{}", ran.out);
 }
@@ -109,12 +109,12 @@ fn another_session_another_model_and_a_new_one() {
     let ran = stage.chat(&[], "one\n/new\ntwo\n/resume\n");
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(stage.sessions().len(), 2);
-    assert!(ran.err.contains("`/resume ID` goes on with one"), "{}", ran.err);
+    assert!(ran.err.contains("`/resume ID` resumes one"), "{}", ran.err);
     let old = &stage.sessions()[1];
     let ran =
         stage.chat(&[], &format!("/resume {old}\n/undo\n/model gpt-9\n/model scripted-2\nx\n"));
     assert_eq!((ran.code, ran.out.as_str()), (1, "You said: x\n"), "{ran:?}");
-    assert!(ran.err.contains("files are as they are\none\n"), "{}", ran.err);
-    assert!(ran.err.contains("nothing leads to the model `gpt-9`"), "{}", ran.err);
-    assert!(ran.err.contains("the model is `scripted-2` from now on"), "{}", ran.err);
+    assert!(ran.err.contains("files are not changed\none\n"), "{}", ran.err);
+    assert!(ran.err.contains("no provider is configured for `gpt-9`"), "{}", ran.err);
+    assert!(ran.err.contains("the model is now `scripted-2`"), "{}", ran.err);
 }

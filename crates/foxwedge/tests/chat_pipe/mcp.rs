@@ -106,10 +106,10 @@ fn a_server_with_more_tools_than_the_provider_takes_fails_no_prompt() {
     assert!(ran.out.contains("You said: hello"), "{ran:?}");
     assert!(ran.out.contains("The tool said: look7: a hen"), "{ran:?}");
     // Six built-in ones and 122 of the server.
-    let note = "there are 306 tools, and the provider takes 128";
+    let note = "there are 306 tools, but the provider accepts 128";
     assert_eq!(ran.err.matches(note).count(), 1, "{}", ran.err);
     let left =
-        "left out: `mcp__den__look122`, `mcp__den__look123`, `mcp__den__look124` and 175 more";
+        "omitted: `mcp__den__look122`, `mcp__den__look123`, `mcp__den__look124` and 175 more";
     assert!(ran.err.contains(left), "{}", ran.err);
     assert!(ran.err.contains("--mcp-config"), "{}", ran.err);
 }
@@ -119,7 +119,7 @@ fn the_advice_about_a_server_that_cannot_be_had_fits_how_it_is_reached() {
     let stage = Stage::new();
     let ran = stage.chat(&["-p", "x", "--mcp", "far=http://127.0.0.1:1/mcp"], "");
     assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.err.contains("is it running") && !ran.err.contains("command"), "{}", ran.err);
+    assert!(ran.err.contains("it is running") && !ran.err.contains("command"), "{}", ran.err);
     let ran = stage.chat(&["-p", "x", "--mcp", "near=no-such-program-anywhere"], "");
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.err.contains("try its command by hand"), "{}", ran.err);

@@ -36,7 +36,7 @@ fn tools_run_in_the_folder_and_are_told_on_stderr() {
     assert!(ran.out.starts_with("The tool said: ") && ran.out.contains("the moon is full"));
     assert!(ran.err.contains("✓ read  a.txt  done"), "{}", ran.err);
     assert!(ran.err.contains("✓ completed"), "{}", ran.err);
-    assert!(ran.err.contains("go on with `foxwedge chat --resume chat-"), "{}", ran.err);
+    assert!(ran.err.contains("resume with `foxwedge chat --resume chat-"), "{}", ran.err);
     assert_eq!(stage.outcomes(), ["completed"]);
 }
 

@@ -17,18 +17,18 @@ fn what_is_wrong_is_told_before_anything_happens() {
         (&["--max-turns", "0", "-p", "x"], &["--max-turns"]),
         (
             &["-p", "x", "--model", "gpt-9"],
-            &["nothing leads to the model `gpt-9`", "OPENAI_API_KEY"],
+            &["no provider is configured for `gpt-9`", "OPENAI_API_KEY"],
         ),
-        (&["-p", "x", "--api", "anthropic", "--model", "m"], &["no key", "ANTHROPIC_API_KEY"]),
+        (&["-p", "x", "--api", "anthropic", "--model", "m"], &["no API key", "ANTHROPIC_API_KEY"]),
         (&["-p", "x", "--key-env", "MINE"], &["--key-env", "help:"]),
-        (&["-p", "x", "--upstream", "https://x/v1"], &["which model?", "--model"]),
+        (&["-p", "x", "--upstream", "https://x/v1"], &["no model is selected", "--model"]),
         (&["-p", "x", "--tools", "raed"], &["there is no tool `raed`", "did you mean `read`?"]),
         (&["-p", "x", "--allow", "rum"], &["there is no tool `rum`", "did you mean `run`?"]),
         (&["-p", "x", "--root", "nowhere"], &["nowhere", "--root"]),
         (&["-p", "x", "--root", "a.txt"], &["a.txt", "--root"]),
         (&["-p", "x", "--instructions", "@nowhere.md"], &["nowhere.md"]),
         (&["-p", "x", "--resume", "abcd"], &["there is no session `abcd`", "help:"]),
-        (&["-p", "x", "--continue"], &["no session of this folder", "--list"]),
+        (&["-p", "x", "--continue"], &["no session for this folder", "--list"]),
         (&["-p"], &["there is no prompt", "foxwedge chat -p"]),
     ];
     for (arguments, words) in table {
@@ -56,7 +56,7 @@ fn the_built_in_model_says_that_it_is_one() {
     let stage = Stage::new();
     let ran = stage.chat(&["-p", "hello"], "");
     assert_eq!((ran.code, ran.out.as_str()), (0, "You said: hello\n"), "{ran:?}");
-    assert!(ran.err.contains("note: no model is configured: the built-in `scripted` one answers"));
+    assert!(ran.err.contains("note: no model is configured: using the built-in `scripted` model"));
     assert!(ran.err.contains("help: set ANTHROPIC_API_KEY"), "{}", ran.err);
     for asked in [&["--model", "scripted"][..], &["--api", "scripted"], &["-q"]] {
         let ran = stage.chat(&[&["-p", "hello"], asked].concat(), "");

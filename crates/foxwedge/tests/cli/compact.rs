@@ -84,7 +84,11 @@ fn a_window_that_is_known_is_room_enough() {
     assert_eq!(names(&sandbox.backups()).len(), 0);
     // A smaller one is not.
     let ran = sandbox.run(&["compact", name, "--window", "8k", "--dry-run"]);
-    assert!(ran.out.contains("5 400 allowed; goal 3 600; window 8 000, 2 000 kept"), "{}", ran.out);
+    assert!(
+        ran.out.contains("5 400 allowed; goal 3 600; window 8 000, 2 000 reserved"),
+        "{}",
+        ran.out
+    );
 }
 
 #[test]
@@ -135,7 +139,7 @@ fn what_is_not_sound_is_repaired_first() {
     let sandbox = Sandbox::with("chat.json", &broken);
     let ran = sandbox.run(&["compact", "chat.json", "--budget", "4k", "--strategy", "elide"]);
     assert_eq!(ran.code, 0, "{}", ran.all());
-    assert!(ran.out.contains("repaired    first, because it was not sound:"), "{}", ran.out);
+    assert!(ran.out.contains("repaired    first, because the history was invalid:"), "{}", ran.out);
     assert!(ran.out.contains("FW101 messages[6]"), "{}", ran.out);
     assert!(sandbox.read("chat.json").contains("[foxwedge] Interrupted"));
     assert_eq!(sandbox.run(&["check", "chat.json"]).code, 0);
@@ -146,7 +150,7 @@ fn what_is_not_sound_is_repaired_first() {
     let ran = sandbox.run(&["compact", "chat.json", "--budget", "4k"]);
     assert_eq!(ran.code, 0);
     assert!(
-        ran.out.contains("It is not sound: `foxwedge fix chat.json` repairs it"),
+        ran.out.contains("It is not valid: `foxwedge fix chat.json` repairs it"),
         "{}",
         ran.out
     );

@@ -15,24 +15,24 @@ const PLAIN: &str = r#"[{"role":"user","content":"hi"},{"role":"assistant","cont
 
 #[test]
 fn numbers_and_flags_that_mean_nothing_are_usage_errors() {
-    let many = "how much is too much? the window of the model `m-1` is not known";
+    let many = "the context window of the model `m-1` is not known";
     let table: [(&[&str], &str); 27] = [
         (&["--budget", "0"], "--budget 0: nothing fits into 0 tokens"),
-        (&["--budget", "-5"], "--budget -5: tokens cannot be less than none"),
-        (&["--budget=-5k"], "--budget -5k: tokens cannot be less than none"),
-        (&["--budget", "1.5"], "--budget 1.5: there are no parts of a token"),
-        (&["--budget", "many"], "--budget many: this is no number of tokens"),
-        (&["--budget", ""], "--budget : this is no number of tokens"),
-        (&["--budget", "99999999m"], "no model takes so many tokens"),
-        (&["--budget", "99999999999999999999"], "no model takes so many tokens"),
+        (&["--budget", "-5"], "--budget -5: a number of tokens cannot be negative"),
+        (&["--budget=-5k"], "--budget -5k: a number of tokens cannot be negative"),
+        (&["--budget", "1.5"], "--budget 1.5: the number of tokens must be whole"),
+        (&["--budget", "many"], "--budget many: not a number of tokens"),
+        (&["--budget", ""], "--budget : not a number of tokens"),
+        (&["--budget", "99999999m"], "no model takes that many tokens"),
+        (&["--budget", "99999999999999999999"], "no model takes that many tokens"),
         (&["--window", "0"], "--window 0: nothing fits into 0 tokens"),
         (&["--window", "10", "--reserve", "10"], "has no room for a reserve of 10"),
         (&["--budget", "5", "--goal", "6"], "--goal 6 is more than the 5 tokens allowed"),
-        (&["--fraction", "NaN"], "--fraction NaN: this is no share"),
-        (&["--fraction", "-0.5"], "--fraction -0.5: this is no share"),
-        (&["--fraction", "1.5"], "--fraction 1.5: this is no share"),
-        (&["--fraction", "50%"], "--fraction 50%: this is no share"),
-        (&["--threshold", "2"], "--threshold 2: this is no share"),
+        (&["--fraction", "NaN"], "--fraction NaN: not a share"),
+        (&["--fraction", "-0.5"], "--fraction -0.5: not a share"),
+        (&["--fraction", "1.5"], "--fraction 1.5: not a share"),
+        (&["--fraction", "50%"], "--fraction 50%: not a share"),
+        (&["--threshold", "2"], "--threshold 2: not a share"),
         (&["--ends", "0", "--budget", "9"], "--ends 0: nothing fits into 0 tokens"),
         (&["--fraction", "0.5", "--strategy", "elide"], "--fraction is for the strategy `window`"),
         (&["--fraction", "1", "--strategy", "window,budget"], "`budget` needs a budget"),
@@ -43,7 +43,7 @@ fn numbers_and_flags_that_mean_nothing_are_usage_errors() {
             "--summarizer needs a command",
         ),
         (&["--model", "m-1"], many),
-        (&[], "how much is too much? the conversation names no model"),
+        (&[], "there is no token limit: the conversation names no model"),
         (&["--budget", "9", "--pin", "2"], "--pin 2: there is no such message"),
         (&["--budget", "9", "--output-file", "plain.json"], "would be written over the input"),
         (&["nowhere.json", "--budget", "9"], "nowhere.json: no such file or folder"),
@@ -156,7 +156,7 @@ fn findings_that_no_repair_removes_are_told_by_the_exit_code() {
     assert_eq!(sandbox.run(&["check", "open.json"]).code, 1);
     let ran = sandbox.run(&["compact", "open.json", "--budget", "2k"]);
     assert_eq!(ran.code, 1, "{}", ran.all());
-    assert!(ran.out.contains("still there"), "{}", ran.out);
+    assert!(ran.out.contains("remaining"), "{}", ran.out);
     assert!(
         fs::metadata(sandbox.path("open.json")).unwrap().len() < request.to_string().len() as u64
     );

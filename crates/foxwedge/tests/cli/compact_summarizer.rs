@@ -49,14 +49,14 @@ fn a_command_that_does_not_listen_may_answer_all_the_same() {
 #[test]
 fn a_summary_of_no_use_changes_nothing() {
     let table: [(&str, &str); 8] = [
-        ("exit 3", "gave no summary: it ended with exit code 3"),
+        ("exit 3", "returned no summary: it ended with exit code 3"),
         ("echo no key >&2; exit 1", "it ended with exit code 1: no key"),
         ("not-a-command-anywhere", "it ended with exit code 127"),
         ("kill -9 $$", "it ended with signal: 9"),
         ("true", "the summary is empty"),
         ("printf ' \\n'", "the summary is empty"),
-        ("printf '\\377\\376'", "what it printed is no text in UTF-8"),
-        ("yes", "it printed more than 1000000 bytes, and was stopped"),
+        ("printf '\\377\\376'", "its output is not valid UTF-8"),
+        ("yes", "it printed more than 1000000 bytes and was stopped"),
     ];
     let content = chat(40);
     let long = "cat; cat chat.json";
@@ -80,7 +80,7 @@ fn a_command_that_hangs_is_stopped_with_everything_it_started() {
     let command = "sleep 600 & echo $! >child; wait";
     let ran = summarized(&sandbox, command, &["--summarizer-timeout", "1"]);
     assert_eq!(ran.code, 2, "{}", ran.all());
-    assert!(ran.err.contains("it had not ended after 1 second, and was stopped"), "{}", ran.err);
+    assert!(ran.err.contains("it did not finish within 1 second and was stopped"), "{}", ran.err);
     assert_eq!(sandbox.read("chat.json"), content);
     ends(&sandbox.path("child"));
 }

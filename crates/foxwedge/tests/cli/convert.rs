@@ -50,7 +50,7 @@ fn a_failure_that_two_formats_spell_alike_has_to_be_named() {
     let sandbox = Sandbox::with("error.json", response("error", "openai-chat"));
     let ran = sandbox.run(&["convert", "--to", "anthropic", "error.json"]);
     let expected = "error: error.json: this response may be openai-chat or openai-responses\n  \
-                    help: say it with --from openai-chat\n";
+                    help: choose one: --from openai-chat\n";
     assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (2, "", expected));
     for from in ["openai-chat", "openai-responses"] {
         let ran = sandbox.run(&["convert", "--from", from, "--to", "anthropic", "error.json"]);
@@ -79,7 +79,7 @@ fn a_lossy_conversion_is_refused_by_strict() {
     assert!(
         ran.err.ends_with(
             "error: request.json: 2 losses, and --strict allows none\n  help: nothing was \
-             written; without --strict it is converted all the same\n"
+             written; omit --strict to convert anyway\n"
         ),
         "{}",
         ran.err
@@ -212,7 +212,7 @@ fn a_stricter_profile_is_obeyed() {
         let flags = ["convert", "--to", to, "--profile", profile, "request.json"];
         let ran = sandbox.run(&flags);
         assert_eq!(ran.code, 0, "{profile}: {}", ran.all());
-        assert!(ran.err.contains(&format!("sound for {profile}")), "{}", ran.err);
+        assert!(ran.err.contains(&format!("valid for {profile}")), "{}", ran.err);
         let check = sandbox.pipe(&["check", "-", "--profile", profile], &ran.out);
         assert_eq!(check.code, 0, "{profile}: {}\n{}", ran.out, check.all());
     }

@@ -12,7 +12,7 @@ fn unreadable_inputs_name_their_place() {
     let table: [(&[&str], &str, &str, &str); 12] = [
         (&[], "{\"messages\":[\n", "<stdin>:2:1: ", "cut off"),
         (&[], "hello", "<stdin>:1:1: not JSON", ""),
-        (&[], "", "<stdin>: there is nothing in it", ""),
+        (&[], "", "<stdin>: the input is empty", ""),
         (&[], "{\"a\":1}", "<stdin>: no conversation", "--from"),
         (
             &[],
@@ -30,18 +30,23 @@ fn unreadable_inputs_name_their_place() {
             &["--kind", "response", "--from", "anthropic"],
             "{\n\"a\": }",
             "<stdin>:2:",
-            "--from names another",
+            "use --from for another",
         ),
-        (&["--kind", "response"], PLAIN, "this is no response that we know", "leave --kind out"),
-        (&["--kind", "stream"], PLAIN, "this is no stream that we know", "leave --kind out"),
-        (&[], "event: hello\ndata: {}\n\n", "in whose format this stream is", "--from openai-chat"),
+        (&["--kind", "response"], PLAIN, "this is not a known response", "remove --kind"),
+        (&["--kind", "stream"], PLAIN, "this is not a known stream", "remove --kind"),
+        (
+            &[],
+            "event: hello\ndata: {}\n\n",
+            "the format of this stream is not known",
+            "--from openai-chat",
+        ),
         (
             &["--from", "codex", "--kind", "stream"],
             "",
-            "a session of codex is no stream",
-            "leave --kind out",
+            "a session of codex is not a stream",
+            "remove --kind",
         ),
-        (&["--from", "codex"], PLAIN, "there is no record of codex", "--from names its format"),
+        (&["--from", "codex"], PLAIN, "it contains no codex records", "set it with --from"),
     ];
     for (flags, input, message, help) in table {
         let arguments = [&["convert", "--to", "gemini", "-"], flags].concat();
@@ -60,7 +65,8 @@ fn unreadable_inputs_name_their_place() {
     assert_eq!(ran.code, 2, "{}", ran.all());
     assert!(ran.err.contains("error: <stdin>: byte 98: "), "{}", ran.err);
     assert!(
-        ran.err.contains("  help: it was read as a stream of openai-chat; --from names another")
+        ran.err
+            .contains("  help: it was read as a stream in the openai-chat format; use --from for")
     );
     assert!(ran.out.contains("hi"), "what came before the trouble is out: {}", ran.out);
     sandbox.write("bad.json", b"{\"choices\":[{\"message\":{\"content\":\"\xff\"}}]}");
@@ -97,7 +103,7 @@ fn flags_that_would_do_nothing_are_refused() {
         let ran = sandbox.run(&arguments);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{flags:?}: {}", ran.all());
         assert!(ran.err.contains(&format!("error: {}", flags[0])), "{}", ran.err);
-        assert!(ran.err.contains(" does nothing to a ") && ran.err.contains("  help: leave "));
+        assert!(ran.err.contains(" has no effect on a ") && ran.err.contains("  help: omit "));
     }
     let ran = sandbox.run(&["convert", "--to", "anthropic", "answer.json", "-o", "x", "--dry-run"]);
     assert_eq!(ran.code, 2, "{}", ran.all());
@@ -110,7 +116,7 @@ fn a_report_that_is_none_is_refused_before_anything_is_read() {
     let sandbox = Sandbox::with("report.json", "{}");
     let ran = sandbox.pipe(&["convert", "--to", "gemini", "-", "--ids", "report.json"], PLAIN);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.all());
-    assert!(ran.err.contains("report.json: no report of a conversion"), "{}", ran.err);
+    assert!(ran.err.contains("report.json: not a conversion report"), "{}", ran.err);
     assert!(ran.err.contains("--output-format json"), "{}", ran.err);
     let ran = sandbox.pipe(&["convert", "--to", "gemini", "-", "--ids", "missing.json"], PLAIN);
     assert!(ran.err.contains("missing.json: cannot be read"), "{}", ran.err);
@@ -129,7 +135,7 @@ fn programs_are_told_why_there_is_no_result() {
         ["convert", "--to", "gemini", "answer.json", "--output-format", "json", "--dry-run"];
     let ran = sandbox.run(&flags);
     let document: Value = serde_json::from_str(&ran.out).unwrap();
-    assert_eq!(document["error"]["help"], "say it with --from openai-chat");
+    assert_eq!(document["error"]["help"], "choose one: --from openai-chat");
 }
 
 #[test]
@@ -139,5 +145,5 @@ fn a_session_without_words_is_refused() {
     let sandbox = Sandbox::with("session.jsonl", Script::new().line(line).text());
     let ran = sandbox.run(&["convert", "--to", "gemini", "session.jsonl"]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.all());
-    assert!(ran.err.contains("nothing was said in it"), "{}", ran.err);
+    assert!(ran.err.contains("the session has no messages"), "{}", ran.err);
 }

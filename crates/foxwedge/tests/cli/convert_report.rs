@@ -43,7 +43,7 @@ fn equal_losses_are_counted() {
     assert!(line.starts_with("  3 × ") && line.ends_with(" (messages 1, 3, 5)"), "{}", ran.err);
     assert!(
         ran.err
-            .ends_with("7 messages, anthropic → openai-chat, sound for openai-chat; 3 losses.\n")
+            .ends_with("7 messages, anthropic → openai-chat, valid for openai-chat; 3 losses.\n")
     );
 }
 
@@ -73,7 +73,7 @@ fn programs_get_one_document() {
         "repairs": {
             "before": [{
                 "code": "FW101", "strategy": "synthesize", "message_index": 2,
-                "call_ids": ["call_2"], "note": "call `call_2` gets a placeholder answer",
+                "call_ids": ["call_2"], "note": "call `call_2` gets a placeholder result",
             }],
             "behind": [],
         },
@@ -110,7 +110,7 @@ fn quiet_says_nothing() {
     let list = r#"[{"role":"user","content":"hi"}]"#;
     let guessed = sandbox.pipe(&["convert", "--to", "gemini", "-"], list);
     assert!(guessed.err.contains("note: <stdin>: read as openai-chat"), "{}", guessed.err);
-    assert!(guessed.err.contains("; --from names another\n"), "{}", guessed.err);
+    assert!(guessed.err.contains("; set another format with --from\n"), "{}", guessed.err);
     assert_eq!(sandbox.pipe(&["convert", "--to", "gemini", "-", "-q"], list).err, "");
 }
 
@@ -122,7 +122,7 @@ fn what_no_repair_may_change_is_told_and_makes_one() {
     let ran = sandbox.pipe(&["convert", "--to", "anthropic", "-"], UNSAFE);
     assert_eq!(ran.code, 1, "{}", ran.all());
     assert!(!ran.out.is_empty());
-    assert!(ran.err.contains("still there:\n  FW403 messages[1]: "), "{}", ran.err);
+    assert!(ran.err.contains("remaining:\n  FW403 messages[1]: "), "{}", ran.err);
     assert!(ran.err.contains(", 1 finding left for anthropic; "), "{}", ran.err);
     let flags = ["convert", "--to", "anthropic", "-", "--pretty", "--output-format", "json"];
     let ran = sandbox.pipe(&flags, UNSAFE);

@@ -92,7 +92,7 @@ fn a_session_is_recognised_in_a_pipe_and_repaired_first() {
     assert_eq!(named.code, 0, "{}", named.all());
     assert!(named.err.starts_with("repaired before:\n  FW101 "), "{}", named.err);
     assert!(
-        named.err.ends_with(", claude-code → openai-chat, sound for openai-chat; no losses.\n")
+        named.err.ends_with(", claude-code → openai-chat, valid for openai-chat; no losses.\n")
     );
     let path = file.to_string_lossy().into_owned();
     let by_path = sandbox.run(&["convert", &path, "--to", "openai-chat"]);

@@ -87,7 +87,7 @@ impl Trial {
         let clear = match fixed {
             true => ran.code == 0,
             false => {
-                let words = ["there is nothing to undo", "no fix of this file can be undone"];
+                let words = ["nothing to undo", "no fix of this file can be undone"];
                 ran.code == 2 && words.iter().any(|words| ran.err.contains(words))
             }
         };

@@ -46,11 +46,7 @@ fn empty_histories_have_no_excerpt() {
 fn a_guess_is_told() {
     let text = r#"[{"role":"user","content":"hi"}]"#;
     let ran = Sandbox::with("plain.json", text).run(&["check", "plain.json"]);
-    assert!(
-        ran.err.contains("note: plain.json: read as openai-chat, which is a guess"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.err.contains("note: plain.json: read as openai-chat, guessed from"), "{}", ran.err);
     let ran = Sandbox::with("plain.json", text).run(&["check", "-q", "plain.json"]);
     assert_eq!(ran.all(), "exit 0\n--- stdout\n--- stderr\n");
 }

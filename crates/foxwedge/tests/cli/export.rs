@@ -75,7 +75,7 @@ fn a_session_is_never_written_over_by_its_own_export() {
     let before = fs::read(&path).unwrap();
     let ran = sandbox.run(&["export", KILLED, "-o", &path.to_string_lossy()]);
     assert_eq!(ran.code, 2, "{}", ran.all());
-    assert!(ran.err.contains("over the session"), "{}", ran.err);
+    assert!(ran.err.contains("the output file is the session itself"), "{}", ran.err);
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 

@@ -130,7 +130,8 @@ fn the_same_step_was_told_once_for_every_message() {
     assert_eq!(ran.code, 0, "{}", ran.all());
     let lines: Vec<&str> = ran.err.lines().collect();
     assert_eq!(lines[0], "a.json");
-    let thinking: Vec<&&str> = lines.iter().filter(|line| line.contains("thinking goes")).collect();
+    let thinking: Vec<&&str> =
+        lines.iter().filter(|line| line.contains("thinking is removed")).collect();
     assert_eq!(thinking.len(), 1, "{}", ran.err);
     assert!(thinking[0].contains(" and 13 more: "), "{}", ran.err);
     assert!(thinking[0].starts_with("  fixed FW101 "), "{}", ran.err);
@@ -171,7 +172,7 @@ fn a_session_is_named_by_its_id_and_the_next_command_is_told() {
         let ran = sandbox.run(&[&["fix"], name].concat());
         assert_eq!(ran.code, 0, "{}", ran.all());
         let last = ran.err.lines().last().unwrap();
-        assert_eq!(last, format!("  help: `cd /w && claude --resume {ID}` goes on with it"));
+        assert_eq!(last, format!("  help: `cd /w && claude --resume {ID}` resumes the session"));
     }
 }
 

@@ -20,7 +20,7 @@ fn every_format_is_fixed_once_and_for_all() {
         serde_json::from_str::<Value>(&fixed).unwrap();
         let again = sandbox.run(&["fix", name]);
         assert_eq!(again.code, 0);
-        assert!(again.err.contains("All sound"), "{name}: {}", again.err);
+        assert!(again.err.contains("All valid"), "{name}: {}", again.err);
         assert_eq!(sandbox.read(name), fixed, "{name}");
         assert_eq!(names(&sandbox.backups()).len(), 2, "one backup and its manifest");
         assert_eq!(sandbox.names(), [name], "nothing is left beside the file");

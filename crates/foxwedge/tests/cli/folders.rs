@@ -76,7 +76,7 @@ fn a_whole_folder_is_fixed_and_put_back() {
     let ran = sandbox.run(&["fix", "all"]);
     assert_eq!(ran.code, 0, "{}", ran.all());
     assert!(ran.err.contains("Fixed 120 findings in 40 files; 40 backups in"), "{}", ran.err);
-    assert!(sandbox.run(&["check", "all"]).err.starts_with("All sound: 40 files, 360 messages"));
+    assert!(sandbox.run(&["check", "all"]).err.starts_with("All valid: 40 files, 360 messages"));
     assert_eq!(sandbox.run(&["undo", "all/07.json"]).code, 0);
     assert_eq!(sandbox.read("all/07.json"), CHAT);
 }
@@ -85,7 +85,7 @@ fn a_whole_folder_is_fixed_and_put_back() {
 fn an_empty_folder_holds_nothing() {
     let sandbox = Sandbox::new();
     let ran = sandbox.run(&["check", "."]);
-    assert_eq!(ran.all(), "exit 0\n--- stdout\n--- stderr\nNo conversation found.\n");
+    assert_eq!(ran.all(), "exit 0\n--- stdout\n--- stderr\nNo conversations found.\n");
 }
 
 #[cfg(unix)]
@@ -104,7 +104,7 @@ fn a_folder_that_cannot_be_opened_was_passed_over() {
             assert_eq!(ran.code, 2, "{}", ran.all());
             let expected = "error: logs/locked: the folder cannot be read: ";
             assert!(ran.err.contains(expected), "{}", ran.err);
-            assert!(!ran.err.contains("All sound"), "{}", ran.err);
+            assert!(!ran.err.contains("All valid"), "{}", ran.err);
         }
     }
     set_mode(0o755);

@@ -159,7 +159,7 @@ fn what_cannot_be_followed_is_said_with_help() {
     let table: [(&[&str], &str); 5] = [
         (&["follow", "missing.jsonl"], "missing.jsonl: cannot be read"),
         (&["follow", "."], ".: this is a folder"),
-        (&["follow", "--run", "a b"], "`a b` is no id of a run"),
+        (&["follow", "--run", "a b"], "`a b` is not a valid run id"),
         (&["follow", "--from", "aider"], "invalid value 'aider' for '--from <AGENT>'"),
         (&["follow", "--store", "x.db", "--no-store"], "cannot be used with '--no-store'"),
     ];
@@ -169,10 +169,10 @@ fn what_cannot_be_followed_is_said_with_help() {
         assert!(ran.err.contains(expected), "{arguments:?}: {}", ran.err);
     }
     let ran = sandbox.pipe(&["follow"], "hello\n");
-    assert!(ran.err.contains("<stdin>: nobody that we know prints such lines"), "{}", ran.err);
-    assert!(ran.err.contains("help: agents have to print JSON lines"), "{}", ran.err);
+    assert!(ran.err.contains("<stdin>: unknown line format"), "{}", ran.err);
+    assert!(ran.err.contains("help: the agent must print JSON lines"), "{}", ran.err);
     let ran = sandbox.pipe(&["follow", "--from", "codex"], "");
-    assert!(ran.err.contains("<stdin>: there is no run in it"), "{}", ran.err);
+    assert!(ran.err.contains("<stdin>: no run found"), "{}", ran.err);
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn an_agent_that_ends_with_the_same_ctrl_c_changes_nothing() {
     live.close();
     let (code, out, _) = live.end();
     assert_eq!(code, 130, "{out}");
-    assert!(!out.contains("stream ended"), "{out}");
+    assert!(!out.contains("ended before the run"), "{out}");
     assert_eq!(end_of(&sandbox), ("stopped".into(), may_have_run()));
 }
 
@@ -155,13 +155,13 @@ fn a_live_run_is_nobodys_to_sweep() {
     let sandbox = Sandbox::new();
     let mut live = under_way(&sandbox);
     let ran = sandbox.run(&["runs", "--open", "--store", "runs.db"]);
-    assert!(ran.out.starts_with("● at work  r "), "{}", ran.all());
+    assert!(ran.out.starts_with("● running  r "), "{}", ran.all());
     let ran = sandbox.run(&["store", "sweep", "--store", "runs.db"]);
     assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{}", ran.all());
-    assert!(ran.err.contains("No run was left behind."), "{}", ran.err);
+    assert!(ran.err.contains("No runs to close."), "{}", ran.err);
     let ran = sandbox.run(&["store", "delete", "r", "--yes", "--store", "runs.db"]);
     assert_eq!(ran.code, 2, "{}", ran.all());
-    assert!(ran.err.contains("`foxwedge runs stop r` ends it"), "{}", ran.err);
+    assert!(ran.err.contains("`foxwedge runs stop r` stops it"), "{}", ran.err);
     live.say(&[answer("t2", "ok"), says("Done."), result("Done.")].concat());
     live.close();
     let (code, _, err) = live.end();
@@ -181,14 +181,14 @@ fn a_run_that_is_stopped_from_outside_says_so_where_it_is_followed() {
     // Whoever follows it sees the same end, wherever they look from.
     let (code, followed, err) = live.end();
     assert_eq!(code, 1, "{err}");
-    assert!(err.contains("note: run `r` was ended from outside: stopped"), "{err}");
+    assert!(err.contains("note: run `r` was ended by another process: stopped"), "{err}");
     let (code, read, err) = reader.end();
     assert_eq!((code, err.as_str()), (0, ""));
     assert_eq!(read, followed);
     assert_eq!(end_of(&sandbox), ("stopped".into(), may_have_run()));
     let again = sandbox.run(&["runs", "stop", "r", "--store", "runs.db"]);
     assert_eq!(again.code, 1, "{}", again.all());
-    assert!(again.err.contains("run `r` had ended before: stopped"), "{}", again.err);
+    assert!(again.err.contains("run `r` has already ended: stopped"), "{}", again.err);
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn nothing_is_kept_unless_somebody_asks_for_it() {
     let ran = sandbox.run_with("FOXWEDGE_STORE", "env.db", &["follow", "s.jsonl", "--no-store"]);
     assert_eq!((ran.code, sandbox.names().len()), (0, 1));
     let ran = sandbox.run_with("FOXWEDGE_STORE", "env.db", &["follow", "s.jsonl"]);
-    assert!(ran.err.contains("kept in sqlite:env.db"), "{}", ran.err);
+    assert!(ran.err.contains("recorded in sqlite:env.db"), "{}", ran.err);
     assert_eq!(runs(&sandbox, "env.db").len(), 1);
     let ran =
         sandbox.run_with("FOXWEDGE_STORE", "env.db", &["follow", "s.jsonl", "--store", "f.db"]);
@@ -109,11 +109,11 @@ fn a_run_is_kept_under_the_names_that_were_asked_for() {
     assert_eq!((&run["id"], &run["session"]), (&"first".into(), &"mine".into()));
     let again = sandbox.run(&arguments);
     assert_eq!(again.code, 2, "{}", again.all());
-    assert!(again.err.contains("run `first` is there already"), "{}", again.err);
-    assert!(again.err.contains("help: leave --run out"), "{}", again.err);
+    assert!(again.err.contains("run `first` already exists"), "{}", again.err);
+    assert!(again.err.contains("help: omit --run"), "{}", again.err);
     let ran = sandbox.run(&["follow", "s.jsonl", "--store", "runs.db", "--session", "a b"]);
     assert_eq!(ran.code, 2, "{}", ran.all());
-    assert!(ran.err.contains("`a b` is no id of a session"), "{}", ran.err);
+    assert!(ran.err.contains("`a b` is not a valid session id"), "{}", ran.err);
 }
 
 #[test]

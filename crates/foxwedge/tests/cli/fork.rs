@@ -76,7 +76,7 @@ fn nothing_is_ever_written_over() {
     sandbox.write("there.jsonl", "mine");
     let ran = sandbox.run(&["fork", CLAUDE, "-o", "there.jsonl"]);
     assert_eq!(ran.code, 2, "{}", ran.all());
-    assert!(ran.err.contains("is there already"), "{}", ran.err);
+    assert!(ran.err.contains("already exists"), "{}", ran.err);
     assert_eq!((sandbox.read("there.jsonl").as_str(), sandbox.names().len()), ("mine", 1));
 }
 
@@ -86,7 +86,7 @@ fn an_id_that_the_agent_would_not_find_is_refused() {
     for id in ["../../x", "mine", ""] {
         let ran = sandbox.run(&["fork", CLAUDE, "--id", id]);
         assert_eq!(ran.code, 2, "{}", ran.all());
-        assert!(ran.err.contains("is no id for claude-code"), "{}", ran.err);
+        assert!(ran.err.contains("is not a valid id for claude-code"), "{}", ran.err);
     }
     assert_eq!(names(&sandbox.home().join(".claude/projects/-w")).len(), 3);
 }
@@ -105,10 +105,10 @@ fn where_a_copy_would_not_be_found_it_needs_a_file() {
     sandbox.write("odd.jsonl", codex(CODEX));
     let ran = sandbox.run(&["fork", "odd.jsonl"]);
     assert_eq!(ran.code, 2, "{}", ran.all());
-    assert!(ran.err.contains("the name tells no place for a copy"), "{}", ran.err);
+    assert!(ran.err.contains("cannot derive a file name for the copy"), "{}", ran.err);
     let ran = sandbox.pipe(&["fork", "-"], crate::documents::CHAT);
     assert_eq!(ran.code, 2);
-    assert!(ran.err.contains("no session of an agent"), "{}", ran.err);
+    assert!(ran.err.contains("this is not an agent session"), "{}", ran.err);
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn sound_files_are_well_formed_too() {
         assert_eq!(ran.code, 0, "{format}");
         match format {
             "json" | "sarif" => drop(serde_json::from_str::<Value>(&ran.out).unwrap()),
-            "markdown" => assert!(ran.out.contains("All sound"), "{}", ran.out),
+            "markdown" => assert!(ran.out.contains("All valid"), "{}", ran.out),
             _ => assert_eq!(ran.out, "", "{format}"),
         }
     }

@@ -33,7 +33,7 @@ fn what_several_ids_share_names_none_of_them() {
     for command in ["check", "show", "resume", "export", "fork"] {
         let ran = sandbox.run(&[command, "0a1b2c3d"]);
         assert_eq!(ran.code, 2, "{}", ran.all());
-        assert!(ran.err.contains("error: 0a1b2c3d: 2 sessions begin so"), "{}", ran.err);
+        assert!(ran.err.contains("error: 0a1b2c3d: 2 sessions match this prefix"), "{}", ran.err);
         let named = format!("`{CLAUDE}` (claude-code), `{KILLED}` (claude-code)");
         assert!(ran.err.contains(&format!("  help: type more of the id: {named}")), "{}", ran.err);
     }
@@ -43,9 +43,9 @@ fn what_several_ids_share_names_none_of_them() {
 fn an_id_that_is_not_there_leads_to_the_nearest() {
     let sandbox = claude();
     let table = [
-        ("0a1b2c3e-0002", format!("the nearest sessions are `{KILLED}`")),
+        ("0a1b2c3e-0002", format!("the most similar sessions are `{KILLED}`")),
         ("zzzzzzzz", format!("the newest sessions are `{CLAUDE}`")),
-        ("0a1", "cut to 4 characters and no less".to_owned()),
+        ("0a1", "needs at least 4 characters".to_owned()),
     ];
     for (typed, help) in table {
         let ran = sandbox.run(&["show", typed]);

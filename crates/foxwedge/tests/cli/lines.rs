@@ -55,10 +55,10 @@ fn strangers_are_called_by_their_name() {
     let messages =
         "{\"role\":\"user\",\"content\":\"a\"}\n{\"role\":\"assistant\",\"content\":\"b\"}\n";
     let table = [
-        (session, "the session file of an agent"),
+        (session, "a session file, but of an unknown agent"),
         (messages, "each line is one message"),
         ("{\"a\":1}\n{\"b\":2}\n", "no conversation"),
-        ("\n \n", "there is nothing in it"),
+        ("\n \n", "the input is empty"),
     ];
     for (text, expected) in table {
         let ran = Sandbox::with("x.jsonl", text).run(&["check", "x.jsonl"]);

@@ -76,7 +76,7 @@ fn variables_lead_elsewhere() {
     sandbox.keep(&format!("elsewhere/projects/-w/{CLAUDE}.jsonl"), 1, text);
     let ran = sandbox.run(&["list"]);
     assert_eq!(ran.code, 0, "{}", ran.all());
-    assert!(ran.err.starts_with("No session found"), "{}", ran.err);
+    assert!(ran.err.starts_with("No sessions found"), "{}", ran.err);
     let ran = sandbox.run_with("CLAUDE_CONFIG_DIR", &folder.to_string_lossy(), &["list"]);
     assert!(ran.out.contains("0a1b2c3d"), "{}", ran.all());
 }
@@ -111,7 +111,7 @@ fn a_file_of_something_else_is_not_healed() {
     sandbox.keep(".claude/projects/-w/ffffffff-0001.jsonl", 0, "shopping list\n");
     let ran = sandbox.run(&["list"]);
     assert_eq!(ran.code, 2, "{}", ran.all());
-    assert!(ran.out.contains("there is no record of claude-code in it"), "{}", ran.out);
+    assert!(ran.out.contains("it contains no claude-code records"), "{}", ran.out);
     assert!(!ran.err.contains("heals"), "{}", ran.err);
 }
 
@@ -194,5 +194,5 @@ fn every_session_can_be_checked_and_counted_at_once() {
     let ran = sandbox.run(&["check", "--agent", "claude-code", "--show-files"]);
     assert_eq!(ran.out.lines().count(), 3, "{}", ran.out);
     let ran = sandbox.run(&["check", "--agent", "codex"]);
-    assert_eq!(ran.all(), "exit 0\n--- stdout\n--- stderr\nNo conversation found.\n");
+    assert_eq!(ran.all(), "exit 0\n--- stdout\n--- stderr\nNo conversations found.\n");
 }

@@ -51,5 +51,5 @@ fn diffs_of_long_histories_lost_their_place() {
     // Answers come and nothing goes; the two heading lines are signed too.
     assert_eq!((count('+'), count('-')), (MANY + 1, 1));
     assert_eq!(count(' '), 2 * MANY - 1);
-    assert_eq!(ran.err, format!("Would fix {MANY} findings in 1 file; nothing was written.\n"));
+    assert_eq!(ran.err, format!("Would fix {MANY} findings in 1 file; no file was changed.\n"));
 }

@@ -28,7 +28,7 @@ fn without_a_format_it_is_that_of_the_agents_provider() {
     for (id, wire) in table {
         let ran = sandbox.run(&["resume", id]);
         assert_eq!(ran.code, 0, "{}", ran.all());
-        assert!(ran.err.ends_with(&format!(" in {wire}, sound for {wire}.\n")), "{}", ran.err);
+        assert!(ran.err.ends_with(&format!(" in {wire}, valid for {wire}.\n")), "{}", ran.err);
         let check = sandbox.pipe(&["check", "-", "--format", wire], &ran.out);
         assert_eq!(check.code, 0, "{}", check.all());
     }
@@ -44,7 +44,7 @@ fn repairs_are_told_and_a_raw_history_is_not_repaired() {
     let ran = sandbox.run(&["resume", KILLED, "--view", "raw"]);
     assert_eq!(ran.code, 1, "{}", ran.all());
     assert!(!ran.out.contains("[foxwedge] "), "{}", ran.out);
-    assert!(ran.err.contains("still there:\n  FW101 messages["), "{}", ran.err);
+    assert!(ran.err.contains("remaining:\n  FW101 messages["), "{}", ran.err);
     let ran = sandbox.run(&["resume", KILLED, "--policy", "drop-turn"]);
     assert_eq!(ran.code, 0, "{}", ran.all());
     assert!(!ran.out.contains("toolu_2"), "{}", ran.out);

@@ -65,7 +65,7 @@ fn the_list_can_be_narrowed() {
     }
     let listed = ran(&sandbox, &["runs", "--limit", "1"]);
     assert_eq!(listed.out.lines().count(), 1);
-    assert!(listed.err.contains("there are more: --limit"), "{}", listed.err);
+    assert!(listed.err.contains("use --limit for more"), "{}", listed.err);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_run_is_named_by_its_id_or_how_it_begins() {
         ("run-b", Ok("run-bbbb1")),
         ("bbbb", Ok("run-bbbb1")),
         ("AAAA2", Ok("run-aaaa2")),
-        ("aaaa", Err("2 runs begin so")),
+        ("aaaa", Err("2 runs match this prefix")),
         ("bbb", Err("there is no run `bbb`")),
         ("cccc", Err("there is no run `cccc`")),
         ("../x", Err("there is no run `../x`")),
@@ -146,7 +146,7 @@ fn a_reader_goes_on_where_it_lost_the_connection() {
     }
     let told = ran(&sandbox, &["runs", "events", "run-bbbb1", "--after", "soon"]);
     assert_eq!(told.code, 2, "{}", told.all());
-    assert!(told.err.contains("--after: `soon` is no id of a frame"), "{}", told.err);
+    assert!(told.err.contains("--after: `soon` is not a frame id"), "{}", told.err);
 }
 
 #[test]
@@ -162,7 +162,11 @@ fn nothing_is_made_where_nothing_was_kept() {
     let sandbox = Sandbox::new();
     let listed = sandbox.run(&["runs"]);
     assert_eq!((listed.code, listed.out.as_str()), (0, ""), "{}", listed.all());
-    assert!(listed.err.starts_with("No run was kept yet: there is no sqlite:"), "{}", listed.err);
+    assert!(
+        listed.err.starts_with("No run was recorded yet: there is no store at sqlite:"),
+        "{}",
+        listed.err
+    );
     let listed = sandbox.run(&["runs", "--json"]);
     assert_eq!(serde_json::from_str::<Value>(&listed.out).unwrap()["runs"], serde_json::json!([]));
     for arguments in
@@ -170,7 +174,7 @@ fn nothing_is_made_where_nothing_was_kept() {
     {
         let ran = sandbox.run(arguments);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{arguments:?}");
-        assert!(ran.err.contains("no run was kept yet"), "{}", ran.err);
+        assert!(ran.err.contains("no run was recorded yet"), "{}", ran.err);
     }
     let ran = sandbox.run(&["runs", "--store", "typo.db"]);
     assert_eq!(ran.code, 2, "{}", ran.all());

@@ -111,7 +111,7 @@ fn a_token_is_made_once_and_never_said() {
         gateway.signal("-TERM");
         let (code, said) = gateway.end();
         assert_eq!(code, Some(0), "{said}");
-        assert_eq!(said.contains("(made just now)"), round == 0, "{said}");
+        assert_eq!(said.contains("(created just now)"), round == 0, "{said}");
         assert!(said.contains("token     in ~/.config/foxwedge/token"), "{said}");
         assert!(!said.contains(token), "{said}");
         tokens.push(token.to_owned());
@@ -134,7 +134,7 @@ fn the_first_signal_lets_requests_finish_and_the_second_does_not() {
         // Whoever is answered afterwards came later.
         assert!(gateway.get("/health", None).starts_with("HTTP/1.1 200"));
         gateway.signal(signal);
-        gateway.until("a second signal ends it at once");
+        gateway.until("a second signal stops at once");
         gateway.signal(signal);
         let (code, said) = gateway.end();
         assert_eq!(code, Some(130), "{said}");
@@ -163,8 +163,8 @@ fn an_address_that_is_taken_is_told() {
     let address = taken.local_addr().unwrap().to_string();
     let told = ran(&sandbox, &[], &["serve", "--listen", &address, "--store", "memory:"]);
     assert_eq!((told.code, told.out.as_str()), (2, ""), "{}", told.all());
-    assert!(told.err.contains(&format!("nobody can listen at {address}")), "{}", told.err);
-    assert!(told.err.contains("help: somebody listens there already"), "{}", told.err);
+    assert!(told.err.contains(&format!("cannot listen on {address}")), "{}", told.err);
+    assert!(told.err.contains("help: the address is already in use"), "{}", told.err);
 }
 
 #[test]

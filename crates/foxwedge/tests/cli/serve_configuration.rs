@@ -258,7 +258,7 @@ fn the_file_of_the_manual_is_a_configuration() {
     let told = ran(&sandbox, &variables, &["serve", "--check-config"]);
     assert_eq!((told.code, told.err.as_str()), (0, ""), "{}", told.all());
     // It says that its values are the defaults.
-    let (_, changed) = told.out.split_once("\nnot as usual\n").unwrap();
+    let (_, changed) = told.out.split_once("\nchanged from default\n").unwrap();
     let keys: Vec<&str> =
         changed.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(keys, ["telemetry.otlp", "telemetry.otlp_headers.x-scope"]);

@@ -50,7 +50,7 @@ fn every_agent_is_fixed_once_and_put_back() {
         let fixed = sandbox.read(name);
         assert_ne!(fixed, content, "{agent}");
         let ran = sandbox.run(&["fix", name]);
-        assert!(ran.code == 0 && ran.err.contains("All sound"), "{agent}: {}", ran.all());
+        assert!(ran.code == 0 && ran.err.contains("All valid"), "{agent}: {}", ran.all());
         assert_eq!(sandbox.read(name), fixed, "{agent}: a second run changes nothing");
         assert_eq!(sandbox.run(&["undo", name]).code, 0, "{agent}");
         assert_eq!(sandbox.read(name), content, "{agent}");

@@ -14,7 +14,7 @@ fn a_session_that_ended_well_is_sound() {
         let sandbox = Sandbox::with("s.jsonl", script.text());
         let ran = sandbox.run(&["check", "s.jsonl"]);
         assert_eq!(ran.code, 0, "{}", ran.all());
-        assert!(ran.err.starts_with("All sound: 1 file"), "{}", ran.err);
+        assert!(ran.err.starts_with("All valid: 1 file"), "{}", ran.err);
     }
 }
 
@@ -116,7 +116,7 @@ fn a_format_that_is_named_is_believed() {
     let sandbox = Sandbox::with("chat.json", CHAT);
     let ran = sandbox.run(&["check", "--format", "claude-code", "chat.json"]);
     assert_eq!(ran.code, 2, "{}", ran.all());
-    assert!(ran.err.contains("no record of claude-code"), "{}", ran.err);
+    assert!(ran.err.contains("no claude-code records"), "{}", ran.err);
     sandbox.write("s.jsonl", killed().text());
     let ran = sandbox.run(&["check", "--format", "anthropic", "s.jsonl"]);
     assert_eq!(ran.code, 2, "{}", ran.all());

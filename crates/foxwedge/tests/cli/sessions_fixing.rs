@@ -35,7 +35,7 @@ fn every_broken_session_is_fixed_once_and_put_back() {
         let fixed = fs::read(sandbox.path("s.jsonl")).unwrap();
         assert_ne!(fixed, content, "{what}");
         let again = sandbox.run(&["fix", "s.jsonl"]);
-        assert!(again.code == 0 && again.err.contains("All sound"), "{what}: {}", again.all());
+        assert!(again.code == 0 && again.err.contains("All valid"), "{what}: {}", again.all());
         assert_eq!(fs::read(sandbox.path("s.jsonl")).unwrap(), fixed, "{what}: a second run");
         assert_eq!(names(&sandbox.backups()).len(), 2, "{what}: one backup and its manifest");
         assert_eq!(sandbox.names(), ["s.jsonl"], "{what}: nothing is left beside the file");
@@ -98,7 +98,7 @@ fn a_diff_shows_records_and_writes_nothing() {
         let ran = sandbox.run(&["check", "--diff", "s.jsonl"]);
         assert_eq!(ran.code, 1, "{what}: {}", ran.all());
         assert!(ran.out.starts_with("--- s.jsonl\n+++ s.jsonl\n@@ line "), "{what}: {}", ran.out);
-        assert!(ran.err.contains("nothing was written"), "{what}: {}", ran.err);
+        assert!(ran.err.contains("no file was changed"), "{what}: {}", ran.err);
         assert_eq!(fs::read(sandbox.path("s.jsonl")).unwrap(), content, "{what}");
     }
 }
@@ -128,7 +128,7 @@ fn nothing_is_fixed_that_was_not_named() {
     for arguments in table {
         let ran = sandbox.run_with("HOME", &home.to_string_lossy(), arguments);
         assert_eq!(ran.code, 2, "{}", ran.all());
-        assert!(ran.err.contains("needs the name of what it repairs"), "{}", ran.err);
+        assert!(ran.err.contains("`fix` needs a target"), "{}", ran.err);
         assert!(ran.err.contains("help: nothing was changed"), "{}", ran.err);
     }
     assert_eq!(sandbox.read("home/.claude/projects/-w/s.jsonl"), killed().text());

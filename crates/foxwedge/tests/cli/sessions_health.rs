@@ -21,11 +21,11 @@ fn a_session_that_its_agent_opens_whole_is_ok_and_not_touched() {
     let sandbox = Sandbox::with("s.jsonl", &text);
     let checked = sandbox.run(&["check", "s.jsonl"]);
     assert_eq!(checked.code, 0, "{}", checked.all());
-    assert!(checked.err.contains("claude-code 2.1.39 copes with FW101"), "{}", checked.all());
+    assert!(checked.err.contains("claude-code 2.1.39 tolerates FW101"), "{}", checked.all());
     let fixed = sandbox.run(&["fix", "s.jsonl"]);
     assert_eq!((fixed.code, sandbox.read("s.jsonl")), (0, text.clone()), "{}", fixed.all());
     let shown = sandbox.run(&["show", "s.jsonl"]);
-    assert!(shown.out.contains("✓ ok  (the agent copes with FW101"), "{}", shown.all());
+    assert!(shown.out.contains("✓ ok  (the agent tolerates FW101"), "{}", shown.all());
     // A provider would refuse it, and gets an answer.
     let told = sandbox.run(&["resume", "s.jsonl"]);
     assert!(told.code == 0 && told.out.contains("[foxwedge] Interrupted"), "{}", told.all());

@@ -48,7 +48,7 @@ fn a_sound_packed_session_is_not_touched() {
     let sandbox = Sandbox::with(NAME, &content);
     for command in ["check", "fix"] {
         let ran = sandbox.run(&[command, NAME]);
-        assert!(ran.code == 0 && ran.err.contains("All sound"), "{}", ran.all());
+        assert!(ran.code == 0 && ran.err.contains("All valid"), "{}", ran.all());
     }
     assert_eq!(fs::read(sandbox.path(NAME)).unwrap(), content);
 }

@@ -31,7 +31,7 @@ fn counts_and_unmatched_calls_are_told() {
         let lines: Vec<&str> = err.lines().collect();
         assert!(lines.iter().all(|line| line.starts_with("foxwedge:session s.jsonl: ")), "{err}");
         assert!(lines[0].contains("claude-code") && lines[0].contains("records=7"), "{err}");
-        assert!(lines[1].ends_with("call toolu_2 to Bash has no answer"), "{err}");
+        assert!(lines[1].ends_with("tool call toolu_2 to Bash has no result"), "{err}");
         assert_eq!(lines.len(), 2, "{err}");
     }
     assert_eq!(told(&killed(), "session=info").lines().count(), 1);
@@ -50,5 +50,5 @@ fn what_was_left_out_is_told_with_its_reason() {
 #[test]
 fn lines_that_cannot_be_read_are_told() {
     let err = told(&killed().line("{\"type\":\"us"), "session=debug");
-    assert!(err.contains("left out line 8: it cannot be read\n"), "{err}");
+    assert!(err.contains("left out line 8: unreadable\n"), "{err}");
 }

@@ -82,8 +82,8 @@ fn a_request_and_a_stream_can_be_shown() {
     insta::assert_snapshot!(shown(&sandbox, &["chat.json"]));
     let ran = sandbox.pipe(&["show", "-", "--view", "raw"], CHAT);
     assert_eq!(ran.code, 0, "{}", ran.all());
-    assert!(ran.out.contains("✗ answer without a call"), "{}", ran.out);
-    assert!(ran.out.contains("! answered in"), "{}", ran.out);
+    assert!(ran.out.contains("✗ result without a call"), "{}", ran.out);
+    assert!(ran.out.contains("! result in"), "{}", ran.out);
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn what_is_no_session_is_refused_with_help() {
     sandbox.write("chat.json", CHAT);
     let ran = sandbox.run(&["show", "--records", "chat.json"]);
     assert_eq!(ran.code, 2);
-    assert!(ran.err.contains("no session of an agent"), "{}", ran.err);
+    assert!(ran.err.contains("this is not an agent session"), "{}", ran.err);
     sandbox.write("many.jsonl", format!("{0}\n{0}\n", CHAT.replace('\n', "")));
     let ran = sandbox.run(&["show", "many.jsonl"]);
     assert_eq!(ran.code, 2);

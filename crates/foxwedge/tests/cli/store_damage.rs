@@ -16,7 +16,7 @@ fn store() -> Sandbox {
 fn a_sound_store_is_called_sound() {
     let ran = store().run(&["store", "check", "--store", "runs.db"]);
     assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{}", ran.all());
-    assert!(ran.err.starts_with("sqlite:runs.db: sound (1 run, "), "{}", ran.err);
+    assert!(ran.err.starts_with("sqlite:runs.db: no damage (1 run, "), "{}", ran.err);
 }
 
 #[test]
@@ -63,14 +63,14 @@ fn an_export_that_was_changed_or_cut_is_read_up_to_there() {
         assert_eq!(ran.code, 1, "{name}: {}", ran.all());
         assert!(ran.err.contains("error: bad.jsonl:"), "{name}: {}", ran.err);
         assert!(
-            ran.err.contains("help: everything before that line was read"),
+            ran.err.contains("help: everything before that line was imported"),
             "{name}: {}",
             ran.err
         );
         // Whatever was read is a sound store with no run open.
         let ran = sandbox.run(&["store", "check", "--store", &store]);
         assert_eq!(ran.code, 0, "{name}: {}", ran.all());
-        assert!(!ran.err.contains("at work"), "{name}: {}", ran.err);
+        assert!(!ran.err.contains("running"), "{name}: {}", ran.err);
     }
 }
 
@@ -83,5 +83,5 @@ fn something_else_under_the_same_id_stays() {
     assert_eq!(sandbox.run(&other).code, 0);
     let ran = sandbox.run(&["store", "import", "one.jsonl", "--store", "other.db"]);
     assert_eq!(ran.code, 1, "{}", ran.all());
-    assert!(ran.err.contains("something else is there"), "{}", ran.err);
+    assert!(ran.err.contains("already in the store with other content"), "{}", ran.err);
 }

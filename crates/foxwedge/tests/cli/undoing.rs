@@ -53,7 +53,7 @@ fn the_list_names_every_backup() {
     let sandbox = Sandbox::with("chat.json", CHAT);
     assert_eq!(
         sandbox.run(&["undo", "--list"]).all(),
-        "exit 0\n--- stdout\n--- stderr\nNothing was fixed yet.\n"
+        "exit 0\n--- stdout\n--- stderr\nNo file was fixed yet.\n"
     );
     sandbox.write("gemini.json", GEMINI);
     sandbox.run(&["fix", "chat.json"]);

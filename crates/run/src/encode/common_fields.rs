@@ -91,7 +91,7 @@ pub(super) fn add_tool_ending(
 pub(super) fn problem_message<'a>(ending: &RunEnding<'a>) -> &'a str {
     let message = ending.ended.problem.as_ref().map(|problem| problem.message.as_str());
     message.filter(|message| !message.is_empty()).unwrap_or(match ending.outcome {
-        Outcome::Interrupted => "The run was interrupted: whoever ran it is gone.",
+        Outcome::Interrupted => "The run was interrupted: its process is gone.",
         Outcome::Completed
         | Outcome::Stopped
         | Outcome::Failed

@@ -66,7 +66,7 @@ pub struct FrameIdError;
 
 impl fmt::Display for FrameIdError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a frame's id is two numbers with a dot between them")
+        formatter.write_str("a frame id must be two numbers separated by a dot")
     }
 }
 

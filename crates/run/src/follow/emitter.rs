@@ -172,13 +172,13 @@ pub(super) fn unfinished_end(exit: AgentExit) -> RunEnd {
         AgentExit::Eof | AgentExit::Code(0) => (
             Outcome::Interrupted,
             "stream-ended",
-            "the agent's stream ended before the run did".into(),
+            "the output of the agent ended before the run ended".into(),
         ),
         // Shell convention: 128 plus the signal.
         AgentExit::Code(code @ 129..=165) => killed_by(code - 128),
         AgentExit::Signal(signal) => killed_by(signal),
         AgentExit::Code(code) => {
-            let message = format!("the agent left with exit code {code} before the run ended");
+            let message = format!("the agent exited with code {code} before the run ended");
             (Outcome::Failed, "exit", message)
         }
     };

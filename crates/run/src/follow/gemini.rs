@@ -197,7 +197,7 @@ fn read_problem(fields: &LineFields<'_>) -> RunProblem {
     let error = fields.object("error");
     let message = error.as_ref().and_then(|error| error.non_empty_text("message"));
     RunProblem {
-        message: message.unwrap_or_else(|| "the agent says that the run failed".into()),
+        message: message.unwrap_or_else(|| "the agent reported that the run failed".into()),
         code: error.and_then(|error| error.id("type")),
         fatal: true,
     }

@@ -117,7 +117,7 @@ fn words(provider: ScriptedProvider, status: u16) -> String {
         (_, 429) => "Rate limit reached for scripted. Please try again later.",
         (_, 503 | 529) => "The engine is currently overloaded, please try again later",
         (_, 500..) => "The server had an error while processing your request. Sorry about that!",
-        (_, _) => "The request was refused on demand.",
+        (_, _) => "The request was rejected on demand.",
     }
     .to_owned()
 }

@@ -154,7 +154,7 @@ impl MessageComposer<'_, '_, '_> {
         let first = u32::try_from(self.message_start).unwrap_or(NO_RECORD);
         self.groups.push(MessageRecords { first, last });
         self.message_start = self.records.len();
-        debug_assert!(role != Role::Answer, "answers stand in user messages here");
+        debug_assert!(role != Role::Answer, "results are in user messages here");
     }
 }
 

@@ -250,7 +250,7 @@ fn report_lost_answer(state: &mut ChainBuilder<'_, '_>, index: u32) {
     let shown =
         ids.iter().map(|id| foxwedge_core::display_id(Some(id))).collect::<Vec<_>>().join(", ");
     let problem =
-        format!("the answer to {shown} hangs beside the path, where the agent does not look");
-    let repair = format!("the answer to {shown} is linked into the path");
+        format!("the result of {shown} is not on the path, and the agent does not find it");
+    let repair = format!("the result of {shown} is linked into the path");
     state.add_defect(702, index, ids, problem, repair, Strategy::Recover);
 }

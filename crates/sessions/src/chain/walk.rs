@@ -60,9 +60,10 @@ fn find_leaf(state: &mut ChainBuilder<'_, '_>, last: u32) -> u32 {
             let shown: Vec<String> = ids.iter().map(|id| display_id(Some(id))).collect();
             let shown = shown.join(", ");
             let problem = format!(
-                "the answer to {shown} came late: it is the last record, where the agent begins to read, and its turn went on without it"
+                "the result of {shown} came late: it is the last record, where the agent begins to \
+                 read, and its turn went on without it"
             );
-            let repair = format!("the answer to {shown} is put behind its call");
+            let repair = format!("the result of {shown} is moved to its call");
             state.add_defect(702, last, ids, problem, repair, Strategy::Recover);
             return other;
         }
@@ -94,7 +95,7 @@ fn next_record(
     let (code, problem) = if found.is_some() {
         (704, format!("record `{id}` has itself among its ancestors"))
     } else if parent.is_empty() {
-        (701, format!("record `{id}` begins anew, and what came before it is lost"))
+        (701, format!("record `{id}` has no parent, and the records before it are lost"))
     } else {
         (701, format!("the parent `{parent}` of record `{id}` is not in the file"))
     };
@@ -106,7 +107,7 @@ fn next_record(
     }
     let repair = match before.and_then(|at| state.link(at).id) {
         Some(other) => format!("record `{id}` is linked to the record before it, `{other}`"),
-        None => format!("record `{id}` becomes the first of its conversation"),
+        None => format!("record `{id}` becomes the first record of its conversation"),
     };
     state.add_defect(code, index, vec![id.to_owned()], problem, repair, Strategy::Recover);
     before

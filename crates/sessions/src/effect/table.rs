@@ -115,7 +115,7 @@ pub const RATED_ROWS: &[RatedRow] = &[
         OpenEnd,
         CLAUDE_OLDEST,
         Tolerated,
-        "1.0.128, 2.0.14, 2.0.77 and 2.1.112 leave the open call out, 2.1.325 answers it",
+        "1.0.128, 2.0.14, 2.0.77 and 2.1.112 leave out the open call, 2.1.325 adds a result",
     ),
     row(
         ClaudeCode,
@@ -123,7 +123,7 @@ pub const RATED_ROWS: &[RatedRow] = &[
         All,
         CLAUDE_OLDEST,
         HidesHistory,
-        "all leave a call without an answer out",
+        "all leave out a call without a result",
     ),
     row(
         ClaudeCode,
@@ -131,7 +131,7 @@ pub const RATED_ROWS: &[RatedRow] = &[
         All,
         CLAUDE_2_1_39,
         HidesHistory,
-        "2.1.39 to 2.1.325 leave out answers without a call; 2.1.4 and older send them",
+        "2.1.39 to 2.1.325 leave out results without a call; 2.1.4 and older send them",
     ),
     row(
         ClaudeCode,
@@ -139,8 +139,8 @@ pub const RATED_ROWS: &[RatedRow] = &[
         All,
         CLAUDE_2_1_39,
         HidesHistory,
-        "2.1.39 to 2.1.325 answer the call themselves and leave the real answer out; 2.1.4 and older \
-         send it where it stands",
+        "2.1.39 to 2.1.325 add their own result and leave out the real one; 2.1.4 and older send it \
+        where it is",
     ),
     row(
         ClaudeCode,
@@ -148,7 +148,7 @@ pub const RATED_ROWS: &[RatedRow] = &[
         All,
         CLAUDE_2_1_112,
         HidesHistory,
-        "2.1.112 and 2.1.325 leave out second answers; 2.1.70 and older send them",
+        "2.1.112 and 2.1.325 leave out second results; 2.1.70 and older send them",
     ),
     row(
         ClaudeCode,
@@ -164,9 +164,9 @@ pub const RATED_ROWS: &[RatedRow] = &[
         All,
         CLAUDE_2_0_77,
         Tolerated,
-        "2.0.77 to 2.1.325 put answers before text; 2.0.14 and older do not",
+        "2.0.77 to 2.1.325 put results before text; 2.0.14 and older do not",
     ),
-    row(ClaudeCode, &[801, 802], NothingHidden, CLAUDE_OLDEST, Tolerated, "all leave the line out"),
+    row(ClaudeCode, &[801, 802], NothingHidden, CLAUDE_OLDEST, Tolerated, "all leave out the line"),
     row(
         ClaudeCode,
         &[801, 802],
@@ -181,7 +181,7 @@ pub const RATED_ROWS: &[RatedRow] = &[
         OpenLine,
         CLAUDE_OLDEST,
         HidesHistory,
-        "1.0.128, 2.0.77 and 2.1.112 write the next record behind it",
+        "1.0.128, 2.0.77 and 2.1.112 append the next record to the line",
     ),
     row(
         ClaudeCode,
@@ -189,25 +189,18 @@ pub const RATED_ROWS: &[RatedRow] = &[
         HidesContent,
         CLAUDE_OLDEST,
         HidesHistory,
-        "all leave out a record that shares its line with a torn one; up to 2.1.70 what stands before \
-         it as well",
+        "all leave out a record that shares its line with a torn one; up to 2.1.70 also everything \
+        before it",
     ),
-    row(
-        ClaudeCode,
-        &[803],
-        All,
-        CLAUDE_OLDEST,
-        Tolerated,
-        "all read bytes that are no text as U+FFFD",
-    ),
+    row(ClaudeCode, &[803], All, CLAUDE_OLDEST, Tolerated, "all read invalid UTF-8 as U+FFFD"),
     row(
         ClaudeCode,
         &[702, 703],
         LastMessage,
         CLAUDE_2_1_112,
         HidesHistory,
-        "2.1.112 and 2.1.325 begin at the last message that no other follows, and lose the turns \
-         after the one it belongs to",
+        "2.1.112 and 2.1.325 begin at the last message without a child, and lose the turns after \
+        the one it belongs to",
     ),
     row(
         ClaudeCode,
@@ -215,7 +208,7 @@ pub const RATED_ROWS: &[RatedRow] = &[
         NothingHidden,
         CLAUDE_OLDEST,
         Tolerated,
-        "all read a record that stands there twice once",
+        "all read a repeated record once",
     ),
     row(
         ClaudeCode,
@@ -223,7 +216,7 @@ pub const RATED_ROWS: &[RatedRow] = &[
         All,
         CLAUDE_2_1_325,
         Tolerated,
-        "2.1.325 finds its way over a missing parent, out of a circle, and to answers beside the way",
+        "2.1.325 handles a missing parent, a cycle, and results that are not on the path",
     ),
     row(
         ClaudeCode,
@@ -231,7 +224,7 @@ pub const RATED_ROWS: &[RatedRow] = &[
         All,
         CLAUDE_OLDEST,
         HidesHistory,
-        "1.0.128 to 2.1.112 lose what stands before a missing parent",
+        "1.0.128 to 2.1.112 lose everything before a missing parent",
     ),
     row(
         ClaudeCode,
@@ -239,7 +232,7 @@ pub const RATED_ROWS: &[RatedRow] = &[
         WholeCycle,
         CLAUDE_OLDEST,
         Blocks,
-        "2.1.112 finds no conversation in the file, older ones do not come to an end",
+        "2.1.112 finds no conversation in the file, older ones hang",
     ),
     row(
         ClaudeCode,
@@ -247,16 +240,16 @@ pub const RATED_ROWS: &[RatedRow] = &[
         All,
         CLAUDE_2_1_39,
         HidesHistory,
-        "2.1.39 to 2.1.112 come out of a circle, without what stands before it",
+        "2.1.39 to 2.1.112 leave a cycle, but lose everything before it",
     ),
-    row(ClaudeCode, &[704], All, CLAUDE_OLDEST, Blocks, "1.0.128 to 2.1.4 do not come to an end"),
+    row(ClaudeCode, &[704], All, CLAUDE_OLDEST, Blocks, "1.0.128 to 2.1.4 hang"),
     row(
         Codex,
         &[101],
         All,
         CODEX_OLDEST,
         Tolerated,
-        "0.50.0 to 0.166.0 answer every open call with `aborted` whenever they send the history",
+        "0.50.0 to 0.166.0 add the result `aborted` to open calls when they send the history",
     ),
     row(
         Codex,
@@ -272,7 +265,7 @@ pub const RATED_ROWS: &[RatedRow] = &[
         FirstRecord,
         CODEX_OLDEST,
         Blocks,
-        "0.50.0 to 0.166.0 refuse a file that does not start with its session_meta",
+        "0.50.0 to 0.166.0 reject a file that does not start with its session_meta",
     ),
     row(
         Codex,
@@ -280,7 +273,7 @@ pub const RATED_ROWS: &[RatedRow] = &[
         FirstLine,
         CODEX_0_155,
         Blocks,
-        "0.155.0 and 0.166.0 refuse a file whose first line is torn; 0.140.0 leaves the line out",
+        "0.155.0 and 0.166.0 reject a file whose first line is torn; 0.140.0 leaves out the line",
     ),
     row(
         Codex,
@@ -304,7 +297,7 @@ pub const RATED_ROWS: &[RatedRow] = &[
         OpenLine,
         CODEX_OLDEST,
         HidesHistory,
-        "0.50.0 and 0.80.0 write the next record behind it",
+        "0.50.0 and 0.80.0 append the next record to the line",
     ),
     row(
         Codex,
@@ -314,7 +307,7 @@ pub const RATED_ROWS: &[RatedRow] = &[
         HidesHistory,
         "0.80.0 and 0.166.0 leave out a record that shares its line",
     ),
-    row(Codex, &[803], All, CODEX_0_155, HidesHistory, "0.155.0 and 0.166.0 leave the line out"),
+    row(Codex, &[803], All, CODEX_0_155, HidesHistory, "0.155.0 and 0.166.0 leave out the line"),
     row(
         Codex,
         &[803],
@@ -331,14 +324,14 @@ pub const RATED_ROWS: &[RatedRow] = &[
         Blocks,
         "0.61.0 does not find a session whose first record is torn",
     ),
-    row(GeminiCli, &[801, 802], NothingHidden, GEMINI, Tolerated, "0.61.0 leaves the line out"),
+    row(GeminiCli, &[801, 802], NothingHidden, GEMINI, Tolerated, "0.61.0 leaves out the line"),
     row(
         GeminiCli,
         &[801, 802],
         OpenLine,
         GEMINI,
         Tolerated,
-        "0.61.0 writes the history anew when it goes on",
+        "0.61.0 rewrites the history when it resumes",
     ),
     row(
         GeminiCli,
@@ -347,9 +340,9 @@ pub const RATED_ROWS: &[RatedRow] = &[
         GEMINI,
         HidesHistory,
         "0.61.0 leaves out a message that shares its line, and a history that was torn while it was \
-         written anew",
+        rewritten",
     ),
-    row(GeminiCli, &[803], All, GEMINI, Tolerated, "0.61.0 reads bytes that are no text as U+FFFD"),
+    row(GeminiCli, &[803], All, GEMINI, Tolerated, "0.61.0 reads invalid UTF-8 as U+FFFD"),
 ];
 
 const fn row(

@@ -49,7 +49,7 @@ impl PostgresStore {
         if !new.is_empty() {
             let moved = || {
                 AttemptFailure::Retryable(PostgresError::from_text(
-                    "the log went on in the meantime",
+                    "the log was changed in the meantime",
                 ))
             };
             head = append_if_current(&client, &head, lease, new).await?.ok_or_else(moved)?;

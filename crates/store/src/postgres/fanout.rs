@@ -85,7 +85,7 @@ impl FanOut {
         let error = match &*self.state.borrow() {
             ListenState::Down(error) => error.clone(),
             ListenState::Waiting | ListenState::Listening => {
-                PostgresError::from_text("nobody can listen")
+                PostgresError::from_text("the listening connection is not ready")
             }
         };
         Err(error.into())

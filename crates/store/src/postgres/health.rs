@@ -55,7 +55,7 @@ impl PostgresStore {
                  WHERE NOT EXISTS (SELECT 1 FROM runs WHERE serial = events.run) LIMIT $1",
             ),
             (
-                "a log that does not end where its run says",
+                "a log that does not end at the last event of its run",
                 "SELECT runs.id FROM runs LEFT JOIN
                      (SELECT run, count(*) AS count, max(seq) AS last FROM events GROUP BY run)
                          AS log ON log.run = runs.serial
@@ -63,7 +63,7 @@ impl PostgresStore {
                  LIMIT $1",
             ),
             (
-                "another number of records than its session says",
+                "a number of records that differs from its session",
                 "SELECT sessions.id FROM sessions LEFT JOIN
                      (SELECT session, count(*) AS count, max(ordinal) AS last
                       FROM records GROUP BY session) AS list ON list.session = sessions.id

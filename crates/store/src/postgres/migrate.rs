@@ -15,7 +15,7 @@ pub(super) async fn migrate(client: &mut Client, schema: &str) -> Result<(), Att
     }
     let encoding: String = client.query_one("SHOW server_encoding", &[]).await?.try_get(0)?;
     if encoding != "UTF8" {
-        let why = format!("the database keeps its texts as {encoding}; it has to be UTF8");
+        let why = format!("the database encoding is {encoding}; it must be UTF8");
         return Err(AttemptFailure::Refused(StoreError::Invalid(why)));
     }
     let transaction = client.transaction().await?;
@@ -63,8 +63,8 @@ async fn applied_version(client: &impl GenericClient, schema: &str) -> Result<i3
     let applied: i32 = client.query_one(last, &[]).await?.try_get(0)?;
     if applied > latest() {
         return Err(AttemptFailure::Refused(StoreError::Invalid(format!(
-            "schema `{schema}` was made by a newer version: it is at step {applied}, and this \
-             version knows {}",
+            "schema `{schema}` was created by a newer version: it is at step {applied}, this \
+            version supports {}",
             latest()
         ))));
     }

@@ -74,7 +74,9 @@ async fn put_session(
     }
     let sql = concat!("SELECT ", session_columns!(), " FROM sessions WHERE id = $1 FOR UPDATE");
     let missing = || {
-        AttemptFailure::Retryable(PostgresError::from_text("the session went away in the meantime"))
+        AttemptFailure::Retryable(PostgresError::from_text(
+            "the session was deleted in the meantime",
+        ))
     };
     let known = query::row(transaction, sql, &[&row.id]).await?.ok_or_else(missing)?;
     let known = row::session(&known)?;

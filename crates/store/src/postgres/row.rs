@@ -110,7 +110,7 @@ pub(super) fn event(row: &Row) -> Result<RawEvent, AttemptFailure> {
 pub(super) fn link(run: &str, row: &Row) -> Result<ChainLink, AttemptFailure> {
     let chain: Vec<u8> = row.try_get("chain")?;
     let wrong_length = |chain: Vec<u8>| {
-        let why = format!("its link has {} bytes", chain.len());
+        let why = format!("its hash has {} bytes", chain.len());
         AttemptFailure::Refused(chain::damage_error(run, 0, why))
     };
     chain.try_into().map_err(wrong_length)

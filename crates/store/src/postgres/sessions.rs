@@ -28,7 +28,7 @@ impl PostgresStore {
         // It existed, unless another process is deleting it right now.
         let missing = || {
             AttemptFailure::Retryable(PostgresError::from_text(
-                "the session went away in the meantime",
+                "the session was deleted in the meantime",
             ))
         };
         row::session(&find(&client, &new.id).await?.ok_or_else(missing)?)

@@ -64,7 +64,7 @@ impl PostgresSettings {
     pub(super) fn parse(url: &str) -> Result<PostgresSettings> {
         let (address, query) = url.split_once('?').unwrap_or((url, ""));
         if !(address.starts_with("postgres://") || address.starts_with("postgresql://")) {
-            return invalid("the address of a database begins with `postgres://`");
+            return invalid("a database URL must begin with `postgres://`");
         }
         let mut parameters = UrlParameters::default();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -74,8 +74,8 @@ impl PostgresSettings {
             Config::from_str(&format!("{address}?{}", parameters.passed_on.join("&")))
         else {
             return invalid(
-                "the address of the database cannot be read: signs like `@ / ? %` in a name or a \
-                 password are written as `%40`, `%2F`, `%3F`, `%25`",
+                "the database URL is invalid: characters like `@ / ? %` in a name or a password \
+                must be written as `%40`, `%2F`, `%3F`, `%25`",
             );
         };
         let schema = parameters.schema.unwrap_or_else(|| SCHEMA.to_owned());
@@ -133,7 +133,7 @@ impl UrlParameters {
     fn take(&mut self, pair: &str) -> Result<()> {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let Some(text) = percent_decode(value) else {
-            return invalid("a parameter of the address is no text");
+            return invalid("a parameter of the database URL is not valid UTF-8");
         };
         match name {
             "pool" => self.pool = Some(parse_number(name, &text, 1..=1_000)? as usize),
@@ -153,8 +153,8 @@ impl UrlParameters {
             // The message does not repeat the name: half of a password may look like a parameter.
             _ => {
                 return invalid(&format!(
-                    "the address has a parameter that is not known; there are `pool`, `schema`, \
-                     `statement_timeout`, `connect_timeout`, `sslmode`, `sslrootcert`, `{}`",
+                    "the database URL has an unknown parameter; known are `pool`, `schema`, \
+                    `statement_timeout`, `connect_timeout`, `sslmode`, `sslrootcert`, `{}`",
                     PASSED_ON.join("`, `")
                 ));
             }
@@ -169,7 +169,9 @@ fn parse_ssl_mode(text: &str) -> Result<SslMode> {
         "allow" | "prefer" => Ok(SslMode::Prefer),
         // `require` always checks the host name and the authority.
         "require" | "verify-ca" | "verify-full" => Ok(SslMode::Require),
-        _ => invalid("`sslmode` is `disable`, `prefer`, `require`, `verify-ca` or `verify-full`"),
+        _ => invalid(
+            "`sslmode` must be `disable`, `prefer`, `require`, `verify-ca` or `verify-full`",
+        ),
     }
 }
 
@@ -178,7 +180,9 @@ fn parse_schema(text: String) -> Result<String> {
     let safe = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     let valid_start = text.starts_with(|first: char| !first.is_ascii_digit());
     if !valid_start || text.len() > 48 || !text.bytes().all(safe) || text.starts_with("pg_") {
-        return invalid("`schema` is 1 to 48 of a-z 0-9 _, and begins with neither 0-9 nor `pg_`");
+        return invalid(
+            "`schema` must be 1 to 48 of a-z 0-9 _, and must not begin with 0-9 or `pg_`",
+        );
     }
     Ok(text)
 }
@@ -187,7 +191,7 @@ fn parse_number(name: &str, text: &str, range: std::ops::RangeInclusive<u64>) ->
     match text.parse() {
         Ok(number) if range.contains(&number) => Ok(number),
         Ok(_) | Err(_) => {
-            invalid(&format!("`{name}` is a number from {} to {}", range.start(), range.end()))
+            invalid(&format!("`{name}` must be a number from {} to {}", range.start(), range.end()))
         }
     }
 }

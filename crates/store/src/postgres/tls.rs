@@ -46,7 +46,7 @@ fn authorities(path: &Path) -> Result<RootCertStore> {
         roots.add(certificate).map_err(|error| invalid(error.to_string()))?;
     }
     if roots.is_empty() {
-        return Err(invalid("there is no certificate in it".to_owned()));
+        return Err(invalid("it contains no certificate".to_owned()));
     }
     Ok(roots)
 }

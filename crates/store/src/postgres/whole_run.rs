@@ -57,7 +57,7 @@ impl PostgresStore {
                 }
             }
         }
-        let missing = || Err(PostgresError::from_text("nobody knows what became of it").into());
+        let missing = || Err(PostgresError::from_text("its outcome is unknown").into());
         results.into_iter().map(|result| result.unwrap_or_else(missing)).collect()
     }
 }
@@ -86,7 +86,9 @@ async fn try_write(
     // From here on the session is locked; it assigns epochs and ordinals.
     let lock = "SELECT owner FROM sessions WHERE id = $1 FOR UPDATE";
     let missing = || {
-        AttemptFailure::Retryable(PostgresError::from_text("the session went away in the meantime"))
+        AttemptFailure::Retryable(PostgresError::from_text(
+            "the session was deleted in the meantime",
+        ))
     };
     let owner = query::row(&transaction, lock, &[&session.id]).await?.ok_or_else(missing)?;
     whole_run::check_owner(&encoded.whole, owner.try_get("owner")?)?;

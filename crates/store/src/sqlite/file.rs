@@ -99,14 +99,14 @@ fn narrow(path: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let metadata = fs::metadata(path).map_err(|error| refused(path, &error))?;
     if !metadata.is_file() {
-        return Err(StoreError::Invalid(format!("`{}` is no file", path.display())));
+        return Err(StoreError::Invalid(format!("`{}` is not a file", path.display())));
     }
     if metadata.permissions().mode() & 0o077 == 0 {
         return Ok(());
     }
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(|error| {
         StoreError::Invalid(format!(
-            "others may read `{}`, and that cannot be changed: {error}",
+            "`{}` is readable by others, and its permissions cannot be changed: {error}",
             path.display()
         ))
     })

@@ -37,13 +37,13 @@ pub(super) fn examine(connection: &Connection) -> SqliteResult<Vec<String>> {
         .prepare("PRAGMA foreign_key_check")?
         .query_map([], |row| {
             let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);
-            Ok(format!("a row of {table} belongs to nothing in {parent}"))
+            Ok(format!("a row of {table} refers to a missing row of {parent}"))
         })?
         .collect::<rusqlite::Result<_>>()?;
     errors.extend(orphans);
     let orphan_events = "SELECT count(*) FROM events WHERE run NOT IN (SELECT serial FROM runs)";
     for _ in 0..connection.query_row(orphan_events, [], |row| row.get::<_, i64>(0))? {
-        errors.push("a row of events belongs to nothing in runs".to_owned());
+        errors.push("a row of events refers to a missing row of runs".to_owned());
     }
     let columns = row::RECORD;
     find_unsealed(connection, &format!("SELECT {columns} FROM records"), &mut errors, |row| {

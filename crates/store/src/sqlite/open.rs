@@ -82,7 +82,7 @@ fn prepare_writer(
 ) -> SqliteResult<Connection> {
     if rusqlite::version_number() < OLDEST_ENGINE {
         let version = rusqlite::version();
-        return refuse(format!("SQLite {version} is too old: 3.51.3 is the first that is safe"));
+        return refuse(format!("SQLite {version} is too old: 3.51.3 or newer is required"));
     }
     let mut connection = connect(location)?;
     let version = version_of(&connection)?;
@@ -149,12 +149,12 @@ fn version_of(connection: &Connection) -> SqliteResult<usize> {
         |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
     )?;
     if application != APPLICATION && (application != 0 || version != 0 || objects != 0) {
-        return refuse("it is a database of something else".to_owned());
+        return refuse("it is a database of another program".to_owned());
     }
     match usize::try_from(version) {
         Ok(version) if version <= MIGRATIONS.len() => Ok(version),
         Ok(_) | Err(_) => refuse(format!(
-            "it was written by a newer program: version {version} of the schema, this one knows {}",
+            "it was written by a newer version: its schema is {version}, this version supports {}",
             MIGRATIONS.len()
         )),
     }
@@ -172,7 +172,7 @@ fn enable_wal(location: &SqliteLocation, connection: &Connection) -> SqliteResul
         match switch_to_wal(connection) {
             Ok(mode) if mode == expected => return Ok(()),
             Ok(mode) => {
-                return refuse(format!("it cannot have a write-ahead log, only `{mode}`"));
+                return refuse(format!("it does not support a write-ahead log, only `{mode}`"));
             }
             Err(error) if is_busy(&error) && wait_for_others(tries) => tries += 1,
             Err(error) => return Err(error.into()),
@@ -202,7 +202,7 @@ fn reset_wal(connection: &Connection, log: WalState) -> SqliteResult<()> {
     if complete || log == WalState::AsFound {
         return Ok(());
     }
-    let why = "its log cannot be renewed after a sync that failed";
+    let why = "its log cannot be reopened after a failed sync";
     Err(StoreError::Unavailable(why.into()).into())
 }
 
@@ -248,7 +248,7 @@ fn refuse<T>(why: String) -> SqliteResult<T> {
 fn with_location(location: &SqliteLocation, error: SqliteError) -> StoreError {
     let name = match location {
         SqliteLocation::File(path) => format!("`{}`", path.display()),
-        SqliteLocation::Memory => "the memory".to_owned(),
+        SqliteLocation::Memory => "the in-memory database".to_owned(),
     };
     match StoreError::from(error) {
         StoreError::Invalid(why) => StoreError::Invalid(format!("{name}: {why}")),

@@ -121,5 +121,5 @@ fn next_job(jobs: &Mutex<Receiver<ReadJob>>) -> Option<ReadJob> {
 }
 
 fn closed_error() -> StoreError {
-    unavailable("the threads that read are gone")
+    unavailable("the reader threads have stopped")
 }

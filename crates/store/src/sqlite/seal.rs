@@ -31,7 +31,7 @@ pub(super) fn check_seal(
     if expected == found {
         return Ok(());
     }
-    let why = "it is not what was stored".to_owned();
+    let why = "its checksum does not match".to_owned();
     Err(StoreError::Corrupt { what: what(), why })
 }
 

@@ -127,5 +127,5 @@ where
 }
 
 fn closed_error() -> StoreError {
-    unavailable("the thread that writes is gone")
+    unavailable("the writer thread has stopped")
 }

@@ -177,7 +177,7 @@ impl WriterThread {
         if self.connection.is_none() {
             let connection =
                 open::open_writer(&self.location, WalState::SyncFailed).map_err(|error| {
-                    TransactionFailure::Broken(format!("it cannot be opened again: {error}"))
+                    TransactionFailure::Broken(format!("it cannot be reopened: {error}"))
                 })?;
             self.version = data_version(&connection);
             self.connection = Some(connection);

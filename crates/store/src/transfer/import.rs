@@ -42,7 +42,7 @@ pub async fn import<A: ArchiveStore>(
     let end = loop {
         match lines.next().map_err(|error| StoreError::Unavailable(Box::new(error)))? {
             Err(damage) => break Some(damage),
-            Ok(None) => break Some(lines.damage("the file breaks off")),
+            Ok(None) => break Some(lines.damage("the file is incomplete")),
             Ok(Some(open)) => match import.read_line(&open).await {
                 Ok(ImportStep::Continue) => {}
                 Ok(ImportStep::End) => break check_trailing(&mut lines)?,
@@ -126,7 +126,7 @@ impl<A: ArchiveStore> StoreImport<'_, A> {
     async fn read_line(&mut self, open: &str) -> Result<ImportStep, ImportFailure> {
         let line = line_format::parse_line(open)?;
         if matches!(line, ExportLine::Header) != (self.session == ImportSession::None) {
-            return Err("the first line, and no other, names the format".into());
+            return Err("the first line, and no other, must name the format".into());
         }
         if self.run.is_some()
             && !matches!(
@@ -134,7 +134,7 @@ impl<A: ArchiveStore> StoreImport<'_, A> {
                 ExportLine::Event { .. } | ExportLine::Left | ExportLine::Ended { .. }
             )
         {
-            return Err("the run before has no end".into());
+            return Err("the previous run has no end".into());
         }
         match line {
             ExportLine::Header => self.session = ImportSession::Begun,
@@ -178,7 +178,7 @@ impl<A: ArchiveStore> StoreImport<'_, A> {
             ExportLine::Trailer { counts } => {
                 self.flush_records().await?;
                 if counts != self.counts {
-                    return Err("the file does not hold what its last line says".into());
+                    return Err("the counts in the last line do not match the file".into());
                 }
                 return Ok(ImportStep::End);
             }
@@ -327,10 +327,10 @@ fn check_event(run: &RunRow, raw: &RawEvent) -> Result<(), String> {
         return Err("the event belongs to another run".to_owned());
     }
     if event.epoch.is_some_and(|epoch| epoch != run.epoch) {
-        return Err("the event bears the epoch of another run".to_owned());
+        return Err("the event has the epoch of another run".to_owned());
     }
     if event.seq.is_some_and(|seq| seq != raw.seq) {
-        return Err("the event stands in another place".to_owned());
+        return Err("the event has another number".to_owned());
     }
     Ok(())
 }
@@ -339,7 +339,7 @@ fn check_event(run: &RunRow, raw: &RawEvent) -> Result<(), String> {
 fn check_trailing<R: BufRead>(lines: &mut LinkedLineReader<R>) -> Result<Option<FileDamage>> {
     match lines.next().map_err(|error| StoreError::Unavailable(Box::new(error)))? {
         Ok(None) => Ok(None),
-        Ok(Some(_)) => Ok(Some(lines.damage("something follows the last line"))),
-        Err(_) => Ok(Some(lines.damage("something follows the last line"))),
+        Ok(Some(_)) => Ok(Some(lines.damage("unexpected data after the last line"))),
+        Err(_) => Ok(Some(lines.damage("unexpected data after the last line"))),
     }
 }

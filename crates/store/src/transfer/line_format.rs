@@ -104,13 +104,13 @@ pub(super) fn trailer_line(report: &ExportReport) -> String {
 /// Parses a line whose last brace is missing. The caller fills in the session of a run.
 pub(super) fn parse_line(open: &str) -> Result<ExportLine, String> {
     let text = format!("{open}}}");
-    let fields: ExportFields<'_> =
-        serde_json::from_str(&text).map_err(|error| format!("the line is no JSON: {error}"))?;
+    let fields: ExportFields<'_> = serde_json::from_str(&text)
+        .map_err(|error| format!("the line is not valid JSON: {error}"))?;
     let read = |name: &str| fields.get(name).map(|raw| LineMetadata::read(raw));
     if let Some(version) = fields.get("foxwedge") {
         return match version.get() == FORMAT.to_string() {
             true => Ok(ExportLine::Header),
-            false => Err(format!("nobody knows version {} of the format", version.get())),
+            false => Err(format!("unknown format version {}", version.get())),
         };
     }
     if let Some(metadata) = read("session") {
@@ -124,7 +124,7 @@ pub(super) fn parse_line(open: &str) -> Result<ExportLine, String> {
     }
     if let Some(body) = fields.get("event") {
         let chain = fields.get("chain").and_then(|raw| serde_json::from_str(raw.get()).ok());
-        let chain = chain.and_then(unhex).ok_or("the event has no link")?;
+        let chain = chain.and_then(unhex).ok_or("the event has no hash")?;
         return Ok(ExportLine::Event { body: body.get().to_owned(), chain });
     }
     if let Some(metadata) = read("run_end") {
@@ -136,7 +136,7 @@ pub(super) fn parse_line(open: &str) -> Result<ExportLine, String> {
         let counts = [count("sessions")?, count("records")?, count("runs")?, count("events")?];
         return Ok(ExportLine::Trailer { counts });
     }
-    Err("nobody knows this kind of line".to_owned())
+    Err("unknown kind of line".to_owned())
 }
 
 type ExportFields<'a> = BTreeMap<String, &'a RawValue>;
@@ -157,13 +157,13 @@ impl LineMetadata {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(_) => Err(format!("`{name}` is no text")),
+            Some(_) => Err(format!("`{name}` is not a string")),
         }
     }
 
     fn number(&self, name: &str) -> Result<u64, String> {
         let number = self.0.get(name).and_then(Value::as_u64);
-        number.ok_or_else(|| format!("`{name}` is no number"))
+        number.ok_or_else(|| format!("`{name}` is not a number"))
     }
 }
 
@@ -220,7 +220,7 @@ fn read_end(metadata: &LineMetadata, fields: &ExportFields<'_>) -> Result<Export
                 codec::read_summary("", part("summary")?).map_err(|error| error.to_string())?;
             Ok(ExportLine::Ended { ended, summary, at: metadata.number("at")? })
         }
-        state => Err(format!("nobody knows the state `{state}`")),
+        state => Err(format!("unknown state `{state}`")),
     }
 }
 

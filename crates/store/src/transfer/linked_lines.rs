@@ -82,17 +82,17 @@ impl<R: BufRead> LinkedLineReader<R> {
         let line = match self.buffer.strip_suffix(b"\n") {
             Some(line) => line,
             None if self.buffer.len() > LINE_BYTES => return Err("the line is too long"),
-            None => return Err("the line breaks off"),
+            None => return Err("the line is incomplete"),
         };
-        let split = line.len().checked_sub(TAIL).ok_or("the line has no link")?;
+        let split = line.len().checked_sub(TAIL).ok_or("the line has no hash")?;
         let (open, tail) = line.split_at(split);
         let found = tail.strip_prefix(BEFORE).and_then(|tail| tail.strip_suffix(AFTER));
-        let found = found.ok_or("the line has no link")?;
+        let found = found.ok_or("the line has no hash")?;
         let link = next_link(&self.link, open);
         if found != hex(&link).as_bytes() {
-            return Err("the line is not what was written");
+            return Err("the hash of the line does not match");
         }
-        let open = std::str::from_utf8(open).map_err(|_| "the line is no text")?;
+        let open = std::str::from_utf8(open).map_err(|_| "the line is not valid UTF-8")?;
         Ok((open.to_owned(), link))
     }
 }

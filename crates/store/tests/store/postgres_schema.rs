@@ -105,7 +105,7 @@ async fn totals_and_examination_report_the_content() {
     let damage = format!("DELETE FROM {}.events WHERE seq = 2", parameter(&url, "schema"));
     administrator(&url).await.batch_execute(&damage).await.expect("damage");
     let errors = store.examine().await.expect("an answer");
-    assert_eq!(errors, ["run: a log that does not end where its run says"]);
+    assert_eq!(errors, ["run: a log that does not end at the last event of its run"]);
     let result = store.events("run", 0, 10).await;
     assert!(matches!(result, Err(StoreError::Corrupt { .. })), "{result:?}");
 }

@@ -219,7 +219,7 @@ fn b4_13_no_split_parts_a_unit_and_overflow_is_told_before_any_request() {
                 Ok(_) => assert!(tenth > 0),
                 Err(error) => {
                     let told = error.to_string();
-                    let budget = format!("{} are allowed", limits.max_tokens());
+                    let budget = format!("the budget is {}", limits.max_tokens());
                     assert!(told.contains(&budget) && told.contains("message"), "{told}");
                 }
             }

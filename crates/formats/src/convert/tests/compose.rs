@@ -163,7 +163,7 @@ fn reasoning_is_only_sent_to_providers_that_accept_it() {
     assert_eq!(reasoning_of(&chat(None)), ["I should look.", "Hm."]);
     let (body, done) = composed(&story, Format::OpenaiChat, Some(Profile::Mistral));
     assert_eq!(reasoning_of(&body["messages"]), [""; 0], "{body}");
-    assert!(done.losses.iter().any(|loss| loss.note.contains("beside a message")));
+    assert!(done.losses.iter().any(|loss| loss.note.contains("reasoning in an assistant message")));
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn write_blocks<'h, 'a>(
     encoder.record_loss(
         turn.parts[0].0.message,
         LossKind::Order,
-        "text behind a call moves before it",
+        "text after a call is moved before it",
     );
     for calls in [false, true] {
         let group = others().filter(|(_, part)| is_call(part) == calls);

@@ -116,7 +116,7 @@ fn write_assistant<'h, 'a>(
                     encoder.record_loss(
                         at.message,
                         LossKind::Order,
-                        "text behind a call moves before it",
+                        "text after a call is moved before it",
                     );
                 }
                 pieces.extend(encode_piece(encoder, at, part));
@@ -248,7 +248,7 @@ fn encode_piece<'h>(
             encoder.record_loss(
                 at.message,
                 LossKind::Unknown,
-                "a call or an answer stands on the wrong side",
+                "a call or a result is in a message of the wrong role",
             );
             None
         }

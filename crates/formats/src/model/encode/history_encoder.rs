@@ -154,7 +154,7 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
                 self.record_loss(
                     at.message,
                     LossKind::Media,
-                    format!("the model's own {what} is left out"),
+                    format!("the {what} in an assistant message is left out"),
                 );
                 false
             }
@@ -170,7 +170,7 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
                 self.record_loss(
                     at.message,
                     what,
-                    format!("`{name}` has no meaning in this format"),
+                    format!("`{name}` has no equivalent in this format"),
                 );
                 false
             }
@@ -209,7 +209,7 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
                 self.record_loss(at.message, LossKind::Signature, "reasoning loses its signature");
             }
             (false, _) => {
-                let note = "reasoning goes back to its own format only";
+                let note = "reasoning cannot be converted to this format";
                 self.record_loss(at.message, LossKind::Reasoning, note);
             }
         }
@@ -225,7 +225,7 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
             self.record_loss(
                 at.message,
                 LossKind::CacheMark,
-                "the prompt is not marked for caching any more",
+                "the cache mark of the prompt is lost",
             );
         }
         if notes.refusal && !matches!(self.wire, Format::OpenaiChat | Format::OpenaiResponses) {
@@ -233,21 +233,17 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
         }
         let is_openai = matches!(self.wire, Format::OpenaiChat | Format::OpenaiResponses);
         if notes.detail.is_some() && !is_openai {
-            let note = "how closely an image is to be looked at cannot be said in this format";
+            let note = "the image detail setting is not supported in this format";
             self.record_loss(at.message, LossKind::Setting, note);
         }
         if notes.has_signature {
             self.record_loss(at.message, LossKind::Signature, "a text loses its signature");
         }
         if !notes.citations.is_empty() {
-            self.record_loss(
-                at.message,
-                LossKind::Citation,
-                "a text does not say any more where it comes from",
-            );
+            self.record_loss(at.message, LossKind::Citation, "a text loses its citations");
         }
         for key in &notes.unknown_fields {
-            let note = format!("the field `{key}` has no place in this format");
+            let note = format!("the field `{key}` is not supported in this format");
             self.record_loss(at.message, LossKind::Unknown, note);
         }
     }
@@ -263,7 +259,8 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
             // Server-side ids, and fields without meaning for the model.
             let is_metadata = matches!(key, "id" | "status" | "type" | "index" | "object");
             if !is_metadata && !matches!(value.trim(), "null" | "[]" | "{}" | "\"\"") {
-                let note = format!("the field `{key}` of a message has no place in this format");
+                let note =
+                    format!("the field `{key}` of a message is not supported in this format");
                 self.record_loss(index, LossKind::Unknown, note);
             }
         }
@@ -312,7 +309,7 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
             if self.wire == Format::Bedrock
                 && part.notes().is_some_and(|notes| notes.cache_mark.is_some())
             {
-                let note = "a mark for caching inside an answer has no place in this format";
+                let note = "a cache mark inside a tool result is not supported in this format";
                 self.record_loss(at.message, LossKind::CacheMark, note);
             }
             match part.content() {
@@ -344,7 +341,7 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
                     self.record_loss(
                         at.message,
                         LossKind::Unknown,
-                        "an answer holds more than an answer can",
+                        "a tool result holds content that is not allowed in a result",
                     );
                 }
             }
@@ -370,7 +367,7 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
             self.record_loss(
                 at.message,
                 LossKind::Unknown,
-                "the name of a file has no place in this format",
+                "the name of a file is not supported in this format",
             );
         }
         if self.wire != Format::Bedrock || is_text {
@@ -392,7 +389,7 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
         self.record_loss(
             at.message,
             LossKind::Media,
-            format!("the {what} has no place in this format"),
+            format!("the {what} is not supported in this format"),
         );
         let article = if what.starts_with(['a', 'i']) { "An" } else { "A" };
         format!("[foxwedge] {article} {what} was left out: this format cannot hold it.")
@@ -401,7 +398,7 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
     /// Records the loss of the error flag of a tool result.
     pub(super) fn record_error_mark_loss(&mut self, at: PartIndex, result: &ToolResultPart<'_>) {
         if result.error && !is_placeholder_result(result) {
-            let note = "the mark of a failed answer has no place in this format";
+            let note = "the error flag of a tool result is not supported in this format";
             self.record_loss(at.message, LossKind::ErrorMark, note);
         }
     }
@@ -434,7 +431,7 @@ pub(crate) fn write_arguments_object(out: &mut String, call: &ToolCallPart<'_>) 
     } else {
         write_compact(out, &repaired);
     }
-    Some(format!("the arguments of `{}` are no JSON object and are mended", call.name))
+    Some(format!("the arguments of `{}` are not a JSON object and are repaired", call.name))
 }
 
 /// Whether a result is a placeholder of the core. Its text already states that there is no result.

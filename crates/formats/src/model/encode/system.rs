@@ -23,7 +23,7 @@ pub(super) fn is_top_level(
         return false;
     }
     if !encoder.target.separate_instructions {
-        let note = "the list of messages has no place for instructions";
+        let note = "the message list cannot hold instructions";
         encoder.record_loss(index, LossKind::Instructions, note);
     }
     true
@@ -38,7 +38,7 @@ pub(super) fn effective_role(
     if !is_foreign(encoder, message) {
         return message.role;
     }
-    let note = "instructions in the middle of the conversation are told by the user";
+    let note = "instructions in the middle of the conversation become user messages";
     encoder.record_loss(index, LossKind::Instructions, note);
     ModelRole::User
 }
@@ -86,7 +86,7 @@ pub(super) fn encode_instructions(encoder: &mut HistoryEncoder<'_, '_>) -> Optio
                     write_text(&mut out, encoder.wire, text, cache);
                 }
                 _ => {
-                    let note = "instructions can only be text in this format";
+                    let note = "instructions must be text in this format";
                     encoder.record_loss(index, LossKind::Instructions, note);
                     continue;
                 }

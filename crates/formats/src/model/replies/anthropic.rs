@@ -26,7 +26,7 @@ pub(super) fn read<'a>(
         return match (read_error(WIRE, body), body.text("message")) {
             (Some(error), _) => Ok(ModelResponse::Error(error)),
             (None, Some(_)) => Ok(ModelResponse::Error(provider_errors::read(WIRE, body))),
-            (None, None) => Err("no list of `content`, so this is no message"),
+            (None, None) => Err("not a message: it has no `content` list"),
         };
     };
     reader.record_field_loss(body, "stop_details", LossKind::StopReason);

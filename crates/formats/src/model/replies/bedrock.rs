@@ -27,7 +27,7 @@ pub(super) fn read<'a>(
         }
         return match body.get_any(&["message", "Message", "__type"]).and_then(JsonValue::text) {
             Some(_) => Ok(ModelResponse::Error(provider_errors::read(WIRE, body))),
-            None => Err("no `output`, so this is no answer of Converse"),
+            None => Err("not a Converse response: it has no `output`"),
         };
     };
     let message =

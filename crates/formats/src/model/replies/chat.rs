@@ -27,19 +27,22 @@ pub(super) fn read<'a>(
         // Some servers do not wrap the error object.
         return match body.text("message") {
             Some(_) => Ok(ModelResponse::Error(provider_errors::read(WIRE, body))),
-            None => Err("no list of `choices`, so this is no chat completion"),
+            None => Err("not a chat completion: it has no `choices` list"),
         };
     };
     let mut choices = choices.list();
     let choice = choices.next().and_then(|choice| {
         let object = choice.object();
         if object.is_none() {
-            reader.record_loss(LossKind::Unknown, "the first of `choices` is not an object");
+            reader.record_loss(LossKind::Unknown, "the first entry of `choices` is not an object");
         }
         object
     });
     if choices.next().is_some() {
-        reader.record_loss(LossKind::Candidates, "all `choices` but the first are left out");
+        reader.record_loss(
+            LossKind::Candidates,
+            "all entries of `choices` but the first are left out",
+        );
     }
     // Some vendors list the sources here.
     for key in ["citations", "search_results"] {
@@ -89,7 +92,7 @@ fn read_parts<'a>(
         } else if !shapes.contains(&value.shape()) {
             reader.record_loss(
                 LossKind::Unknown,
-                format!("`{key}` is not what it should be and is left out"),
+                format!("`{key}` has the wrong type and is left out"),
             );
         }
     }
@@ -190,7 +193,7 @@ fn build_message(writer: &mut ReplyBodyWriter<'_, '_>) -> ChatMessageFields {
             }
             ContentPart::Text(text) => {
                 if !message.calls.is_empty() && !text.is_empty() {
-                    writer.record_loss(LossKind::Order, "a text behind a call stands before it");
+                    writer.record_loss(LossKind::Order, "text after a call is moved before it");
                 }
                 text.write_unquoted(&mut message.text);
                 let length = if has_citations { text.chars().count() } else { 0 };
@@ -208,7 +211,7 @@ fn build_message(writer: &mut ReplyBodyWriter<'_, '_>) -> ChatMessageFields {
                 if !message.calls.is_empty() || !message.text.is_empty() {
                     writer.record_loss(
                         LossKind::Order,
-                        "reasoning behind a text or a call stands before it",
+                        "reasoning after text or a call is moved before it",
                     );
                 }
                 if !message.reasoning.is_empty() {

@@ -18,10 +18,7 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
             return Vec::new();
         };
         if self.wire == Format::Gemini {
-            self.record_loss(
-                LossKind::Citation,
-                "where a text comes from has no place in this format",
-            );
+            self.record_loss(LossKind::Citation, "citations are not supported in this format");
             return Vec::new();
         }
         let (usable, without_url): (Vec<_>, Vec<_>) =
@@ -29,7 +26,7 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
         if !without_url.is_empty() {
             self.record_loss(
                 LossKind::Citation,
-                "a source without an address has no place in this format",
+                "a citation without a URL is not supported in this format",
             );
         }
         usable
@@ -49,7 +46,7 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
             if source.quote.as_ref().is_some_and(|quote| !quote.is_empty()) {
                 self.record_loss(
                     LossKind::Citation,
-                    "what a source says has no place in this format",
+                    "the cited text is not supported in this format",
                 );
             }
             let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
@@ -127,7 +124,7 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
         let Some((start, end)) = source.span else { return };
         let length = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
         if start > 0 || end < length {
-            let note = "which characters rest on a source cannot be said in this format";
+            let note = "the text range of a citation is not supported in this format";
             self.record_loss(LossKind::Citation, note);
         }
     }

@@ -27,7 +27,7 @@ pub(super) fn read<'a>(
     // All fields are optional, but at least one must be present.
     let known = ["candidates", "promptFeedback", "usageMetadata", "responseId", "modelVersion"];
     if body.get_any(&known).is_none() {
-        return Err("none of the fields of a generated content");
+        return Err("not a response of generateContent: it has none of its fields");
     }
     let mut reply = ModelReply {
         wire: Some(WIRE),
@@ -41,14 +41,16 @@ pub(super) fn read<'a>(
     match candidates.next() {
         Some(candidate) => match candidate.object() {
             Some(candidate) => read_candidate(reader, &candidate, &mut reply),
-            None => {
-                reader.record_loss(LossKind::Unknown, "the first of `candidates` is not an object")
-            }
+            None => reader
+                .record_loss(LossKind::Unknown, "the first entry of `candidates` is not an object"),
         },
         None => reply.stop = block_reason(reader, body),
     }
     if candidates.next().is_some() {
-        reader.record_loss(LossKind::Candidates, "all `candidates` but the first are left out");
+        reader.record_loss(
+            LossKind::Candidates,
+            "all entries of `candidates` but the first are left out",
+        );
     }
     Ok(ModelResponse::Reply(reply))
 }
@@ -83,8 +85,7 @@ fn block_reason(
     let feedback = body.object("promptFeedback")?;
     let reason = feedback.get("blockReason").filter(|reason| has_content(*reason))?;
     if reason.text().as_deref() != Some("SAFETY") {
-        let note =
-            format!("the request was blocked for {}, which is told as a refusal", reason.raw());
+        let note = format!("the request was blocked for {}, which becomes a refusal", reason.raw());
         reader.record_loss(LossKind::StopReason, note);
     }
     Some(StopReason::Refusal)

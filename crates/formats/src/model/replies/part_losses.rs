@@ -14,7 +14,10 @@ impl ReplyBodyWriter<'_, '_> {
             .iter()
             .flat_map(|notes| &notes.unknown_fields)
         {
-            self.record_loss(LossKind::Unknown, format!("`{name}` has no meaning in this format"));
+            self.record_loss(
+                LossKind::Unknown,
+                format!("`{name}` has no equivalent in this format"),
+            );
         }
         let Some(origin) = foreign.filter(|_| matches!(part.content(), ContentPart::Text(_)))
         else {
@@ -32,13 +35,13 @@ impl ReplyBodyWriter<'_, '_> {
             .or(block.non_empty_text("thought_signature"))
             .is_some()
         {
-            let note = "the signature of a text means nothing in this format";
+            let note = "the signature of a text is not supported in this format";
             self.record_loss(LossKind::Signature, note);
         }
         if block.list("logprobs").next().is_some() {
             self.record_loss(
                 LossKind::Unknown,
-                "the probabilities of tokens have no place in this format",
+                "token probabilities are not supported in this format",
             );
         }
     }
@@ -48,17 +51,20 @@ impl ReplyBodyWriter<'_, '_> {
         match part.content() {
             ContentPart::Media(media) => {
                 let what = media.kind.name();
-                self.record_loss(LossKind::Media, format!("the model's own {what} is left out"));
+                self.record_loss(
+                    LossKind::Media,
+                    format!("the {what} in an assistant message is left out"),
+                );
             }
             ContentPart::Unknown(other) => {
                 let name = &other.name;
                 let what = loss_kind(name);
-                self.record_loss(what, format!("`{name}` has no meaning in this format"));
+                self.record_loss(what, format!("`{name}` has no equivalent in this format"));
             }
             ContentPart::ToolResult(_) => {
                 self.record_loss(
                     LossKind::ServerCall,
-                    "an answer inside an answer has no place in this format",
+                    "a tool result inside a response is not supported in this format",
                 );
             }
             ContentPart::Text(_) | ContentPart::Reasoning(_) | ContentPart::ToolCall(_) => {}
@@ -68,10 +74,7 @@ impl ReplyBodyWriter<'_, '_> {
     /// Records that the format cannot mark a refusal.
     pub(super) fn record_refusal_loss(&mut self, part: &ModelPart<'_>) {
         if part.notes().is_some_and(|notes| notes.refusal) {
-            self.record_loss(
-                LossKind::Refusal,
-                "that a text is a refusal cannot be said in this format",
-            );
+            self.record_loss(LossKind::Refusal, "a refusal becomes plain text");
         }
     }
 }

@@ -46,7 +46,7 @@ impl ReplyBodyReader {
         if !shapes.contains(&value.shape()) {
             self.record_loss(
                 LossKind::Unknown,
-                format!("`{key}` is not what it should be and is left out"),
+                format!("`{key}` has the wrong type and is left out"),
             );
             return None;
         }

@@ -35,14 +35,14 @@ pub(super) fn read<'a>(
     };
     if let Some(provider_error) = error {
         if output.is_some_and(has_content) {
-            reader.record_loss(LossKind::Unknown, "what was said before the failure is left out");
+            reader.record_loss(LossKind::Unknown, "the output before the failure is left out");
         }
         return Ok(ModelResponse::Error(provider_error));
     }
     let Some(output) = output else {
         return match body.text("message") {
             Some(_) => Ok(ModelResponse::Error(provider_errors::read(WIRE, body))),
-            None => Err("no list of `output`, so this is no response"),
+            None => Err("not a response: it has no `output` list"),
         };
     };
     let mut parts = Vec::new();
@@ -76,7 +76,7 @@ pub(super) fn read<'a>(
 
 fn read_parts<'a>(reader: &mut ReplyBodyReader, item: &JsonObject<'_, 'a>) -> Vec<ModelPart<'a>> {
     let Some(message) = responses::read_item(item) else {
-        reader.record_loss(LossKind::Unknown, "a message of nobody is left out");
+        reader.record_loss(LossKind::Unknown, "a message with an unknown role is left out");
         return Vec::new();
     };
     let kind = item.text("type");

@@ -111,7 +111,7 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
     /// Writes the token usage.
     pub(super) fn write_usage(&mut self) {
         if let Some(figure) = token_usage::unsupported_figure(self.wire, &self.reply.usage) {
-            self.record_loss(LossKind::Usage, format!("{figure} has no figure in this format"));
+            self.record_loss(LossKind::Usage, format!("{figure} is not supported in this format"));
         }
         token_usage::write(self.wire, &self.reply.usage, &mut self.out);
     }
@@ -139,14 +139,12 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
                 // A separate field holds the sequence.
                 StopReason::Sequence(_) if self.wire == Format::Bedrock => return Some(word),
                 StopReason::Sequence(Some(text)) => {
-                    format!(
-                        "the text that stopped the model, `{text}`, has no place in this format"
-                    )
+                    format!("the stop sequence `{text}` is not supported in this format")
                 }
                 StopReason::Other(reason) => {
-                    format!("the model stopped for `{reason}`, which is told as `{word}`")
+                    format!("the stop reason `{reason}` becomes `{word}`")
                 }
-                _ => format!("why the model stopped is told as `{word}`"),
+                _ => format!("the stop reason becomes `{word}`"),
             };
             self.record_loss(LossKind::StopReason, note);
         }
@@ -157,7 +155,7 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
     pub(super) fn cut_off_word(&mut self, word: &'static str) -> &'static str {
         self.record_loss(
             LossKind::StopReason,
-            format!("that the answer was cut off is told as `{word}`"),
+            format!("the response was cut off; its stop reason becomes `{word}`"),
         );
         word
     }
@@ -209,7 +207,7 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
         if call.signature.is_some() {
             self.record_loss(
                 LossKind::Signature,
-                "the signature of a call means nothing in this format",
+                "the signature of a call is not supported in this format",
             );
         }
     }
@@ -242,19 +240,19 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
                 fields.encrypted = Some(content);
             }
             ReasoningSignature::Signed(_) => {
-                let note = "the signature of reasoning means nothing to another maker";
+                let note = "the signature of reasoning is only valid at its own provider";
                 self.record_loss(LossKind::Signature, note);
             }
             ReasoningSignature::Redacted(_) => {
                 self.record_loss(
                     LossKind::Reasoning,
-                    "redacted reasoning has no place in this format",
+                    "redacted reasoning is not supported in this format",
                 );
             }
             ReasoningSignature::Encrypted(_) => {
                 self.record_loss(
                     LossKind::Signature,
-                    "encrypted reasoning has no place in this format",
+                    "encrypted reasoning is not supported in this format",
                 );
             }
         }

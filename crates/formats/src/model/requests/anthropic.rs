@@ -214,7 +214,8 @@ fn write_shape(writer: &mut RequestFieldWriter<'_, '_, '_>) {
         None | Some(ResponseShape::Text) => {}
         Some(ResponseShape::Json) => {
             let field = setting_name(writer.from, "response_format");
-            let note = format!("`{field}`: JSON without a schema cannot be asked for here");
+            let note =
+                format!("`{field}`: JSON output without a schema is not supported in this format");
             writer.record_loss(LossKind::Setting, note);
         }
         Some(ResponseShape::Schema { description, schema, .. }) => {
@@ -223,7 +224,7 @@ fn write_shape(writer: &mut RequestFieldWriter<'_, '_, '_>) {
                 writer.write_json("schema", Some(schema));
             });
             if description.is_some() {
-                let note = "what the schema of the answer is for has no place in this format";
+                let note = "the description of the response schema is not supported in this format";
                 writer.record_loss(LossKind::Setting, note);
             }
         }

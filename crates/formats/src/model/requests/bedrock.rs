@@ -180,7 +180,7 @@ fn write_choice(writer: &mut RequestFieldWriter<'_, '_, '_>, choice: Option<&Too
     match choice {
         None => {}
         Some(ToolChoice::Never) => {
-            let note = "calls cannot be forbidden in this format while there are tools";
+            let note = "calls cannot be disabled in this format while tools are declared";
             writer.record_loss(LossKind::ToolChoice, note);
         }
         Some(ToolChoice::One(name)) => writer.write_object("toolChoice", |writer| {
@@ -200,7 +200,8 @@ fn write_shape(writer: &mut RequestFieldWriter<'_, '_, '_>) {
         None | Some(ResponseShape::Text) => {}
         Some(ResponseShape::Json) => {
             let field = setting_name(writer.from, "response_format");
-            let note = format!("`{field}`: JSON without a schema cannot be asked for here");
+            let note =
+                format!("`{field}`: JSON output without a schema is not supported in this format");
             writer.record_loss(LossKind::Setting, note);
         }
         Some(ResponseShape::Schema { name, description, schema, .. }) => {
@@ -247,7 +248,7 @@ fn plan_other_maker<'s>(
 ) -> (ThinkingPlan<'s>, [Option<&'s str>; 3]) {
     let settings = writer.settings;
     if let Some(ThinkingSetting::Budget(tokens)) = settings.thinking {
-        let note = format!("a budget of {tokens} tokens for reasoning is not known to this model");
+        let note = format!("a reasoning budget of {tokens} tokens is not supported by this model");
         writer.record_loss(LossKind::Setting, note);
     }
     let effort = settings.effort.as_deref().filter(|name| {
@@ -261,7 +262,7 @@ fn plan_other_maker<'s>(
     let high =
         settings.temperature.filter(|text| text.parse::<f64>().is_ok_and(|number| number > 1.0));
     if let Some(text) = high {
-        let note = format!("`temperature` of {text} becomes 1, the highest in this format");
+        let note = format!("`temperature` {text} becomes 1, the maximum in this format");
         writer.record_loss(LossKind::Setting, note);
     }
     let temperature = high.map(|_| "1").or(settings.temperature);

@@ -124,7 +124,7 @@ pub(super) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
     writer.write_text("reasoning_effort", effort.as_ref());
     if settings.include_reasoning == Some(true) {
         writer
-            .record_loss(LossKind::Setting, "what was reasoned cannot be asked for in this format");
+            .record_loss(LossKind::Setting, "reasoning output cannot be requested in this format");
     }
     writer.write_text("verbosity", settings.verbosity.as_ref());
     openai::write_shape(writer, "response_format");

@@ -54,7 +54,7 @@ pub(super) fn plan_thinking<'s>(
         (mode, effort) = adapt_thinking(writer, mode, effort);
         if forced && matches!(mode, Some(ThinkingMode::Adaptive | ThinkingMode::Budget(_))) {
             mode = None;
-            let note = "a call is demanded, and reasoning cannot go with that in this format";
+            let note = "a forced call cannot be combined with reasoning in this format";
             writer.record_loss(LossKind::Setting, note);
         }
     }
@@ -65,7 +65,7 @@ pub(super) fn plan_thinking<'s>(
     {
         writer.record_loss(
             LossKind::Setting,
-            "what is reasoned cannot be asked for without asking to reason",
+            "reasoning output cannot be requested while reasoning is off",
         );
     }
     if let Some(ThinkingMode::Budget(tokens)) = mode {
@@ -136,14 +136,14 @@ pub(super) fn allowed_sampling<'s>(
         let Some(text) = values[at] else { continue };
         let key = setting_name(writer.from, key);
         let why = if claude.is_newer() {
-            "is refused by this model"
+            "is rejected by this model"
         } else if thinking && !(at == 1 && number(text) >= 0.95) {
-            "cannot go with reasoning in this format"
+            "cannot be combined with reasoning in this format"
         } else if at == 1 && has_temperature && !thinking {
-            "cannot go with `temperature` in this format"
+            "cannot be combined with `temperature` in this format"
         } else if at == 0 && number(text) > 1.0 {
             values[at] = Some("1");
-            let note = format!("`{key}` of {text} becomes 1, the highest in this format");
+            let note = format!("`{key}` {text} becomes 1, the maximum in this format");
             writer.record_loss(LossKind::Setting, note);
             continue;
         } else {
@@ -187,7 +187,8 @@ fn adapt_thinking<'s>(
     let claude = ClaudeVersion::of(writer.settings.model.as_deref());
     match (mode, effort) {
         (Some(ThinkingMode::Off), effort) if claude.always_thinks => {
-            writer.record_loss(LossKind::Setting, "this model cannot be told not to reason");
+            writer
+                .record_loss(LossKind::Setting, "reasoning cannot be switched off for this model");
             (None, effort)
         }
         // These models do not think by default and reject a setting that disables it.
@@ -221,13 +222,13 @@ fn fit_budget(writer: &mut RequestFieldWriter<'_, '_, '_>, tokens: u64) -> Optio
         writer.settings.max_tokens.and_then(|max_tokens| max_tokens.parse().ok());
     let limit = max_tokens.map_or(u64::MAX, |max_tokens| max_tokens.saturating_sub(1));
     if limit < MIN_BUDGET {
-        let note = format!("answers of {} tokens leave no room for reasoning", limit + 1);
+        let note = format!("a limit of {} output tokens leaves no room for reasoning", limit + 1);
         writer.record_loss(LossKind::Setting, note);
         return None;
     }
     let fitting = tokens.clamp(MIN_BUDGET, limit);
     if fitting != tokens {
-        let note = format!("a budget of {tokens} tokens for reasoning becomes one of {fitting}");
+        let note = format!("a reasoning budget of {tokens} tokens becomes {fitting}");
         writer.record_loss(LossKind::Setting, note);
     }
     Some(fitting)

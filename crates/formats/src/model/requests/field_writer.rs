@@ -26,7 +26,7 @@ impl RequestFieldWriter<'_, '_, '_> {
 
     /// Records that the format does not support a setting.
     pub(super) fn record_unsupported(&mut self, key: &str) {
-        self.record_loss(LossKind::Setting, format!("`{key}` has no place in this format"));
+        self.record_loss(LossKind::Setting, format!("`{key}` is not supported in this format"));
     }
 
     /// Records that the format does not support a number, unless it is the default.
@@ -165,7 +165,7 @@ impl RequestFieldWriter<'_, '_, '_> {
         self.write_texts(key, &accepted);
         if lost > 0 {
             let field = setting_name(self.from, "stop");
-            let note = format!("{lost} of the texts in `{field}` are not taken by this format");
+            let note = format!("{lost} of the texts in `{field}` are not accepted by this format");
             self.record_loss(LossKind::Setting, note);
         }
     }

@@ -239,7 +239,7 @@ fn write_shape(writer: &mut RequestFieldWriter<'_, '_, '_>) {
             writer.write_plain("responseMimeType", "application/json");
             writer.write_json("responseJsonSchema", Some(schema));
             if description.is_some() {
-                let note = "what the schema of the answer is for has no place in this format";
+                let note = "the description of the response schema is not supported in this format";
                 writer.record_loss(LossKind::Setting, note);
             }
         }

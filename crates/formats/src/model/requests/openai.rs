@@ -210,8 +210,8 @@ pub(super) fn write_shape(writer: &mut RequestFieldWriter<'_, '_, '_>, key: &str
                 let always = matches!(writer.from, Some(Format::Anthropic | Format::Bedrock));
                 let requested = strict.or(always.then_some(true));
                 if requested == Some(true) && !accepts_strict_schema(writer, schema) {
-                    let note = "the answer need not match its schema: only schemas that demand \
-                                every field and allow no others are enforced here";
+                    let note = "the response schema is not enforced: only schemas that require \
+                    every field and allow no others are enforced in this format";
                     writer.record_loss(LossKind::Setting, note);
                     return;
                 }
@@ -243,8 +243,8 @@ pub(super) fn is_strict(
     if !exact {
         let name = &tool.name;
         let note = format!(
-            "the arguments of the tool `{name}` need not match their schema: only schemas that \
-             demand every field and allow no others are enforced here"
+            "the schema of the tool `{name}` is not enforced: only schemas that require every field \
+            and allow no others are enforced in this format"
         );
         writer.record_loss(LossKind::Tool, note);
     }

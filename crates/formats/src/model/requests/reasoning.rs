@@ -39,7 +39,7 @@ pub(super) fn choose_effort<'s>(writer: &mut RequestFieldWriter<'_, 's, '_>) -> 
         }
         (Some(ThinkingSetting::Budget(tokens)), Some(word)) => {
             let note =
-                format!("a budget of {tokens} tokens for reasoning has no place beside `{word}`");
+                format!("a reasoning budget of {tokens} tokens cannot be combined with `{word}`");
             writer.record_loss(LossKind::Setting, note);
             effort
         }
@@ -69,7 +69,7 @@ pub(super) fn record_budget_rounding(
     tokens: u64,
     word: &str,
 ) {
-    let note = format!("a budget of {tokens} tokens for reasoning becomes the effort `{word}`");
+    let note = format!("a reasoning budget of {tokens} tokens becomes the effort `{word}`");
     writer.record_loss(LossKind::Setting, note);
 }
 

@@ -22,12 +22,12 @@ pub(super) fn record_foreign_settings(writer: &mut RequestFieldWriter<'_, '_, '_
             within => format!("{within}.{}", setting.key),
         };
         let behind = match is_server_state(&setting.key) {
-            true => ": what it stands for on the server is not in the request",
+            true => ": the state it names on the server is not in the request",
             false => "",
         };
         writer.record_loss(
             loss_kind(setting),
-            format!("`{name}` has no place in this format{behind}"),
+            format!("`{name}` is not supported in this format{behind}"),
         );
     }
 }
@@ -61,10 +61,8 @@ pub(super) fn record_parallel(
     written: &[&ToolDeclaration<'_>],
 ) {
     if writer.settings.parallel_calls == Some(false) && !written.is_empty() {
-        writer.record_loss(
-            LossKind::ToolChoice,
-            "several calls at once cannot be forbidden in this format",
-        );
+        writer
+            .record_loss(LossKind::ToolChoice, "parallel calls cannot be disabled in this format");
     }
 }
 

@@ -96,26 +96,27 @@ pub(super) fn accepts_tool(
             return false;
         }
         ToolInput::ProviderDefined => {
-            let note = format!("only its own format knows the tool `{name}`");
+            let note = format!("the tool `{name}` exists only in its own format");
             writer.record_loss(LossKind::Tool, note);
             return false;
         }
         ToolInput::Grammar { .. } if !takes_free_text => {
-            let note = format!("the grammar of the tool `{name}` is told, but not enforced");
+            let note = format!("the grammar of the tool `{name}` is described, but not enforced");
             writer.record_loss(LossKind::Tool, note);
         }
         ToolInput::Grammar { .. } | ToolInput::Text | ToolInput::Object(_) => {}
     }
     for field in &tool.others {
-        let note = format!("`{field}` of the tool `{name}` has no place in this format");
+        let note = format!("`{field}` of the tool `{name}` is not supported in this format");
         writer.record_loss(LossKind::Tool, note);
     }
     if tool.strict == Some(true) && writer.to == Format::Gemini {
-        let note = format!("the arguments of the tool `{name}` need not match their schema here");
+        let note = format!("the schema of the tool `{name}` is not enforced in this format");
         writer.record_loss(LossKind::Tool, note);
     }
     if tool.cache.is_some() && !matches!(writer.to, Format::Anthropic | Format::Bedrock) {
-        let note = format!("the cache mark behind the tool `{name}` has no place in this format");
+        let note =
+            format!("the cache mark after the tool `{name}` is not supported in this format");
         writer.record_loss(LossKind::CacheMark, note);
     }
     true
@@ -189,7 +190,7 @@ pub(super) fn remaining_choice<'s, 'a>(
     };
     // Without tools, no call can be forced.
     if remaining.is_none() && !matches!(choice, ToolChoice::Auto | ToolChoice::Never) {
-        writer.record_loss(LossKind::ToolChoice, "the tools to choose from are not there any more");
+        writer.record_loss(LossKind::ToolChoice, "the tools to choose from were left out");
     }
     remaining
 }
@@ -203,7 +204,7 @@ pub(super) fn widen_choice<'s, 'a>(
     if let ([name], true) = (names.as_slice(), required) {
         return Cow::Owned(ToolChoice::One(name.clone()));
     }
-    let note = "the tools that may be called cannot be narrowed in this format";
+    let note = "the choice of tools cannot be restricted in this format";
     writer.record_loss(LossKind::ToolChoice, note);
     Cow::Owned(if *required { ToolChoice::Any } else { ToolChoice::Auto })
 }

@@ -90,9 +90,9 @@ fn text_is_borrowed_unless_it_has_escapes() {
 #[test]
 fn what_cannot_be_read_is_an_error_with_its_place() {
     let table = [
-        ("", "the text ends where a value should be"),
+        ("", "unexpected end of text, expected a value"),
         ("[1]", "messages[0]: a message is not an object"),
-        ("[{},]", "messages[1]: `]` where a value should be"),
+        ("[{},]", "messages[1]: unexpected `]`, expected a value"),
         ("{}", "the document has no `messages`"),
     ];
     for (text, expected) in table {

@@ -135,7 +135,7 @@ impl<'h> BinaryHeaders<'h> {
         while !rest.is_empty() {
             let at = at + (bytes.len() - rest.len()) as u64;
             let Some(header) = BinaryHeader::first(&mut rest) else {
-                return Err(malformed(at, "a header of a message goes on behind its end"));
+                return Err(malformed(at, "a header of a message extends past its end"));
             };
             let Some(value) = header.text else { continue };
             let field = match header.name {

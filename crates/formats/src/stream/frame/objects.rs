@@ -81,10 +81,13 @@ impl ObjectFraming {
                     b' ' | b'\t' | b'\r' | b'\n',
                 ) => self.place,
                 (ObjectScanState::Before | ObjectScanState::Between, _) => {
-                    return Err(malformed(at + offset as u64, "no object where one should be"));
+                    return Err(malformed(at + offset as u64, "expected an object"));
                 }
                 (ObjectScanState::Behind, _) => {
-                    return Err(malformed(at + offset as u64, "more behind the end of the list"));
+                    return Err(malformed(
+                        at + offset as u64,
+                        "unexpected data after the end of the list",
+                    ));
                 }
             };
         }

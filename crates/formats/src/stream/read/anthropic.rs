@@ -171,7 +171,7 @@ impl AnthropicEventReader {
                     .get(at)
                     .is_none_or(|open_block| open_block.kind != IndexedBlockKind::Skipped)
                 {
-                    let note = || format!("pieces `{kind}` of a block were left out");
+                    let note = || format!("deltas `{kind}` of a block were left out");
                     emitter.skip_once(LossKind::Unknown, kind, note);
                 }
                 Ok(())

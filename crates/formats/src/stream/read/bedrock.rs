@@ -154,7 +154,7 @@ impl BedrockEventReader {
         let tag = delta.tag();
         if self.blocks.get(at).is_none_or(|open_block| open_block.kind != IndexedBlockKind::Skipped)
         {
-            let note = || format!("pieces `{tag}` of a block were left out");
+            let note = || format!("deltas `{tag}` of a block were left out");
             emitter.skip_once(LossKind::Unknown, &tag, note);
         }
         Ok(())

@@ -66,7 +66,7 @@ impl ChatEventReader {
         }
         if get(root, "choices").is_none() && get(root, "usage").is_none() && name.is_none() {
             emitter.skip_once(LossKind::Unknown, "event", || {
-                "an event that holds neither choices nor figures was left out".to_owned()
+                "an event with neither choices nor usage was left out".to_owned()
             });
         }
         emitter.start_from(root, ["id", "model", "created"])?;
@@ -75,7 +75,7 @@ impl ChatEventReader {
             match optional_index(&choice, "index")? {
                 None | Some(0) => self.read_choice(&choice, emitter)?,
                 Some(_) => emitter.skip_once(LossKind::Candidates, "choices", || {
-                    "of several answers only the first was read".to_owned()
+                    "all choices but the first were left out".to_owned()
                 }),
             }
         }
@@ -123,7 +123,7 @@ impl ChatEventReader {
         }
         let reason = non_empty_text(choice, "finish_reason")?;
         if reason.as_ref().is_some_and(|reason| *reason == "error") {
-            let message = "the provider stopped with an error and did not say which".into();
+            let message = "the provider stopped with an unspecified error".into();
             emitter.fail(ProviderError { kind: ProviderErrorKind::Server, message, code: None });
             return Ok(());
         }
@@ -222,7 +222,7 @@ impl ChatEventReader {
         }
         if emitter.state.stopped {
             emitter.skip_once(LossKind::Unknown, "late", || {
-                "what came after the model had stopped was left out".to_owned()
+                "content after the stop reason was left out".to_owned()
             });
             return;
         }
@@ -249,7 +249,7 @@ impl ChatEventReader {
     ) -> ScanResult<()> {
         if emitter.state.stopped {
             emitter.skip_once(LossKind::Unknown, "late", || {
-                "what came after the model had stopped was left out".to_owned()
+                "content after the stop reason was left out".to_owned()
             });
             return Ok(());
         }

@@ -156,7 +156,7 @@ impl EventEmitter<'_> {
         }
         skipped.push(name.to_owned());
         if skipped.len() > MAX_NAMES {
-            self.skip(LossKind::Unknown, "more of other kinds was left out");
+            self.skip(LossKind::Unknown, "content of further kinds was left out");
         } else {
             self.skip(kind, note());
         }
@@ -165,7 +165,7 @@ impl EventEmitter<'_> {
     /// Reports an event of an unknown kind.
     pub(super) fn unknown_event(&mut self, name: &str) {
         self.skip_once(LossKind::Unknown, name, || match name {
-            "" => "events that say not what they are were left out".to_owned(),
+            "" => "events without a type were left out".to_owned(),
             name => format!("events `{name}` were left out"),
         });
     }

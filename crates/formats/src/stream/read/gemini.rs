@@ -63,7 +63,7 @@ impl GeminiEventReader {
             match optional_index(&candidate, "index")? {
                 None | Some(0) => self.read_candidate(&candidate, emitter)?,
                 Some(_) => emitter.skip_once(LossKind::Candidates, "candidates", || {
-                    "of several answers only the first was read".to_owned()
+                    "all candidates but the first were left out".to_owned()
                 }),
             }
         }

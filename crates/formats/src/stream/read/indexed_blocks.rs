@@ -86,7 +86,7 @@ impl IndexedBlocks {
                 IndexedBlockKind::Text => BlockStart::Text,
                 IndexedBlockKind::Reasoning => BlockStart::Reasoning,
                 IndexedBlockKind::Redacted | IndexedBlockKind::Call | IndexedBlockKind::Skipped => {
-                    return Err(ScanError::new(0, "a piece of a call that never began"));
+                    return Err(ScanError::new(0, "a delta of a call that was never started"));
                 }
             };
             self.open(index.unwrap_or_default(), kind, start, emitter);
@@ -94,7 +94,7 @@ impl IndexedBlocks {
         match self.get(index) {
             Some(open_block) if open_block.kind == kind => Ok(Some(open_block)),
             Some(open_block) if open_block.kind == IndexedBlockKind::Skipped => Ok(None),
-            _ => Err(ScanError::new(0, "a piece of another kind than its block")),
+            _ => Err(ScanError::new(0, "a delta of another kind than its block")),
         }
     }
 

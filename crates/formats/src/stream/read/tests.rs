@@ -175,9 +175,9 @@ fn empty_stream_is_truncated() {
 #[test]
 fn data_that_is_not_an_object_is_rejected_with_its_offset() {
     let table = [
-        ("data: {\"a\":1}x\n\n", 13, "`x` where the end should be"),
-        (": hi\n\ndata: {\"a\":tru}\n\n", 17, "`t` where `true` should be"),
-        ("event: e\ndata: {\"a\"\ndata:  1}\n\n", 27, "`1` where `:` should be"),
+        ("data: {\"a\":1}x\n\n", 13, "unexpected `x`, expected the end"),
+        (": hi\n\ndata: {\"a\":tru}\n\n", 17, "unexpected `t`, expected `true`"),
+        ("event: e\ndata: {\"a\"\ndata:  1}\n\n", 27, "unexpected `1`, expected `:`"),
         ("data:  [1]\n\n", 7, "the data of an event is not an object"),
         ("data: \"text\"\n\n", 6, "the data of an event is not an object"),
         ("{\"a\":\"x\n", 7, "a control character inside a string"),

@@ -107,8 +107,10 @@ impl BedrockStreamWriter {
                 );
             }
             BlockStart::Redacted(_) => {
-                return notes
-                    .add(LossKind::Reasoning, "redacted reasoning that is no data is left out");
+                return notes.add(
+                    LossKind::Reasoning,
+                    "redacted reasoning that is not valid data is left out",
+                );
             }
             BlockStart::Call { family: CallFamily::Custom, .. } => BedrockBlockKind::FreeText,
             BlockStart::Call { .. } => BedrockBlockKind::Call,

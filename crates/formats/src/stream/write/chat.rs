@@ -168,13 +168,13 @@ impl ChatStreamWriter {
         let index = self.calls.saturating_sub(1);
         let fresh = std::mem::take(&mut self.fresh);
         if fresh && self.kind == ChatBlockKind::Text && self.calls > 0 {
-            notes.add(LossKind::Order, "a text behind a call stands before it");
+            notes.add(LossKind::Order, "text after a call is moved before it");
         }
         if fresh
             && self.kind == ChatBlockKind::Reasoning
             && (self.calls > 0 || self.characters_before + self.characters_written > 0)
         {
-            notes.add(LossKind::Order, "reasoning behind a text or a call stands before it");
+            notes.add(LossKind::Order, "reasoning after text or a call is moved before it");
         }
         let (key, input, tail) = match self.kind {
             ChatBlockKind::Text => ("\"content\":\"", "", "\""),

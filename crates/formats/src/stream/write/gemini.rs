@@ -154,7 +154,7 @@ impl GeminiStreamWriter {
             (BlockDelta::Signature(_), _) => notes.add(LossKind::Signature, UNSIGNED),
             (BlockDelta::Encrypted(_), _) => notes.add(LossKind::Signature, ENCRYPTED),
             (BlockDelta::Citation(_), _) => {
-                let note = "where a text comes from has no place in this format";
+                let note = "citations are not supported in this format";
                 notes.add(LossKind::Citation, note);
             }
         }
@@ -172,8 +172,10 @@ impl GeminiStreamWriter {
             if free { format!("{{\"input\":\"{arguments}\"}}") } else { unescape(&arguments) };
         if !is_json_object(&object) {
             self.malformed = true;
-            return notes
-                .add(LossKind::Arguments, "a call whose arguments are no JSON object is left out");
+            return notes.add(
+                LossKind::Arguments,
+                "a call whose arguments are not a JSON object is left out",
+            );
         }
         let signature = self.signature.take().filter(|signature| {
             let is_valid = is_base64(signature);

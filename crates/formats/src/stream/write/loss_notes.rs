@@ -31,7 +31,7 @@ impl LossNotes {
     pub(crate) fn list(&self) -> Vec<StreamLoss> {
         let mut list = self.list.clone();
         if self.more > 0 {
-            let note = format!("{} more things are left out", self.more);
+            let note = format!("{} more losses are not listed", self.more);
             list.push(StreamLoss { kind: LossKind::Unknown, note });
         }
         list
@@ -55,6 +55,6 @@ mod tests {
         }
         let list = notes.list();
         assert_eq!(list.len(), MAX_NOTES + 1);
-        assert_eq!(list[MAX_NOTES].note, "38 more things are left out");
+        assert_eq!(list[MAX_NOTES].note, "38 more losses are not listed");
     }
 }

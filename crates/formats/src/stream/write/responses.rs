@@ -346,7 +346,10 @@ impl ResponsesStreamWriter {
                 self.finish_item(out)
             }
             Some(_) => {
-                notes.add(LossKind::Unknown, "a block that was cut off is not in the last event");
+                notes.add(
+                    LossKind::Unknown,
+                    "a block that was cut off is missing from the last event",
+                );
             }
             None => {}
         }
@@ -354,7 +357,7 @@ impl ResponsesStreamWriter {
         if let Some(provider_code) =
             error.code.as_ref().filter(|provider_code| **provider_code != code)
         {
-            let note = format!("the failure `{provider_code}` is called `{code}` in this format");
+            let note = format!("the error `{provider_code}` becomes `{code}` in this format");
             notes.add(LossKind::Unknown, &note);
         }
         let mut usage = String::new();

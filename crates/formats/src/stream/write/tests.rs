@@ -196,7 +196,7 @@ fn truncated_reply_ends_with_a_failure() {
         message: "Slow \"down\"".into(),
         code: None,
     });
-    let truncated = "the stream ended before the answer did";
+    let truncated = "the stream ended before the response was complete";
     for format in Format::ALL {
         for (last, message) in
             [(failed.clone(), "Slow \"down\""), (StreamEvent::Truncated, truncated)]

@@ -8,8 +8,8 @@ use foxwedge_run::{
 
 use super::*;
 
-/// Everything that is written about a run of these events, a second apart.
-fn told(lines: &mut ChatLinePrinter, run: &str, bodies: Vec<EventPayload>) -> ChatOutput {
+/// The whole output for a run of these events, one second apart.
+fn output_of(lines: &mut ChatLinePrinter, run: &str, bodies: Vec<EventPayload>) -> ChatOutput {
     let mut session = SessionMachine::new(MachineSettings::default());
     let mut effects = Vec::new();
     for (at, body) in bodies.into_iter().enumerate() {
@@ -27,7 +27,7 @@ fn told(lines: &mut ChatLinePrinter, run: &str, bodies: Vec<EventPayload>) -> Ch
     all
 }
 
-fn said(delta: &str) -> EventPayload {
+fn text(delta: &str) -> EventPayload {
     EventPayload::Text(TextUpdate { delta: Some(delta.to_owned()), ..TextUpdate::default() })
 }
 
@@ -43,10 +43,10 @@ fn call(id: &str, name: &str, input: &str) -> EventPayload {
     })
 }
 
-fn result(id: &str, how: ToolOutcome, content: &str) -> EventPayload {
+fn result(id: &str, outcome: ToolOutcome, content: &str) -> EventPayload {
     let call = CallRef { id: Some(id.into()), turn: None };
     let content = Some(RawJson::string(content));
-    EventPayload::ToolResult(ToolResult { call, name: None, outcome: how, reason: None, content })
+    EventPayload::ToolResult(ToolResult { call, name: None, outcome, reason: None, content })
 }
 
 fn end(outcome: Outcome) -> EventPayload {
@@ -54,26 +54,26 @@ fn end(outcome: Outcome) -> EventPayload {
     EventPayload::Ended(RunEnd { outcome: Some(outcome), usage, ..RunEnd::default() })
 }
 
-fn story() -> Vec<EventPayload> {
+fn sample_run() -> Vec<EventPayload> {
     vec![
         EventPayload::Started(RunStart::default()),
         EventPayload::TurnStarted(TurnStart { turn: Some(1), message: None }),
-        said("I look\nfirst."),
+        text("I look\nfirst."),
         call("a", "read", r#"{"path":"a.txt"}"#),
         call("b", "run", r#"{"command":"make"}"#),
         result("a", ToolOutcome::Ok, "one"),
         result("b", ToolOutcome::Denied, "no"),
         EventPayload::TurnStarted(TurnStart { turn: Some(2), message: None }),
-        said("Done.\n"),
+        text("Done.\n"),
         end(Outcome::Completed),
     ]
 }
 
 #[test]
-fn what_the_model_says_is_data_and_the_rest_is_talk() {
+fn model_text_goes_to_stdout_and_the_rest_to_stderr() {
     let mut lines =
         ChatLinePrinter::new(SignSet::Unicode, ReplyDestination::Pipe, ChatVerbosity::All);
-    let written = told(&mut lines, "r", story());
+    let written = output_of(&mut lines, "r", sample_run());
     assert_eq!(written.out, "I look\nfirst.\nDone.\n");
     assert_eq!(
         written.err,
@@ -84,15 +84,15 @@ fn what_the_model_says_is_data_and_the_rest_is_talk() {
     );
     let mut quiet =
         ChatLinePrinter::new(SignSet::Ascii, ReplyDestination::Pipe, ChatVerbosity::Errors);
-    let written = told(&mut quiet, "r", story());
+    let written = output_of(&mut quiet, "r", sample_run());
     assert_eq!((written.out.as_str(), written.err.as_str()), ("I look\nfirst.\nDone.\n", ""));
 }
 
 #[test]
-fn a_stop_says_what_was_kept() {
+fn stop_lists_what_was_kept() {
     let mut lines =
         ChatLinePrinter::new(SignSet::Ascii, ReplyDestination::Pipe, ChatVerbosity::All);
-    let written = told(
+    let written = output_of(
         &mut lines,
         "r",
         vec![
@@ -115,21 +115,21 @@ fn a_stop_says_what_was_kept() {
 }
 
 #[test]
-fn an_error_is_told_even_where_nothing_else_is() {
+fn error_is_printed_even_in_quiet_mode() {
     let problem = RunProblem { message: "no\u{1b}[2J way".to_owned(), code: None, fatal: true };
     let ended =
         RunEnd { outcome: Some(Outcome::Failed), problem: Some(problem), ..RunEnd::default() };
     let bodies =
-        vec![EventPayload::Started(RunStart::default()), said("half"), EventPayload::Ended(ended)];
+        vec![EventPayload::Started(RunStart::default()), text("half"), EventPayload::Ended(ended)];
     let mut lines =
         ChatLinePrinter::new(SignSet::Unicode, ReplyDestination::Pipe, ChatVerbosity::Errors);
-    let written = told(&mut lines, "r", bodies);
+    let written = output_of(&mut lines, "r", bodies);
     assert_eq!(written.out, "half\n");
     assert_eq!(written.err, "error: no\u{fffd}[2J way\n");
 }
 
 #[test]
-fn a_terminal_is_told_nothing_that_moves_its_cursor() {
+fn terminal_output_cannot_move_the_cursor() {
     let hostile = "a\u{1b}[2Jb\r\n\tc\u{202e}";
     for (reader, expected) in [
         (ReplyDestination::Pipe, format!("{hostile}\n")),
@@ -138,10 +138,10 @@ fn a_terminal_is_told_nothing_that_moves_its_cursor() {
         let mut lines = ChatLinePrinter::new(SignSet::Unicode, reader, ChatVerbosity::All);
         let bodies = vec![
             EventPayload::Started(RunStart::default()),
-            said(hostile),
+            text(hostile),
             end(Outcome::Completed),
         ];
-        assert_eq!(told(&mut lines, "r", bodies).out, expected);
+        assert_eq!(output_of(&mut lines, "r", bodies).out, expected);
     }
 }
 
@@ -158,10 +158,10 @@ fn notes_are_one_line_each() {
             "note: waiting 2.0s: busy\u{fffd}now\n",
         ),
         (LoopNotice::Repaired(Vec::new().into()), "note: the history was repaired: 0 changes\n"),
-        (LoopNotice::Compacting, "note: the history is being made shorter\n"),
+        (LoopNotice::Compacting, "note: compacting the history\n"),
         (
             LoopNotice::Compacted(900, 80),
-            "note: the history was made shorter: about 900 tokens, now 80\n",
+            "note: the history was compacted from about 900 to 80 tokens\n",
         ),
     ];
     for (note, expected) in table {

@@ -31,29 +31,29 @@ fn fake(variables: &[(&'static str, &'static str)], file: Option<&'static str>) 
     Fake { variables: variables.iter().copied().collect(), file }
 }
 
-/// What is chosen, in a line.
-fn chosen(world: &Fake, typed: EndpointFlags<'_>, name: Option<&str>) -> String {
-    let models = match direct_endpoint(typed, world) {
+/// The chosen model in one line.
+fn chosen(environment: &Fake, flags: EndpointFlags<'_>, name: Option<&str>) -> String {
+    let models = match direct_endpoint(flags, environment) {
         Ok(Some(direct)) => ModelLookup::Direct(direct),
-        Ok(None) => match config::read(&ConfigFlags::default(), world) {
+        Ok(None) => match config::read(&ConfigFlags::default(), environment) {
             Ok(loaded) => ModelLookup::Routes(Box::new(loaded)),
             Err(refused) => return format!("{refused:?}"),
         },
-        Err(trouble) => return format!("error: {trouble}"),
+        Err(error) => return format!("error: {error}"),
     };
-    match models.choose(name, world) {
+    match models.choose(name, environment) {
         Ok(ModelChoice::Direct { direct, model }) => {
             let key = direct.key.as_ref().map_or("none", |key| key.reveal());
             let url = direct.url.as_deref().unwrap_or("usual");
             format!("{} {url} {key} {model}", direct.api.name())
         }
         Ok(ModelChoice::Route { route, model }) => format!("route {} {model}", route.upstream.name),
-        Err(trouble) => format!("error: {trouble}"),
+        Err(error) => format!("error: {error}"),
     }
 }
 
 #[test]
-fn a_key_leads_to_its_provider_and_to_nobody_else() {
+fn key_is_used_only_for_its_own_provider() {
     const OPENAI: (&str, &str) = ("OPENAI_API_KEY", "sk-o");
     const CLAUDE: (&str, &str) = ("ANTHROPIC_API_KEY", "sk-a");
     const DEEP: (&str, &str) = ("DEEPSEEK_API_KEY", "sk-d");
@@ -65,19 +65,19 @@ fn a_key_leads_to_its_provider_and_to_nobody_else() {
     let table: [Row<'_>; 19] = [
         (&[], none, None, "route scripted scripted"),
         (&[], none, Some("scripted-2"), "route scripted scripted-2"),
-        (&[], none, Some("gpt-9"), "error: nothing leads to the model `gpt-9`"),
+        (&[], none, Some("gpt-9"), "error: no provider is configured for `gpt-9`"),
         (&[CLAUDE], none, Some("claude-x"), "route anthropic claude-x"),
-        (&[CLAUDE], none, None, "error: which model?"),
-        (&[CLAUDE], none, Some("gpt-9"), "error: nothing leads to the model `gpt-9`"),
+        (&[CLAUDE], none, None, "error: no model is selected"),
+        (&[CLAUDE], none, Some("gpt-9"), "error: no provider is configured for `gpt-9`"),
         (&[DEEP], none, Some("deepseek-chat"), "deepseek usual sk-d deepseek-chat"),
-        (&[DEEP], none, None, "error: which model?"),
+        (&[DEEP], none, None, "error: no model is selected"),
         (&[OPENAI, DEEP], none, Some("deepseek-chat"), "deepseek usual sk-d deepseek-chat"),
         (&[OPENAI], api(ChatApi::Openai), Some("m"), "openai usual sk-o m"),
-        (&[], api(ChatApi::Openai), Some("m"), "error: there is no key for openai"),
-        (&[OPENAI], api(ChatApi::Openai), None, "error: which model?"),
+        (&[], api(ChatApi::Openai), Some("m"), "error: no API key is set for openai"),
+        (&[OPENAI], api(ChatApi::Openai), None, "error: no model is selected"),
         (&[], api(ChatApi::Scripted), None, "scripted usual none scripted"),
         (&[], api(ChatApi::Gateway), Some("m"), "gateway usual none m"),
-        // A key is not shown to strangers.
+        // A key is not sent to other hosts.
         (&[OPENAI], at("http://localhost:1/v1"), Some("m"), "openai http://localhost:1/v1 none m"),
         (
             &[CLAUDE],
@@ -95,18 +95,18 @@ fn a_key_leads_to_its_provider_and_to_nobody_else() {
             &[],
             EndpointFlags { key_env: Some("MINE"), ..at("https://x/v1") },
             Some("m"),
-            "error: the variable `MINE` holds no key",
+            "error: the environment variable `MINE` holds no key",
         ),
         (
             &[OPENAI],
             EndpointFlags { key_env: Some("OPENAI_API_KEY"), ..none },
             Some("m"),
-            "error: --key-env needs somebody to show the key to",
+            "error: --key-env needs --api or --upstream",
         ),
     ];
-    for (variables, typed, name, expected) in table {
-        let world = fake(variables, None);
-        assert_eq!(chosen(&world, typed, name), expected, "{variables:?} {typed:?} {name:?}");
+    for (variables, flags, name, expected) in table {
+        let environment = fake(variables, None);
+        assert_eq!(chosen(&environment, flags, name), expected, "{variables:?} {flags:?} {name:?}");
     }
 }
 
@@ -117,16 +117,16 @@ fn a_configuration_names_its_models() {
                 [[upstream]]\nname = \"cc\"\nkind = \"claude-code\"\ncommand = [\"x\"]\n\n\
                 [[route]]\nmodel = \"agent\"\nupstream = \"cc\"\n\n\
                 [[route]]\nmodel = \"local\"\nupstream = \"mine\"\nrename = \"llama\"\n";
-    let world = fake(&[], Some(file));
+    let environment = fake(&[], Some(file));
     let table = [
         (None, "route mine local"),
         (Some("local"), "route mine local"),
         (Some("scripted"), "route scripted scripted"),
-        (Some("agent"), "error: `agent` leads to an agent, which has its own loop"),
-        (Some("locall"), "error: nothing leads to the model `locall`"),
-        (Some("two words"), "error: `two words` is no name of a model"),
+        (Some("agent"), "error: `agent` is routed to an agent, which has its own loop"),
+        (Some("locall"), "error: no provider is configured for `locall`"),
+        (Some("two words"), "error: `two words` is not a valid model name"),
     ];
     for (name, expected) in table {
-        assert_eq!(chosen(&world, EndpointFlags::default(), name), expected, "{name:?}");
+        assert_eq!(chosen(&environment, EndpointFlags::default(), name), expected, "{name:?}");
     }
 }

@@ -1,8 +1,8 @@
-//! A question to a person: may this call run? And when a key is meant as the answer.
+//! The approval prompt: asks whether a call may run, and decides when a key is the answer.
 //!
-//! Whoever types when a question appears does not answer it. A key is an answer only if the
-//! question was on the screen and nothing was typed for a while, and only while the editor is
-//! empty; else Tab turns to the question first.
+//! A user may be typing when a prompt appears. A key is an answer only if the prompt is on the
+//! screen, nothing was typed for a while and the editor is empty; otherwise Tab focuses the prompt
+//! first.
 
 use anstyle::Style;
 use serde_json::Value;
@@ -13,15 +13,15 @@ use crate::{
     runs::draw::{SignSet, call_subject},
 };
 
-/// How long nothing must have been typed before a key is an answer, in milliseconds.
+/// Time without typing before a key counts as an answer, in milliseconds.
 pub(super) const QUIET_MILLIS: u64 = 400;
-/// Lines of arguments that are shown.
+/// Maximum number of shown argument lines.
 const MAX_ARGUMENT_LINES: usize = 8;
 
-/// A call that waits.
+/// A call that waits for approval.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct ApprovalPrompt {
-    /// Its number, by which it is answered.
+    /// The number that its decision refers to.
     pub(super) number: u64,
     /// The id of the call.
     pub(super) call: String,
@@ -29,21 +29,21 @@ pub(super) struct ApprovalPrompt {
     pub(super) input: Value,
 }
 
-/// What is done about the first question.
+/// The state of the first prompt.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum ApprovalPromptStage {
-    /// It has not been seen.
+    /// It has not been drawn.
     New,
-    /// It has been on the screen since then.
+    /// It has been on the screen since this time.
     Shown(u64),
-    /// Keys are answers: somebody turned to it.
+    /// The user focused it: keys are answers.
     Focused,
-    /// Somebody types why not; this was in the editor before.
+    /// The user types a reason for denying; the editor held this text before.
     TypingReason(String),
 }
 
 impl ApprovalPrompt {
-    /// What it is about.
+    /// The rows that show the call.
     pub(super) fn rows(&self, signs: SignSet, width: usize) -> Vec<StyledRow> {
         let sign = signs.call(foxwedge_run::ToolStatus::AwaitingApproval).0;
         let head = StyledRow::of(WARNING, &format!("{sign} ")).with(BOLD, &self.tool);
@@ -57,17 +57,17 @@ impl ApprovalPrompt {
             }
         };
         let mut rows = first.wrap(width, "    ");
-        let left = lines.len().saturating_sub(MAX_ARGUMENT_LINES);
+        let hidden = lines.len().saturating_sub(MAX_ARGUMENT_LINES);
         for (style, line) in lines.iter().take(MAX_ARGUMENT_LINES) {
             rows.push(StyledRow::of(*style, &format!("    {line}")).fit(width));
         }
-        if left > 0 {
-            rows.push(StyledRow::of(DIM, &format!("    … {left} more lines")));
+        if hidden > 0 {
+            rows.push(StyledRow::of(DIM, &format!("    … {hidden} more lines")));
         }
         rows
     }
 
-    /// The arguments, as what says most about them.
+    /// The arguments in their most useful form: a diff, a command, content, or fields.
     fn argument_lines(&self) -> Vec<(Style, String)> {
         let changed = changed_lines(&self.input);
         if !changed.is_empty() {
@@ -91,13 +91,13 @@ impl ApprovalPrompt {
     }
 }
 
-/// The keys, in as many words as fit.
+/// The available keys, in the longest form that fits.
 pub(super) fn key_hint_row(signs: SignSet, width: usize) -> StyledRow {
     let long =
-        ["y yes", "a always in this session", "n no", "t no, and say why", "Esc stops the run"];
+        ["y yes", "a always in this session", "n no", "t no, with a reason", "Esc stops the run"];
     let short = ["y yes", "a always", "n no", "t why not", "Esc stop"];
     let bare = ["y", "a", "n", "t", "Esc"];
-    let row = |words: [&str; 5]| StyledRow::of(WARNING, &format!("  {}", words.join(signs.dot())));
+    let row = |hints: [&str; 5]| StyledRow::of(WARNING, &format!("  {}", hints.join(signs.dot())));
     let rows = [long, short].map(row);
     rows.into_iter().find(|row| row.width() <= width).unwrap_or_else(|| row(bare).fit(width))
 }
@@ -108,7 +108,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_question_shows_what_would_happen() {
+    fn prompt_shows_what_would_happen() {
         let table = [
             ("run", json!({"command":"cargo test"}), "? run  cargo test"),
             ("run", json!({"command":"a\nb"}), "? run  a b\n    a\n    b"),
@@ -118,9 +118,9 @@ mod tests {
             ("look", json!({}), "? look  "),
         ];
         for (tool, input, expected) in table {
-            let ask =
+            let prompt =
                 ApprovalPrompt { number: 1, call: "c".to_owned(), tool: tool.to_owned(), input };
-            let rows = ask.rows(SignSet::Unicode, 60);
+            let rows = prompt.rows(SignSet::Unicode, 60);
             assert_eq!(rows.iter().map(StyledRow::plain).collect::<Vec<_>>().join("\n"), expected);
         }
     }

@@ -1,5 +1,4 @@
-//! Asking a person whether a call may run: a question on its way to the terminal, and its answer on
-//! the way back.
+//! Approval of tool calls by the user: sends requests to the terminal and waits for the decision.
 
 use std::{
     collections::BTreeSet,
@@ -11,23 +10,23 @@ use foxwedge_tools::ToolFuture;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-/// Which calls somebody has to be asked about.
+/// Decides which calls need approval.
 type ApprovalPredicate = dyn Fn(&ToolApprovalRequest<'_>) -> bool + Send + Sync;
 
-/// Asks whoever sits at the terminal.
+/// Asks the user at the terminal.
 pub(crate) struct TerminalApprover {
     rule: Box<ApprovalPredicate>,
     questions: mpsc::UnboundedSender<TerminalApprovalRequest>,
     always: Arc<Mutex<BTreeSet<String>>>,
 }
 
-/// The terminal's end of it.
+/// The terminal's end of the channel.
 pub(crate) struct TerminalApprovalInbox {
     pub(super) questions: mpsc::UnboundedReceiver<TerminalApprovalRequest>,
     always: Arc<Mutex<BTreeSet<String>>>,
 }
 
-/// One call that waits for a person.
+/// A call that waits for a decision.
 pub(super) struct TerminalApprovalRequest {
     /// The id of the call.
     pub(super) call: String,
@@ -38,7 +37,7 @@ pub(super) struct TerminalApprovalRequest {
     pub(super) reply: oneshot::Sender<ToolDecision>,
 }
 
-/// An approver, and what the terminal needs to answer it. The rule says which calls are asked about.
+/// Creates an approver and the terminal's end of it. `rule` decides which calls need approval.
 pub(crate) fn approver(
     rule: impl Fn(&ToolApprovalRequest<'_>) -> bool + Send + Sync + 'static,
 ) -> (Arc<TerminalApprover>, TerminalApprovalInbox) {
@@ -50,7 +49,7 @@ pub(crate) fn approver(
 }
 
 impl TerminalApprovalInbox {
-    /// Nobody is asked about this tool any more.
+    /// Allows a tool for the rest of the session.
     pub(super) fn allow(&self, tool: &str) {
         self.always.lock().unwrap_or_else(PoisonError::into_inner).insert(tool.to_owned());
     }
@@ -63,27 +62,28 @@ impl TerminalApprover {
 }
 
 impl tool_loop::ToolApprover for TerminalApprover {
-    fn needs_approval(&self, asking: &ToolApprovalRequest<'_>) -> bool {
-        !self.is_allowed(&asking.tool.name) && (self.rule)(asking)
+    fn needs_approval(&self, request: &ToolApprovalRequest<'_>) -> bool {
+        !self.is_allowed(&request.tool.name) && (self.rule)(request)
     }
 
-    fn decide<'a>(&'a self, asking: ToolApprovalRequest<'a>) -> ToolFuture<'a, ToolDecision> {
+    fn decide<'a>(&'a self, request: ToolApprovalRequest<'a>) -> ToolFuture<'a, ToolDecision> {
         Box::pin(async move {
-            // Somebody may have said so while this one waited for its turn.
-            if self.is_allowed(&asking.tool.name) {
+            // The tool may have been allowed while this call waited for its turn.
+            if self.is_allowed(&request.tool.name) {
                 return ToolDecision::Allow;
             }
             let (reply, decided) = oneshot::channel();
             let question = TerminalApprovalRequest {
-                call: asking.call.to_owned(),
-                tool: asking.tool.name.to_string(),
-                input: asking.input.clone(),
+                call: request.call.to_owned(),
+                tool: request.tool.name.to_string(),
+                input: request.input.clone(),
                 reply,
             };
-            let unheard = || ToolDecision::Deny(Some("nobody is there to allow it".to_owned()));
+            let deny_unattended =
+                || ToolDecision::Deny(Some("no user is available to approve it".to_owned()));
             match self.questions.send(question) {
-                Ok(()) => decided.await.unwrap_or_else(|_| unheard()),
-                Err(_) => unheard(),
+                Ok(()) => decided.await.unwrap_or_else(|_| deny_unattended()),
+                Err(_) => deny_unattended(),
             }
         })
     }
@@ -96,7 +96,7 @@ mod tests {
     use foxwedge_tools::{ToolEffect, ToolSpec};
     use std::time::Duration;
 
-    fn about() -> ToolSpec {
+    fn spec() -> ToolSpec {
         ToolSpec {
             name: "run".into(),
             description: "".into(),
@@ -108,29 +108,30 @@ mod tests {
 
     #[tokio::test]
     #[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-    async fn what_is_always_allowed_is_not_asked_again() {
+    async fn always_allowed_tool_needs_no_approval() {
         let (approver, mut questions) = approver(|_| true);
-        let tool = about();
-        let asking = ToolApprovalRequest { call: "1", tool: &tool, input: &Value::Null };
-        assert!(approver.needs_approval(&asking));
-        let (decision, ()) = tokio::join!(approver.decide(asking), async {
+        let tool = spec();
+        let request = ToolApprovalRequest { call: "1", tool: &tool, input: &Value::Null };
+        assert!(approver.needs_approval(&request));
+        let (decision, ()) = tokio::join!(approver.decide(request), async {
             let question = questions.questions.recv().await.unwrap();
             assert_eq!((question.call.as_str(), question.tool.as_str()), ("1", "run"));
             questions.allow(&question.tool);
             question.reply.send(ToolDecision::Deny(None)).unwrap();
         });
         assert_eq!(decision, ToolDecision::Deny(None));
-        assert!(!approver.needs_approval(&asking));
-        assert_eq!(approver.decide(asking).await, ToolDecision::Allow);
+        assert!(!approver.needs_approval(&request));
+        assert_eq!(approver.decide(request).await, ToolDecision::Allow);
     }
 
     #[tokio::test]
-    async fn nobody_there_means_no() {
+    async fn closed_terminal_denies() {
         let (approver, questions) = approver(|_| true);
         drop(questions);
-        let tool = about();
-        let asking = ToolApprovalRequest { call: "1", tool: &tool, input: &Value::Null };
-        let decision = approver.decide(asking).await;
-        assert_eq!(decision, ToolDecision::Deny(Some("nobody is there to allow it".to_owned())));
+        let tool = spec();
+        let request = ToolApprovalRequest { call: "1", tool: &tool, input: &Value::Null };
+        let decision = approver.decide(request).await;
+        let reason = "no user is available to approve it".to_owned();
+        assert_eq!(decision, ToolDecision::Deny(Some(reason)));
     }
 }

@@ -1,4 +1,4 @@
-//! Calls: those at work, shown below everything, and the lines they leave behind when they settle.
+//! Tool calls: live rows while they run, and the rows that remain when they are settled.
 
 use anstyle::Style;
 use foxwedge_run::{RawJson, SharedId, ToolRef, ToolStatus, ToolStatusReason};
@@ -12,15 +12,15 @@ use crate::{
     screen::fit_columns,
 };
 
-/// Columns of a tool's name that are drawn.
+/// Maximum width of a tool's name.
 const MAX_NAME_COLUMNS: usize = 40;
-/// Fewer columns of what a call works on say nothing.
+/// Minimum width of a call's subject; with less room it is omitted.
 const MIN_ABOUT_COLUMNS: usize = 6;
-/// Lines of what a call said that are shown.
+/// Maximum number of shown result lines.
 const MAX_RESULT_LINES: usize = 5;
-/// Lines of a change that are shown.
+/// Maximum number of shown lines of a change.
 const MAX_CHANGED_LINES: usize = 8;
-/// Characters of what a call said that are looked at.
+/// Maximum number of result characters that are processed.
 const MAX_RESULT_CHARS: usize = 16 << 10;
 
 /// A call that is not settled.
@@ -33,12 +33,12 @@ pub(super) struct TerminalCall {
     input: Option<RawJson>,
     pub(super) status: ToolStatus,
     since: u64,
-    /// The last line of what it says.
+    /// The last line of its output.
     last_output: String,
     depth: usize,
 }
 
-/// The calls that are not settled, in the order in which they began.
+/// The calls that are not settled, in the order in which they started.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TerminalCallList(Vec<TerminalCall>);
 
@@ -83,8 +83,8 @@ impl TerminalCallList {
 
     pub(super) fn set_progress(&mut self, tool: &ToolRef, content: &RawJson) {
         if let Some(call) = self.find(tool) {
-            let said = content.plain();
-            let last = said.lines().rev().find(|line| !line.trim().is_empty());
+            let output = content.plain();
+            let last = output.lines().rev().find(|line| !line.trim().is_empty());
             let last = last.map(|line| last_overwrite(line).chars().take(400).collect());
             call.last_output = last.unwrap_or_default();
         }
@@ -98,35 +98,36 @@ impl TerminalCallList {
         self.0.clear();
     }
 
-    /// Whether one is at work.
+    /// Whether any call is running.
     pub(super) fn is_running(&self) -> bool {
         self.0.iter().any(|call| call.status == ToolStatus::Running)
     }
 
-    /// The rows of those at work, the newest last, at most so many.
+    /// The rows of unsettled calls, newest last, at most `max`.
     pub(super) fn live_rows(
         &self,
         signs: SignSet,
         width: usize,
-        most: usize,
+        max: usize,
         now: u64,
     ) -> Vec<StyledRow> {
         let shown = self.0.iter().filter(|call| call.status != ToolStatus::AwaitingApproval);
         let mut rows: Vec<StyledRow> = Vec::new();
-        let mut left = 0;
+        let mut hidden = 0;
         for call in shown {
-            let said = !call.last_output.is_empty();
-            if rows.len() + 1 + usize::from(said) > most.saturating_sub(1) && !rows.is_empty() {
-                left += 1;
+            let has_output = !call.last_output.is_empty();
+            if rows.len() + 1 + usize::from(has_output) > max.saturating_sub(1) && !rows.is_empty()
+            {
+                hidden += 1;
                 continue;
             }
-            // Whole seconds: what changes ten times in a second cannot be read.
+            // Whole seconds, because tenths change too fast to read.
             let elapsed = now.saturating_sub(call.since) / 1000;
             let time =
                 (call.status == ToolStatus::Running && elapsed > 0).then_some(elapsed * 1000);
             let mark = CallMark::of(signs, call.status, None, time);
             rows.push(call.row(&mark, width));
-            if said {
+            if has_output {
                 let row = StyledRow::of(
                     DIM,
                     &format!("{}  {}", "  ".repeat(call.depth), call.last_output),
@@ -134,18 +135,18 @@ impl TerminalCallList {
                 rows.push(row.fit(width));
             }
         }
-        if left > 0 {
-            rows.push(StyledRow::of(DIM, &format!("  and {left} more")));
+        if hidden > 0 {
+            rows.push(StyledRow::of(DIM, &format!("  and {hidden} more")));
         }
         rows
     }
 
-    /// The rows of a call that is settled, which is forgotten.
+    /// Removes a settled call and returns its rows.
     pub(super) fn settle(
         &mut self,
         tool: &ToolRef,
         (status, reason): (ToolStatus, Option<ToolStatusReason>),
-        span: Option<u64>,
+        duration: Option<u64>,
         content: &RawJson,
         (signs, width): (SignSet, usize),
     ) -> Vec<StyledRow> {
@@ -153,7 +154,7 @@ impl TerminalCallList {
             return Vec::new();
         };
         let call = self.0.remove(at);
-        let mut rows = vec![call.row(&CallMark::of(signs, status, reason, span), width)];
+        let mut rows = vec![call.row(&CallMark::of(signs, status, reason, duration), width)];
         let indent = format!("{}    ", "  ".repeat(call.depth));
         rows.extend(
             match status {
@@ -180,7 +181,7 @@ impl TerminalCallList {
 }
 
 impl TerminalCall {
-    /// The call on one row. What became of it is always seen; what it works on gives way.
+    /// The call on one row. The status is always shown; the subject is truncated if needed.
     fn row(&self, mark: &CallMark, columns: usize) -> StyledRow {
         let indent = "  ".repeat(self.depth);
         let name = fit_columns(&clean(&self.name), MAX_NAME_COLUMNS.min(columns / 2));
@@ -195,30 +196,30 @@ impl TerminalCall {
     }
 }
 
-/// The end of what a call said: that is where the reason stands.
+/// The end of a result, which usually contains the reason.
 fn result_tail(content: &RawJson) -> Vec<(Style, String)> {
     let plain = result_text(&content.value());
     let skip = plain.chars().count().saturating_sub(MAX_RESULT_CHARS);
     let end: String = plain.chars().skip(skip).collect();
-    // Our own words to the model say what the mark says.
+    // Our own text for the model repeats the status.
     let is_ours = |line: &str| line.starts_with("[foxwedge]");
     let lines = end.lines().filter(|line| !line.trim().is_empty() && !is_ours(line));
     let lines: Vec<&str> = lines.collect();
-    let left = lines.len().saturating_sub(MAX_RESULT_LINES);
-    // One line more is as long as the line that says so.
-    let left = if left == 1 { 0 } else { left };
-    let first = (left > 0).then(|| (DIM, format!("… {left} lines above")));
+    let hidden = lines.len().saturating_sub(MAX_RESULT_LINES);
+    // A single hidden line takes no more room than the note about it.
+    let hidden = if hidden == 1 { 0 } else { hidden };
+    let first = (hidden > 0).then(|| (DIM, format!("… {hidden} lines above")));
     let lines =
-        lines.iter().skip(left).map(|line| (DIM, last_overwrite(line).trim_end().to_owned()));
+        lines.iter().skip(hidden).map(|line| (DIM, last_overwrite(line).trim_end().to_owned()));
     first.into_iter().chain(lines).collect()
 }
 
-/// What is left of a line that a tool wrote again and again in its place.
+/// The final text of a line that a tool overwrote with carriage returns.
 fn last_overwrite(line: &str) -> &str {
     line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default()
 }
 
-/// The text of an answer: a string, or blocks with texts in them.
+/// The text of a tool result: a string, or the text of its blocks.
 fn result_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -231,25 +232,27 @@ fn result_text(content: &Value) -> String {
     }
 }
 
-/// A small change, as its lines that go and its lines that come; nothing if the call changes no text.
+/// The removed and added lines of an edit; empty if the call does not edit text.
 pub(super) fn changed_lines(input: &Value) -> Vec<(Style, String)> {
     let text = |names: &[&str]| names.iter().find_map(|name| input.get(*name)?.as_str());
     let Some(old) = text(&["old", "old_string", "old_text"]) else { return Vec::new() };
     let new = text(&["new", "new_string", "new_text"]).unwrap_or_default();
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    // What stays at both ends is no change.
-    let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
-    let (old, new) = (old.get(same..).unwrap_or_default(), new.get(same..).unwrap_or_default());
-    let same = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
-    let old = old.get(..old.len() - same).unwrap_or_default();
-    let new = new.get(..new.len() - same).unwrap_or_default();
-    let gone = old.iter().map(|line| (REMOVED, format!("- {line}")));
-    let come = new.iter().map(|line| (ADDED, format!("+ {line}")));
-    let mut lines: Vec<(Style, String)> = gone.chain(come).collect();
-    let left = lines.len().saturating_sub(MAX_CHANGED_LINES);
-    if left > 1 {
+    // Lines at both ends that stay the same are omitted.
+    let unchanged = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let (old, new) =
+        (old.get(unchanged..).unwrap_or_default(), new.get(unchanged..).unwrap_or_default());
+    let unchanged =
+        old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
+    let old = old.get(..old.len() - unchanged).unwrap_or_default();
+    let new = new.get(..new.len() - unchanged).unwrap_or_default();
+    let removed = old.iter().map(|line| (REMOVED, format!("- {line}")));
+    let added = new.iter().map(|line| (ADDED, format!("+ {line}")));
+    let mut lines: Vec<(Style, String)> = removed.chain(added).collect();
+    let hidden = lines.len().saturating_sub(MAX_CHANGED_LINES);
+    if hidden > 1 {
         lines.truncate(MAX_CHANGED_LINES);
-        lines.push((DIM, format!("… {left} more lines")));
+        lines.push((DIM, format!("… {hidden} more lines")));
     }
     lines
 }
@@ -275,21 +278,21 @@ mod tests {
         input: &str,
         status: ToolStatus,
         reason: Option<ToolStatusReason>,
-        said: &str,
+        output: &str,
     ) -> String {
         let name = if input.contains("command") { "run" } else { "edit" };
         let rows = opened(name, input).settle(
             &tool("1"),
             (status, reason),
             Some(3_140),
-            &RawJson::string(said),
+            &RawJson::string(output),
             (SignSet::Unicode, 60),
         );
         rows.iter().map(StyledRow::plain).collect::<Vec<_>>().join("\n")
     }
 
     #[test]
-    fn a_settled_call_leaves_a_line_and_what_it_said_last() {
+    fn settled_call_leaves_a_line_and_the_end_of_its_output() {
         let run = r#"{"command":"cargo test"}"#;
         let table = [
             (ToolStatus::Succeeded, None, "much", "✓ run  cargo test  done 3.1s"),
@@ -314,8 +317,8 @@ mod tests {
             (ToolStatus::Cancelled, None, "words", "⊘ run  cargo test  not started"),
             (ToolStatus::Denied, None, "", "✗ run  cargo test  denied, did not run"),
         ];
-        for (status, reason, said, expected) in table {
-            assert_eq!(settled(run, status, reason, said), expected);
+        for (status, reason, output, expected) in table {
+            assert_eq!(settled(run, status, reason, output), expected);
         }
     }
 
@@ -332,15 +335,15 @@ mod tests {
     }
 
     #[test]
-    fn calls_at_work_show_their_time_and_their_last_line() {
+    fn running_calls_show_their_time_and_last_line() {
         let mut calls = opened("run", r#"{"command":"make"}"#);
         calls.set_status(&tool("1"), ToolStatus::Running, 1_000);
         calls.set_progress(
             &tool("1"),
             &RawJson::string("first\n10%\r50%\r\u{1b}]0;x\u{7}second\n\n"),
         );
-        let live = |calls: &TerminalCallList, width, most| {
-            let rows = calls.live_rows(SignSet::Unicode, width, most, 4_900);
+        let live = |calls: &TerminalCallList, width, max| {
+            let rows = calls.live_rows(SignSet::Unicode, width, max, 4_900);
             rows.iter().map(StyledRow::plain).collect::<Vec<_>>()
         };
         assert_eq!(live(&calls, 60, 9), ["● run  make  running 3.0s", "  second"]);

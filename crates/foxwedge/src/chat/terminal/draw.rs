@@ -1,4 +1,5 @@
-//! The rows below the scrollback: what is under way, what waits, and the editor. They always fit.
+//! The live rows below the scrollback: work in progress, queued prompts and the editor. They
+//! always fit.
 
 use anstyle::Style;
 
@@ -12,16 +13,16 @@ use crate::{
     runs::draw::SignSet,
 };
 
-/// Rows of text that is not complete.
+/// Maximum rows of incomplete text.
 const MAX_TEXT_ROWS: usize = 8;
-/// Rows of calls.
+/// Maximum rows of calls.
 const MAX_CALL_ROWS: usize = 8;
-/// Prompts that wait.
+/// Maximum rows of queued prompts.
 const MAX_QUEUED_ROWS: usize = 3;
-/// Commands that are listed.
+/// Maximum number of listed commands.
 const MAX_COMMAND_ROWS: usize = 8;
 
-/// What is drawn: rows, and the place of the cursor among them.
+/// The live rows and the position of the cursor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct LiveArea {
     pub(super) rows: Vec<StyledRow>,
@@ -29,11 +30,11 @@ pub(super) struct LiveArea {
     pub(super) column: usize,
 }
 
-/// What is drawn now. The frame is what moves while something runs; `None` where nothing may move.
+/// Lays out the live rows. `frame` is the frame of the spinner; `None` without animation.
 pub(super) fn live_area(screen: &TerminalScreen, now: u64, frame: Option<usize>) -> LiveArea {
-    // The last column stays free: a terminal that is full to the last one may begin a new row.
+    // The last column stays free: a terminal may wrap a row that fills it.
     let width = screen.width.saturating_sub(1).max(1);
-    let most = screen.height.saturating_sub(1).max(1);
+    let max = screen.height.saturating_sub(1).max(1);
 
     let prefix = match screen.stage {
         ApprovalPromptStage::TypingReason(_) => "why not? ",
@@ -42,7 +43,7 @@ pub(super) fn live_area(screen: &TerminalScreen, now: u64, frame: Option<usize>)
         }
     };
     let prefix = if columns(prefix) * 2 > width { "" } else { prefix };
-    let height = (most / 2).clamp(1, 12);
+    let height = (max / 2).clamp(1, 12);
     let view = screen.editor.view(width.saturating_sub(columns(prefix)) + 1, height);
     let blank = " ".repeat(columns(prefix));
     let editor: Vec<StyledRow> = view
@@ -60,7 +61,7 @@ pub(super) fn live_area(screen: &TerminalScreen, now: u64, frame: Option<usize>)
     let text = text_rows(screen, width);
     let calls = screen.calls.live_rows(screen.signs, width, MAX_CALL_ROWS, now);
     let question = question_rows(screen, width, now);
-    let waits = queued_rows(screen, width);
+    let queued = queued_rows(screen, width);
     let status = status_rows(screen, width, now, frame);
     let gap = |is: bool| vec![StyledRow::new(); usize::from(is)];
     let mut sections = [
@@ -74,15 +75,15 @@ pub(super) fn live_area(screen: &TerminalScreen, now: u64, frame: Option<usize>)
         LiveSection::new(text, SectionCut::Above),
         LiveSection::new(calls, SectionCut::Below),
         LiveSection::new(question, SectionCut::Middle),
-        LiveSection::new(waits, SectionCut::Below),
+        LiveSection::new(queued, SectionCut::Below),
         LiveSection::new(status, SectionCut::Below),
         LiveSection::new(editor, SectionCut::Below),
         LiveSection::new(footer_rows(screen, width), SectionCut::Below),
     ];
-    // What goes first where room is short, and what stays the longest. The editor always stays.
+    // Sections in the order in which they are dropped if there is no room. The editor always stays.
     const FIRST_TO_GO: [usize; 10] = [0, 1, 2, 3, 4, 10, 7, 5, 8, 6];
     let all: usize = sections.iter().map(|section| section.rows.len()).sum();
-    let mut over = all.saturating_sub(most);
+    let mut over = all.saturating_sub(max);
     for at in FIRST_TO_GO {
         over = sections[at].shrink(over);
     }
@@ -99,7 +100,7 @@ pub(super) fn live_area(screen: &TerminalScreen, now: u64, frame: Option<usize>)
     LiveArea { rows, row: first + view.row, column: column.min(width) }
 }
 
-/// Where rows are left out.
+/// Where rows are omitted.
 #[derive(Clone, Copy)]
 enum SectionCut {
     Above,
@@ -117,14 +118,14 @@ impl LiveSection {
         LiveSection { rows, cut }
     }
 
-    /// Gives up so many rows, or as many as it has. How many are still too many.
+    /// Drops up to `over` rows. Returns how many rows are still too many.
     fn shrink(&mut self, over: usize) -> usize {
         let cut = over.min(self.rows.len());
         match self.cut {
             SectionCut::Above => drop(self.rows.drain(..cut)),
             SectionCut::Below => self.rows.truncate(self.rows.len() - cut),
             SectionCut::Middle => {
-                // The first row says what it is about, the last ones what can be done.
+                // The first row shows the call, the last ones the keys.
                 let from = usize::from(cut < self.rows.len());
                 drop(self.rows.drain(from..from + cut));
             }
@@ -148,34 +149,34 @@ fn text_rows(screen: &TerminalScreen, width: usize) -> Vec<StyledRow> {
 }
 
 fn question_rows(screen: &TerminalScreen, width: usize, now: u64) -> Vec<StyledRow> {
-    let Some(ask) = screen.asks.front() else { return Vec::new() };
-    let mut rows = ask.rows(screen.signs, width);
+    let Some(prompt) = screen.asks.front() else { return Vec::new() };
+    let mut rows = prompt.rows(screen.signs, width);
     match &screen.stage {
         ApprovalPromptStage::TypingReason(_) => {
-            rows.push(StyledRow::of(WARNING, "  Enter says no, Esc goes back").fit(width))
+            rows.push(StyledRow::of(WARNING, "  Enter denies, Esc goes back").fit(width))
         }
         ApprovalPromptStage::New | ApprovalPromptStage::Shown(_) | ApprovalPromptStage::Focused => {
             if screen.accepts_answer(now) {
                 rows.push(key_hint_row(screen.signs, width));
             } else if !screen.editor.is_empty() {
-                let words = "  Tab turns to the question; what you typed stays";
-                rows.push(StyledRow::of(WARNING, words).fit(width));
+                let text = "  Tab focuses the question; your text is kept";
+                rows.push(StyledRow::of(WARNING, text).fit(width));
             } else {
-                rows.push(StyledRow::of(DIM, "  may it run?").fit(width));
+                rows.push(StyledRow::of(DIM, "  allow this call?").fit(width));
             }
         }
     }
-    let behind = screen.asks.len() - 1;
-    if behind > 0 {
-        rows.push(StyledRow::of(DIM, &format!("  and {behind} more to ask about")).fit(width));
+    let waiting = screen.asks.len() - 1;
+    if waiting > 0 {
+        rows.push(StyledRow::of(DIM, &format!("  and {waiting} more to approve")).fit(width));
     }
     rows
 }
 
 fn queued_rows(screen: &TerminalScreen, width: usize) -> Vec<StyledRow> {
     let row = |text: &String| {
-        let beginning: String = text.chars().take(400).collect();
-        let line = beginning.split_whitespace().collect::<Vec<_>>().join(" ");
+        let start: String = text.chars().take(400).collect();
+        let line = start.split_whitespace().collect::<Vec<_>>().join(" ");
         StyledRow::of(FRAME, "queued: ").with(DIM, &line).fit(width)
     };
     let mut rows: Vec<StyledRow> =
@@ -200,12 +201,12 @@ fn status_rows(
     }
     let row = match screen.work {
         ScreenWork::Idle if !screen.queued_prompts().is_empty() && !screen.editor.is_empty() => {
-            StyledRow::of(DIM, "what is queued waits: Enter on an empty line sends it")
+            StyledRow::of(DIM, "press Enter on an empty line to send the queued prompt")
         }
         ScreenWork::Idle if !screen.queued_prompts().is_empty() => {
-            StyledRow::of(WARNING, "press Enter to send what is queued")
+            StyledRow::of(WARNING, "press Enter to send the queued prompt")
                 .with(DIM, dot)
-                .with(DIM, "the up arrow takes it back")
+                .with(DIM, "Up edits it")
         }
         ScreenWork::Idle => return Vec::new(),
         ScreenWork::Busy { presses: 0, .. } if !screen.asks.is_empty() => return Vec::new(),
@@ -219,9 +220,9 @@ fn status_rows(
                 seconds @ ..60 => format!(" {seconds}s"),
                 seconds => format!(" {}m {:02}s", seconds / 60, seconds % 60),
             };
-            let words = format!("{what}{time}");
+            let text = format!("{what}{time}");
             StyledRow::of(FRAME, &format!("{} ", spinner_sign(screen.signs, frame)))
-                .with(Style::new(), &words)
+                .with(Style::new(), &text)
                 .with(DIM, &format!("{dot}Esc stops it"))
         }
         ScreenWork::Busy { presses: 1, .. } if screen.calls.is_running() => {
@@ -229,13 +230,13 @@ fn status_rows(
         }
         ScreenWork::Busy { presses: 1, .. } => StyledRow::of(WARNING, "stopping"),
         ScreenWork::Busy { .. } => {
-            StyledRow::of(WARNING, "stopping by force (Ctrl-C once more leaves at once)")
+            StyledRow::of(WARNING, "stopping by force (press Ctrl-C again to exit)")
         }
     };
     vec![row.fit(width)]
 }
 
-/// A sign that moves, or stands still.
+/// The current sign of the spinner.
 fn spinner_sign(signs: SignSet, frame: Option<usize>) -> &'static str {
     const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
     const ASCII: [&str; 4] = ["|", "/", "-", "\\"];
@@ -247,7 +248,7 @@ fn spinner_sign(signs: SignSet, frame: Option<usize>) -> &'static str {
     }
 }
 
-/// What stands below the editor: commands while one is typed, else a few words about the model.
+/// The rows below the editor: commands while one is typed, otherwise the status line.
 fn footer_rows(screen: &TerminalScreen, width: usize) -> Vec<StyledRow> {
     let rows = command_rows(screen, width);
     match (rows.is_empty(), screen.status.is_empty()) {

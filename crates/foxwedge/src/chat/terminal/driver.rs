@@ -1,5 +1,5 @@
-//! The loop of the terminal: waits, asks the screen what it means, and does it. Runs go on in the
-//! same task, so that nothing is shown that has not happened.
+//! The event loop of the terminal: waits for events, passes them to the screen and performs the
+//! resulting actions. Runs execute in the same task, so nothing is shown before it has happened.
 
 mod input;
 mod signals;
@@ -45,18 +45,18 @@ use crate::{
     runs::draw::SignSet,
 };
 
-/// How often what moves does so, in milliseconds.
+/// Interval of the spinner, in milliseconds.
 const SPINNER_MILLIS: u64 = 120;
-/// How often times are drawn where nothing moves, in milliseconds.
+/// Interval of clock updates without a spinner, in milliseconds.
 const CLOCK_MILLIS: u64 = 1_000;
-/// The least time between two drawings, in milliseconds.
+/// Minimum time between two paints, in milliseconds.
 const MIN_PAINT_MILLIS: u64 = 15;
-/// How long tools may take to end when we are told to.
+/// Time limit for tools to end after a signal.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
-/// What is taken in before it is drawn.
+/// Maximum number of events handled between two paints.
 const EVENT_BATCH: usize = 512;
 
-/// Runs the terminal until somebody leaves it.
+/// Runs the terminal until the user leaves.
 pub(super) async fn run(
     host: &mut dyn TerminalHost,
     questions: TerminalApprovalInbox,
@@ -64,19 +64,19 @@ pub(super) async fn run(
 ) -> anyhow::Result<ExitCode> {
     let prompt = start.prompt.take();
     let guard = TerminalGuard::take().context("the terminal cannot be used")?;
-    let mut seat = TerminalDriver::new(guard, host.run_controller(), questions, start)?;
-    seat.screen.status = host.status();
+    let mut driver = TerminalDriver::new(guard, host.run_controller(), questions, start)?;
+    driver.screen.status = host.status();
     if let Some(prompt) = prompt {
-        let acts = seat.screen.send_prompt(&prompt);
-        seat.queued_actions.extend(acts);
+        let actions = driver.screen.send_prompt(&prompt);
+        driver.queued_actions.extend(actions);
     }
-    let code = seat.run_actions(host).await;
-    let comeback = host.resume_command();
-    seat.leave(comeback.as_deref()).await;
+    let code = driver.run_actions(host).await;
+    let resume_command = host.resume_command();
+    driver.leave(resume_command.as_deref()).await;
     code.map(ExitCode::from)
 }
 
-/// Where a person sits: the screen, the keys, and what they reach.
+/// Connects the screen with keyboard, signals, approvals and the run.
 struct TerminalDriver {
     guard: TerminalGuard,
     screen: TerminalScreen,
@@ -86,107 +86,108 @@ struct TerminalDriver {
     controller: Arc<dyn RunController>,
     queue_writer: PromptQueueWriter,
     questions: TerminalApprovalInbox,
-    /// Whoever waits for an answer.
+    /// Replies to open approval requests, by number.
     replies: HashMap<u64, oneshot::Sender<ToolDecision>>,
     question_count: u64,
     loop_events: (mpsc::UnboundedSender<LoopEvent>, mpsc::UnboundedReceiver<LoopEvent>),
     errors: mpsc::UnboundedReceiver<String>,
-    /// What is to be done when nothing is at work, one thing after the other.
+    /// Actions to perform one by one while no work is in progress.
     queued_actions: VecDeque<ScreenAction>,
-    /// Interrupts that came before the work could hear them.
+    /// Interrupts that arrived before the run could receive them.
     pending_interrupts: u32,
     clock: Instant,
     painted_at: u64,
     motion: bool,
-    /// When we came back from being suspended by ourselves.
+    /// When we resumed after suspending ourselves.
     resumed: Option<Instant>,
-    /// We were told to end, and this is how long we wait.
+    /// The exit code and the deadline after a signal to end.
     ending: Option<(u8, Instant)>,
 }
 
-/// What made us stop waiting.
+/// Why waiting ended.
 enum TerminalWaitOutcome<T> {
     /// The work is done.
     Done(T),
-    /// There is something to do, and nothing was at work.
+    /// Actions are queued, and no work is in progress.
     ActionsQueued,
-    /// Somebody left.
+    /// The user left.
     Leave(u8),
 }
 
 impl TerminalDriver {
     fn new(
         guard: TerminalGuard,
-        desk: Arc<dyn RunController>,
+        controller: Arc<dyn RunController>,
         questions: TerminalApprovalInbox,
         start: TerminalStart,
     ) -> anyhow::Result<TerminalDriver> {
         let (width, height) = terminal_size();
-        let (sender, troubles) = mpsc::unbounded_channel();
-        let keeper = PromptQueueWriter::new(Arc::clone(&desk), start.queued.clone(), sender);
-        let set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
-        let signs = if set("FOXWEDGE_ASCII") { SignSet::Ascii } else { SignSet::here() };
-        let colours = match anstream::AutoStream::choice(&std::io::stdout()) {
+        let (sender, errors) = mpsc::unbounded_channel();
+        let queue_writer =
+            PromptQueueWriter::new(Arc::clone(&controller), start.queued.clone(), sender);
+        let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
+        let signs = if is_set("FOXWEDGE_ASCII") { SignSet::Ascii } else { SignSet::here() };
+        let colors = match anstream::AutoStream::choice(&std::io::stdout()) {
             anstream::ColorChoice::Never => TerminalColors::LeftOut,
             _ => TerminalColors::Shown,
         };
         Ok(TerminalDriver {
             guard,
             screen: TerminalScreen::new(start, signs, (width, height)),
-            painter: TerminalPainter::new(colours, width),
+            painter: TerminalPainter::new(colors, width),
             input: KeyboardReader::listen(),
-            signals: TerminalSignals::listen().context("signals cannot be heard")?,
-            controller: desk,
-            queue_writer: keeper,
+            signals: TerminalSignals::listen().context("signal handlers cannot be installed")?,
+            controller,
+            queue_writer,
             questions,
             replies: HashMap::new(),
             question_count: 0,
             loop_events: mpsc::unbounded_channel(),
-            errors: troubles,
+            errors,
             queued_actions: VecDeque::new(),
             pending_interrupts: 0,
             clock: Instant::now(),
             painted_at: 0,
-            motion: !set("FOXWEDGE_NO_SPINNER") && !set("NO_MOTION"),
+            motion: !is_set("FOXWEDGE_NO_SPINNER") && !is_set("NO_MOTION"),
             resumed: None,
             ending: None,
         })
     }
 
-    /// One thing after the other, until somebody leaves.
+    /// Performs actions one by one until the user leaves.
     async fn run_actions(&mut self, host: &mut dyn TerminalHost) -> anyhow::Result<u8> {
         loop {
             let mut work = None;
             while work.is_none() {
                 match self.queued_actions.pop_front() {
                     None => break,
-                    Some(act @ (ScreenAction::Send(_) | ScreenAction::Command(_))) => {
-                        work = Some(act)
+                    Some(action @ (ScreenAction::Send(_) | ScreenAction::Command(_))) => {
+                        work = Some(action)
                     }
                     Some(ScreenAction::Leave(code)) => return Ok(code),
-                    Some(act) => self.perform(act)?,
+                    Some(action) => self.perform(action)?,
                 }
             }
             let sender = self.loop_events.0.clone();
-            let mut listener = move |told: LoopEvent| drop(sender.send(told));
-            let woken = match work {
+            let mut listener = move |event: LoopEvent| drop(sender.send(event));
+            let outcome = match work {
                 Some(ScreenAction::Send(text)) => {
                     self.screen.begin_work(self.now());
-                    let woken = self.wait_for(host.run_prompt(text, &mut listener)).await?;
+                    let outcome = self.wait_for(host.run_prompt(text, &mut listener)).await?;
                     self.drain_events()?;
-                    woken.map(|ending| {
+                    outcome.map(|ending| {
                         self.screen.on_run_ended(ending.as_ref().map_err(screen_error))
                     })
                 }
                 Some(ScreenAction::Command(line)) => {
                     self.screen.begin_work(self.now());
-                    let woken = self.wait_for(host.run_slash_line(line, &mut listener)).await?;
+                    let outcome = self.wait_for(host.run_slash_line(line, &mut listener)).await?;
                     self.drain_events()?;
                     if let Some(queued) = host.take_switched_queue() {
-                        let acts = self.screen.on_session_switch(queued);
-                        self.queued_actions.extend(acts);
+                        let actions = self.screen.on_session_switch(queued);
+                        self.queued_actions.extend(actions);
                     }
-                    woken.map(|reply| {
+                    outcome.map(|reply| {
                         self.screen.on_command_reply(reply.as_ref().map_err(screen_error))
                     })
                 }
@@ -194,8 +195,8 @@ impl TerminalDriver {
                     self.wait_for(std::future::pending::<Vec<ScreenAction>>()).await?
                 }
             };
-            match woken {
-                TerminalWaitOutcome::Done(acts) => self.queued_actions.extend(acts),
+            match outcome {
+                TerminalWaitOutcome::Done(actions) => self.queued_actions.extend(actions),
                 TerminalWaitOutcome::ActionsQueued => {}
                 TerminalWaitOutcome::Leave(code) => return Ok(code),
             }
@@ -206,7 +207,7 @@ impl TerminalDriver {
         }
     }
 
-    /// Waits for some work and takes care of everything else meanwhile.
+    /// Waits for work to finish and handles all other events meanwhile.
     async fn wait_for<T>(
         &mut self,
         work: impl Future<Output = T>,
@@ -215,39 +216,39 @@ impl TerminalDriver {
         let idle = !self.screen.is_busy();
         loop {
             let due = self.paint()?;
-            let acts = tokio::select! {
+            let actions = tokio::select! {
                 biased;
-                heard = self.signals.next() => self.on_signal(heard)?,
-                typed = self.input.next() => self.on_input(typed),
+                signal = self.signals.next() => self.on_signal(signal)?,
+                input_event = self.input.next() => self.on_input(input_event),
                 Some(question) = self.questions.questions.recv() => {
                     self.add_question(question);
                     Vec::new()
                 }
-                Some(trouble) = self.errors.recv() => {
-                    self.screen.show_error(&ScreenError { message: trouble, help: None });
+                Some(message) = self.errors.recv() => {
+                    self.screen.show_error(&ScreenError { message, help: None });
                     Vec::new()
                 }
-                Some(told) = self.loop_events.1.recv() => {
-                    let (now, mut acts) = (self.now(), Vec::new());
+                Some(event) = self.loop_events.1.recv() => {
+                    let (now, mut actions) = (self.now(), Vec::new());
                     let more = || self.loop_events.1.try_recv().ok();
-                    let _: ControlFlow<()> = take_ready(told, EVENT_BATCH, more, |told| {
-                        acts.extend(self.screen.on_loop_event(told, now));
+                    let _: ControlFlow<()> = take_ready(event, EVENT_BATCH, more, |event| {
+                        actions.extend(self.screen.on_loop_event(event, now));
                         ControlFlow::Continue(())
                     });
-                    acts
+                    actions
                 }
                 done = &mut work => return Ok(TerminalWaitOutcome::Done(done)),
                 () = sleep(due) => Vec::new(),
             };
-            for act in acts {
-                match act {
+            for action in actions {
+                match action {
                     ScreenAction::Leave(code) => return Ok(TerminalWaitOutcome::Leave(code)),
-                    act => self.perform(act)?,
+                    action => self.perform(action)?,
                 }
             }
             self.deliver_interrupts();
             match self.ending {
-                Some((code, until)) if idle || Instant::now() >= until => {
+                Some((code, deadline)) if idle || Instant::now() >= deadline => {
                     return Ok(TerminalWaitOutcome::Leave(code));
                 }
                 Some(_) | None => {}
@@ -258,23 +259,23 @@ impl TerminalDriver {
         }
     }
 
-    /// Takes in everything that was told before the work was done.
+    /// Handles all events that were sent before the work was done.
     fn drain_events(&mut self) -> anyhow::Result<()> {
-        while let Ok(told) = self.loop_events.1.try_recv() {
-            for act in self.screen.on_loop_event(told, self.now()) {
-                self.perform(act)?;
+        while let Ok(event) = self.loop_events.1.try_recv() {
+            for action in self.screen.on_loop_event(event, self.now()) {
+                self.perform(action)?;
             }
         }
-        // What is over cannot be interrupted, and nobody waits for an answer any more.
+        // Finished work cannot be interrupted, and its approval requests are void.
         self.pending_interrupts = 0;
         self.replies.clear();
         while self.questions.questions.try_recv().is_ok() {}
         Ok(())
     }
 
-    /// Does what does not need the host.
-    fn perform(&mut self, act: ScreenAction) -> anyhow::Result<()> {
-        match act {
+    /// Performs an action that does not need the host, and queues one that does.
+    fn perform(&mut self, action: ScreenAction) -> anyhow::Result<()> {
+        match action {
             ScreenAction::Interrupt => {
                 self.pending_interrupts += 1;
                 self.deliver_interrupts();
@@ -296,15 +297,16 @@ impl TerminalDriver {
                 self.resumed = Some(Instant::now());
             }
             ScreenAction::Redraw => guard::write_terminal(&self.painter.clear())?,
-            // These wait for their turn.
-            act @ (ScreenAction::Send(_) | ScreenAction::Command(_) | ScreenAction::Leave(_)) => {
-                self.queued_actions.push_back(act)
+            // These run one by one, when no work is in progress.
+            action
+            @ (ScreenAction::Send(_) | ScreenAction::Command(_) | ScreenAction::Leave(_)) => {
+                self.queued_actions.push_back(action)
             }
         }
         Ok(())
     }
 
-    /// Passes interrupts on as soon as the work can hear them: it may have only just begun.
+    /// Delivers interrupts as soon as the run can receive them: it may have only just started.
     fn deliver_interrupts(&mut self) {
         while self.pending_interrupts > 0
             && self.controller.interrupt() == InterruptDelivery::Delivered
@@ -313,7 +315,7 @@ impl TerminalDriver {
         }
     }
 
-    /// Takes the terminal again, whatever is on it.
+    /// Takes the terminal back, whatever it shows.
     fn retake_terminal(&mut self) -> anyhow::Result<()> {
         self.guard.retake().context("the terminal cannot be used")?;
         self.painter.forget();
@@ -327,11 +329,11 @@ impl TerminalDriver {
         self.painter.resize(width);
     }
 
-    fn on_signal(&mut self, heard: TerminalSignal) -> anyhow::Result<Vec<ScreenAction>> {
-        match heard {
+    fn on_signal(&mut self, signal: TerminalSignal) -> anyhow::Result<Vec<ScreenAction>> {
+        match signal {
             TerminalSignal::Interrupt => Ok(self.screen.on_key(TerminalKey::Interrupt, self.now())),
             TerminalSignal::Continued => {
-                // Our own return is told as well, a moment later.
+                // The signal also arrives, a moment later, after we suspended ourselves.
                 let known = self.resumed.take().is_some_and(|at| at.elapsed() < STOP_TIMEOUT);
                 if !known {
                     self.retake_terminal()?;
@@ -341,7 +343,7 @@ impl TerminalDriver {
             TerminalSignal::End(code) => {
                 self.ending = Some((code, Instant::now() + STOP_TIMEOUT));
                 if self.screen.is_busy() {
-                    // A wish, and at once the force behind it: whoever sends a signal does not wait.
+                    // Ask and force at once: the sender of a signal does not wait.
                     self.pending_interrupts += 2;
                     self.deliver_interrupts();
                 }
@@ -350,8 +352,8 @@ impl TerminalDriver {
         }
     }
 
-    fn on_input(&mut self, typed: TerminalInputEvent) -> Vec<ScreenAction> {
-        match typed {
+    fn on_input(&mut self, input_event: TerminalInputEvent) -> Vec<ScreenAction> {
+        match input_event {
             TerminalInputEvent::Key(key, at) => {
                 let at = at.saturating_duration_since(self.clock).as_millis();
                 self.screen.on_key(key, u64::try_from(at).unwrap_or(u64::MAX))
@@ -371,15 +373,15 @@ impl TerminalDriver {
         self.screen.add_question(ApprovalPrompt { number: self.question_count, call, tool, input });
     }
 
-    /// Draws what changed, and says when something changes by itself.
+    /// Paints changes. Returns the time until the next change without an event.
     fn paint(&mut self) -> anyhow::Result<Duration> {
         let now = self.now();
         let next = self.painted_at.saturating_add(MIN_PAINT_MILLIS);
         if now < next && self.painted_at > 0 {
             return Ok(Duration::from_millis(next - now));
         }
-        let every = if self.motion { SPINNER_MILLIS } else { CLOCK_MILLIS };
-        let frame = usize::try_from(now / every).unwrap_or(0);
+        let interval = if self.motion { SPINNER_MILLIS } else { CLOCK_MILLIS };
+        let frame = usize::try_from(now / interval).unwrap_or(0);
         let live = draw::live_area(&self.screen, now, self.motion.then_some(frame));
         let bytes = self.painter.paint(&self.screen.take_rows(), &live);
         if !bytes.is_empty() {
@@ -387,19 +389,19 @@ impl TerminalDriver {
             self.painted_at = now;
         }
         self.screen.on_drawn(now);
-        // Where nothing is at work, nothing moves.
-        let tick = self.screen.is_busy().then(|| now + every - now % every);
+        // Nothing is animated while idle.
+        let tick = self.screen.is_busy().then(|| now + interval - now % interval);
         let due = [tick, self.screen.next_change(now)].into_iter().flatten().min();
         Ok(due.map_or(Duration::from_secs(3_600), |due| Duration::from_millis(due - now + 1)))
     }
 
-    /// Gives the terminal back and says how to come back.
-    async fn leave(mut self, comeback: Option<&str>) {
+    /// Restores the terminal and shows how to resume.
+    async fn leave(mut self, resume_command: Option<&str>) {
         let mut rows = self.screen.take_rows();
-        if let Some(comeback) = comeback {
-            rows.push(StyledRow::of(DIM, "come back with ").with(anstyle::Style::new(), comeback));
+        if let Some(command) = resume_command {
+            rows.push(StyledRow::of(DIM, "resume with ").with(anstyle::Style::new(), command));
         }
-        // A terminal that is gone cannot be told.
+        // The terminal may be gone.
         let _ = guard::write_terminal(&self.painter.leave(&rows));
         drop(self.guard);
         self.queue_writer.finish().await;
@@ -420,7 +422,7 @@ impl<T> TerminalWaitOutcome<T> {
     }
 }
 
-/// Columns and rows of the terminal; the usual ones if it does not say.
+/// Columns and rows of the terminal; 80 × 24 if unknown.
 fn terminal_size() -> (usize, usize) {
     match crossterm::terminal::size() {
         Ok((width, height)) if width > 0 && height > 0 => (width.into(), height.into()),
@@ -428,7 +430,7 @@ fn terminal_size() -> (usize, usize) {
     }
 }
 
-/// What went wrong, and behind it what to do about it.
+/// An error with its help, for the screen.
 fn screen_error(error: &anyhow::Error) -> ScreenError {
     ScreenError {
         message: format!("{error:#}"),

@@ -1,45 +1,44 @@
-//! The editor of the prompt: some lines of text, a cursor, and what was typed before.
+//! The prompt editor: lines of text, a cursor and a history.
 
 use unicode_width::UnicodeWidthChar;
 
 use super::keys::TerminalKey;
 use crate::cli_output::is_harmful;
 
-/// The most bytes that it takes.
+/// Size limit of the text.
 const MAX_TEXT_BYTES: usize = 16 << 20;
-/// The most prompts that it remembers.
+/// Maximum number of prompts in the history.
 const MAX_HISTORY: usize = 1_000;
-/// Bytes around the cursor that are looked at when it is drawn.
+/// Bytes around the cursor that are laid out for drawing.
 const VIEW_BYTES: usize = 8 << 10;
 
 /// Text with a cursor.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PromptEditor {
     text: String,
-    /// The byte that the cursor stands at; always at a border of characters.
+    /// Byte offset of the cursor, always at a character boundary.
     cursor: usize,
-    /// What was killed last.
+    /// The last killed text, for yank.
     killed: String,
-    /// What was typed before, the oldest first.
+    /// Earlier texts, oldest first.
     history: Vec<String>,
-    /// Where in the history we are, and what was being typed when we went there.
+    /// The position in the history, and the text that was in the editor before browsing.
     browsing: Option<(usize, String)>,
 }
 
-/// What became of a key.
+/// The result of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum EditorOutcome {
-    /// It is done.
     Handled,
     /// The text is to be sent.
     Submit,
-    /// The editor has no use for it.
+    /// The editor does not handle this key.
     Ignored,
-    /// It does not fit.
+    /// The text would become too long.
     Full,
 }
 
-/// What is drawn of it: rows, and where the cursor stands among them.
+/// The visible part of the editor: rows and the position of the cursor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct EditorView {
     pub(super) rows: Vec<String>,
@@ -60,14 +59,14 @@ impl PromptEditor {
         self.text.is_empty()
     }
 
-    /// Holds this text from now on, with the cursor at its end.
+    /// Replaces the text and puts the cursor at its end.
     pub(super) fn set(&mut self, text: &str) {
         self.text = text.to_owned();
         self.cursor = self.text.len();
         self.browsing = None;
     }
 
-    /// Gives the text away, and remembers it.
+    /// Takes the text and adds it to the history.
     pub(super) fn take(&mut self) -> String {
         let text = std::mem::take(&mut self.text);
         self.cursor = 0;
@@ -76,7 +75,7 @@ impl PromptEditor {
         text
     }
 
-    /// Gives the text away, and does not remember it.
+    /// Takes the text without adding it to the history.
     pub(super) fn put_aside(&mut self) -> String {
         self.cursor = 0;
         self.browsing = None;
@@ -93,12 +92,12 @@ impl PromptEditor {
         }
     }
 
-    /// Takes a key.
+    /// Applies a key.
     pub(super) fn apply_key(&mut self, key: &TerminalKey) -> EditorOutcome {
         match key {
             TerminalKey::Char(c) => return self.insert(c.encode_utf8(&mut [0; 4])),
             TerminalKey::Paste(text) => {
-                // A terminal pastes lines with what ends them on its side.
+                // Terminals paste line breaks as `\r` or `\r\n`.
                 return self.insert(&text.replace("\r\n", "\n").replace('\r', "\n"));
             }
             TerminalKey::NewLine => return self.insert("\n"),
@@ -113,7 +112,7 @@ impl PromptEditor {
             TerminalKey::DeleteWord => self.kill(self.cursor, self.word_right()),
             TerminalKey::KillToEnd => {
                 let end = self.line_end();
-                // At the end of a line, its end is killed.
+                // At the end of a line, the line break is killed.
                 self.kill(self.cursor, if end == self.cursor { self.right() } else { end });
             }
             TerminalKey::KillToStart => self.kill(self.line_start(), self.cursor),
@@ -168,7 +167,7 @@ impl PromptEditor {
         }
     }
 
-    /// One character to the left, with the marks that stand on it.
+    /// The position one character to the left, including its combining marks.
     fn left(&self) -> usize {
         let mut chars = self.text_before().char_indices().rev();
         chars.find(|(_, c)| !is_mark(*c)).map_or(0, |(at, _)| at)
@@ -186,8 +185,8 @@ impl PromptEditor {
     }
 
     fn word_right(&self) -> usize {
-        let behind = self.text_after().trim_start_matches(|c: char| !c.is_alphanumeric());
-        self.text.len() - behind.trim_start_matches(char::is_alphanumeric).len()
+        let after = self.text_after().trim_start_matches(|c: char| !c.is_alphanumeric());
+        self.text.len() - after.trim_start_matches(char::is_alphanumeric).len()
     }
 
     fn line_start(&self) -> usize {
@@ -219,28 +218,28 @@ impl PromptEditor {
         EditorOutcome::Handled
     }
 
-    /// Goes through the history. What was being typed stands behind its end.
-    fn browse_history(&mut self, look: HistoryDirection) -> EditorOutcome {
-        let here = self.browsing.as_ref().map_or(self.history.len(), |(at, _)| *at);
-        let there = match look {
-            HistoryDirection::Back => here.checked_sub(1),
+    /// Moves through the history. The text before browsing comes after its newest entry.
+    fn browse_history(&mut self, direction: HistoryDirection) -> EditorOutcome {
+        let current = self.browsing.as_ref().map_or(self.history.len(), |(at, _)| *at);
+        let target = match direction {
+            HistoryDirection::Back => current.checked_sub(1),
             HistoryDirection::Forward => {
-                Some(here + 1).filter(|there| *there <= self.history.len())
+                Some(current + 1).filter(|target| *target <= self.history.len())
             }
         };
-        let Some(there) = there else { return EditorOutcome::Ignored };
+        let Some(target) = target else { return EditorOutcome::Ignored };
         let typed = match self.browsing.take() {
             Some((_, typed)) => typed,
             None => self.text.clone(),
         };
-        self.text = self.history.get(there).cloned().unwrap_or_else(|| typed.clone());
+        self.text = self.history.get(target).cloned().unwrap_or_else(|| typed.clone());
         self.cursor = self.text.len();
-        self.browsing = (there < self.history.len()).then_some((there, typed));
+        self.browsing = (target < self.history.len()).then_some((target, typed));
         EditorOutcome::Handled
     }
 
-    /// What is drawn: at most so many rows of so many columns, around the cursor. Looks at no more
-    /// of the text than can be seen, whatever its size.
+    /// The rows around the cursor that fit into `width` and `height`. Lays out only what can be
+    /// visible, whatever the size of the text.
     pub(super) fn view(&self, width: usize, height: usize) -> EditorView {
         let (width, height) = (width.max(2), height.max(1));
         let around = VIEW_BYTES.max(width * height);
@@ -249,9 +248,9 @@ impl PromptEditor {
         let mut view = EditorView { rows: vec![String::new()], row: 0, column: 0 };
         let mut used = 0;
         for (offset, c) in self.text.get(from..to).unwrap_or_default().char_indices() {
-            let (shown, wide) = display_char(c);
-            // The last column is for the cursor.
-            if c != '\n' && used + wide >= width && used > 0 {
+            let (shown, char_width) = display_char(c);
+            // The last column is reserved for the cursor.
+            if c != '\n' && used + char_width >= width && used > 0 {
                 view.rows.push(String::new());
                 used = 0;
             }
@@ -263,13 +262,13 @@ impl PromptEditor {
                 used = 0;
             } else if let Some(row) = view.rows.last_mut() {
                 row.push_str(shown.as_str());
-                used += wide;
+                used += char_width;
             }
         }
         if self.cursor == to {
             (view.row, view.column) = (view.rows.len() - 1, used);
         }
-        // The cursor stands in the middle of what is shown, unless an end is near.
+        // The cursor is in the middle of the view, unless an end of the text is near.
         let first = (view.row + 1).saturating_sub(height.div_ceil(2));
         let first = first.min(view.rows.len().saturating_sub(height));
         view.rows = view.rows.split_off(first);
@@ -285,7 +284,7 @@ enum HistoryDirection {
     Forward,
 }
 
-/// The last border of characters up to a byte.
+/// The last character boundary at or before a byte.
 fn char_boundary(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at -= 1;
@@ -293,12 +292,12 @@ fn char_boundary(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// Stands on the character before it and takes no room.
+/// Whether a character combines with the one before it and has no width.
 fn is_mark(c: char) -> bool {
     !is_harmful(c) && c.width() == Some(0)
 }
 
-/// A character as it is shown, and its columns.
+/// A character as it is shown, and its width in columns.
 fn display_char(c: char) -> (String, usize) {
     match c {
         '\t' => ("    ".to_owned(), 4),
@@ -311,7 +310,7 @@ fn columns(text: &str) -> usize {
     text.chars().map(|c| display_char(c).1).sum()
 }
 
-/// The place in the line that begins there that has so many columns before it, or its end.
+/// The byte offset of a column in the line that starts at `start`, or the end of the line.
 fn at_column(text: &str, start: usize, column: usize) -> usize {
     let mut used = 0;
     for (offset, c) in text.get(start..).unwrap_or_default().char_indices() {
@@ -387,10 +386,10 @@ mod tests {
     }
 
     #[test]
-    fn the_history_keeps_what_was_being_typed() {
+    fn browsing_the_history_keeps_the_current_text() {
         let mut editor = PromptEditor::new(vec!["first".to_owned(), "second\nline".to_owned()]);
         editor.set("typed");
-        let story = [
+        let steps = [
             (TerminalKey::Up, "second\nline|"),
             (TerminalKey::Up, "seco|nd\nline"),
             (TerminalKey::Up, "first|"),
@@ -399,14 +398,14 @@ mod tests {
             (TerminalKey::Down, "typed|"),
             (TerminalKey::Down, "typed|"),
         ];
-        for (key, expected) in story {
+        for (key, expected) in steps {
             editor.apply_key(&key);
             assert_eq!(marked(&editor), *expected);
         }
     }
 
     #[test]
-    fn what_is_sent_is_remembered_once_and_blanks_never() {
+    fn history_skips_repeated_and_blank_texts() {
         let mut editor = PromptEditor::default();
         for text in ["one", "one", "  ", "two"] {
             editor.set(text);
@@ -420,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_view_is_wrapped_and_has_the_cursor() {
+    fn view_is_wrapped_and_contains_the_cursor() {
         // The text, width and height, the rows, and the cursor.
         type Case = (&'static str, (usize, usize), &'static [&'static str], (usize, usize));
         let table: [Case; 9] = [
@@ -442,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn much_text_is_no_trouble() {
+    fn large_text_is_handled() {
         let text = "many words\nin many lines, and one 中 of them ".repeat(200_000);
         let mut editor = PromptEditor::default();
         assert_eq!(editor.apply_key(&TerminalKey::Paste(text.clone())), EditorOutcome::Handled);

@@ -1,4 +1,4 @@
-//! The terminal is taken, and given back as it was: at the end, after an error and after a panic.
+//! Switches the terminal to raw mode and restores it at the end, after an error and after a panic.
 
 use std::{
     io::{self, Write},
@@ -11,21 +11,21 @@ use std::{
 
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 
-/// Whether the terminal is ours.
+/// Whether the terminal is in raw mode.
 static TERMINAL_TAKEN: AtomicBool = AtomicBool::new(false);
 static PANIC_HOOK: Once = Once::new();
 
-/// The terminal is ours for as long as this lives.
+/// Keeps the terminal in raw mode until it is dropped.
 pub(super) struct TerminalGuard(());
 
 impl TerminalGuard {
-    /// Takes it.
+    /// Enters raw mode.
     pub(super) fn take() -> io::Result<TerminalGuard> {
         PANIC_HOOK.call_once(|| {
-            let before = panic::take_hook();
+            let previous_hook = panic::take_hook();
             panic::set_hook(Box::new(move |info| {
                 restore_terminal();
-                before(info);
+                previous_hook(info);
             }));
         });
         let guard = TerminalGuard(());
@@ -33,12 +33,12 @@ impl TerminalGuard {
         Ok(guard)
     }
 
-    /// Gives it back for a while: somebody else uses it.
+    /// Restores the terminal for other programs, for a while.
     pub(super) fn release(&self) {
         restore_terminal();
     }
 
-    /// Takes it again.
+    /// Enters raw mode again.
     pub(super) fn retake(&self) -> io::Result<()> {
         enter_raw_mode()
     }
@@ -53,7 +53,7 @@ impl Drop for TerminalGuard {
 fn enter_raw_mode() -> io::Result<()> {
     enable_raw_mode()?;
     TERMINAL_TAKEN.store(true, Ordering::SeqCst);
-    // Pasted text is told apart from typed text.
+    // Bracketed paste, which distinguishes pasted from typed text.
     write_terminal("\u{1b}[?2004h")
 }
 
@@ -64,7 +64,7 @@ fn restore_terminal() {
     }
 }
 
-/// Writes bytes to the terminal, now.
+/// Writes to the terminal and flushes.
 pub(super) fn write_terminal(bytes: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(bytes.as_bytes())?;

@@ -1,12 +1,12 @@
-//! Keys, by what they mean; and sequences of a terminal that came in pieces, put together again.
+//! Keys by meaning, and the parser for escape sequences that arrive in several reads.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-/// A key, by what it means.
+/// A key by its meaning.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum TerminalKey {
     Char(char),
-    /// A text in one piece.
+    /// Pasted text.
     Paste(String),
     Enter,
     NewLine,
@@ -39,19 +39,19 @@ pub(super) enum TerminalKey {
     Thoughts,
 }
 
-/// The most characters of a sequence that comes in pieces.
+/// Maximum length of a split sequence.
 const MAX_SEQUENCE_CHARS: usize = 16;
 
-/// Puts together what came in pieces. A lone Esc and the beginning of a sequence look the same until
-/// the next character comes, or does not come.
+/// Reassembles escape sequences that arrive in several reads. A lone Esc and the start of a
+/// sequence look the same until the next character arrives or the time limit passes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KeySequenceParser {
-    /// What came behind an Esc; `None`: no Esc came.
+    /// The characters after an Esc; `None` if no Esc is pending.
     pending: Option<String>,
 }
 
 impl KeySequenceParser {
-    /// Takes a key as it was read.
+    /// Handles a key event. Returns the keys that are complete.
     pub(super) fn push(&mut self, event: KeyEvent) -> Vec<TerminalKey> {
         if event.kind == KeyEventKind::Release {
             return Vec::new();
@@ -66,7 +66,7 @@ impl KeySequenceParser {
         };
         let plain = event.modifiers.difference(KeyModifiers::SHIFT).is_empty();
         match event.code {
-            // The one before was meant.
+            // The previous Esc was a key of its own.
             KeyCode::Esc if is_esc => {
                 self.pending = Some(String::new());
                 if pending.is_empty() { vec![TerminalKey::Esc] } else { Vec::new() }
@@ -81,7 +81,7 @@ impl KeySequenceParser {
                 if is_over {
                     return key_of_sequence(&pending).into_iter().collect();
                 }
-                // Too long to be one: it is dropped, as a torn one is.
+                // A sequence that is too long is dropped, like an incomplete one.
                 self.pending = (pending.len() < MAX_SEQUENCE_CHARS).then_some(pending);
                 Vec::new()
             }
@@ -93,18 +93,18 @@ impl KeySequenceParser {
         }
     }
 
-    /// Whether it waits for more.
+    /// Whether a sequence is incomplete.
     pub(super) fn is_pending(&self) -> bool {
         self.pending.is_some()
     }
 
-    /// Nothing more came: an Esc was meant. A torn sequence is nothing.
+    /// Ends a pending sequence: a lone Esc becomes a key, an incomplete sequence is dropped.
     pub(super) fn expire(&mut self) -> Option<TerminalKey> {
         self.pending.take().filter(String::is_empty).map(|_| TerminalKey::Esc)
     }
 }
 
-/// What a key means.
+/// The meaning of a key event.
 fn key_of_event(event: KeyEvent) -> Option<TerminalKey> {
     let control = event.modifiers.contains(KeyModifiers::CONTROL);
     let alt = event.modifiers.contains(KeyModifiers::ALT);
@@ -173,7 +173,7 @@ fn key_of_event(event: KeyEvent) -> Option<TerminalKey> {
     })
 }
 
-/// What a sequence behind an Esc means.
+/// The meaning of a sequence after an Esc.
 fn key_of_sequence(text: &str) -> Option<TerminalKey> {
     Some(match text {
         "[A" | "OA" => TerminalKey::Up,
@@ -195,22 +195,22 @@ mod tests {
     use super::*;
 
     /// Keys by their characters; `^` is Esc, `.` is a pause.
-    fn gathered(story: &str) -> Vec<TerminalKey> {
-        let mut gather = KeySequenceParser::default();
+    fn parsed_keys(input: &str) -> Vec<TerminalKey> {
+        let mut parser = KeySequenceParser::default();
         let mut keys = Vec::new();
-        for c in story.chars() {
+        for c in input.chars() {
             match c {
-                '.' => keys.extend(gather.expire()),
-                '^' => keys.extend(gather.push(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE))),
-                '\n' => keys.extend(gather.push(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE))),
-                c => keys.extend(gather.push(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE))),
+                '.' => keys.extend(parser.expire()),
+                '^' => keys.extend(parser.push(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE))),
+                '\n' => keys.extend(parser.push(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE))),
+                c => keys.extend(parser.push(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE))),
             }
         }
         keys
     }
 
     #[test]
-    fn a_sequence_in_pieces_is_no_esc() {
+    fn split_sequence_is_not_an_esc() {
         let table: [(&str, &[TerminalKey]); 12] = [
             ("^.", &[TerminalKey::Esc]),
             ("^", &[]),
@@ -225,16 +225,16 @@ mod tests {
             ("^\n", &[TerminalKey::NewLine]),
             ("^[A^.", &[TerminalKey::Up, TerminalKey::Esc]),
         ];
-        for (story, expected) in table {
-            assert_eq!(gathered(story), expected, "{story:?}");
+        for (input, expected) in table {
+            assert_eq!(parsed_keys(input), expected, "{input:?}");
         }
-        // However long it is, it ends.
+        // A sequence of any length ends.
         let long = format!("^[{}x", "1".repeat(MAX_SEQUENCE_CHARS));
-        assert_eq!(gathered(&long).last(), Some(&TerminalKey::Char('x')));
+        assert_eq!(parsed_keys(&long).last(), Some(&TerminalKey::Char('x')));
     }
 
     #[test]
-    fn keys_mean_what_people_are_used_to() {
+    fn keys_have_their_usual_meaning() {
         let control = KeyModifiers::CONTROL;
         let table = [
             (KeyCode::Char('c'), control, Some(TerminalKey::Interrupt)),
@@ -254,9 +254,9 @@ mod tests {
                 "{code:?} {modifiers:?}"
             );
         }
-        let mut gather = KeySequenceParser::default();
+        let mut parser = KeySequenceParser::default();
         let mut released = KeyEvent::new(KeyCode::Char('x'), KeyModifiers::NONE);
         released.kind = KeyEventKind::Release;
-        assert_eq!(gather.push(released), []);
+        assert_eq!(parser.push(released), []);
     }
 }

@@ -1,32 +1,32 @@
-//! What a model says, as it comes: lines that are complete become rows, the last one waits. A little
-//! Markdown is coloured; no character of it is taken away.
+//! Streams the model's text to rows: complete lines become rows, the last line waits. Some Markdown
+//! is styled; no character is removed.
 
 use anstyle::Style;
 
 use super::row::StyledRow;
 use crate::cli_output::{BOLD, DIM, HELP};
 
-/// Bytes of a line that is waited for; of a longer one, rows go out before it ends.
+/// Size limit of a waiting line. Rows of a longer line are emitted before it ends.
 const MAX_LINE_BYTES: usize = 4 << 10;
 
-/// A text that is on its way.
+/// A streamed text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MarkdownFlow {
-    /// The line that is not complete.
+    /// The incomplete line.
     line: String,
-    /// The mark that ends the code we are in.
+    /// The fence that ends the current code block.
     fence: Option<String>,
-    /// Empty lines that wait for what comes behind them: a text does not end in any.
+    /// Empty lines that wait for the next line, so that a text does not end in empty lines.
     empty: usize,
-    /// Whether something was said at all.
+    /// Whether any row was emitted.
     begun: bool,
 }
 
 impl MarkdownFlow {
-    /// Takes a piece, and gives the rows that are complete.
-    pub(super) fn push(&mut self, piece: &str, width: usize) -> Vec<StyledRow> {
+    /// Appends a delta and returns the complete rows.
+    pub(super) fn push(&mut self, delta: &str, width: usize) -> Vec<StyledRow> {
         let mut rows = Vec::new();
-        for part in piece.split_inclusive('\n') {
+        for part in delta.split_inclusive('\n') {
             self.line.push_str(part);
             if part.ends_with('\n') {
                 let line = std::mem::take(&mut self.line);
@@ -43,7 +43,7 @@ impl MarkdownFlow {
         rows
     }
 
-    /// The text is over.
+    /// Ends the text and returns the remaining rows.
     pub(super) fn close(&mut self, width: usize) -> Vec<StyledRow> {
         let mut rows = Vec::new();
         let line = std::mem::take(&mut self.line);
@@ -52,7 +52,7 @@ impl MarkdownFlow {
         rows
     }
 
-    /// The line that is not complete, as it is by now.
+    /// The rows of the incomplete line so far.
     pub(super) fn live_rows(&self, width: usize) -> Vec<StyledRow> {
         let line = self.line.trim_end();
         if line.is_empty() { Vec::new() } else { style_line(line).wrap(width, &wrap_indent(line)) }
@@ -64,17 +64,18 @@ impl MarkdownFlow {
             return;
         }
         rows.append(&mut self.take_empty_rows());
-        let bare = line.trim_start();
+        let trimmed = line.trim_start();
         match &self.fence {
             Some(fence) => {
-                // Lines of code are never broken: they are there to be copied.
-                let ends = bare.starts_with(fence) && bare.trim_matches(['`', '~']).is_empty();
+                // Lines of code are not wrapped, so that they can be copied.
+                let ends =
+                    trimmed.starts_with(fence) && trimmed.trim_matches(['`', '~']).is_empty();
                 rows.push(StyledRow::of(if ends { DIM } else { Style::new() }, line));
                 if ends {
                     self.fence = None;
                 }
             }
-            None => match fence_mark(bare) {
+            None => match fence_mark(trimmed) {
                 Some(mark) => {
                     rows.push(StyledRow::of(DIM, line));
                     self.fence = Some(mark);
@@ -84,21 +85,21 @@ impl MarkdownFlow {
         }
     }
 
-    /// The empty lines that waited.
+    /// Takes the waiting empty lines.
     fn take_empty_rows(&mut self) -> Vec<StyledRow> {
         self.begun = true;
         vec![StyledRow::new(); std::mem::take(&mut self.empty)]
     }
 }
 
-/// The mark of a line that begins code.
+/// The fence of a line that starts a code block.
 fn fence_mark(line: &str) -> Option<String> {
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let length = line.chars().take_while(|c| *c == mark).count();
     (length >= 3).then(|| mark.to_string().repeat(length))
 }
 
-/// What the rows behind the first of a line begin with: the text of a list stands below itself.
+/// The indent of wrapped rows: aligns the text of list items.
 fn wrap_indent(line: &str) -> String {
     let bare = line.trim_start();
     let spaces = line.len() - bare.len();
@@ -116,7 +117,7 @@ fn is_number(word: &str) -> bool {
     (1..=3).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A line in colours: headings, what is strong, and code. The characters stay as they are.
+/// Styles headings, bold text and inline code. The characters stay the same.
 fn style_line(line: &str) -> StyledRow {
     let bare = line.trim_start_matches('#');
     if (1..=6).contains(&(line.len() - bare.len())) && bare.starts_with(' ') {
@@ -164,9 +165,9 @@ mod tests {
     }
 
     #[test]
-    fn lines_go_out_when_they_are_complete() {
+    fn lines_are_emitted_when_complete() {
         let mut flow = MarkdownFlow::default();
-        let story: [(&str, &[&str], &[&str]); 6] = [
+        let steps: [(&str, &[&str], &[&str]); 6] = [
             ("\n\nHel", &[], &["Hel"]),
             ("lo", &[], &["Hello"]),
             (" world\nand", &["Hello", "world"], &["and"]),
@@ -174,9 +175,9 @@ mod tests {
             ("\n\n", &[], &[]),
             ("end", &[], &["end"]),
         ];
-        for (piece, settled, live) in story {
-            assert_eq!(plain(&flow.push(piece, 8)), settled, "{piece:?}");
-            assert_eq!(plain(&flow.live_rows(8)), live, "{piece:?}");
+        for (delta, settled, live) in steps {
+            assert_eq!(plain(&flow.push(delta, 8)), settled, "{delta:?}");
+            assert_eq!(plain(&flow.live_rows(8)), live, "{delta:?}");
         }
         assert_eq!(plain(&flow.close(8)), ["", "", "end"]);
         assert_eq!(plain(&flow.close(8)), [""; 0]);
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_take_nothing_away() {
+    fn styling_keeps_all_characters() {
         let table: [(&str, &[(Style, &str)]); 9] = [
             ("plain", &[(Style::new(), "plain")]),
             ("# Head `x`", &[(BOLD, "# Head `x`")]),
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_an_end_does_not_pile_up() {
+    fn endless_line_is_emitted_in_rows() {
         let mut flow = MarkdownFlow::default();
         let mut shown = 0;
         for _ in 0..2_000 {

@@ -1,5 +1,5 @@
-//! Rows as bytes for a terminal: what is settled goes above, what is live is drawn again in its
-//! place. Only here are bytes made that a terminal obeys.
+//! Converts rows to bytes for a terminal: finished rows go above, live rows are redrawn in place.
+//! Control sequences are created only here.
 
 use std::fmt::Write as _;
 
@@ -7,17 +7,17 @@ use anstyle::Style;
 
 use super::{draw::LiveArea, row::StyledRow};
 
-/// What is on the terminal below the scrollback.
+/// Paints the area below the scrollback, and tracks what it shows.
 #[derive(Debug)]
 pub(super) struct TerminalPainter {
-    colours: TerminalColors,
+    colors: TerminalColors,
     shown: Option<LiveArea>,
     width: usize,
-    /// The columns it was drawn for.
+    /// The width at the last paint.
     drawn: usize,
 }
 
-/// Whether colours are shown.
+/// Whether colors are shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum TerminalColors {
     Shown,
@@ -25,27 +25,27 @@ pub(super) enum TerminalColors {
 }
 
 impl TerminalPainter {
-    pub(super) fn new(colours: TerminalColors, width: usize) -> TerminalPainter {
-        TerminalPainter { colours, shown: None, width, drawn: width }
+    pub(super) fn new(colors: TerminalColors, width: usize) -> TerminalPainter {
+        TerminalPainter { colors, shown: None, width, drawn: width }
     }
 
-    /// The terminal has another width.
+    /// Sets the width of the terminal.
     pub(super) fn resize(&mut self, width: usize) {
         self.width = width.max(1);
     }
 
-    /// The terminal was somebody else's: nothing of ours is on it.
+    /// Forgets what is shown, after another program used the terminal.
     pub(super) fn forget(&mut self) {
         self.shown = None;
     }
 
-    /// The bytes for rows above and what is live below; none if nothing changed.
+    /// The bytes for finished rows above and live rows below; empty if nothing changed.
     pub(super) fn paint(&mut self, above: &[StyledRow], live: &LiveArea) -> String {
         let same = self.shown.as_ref() == Some(live) && self.drawn == self.width;
         if above.is_empty() && same {
             return String::new();
         }
-        // All at once for terminals that can, and without a cursor that runs about.
+        // Synchronized output where supported, with the cursor hidden.
         let mut bytes = "\u{1b}[?2026h\u{1b}[?25l".to_owned();
         self.erase(&mut bytes);
         for row in above {
@@ -75,7 +75,7 @@ impl TerminalPainter {
         "\u{1b}[H\u{1b}[2J".to_owned()
     }
 
-    /// The bytes that leave nothing but what is settled.
+    /// The bytes that remove the live rows and print the last finished ones.
     pub(super) fn leave(&mut self, above: &[StyledRow]) -> String {
         let mut bytes = String::new();
         self.erase(&mut bytes);
@@ -88,7 +88,7 @@ impl TerminalPainter {
         bytes
     }
 
-    /// Goes to the first of our rows and takes away everything from there on.
+    /// Moves to the first live row and clears from there on.
     fn erase(&self, bytes: &mut String) {
         if let Some(shown) = &self.shown {
             move_up(bytes, self.above_cursor(shown));
@@ -96,7 +96,7 @@ impl TerminalPainter {
         bytes.push_str("\r\u{1b}[J");
     }
 
-    /// Rows of ours above the cursor. A terminal that became narrower has broken the long ones.
+    /// Number of live rows above the cursor. A terminal that became narrower has wrapped long ones.
     fn above_cursor(&self, shown: &LiveArea) -> usize {
         if self.width >= self.drawn {
             return shown.row;
@@ -108,7 +108,7 @@ impl TerminalPainter {
 
     fn write_row(&self, bytes: &mut String, row: &StyledRow) {
         for (style, text) in row.pieces() {
-            match self.colours {
+            match self.colors {
                 TerminalColors::Shown if *style != Style::new() => {
                     let _ = write!(bytes, "{style}{text}{style:#}");
                 }

@@ -1,4 +1,4 @@
-//! Keeps what waits in the store, beside everything else: only the newest state matters.
+//! Saves queued prompts to the store in the background. Only the newest state matters.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,40 +10,40 @@ use tokio::{
 
 use super::RunController;
 
-/// How long the last state may take.
+/// Time limit for saving the last state.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Writes the queue down whenever it changes.
+/// Saves the queue whenever it changes.
 pub(super) struct PromptQueueWriter {
     newest: watch::Sender<Vec<String>>,
     task: JoinHandle<()>,
 }
 
 impl PromptQueueWriter {
-    /// Begins. What goes wrong is told to `troubles`.
+    /// Starts the task. Error messages are sent to `errors`.
     pub(super) fn new(
-        desk: Arc<dyn RunController>,
+        controller: Arc<dyn RunController>,
         queue: Vec<String>,
-        troubles: mpsc::UnboundedSender<String>,
+        errors: mpsc::UnboundedSender<String>,
     ) -> PromptQueueWriter {
         let (newest, mut changes) = watch::channel(queue);
         let task = tokio::spawn(async move {
             while changes.changed().await.is_ok() {
                 let queue = changes.borrow_and_update().clone();
-                if let Err(error) = desk.save_queue(queue).await {
-                    let _ = troubles.send(format!("what is queued could not be kept: {error:#}"));
+                if let Err(error) = controller.save_queue(queue).await {
+                    let _ = errors.send(format!("queued prompts could not be saved: {error:#}"));
                 }
             }
         });
         PromptQueueWriter { newest, task }
     }
 
-    /// The queue is this from now on.
+    /// Saves this queue, unless a newer one follows first.
     pub(super) fn save(&self, queue: Vec<String>) {
         self.newest.send_replace(queue);
     }
 
-    /// Waits until the last state is kept, but not for ever.
+    /// Waits until the last state is saved, up to the time limit.
     pub(super) async fn finish(self) {
         let PromptQueueWriter { newest, mut task } = self;
         drop(newest);

@@ -1,4 +1,4 @@
-//! A row of text in colours. Whatever is put into one is harmless afterwards.
+//! A row of styled text. All text in a row is sanitized.
 
 use anstream::adapter::strip_str;
 use anstyle::Style;
@@ -9,11 +9,11 @@ use crate::{
     screen::fit_columns,
 };
 
-/// A row: pieces, each in its colour.
+/// A row of text parts, each with its style.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct StyledRow(Vec<(Style, String)>);
 
-/// Text without colours of its own, without tabs, and without anything that a terminal obeys.
+/// Removes escape sequences and replaces tabs and control characters.
 pub(super) fn sanitize(text: &str) -> String {
     let stripped = strip_str(text).to_string();
     clean(&stripped.replace('\t', "    "))
@@ -25,59 +25,59 @@ impl StyledRow {
         StyledRow::default()
     }
 
-    /// A row in one colour.
+    /// A row in one style.
     pub(super) fn of(style: Style, text: &str) -> StyledRow {
         StyledRow::new().with(style, text)
     }
 
-    /// Adds a piece.
+    /// Appends a part.
     pub(super) fn with(mut self, style: Style, text: &str) -> StyledRow {
         self.push(style, text);
         self
     }
 
-    /// Adds a piece.
+    /// Appends a part.
     pub(super) fn push(&mut self, style: Style, text: &str) {
         if text.is_empty() {
             return;
         }
         let text = sanitize(text);
         match self.0.last_mut() {
-            Some((last, piece)) if *last == style => piece.push_str(&text),
+            Some((last, last_text)) if *last == style => last_text.push_str(&text),
             Some(_) | None => self.0.push((style, text)),
         }
     }
 
-    /// The pieces.
+    /// The parts with their styles.
     pub(super) fn pieces(&self) -> &[(Style, String)] {
         &self.0
     }
 
-    /// Its columns.
+    /// The width in columns.
     pub(super) fn width(&self) -> usize {
         self.0.iter().map(|(_, text)| width(text)).sum()
     }
 
-    /// Its text.
+    /// The text without styles.
     #[cfg(test)]
     pub(super) fn plain(&self) -> String {
         self.0.iter().map(|(_, text)| text.as_str()).collect()
     }
 
-    /// At most so many columns; what is cut shows as an ellipsis.
-    pub(super) fn fit(&self, most: usize) -> StyledRow {
-        if self.width() <= most {
+    /// Truncates the row to `max` columns and marks the cut with an ellipsis.
+    pub(super) fn fit(&self, max: usize) -> StyledRow {
+        if self.width() <= max {
             return self.clone();
         }
-        let mut left = most;
+        let mut left = max;
         let mut row = StyledRow::new();
         for (style, text) in &self.0 {
-            let wide = width(text);
-            if wide < left {
+            let columns = width(text);
+            if columns < left {
                 row.0.push((*style, text.clone()));
-                left -= wide;
+                left -= columns;
             } else {
-                // Something is left out even where this piece would just fit.
+                // The ellipsis is needed even where this part alone would fit.
                 row.0.push((*style, fit_columns(&format!("{text} "), left)));
                 break;
             }
@@ -85,10 +85,10 @@ impl StyledRow {
         row
     }
 
-    /// As rows of so many columns at most, broken at spaces where there are some. The rows behind
-    /// the first begin with the indent. No character is lost but the spaces at the breaks.
-    pub(super) fn wrap(&self, most: usize, indent: &str) -> Vec<StyledRow> {
-        if self.width() <= most {
+    /// Wraps the row to `max` columns, at spaces where possible. Rows after the first start with
+    /// the indent. Only spaces at the breaks are removed.
+    pub(super) fn wrap(&self, max: usize, indent: &str) -> Vec<StyledRow> {
+        if self.width() <= max {
             return vec![self.clone()];
         }
         let cells: Vec<(Style, char)> =
@@ -96,36 +96,36 @@ impl StyledRow {
         let mut rows = Vec::new();
         let mut rest = cells.as_slice();
         while !rest.is_empty() {
-            let indent = if rows.is_empty() || width(indent) * 2 > most { "" } else { indent };
-            let end = row_break(rest, most.saturating_sub(width(indent)).max(1));
-            let (line, behind) = rest.split_at(end);
+            let indent = if rows.is_empty() || width(indent) * 2 > max { "" } else { indent };
+            let end = row_break(rest, max.saturating_sub(width(indent)).max(1));
+            let (line, remaining) = rest.split_at(end);
             let mut row = StyledRow::of(Style::new(), indent);
             for (style, c) in line {
                 match row.0.last_mut() {
-                    Some((last, piece)) if last == style => piece.push(*c),
+                    Some((last, text_so_far)) if last == style => text_so_far.push(*c),
                     Some(_) | None => row.0.push((*style, c.to_string())),
                 }
             }
             rows.push(row);
-            let spaces = behind.iter().take_while(|(_, c)| *c == ' ').count();
-            rest = behind.get(spaces..).unwrap_or_default();
+            let spaces = remaining.iter().take_while(|(_, c)| *c == ' ').count();
+            rest = remaining.get(spaces..).unwrap_or_default();
         }
         rows
     }
 }
 
-/// How many cells fit into a row: up to a space if there is one, and never none.
-fn row_break(cells: &[(Style, char)], most: usize) -> usize {
+/// The number of cells that fit into a row: up to a space if possible, and at least one.
+fn row_break(cells: &[(Style, char)], max: usize) -> usize {
     let mut used = 0;
     let mut space = None;
     for (at, (_, c)) in cells.iter().enumerate() {
         used += c.width().unwrap_or(0);
-        if used > most {
-            // A space that would be the first thing behind the row is a break too.
+        if used > max {
+            // A space directly after the row is a break too.
             let at_space = (*c == ' ').then_some(at);
             return at_space.or(space).filter(|end| *end > 0).unwrap_or(at.max(1));
         }
-        // Spaces in front are an indent and no place to break.
+        // Leading spaces are an indent, not a break.
         if *c == ' ' && cells.iter().take(at).any(|(_, c)| *c != ' ') {
             space = Some(at);
         }
@@ -150,15 +150,15 @@ mod tests {
             ("中文中文中", 5, &["中文", "中文", "中"]),
             ("中", 1, &["中"]),
         ];
-        for (text, most, expected) in table {
-            let rows = StyledRow::of(Style::new(), text).wrap(most, "");
+        for (text, max, expected) in table {
+            let rows = StyledRow::of(Style::new(), text).wrap(max, "");
             let rows: Vec<String> = rows.iter().map(StyledRow::plain).collect();
-            assert_eq!(rows, expected, "{text} in {most}");
+            assert_eq!(rows, expected, "{text} in {max}");
         }
     }
 
     #[test]
-    fn colours_survive_a_break_and_the_indent_is_kept() {
+    fn wrapped_rows_keep_styles_and_indent() {
         let row = StyledRow::of(Style::new(), "- one ").with(BOLD, "two three");
         let rows = row.wrap(9, "  ");
         let plain: Vec<String> = rows.iter().map(StyledRow::plain).collect();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_would_obey_does_not_get_into_a_row() {
+    fn control_sequences_are_removed_from_rows() {
         let table = [
             ("\u{1b}[31mred\u{1b}[0m", "red"),
             ("\u{1b}]0;title\u{7}text", "text"),
@@ -186,8 +186,8 @@ mod tests {
     fn a_row_is_cut_by_columns() {
         let row = StyledRow::of(BOLD, "abc").with(Style::new(), "defgh");
         let table = [(9, "abcdefgh"), (8, "abcdefgh"), (6, "abcde…"), (3, "ab…"), (1, "…")];
-        for (most, expected) in table {
-            assert_eq!(row.fit(most).plain(), expected, "{most}");
+        for (max, expected) in table {
+            assert_eq!(row.fit(max).plain(), expected, "{max}");
         }
     }
 }

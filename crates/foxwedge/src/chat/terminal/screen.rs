@@ -1,5 +1,5 @@
-//! What the terminal shows and what keys mean, as a state and functions of it. No clock, no files:
-//! the time comes in with what happens, in milliseconds.
+//! The state of the terminal: what it shows and what keys mean. Pure: no clock and no files; the
+//! time is passed in with each event, in milliseconds.
 
 mod approvals;
 mod interrupts;
@@ -28,63 +28,62 @@ use crate::{
 };
 use run_events::ThoughtView;
 
-/// How soon a second Esc or Ctrl-C belongs to the first, in milliseconds.
+/// Maximum time between two presses of Esc or Ctrl-C that count as double, in milliseconds.
 const DOUBLE_PRESS_MILLIS: u64 = 2_000;
-/// How long a hint stays, in milliseconds.
+/// How long a hint is shown, in milliseconds.
 const HINT_MILLIS: u64 = 4_000;
-/// The command that is ours.
+/// The command that the terminal handles itself.
 const THOUGHTS_COMMAND: &str = "/thoughts";
 
-/// What has to be done.
+/// An action for the driver.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum ScreenAction {
-    /// This is said to the model.
+    /// Send a prompt to the model.
     Send(String),
-    /// A line that begins with `/`.
+    /// Run a line that starts with `/`.
     Command(String),
-    /// All that waits changed.
+    /// Save all queued prompts.
     SaveQueue(Vec<String>),
-    /// An interrupt.
+    /// Interrupt the run.
     Interrupt,
-    /// A question has an answer.
+    /// Answer an approval prompt.
     Decide {
-        /// The question.
+        /// The number of the prompt.
         number: u64,
-        /// The answer.
         decision: ToolDecision,
-        /// The tool that nobody is asked about any more.
+        /// The tool to allow for the rest of the session.
         always: Option<String>,
     },
-    /// The terminal is left, with this code.
+    /// Leave the terminal with this exit code.
     Leave(u8),
-    /// The process is suspended.
+    /// Suspend the process.
     Suspend,
-    /// Everything is drawn anew.
+    /// Redraw everything.
     Redraw,
 }
 
-/// Something that went wrong, and what to do about it.
+/// An error message, with a hint what to do about it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct ScreenError {
     pub(super) message: String,
     pub(super) help: Option<String>,
 }
 
-/// What is under way.
+/// The work in progress.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ScreenWork {
     /// Nothing.
     Idle,
     /// A run or a command.
     Busy {
-        /// Since when.
+        /// Start time.
         since: u64,
-        /// How often somebody wanted it to stop.
+        /// How often the user pressed Esc or Ctrl-C to stop it.
         presses: u32,
     },
 }
 
-/// Kinds of lines: an empty one stands between two of them.
+/// Kinds of output. A blank row separates different kinds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ScreenBlock {
     Head,
@@ -105,16 +104,16 @@ pub(super) struct TerminalScreen {
     pub(super) calls: TerminalCallList,
     pub(super) flow: MarkdownFlow,
     pub(super) thought: ThoughtView,
-    /// What waits for the end of the run.
+    /// Prompts that wait for the end of the run.
     queue: Vec<String>,
-    /// The first of the queue is on its way, and not yet kept elsewhere.
+    /// The first queued prompt is being sent, but its run has not started.
     sending: bool,
     pub(super) asks: VecDeque<ApprovalPrompt>,
     pub(super) stage: ApprovalPromptStage,
     pub(super) commands: Vec<(String, String)>,
-    /// A few words about the model.
+    /// The status line about the model.
     pub(super) status: String,
-    /// A hint, and until when it is shown.
+    /// A hint, and the time until which it is shown.
     pub(super) hint: Option<(String, u64)>,
     typed_at: u64,
     esc_at: Option<u64>,
@@ -134,7 +133,7 @@ impl TerminalScreen {
         if commands.iter().all(|(name, _)| name != THOUGHTS_COMMAND) {
             commands.push((
                 THOUGHTS_COMMAND.to_owned(),
-                "shows or hides what the model thinks".to_owned(),
+                "show or hide what the model thinks".to_owned(),
             ));
         }
         commands.sort();
@@ -165,8 +164,8 @@ impl TerminalScreen {
             let row = StyledRow::of(if at == 0 { BOLD } else { DIM }, line);
             screen.push_block(ScreenBlock::Head, row.wrap(width, "  "));
         }
-        for before in start.past_items {
-            match before {
+        for item in start.past_items {
+            match item {
                 TerminalHistoryItem::Prompt(text) => screen.echo_prompt(&text),
                 TerminalHistoryItem::Text(text) => {
                     let mut flow = MarkdownFlow::default();
@@ -183,7 +182,7 @@ impl TerminalScreen {
         screen
     }
 
-    /// The rows that are settled since the last time; they are never drawn again.
+    /// Takes the rows that were finished since the last call. They are never drawn again.
     pub(super) fn take_rows(&mut self) -> Vec<StyledRow> {
         std::mem::take(&mut self.rows)
     }
@@ -192,29 +191,29 @@ impl TerminalScreen {
         self.work != ScreenWork::Idle
     }
 
-    /// Something begins that takes a while.
+    /// Marks the start of a run or a command.
     pub(super) fn begin_work(&mut self, now: u64) {
         self.work = ScreenWork::Busy { since: now, presses: 0 };
         self.interrupted_at = None;
         self.times = RunTimes::default();
     }
 
-    /// A prompt is sent that nobody typed.
+    /// Sends a prompt that did not come from the editor.
     pub(super) fn send_prompt(&mut self, text: &str) -> Vec<ScreenAction> {
         self.submit(text.to_owned())
     }
 
-    /// A run ended, and this is how; or it could not be told.
+    /// Handles the end of a run, or the error that prevented it.
     pub(super) fn on_run_ended(
         &mut self,
         ending: Result<&ChatRunEnd, ScreenError>,
     ) -> Vec<ScreenAction> {
-        let pressed = self.finish_work();
+        let was_interrupted = self.finish_work();
         match ending {
             Ok(ending) => {
                 self.push_run_ending(&ending.ended, &ending.summary);
-                let by_itself = match ending.ended.outcome {
-                    Some(Outcome::Completed | Outcome::NoText) => !pressed,
+                let sends_next = match ending.ended.outcome {
+                    Some(Outcome::Completed | Outcome::NoText) => !was_interrupted,
                     Some(
                         Outcome::Stopped
                         | Outcome::Failed
@@ -225,7 +224,7 @@ impl TerminalScreen {
                     )
                     | None => false,
                 };
-                if by_itself { self.send_queued() } else { Vec::new() }
+                if sends_next { self.send_queued() } else { Vec::new() }
             }
             Err(error) => {
                 self.show_error(&error);
@@ -234,7 +233,7 @@ impl TerminalScreen {
         }
     }
 
-    /// A command has been carried out.
+    /// Handles the result of a command.
     pub(super) fn on_command_reply(
         &mut self,
         reply: Result<&CommandReply, ScreenError>,
@@ -248,10 +247,10 @@ impl TerminalScreen {
                 return Vec::new();
             }
         };
-        let mut acts = Vec::new();
+        let mut actions = Vec::new();
         if was_queued && !self.queue.is_empty() {
             self.queue.remove(0);
-            acts.push(ScreenAction::SaveQueue(self.queue.clone()));
+            actions.push(ScreenAction::SaveQueue(self.queue.clone()));
         }
         let rows = reply.lines.iter();
         let rows = rows.flat_map(|line| StyledRow::of(Style::new(), line).wrap(self.width, "  "));
@@ -259,24 +258,24 @@ impl TerminalScreen {
         self.push_block(ScreenBlock::Note, rows);
         match &reply.follow_up {
             CommandFollowUp::Stay => {
-                let pressed = self.finish_work();
-                if was_queued && !pressed {
-                    acts.extend(self.send_queued());
+                let was_interrupted = self.finish_work();
+                if was_queued && !was_interrupted {
+                    actions.extend(self.send_queued());
                 }
             }
             CommandFollowUp::Edit(text) => {
                 self.finish_work();
-                // What was being typed is in the history, so that it is not lost.
+                // The current text goes to the editor's history, so that it is not lost.
                 self.editor.take();
                 self.editor.set(text);
             }
-            CommandFollowUp::Ended(ending) => acts.extend(self.on_run_ended(Ok(ending))),
-            CommandFollowUp::Leave => acts.push(ScreenAction::Leave(0)),
+            CommandFollowUp::Ended(ending) => actions.extend(self.on_run_ended(Ok(ending))),
+            CommandFollowUp::Leave => actions.push(ScreenAction::Leave(0)),
         }
-        acts
+        actions
     }
 
-    /// Another session is worked on, and this waits in it. What waited here goes along, in front.
+    /// Handles a switch to a session with these queued prompts. Prompts queued here stay in front.
     pub(super) fn on_session_switch(&mut self, queued: Vec<String>) -> Vec<ScreenAction> {
         self.queue.extend(queued);
         match self.queue.is_empty() {
@@ -285,9 +284,9 @@ impl TerminalScreen {
         }
     }
 
-    /// Nothing is under way any more. Whether somebody wanted it to stop.
+    /// Marks the end of the work. Returns whether the user asked to stop it.
     fn finish_work(&mut self) -> bool {
-        let pressed = match self.work {
+        let was_interrupted = match self.work {
             ScreenWork::Idle => false,
             ScreenWork::Busy { presses, .. } => presses > 0,
         };
@@ -300,13 +299,13 @@ impl TerminalScreen {
         while !self.asks.is_empty() {
             self.remove_question();
         }
-        pressed
+        was_interrupted
     }
 
-    /// When what is shown changes by itself.
+    /// The next time at which the display changes without an event.
     pub(super) fn next_change(&self, now: u64) -> Option<u64> {
         let hint = self.hint.as_ref().map(|(_, until)| *until);
-        let armed = match self.stage {
+        let accepts_keys = match self.stage {
             ApprovalPromptStage::Shown(since)
                 if self.editor.is_empty() && !self.asks.is_empty() =>
             {
@@ -317,10 +316,10 @@ impl TerminalScreen {
             | ApprovalPromptStage::Focused
             | ApprovalPromptStage::TypingReason(_) => None,
         };
-        [hint, armed].into_iter().flatten().filter(|at| *at > now).min()
+        [hint, accepts_keys].into_iter().flatten().filter(|at| *at > now).min()
     }
 
-    /// A key was pressed, then.
+    /// Handles a key.
     pub(super) fn on_key(&mut self, key: TerminalKey, now: u64) -> Vec<ScreenAction> {
         self.hint = None;
         match key {
@@ -355,7 +354,7 @@ impl TerminalScreen {
             TerminalKey::EndOfInput if self.editor.is_empty() => match self.work {
                 ScreenWork::Idle => vec![ScreenAction::Leave(0)],
                 ScreenWork::Busy { .. } => {
-                    self.show_hint("something is at work: Esc stops it", now);
+                    self.show_hint("a run is in progress: Esc stops it", now);
                     Vec::new()
                 }
             },
@@ -377,7 +376,7 @@ impl TerminalScreen {
         match self.editor.apply_key(key) {
             EditorOutcome::Handled | EditorOutcome::Ignored => Vec::new(),
             EditorOutcome::Full => {
-                self.show_hint("that is more than fits here", now);
+                self.show_hint("the text is too long", now);
                 Vec::new()
             }
             EditorOutcome::Submit if self.editor.text().trim().is_empty() => match self.work {
@@ -392,8 +391,8 @@ impl TerminalScreen {
     }
 
     fn submit(&mut self, text: String) -> Vec<ScreenAction> {
-        let bare = text.trim();
-        if bare == THOUGHTS_COMMAND {
+        let trimmed = text.trim();
+        if trimmed == THOUGHTS_COMMAND {
             self.toggle_thoughts(self.typed_at);
             return Vec::new();
         }
@@ -404,29 +403,29 @@ impl TerminalScreen {
             }
             ScreenWork::Idle => {
                 self.echo_prompt(&text);
-                match is_command(bare) {
-                    true => vec![ScreenAction::Command(bare.to_owned())],
+                match is_command(trimmed) {
+                    true => vec![ScreenAction::Command(trimmed.to_owned())],
                     false => vec![ScreenAction::Send(text)],
                 }
             }
         }
     }
 
-    /// Sends the first of what waits. It leaves the queue when the run has it.
+    /// Sends the first queued prompt. It leaves the queue when its run starts.
     fn send_queued(&mut self) -> Vec<ScreenAction> {
         let Some(text) = self.queue.first().cloned() else { return Vec::new() };
         self.sending = true;
-        let acts = self.submit(text);
-        if acts.is_empty() {
-            // It was for us, and is done.
+        let actions = self.submit(text);
+        if actions.is_empty() {
+            // The terminal handled it itself.
             self.sending = false;
             self.queue.remove(0);
             return vec![ScreenAction::SaveQueue(self.queue.clone())];
         }
-        acts
+        actions
     }
 
-    /// What waits, without what is on its way.
+    /// The queued prompts without the one that is being sent.
     pub(super) fn queued_prompts(&self) -> &[String] {
         self.queue.get(usize::from(self.sending)..).unwrap_or_default()
     }
@@ -435,29 +434,28 @@ impl TerminalScreen {
         self.hint = Some((text.to_owned(), now + HINT_MILLIS));
     }
 
-    /// Something went wrong.
-    pub(super) fn show_error(&mut self, trouble: &ScreenError) {
-        let row =
-            StyledRow::of(ERROR, "error").with(Style::new(), &format!(": {}", trouble.message));
+    /// Shows an error.
+    pub(super) fn show_error(&mut self, error: &ScreenError) {
+        let row = StyledRow::of(ERROR, "error").with(Style::new(), &format!(": {}", error.message));
         let mut rows = row.wrap(self.width, "  ");
-        if let Some(help) = &trouble.help {
+        if let Some(help) = &error.help {
             let row = StyledRow::of(HELP, "  help").with(Style::new(), &format!(": {help}"));
             rows.extend(row.wrap(self.width, "    "));
         }
         self.push_block(ScreenBlock::Note, rows);
     }
 
-    /// Whether text that comes now stands apart from what is above it.
+    /// Whether new text needs a blank row above it.
     pub(super) fn separates_text(&self) -> bool {
         self.last_block.is_some_and(|last| last != ScreenBlock::Text)
     }
 
-    /// The same for calls.
+    /// Whether new calls need a blank row above them.
     pub(super) fn separates_calls(&self) -> bool {
         self.last_block.is_some_and(|last| last != ScreenBlock::Calls)
     }
 
-    /// Whether anything is above.
+    /// Whether anything was printed above.
     pub(super) fn has_rows(&self) -> bool {
         self.last_block.is_some()
     }
@@ -466,7 +464,7 @@ impl TerminalScreen {
         if rows.is_empty() {
             return;
         }
-        // Every prompt stands alone.
+        // Prompts are also separated from each other.
         if self.last_block.is_some_and(|last| last != block || block == ScreenBlock::Prompt) {
             self.rows.push(StyledRow::new());
         }
@@ -475,7 +473,7 @@ impl TerminalScreen {
     }
 }
 
-/// A line for the program. A path is none: `/etc/hosts is odd` is said to the model.
+/// Whether a line is a command. A path is not: `/etc/hosts is odd` is a prompt.
 fn is_command(line: &str) -> bool {
     let word = line.split_whitespace().next().unwrap_or_default();
     word.strip_prefix('/').is_some_and(|name| !name.is_empty() && !name.contains('/'))

@@ -1,5 +1,5 @@
-//! Stories about the terminal: keys and what a run tells go in, and out come acts, lines above and
-//! rows below.
+//! Tests of the terminal: keys and run events go in; actions, finished lines and live rows come
+//! out.
 
 mod story;
 mod typing;

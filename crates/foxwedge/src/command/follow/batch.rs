@@ -1,49 +1,49 @@
-//! What a store takes at once.
+//! Splits events and records into batches within the limits of the store.
 
 use foxwedge_run::{EventPayload, RunEvent};
 use foxwedge_store::{NewRecord, limits};
 
-/// Bytes that go into one append.
+/// Maximum size of one append.
 const MAX_BATCH_BYTES: usize = 32 << 20;
-/// Bytes of an event or a record besides what can be large.
+/// Estimated size of an event or record without its large fields.
 const EVENT_OVERHEAD_BYTES: usize = 512;
 
-/// Events in pieces that a store takes, in their order.
+/// Splits events into batches, in order.
 pub(super) fn event_batches(events: Vec<RunEvent>) -> Vec<Vec<RunEvent>> {
     split_batches(events, limits::APPEND_EVENTS, event_size)
 }
 
-/// Records in pieces that a store takes, in their order.
+/// Splits records into batches, in order.
 pub(super) fn record_batches(records: Vec<NewRecord>) -> Vec<Vec<NewRecord>> {
     split_batches(records, limits::APPEND_RECORDS, |record| {
         record.body.len() + EVENT_OVERHEAD_BYTES
     })
 }
 
-fn split_batches<T>(all: Vec<T>, most: usize, weight: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
+fn split_batches<T>(items: Vec<T>, max_count: usize, size_of: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
     let mut batches: Vec<Vec<T>> = Vec::new();
     let mut bytes = 0;
-    for one in all {
-        let size = weight(&one);
-        let is_full = |batch: &Vec<T>| batch.len() == most;
+    for item in items {
+        let size = size_of(&item);
+        let is_full = |batch: &Vec<T>| batch.len() == max_count;
         if bytes + size > MAX_BATCH_BYTES || batches.last().is_none_or(is_full) {
             batches.push(Vec::new());
             bytes = 0;
         }
         bytes += size;
         if let Some(batch) = batches.last_mut() {
-            batch.push(one);
+            batch.push(item);
         }
     }
     batches
 }
 
-/// About how many bytes an event takes: only what can be large is looked at.
+/// Estimated size of an event in bytes. Only large fields are counted.
 fn event_size(event: &RunEvent) -> usize {
     let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
     let large = match &event.body {
-        EventPayload::Text(said) | EventPayload::Thought(said) => {
-            text(&said.delta) + text(&said.full)
+        EventPayload::Text(update) | EventPayload::Thought(update) => {
+            text(&update.delta) + text(&update.full)
         }
         EventPayload::ToolCall(call) => call.input.as_ref().map_or(0, |input| input.raw().len()),
         EventPayload::ToolArguments { delta, .. } => delta.len(),
@@ -51,8 +51,9 @@ fn event_size(event: &RunEvent) -> usize {
         EventPayload::ToolResult(result) => {
             result.content.as_ref().map_or(0, |content| content.raw().len())
         }
-        EventPayload::ApprovalRequested(ask) => {
-            text(&ask.prompt) + ask.choices.as_ref().map_or(0, |choices| choices.raw().len())
+        EventPayload::ApprovalRequested(request) => {
+            text(&request.prompt)
+                + request.choices.as_ref().map_or(0, |choices| choices.raw().len())
         }
         EventPayload::ApprovalReplied(reply) => {
             reply.answer.as_ref().map_or(0, |answer| answer.raw().len())
@@ -83,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    fn said(bytes: usize) -> RunEvent {
+    fn text_event(bytes: usize) -> RunEvent {
         let text = TextUpdate { delta: Some("x".repeat(bytes)), ..TextUpdate::default() };
         RunEvent::new(&SharedId::from("r"), EventPayload::Text(text))
     }
@@ -94,10 +95,13 @@ mod tests {
             event_batches(events).iter().map(Vec::len).collect()
         };
         assert_eq!(sizes(Vec::new()), [0; 0]);
-        assert_eq!(sizes(vec![said(1); 3]), [3]);
-        assert_eq!(sizes(vec![said(MAX_BATCH_BYTES / 2); 3]), [1, 1, 1]);
-        assert_eq!(sizes(vec![said(MAX_BATCH_BYTES / 3 - EVENT_OVERHEAD_BYTES); 4]), [3, 1]);
-        assert_eq!(sizes(vec![said(2 * MAX_BATCH_BYTES)]), [1]);
-        assert_eq!(sizes(vec![said(1); limits::APPEND_EVENTS + 1]), [limits::APPEND_EVENTS, 1]);
+        assert_eq!(sizes(vec![text_event(1); 3]), [3]);
+        assert_eq!(sizes(vec![text_event(MAX_BATCH_BYTES / 2); 3]), [1, 1, 1]);
+        assert_eq!(sizes(vec![text_event(MAX_BATCH_BYTES / 3 - EVENT_OVERHEAD_BYTES); 4]), [3, 1]);
+        assert_eq!(sizes(vec![text_event(2 * MAX_BATCH_BYTES)]), [1]);
+        assert_eq!(
+            sizes(vec![text_event(1); limits::APPEND_EVENTS + 1]),
+            [limits::APPEND_EVENTS, 1]
+        );
     }
 }

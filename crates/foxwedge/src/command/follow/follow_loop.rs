@@ -1,11 +1,11 @@
-//! The loop: lines come in, the machine decides, the store keeps, and then somebody is told.
+//! The main loop: reads lines, applies them to the run machine, stores the events, shows them.
 
 use std::{collections::BTreeMap, io, time::Duration};
 
 use anyhow::Context;
 use foxwedge_run::{
-    EventPayload, MachineInput as Step, MachineSettings, Outcome, RunEffect, RunEnd, RunEvent,
-    SessionMachine, SharedId, StopRequest as Wish,
+    EventPayload, MachineInput, MachineSettings, Outcome, RunEffect, RunEnd, RunEvent,
+    SessionMachine, SharedId, StopRequest,
 };
 use tokio::{sync::mpsc, time};
 
@@ -24,12 +24,12 @@ use crate::runs::{
     replay,
 };
 
-/// How long calls at work may take to finish after a first Ctrl-C, in milliseconds.
+/// How long running tool calls may take to finish after the first Ctrl-C, in milliseconds.
 const GRACE_MILLIS: u64 = 1_000;
-/// How often the line below the others is drawn anew.
+/// How often the status line is redrawn.
 const REDRAW_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Everything that is known about one stream.
+/// Follows one stream.
 pub(super) struct FollowLoop {
     line_reader: FollowLineReader,
     recorder: Option<FollowRecorder>,
@@ -41,26 +41,26 @@ pub(super) struct FollowLoop {
     clock: SteadyClock,
     source: SourceClock,
     effects: Vec<RunEffect>,
-    /// How the runs ended, by their ids.
+    /// Outcomes of the ended runs, by run id.
     pub(super) ended: BTreeMap<SharedId, Outcome>,
-    /// The last place of each run that somebody was told of.
+    /// Sequence number of the last event shown, by run id.
     last_shown: BTreeMap<SharedId, u64>,
     warnings: FollowWarnings,
 }
 
-/// Why it is over.
+/// Why following ended.
 pub(super) enum FollowEnd {
-    /// The stream is.
+    /// The stream ended.
     Finished,
-    /// Somebody stopped it.
+    /// A signal stopped it.
     Stopped,
-    /// Nobody reads it, and nobody keeps it.
+    /// The reader of stdout is gone, and nothing is recorded.
     NoReader,
-    /// The run is somebody else's now, or was ended by somebody else.
+    /// Another process took over the run or ended it.
     TakenOver(String),
 }
 
-/// What happens next.
+/// The next thing to handle.
 enum FollowStep {
     Lines(Option<io::Result<Vec<FollowInputLine>>>),
     StopRequested,
@@ -71,18 +71,18 @@ enum FollowStep {
 
 impl FollowLoop {
     pub(super) fn new(
-        feed: FollowLineReader,
-        keeper: Option<FollowRecorder>,
-        teller: FollowRenderer,
+        line_reader: FollowLineReader,
+        recorder: Option<FollowRecorder>,
+        renderer: FollowRenderer,
         session: Option<SharedId>,
         settings: MachineSettings,
     ) -> anyhow::Result<FollowLoop> {
         Ok(FollowLoop {
-            line_reader: feed,
-            recorder: keeper,
-            renderer: teller,
+            line_reader,
+            recorder,
+            renderer,
             has_reader: true,
-            stop: StopListener::listen().context("Ctrl-C cannot be heard")?,
+            stop: StopListener::listen().context("cannot listen for Ctrl-C")?,
             session,
             machine: SessionMachine::new(settings),
             clock: SteadyClock::new(),
@@ -94,17 +94,17 @@ impl FollowLoop {
         })
     }
 
-    /// Follows an input to its end, or until somebody stops it.
+    /// Follows an input to its end, or until a signal stops it.
     pub(super) async fn run(&mut self, input: FollowInput) -> anyhow::Result<FollowEnd> {
-        let shown = input.display_name.clone();
+        let display_name = input.display_name.clone();
         let mut lines = input.read_lines();
         loop {
-            let done = match self.next_step(&mut lines).await {
+            let end = match self.next_step(&mut lines).await {
                 FollowStep::Lines(Some(Ok(lines))) => {
                     self.apply_lines(lines).await?;
                     None
                 }
-                // Whoever stopped it stopped the agent, too.
+                // Ctrl-C stopped the agent, too.
                 FollowStep::Lines(None) if self.stop.stop_count() > 0 => {
                     self.stop_runs(0);
                     Some(FollowEnd::Stopped)
@@ -116,7 +116,7 @@ impl FollowLoop {
                 FollowStep::Lines(Some(Err(error))) => {
                     self.close_runs().await?;
                     self.store_and_show().await?;
-                    return Err(error).with_context(|| format!("{shown}: cannot be read"));
+                    return Err(error).with_context(|| format!("{display_name}: cannot be read"));
                 }
                 FollowStep::StopRequested => {
                     self.stop_runs(if self.stop.stop_count() > 1 { 0 } else { GRACE_MILLIS });
@@ -124,13 +124,13 @@ impl FollowLoop {
                 }
                 FollowStep::RunLost(run) => return self.on_run_taken(&run).await,
                 FollowStep::Deadline => {
-                    self.machine.apply(self.clock.now(), Step::Tick, &mut self.effects);
+                    self.machine.apply(self.clock.now(), MachineInput::Tick, &mut self.effects);
                     self.apply_lines(Vec::new()).await?;
                     None
                 }
                 FollowStep::Redraw => None,
             };
-            if let Some(end) = self.store_and_show().await?.or(done) {
+            if let Some(end) = self.store_and_show().await?.or(end) {
                 return Ok(end);
             }
             if self.stop.stop_count() > 0 && self.machine.runs().iter().all(|run| run.is_over()) {
@@ -139,7 +139,7 @@ impl FollowLoop {
         }
     }
 
-    /// Waits until everything is written, or until somebody does not want to wait.
+    /// Waits until all output is written, or until the next signal.
     pub(super) async fn finish(&mut self) -> anyhow::Result<()> {
         tokio::select! {
             written = self.renderer.finish() => written,
@@ -147,7 +147,7 @@ impl FollowLoop {
         }
     }
 
-    /// Hears how often somebody asked to stop.
+    /// A listener for stop signals.
     pub(super) fn stop_requests(&self) -> StopListener {
         self.stop.clone()
     }
@@ -156,22 +156,23 @@ impl FollowLoop {
         &self.line_reader.tally
     }
 
-    /// What an operator may want to know: the first of it, and how much there was.
+    /// The first warnings as text, and the total number of warnings.
     pub(super) fn warnings(&self) -> (Vec<String>, usize) {
-        let notes: Vec<&String> = self.recorder.iter().flat_map(|keeper| &keeper.notes).collect();
-        let all = self.line_reader.warnings.all + self.warnings.all + notes.len();
+        let notes: Vec<&String> =
+            self.recorder.iter().flat_map(|recorder| &recorder.notes).collect();
+        let total = self.line_reader.warnings.all + self.warnings.all + notes.len();
         let warnings = self.line_reader.warnings.first.iter().chain(&self.warnings.first);
-        (warnings.map(warning_text).chain(notes.into_iter().cloned()).collect(), all)
+        (warnings.map(warning_text).chain(notes.into_iter().cloned()).collect(), total)
     }
 
     pub(super) fn knows_source(&self) -> bool {
         self.line_reader.knows_source()
     }
 
-    /// Where it is kept, if it is.
+    /// The store and session that the run is recorded in.
     pub(super) fn store_location(&self) -> Option<String> {
-        let keeper = self.recorder.as_ref()?;
-        Some(format!("{}, session {}", keeper.open_store.url, keeper.session()?))
+        let recorder = self.recorder.as_ref()?;
+        Some(format!("{}, session {}", recorder.open_store.url, recorder.session()?))
     }
 
     async fn next_step(
@@ -183,10 +184,10 @@ impl FollowLoop {
             [self.machine.deadline(), self.line_reader.deadline()].into_iter().flatten().min();
         let wait = deadline.map_or(0, |at| at.saturating_sub(self.clock.now()));
         let wait = Duration::from_millis(wait);
-        let (stop, keeper) = (&mut self.stop, &mut self.recorder);
+        let (stop, recorder) = (&mut self.stop, &mut self.recorder);
         let lost = async {
-            match keeper {
-                Some(keeper) => keeper.next_lost_run().await,
+            match recorder {
+                Some(recorder) => recorder.next_lost_run().await,
                 None => None,
             }
         };
@@ -214,7 +215,7 @@ impl FollowLoop {
         Ok(())
     }
 
-    /// Gives an event to the machine, with everything that its source left out.
+    /// Applies an event to the machine, after adding the session and epoch that the source omits.
     async fn apply_event(&mut self, mut event: RunEvent) -> anyhow::Result<()> {
         let now = self.clock.now();
         if let EventPayload::Started(started) = &mut event.body
@@ -222,14 +223,14 @@ impl FollowLoop {
         {
             started.session = Some(session.clone());
         }
-        if let Some(keeper) = &mut self.recorder {
-            keeper.prepare_event(&mut event).await?;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.prepare_event(&mut event).await?;
         }
-        self.machine.apply(now, Step::Event(event), &mut self.effects);
+        self.machine.apply(now, MachineInput::Event(event), &mut self.effects);
         Ok(())
     }
 
-    /// The stream is over: what did not end is told as what it is.
+    /// Closes all open runs at the end of the stream.
     async fn close_runs(&mut self) -> anyhow::Result<()> {
         let events = self.line_reader.finish(self.clock.now());
         self.apply_events(events).await?;
@@ -245,13 +246,14 @@ impl FollowLoop {
         Ok(())
     }
 
-    /// Somebody wants it to stop, and lets calls at work take so long.
+    /// Stops all open runs. Running tool calls have `grace` milliseconds to finish.
     fn stop_runs(&mut self, grace: u64) {
         let now = self.clock.now();
         let at = Some(self.source.source_time(now));
         for run in self.open_runs() {
-            let wish = RunEvent { at, ..RunEvent::new(&run, EventPayload::Stop(Wish { grace })) };
-            self.machine.apply(now, Step::Event(wish), &mut self.effects);
+            let stop =
+                RunEvent { at, ..RunEvent::new(&run, EventPayload::Stop(StopRequest { grace })) };
+            self.machine.apply(now, MachineInput::Event(stop), &mut self.effects);
         }
     }
 
@@ -260,11 +262,11 @@ impl FollowLoop {
         open.map(|run| run.id().clone()).collect()
     }
 
-    /// Stores what happened, and then tells it.
+    /// Stores the pending effects, then shows them.
     async fn store_and_show(&mut self) -> anyhow::Result<Option<FollowEnd>> {
         let effects = std::mem::take(&mut self.effects);
-        if let Some(keeper) = &mut self.recorder {
-            match keeper.record_effects(&self.machine, &effects).await {
+        if let Some(recorder) = &mut self.recorder {
+            match recorder.record_effects(&self.machine, &effects).await {
                 Ok(()) => {}
                 Err(FollowRecordError::StoreFailed(error)) => return Err(error),
                 Err(FollowRecordError::TakenOver(run)) => {
@@ -285,42 +287,42 @@ impl FollowLoop {
             return;
         }
         let now = self.source.source_time(self.clock.now());
-        let mut again = self.stop.clone();
+        let mut repeat = self.stop.clone();
         let stopping = self.stop.stop_count() > 0;
         self.has_reader = tokio::select! {
-            told = self.renderer.render(effects, now, stopping) => told.is_ok(),
-            // Whoever asks twice does not want to wait for a reader that does not read.
-            () = again.wait_for_repeat() => {
+            result = self.renderer.render(effects, now, stopping) => result.is_ok(),
+            // A second signal: do not wait for a reader that does not read.
+            () = repeat.wait_for_repeat() => {
                 self.renderer.mute();
                 false
             }
         };
     }
 
-    /// The run is somebody else's, or was ended by somebody else: what they wrote is the truth.
+    /// Another process took over the run or ended it. Shows the events it stored.
     async fn on_run_taken(&mut self, run: &SharedId) -> anyhow::Result<FollowEnd> {
-        let Some(keeper) = &self.recorder else { return Ok(FollowEnd::Finished) };
-        let kept = keeper.open_store.clone();
-        let told = self.last_shown.get(run).copied().unwrap_or(0);
-        let mut rest = Vec::new();
-        let mut new = false;
-        let session = replay(&kept, run, |effect| {
+        let Some(recorder) = &self.recorder else { return Ok(FollowEnd::Finished) };
+        let open_store = recorder.open_store.clone();
+        let last_shown = self.last_shown.get(run).copied().unwrap_or(0);
+        let mut unseen = Vec::new();
+        let mut is_new = false;
+        let session = replay(&open_store, run, |effect| {
             if let RunEffect::Emit(event) = effect {
-                new = event.seq > Some(told);
+                is_new = event.seq > Some(last_shown);
             }
-            if new {
-                rest.push(effect.clone());
+            if is_new {
+                unseen.push(effect.clone());
             }
         });
         let session = session.await?;
-        self.track_effects(&rest);
-        self.show_effects(&rest).await;
+        self.track_effects(&unseen);
+        self.show_effects(&unseen).await;
         let outcome = session.run(run).and_then(|run| run.outcome());
         Ok(FollowEnd::TakenOver(match outcome {
             Some(outcome) => {
-                format!("run `{run}` was ended from outside: {}", outcome_text(outcome))
+                format!("run `{run}` was ended by another process: {}", outcome_text(outcome))
             }
-            None => format!("run `{run}` is somebody else's now: its lease ran out"),
+            None => format!("run `{run}` was taken over by another process: its lease expired"),
         }))
     }
 

@@ -1,4 +1,4 @@
-//! What the agent prints, line by line as it comes. Whatever is there at once comes at once.
+//! Reads the output of the agent as lines. All lines that are available come in one batch.
 
 use std::{
     fs::File,
@@ -15,36 +15,36 @@ use crate::{
     target::STDIN,
 };
 
-/// Bytes that are read at once.
+/// Size of the read buffer.
 const READ_BYTES: usize = 1 << 18;
-/// The longest line that is looked at: an event of it still fits a store.
+/// Maximum length of a line, so that its event fits into a store.
 pub(super) const MAX_LINE_BYTES: usize = 15 << 20;
-/// Pieces that wait for whoever is slower than the agent.
+/// Number of batches that wait while the store or the output is slow.
 const QUEUE_CAPACITY: usize = 4;
 
-/// A line.
+/// One line of input.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum FollowInputLine {
-    /// As it was printed, without its end.
+    /// The text without the line end.
     Text(String),
-    /// Longer than anything that is looked at.
+    /// Longer than [`MAX_LINE_BYTES`].
     TooLong,
 }
 
-/// Where lines come from.
+/// The source of the lines.
 pub(super) struct FollowInput {
-    /// As it is shown.
+    /// The file name, or the name for stdin.
     pub(super) display_name: String,
     reader: Box<dyn Read + Send>,
 }
 
 impl FollowInput {
-    /// Opens what was named; stdin, if nothing was.
+    /// Opens the file, or stdin without one.
     pub(super) fn open(file: Option<&Path>) -> anyhow::Result<FollowInput> {
         let path = file.filter(|path| path.as_os_str() != "-");
         let Some(path) = path else {
             if file.is_none() && io::stdin().is_terminal() {
-                bail!(CliError::new("there is nothing to follow").help(
+                bail!(CliError::new("nothing to follow").help(
                     "pipe an agent in: `claude -p … --output-format stream-json --verbose | \
                      foxwedge follow`, or name a file"
                 ));
@@ -54,39 +54,44 @@ impl FollowInput {
                 reader: Box::new(io::stdin()),
             });
         };
-        let shown = clean(&path.to_string_lossy());
-        let file = File::open(path).with_context(|| format!("{shown}: cannot be read"))?;
+        let display_name = clean(&path.to_string_lossy());
+        let file = File::open(path).with_context(|| format!("{display_name}: cannot be read"))?;
         if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-            bail!(CliError::new(format!("{shown}: this is a folder")).help("name a file in it"));
+            bail!(
+                CliError::new(format!("{display_name}: this is a folder"))
+                    .help("name a file in it")
+            );
         }
-        Ok(FollowInput { display_name: shown, reader: Box::new(file) })
+        Ok(FollowInput { display_name, reader: Box::new(file) })
     }
 
-    /// Reads on a thread of its own, which ends with the input or with the program.
+    /// Reads on a separate thread, which ends with the input or with the program.
     pub(super) fn read_lines(self) -> mpsc::Receiver<io::Result<Vec<FollowInputLine>>> {
         let (sender, receiver) = mpsc::channel(QUEUE_CAPACITY);
         let mut reader = self.reader;
         thread::spawn(move || {
-            let mut cutter = FollowLineSplitter::default();
-            let mut piece = vec![0; READ_BYTES];
+            let mut splitter = FollowLineSplitter::default();
+            let mut buffer = vec![0; READ_BYTES];
             loop {
                 let mut lines = Vec::new();
-                let read = match reader.read(&mut piece) {
+                let read = match reader.read(&mut buffer) {
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                     read => read,
                 };
                 let more = read.as_ref().is_ok_and(|length| *length > 0);
                 match read {
-                    Ok(0) => cutter.finish(&mut lines),
-                    Ok(length) => cutter.push(piece.get(..length).unwrap_or_default(), &mut lines),
+                    Ok(0) => splitter.finish(&mut lines),
+                    Ok(length) => {
+                        splitter.push(buffer.get(..length).unwrap_or_default(), &mut lines)
+                    }
                     Err(error) => {
-                        cutter.finish(&mut lines);
+                        splitter.finish(&mut lines);
                         let _ = sender.blocking_send(Ok(lines));
                         let _ = sender.blocking_send(Err(error));
                         return;
                     }
                 }
-                // Nobody listens any more.
+                // The receiver is gone, or the input has ended.
                 if sender.blocking_send(Ok(lines)).is_err() || !more {
                     return;
                 }
@@ -96,12 +101,12 @@ impl FollowInput {
     }
 }
 
-/// Cuts bytes into lines.
+/// Splits bytes into lines.
 #[derive(Default)]
 struct FollowLineSplitter {
-    /// The beginning of a line whose end has not come.
+    /// The incomplete last line.
     head: Vec<u8>,
-    /// It is too long already, and is thrown away up to its end.
+    /// The current line is too long and is skipped to its end.
     skipping: bool,
     begun: bool,
 }
@@ -110,15 +115,15 @@ impl FollowLineSplitter {
     fn push(&mut self, bytes: &[u8], lines: &mut Vec<FollowInputLine>) {
         let mut rest = bytes;
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-            let (line, behind) = rest.split_at(end);
+            let (line, after) = rest.split_at(end);
             self.add(line);
             self.finish_line(lines);
-            rest = behind.get(1..).unwrap_or_default();
+            rest = after.get(1..).unwrap_or_default();
         }
         self.add(rest);
     }
 
-    /// The last line may lack its end.
+    /// Ends the last line, which may have no line end.
     fn finish(&mut self, lines: &mut Vec<FollowInputLine>) {
         if !self.head.is_empty() || self.skipping {
             self.finish_line(lines);
@@ -140,7 +145,7 @@ impl FollowLineSplitter {
             lines.push(FollowInputLine::TooLong);
             return;
         }
-        // One bad byte does not make the rest of a line unreadable.
+        // Invalid UTF-8 is replaced, so that the rest of the line stays readable.
         let text = String::from_utf8(head)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
         let text = text.strip_suffix('\r').unwrap_or(&text);
@@ -156,10 +161,10 @@ impl FollowLineSplitter {
 mod tests {
     use super::*;
 
-    fn cut(pieces: &[&[u8]]) -> Vec<FollowInputLine> {
-        let (mut cutter, mut lines) = (FollowLineSplitter::default(), Vec::new());
-        pieces.iter().for_each(|piece| cutter.push(piece, &mut lines));
-        cutter.finish(&mut lines);
+    fn split(chunks: &[&[u8]]) -> Vec<FollowInputLine> {
+        let (mut splitter, mut lines) = (FollowLineSplitter::default(), Vec::new());
+        chunks.iter().for_each(|chunk| splitter.push(chunk, &mut lines));
+        splitter.finish(&mut lines);
         lines
     }
 
@@ -168,23 +173,23 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_the_same_however_they_come() {
+    fn lines_do_not_depend_on_how_bytes_are_chunked() {
         let whole: &[u8] = b"\xef\xbb\xbfone\r\ntwo\n\nthr\xffee";
         let expected = [text("one"), text("two"), text(""), text("thr\u{fffd}ee")];
-        assert_eq!(cut(&[whole]), expected);
+        assert_eq!(split(&[whole]), expected);
         let bytes: Vec<&[u8]> = whole.chunks(1).collect();
-        assert_eq!(cut(&bytes), expected);
-        assert_eq!(cut(&[b"one\n"]), [text("one")]);
-        assert_eq!(cut(&[]), []);
+        assert_eq!(split(&bytes), expected);
+        assert_eq!(split(&[b"one\n"]), [text("one")]);
+        assert_eq!(split(&[]), []);
     }
 
     #[test]
-    fn a_line_that_is_too_long_takes_no_other_with_it() {
+    fn a_line_that_is_too_long_does_not_affect_other_lines() {
         let long = vec![b'x'; MAX_LINE_BYTES / 2 + 1];
         assert_eq!(
-            cut(&[b"a\n", &long, &long, b"\nb"]),
+            split(&[b"a\n", &long, &long, b"\nb"]),
             [text("a"), FollowInputLine::TooLong, text("b")]
         );
-        assert_eq!(cut(&[&long, &long, &long]), [FollowInputLine::TooLong]);
+        assert_eq!(split(&[&long, &long, &long]), [FollowInputLine::TooLong]);
     }
 }

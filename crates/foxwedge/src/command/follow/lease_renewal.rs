@@ -1,4 +1,4 @@
-//! Keeps a run ours while it is at work, and notices when it is not any more.
+//! Renews the lease of a run, and reports when another process took over or ended the run.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,9 +8,9 @@ use tokio::{sync::mpsc, task::JoinHandle};
 
 use crate::runs::LEASE;
 
-/// How often is looked whether the run is still ours, in milliseconds.
+/// How often the lease is checked, in milliseconds.
 const CHECK_MILLIS: u64 = 1_000;
-/// So many looks later the lease is renewed: several times before it runs out.
+/// Checks between two renewals: a lease is renewed several times before it expires.
 const CHECKS_PER_RENEWAL: u64 = LEASE / 4 / CHECK_MILLIS;
 
 /// Renews a lease until it is dropped.
@@ -19,7 +19,7 @@ pub(super) struct FollowLeaseRenewal {
 }
 
 impl FollowLeaseRenewal {
-    /// Begins. If the run is somebody else's, or over, that is told once.
+    /// Starts the renewal. If the lease is lost or the run ended, sends the run id once.
     pub(super) fn new(
         store: &Arc<AnyStore>,
         run: &SharedId,
@@ -28,16 +28,16 @@ impl FollowLeaseRenewal {
     ) -> FollowLeaseRenewal {
         let (store, run, lease) = (store.clone(), run.clone(), lease.clone());
         let task = tokio::spawn(async move {
-            let mut looks = 0;
+            let mut checks = 0;
             loop {
                 tokio::time::sleep(Duration::from_millis(CHECK_MILLIS)).await;
-                looks += 1;
-                let ours = match looks % CHECKS_PER_RENEWAL {
+                checks += 1;
+                let result = match checks % CHECKS_PER_RENEWAL {
                     0 => store.renew(&run, &lease, LEASE).await,
                     _ => check_lease(&store, &run, &lease).await,
                 };
-                match ours {
-                    // A store that is away for a moment may be back before the lease runs out.
+                match result {
+                    // The store may become available again before the lease expires.
                     Ok(()) | Err(StoreError::Unavailable(_)) => {}
                     Err(_) => {
                         let _ = lost.send(run);
@@ -56,11 +56,11 @@ impl Drop for FollowLeaseRenewal {
     }
 }
 
-/// Whether the run is at work and ours. Costs no write.
+/// Whether the run is open and this lease is current. Reads only.
 async fn check_lease(store: &AnyStore, run: &SharedId, lease: &Lease) -> Result<(), StoreError> {
     let row = store.run(run).await?.ok_or_else(|| StoreError::NoRun(run.to_string()))?;
     match (&row.state, &row.lease) {
-        (RunState::Open, Some(held)) if held == lease => Ok(()),
+        (RunState::Open, Some(current)) if current == lease => Ok(()),
         (RunState::Open | RunState::Ended { .. }, _) => Err(StoreError::Ended(Box::new(row))),
     }
 }

@@ -1,4 +1,4 @@
-//! Lines to events: finds out whose lines they are, and counts those that nobody can read.
+//! Turns lines into events: detects the agent, and counts lines that cannot be read.
 
 use std::collections::BTreeMap;
 
@@ -10,27 +10,27 @@ use foxwedge_run::{
 use super::{input::FollowInputLine, sorter::FollowEventSorter, warnings::FollowWarnings};
 use crate::cli_output::{cut, pluralize};
 
-/// Bytes of lines that are held until somebody knows whose they are.
+/// Maximum size of the lines buffered until the agent is detected.
 const MAX_UNDECIDED_BYTES: usize = 1 << 20;
-/// Kinds of events that are told by their names, and how much of a name.
+/// Maximum number of unknown event kinds listed, and maximum length of a kind.
 const MAX_KINDS: usize = 20;
 const MAX_KIND_CHARS: usize = 60;
 
-/// Follows an agent's lines.
+/// Reads the lines of an agent.
 pub(super) struct FollowLineReader {
     run: SharedId,
     settings: MachineSettings,
     state: LineReaderState,
     line: u64,
     pub(super) tally: FollowTally,
-    /// What was odd about the order of events.
+    /// Warnings about the order of events.
     pub(super) warnings: FollowWarnings,
 }
 
 enum LineReaderState {
-    /// Nobody knows whose lines they are; they wait.
+    /// The agent is not detected yet; lines are buffered.
     Undecided {
-        held: Vec<String>,
+        lines: Vec<String>,
         bytes: usize,
     },
     Following(Box<SourceFollower>),
@@ -38,7 +38,7 @@ enum LineReaderState {
 
 struct SourceFollower {
     follower: AgentFollower,
-    /// Events of a log may come in any order.
+    /// Only for event logs, whose events may be out of order.
     sorter: Option<FollowEventSorter>,
 }
 
@@ -52,22 +52,22 @@ impl SourceFollower {
     }
 }
 
-/// What could not be read or understood.
+/// Counts of lines that could not be read and of unknown events.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct FollowTally {
-    /// Lines that are no JSON object, that lack what every event has, or that are too long.
+    /// Lines that are not a JSON object, lack required fields, or are too long.
     unread: usize,
-    /// The last of these.
+    /// Lines that are too long, included in `unread`.
     too_long: usize,
-    /// The first of all.
+    /// Number of the first unread line.
     first: Option<u64>,
-    /// Events of kinds that nobody knows, and the names of some.
+    /// Events of unknown kinds, and counts for some of the kinds.
     unknown: usize,
     kinds: BTreeMap<String, usize>,
 }
 
 impl FollowLineReader {
-    /// Follows lines of one source, or of whichever it turns out to be.
+    /// Reads lines of the given source. Without one, detects the source.
     pub(super) fn new(
         source: Option<StreamSource>,
         run: SharedId,
@@ -77,18 +77,18 @@ impl FollowLineReader {
             Some(source) => {
                 LineReaderState::Following(Box::new(SourceFollower::new(source, &run, &settings)))
             }
-            None => LineReaderState::Undecided { held: Vec::new(), bytes: 0 },
+            None => LineReaderState::Undecided { lines: Vec::new(), bytes: 0 },
         };
         let (tally, warnings) = (FollowTally::default(), FollowWarnings::default());
         FollowLineReader { run, settings, state, line: 0, tally, warnings }
     }
 
-    /// Whether anybody knows whose lines they are.
+    /// Whether the source is given or detected.
     pub(super) fn knows_source(&self) -> bool {
         matches!(self.state, LineReaderState::Following(_))
     }
 
-    /// Takes lines that came at once.
+    /// Reads one batch of lines.
     pub(super) fn read_lines(&mut self, now: u64, lines: Vec<FollowInputLine>) -> Vec<RunEvent> {
         let mut events = Vec::new();
         for line in lines {
@@ -104,26 +104,26 @@ impl FollowLineReader {
         self.sort_events(now, events)
     }
 
-    /// There is no more: what waited waits no longer.
+    /// Ends the input. Returns the remaining events.
     pub(super) fn finish(&mut self, now: u64) -> Vec<RunEvent> {
         let mut now = now;
-        let mut told = Vec::new();
+        let mut remaining = Vec::new();
         while let Some(deadline) = self.deadline().filter(|deadline| *deadline > now) {
             now = deadline;
-            told.extend(self.sort_events(now, Vec::new()));
+            remaining.extend(self.sort_events(now, Vec::new()));
         }
-        let LineReaderState::Following(following) = &mut self.state else { return told };
-        // Nothing was said: there is nothing to end.
+        let LineReaderState::Following(follower) = &mut self.state else { return remaining };
+        // Without input there is no run to end.
         if self.line == 0 {
-            return told;
+            return remaining;
         }
-        let events = following.follower.finish(AgentExit::Eof);
+        let events = follower.follower.finish(AgentExit::Eof);
         let events = self.count_unread(events);
-        told.extend(self.sort_events(now, events));
-        told
+        remaining.extend(self.sort_events(now, events));
+        remaining
     }
 
-    /// When something comes out although nothing comes in.
+    /// When the sorter releases waiting events without new input.
     pub(super) fn deadline(&self) -> Option<u64> {
         match &self.state {
             LineReaderState::Following(following) => following.sorter.as_ref()?.deadline(),
@@ -133,30 +133,29 @@ impl FollowLineReader {
 
     fn read_text_line(&mut self, text: String) -> Vec<RunEvent> {
         let events = match &mut self.state {
-            LineReaderState::Following(following) => following.follower.line(&text),
-            LineReaderState::Undecided { held, bytes } => {
+            LineReaderState::Following(follower) => follower.follower.line(&text),
+            LineReaderState::Undecided { lines, bytes } => {
                 let source = detect_source(&text);
                 *bytes += text.len();
-                // What stands before the first line that says something is not lost, unless it
-                // is more than anybody would print there.
+                // Lines before the detection are buffered up to a limit.
                 if !text.trim().is_empty() {
                     match source.is_some() || *bytes <= MAX_UNDECIDED_BYTES {
-                        true => held.push(text),
+                        true => lines.push(text),
                         false => self.tally.add_unread(self.line),
                     }
                 }
                 let Some(source) = source else { return Vec::new() };
-                let held = std::mem::take(held);
-                let mut following = SourceFollower::new(source, &self.run, &self.settings);
-                let told = held.iter().flat_map(|text| following.follower.line(text)).collect();
-                self.state = LineReaderState::Following(Box::new(following));
-                told
+                let lines = std::mem::take(lines);
+                let mut follower = SourceFollower::new(source, &self.run, &self.settings);
+                let events = lines.iter().flat_map(|text| follower.follower.line(text)).collect();
+                self.state = LineReaderState::Following(Box::new(follower));
+                events
             }
         };
         self.count_unread(events)
     }
 
-    /// Counts what could not be read or understood.
+    /// Counts unread lines and unknown events.
     fn count_unread(&mut self, mut events: Vec<RunEvent>) -> Vec<RunEvent> {
         let is_log = match &self.state {
             LineReaderState::Following(following) => following.sorter.is_some(),
@@ -167,7 +166,7 @@ impl FollowLineReader {
             match kind.as_str() {
                 "not-json" | "not-an-object" | "no-run" | "no-type" => {
                     self.tally.add_unread(self.line);
-                    // In a log it belongs to no run.
+                    // In an event log such a line belongs to no run.
                     !is_log
                 }
                 kind => {
@@ -202,12 +201,12 @@ impl FollowTally {
         }
     }
 
-    /// Whether every line was read and understood.
+    /// Whether every line was read and every event is known.
     pub(super) fn is_clean(&self) -> bool {
         self.unread == 0 && self.unknown == 0
     }
 
-    /// What could not be read; nothing if everything could.
+    /// Describes unread lines, if there are any.
     pub(super) fn describe_unread(&self) -> Option<String> {
         let first = self.first?;
         let long = match self.too_long {
@@ -218,11 +217,11 @@ impl FollowTally {
         Some(format!("{lines} could not be read{long}; the first is line {first}"))
     }
 
-    /// What was not understood; nothing if everything was.
+    /// Describes unknown events, if there are any.
     pub(super) fn describe_unknown(&self) -> Option<String> {
         let kinds: Vec<String> =
             self.kinds.iter().map(|(kind, times)| format!("`{kind}`×{times}")).collect();
         let events = pluralize(self.unknown, "event");
-        (self.unknown > 0).then(|| format!("{events} not understood: {}", kinds.join(", ")))
+        (self.unknown > 0).then(|| format!("{events} not recognized: {}", kinds.join(", ")))
     }
 }

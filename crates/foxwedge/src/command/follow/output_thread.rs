@@ -1,5 +1,5 @@
-//! Writes to stdout on a thread of its own, so that a slow reader holds up nothing but the view:
-//! leases are renewed and Ctrl-C is heard while it waits.
+//! Writes to stdout on a separate thread, so that a slow reader blocks only the output: leases are
+//! renewed and Ctrl-C is handled meanwhile.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -11,53 +11,53 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::cli_output::escape_unsafe;
 
-/// How it is written.
+/// How output is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum FollowOutputStyle {
     /// For programs: byte for byte.
     Plain,
-    /// For people: in colours, where they are seen.
+    /// For people: with colors on a terminal.
     Styled,
 }
 
-/// What is written: lines that stay, and one below them that is replaced by the next.
+/// Lines to append, and a status line below them that the next output replaces.
 pub(super) struct FollowOutput {
     pub(super) lines: String,
     pub(super) status: Option<String>,
 }
 
-/// The thread that writes.
+/// The handle of the output thread.
 pub(super) struct FollowOutputThread {
     sender: Option<mpsc::Sender<FollowOutput>>,
     written: Option<oneshot::Receiver<io::Result<()>>>,
 }
 
-/// Nobody reads any more.
+/// The reader of stdout is gone.
 pub(super) struct OutputReaderGone;
 
 impl FollowOutputThread {
-    pub(super) fn new(manner: FollowOutputStyle) -> FollowOutputThread {
+    pub(super) fn new(style: FollowOutputStyle) -> FollowOutputThread {
         let (sender, receiver) = mpsc::channel(16);
         let (done, written) = oneshot::channel();
-        thread::spawn(move || done.send(write_all_output(receiver, manner)));
+        thread::spawn(move || done.send(write_all_output(receiver, style)));
         FollowOutputThread { sender: Some(sender), written: Some(written) }
     }
 
-    /// Says something, as soon as there is room for it.
-    pub(super) async fn write(&self, said: FollowOutput) -> Result<(), OutputReaderGone> {
+    /// Queues output. Waits while the queue is full.
+    pub(super) async fn write(&self, output: FollowOutput) -> Result<(), OutputReaderGone> {
         match &self.sender {
-            Some(sender) => sender.send(said).await.map_err(|_| OutputReaderGone),
+            Some(sender) => sender.send(output).await.map_err(|_| OutputReaderGone),
             None => Err(OutputReaderGone),
         }
     }
 
-    /// Says nothing any more, and does not wait for what was said to be heard.
+    /// Stops the output, and does not wait for queued output.
     pub(super) fn mute(&mut self) {
         self.sender = None;
         self.written = None;
     }
 
-    /// Waits until everything is written. A reader that went away has seen enough.
+    /// Waits until all output is written. A closed pipe is not an error.
     pub(super) async fn finish(&mut self) -> anyhow::Result<()> {
         self.sender = None;
         let Some(written) = self.written.take() else { return Ok(()) };
@@ -71,37 +71,37 @@ impl FollowOutputThread {
 
 fn write_all_output(
     mut receiver: mpsc::Receiver<FollowOutput>,
-    manner: FollowOutputStyle,
+    style: FollowOutputStyle,
 ) -> io::Result<()> {
-    let mut below = false;
+    let mut has_status = false;
     let terminal = io::stdout().is_terminal();
-    while let Some(said) = receiver.blocking_recv() {
-        let mut plain = io::stdout().lock();
-        if below {
-            // Back to the beginning of the line, and nothing on it.
-            plain.write_all(b"\r\x1b[K")?;
+    while let Some(output) = receiver.blocking_recv() {
+        let mut stdout = io::stdout().lock();
+        if has_status {
+            // Clears the status line.
+            stdout.write_all(b"\r\x1b[K")?;
         }
-        match manner {
+        match style {
             FollowOutputStyle::Plain if terminal => {
-                plain.write_all(escape_unsafe(&said.lines).as_bytes())?
+                stdout.write_all(escape_unsafe(&output.lines).as_bytes())?
             }
-            FollowOutputStyle::Plain => plain.write_all(said.lines.as_bytes())?,
+            FollowOutputStyle::Plain => stdout.write_all(output.lines.as_bytes())?,
             FollowOutputStyle::Styled => {
-                drop(plain);
-                anstream::stdout().lock().write_all(said.lines.as_bytes())?;
-                plain = io::stdout().lock();
+                drop(stdout);
+                anstream::stdout().lock().write_all(output.lines.as_bytes())?;
+                stdout = io::stdout().lock();
             }
         }
-        below = said.status.is_some();
-        if let Some(status) = said.status {
-            plain.flush()?;
-            drop(plain);
+        has_status = output.status.is_some();
+        if let Some(status) = output.status {
+            stdout.flush()?;
+            drop(stdout);
             anstream::stdout().lock().write_all(status.as_bytes())?;
-            plain = io::stdout().lock();
+            stdout = io::stdout().lock();
         }
-        plain.flush()?;
+        stdout.flush()?;
     }
-    if below {
+    if has_status {
         io::stdout().lock().write_all(b"\r\x1b[K")?;
     }
     io::stdout().lock().flush()

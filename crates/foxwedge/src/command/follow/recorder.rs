@@ -1,5 +1,4 @@
-//! Keeps what is followed: every event is in the store before anybody sees it, and the end is
-//! recorded once.
+//! Records followed runs. Every event is stored before it is shown, and the end is recorded once.
 
 use std::{collections::HashMap, future::Future, time::Duration};
 
@@ -18,77 +17,77 @@ use crate::{
     runs::{LEASE, OpenStore, current_owner, is_store_id, to_store_id},
 };
 
-/// How long is waited before something is tried again that a store could not do just now.
+/// Pauses between retries while the store is unavailable.
 const RETRY_PAUSES_MILLIS: [u64; 5] = [100, 300, 1_000, 3_000, 5_000];
 
-/// Keeps the runs of one stream in a store.
+/// Records the runs of one stream in a store.
 pub(super) struct FollowRecorder {
     pub(super) open_store: OpenStore,
-    /// The session that the user named.
+    /// The session from `--session`.
     named_session: Option<String>,
     /// The session of this stream.
     session: Option<String>,
     runs: HashMap<SharedId, FollowedRun>,
-    /// What did not go as it should, and did no harm.
+    /// Problems that did not stop the recording.
     pub(super) notes: Vec<String>,
     lost_sender: mpsc::UnboundedSender<SharedId>,
     lost_runs: mpsc::UnboundedReceiver<SharedId>,
 }
 
-/// A run that we write to.
+/// A run that this process records.
 struct FollowedRun {
     epoch: u64,
     lease: Lease,
-    /// Renews the lease for as long as it is there.
+    /// Renews the lease until it is dropped.
     _renewal: FollowLeaseRenewal,
     pending: Vec<RunEvent>,
     end: Option<(RunEnd, RunSummary)>,
 }
 
-/// Why nothing more is kept of a run.
+/// Why the recording of a run ended.
 pub(super) enum FollowRecordError {
-    /// Somebody else ended it, or has it.
+    /// Another process ended it or holds its lease.
     TakenOver(SharedId),
-    /// The store does not work.
+    /// The store failed.
     StoreFailed(anyhow::Error),
 }
 
 impl FollowRecorder {
-    pub(super) fn new(kept: OpenStore, named: Option<String>) -> FollowRecorder {
-        let (lost, news) = mpsc::unbounded_channel();
+    pub(super) fn new(open_store: OpenStore, named_session: Option<String>) -> FollowRecorder {
+        let (lost_sender, lost_runs) = mpsc::unbounded_channel();
         let (runs, session) = (HashMap::new(), None);
         FollowRecorder {
-            open_store: kept,
-            named_session: named,
+            open_store,
+            named_session,
             session,
             runs,
             notes: Vec::new(),
-            lost_sender: lost,
-            lost_runs: news,
+            lost_sender,
+            lost_runs,
         }
     }
 
-    /// The session that runs are kept in, once there is one.
+    /// The session that runs are recorded in, once it is known.
     pub(super) fn session(&self) -> Option<&str> {
         self.session.as_deref()
     }
 
-    /// A run that somebody else has ended or taken over.
+    /// Waits for a run that another process has ended or taken over.
     pub(super) async fn next_lost_run(&mut self) -> Option<SharedId> {
         self.lost_runs.recv().await
     }
 
-    /// Makes an event ready for the machine: a run that begins begins in the store first, which
-    /// gives it its number.
+    /// Prepares an event for the machine. A new run starts in the store first, which assigns its
+    /// epoch.
     pub(super) async fn prepare_event(&mut self, event: &mut RunEvent) -> anyhow::Result<()> {
-        if let Some(held) = self.runs.get(&event.run) {
-            event.epoch = Some(held.epoch);
+        if let Some(run_state) = self.runs.get(&event.run) {
+            event.epoch = Some(run_state.epoch);
             return Ok(());
         }
         let EventPayload::Started(started) = &mut event.body else { return Ok(()) };
         let session = self.make_session(started, &event.run).await?;
         started.session = Some(session.as_str().into());
-        let new = NewRun {
+        let new_run = NewRun {
             id: event.run.to_string(),
             session,
             key: None,
@@ -97,11 +96,13 @@ impl FollowRecorder {
             start: started.clone(),
             at: event.at,
         };
-        let (row, lease) =
-            match self.open_store.with_store_error(self.open_store.store.start_run(new).await)? {
-                StartedRun::New { run, lease } => (run, lease),
-                StartedRun::Existing(row) => return Err(run_exists_error(&row).into()),
-            };
+        let (row, lease) = match self
+            .open_store
+            .with_store_error(self.open_store.store.start_run(new_run).await)?
+        {
+            StartedRun::New { run, lease } => (run, lease),
+            StartedRun::Existing(row) => return Err(run_exists_error(&row).into()),
+        };
         event.epoch = Some(row.epoch);
         let renewal = FollowLeaseRenewal::new(
             &self.open_store.store,
@@ -109,18 +110,18 @@ impl FollowRecorder {
             &lease,
             self.lost_sender.clone(),
         );
-        let held = FollowedRun {
+        let run_state = FollowedRun {
             epoch: row.epoch,
             lease,
             _renewal: renewal,
             pending: Vec::new(),
             end: None,
         };
-        self.runs.insert(event.run.clone(), held);
+        self.runs.insert(event.run.clone(), run_state);
         Ok(())
     }
 
-    /// Stores what the machine made of everything that came at once.
+    /// Stores the effects of one batch of input.
     pub(super) async fn record_effects(
         &mut self,
         machine: &SessionMachine,
@@ -130,18 +131,18 @@ impl FollowRecorder {
         for effect in effects {
             match effect {
                 RunEffect::Emit(event) => {
-                    let Some(held) = self.runs.get_mut(&event.run) else { continue };
-                    // The store wrote the start itself.
+                    let Some(run_state) = self.runs.get_mut(&event.run) else { continue };
+                    // The store has already written the start event.
                     if event.seq > Some(1) {
-                        held.pending.push(event.clone());
+                        run_state.pending.push(event.clone());
                     }
                     if !touched.contains(&event.run) {
                         touched.push(event.run.clone());
                     }
                 }
                 RunEffect::Announce { run, ended, summary } => {
-                    if let Some(held) = self.runs.get_mut(run) {
-                        held.end = Some((ended.clone(), *summary));
+                    if let Some(run_state) = self.runs.get_mut(run) {
+                        run_state.end = Some((ended.clone(), *summary));
                     }
                 }
                 RunEffect::Show { .. }
@@ -162,9 +163,9 @@ impl FollowRecorder {
         machine: &SessionMachine,
         run: &SharedId,
     ) -> Result<(), FollowRecordError> {
-        let Some(held) = self.runs.get_mut(run) else { return Ok(()) };
-        let (events, end) = (std::mem::take(&mut held.pending), held.end.take());
-        let lease = held.lease.clone();
+        let Some(run_state) = self.runs.get_mut(run) else { return Ok(()) };
+        let (events, end) = (std::mem::take(&mut run_state.pending), run_state.end.take());
+        let lease = run_state.lease.clone();
         let mut batches = batch::event_batches(events);
         let last = batches.pop().unwrap_or_default();
         for batch in batches {
@@ -180,7 +181,7 @@ impl FollowRecorder {
         Ok(())
     }
 
-    /// Stores all records but the last of them, which go in with the end.
+    /// Stores all batches of records except the last, which is stored together with the end.
     async fn append_early_records(
         &self,
         records: Vec<NewRecord>,
@@ -216,43 +217,47 @@ impl FollowRecorder {
         lease: Lease,
         closing: RunClosing,
     ) -> Result<(), FollowRecordError> {
-        let bare = RunClosing { records: Vec::new(), ..closing.clone() };
+        let without_records = RunClosing { records: Vec::new(), ..closing.clone() };
         let authority = CloseAuthority::Holder(lease);
         let store = self.open_store.store.clone();
         let finalize =
             |closing: &RunClosing| store.finalize(run, authority.clone(), closing.clone());
-        let whole = match self.append_early_records(closing.records).await {
+        let first_try = match self.append_early_records(closing.records).await {
             Ok(records) => {
                 retry_unavailable(|| {
-                    finalize(&RunClosing { records: records.clone(), ..bare.clone() })
+                    finalize(&RunClosing { records: records.clone(), ..without_records.clone() })
                 })
                 .await
             }
             Err(error) => Err(error),
         };
-        let done = match whole {
-            // What it leaves in the session does not fit; its end is stored all the same.
-            Err(StoreError::Invalid(why)) => {
-                self.notes.push(format!("its session got no history of run `{run}`: {why}"));
-                retry_unavailable(|| finalize(&bare)).await
+        let result = match first_try {
+            // The store refuses the session records; the end is stored without them.
+            Err(StoreError::Invalid(error)) => {
+                self.notes.push(format!(
+                    "the history of run `{run}` was not added to its session: {error}"
+                ));
+                retry_unavailable(|| finalize(&without_records)).await
             }
             Err(StoreError::Conflict(id)) => {
-                self.notes
-                    .push(format!("its session got no history of run `{run}`: `{id}` is there"));
-                retry_unavailable(|| finalize(&bare)).await
+                self.notes.push(format!(
+                    "the history of run `{run}` was not added to its session: `{id}` already \
+                     exists"
+                ));
+                retry_unavailable(|| finalize(&without_records)).await
             }
-            done => done,
+            result => result,
         };
-        match done {
+        match result {
             Ok(FinalizeResult::Recorded(_)) => Ok(()),
-            // The acknowledgement was lost, and it was our end.
-            Ok(FinalizeResult::AlreadyEnded(row)) if is_own_end(&row, &bare) => Ok(()),
+            // The store recorded our end before, but its acknowledgement was lost.
+            Ok(FinalizeResult::AlreadyEnded(row)) if is_own_end(&row, &without_records) => Ok(()),
             Ok(FinalizeResult::AlreadyEnded(_)) => Err(FollowRecordError::TakenOver(run.clone())),
             Err(error) => Err(self.record_error(error)),
         }
     }
 
-    /// What a run leaves in its session, behind what is there.
+    /// The records that a run appends to its session.
     async fn session_records(
         &self,
         machine: &SessionMachine,
@@ -276,17 +281,18 @@ impl FollowRecorder {
             return Ok(session.clone());
         }
         let id = match (&self.named_session, &started.session) {
-            (Some(named), _) if is_store_id(named) => named.clone(),
-            (Some(named), _) => {
-                return Err(CliError::new(format!("`{named}` is no id of a session"))
-                    .help("an id is 1 to 128 of A-Z a-z 0-9 _ -")
+            (Some(id), _) if is_store_id(id) => id.clone(),
+            (Some(id), _) => {
+                return Err(CliError::new(format!("`{id}` is not a valid session id"))
+                    .help("an id has 1 to 128 characters of A-Z a-z 0-9 _ -")
                     .into());
             }
-            (None, Some(told)) => to_store_id(told),
+            (None, Some(source_id)) => to_store_id(source_id),
             (None, None) => to_store_id(run),
         };
-        let new = NewSession { id: id.clone(), ..NewSession::default() };
-        self.open_store.with_store_error(self.open_store.store.create_session(new).await)?;
+        let new_session = NewSession { id: id.clone(), ..NewSession::default() };
+        self.open_store
+            .with_store_error(self.open_store.store.create_session(new_session).await)?;
         self.session = Some(id.clone());
         Ok(id)
     }
@@ -297,29 +303,25 @@ impl FollowRecorder {
             StoreError::Fenced { run, .. } => FollowRecordError::TakenOver(run.as_str().into()),
             error => match self.open_store.with_store_error::<()>(Err(error)) {
                 Err(error) => FollowRecordError::StoreFailed(error),
-                Ok(()) => {
-                    FollowRecordError::StoreFailed(anyhow::anyhow!("the store does not work"))
-                }
+                Ok(()) => FollowRecordError::StoreFailed(anyhow::anyhow!("the store failed")),
             },
         }
     }
 }
 
 fn run_exists_error(row: &RunRow) -> CliError {
-    CliError::new(format!("run `{}` is there already", row.id)).help(format!(
-        "leave --run out, or name another one; `foxwedge runs show {}` shows it",
-        row.id
-    ))
+    CliError::new(format!("run `{}` already exists", row.id))
+        .help(format!("omit --run, or choose another id; `foxwedge runs show {}` shows it", row.id))
 }
 
-/// Whether an end that is there is the one that we wanted to record.
+/// Whether the stored end is the one that this process tried to record.
 fn is_own_end(row: &RunRow, closing: &RunClosing) -> bool {
     let last = closing.events.last().and_then(|event| event.seq);
     let same = row.state.outcome() == closing.ended.outcome;
     same && last.is_some_and(|last| last == row.last)
 }
 
-/// Tries again what a store could not do just now. Telling a store something twice does no harm.
+/// Retries while the store is unavailable. Store operations are idempotent.
 async fn retry_unavailable<T, F: Future<Output = foxwedge_store::Result<T>>>(
     mut work: impl FnMut() -> F,
 ) -> foxwedge_store::Result<T> {
@@ -328,7 +330,7 @@ async fn retry_unavailable<T, F: Future<Output = foxwedge_store::Result<T>>>(
             Err(StoreError::Unavailable(_)) => {
                 tokio::time::sleep(Duration::from_millis(pause)).await;
             }
-            done => return done,
+            result => return result,
         }
     }
     work().await

@@ -1,4 +1,4 @@
-//! Tells a run as it goes on: to people, or to programs.
+//! Renders a run while it is followed: as text, or as frames for programs.
 
 use foxwedge_run::{RunEffect, SharedId};
 
@@ -12,7 +12,7 @@ use crate::{
     screen,
 };
 
-/// Tells what happens, on stdout.
+/// Renders effects to stdout.
 pub(super) struct FollowRenderer {
     output: FollowOutputThread,
     kind: FollowRendererKind,
@@ -28,48 +28,41 @@ impl FollowRenderer {
         match view.format() {
             None => {
                 let text = FollowTextView::new(SignSet::here(), screen::terminal_columns());
-                let telling = FollowRendererKind::Text(Box::new(text));
-                FollowRenderer {
-                    output: FollowOutputThread::new(FollowOutputStyle::Styled),
-                    kind: telling,
-                }
+                let kind = FollowRendererKind::Text(Box::new(text));
+                FollowRenderer { output: FollowOutputThread::new(FollowOutputStyle::Styled), kind }
             }
             Some(format) => {
-                let telling =
-                    FollowRendererKind::Frames(RunFrameWriter::new(format, args, session));
-                FollowRenderer {
-                    output: FollowOutputThread::new(FollowOutputStyle::Plain),
-                    kind: telling,
-                }
+                let kind = FollowRendererKind::Frames(RunFrameWriter::new(format, args, session));
+                FollowRenderer { output: FollowOutputThread::new(FollowOutputStyle::Plain), kind }
             }
         }
     }
 
-    /// Whether something is drawn that changes by time alone.
+    /// Whether there is a status line that changes over time.
     pub(super) fn is_live(&self) -> bool {
         matches!(self.kind, FollowRendererKind::Text(_)) && screen::terminal_columns().is_some()
     }
 
-    /// Tells what happened.
+    /// Renders effects and queues the output.
     pub(super) async fn render(
         &mut self,
         effects: &[RunEffect],
         now: u64,
         stopping: bool,
     ) -> Result<(), OutputReaderGone> {
-        let said = self.render_output(effects, now, stopping);
-        if said.lines.is_empty() && said.status.is_none() {
+        let output = self.render_output(effects, now, stopping);
+        if output.lines.is_empty() && output.status.is_none() {
             return Ok(());
         }
-        self.output.write(said).await
+        self.output.write(output).await
     }
 
-    /// Says nothing any more.
+    /// Stops the output.
     pub(super) fn mute(&mut self) {
         self.output.mute();
     }
 
-    /// Waits until everything is written.
+    /// Waits until all output is written.
     pub(super) async fn finish(&mut self) -> anyhow::Result<()> {
         self.output.finish().await
     }

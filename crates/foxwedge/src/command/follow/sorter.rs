@@ -1,5 +1,5 @@
-//! Puts events of a log into their order, and leaves out what was told before. What comes out has
-//! no places and no numbers of runs any more: it is a run of its own from here on.
+//! Sorts the events of a log and removes duplicates. The result has no sequence numbers and no
+//! epochs, because it is recorded as a new run.
 
 use foxwedge_run::{
     MachineInput, MachineSettings, RunEffect, RunEvent, RunWarning, SessionMachine,
@@ -7,7 +7,7 @@ use foxwedge_run::{
 
 use super::warnings::FollowWarnings;
 
-/// A machine that only sorts.
+/// A run machine that is used only for sorting.
 pub(super) struct FollowEventSorter {
     machine: SessionMachine,
 }
@@ -17,12 +17,12 @@ impl FollowEventSorter {
         FollowEventSorter { machine: SessionMachine::new(settings) }
     }
 
-    /// When something comes out although nothing comes in.
+    /// When waiting events are released without new input.
     pub(super) fn deadline(&self) -> Option<u64> {
         self.machine.deadline()
     }
 
-    /// Takes events, or the time alone.
+    /// Adds events, if any, and returns those that are in order or due.
     pub(super) fn sort(
         &mut self,
         now: u64,
@@ -38,7 +38,7 @@ impl FollowEventSorter {
         for effect in effects {
             match effect {
                 RunEffect::Emit(event) => sorted.push(RunEvent { epoch: None, seq: None, ..event }),
-                // An answer without a call is found again where the run is told.
+                // The main machine warns about these again.
                 RunEffect::Warn(
                     RunWarning::NeverCalled { .. } | RunWarning::UnknownWord { .. },
                 ) => {}
@@ -75,11 +75,11 @@ mod tests {
         let mut sorted = sorter.sort(0, events, &mut warnings);
         assert_eq!((sorted.len(), sorter.deadline()), (3, Some(2_000)));
         sorted.extend(sorter.sort(2_000, Vec::new(), &mut warnings));
-        let told: Vec<String> = sorted.iter().map(wire::write).collect();
-        assert_eq!(told[1], r#"{"type":"text","runId":"r","delta":"a"}"#);
-        assert_eq!(told[2], r#"{"type":"text","runId":"r","delta":"b"}"#);
-        assert!(matches!(sorted[3].body, EventPayload::Ended(_)), "{told:?}");
-        let only = matches!(warnings.first[..], [RunWarning::Missing { from: 4, to: 4, .. }]);
-        assert!(only && warnings.all == 1, "{warnings:?}");
+        let written: Vec<String> = sorted.iter().map(wire::write).collect();
+        assert_eq!(written[1], r#"{"type":"text","runId":"r","delta":"a"}"#);
+        assert_eq!(written[2], r#"{"type":"text","runId":"r","delta":"b"}"#);
+        assert!(matches!(sorted[3].body, EventPayload::Ended(_)), "{written:?}");
+        let expected = matches!(warnings.first[..], [RunWarning::Missing { from: 4, to: 4, .. }]);
+        assert!(expected && warnings.all == 1, "{warnings:?}");
     }
 }

@@ -1,26 +1,26 @@
-//! When things happened, on the clock of whoever printed them. Some lines say it and others do
-//! not; a recording that is read a day later has its own times and spans all the same.
+//! Event times on the clock of the source. Some lines have a time and others do not; a recording
+//! that is read a day later keeps its own times and durations.
 
 use foxwedge_run::RunEvent;
 
-/// What is known of the source's clock.
+/// Estimates the clock of the source.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SourceClock {
-    /// The newest time that the source told, and when we heard it.
+    /// The newest source time, and the local time when it was read.
     newest: Option<(u64, u64)>,
 }
 
 impl SourceClock {
-    /// Gives events that came at once, now, the times that their source left out.
+    /// Sets the time of events without one. All events were read at `now`.
     pub(super) fn stamp_events(&mut self, now: u64, events: &mut [RunEvent]) {
         if self.newest.is_none() {
-            // What stands before the first time happened no later than that.
+            // Events before the first time happened no later than that.
             self.newest = events.iter().find_map(|event| event.at).map(|at| (at, now));
         }
         for event in events {
             match event.at {
                 Some(at) => {
-                    let newest = self.newest.map_or(at, |(told, _)| told.max(at));
+                    let newest = self.newest.map_or(at, |(newest, _)| newest.max(at));
                     self.newest = Some((newest, now));
                 }
                 None => event.at = Some(self.source_time(now)),
@@ -28,10 +28,10 @@ impl SourceClock {
         }
     }
 
-    /// The time of the source, now; ours, if it never told one.
+    /// The current time of the source, or the local time if the source has none.
     pub(super) fn source_time(&self, now: u64) -> u64 {
         match self.newest {
-            Some((at, heard)) => at.saturating_add(now.saturating_sub(heard)),
+            Some((at, read_at)) => at.saturating_add(now.saturating_sub(read_at)),
             None => now,
         }
     }
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_are_left_out_are_those_of_the_source() {
+    fn missing_times_are_filled_from_the_source_clock() {
         let mut clock = SourceClock::default();
         assert_eq!(stamped(&mut clock, 9_000, &[None, Some(50), None]), [50, 50, 50]);
         assert_eq!(stamped(&mut clock, 9_020, &[None, Some(60), None]), [70, 60, 60]);

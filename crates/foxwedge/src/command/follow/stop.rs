@@ -1,55 +1,55 @@
-//! Ctrl-C, and the other ways in which somebody asks a program to end.
+//! Counts stop signals: Ctrl-C and SIGTERM.
 
 use tokio::sync::watch;
 
-/// Hears how often somebody asked.
+/// Waits for stop signals and counts them.
 #[derive(Clone)]
 pub(super) struct StopListener {
-    times: watch::Receiver<u32>,
-    /// What was answered already.
+    count: watch::Receiver<u32>,
+    /// The number of signals that were handled.
     seen: u32,
 }
 
 impl StopListener {
-    /// Listens from now on: a signal does not end the program any more.
+    /// Starts to listen. From now on a signal does not end the program.
     pub(super) fn listen() -> std::io::Result<StopListener> {
-        let (sender, times) = watch::channel(0_u32);
+        let (sender, count) = watch::channel(0_u32);
         let mut signals = FollowSignals::new()?;
         tokio::spawn(async move {
             while !sender.is_closed() {
                 signals.next().await;
-                sender.send_modify(|times| *times = times.saturating_add(1));
+                sender.send_modify(|count| *count = count.saturating_add(1));
             }
         });
-        Ok(StopListener { times, seen: 0 })
+        Ok(StopListener { count, seen: 0 })
     }
 
-    /// Waits until somebody asks, or asks again.
+    /// Waits for the next signal.
     pub(super) async fn wait_for_stop(&mut self) {
         let seen = self.seen;
-        match self.times.wait_for(|times| *times > seen).await {
-            Ok(times) => self.seen = *times,
-            // Nobody will.
+        match self.count.wait_for(|count| *count > seen).await {
+            Ok(count) => self.seen = *count,
+            // The sender is gone: no more signals.
             Err(_) => std::future::pending().await,
         }
     }
 
-    /// Waits until somebody who asked before asks once more.
+    /// Waits for a second signal, or a later one.
     pub(super) async fn wait_for_repeat(&mut self) {
         self.seen = self.seen.max(1);
         self.wait_for_stop().await;
     }
 
-    /// Waits until somebody has asked so often that nothing else matters to them.
+    /// Waits for the third signal.
     pub(super) async fn wait_for_third(mut self) {
-        if self.times.wait_for(|times| *times >= 3).await.is_err() {
+        if self.count.wait_for(|count| *count >= 3).await.is_err() {
             std::future::pending().await
         }
     }
 
-    /// How often somebody asked, up to now.
+    /// The number of signals so far.
     pub(super) fn stop_count(&self) -> u32 {
-        *self.times.borrow()
+        *self.count.borrow()
     }
 }
 

@@ -1,5 +1,5 @@
-//! A run for people: what the model says, and a line for each call when it is known what became
-//! of it. Lines are only ever added; what is under way stands below them, on a terminal.
+//! A run as text: the text of the model, and a line for each tool call once it is settled. Lines
+//! are only appended. On a terminal, a status line below them shows what is running.
 
 mod calls;
 
@@ -20,31 +20,31 @@ use crate::{
     screen::{StyledLine, fit_columns},
 };
 
-/// Columns of a task, a card or a problem that are drawn.
+/// Maximum length of a task, an activity or a problem.
 const MAX_SIDE_NOTE_CHARS: usize = 160;
 
-/// Draws runs as they go on.
+/// Renders runs as text while they are followed.
 pub(super) struct FollowTextView {
     signs: SignSet,
     /// The columns of the terminal; `None` in a pipe.
     columns: Option<usize>,
     calls: FollowCallTable,
     times: RunTimes,
-    /// The call whose sub-agent was drawn last.
+    /// The tool call whose sub-agent was rendered last.
     current_parent: Option<SharedId>,
-    /// What was drawn last: kinds of lines are parted by an empty one.
+    /// The kind of the last line. An empty line separates kinds.
     last_block: Option<FollowTextBlock>,
-    /// The line of a text that is not finished.
+    /// The incomplete last line of a text.
     partial: String,
-    /// What the run itself says right now, and what it said last.
+    /// The current or last text of the run itself, without sub-agents.
     last_text: String,
     open: Vec<SharedId>,
-    /// What stood beside the conversation last.
+    /// The last side note, to skip repetitions.
     last_side_note: String,
     lines: String,
 }
 
-/// A kind of lines.
+/// The kind of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum FollowTextBlock {
     Head,
@@ -71,7 +71,7 @@ impl FollowTextView {
         }
     }
 
-    /// Takes an effect.
+    /// Renders an effect.
     pub(super) fn push(&mut self, effect: &RunEffect) {
         self.times.record(effect);
         if let RunEffect::Show { run, change } = effect {
@@ -79,31 +79,31 @@ impl FollowTextView {
         }
     }
 
-    /// The lines that were added since.
+    /// Takes the lines added since the last call.
     pub(super) fn take(&mut self) -> String {
         std::mem::take(&mut self.lines)
     }
 
-    /// The terminal may have another width by now.
+    /// Sets the current width of the terminal.
     pub(super) fn resize(&mut self, columns: Option<usize>) {
         self.columns = columns;
     }
 
-    /// What is under way; nothing behind the end.
+    /// The status line. `None` after the end of the run, and in a pipe.
     pub(super) fn status(&self, now: u64, stopping: bool) -> Option<String> {
         let run = self.open.last()?;
         let columns = self.columns?;
         let (sign, style) = self.signs.run(None);
-        let what = match self.calls.describe_running(run, &self.times, now) {
-            Some(calls) if stopping => format!("stopping (Ctrl-C again: at once), {calls}"),
+        let status = match self.calls.describe_running(run, &self.times, now) {
+            Some(calls) if stopping => format!("stopping (Ctrl-C again to stop at once), {calls}"),
             Some(calls) => calls,
             None if !self.partial.trim().is_empty() => text_tail(&self.partial, columns),
             None => match self.times.of_run(run, Some(now)).and_then(draw::format_duration) {
-                Some(time) => format!("at work for {time}"),
-                None => "at work".to_owned(),
+                Some(time) => format!("running for {time}"),
+                None => "running".to_owned(),
             },
         };
-        let line = StyledLine::new().with(style, format!("{sign} ")).with(DIM, what);
+        let line = StyledLine::new().with(style, format!("{sign} ")).with(DIM, status);
         // One column less: a full line would wrap.
         Some(line.draw(Some(columns.saturating_sub(1))).trim_end_matches('\n').to_owned())
     }
@@ -113,10 +113,11 @@ impl FollowTextView {
             UiChange::RunStarted { started, .. } => {
                 self.open.push(run.clone());
                 self.begin_block(FollowTextBlock::Head);
-                let known = [&started.agent, &started.model].into_iter().flatten();
+                let labels = [&started.agent, &started.model].into_iter().flatten();
                 let mut line = StyledLine::new().with(BOLD, clean(&cut(run, MAX_SIDE_NOTE_CHARS)));
-                for word in known {
-                    line = line.with(DIM, format!("{}{}", self.signs.dot(), clean(&cut(word, 60))));
+                for label in labels {
+                    line =
+                        line.with(DIM, format!("{}{}", self.signs.dot(), clean(&cut(label, 60))));
                 }
                 self.push_line(&line);
             }
@@ -138,25 +139,26 @@ impl FollowTextView {
             }
             UiChange::ToolReady { tool, input } => self.calls.set_input(run, tool, input),
             UiChange::ToolStatus { tool, status } => self.calls.set_status(run, tool, *status),
-            UiChange::ApprovalRequested { tool, request: ask } => {
-                let span = None;
-                self.calls.set_question(run, tool, ask.prompt.as_deref());
-                self.push_call(run, tool, (ToolStatus::AwaitingApproval, None), span, None);
+            UiChange::ApprovalRequested { tool, request: approval } => {
+                let duration = None;
+                self.calls.set_question(run, tool, approval.prompt.as_deref());
+                self.push_call(run, tool, (ToolStatus::AwaitingApproval, None), duration, None);
             }
             UiChange::ToolSettled { tool, status, reason, content } => {
-                let span = self.times.of_call(run, tool, None);
-                self.push_call(run, tool, (*status, *reason), span, Some(content));
+                let duration = self.times.of_call(run, tool, None);
+                self.push_call(run, tool, (*status, *reason), duration, Some(content));
                 self.calls.settle(run, tool);
             }
-            // Lines are only ever added: this one says what became of the call after all.
+            // Lines are only appended, so a correction is a second line for the call.
             UiChange::ToolCorrected { tool, status, reason, content } => {
                 self.push_call(run, tool, (*status, *reason), None, Some(content));
             }
             UiChange::Tasks(tasks) => self.push_tasks(tasks),
             UiChange::Activity(activity) => {
-                let (kind, gist) = (clean(&activity.kind), draw::activity_text(&activity.content));
-                if !gist.is_empty() {
-                    self.push_side_note(&format!("{kind}: {gist}"), DIM);
+                let (kind, summary) =
+                    (clean(&activity.kind), draw::activity_text(&activity.content));
+                if !summary.is_empty() {
+                    self.push_side_note(&format!("{kind}: {summary}"), DIM);
                 }
             }
             UiChange::Problem(problem) => {
@@ -187,13 +189,13 @@ impl FollowTextView {
         run: &SharedId,
         tool: &foxwedge_run::ToolRef,
         (status, reason): (ToolStatus, Option<foxwedge_run::ToolStatusReason>),
-        span: Option<u64>,
+        duration: Option<u64>,
         content: Option<&foxwedge_run::RawJson>,
     ) {
         self.begin_block(FollowTextBlock::Calls);
         self.switch_parent(run, self.calls.parent(run, tool));
-        if let Some(card) = self.calls.card(run, tool, (status, reason), span, content) {
-            let line = card.line(self.signs, self.columns);
+        if let Some(call_line) = self.calls.card(run, tool, (status, reason), duration, content) {
+            let line = call_line.line(self.signs, self.columns);
             self.push_line(&line);
         }
     }
@@ -206,9 +208,9 @@ impl FollowTextView {
     }
 
     fn push_text(&mut self, run: &SharedId, part: &UiPart, delta: &str, block: FollowTextBlock) {
-        for piece in delta.split_inclusive('\n') {
-            self.partial.push_str(piece);
-            if piece.ends_with('\n') {
+        for segment in delta.split_inclusive('\n') {
+            self.partial.push_str(segment);
+            if segment.ends_with('\n') {
                 let line = std::mem::take(&mut self.partial);
                 self.push_text_line(run, part, line.trim_end(), block);
             }
@@ -229,12 +231,12 @@ impl FollowTextView {
         line: &str,
         block: FollowTextBlock,
     ) {
-        let elsewhere = self.current_parent != part.parent;
-        // Empty lines stand between others, never in front of them.
-        if line.is_empty() && (self.last_block != Some(block) || elsewhere) {
+        let parent_changed = self.current_parent != part.parent;
+        // Empty lines are only printed inside a block.
+        if line.is_empty() && (self.last_block != Some(block) || parent_changed) {
             return;
         }
-        if elsewhere {
+        if parent_changed {
             self.last_block = self.last_block.map(|_| FollowTextBlock::Head);
         }
         self.begin_block(block);
@@ -262,20 +264,20 @@ impl FollowTextView {
 
     fn push_tasks(&mut self, tasks: &[TaskItem]) {
         let done = tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
-        let now = tasks.iter().find(|task| task.status == TaskStatus::InProgress);
-        let now = now.map(|task| task.active.as_deref().unwrap_or(&task.content));
-        let now = now.map_or_else(String::new, |now| {
-            format!("{}{}", self.signs.dot(), clean(&cut(now.trim(), MAX_SIDE_NOTE_CHARS)))
+        let current = tasks.iter().find(|task| task.status == TaskStatus::InProgress);
+        let current = current.map(|task| task.active.as_deref().unwrap_or(&task.content));
+        let current = current.map_or_else(String::new, |current| {
+            format!("{}{}", self.signs.dot(), clean(&cut(current.trim(), MAX_SIDE_NOTE_CHARS)))
         });
         if !tasks.is_empty() {
-            self.push_side_note(&format!("tasks {done}/{}{now}", tasks.len()), DIM);
+            self.push_side_note(&format!("tasks {done}/{}{current}", tasks.len()), DIM);
         }
     }
 
     fn push_side_note(&mut self, text: &str, style: Style) {
         let line = StyledLine::new().with(style, format!("{} {text}", self.signs.below()));
         let line = line.draw(self.columns);
-        // Some agents say the same again and again.
+        // Some agents repeat the same note.
         if self.last_side_note != line {
             self.begin_block(FollowTextBlock::Calls);
             self.current_parent = None;
@@ -287,7 +289,7 @@ impl FollowTextView {
     fn push_run_end(&mut self, run: &SharedId, ended: &RunEnd, line: &StyledLine) {
         self.open.retain(|open| open != run);
         self.calls.forget_run(run);
-        // Some agents tell the result only at the end.
+        // Some agents send the final text only at the end.
         let text = ended.text.as_deref().map(str::trim).unwrap_or_default();
         if !text.is_empty() && !self.last_text.trim().ends_with(text) {
             let part = UiPart { id: "end".into(), parent: None };
@@ -296,21 +298,21 @@ impl FollowTextView {
             }
         }
         self.begin_block(FollowTextBlock::End);
-        // The last line is worth a second one: nothing of it is cut off.
+        // The last line may wrap: nothing of it is cut off.
         self.lines.push_str(&line.draw(None));
     }
 
-    /// What comes is the work of this call's sub-agent: it is named, unless it was before.
-    fn switch_parent(&mut self, run: &SharedId, whose: Option<SharedId>) {
-        if self.current_parent == whose {
+    /// Prints a header if the next lines belong to the sub-agent of another tool call.
+    fn switch_parent(&mut self, run: &SharedId, parent: Option<SharedId>) {
+        if self.current_parent == parent {
             return;
         }
-        let header = whose.as_ref().and_then(|call| self.calls.header(run, call));
+        let header = parent.as_ref().and_then(|call| self.calls.header(run, call));
         if let Some(header) = header {
             let line = header.line(self.signs);
             self.push_line(&line);
         }
-        self.current_parent = whose;
+        self.current_parent = parent;
     }
 
     fn push_line(&mut self, line: &StyledLine) {
@@ -325,14 +327,14 @@ impl FollowTextView {
     }
 }
 
-/// The end of a text, as much of it as fits.
+/// The end of a text, shortened to the width.
 fn text_tail(text: &str, columns: usize) -> String {
-    let room = columns.saturating_sub(4);
-    let kept: Vec<char> = text.trim_end().chars().rev().take(room + 1).collect();
-    let whole = kept.len() <= room;
-    // Wide characters take two columns: half of them fits in any case.
-    let most = if whole { room } else { room / 2 };
-    let end: String = kept.into_iter().take(most).rev().collect();
+    let width = columns.saturating_sub(4);
+    let tail: Vec<char> = text.trim_end().chars().rev().take(width + 1).collect();
+    let fits = tail.len() <= width;
+    // Wide characters take two columns, so half of the characters always fits.
+    let max = if fits { width } else { width / 2 };
+    let end: String = tail.into_iter().take(max).rev().collect();
     let end = clean(end.trim_start());
-    if whole { fit_columns(&end, room) } else { fit_columns(&format!("…{end}"), room) }
+    if fits { fit_columns(&end, width) } else { fit_columns(&format!("…{end}"), width) }
 }

@@ -1,15 +1,15 @@
-//! What an operator may want to know.
+//! Collects run warnings.
 
 use foxwedge_run::RunWarning;
 
-/// Warnings that are kept; the others are counted.
+/// Maximum number of warnings stored; the others are only counted.
 const MAX_WARNINGS: usize = 100;
 
-/// What an operator may want to know, as much of it as anybody would read.
+/// The first warnings, and the number of all.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FollowWarnings {
     pub(super) first: Vec<RunWarning>,
-    /// How many there were.
+    /// The number of all warnings.
     pub(super) all: usize,
 }
 

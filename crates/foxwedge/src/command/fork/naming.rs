@@ -1,4 +1,4 @@
-//! Ids of copies, and the files they go to. The same copy of the same session has the same id.
+//! Ids and file names of copies. Ids are derived, so the nth copy of a session has the same id.
 
 use std::path::{Path, PathBuf};
 
@@ -8,13 +8,13 @@ use crate::{
     agents::session_lookup::is_session_id, cli_output::CliError, disk::ContentFingerprint,
 };
 
-/// The id of the copy with this number, in the shape that the agent's own ids have.
+/// The id of the copy with this number, in the notation of the agent's own ids.
 pub(super) fn derive(agent: SessionAgent, old: &str, number: u32) -> String {
     let hash = ContentFingerprint::of(format!("foxwedge fork {number} of {old}").as_bytes()).hash;
     let part = |from: usize, to: usize| hash.get(from..to).unwrap_or_default();
     match agent {
         SessionAgent::Neovate => part(0, 8).to_owned(),
-        // The shape of an id that is made from a name.
+        // A version 5 UUID, which is derived from a name.
         SessionAgent::ClaudeCode
         | SessionAgent::Codex
         | SessionAgent::GeminiCli
@@ -29,19 +29,23 @@ pub(super) fn derive(agent: SessionAgent, old: &str, number: u32) -> String {
     }
 }
 
-/// Refuses ids that the agent would not find.
+/// Refuses ids that the agent does not recognize.
 pub(super) fn check(agent: SessionAgent, id: &str) -> Result<(), CliError> {
-    let wanted = match agent {
+    let expected = match agent {
         SessionAgent::ClaudeCode | SessionAgent::Codex | SessionAgent::GeminiCli
             if !is_uuid(id) =>
         {
-            "a UUID, as 0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
+            "a UUID, such as 0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
         }
         _ if !is_session_id(id) => "made of letters, digits, `-` and `_`",
         _ => return Ok(()),
     };
-    Err(CliError::new(format!("`{}` is no id for {}", crate::cli_output::clean(id), agent.name()))
-        .help(format!("an id of this agent is {wanted}")))
+    Err(CliError::new(format!(
+        "`{}` is not a valid id for {}",
+        crate::cli_output::clean(id),
+        agent.name()
+    ))
+    .help(format!("ids of this agent must be {expected}")))
 }
 
 fn is_uuid(id: &str) -> bool {
@@ -50,7 +54,7 @@ fn is_uuid(id: &str) -> bool {
         && groups.iter().all(|group| group.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Where the copy goes: into the folder of the original, under a name that the agent looks for.
+/// The path of the copy: in the folder of the original, with a name that the agent recognizes.
 pub(super) fn path(agent: SessionAgent, original: &Path, id: &str) -> Option<PathBuf> {
     let name = original.file_name()?.to_str()?;
     let name = match agent {
@@ -76,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_have_the_shape_of_the_agents_own() {
+    fn ids_have_the_notation_of_their_agent() {
         for agent in [SessionAgent::ClaudeCode, SessionAgent::Codex, SessionAgent::GeminiCli] {
             let id = derive(agent, "0a1b2c3d", 1);
             assert!(is_uuid(&id), "{id}");

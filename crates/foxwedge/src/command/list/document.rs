@@ -1,4 +1,4 @@
-//! The list for programs.
+//! The session list as JSON.
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +20,7 @@ struct SessionListJson<'a> {
 #[derive(Serialize)]
 struct ListedSessionJson<'a> {
     agent: &'static str,
-    /// Whose file it is, where several products share a format.
+    /// The product that wrote the file, where several share a format.
     product: &'static str,
     id: &'a str,
     path: String,
@@ -31,8 +31,8 @@ struct ListedSessionJson<'a> {
     messages: usize,
     health: SessionHealth,
     findings: &'a BTreeMap<String, usize>,
-    /// What its agent copes with.
-    #[serde(skip_serializing_if = "is_nothing")]
+    /// Findings that its agent tolerates.
+    #[serde(skip_serializing_if = "is_empty")]
     coped: &'a BTreeMap<String, usize>,
     /// Why it cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,7 +43,7 @@ struct ListedSessionJson<'a> {
     sub_agents: usize,
 }
 
-fn is_nothing(counts: &&BTreeMap<String, usize>) -> bool {
+fn is_empty(counts: &&BTreeMap<String, usize>) -> bool {
     counts.is_empty()
 }
 
@@ -55,26 +55,26 @@ pub(super) fn write(out: &mut dyn Write, rows: &[ListedSessionRow]) -> io::Resul
 }
 
 fn session_json(row: &ListedSessionRow) -> ListedSessionJson<'_> {
-    let ListedSessionRow { entry, glance, sub_agents, .. } = row;
+    let ListedSessionRow { entry, overview, sub_agents, .. } = row;
     let modified = entry.modified.duration_since(UNIX_EPOCH).unwrap_or_default();
     ListedSessionJson {
         agent: entry.agent.name(),
         product: entry.product,
         id: &entry.id,
         path: entry.path.to_string_lossy().into_owned(),
-        project: glance.project.as_deref(),
-        title: glance.title.as_deref(),
+        project: overview.project.as_deref(),
+        title: overview.title.as_deref(),
         modified: format_timestamp(modified.as_secs()),
         size: entry.size,
-        messages: glance.messages,
-        health: glance.health,
-        findings: &glance.findings,
-        coped: &glance.tolerated,
-        error: glance.error.as_deref(),
+        messages: overview.messages,
+        health: overview.health,
+        findings: &overview.findings,
+        coped: &overview.tolerated,
+        error: overview.error.as_deref(),
         parent: match &entry.origin {
             SessionOrigin::SubAgent(Some(parent)) => Some(parent),
-            // The records of a sub-agent bear the id of the session that started it.
-            SessionOrigin::SubAgent(None) => glance.id.as_deref(),
+            // The records of a sub-agent contain the id of the session that started it.
+            SessionOrigin::SubAgent(None) => overview.id.as_deref(),
             SessionOrigin::Session => None,
         },
         sub_agents: *sub_agents,

@@ -1,4 +1,4 @@
-//! The list as aligned columns.
+//! The session list as aligned columns.
 
 use std::{
     io::{self, Write},
@@ -17,11 +17,11 @@ use crate::{
     source::format_rule_counts,
 };
 
-/// The most columns of a folder's name.
+/// Maximum width of the project folder.
 const MAX_PROJECT_COLUMNS: usize = 32;
-/// The most columns of findings before the titles give way.
+/// Maximum padding of the findings column; longer findings push the title to the right.
 const MAX_FINDINGS_COLUMNS: usize = 16;
-/// The most columns of a title in a pipe.
+/// Maximum width of a title in a pipe.
 const MAX_TITLE_COLUMNS: usize = 60;
 
 /// Writes one line for each session.
@@ -53,7 +53,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// What stands in the columns of a line.
+/// The cells of one line.
 struct SessionListCells {
     health: SessionHealth,
     product: String,
@@ -63,7 +63,7 @@ struct SessionListCells {
     size: String,
     messages: String,
     findings: String,
-    /// What it is called, or why it cannot be read.
+    /// The title, or the read error.
     title: String,
     sub_agents: String,
 }
@@ -81,35 +81,35 @@ struct SessionListWidths {
 
 impl SessionListCells {
     fn of(row: &ListedSessionRow, now: SystemTime, home: Option<&Path>) -> SessionListCells {
-        let glance = &row.glance;
-        let found = match glance.health {
-            SessionHealth::Ok if !glance.tolerated.is_empty() => {
-                format!("({})", format_rule_counts(&glance.tolerated))
+        let overview = &row.overview;
+        let findings = match overview.health {
+            SessionHealth::Ok if !overview.tolerated.is_empty() => {
+                format!("({})", format_rule_counts(&overview.tolerated))
             }
-            _ => format_rule_counts(&glance.findings),
+            _ => format_rule_counts(&overview.findings),
         };
         SessionListCells {
-            health: glance.health,
+            health: overview.health,
             product: row.entry.product.to_owned(),
-            id: clean(&row.short),
-            project: glance
+            id: clean(&row.short_id),
+            project: overview
                 .project
                 .as_deref()
                 .map_or_else(String::new, |path| short_path(path, home)),
             age: format_age(row.entry.modified, now),
             size: format_size(row.entry.size),
-            messages: pluralize(glance.messages, "msg"),
-            findings: found,
-            title: match &glance.error {
-                Some(why) => clean(why),
+            messages: pluralize(overview.messages, "msg"),
+            findings,
+            title: match &overview.error {
+                Some(error) => clean(error),
                 None => fit_columns(
-                    &clean(glance.title.as_deref().unwrap_or_default()),
+                    &clean(overview.title.as_deref().unwrap_or_default()),
                     MAX_TITLE_COLUMNS,
                 ),
             },
             sub_agents: match row.sub_agents {
                 0 => String::new(),
-                number => format!("+{}", pluralize(number, "sub-agent")),
+                count => format!("+{}", pluralize(count, "sub-agent")),
             },
         }
     }
@@ -143,20 +143,20 @@ impl SessionListCells {
     }
 }
 
-/// A folder as people write it, its end rather than its beginning.
+/// Abbreviates the home folder and cuts a long path at its beginning.
 fn short_path(path: &str, home: Option<&Path>) -> String {
     let path = clean(&abbreviate_home(path, home));
     if width(&path) <= MAX_PROJECT_COLUMNS {
         return path;
     }
-    let mut kept: Vec<char> = Vec::new();
+    let mut tail: Vec<char> = Vec::new();
     let mut used = 1;
     for c in path.chars().rev() {
         used += width(c.encode_utf8(&mut [0; 4]));
         if used > MAX_PROJECT_COLUMNS {
             break;
         }
-        kept.push(c);
+        tail.push(c);
     }
-    std::iter::once('…').chain(kept.into_iter().rev()).collect()
+    std::iter::once('…').chain(tail.into_iter().rev()).collect()
 }

@@ -1,4 +1,4 @@
-//! Runs for programs. Times are milliseconds since 1970, as in events.
+//! Runs as JSON. Times are milliseconds since 1970, as in events.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,7 @@ struct RunListJson<'a> {
     runs: Vec<ListedRunJson<'a>>,
 }
 
-/// A run, as it is kept.
+/// A recorded run.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ListedRunJson<'a> {
@@ -26,7 +26,7 @@ pub(super) struct ListedRunJson<'a> {
     agent: Option<&'a str>,
     model: Option<&'a str>,
     started: u64,
-    /// How many there are.
+    /// The number of events.
     events: u64,
     state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,7 @@ struct TokenUsageJson {
     reasoning: u64,
 }
 
-/// Writes one document with all of them.
+/// Writes all runs as one document.
 pub(super) fn write(out: &mut dyn Write, rows: &[RunRow]) -> io::Result<()> {
     write_pretty(
         out,
@@ -71,7 +71,7 @@ pub(super) fn write(out: &mut dyn Write, rows: &[RunRow]) -> io::Result<()> {
     )
 }
 
-/// Writes a document, spread over lines.
+/// Writes an indented document.
 pub(super) fn write_pretty(out: &mut dyn Write, document: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, document)?;
     out.write_all(b"\n")

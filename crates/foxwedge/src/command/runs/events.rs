@@ -1,4 +1,4 @@
-//! `foxwedge runs events`: the log of a run, in the words of a user interface.
+//! `foxwedge runs events`: the log of a run in a UI event format.
 
 use std::{
     io::{self, Write},
@@ -16,44 +16,44 @@ use crate::{
     runs::{self, OpenStore, PAGE, RunFrameWriter, SteadyClock},
 };
 
-/// How long is waited for a word of the store before the log is looked at all the same.
+/// Maximum wait for a store notification before the log is read again.
 const WATCH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Prints the events of a run.
 pub(super) async fn run(flag: Option<&str>, args: &RunEventsArgs) -> anyhow::Result<ExitCode> {
     let after = args.after.as_deref().map(parse_frame_id).transpose()?;
-    let kept = super::open(flag).await?;
-    let row = runs::find_run(&kept, &args.run).await?;
+    let open_store = super::open(flag).await?;
+    let row = runs::find_run(&open_store, &args.run).await?;
     let session = Some(row.session.as_str().into());
     let frames = RunFrameWriter::new(args.telling.format(), args.frames, session).after(after);
     let machine = SessionMachine::new(MachineSettings::default());
-    let mut reading = RunEventReader {
-        open_store: kept,
+    let mut reader = RunEventReader {
+        open_store,
         frames,
         machine,
         clock: SteadyClock::new(),
         last_seq: 0,
         ended: false,
     };
-    // Whoever begins to watch before reading misses nothing.
+    // Watch before the first read, so that no event is missed.
     let watch = match args.follow {
-        true => Some(reading.open_store.with_store_error(reading.open_store.store.watch().await)?),
+        true => Some(reader.open_store.with_store_error(reader.open_store.store.watch().await)?),
         false => None,
     };
-    match reading.run(&row, watch).await {
-        // Whoever listened has heard enough.
+    match reader.run(&row, watch).await {
+        // The reader closed the pipe.
         Err(error) if crate::is_broken_pipe(&error) => Ok(ExitCode::SUCCESS),
-        done => done.map(|()| ExitCode::SUCCESS),
+        result => result.map(|()| ExitCode::SUCCESS),
     }
 }
 
-/// A log that is being read.
+/// Reads the log of one run and writes its frames.
 struct RunEventReader {
     open_store: OpenStore,
     frames: RunFrameWriter,
     machine: SessionMachine,
     clock: SteadyClock,
-    /// The last place that was read.
+    /// Sequence number of the last event read.
     last_seq: u64,
     ended: bool,
 }
@@ -63,7 +63,7 @@ impl RunEventReader {
         self.read(&row.id).await?;
         let Some(mut watch) = watch else { return Ok(()) };
         while !self.ended {
-            // Any wake-up will do: what is new is behind the last place.
+            // The notification has no content: new events follow `last_seq`.
             let woken = tokio::time::timeout(WATCH_TIMEOUT, watch.next()).await;
             if woken.is_err() {
                 self.check_run_alive(&row.id).await?;
@@ -73,7 +73,7 @@ impl RunEventReader {
         Ok(())
     }
 
-    /// Reads what is there, and writes it.
+    /// Reads all new events and writes their frames.
     async fn read(&mut self, run: &str) -> anyhow::Result<()> {
         loop {
             let page = self.open_store.store.events(run, self.last_seq, PAGE).await;
@@ -100,7 +100,7 @@ impl RunEventReader {
         }
     }
 
-    /// Nothing came for a while: whoever runs it may be gone, or somebody deleted it.
+    /// Checks a run without recent events: its process may be gone, or the run was deleted.
     async fn check_run_alive(&mut self, run: &str) -> anyhow::Result<()> {
         self.open_store.sweep().await?;
         match self.open_store.with_store_error(self.open_store.store.run(run).await)? {
@@ -115,14 +115,14 @@ impl RunEventReader {
     }
 }
 
-/// The id of a frame, or the place of an event and everything that came of it.
+/// Parses a frame id. A plain event number stands for the last frame of that event.
 fn parse_frame_id(text: &str) -> Result<FrameId, CliError> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit());
     match text.parse::<u64>() {
         Ok(seq) if plain => Ok(FrameId { seq, part: u32::MAX }),
         _ => text.parse().map_err(|_| {
-            CliError::new(format!("--after: `{}` is no id of a frame", clean(text))).help(
-                "it is the id of a server-sent event, as 12.3, or the place of an event, as 12",
+            CliError::new(format!("--after: `{}` is not a frame id", clean(text))).help(
+                "use the id of a server-sent event, such as 12.3, or an event number, such as 12",
             )
         }),
     }
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reader_names_a_frame_or_a_place() {
+    fn after_is_a_frame_id_or_an_event_number() {
         let table = [
             ("12", Some((12, u32::MAX))),
             ("12.3", Some((12, 3))),

@@ -22,20 +22,22 @@ use crate::{
     screen::{self, StyledLine, fit_columns, format_age, pad},
 };
 
-/// So many are listed if nobody says how many.
+/// Number of runs listed without `--limit`.
 const DEFAULT_LIMIT: usize = 20;
-/// The most columns of a text in a pipe.
+/// Maximum width of a text in a pipe.
 const MAX_TEXT_COLUMNS: usize = 72;
 
 /// Lists runs.
 pub(super) async fn run(flag: Option<&str>, args: &ListRunsArgs) -> anyhow::Result<ExitCode> {
-    let kept = match runs::open(flag).await? {
-        StoreLookup::Found(kept) => kept.sweep_and_report().await?,
+    let open_store = match runs::open(flag).await? {
+        StoreLookup::Found(open_store) => open_store.sweep_and_report().await?,
         StoreLookup::Absent(url) => {
             if args.json {
                 cli_output::write_stdout_raw(|out| document::write(out, &[]))?;
             }
-            cli_output::write_stderr(&format!("No run was kept yet: there is no {url}.\n"));
+            cli_output::write_stderr(&format!(
+                "No run was recorded yet: there is no store at {url}.\n"
+            ));
             return Ok(ExitCode::SUCCESS);
         }
     };
@@ -45,9 +47,9 @@ pub(super) async fn run(flag: Option<&str>, args: &ListRunsArgs) -> anyhow::Resu
         open: args.open.then_some(true),
         ..ListFilter::default()
     };
-    // One more tells whether there are more.
+    // One more than the limit shows whether there are more.
     let page = ListPage { after: None, limit: limit.saturating_add(1) };
-    let mut rows = kept.with_store_error(kept.store.runs(filter, page).await)?;
+    let mut rows = open_store.with_store_error(open_store.store.runs(filter, page).await)?;
     let more = rows.len() > limit;
     rows.truncate(limit);
     if args.json {
@@ -61,18 +63,19 @@ pub(super) async fn run(flag: Option<&str>, args: &ListRunsArgs) -> anyhow::Resu
 
 fn footer(rows: &[RunRow], more: bool) -> String {
     if rows.is_empty() {
-        return "No such run.\n".to_owned();
+        return "No matching runs.\n".to_owned();
     }
     let open = rows.iter().filter(|row| row.state == RunState::Open).count();
-    let well = rows.iter().filter(|row| row.state.outcome() == Some(Outcome::Completed)).count();
-    let others = rows.len() - open - well;
-    let parts = [(well, "completed"), (others, "ended otherwise"), (open, "at work")];
+    let completed =
+        rows.iter().filter(|row| row.state.outcome() == Some(Outcome::Completed)).count();
+    let others = rows.len() - open - completed;
+    let parts = [(completed, "completed"), (others, "unsuccessful"), (open, "running")];
     let parts: Vec<String> = parts
         .into_iter()
-        .filter(|(number, _)| *number > 0)
-        .map(|(number, word)| format!("{number} {word}"))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, label)| format!("{count} {label}"))
         .collect();
-    let more = if more { "; there are more: --limit" } else { "" };
+    let more = if more { "; use --limit for more" } else { "" };
     format!("{}: {}{more}.\n", pluralize(rows.len(), "run"), parts.join(", "))
 }
 
@@ -96,7 +99,7 @@ fn write(out: &mut dyn Write, rows: &[RunRow], now: SystemTime) -> io::Result<()
     cells.iter().try_for_each(|cells| out.write_all(cells.line(&widths).draw(columns).as_bytes()))
 }
 
-/// What stands in the columns of a line.
+/// The cells of one line.
 struct RunListCells {
     sign: &'static str,
     style: Style,
@@ -106,7 +109,7 @@ struct RunListCells {
     age: String,
     span: String,
     calls: String,
-    /// What it said in the end, or what went wrong.
+    /// The error, or the final text.
     text: String,
 }
 
@@ -115,7 +118,7 @@ impl RunListCells {
         let (sign, style) = signs.run(row.state.outcome());
         let started = UNIX_EPOCH + Duration::from_millis(row.started);
         let (state, calls, text, ended) = match &row.state {
-            RunState::Open => ("at work", String::new(), String::new(), None),
+            RunState::Open => ("running", String::new(), String::new(), None),
             RunState::Ended { ended, summary, at } => {
                 let problem = ended.problem.as_ref().map(|problem| problem.message.as_str());
                 let text = problem.or(ended.text.as_deref()).unwrap_or_default();
@@ -124,7 +127,7 @@ impl RunListCells {
                 (state, format_call_counts(summary), clean(&cut(&words.join(" "), 200)), Some(*at))
             }
         };
-        let took = ended.and_then(|at| format_duration(at.saturating_sub(row.started)));
+        let duration = ended.and_then(|at| format_duration(at.saturating_sub(row.started)));
         RunListCells {
             sign,
             style,
@@ -132,7 +135,7 @@ impl RunListCells {
             id: id.to_owned(),
             agent: clean(&cut(row.agent.as_deref().unwrap_or("-"), 24)),
             age: format_age(started, now),
-            span: took.unwrap_or_default(),
+            span: duration.unwrap_or_default(),
             calls,
             text: fit_columns(&text, MAX_TEXT_COLUMNS),
         }

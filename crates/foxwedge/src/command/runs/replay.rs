@@ -1,4 +1,4 @@
-//! `foxwedge runs replay`: a file of events through the machine, without any store.
+//! `foxwedge runs replay`: replays a file of events without a store.
 
 use std::{path::Path, process::ExitCode};
 
@@ -15,77 +15,81 @@ use crate::{
 
 use super::document;
 
-/// Warnings that are told one by one.
+/// Maximum number of warnings printed.
 const MAX_SHOWN_WARNINGS: usize = 5;
 
 /// Replays one file.
 pub(super) fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
-    let (shown, bytes) = read(&args.file)?;
-    let replayed = EventReplay::of(&bytes);
-    if let Some(first) = replayed.unread.first() {
-        let lines = pluralize(replayed.unread.len(), "line");
+    let (display_name, bytes) = read(&args.file)?;
+    let replay = EventReplay::of(&bytes);
+    if let Some(first) = replay.unreadable.first() {
+        let lines = pluralize(replay.unreadable.len(), "line");
         cli_output::print_note(&format!(
-            "{shown}: {lines} could not be read; the first is line {first}"
+            "{display_name}: {lines} could not be read; the first is line {first}"
         ));
     }
-    for warning in replayed.warnings.iter().take(MAX_SHOWN_WARNINGS) {
+    for warning in replay.warnings.iter().take(MAX_SHOWN_WARNINGS) {
         cli_output::print_note(&clean(warning));
     }
-    if let Some(more @ 1..) = replayed.warnings.len().checked_sub(MAX_SHOWN_WARNINGS) {
-        cli_output::print_note(&format!("and {more} more of the kind"));
+    if let Some(more @ 1..) = replay.warnings.len().checked_sub(MAX_SHOWN_WARNINGS) {
+        cli_output::print_note(&format!("and {more} more warnings"));
     }
-    if replayed.session.runs().is_empty() {
-        bail!(CliError::new(format!("{shown}: there is no run in it")).help(
-            "a file of events has one JSON object in a line; `foxwedge runs events RUN` prints one"
+    if replay.session.runs().is_empty() {
+        bail!(CliError::new(format!("{display_name}: no run found")).help(
+            "an event file has one JSON object per line; `foxwedge runs events RUN` prints one"
         ));
     }
     match args.telling {
         None => cli_output::write_stdout_raw(|out| {
-            document::write_pretty(out, &replayed.session.canonical_state())
+            document::write_pretty(out, &replay.session.canonical_state())
         })?,
         Some(telling) => {
             let mut frames = RunFrameWriter::new(telling.format(), args.frames, None);
             let mut text = String::new();
-            replayed.effects.iter().for_each(|effect| frames.push(effect, &mut text));
+            replay.effects.iter().for_each(|effect| frames.push(effect, &mut text));
             cli_output::write_stdout_raw(|out| out.write_all(text.as_bytes()))?;
         }
     }
-    let over = replayed.session.runs().iter().all(|run| run.is_over());
-    Ok(if over && replayed.unread.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let all_ended = replay.session.runs().iter().all(|run| run.is_over());
+    Ok(if all_ended && replay.unreadable.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 fn read(path: &Path) -> anyhow::Result<(String, Vec<u8>)> {
     if path.as_os_str() == "-" {
         return Ok((STDIN.to_owned(), size_limit::read_stdin()?));
     }
-    let shown = clean(&path.to_string_lossy());
+    let display_name = clean(&path.to_string_lossy());
     let bytes = size_limit::read_file(path).map_err(|error| size_limit::with_path(path, error))?;
-    Ok((shown, bytes))
+    Ok((display_name, bytes))
 }
 
-/// What became of the events.
+/// The result of a replay.
 struct EventReplay {
     session: SessionMachine,
     effects: Vec<RunEffect>,
     warnings: Vec<String>,
-    /// Lines that are no events.
-    unread: Vec<usize>,
+    /// Numbers of lines that are not events.
+    unreadable: Vec<usize>,
 }
 
 impl EventReplay {
-    /// Everything comes at once, and then nothing for as long as anything could wait for it.
+    /// Applies all events at time 0, then lets every deadline pass.
     fn of(bytes: &[u8]) -> EventReplay {
         let text = String::from_utf8_lossy(bytes);
         let lines = text.lines().map(str::trim).enumerate().filter(|(_, line)| !line.is_empty());
-        let mut unread = Vec::new();
+        let mut unreadable = Vec::new();
         let mut events = Vec::new();
-        for (place, line) in lines {
+        for (index, line) in lines {
             match wire::read(line) {
                 Ok(event) => events.push(event),
-                Err(_) => unread.push(place + 1),
+                Err(_) => unreadable.push(index + 1),
             }
         }
-        // The file is in memory already: nothing of it is dropped because too much waits.
+        // The file is already in memory, so no event is dropped because of a limit.
         let limits = MachineLimits { waiting: events.len().max(1), runs: events.len().max(1) };
         let mut session =
             SessionMachine::new(MachineSettings { limits, ..MachineSettings::default() });
@@ -107,6 +111,6 @@ impl EventReplay {
             | RunEffect::Announce { .. }
             | RunEffect::Drain { .. } => None,
         });
-        EventReplay { warnings: warnings.collect(), session, effects, unread }
+        EventReplay { warnings: warnings.collect(), session, effects, unreadable }
     }
 }

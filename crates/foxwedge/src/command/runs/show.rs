@@ -1,4 +1,4 @@
-//! `foxwedge runs show`: one run, drawn.
+//! `foxwedge runs show`: one run with its tool calls, tasks and outcome.
 
 mod tree;
 
@@ -24,33 +24,34 @@ use crate::{
     screen::{self, StyledLine, pad},
 };
 
-/// Draws one run.
+/// Prints one run.
 pub(super) async fn run(flag: Option<&str>, args: &ShowRunArgs) -> anyhow::Result<ExitCode> {
-    let kept = super::open(flag).await?;
+    let open_store = super::open(flag).await?;
     let row = match args.run.as_deref() {
-        Some(typed) => runs::find_run(&kept, typed).await?,
-        None => runs::newest_run(&kept).await?,
+        Some(id) => runs::find_run(&open_store, id).await?,
+        None => runs::newest_run(&open_store).await?,
     };
     let mut times = RunTimes::default();
-    let session = runs::replay(&kept, &row.id, |effect: &RunEffect| times.record(effect)).await?;
+    let session =
+        runs::replay(&open_store, &row.id, |effect: &RunEffect| times.record(effect)).await?;
     if args.json {
         cli_output::write_stdout_raw(|out| {
             document::write_pretty(out, &ShownRunJson::of(&row, &session))
         })?;
         return Ok(ExitCode::SUCCESS);
     }
-    cli_output::write_stdout_styled(|out| write(out, &kept, &row, &session, &times))?;
+    cli_output::write_stdout_styled(|out| write(out, &open_store, &row, &session, &times))?;
     if row.state == RunState::Open {
         let help = paint(HELP, "help");
-        let (id, again) = (&row.id, runs::repeat_store_flag(flag));
+        let (id, store_flag) = (&row.id, runs::repeat_store_flag(flag));
         cli_output::write_stderr(&format!(
-            "  {help}: `foxwedge runs events {id} --follow{again}` goes on with it\n"
+            "  {help}: `foxwedge runs events {id} --follow{store_flag}` follows it\n"
         ));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The row of the run, and everything that its events say.
+/// The row of the run, and the state that its events give.
 #[derive(Serialize)]
 struct ShownRunJson<'a> {
     version: u32,
@@ -69,13 +70,13 @@ impl<'a> ShownRunJson<'a> {
 
 fn write(
     out: &mut dyn Write,
-    kept: &OpenStore,
+    open_store: &OpenStore,
     row: &RunRow,
     session: &SessionMachine,
     times: &RunTimes,
 ) -> io::Result<()> {
     let (signs, columns) = (SignSet::here(), screen::terminal_columns());
-    header(out, kept, row)?;
+    header(out, open_store, row)?;
     let Some(run) = session.run(&row.id) else { return Ok(()) };
     if !run.tools().is_empty() {
         out.write_all(b"\n")?;
@@ -95,13 +96,13 @@ fn write(
     out.write_all(b"\n")?;
     let usage = ended.usage.or(Some(run.usage()));
     let ended = RunEnd { usage, ..ended };
-    let span = times.of_run(run.id(), times.last());
-    let line: StyledLine = draw::run_end_line(signs, &ended, &run.summary(), span);
+    let duration = times.of_run(run.id(), times.last());
+    let line: StyledLine = draw::run_end_line(signs, &ended, &run.summary(), duration);
     out.write_all(line.draw(None).as_bytes())
 }
 
-/// What the run is, a line for each thing that is known.
-fn header(out: &mut dyn Write, kept: &OpenStore, row: &RunRow) -> io::Result<()> {
+/// The header: one line for each known field.
+fn header(out: &mut dyn Write, open_store: &OpenStore, row: &RunRow) -> io::Result<()> {
     let agent = clean(&cut(row.agent.as_deref().unwrap_or("run"), 60));
     writeln!(out, "{} {}", paint(BOLD, agent), paint(BOLD, &row.id))?;
     let mut field = |label: &str, value: Option<String>| match value {
@@ -120,7 +121,7 @@ fn header(out: &mut dyn Write, kept: &OpenStore, row: &RunRow) -> io::Result<()>
         RunState::Ended { at, .. } => field("ended", Some(format_date(*at / 1000)))?,
     }
     field("events", Some(row.last.to_string()))?;
-    field("store", Some(clean(&kept.url.to_string())))
+    field("store", Some(clean(&open_store.url.to_string())))
 }
 
 fn tasks(

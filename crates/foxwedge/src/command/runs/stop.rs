@@ -1,4 +1,4 @@
-//! `foxwedge runs stop`: ends a run from outside.
+//! `foxwedge runs stop`: stops a run from another process.
 
 use std::process::ExitCode;
 
@@ -14,17 +14,17 @@ use crate::{
     },
 };
 
-/// Ends one run; one that has ended stays as it is.
+/// Stops one run. A run that has ended is not changed.
 pub(super) async fn run(flag: Option<&str>, args: &StopRunArgs) -> anyhow::Result<ExitCode> {
-    let kept = super::open(flag).await?;
-    let row = runs::find_run(&kept, &args.run).await?;
+    let open_store = super::open(flag).await?;
+    let row = runs::find_run(&open_store, &args.run).await?;
     if row.state != RunState::Open {
         return Ok(report_ended(&row));
     }
-    let wish = EventPayload::Stop(StopRequest { grace: 0 });
-    match kept
-        .with_store_error(close_run(&*kept.store, &row.id, wish, CloseAuthority::Operator).await)?
-    {
+    let request = EventPayload::Stop(StopRequest { grace: 0 });
+    match open_store.with_store_error(
+        close_run(&*open_store.store, &row.id, request, CloseAuthority::Operator).await,
+    )? {
         FinalizeResult::Recorded(row) => {
             cli_output::write_stderr(&format!(
                 "{} {}{}\n",
@@ -38,11 +38,11 @@ pub(super) async fn run(flag: Option<&str>, args: &StopRunArgs) -> anyhow::Resul
     }
 }
 
-/// It is over, which is what was wanted, though it has another outcome.
+/// Reports a run that had ended before the stop. The exit code is 1.
 fn report_ended(row: &RunRow) -> ExitCode {
-    let how = row.state.outcome().map_or("over", outcome_text);
+    let outcome = row.state.outcome().map_or("unknown outcome", outcome_text);
     cli_output::print_note(&format!(
-        "run `{}` had ended before: {how}{}",
+        "run `{}` has already ended: {outcome}{}",
         row.id,
         describe_counts(row)
     ));

@@ -1,8 +1,8 @@
-//! `foxwedge scripted agent`: an agent that speaks as Claude Code does on its pipe, with the
-//! built-in model in place of a provider. For tests and trials of whatever drives such agents.
+//! `foxwedge scripted agent`: an agent with the pipe protocol of Claude Code and the built-in model
+//! in place of a provider. It is used to test programs that drive such agents.
 //!
-//! It keeps a history as the real one does and shows all of it to the model, which judges it: what
-//! no provider would take becomes an error of the turn, not a guess.
+//! Like Claude Code, it sends the whole history to the model. The model checks it: a history that
+//! no provider accepts is an error of the turn.
 
 mod arguments;
 mod quirks;
@@ -28,27 +28,28 @@ use pipe::{HostMessage, HostPipe, HostPipeStop};
 use quirks::{AgentQuirk, AgentQuirkSet};
 use session::ScriptedSessionFile;
 
-/// The version it gives itself.
+/// The version of Claude Code that it reports.
 const VERSION: &str = "2.1.325";
-/// What the real one says to itself when it goes on where it was interrupted.
+/// The prompt that Claude Code uses to resume an interrupted turn.
 const CONTINUE_TEXT: &str = "Continue from where you left off.";
 const INTERRUPTED_TEXT: &str = "[Request interrupted by user]";
 
-/// Talks until nobody listens.
+/// Runs until the host closes the pipe.
 pub(crate) fn run(args: ScriptedAgentArgs) -> anyhow::Result<ExitCode> {
     let arguments = ClaudeArguments::read(&args.rest);
     if arguments.version {
         cli_output::write_stdout(&format!("{VERSION} (Claude Code)\n"))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let habits = AgentQuirkSet::read(args.fake.as_deref().unwrap_or_default())?;
-    if habits.has(AgentQuirk::DieAtStart) {
+    let quirks = AgentQuirkSet::read(args.fake.as_deref().unwrap_or_default())?;
+    if quirks.has(AgentQuirk::DieAtStart) {
         let key = env::var("ANTHROPIC_API_KEY").unwrap_or_default();
         eprintln!("Invalid API key: ANTHROPIC_API_KEY={key} is of no use");
         return Ok(ExitCode::from(7));
     }
-    let named = arguments.resume.clone().or_else(|| arguments.session.clone());
-    let id = named.unwrap_or_else(|| format!("{:08x}-0000-4000-8000-0000000000ff", process::id()));
+    let given_id = arguments.resume.clone().or_else(|| arguments.session.clone());
+    let id =
+        given_id.unwrap_or_else(|| format!("{:08x}-0000-4000-8000-0000000000ff", process::id()));
     let mut session = ScriptedSessionFile::new(id.clone(), arguments.no_persistence);
     let history = match &arguments.resume {
         Some(id) => session
@@ -56,21 +57,21 @@ pub(crate) fn run(args: ScriptedAgentArgs) -> anyhow::Result<ExitCode> {
             .ok_or_else(|| CliError::new(format!("No conversation found with session ID: {id}")))?,
         None => Vec::new(),
     };
-    let pipe = HostPipe::new(&id, args.fake_log, habits.has(AgentQuirk::Garbage));
-    let on = |name: &str| env::var(name).is_ok_and(|value| value == "1");
+    let pipe = HostPipe::new(&id, args.fake_log, quirks.has(AgentQuirk::Garbage));
+    let is_set = |name: &str| env::var(name).is_ok_and(|value| value == "1");
     pipe.log_event("start", json!({"resume": arguments.resume, "history": history.len()}));
     let mut agent = ScriptedClaudeAgent {
         pipe,
-        quirks: habits,
+        quirks,
         model: arguments.model.clone().unwrap_or_else(|| "scripted".to_owned()),
         arguments,
         session,
         tools: Vec::new(),
         history,
-        reports_state: on("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"),
-        resumes_turn: on("CLAUDE_CODE_RESUME_INTERRUPTED_TURN"),
-        numbers: 0,
-        pieces: 0,
+        reports_state: is_set("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"),
+        resumes_turn: is_set("CLAUDE_CODE_RESUME_INTERRUPTED_TURN"),
+        next_rpc_id: 0,
+        printed_events: 0,
         blocks: Vec::new(),
         open_calls: Vec::new(),
         pending_question: None,
@@ -91,19 +92,19 @@ struct ScriptedClaudeAgent {
     model: String,
     tools: Vec<HostTool>,
     history: Vec<Value>,
-    /// Whether it says when it is idle.
+    /// Whether it prints state changes, such as idle.
     reports_state: bool,
-    /// Whether it goes on by itself with a turn that was interrupted.
+    /// Whether it resumes an interrupted turn without a prompt.
     resumes_turn: bool,
-    /// Numbers of requests to tools.
-    numbers: u64,
-    /// How many pieces it has said.
-    pieces: usize,
-    /// Blocks of the message that it says, as far as they are said.
+    /// The id of the next JSON-RPC request.
+    next_rpc_id: u64,
+    /// The number of stream events so far.
+    printed_events: usize,
+    /// The blocks of the current message that were printed.
     blocks: Vec<Value>,
-    /// The calls among them.
+    /// The tool calls among them.
     open_calls: Vec<HostToolCall>,
-    /// What a person is asked.
+    /// The id of the permission request that waits for the user.
     pending_question: Option<String>,
 }
 
@@ -122,10 +123,12 @@ impl ScriptedClaudeAgent {
                     self.initialize(&id, &request)?;
                     let last = self.history.last().filter(|last| last["role"] == "user");
                     let block = last.and_then(|last| last["content"].as_array()?.last());
-                    let answers = block.is_some_and(|block| block["type"] == "tool_result");
+                    let ends_with_result =
+                        block.is_some_and(|block| block["type"] == "tool_result");
                     if block.is_some() && self.resumes_turn {
-                        let words = answers.then(|| json!({"type": "text", "text": CONTINUE_TEXT}));
-                        self.run_turn(words.into_iter().collect())?;
+                        let prompt = ends_with_result
+                            .then(|| json!({"type": "text", "text": CONTINUE_TEXT}));
+                        self.run_turn(prompt.into_iter().collect())?;
                     }
                 }
                 HostMessage::Prompt(_) if self.quirks.has(AgentQuirk::NeverAnswers) => {}
@@ -134,7 +137,7 @@ impl ScriptedClaudeAgent {
         }
     }
 
-    /// Learns from the host what it is to do, and which tools it has.
+    /// Reads the system prompt from the host and lists the tools of its servers.
     fn initialize(&mut self, id: &str, request: &Value) -> Result<(), HostPipeStop> {
         for key in ["systemPrompt", "appendSystemPrompt"] {
             match &request[key] {
@@ -153,40 +156,40 @@ impl ScriptedClaudeAgent {
             servers.clone_from(&self.arguments.servers);
         }
         for server in &servers {
-            let about = json!({
+            let info = json!({
                 "protocolVersion": "2025-11-25", "capabilities": {},
                 "clientInfo": {"name": "claude-code", "version": VERSION},
             });
-            self.rpc(server, "initialize", about)?;
+            self.rpc(server, "initialize", info)?;
         }
-        let about = json!({
+        let info = json!({
             "commands": [], "agents": [], "output_style": "default", "models": [],
             "pid": process::id(), "claude_code_version": VERSION, "session_state": "idle",
         });
-        self.pipe.respond(id, about)?;
+        self.pipe.respond(id, info)?;
         for server in &servers {
             let message = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
             let request = self.send_to_server(server, message)?;
             self.pipe.wait_for_answer(&[request])?;
-            let listed = self.rpc(server, "tools/list", Value::Null)?;
-            let listed = listed["result"]["tools"].as_array().cloned().unwrap_or_default();
-            self.tools.extend(listed.iter().map(|tool| HostTool::read(server, tool)));
+            let tools = self.rpc(server, "tools/list", Value::Null)?;
+            let tools = tools["result"]["tools"].as_array().cloned().unwrap_or_default();
+            self.tools.extend(tools.iter().map(|tool| HostTool::read(server, tool)));
         }
         self.pipe.log_event("ready", json!(self.tools.iter().map(|t| &t.name).collect::<Vec<_>>()));
         Ok(())
     }
 
-    /// A message to a server of tools, and its answer.
+    /// Sends a JSON-RPC request to a tool server and waits for the response.
     fn rpc(&mut self, server: &str, method: &str, params: Value) -> Result<Value, HostPipeStop> {
-        let id = self.numbers;
-        self.numbers += 1;
+        let id = self.next_rpc_id;
+        self.next_rpc_id += 1;
         let mut message = json!({"jsonrpc": "2.0", "id": id, "method": method});
         if let (Some(fields), false) = (message.as_object_mut(), params.is_null()) {
             fields.insert("params".to_owned(), params);
         }
         let request = self.send_to_server(server, message)?;
-        let (_, answer) = self.pipe.wait_for_answer(&[request])?;
-        Ok(answer["response"]["mcp_response"].clone())
+        let (_, response) = self.pipe.wait_for_answer(&[request])?;
+        Ok(response["response"]["mcp_response"].clone())
     }
 
     fn send_to_server(&mut self, server: &str, message: Value) -> Result<String, HostPipeStop> {
@@ -195,17 +198,17 @@ impl ScriptedClaudeAgent {
             .send_request(json!({"subtype": subtype, "server_name": server, "message": message}))
     }
 
-    /// A turn, to whatever end.
-    fn run_turn(&mut self, words: Vec<Value>) -> Result<(), HostPipeStop> {
+    /// Runs one turn and prints its result.
+    fn run_turn(&mut self, prompt: Vec<Value>) -> Result<(), HostPipeStop> {
         self.print_state("running")?;
         let names: Vec<String> = self.tools.iter().map(HostTool::full_name).collect();
         self.pipe.print_line(json!({
             "type": "system", "subtype": "init", "cwd": "", "tools": names, "model": self.model,
             "mcp_servers": [], "permissionMode": "default", "claude_code_version": VERSION,
         }))?;
-        let result = match self.run_model_and_tools(words) {
+        let result = match self.run_model_and_tools(prompt) {
             Ok(AgentTurnEnd::Completed(reply)) => self.success_result(&reply),
-            Ok(AgentTurnEnd::Failed(refused)) => self.error_result(&refused)?,
+            Ok(AgentTurnEnd::Failed(error)) => self.error_result(&error)?,
             Err(HostPipeStop::Interrupted(id)) => self.interrupted_result(&id)?,
             Err(HostPipeStop::Closed) => return Err(HostPipeStop::Closed),
         };
@@ -220,26 +223,26 @@ impl ScriptedClaudeAgent {
         if self.pipe.queue.is_empty() { self.print_state("idle") } else { Ok(()) }
     }
 
-    /// Model and tools in turns, until the model has nothing more to call.
-    fn run_model_and_tools(&mut self, words: Vec<Value>) -> Result<AgentTurnEnd, HostPipeStop> {
-        self.add_user_message(words);
+    /// Calls the model and its tools until the model calls no more tools.
+    fn run_model_and_tools(&mut self, prompt: Vec<Value>) -> Result<AgentTurnEnd, HostPipeStop> {
+        self.add_user_message(prompt);
         if self.quirks.has(AgentQuirk::Ask) || self.quirks.has(AgentQuirk::Permission) {
             self.ask_user()?;
         }
-        let mut own = self.quirks.has(AgentQuirk::OwnTool);
+        let mut use_own_tool = self.quirks.has(AgentQuirk::OwnTool);
         loop {
-            let asked = model::request_reply(
+            let result = model::request_reply(
                 &self.model,
                 &self.session.id,
                 &self.arguments.system,
                 &self.tools,
                 &self.history,
             );
-            let mut reply = match asked {
+            let mut reply = match result {
                 Ok(reply) => self.apply_quirks(reply),
-                Err(refused) => return Ok(AgentTurnEnd::Failed(refused)),
+                Err(error) => return Ok(AgentTurnEnd::Failed(error)),
             };
-            if std::mem::take(&mut own) {
+            if std::mem::take(&mut use_own_tool) {
                 match self.quirks.has(AgentQuirk::Fragments) {
                     true => reply.blocks.insert(0, self.own_call()),
                     false => self.use_own_tool()?,
@@ -250,16 +253,16 @@ impl ScriptedClaudeAgent {
             if self.open_calls.is_empty() {
                 return Ok(AgentTurnEnd::Completed(reply));
             }
-            let mut heard = self.wait_for_answers()?;
+            let mut results = self.wait_for_answers()?;
             self.open_calls.clear();
-            // Whatever lies in the pipe behind the answers belongs to the same turn.
+            // Prompts that follow the tool results belong to the same turn.
             self.pipe.pause(std::time::Duration::from_millis(10))?;
-            heard.extend(self.pipe.take_prompts());
-            self.add_user_message(heard);
+            results.extend(self.pipe.take_prompts());
+            self.add_user_message(results);
         }
     }
 
-    /// Takes in what a user message says.
+    /// Adds a user message to the history and the session file.
     fn add_user_message(&mut self, blocks: Vec<Value>) {
         if blocks.is_empty() {
             return;
@@ -277,23 +280,24 @@ impl ScriptedClaudeAgent {
         }
     }
 
-    /// What was said belongs to the history.
+    /// Adds the printed message to the history and the session file.
     fn remember_reply(&mut self, id: &str) {
         let blocks = std::mem::take(&mut self.blocks);
         if blocks.is_empty() {
             return;
         }
         let uuid = self.pipe.new_id();
-        let kept = json!({
+        let message = json!({
             "id": id, "type": "message", "role": "assistant", "model": self.model,
             "content": blocks, "stop_reason": null,
         });
-        self.session.append(&uuid, &kept);
+        self.session.append(&uuid, &message);
         self.history.push(json!({"role": "assistant", "content": blocks}));
     }
 
     fn success_result(&self, reply: &AgentModelReply) -> Value {
-        let texts: Vec<&str> = reply.blocks.iter().filter_map(|it| it["text"].as_str()).collect();
+        let texts: Vec<&str> =
+            reply.blocks.iter().filter_map(|block| block["text"].as_str()).collect();
         json!({
             "type": "result", "subtype": "success", "is_error": false, "num_turns": 1,
             "stop_reason": reply.stop, "terminal_reason": "completed", "result": texts.join(""),
@@ -301,9 +305,9 @@ impl ScriptedClaudeAgent {
         })
     }
 
-    /// The provider did not take it.
-    fn error_result(&mut self, refused: &AgentModelError) -> Result<Value, HostPipeStop> {
-        let AgentModelError { status, message } = refused;
+    /// The result line for an error of the provider.
+    fn error_result(&mut self, error: &AgentModelError) -> Result<Value, HostPipeStop> {
+        let AgentModelError { status, message } = error;
         let text = format!("API Error: {status} {message}");
         eprintln!("{text}");
         self.pipe.log_event("refused", json!(text));
@@ -323,22 +327,22 @@ impl ScriptedClaudeAgent {
         }))
     }
 
-    /// Somebody wants it to stop: every open call gets an answer that says so.
+    /// Handles an interrupt: every open tool call gets a rejected result.
     fn interrupted_result(&mut self, id: &str) -> Result<Value, HostPipeStop> {
-        if let Some(asked) = self.pending_question.take() {
-            self.pipe.cancel_request(&asked)?;
+        if let Some(request) = self.pending_question.take() {
+            self.pipe.cancel_request(&request)?;
         }
         self.cancel_calls()?;
         self.pipe.respond(id, json!({"still_queued": []}))?;
         let reason = if self.open_calls.is_empty() { "aborted_streaming" } else { "aborted_tools" };
-        let mut heard = self.reject_calls()?;
-        let words = json!({"type": "text", "text": INTERRUPTED_TEXT});
-        self.print_user_line(words.clone())?;
-        heard.push(words);
+        let mut results = self.reject_calls()?;
+        let block = json!({"type": "text", "text": INTERRUPTED_TEXT});
+        self.print_user_line(block.clone())?;
+        results.push(block);
         self.open_calls.clear();
         let id = self.pipe.new_id();
         self.remember_reply(&id);
-        self.add_user_message(heard);
+        self.add_user_message(results);
         Ok(json!({
             "type": "result", "subtype": "error_during_execution", "is_error": true,
             "num_turns": 1, "stop_reason": null, "terminal_reason": reason, "errors": [],

@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, for people.
+//! Errors and warnings of a configuration as text.
 
 use std::process::ExitCode;
 
@@ -10,11 +10,14 @@ use crate::{
     screen::abbreviate_home,
 };
 
-/// Everything that stands in the way.
-pub(crate) fn report_refused(refused: &ConfigError) -> ExitCode {
-    let mut lines: String = refused.complaints.iter().map(draw_complaint).collect();
-    let errors =
-        refused.complaints.iter().filter(|it| it.severity == ConfigIssueSeverity::Error).count();
+/// Prints all configuration errors and returns the exit code.
+pub(crate) fn report_refused(error: &ConfigError) -> ExitCode {
+    let mut lines: String = error.complaints.iter().map(draw_issue).collect();
+    let errors = error
+        .complaints
+        .iter()
+        .filter(|issue| issue.severity == ConfigIssueSeverity::Error)
+        .count();
     if errors > 1 {
         lines.push_str(&format!(
             "{} in the configuration; nothing was started.\n",
@@ -25,29 +28,29 @@ pub(crate) fn report_refused(refused: &ConfigError) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// What somebody should know.
+/// Prints configuration warnings.
 pub(crate) fn report_warnings(warnings: &[ConfigIssue]) {
-    cli_output::write_stderr(&warnings.iter().map(draw_complaint).collect::<String>());
+    cli_output::write_stderr(&warnings.iter().map(draw_issue).collect::<String>());
 }
 
-fn draw_complaint(complaint: &ConfigIssue) -> String {
-    let word = match complaint.severity {
+fn draw_issue(issue: &ConfigIssue) -> String {
+    let severity = match issue.severity {
         ConfigIssueSeverity::Error => paint(ERROR, "error"),
         ConfigIssueSeverity::Warning => paint(WARNING, "warning"),
     };
-    let mut lines = format!("{word}: {}\n", display_text(&complaint.to_string()));
-    if let Some(help) = &complaint.help {
+    let mut lines = format!("{severity}: {}\n", display_text(&issue.to_string()));
+    if let Some(help) = &issue.help {
         lines.push_str(&format!("  {}: {}\n", paint(HELP, "help"), display_text(help)));
     }
     lines
 }
 
-/// A line that may quote a file: safe to show, and short where it names a path of the user's.
+/// Removes control characters and abbreviates the home folder. The text may quote a file.
 pub(crate) fn display_text(text: &str) -> String {
     clean(&abbreviate_home(text, agents::home_folder().as_deref()))
 }
 
-/// The address of a store, short where it is a file of the user's.
+/// The URL of a store, with the home folder abbreviated.
 pub(crate) fn display_store(address: &str) -> String {
     match address.strip_prefix("sqlite:") {
         Some(path) => format!("sqlite:{}", display_text(path)),

@@ -1,4 +1,4 @@
-//! `--print-config`: every setting, and who set it. No secrets.
+//! `--print-config`: every setting with its origin. Secrets are not printed.
 
 use foxwedge_gateway::config::{ConfigSection, LoadedConfig, SettingOrigin};
 
@@ -8,27 +8,27 @@ use crate::{
     screen::pad,
 };
 
-/// Where the names of those who set values begin.
+/// The column where the origin of a value begins.
 const ORIGIN_COLUMN: usize = 44;
 
-/// The configuration as a file that says all of it.
+/// The complete configuration in the syntax of the configuration file.
 pub(super) fn draw(loaded: &LoadedConfig) -> String {
     let mut text = String::new();
-    for block in &loaded.sections {
+    for section in &loaded.sections {
         if !text.is_empty() {
             text.push('\n');
         }
-        if !block.header.is_empty() {
-            text.push_str(&format!("{}\n", paint(BOLD, &block.header)));
+        if !section.header.is_empty() {
+            text.push_str(&format!("{}\n", paint(BOLD, &section.header)));
         }
-        text.push_str(&lines(block));
+        text.push_str(&lines(section));
     }
     text
 }
 
-fn lines(block: &ConfigSection) -> String {
+fn lines(section: &ConfigSection) -> String {
     let mut lines = String::new();
-    for setting in &block.settings {
+    for setting in &section.settings {
         let line = clean(&format!("{} = {}", setting.key, setting.value));
         let line = if width(&line) < ORIGIN_COLUMN {
             pad(&line, ORIGIN_COLUMN)

@@ -1,4 +1,4 @@
-//! `--check-config`: what would run.
+//! `--check-config`: a summary of the configuration.
 
 use foxwedge_gateway::config::{
     ConfigSection, ConfigSetting, GatewayConfig, LoadedConfig, ModelRoute, SettingOrigin,
@@ -12,7 +12,7 @@ use crate::{
     screen::pad,
 };
 
-/// Everything that an operator wants to see before a start.
+/// Settings, upstreams, routes and everything that differs from the defaults.
 pub(super) fn draw(loaded: &LoadedConfig) -> String {
     let GatewayConfig { access, upstreams, routes, .. } = &loaded.config;
     let mut rows = vec![["file".to_owned(), describe_file(loaded), String::new()]];
@@ -37,7 +37,7 @@ pub(super) fn draw(loaded: &LoadedConfig) -> String {
     text.push_str(&align_columns("  ", &rows));
     let rows = changed_settings(loaded);
     if !rows.is_empty() {
-        text.push_str(&format!("\n{}\n", paint(BOLD, "not as usual")));
+        text.push_str(&format!("\n{}\n", paint(BOLD, "changed from default")));
         text.push_str(&align_columns("  ", &rows));
     }
     text
@@ -47,20 +47,20 @@ fn describe_file(loaded: &LoadedConfig) -> String {
     loaded.file.as_ref().map_or("none".to_owned(), |path| display_text(&path.to_string_lossy()))
 }
 
-/// A setting and who set it.
+/// A setting with its origin.
 fn setting_row(loaded: &LoadedConfig, header: &str, key: &str, label: &str) -> [String; 3] {
-    let block = loaded.sections.iter().find(|block| block.header == header);
-    let Some(setting) = block.and_then(|block| find_setting(block, key)) else {
+    let section = loaded.sections.iter().find(|section| section.header == header);
+    let Some(setting) = section.and_then(|section| find_setting(section, key)) else {
         return [label.to_owned(), String::new(), String::new()];
     };
     [label.to_owned(), display_store(&unquote(&setting.value)), describe_origin(&setting.origin)]
 }
 
-fn find_setting<'b>(block: &'b ConfigSection, key: &str) -> Option<&'b ConfigSetting> {
-    block.settings.iter().find(|setting| setting.key == key)
+fn find_setting<'b>(section: &'b ConfigSection, key: &str) -> Option<&'b ConfigSetting> {
+    section.settings.iter().find(|setting| setting.key == key)
 }
 
-/// A text without its quotes.
+/// The value without JSON quotes.
 fn unquote(value: &str) -> String {
     serde_json::from_str::<String>(value).unwrap_or_else(|_| value.to_owned())
 }
@@ -77,22 +77,22 @@ fn describe_origin(origin: &SettingOrigin) -> String {
 fn describe_token(loaded: &LoadedConfig) -> String {
     let owners: Vec<&str> = loaded.config.access.tokens.iter().map(|token| &*token.owner).collect();
     match &loaded.token_state {
-        TokenState::Disabled => "none is asked for".to_owned(),
+        TokenState::Disabled => "not required".to_owned(),
         TokenState::Missing(path) => {
-            format!("made at the first start: {}", display_text(&path.to_string_lossy()))
+            format!("created at the first start: {}", display_text(&path.to_string_lossy()))
         }
-        TokenState::Ready => format!("of {}", clean(&owners.join(", "))),
+        TokenState::Ready => format!("owned by {}", clean(&owners.join(", "))),
     }
 }
 
-/// An upstream: its name, its address, its formats, its key.
+/// An upstream: name, address, formats, key.
 fn upstream_row(loaded: &LoadedConfig, upstream: &UpstreamConfig) -> [String; 4] {
-    let named = |block: &&ConfigSection| {
-        block.header == "[[upstream]]"
-            && find_setting(block, "name")
+    let named = |section: &&ConfigSection| {
+        section.header == "[[upstream]]"
+            && find_setting(section, "name")
                 .is_some_and(|name| unquote(&name.value) == *upstream.name)
     };
-    let block = loaded.sections.iter().find(named);
+    let section = loaded.sections.iter().find(named);
     let address = match &upstream.transport {
         UpstreamTransport::Scripted => "built in".to_owned(),
         UpstreamTransport::Agent => {
@@ -103,17 +103,18 @@ fn upstream_row(loaded: &LoadedConfig, upstream: &UpstreamConfig) -> [String; 4]
                 format!("runs {}", display_text(&agent.command.join(" ")))
             })
         }
-        UpstreamTransport::Network(_) => block
-            .and_then(|block| find_setting(block, "base_url"))
+        UpstreamTransport::Network(_) => section
+            .and_then(|section| find_setting(section, "base_url"))
             .map_or(String::new(), |setting| unquote(&setting.value)),
     };
-    let wires: Vec<&str> = upstream.speaks.iter().map(|wire| wire.name()).collect();
-    let given = block
-        .and_then(|block| find_setting(block, "key").or_else(|| find_setting(block, "key_file")));
+    let formats: Vec<&str> = upstream.speaks.iter().map(|format| format.name()).collect();
+    let key_setting = section.and_then(|section| {
+        find_setting(section, "key").or_else(|| find_setting(section, "key_file"))
+    });
     let key = match &upstream.key {
         UpstreamKey::None => "no key".to_owned(),
         UpstreamKey::FromCaller => "the caller's key".to_owned(),
-        UpstreamKey::Configured(_) => match given {
+        UpstreamKey::Configured(_) => match key_setting {
             Some(setting) if setting.key == "key_file" => {
                 format!("key in {}", display_text(&unquote(&setting.value)))
             }
@@ -121,10 +122,10 @@ fn upstream_row(loaded: &LoadedConfig, upstream: &UpstreamConfig) -> [String; 4]
             None => "a key".to_owned(),
         },
     };
-    [upstream.name.to_string(), clean(&address), wires.join(", "), key]
+    [upstream.name.to_string(), clean(&address), formats.join(", "), key]
 }
 
-/// A route: the model, where it goes, and what is special about it.
+/// A route: model, upstream, and settings that differ from the gateway's.
 fn route_row(route: &ModelRoute, config: &GatewayConfig) -> [String; 3] {
     let mut notes = Vec::new();
     if let Some(name) = &route.rename {
@@ -139,13 +140,14 @@ fn route_row(route: &ModelRoute, config: &GatewayConfig) -> [String; 3] {
     [clean(&route.model), format!("→ {}", route.upstream.name), clean(&notes.join(", "))]
 }
 
-/// Numbers and words that somebody changed.
+/// Settings that differ from their default.
 fn changed_settings(loaded: &LoadedConfig) -> Vec<[String; 3]> {
-    let plain =
-        |block: &&ConfigSection| block.header.starts_with('[') && !block.header.starts_with("[[");
-    let shown = |block: &ConfigSection, setting: &ConfigSetting| {
-        let head = block.header.trim_matches(['[', ']']).to_owned();
-        let above = matches!(
+    let is_table = |section: &&ConfigSection| {
+        section.header.starts_with('[') && !section.header.starts_with("[[")
+    };
+    let row_of = |section: &ConfigSection, setting: &ConfigSetting| {
+        let head = section.header.trim_matches(['[', ']']).to_owned();
+        let shown_above = matches!(
             (head.as_str(), setting.key.as_str()),
             ("access", _)
                 | ("guard", "mode")
@@ -156,23 +158,26 @@ fn changed_settings(loaded: &LoadedConfig) -> Vec<[String; 3]> {
             let key = format!("{head}.{}", setting.key);
             [key, clean(&setting.value), describe_origin(&setting.origin)]
         };
-        (!setting.is_default && !above).then(row)
+        (!setting.is_default && !shown_above).then(row)
     };
-    let all = loaded.sections.iter().filter(plain);
-    all.flat_map(|block| block.settings.iter().filter_map(move |it| shown(block, it))).collect()
+    let all = loaded.sections.iter().filter(is_table);
+    all.flat_map(|section| {
+        section.settings.iter().filter_map(move |setting| row_of(section, setting))
+    })
+    .collect()
 }
 
-/// Rows whose columns stand below each other; the first is bright, the last is dim.
+/// Aligns columns. The last column is dim.
 fn align_columns<const N: usize>(indent: &str, rows: &[[String; N]]) -> String {
-    let wide = |at: usize| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..N).map(wide).collect();
+    let column_width = |at: usize| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..N).map(column_width).collect();
     let mut text = String::new();
     for row in rows {
         let end = row.iter().rposition(|cell| !cell.is_empty()).unwrap_or(0);
         let cells = row.iter().zip(&widths).take(end + 1).enumerate();
         let drawn: Vec<String> = cells
-            .map(|(at, (cell, wide))| {
-                let cell = if at == end { cell.clone() } else { pad(cell, *wide) };
+            .map(|(at, (cell, column_width))| {
+                let cell = if at == end { cell.clone() } else { pad(cell, *column_width) };
                 if at > 0 && at + 1 == N { paint(DIM, cell) } else { cell }
             })
             .collect();

@@ -1,4 +1,4 @@
-//! The environment and the files of this machine, for whoever reads a configuration.
+//! The environment variables and files of this machine, for reading a configuration.
 
 use std::{
     env,
@@ -10,10 +10,10 @@ use std::{
 
 use foxwedge_gateway::config::{ConfigEnvironment, ConfigFile, FileExposure};
 
-/// A configuration is a page, and a key is a line.
+/// The size limit of a configuration or key file.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// This machine.
+/// The environment variables and files of this machine.
 pub(crate) struct LocalEnvironment;
 
 impl ConfigEnvironment for LocalEnvironment {
@@ -40,7 +40,7 @@ impl ConfigEnvironment for LocalEnvironment {
 #[cfg(unix)]
 fn exposure(metadata: &std::fs::Metadata) -> FileExposure {
     use std::os::unix::fs::PermissionsExt;
-    // What is no file, as the pipe of `<(…)`, is nobody else's.
+    // A pipe, as from `<(…)`, is private to this process.
     match (metadata.is_file(), metadata.permissions().mode()) {
         (false, _) => FileExposure::Private,
         (true, mode) if mode & 0o022 != 0 => FileExposure::Writable,

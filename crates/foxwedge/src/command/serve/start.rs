@@ -1,4 +1,4 @@
-//! The gateway at work, from its first connection to its last.
+//! Runs the gateway from start to shutdown.
 
 use std::{io, net::SocketAddr, process::ExitCode, sync::Arc};
 
@@ -16,28 +16,27 @@ use super::{
 };
 use crate::{cli_output::CliError, console::ConsoleBackend, runs, signals::ProcessSignals};
 
-/// How it ended.
+/// How the gateway stopped.
 enum ServeEnd {
-    /// Everything that was at work is over.
+    /// All open requests ended or were cut off.
     Drained(DrainReport),
-    /// Somebody asked twice.
+    /// A second signal came during the drain.
     Forced,
 }
 
 /// Opens the store, listens, and serves.
 pub(super) fn run(mut loaded: LoadedConfig) -> anyhow::Result<ExitCode> {
-    let made = token::ensure_token(&mut loaded)?;
-    // What a panic says may repeat what was said in a conversation: its place is enough.
+    let token_creation = token::ensure_token(&mut loaded)?;
+    // A panic message may contain conversation content, so only its location is printed.
     std::panic::set_hook(Box::new(|panic| match panic.location() {
-        Some(at) => eprintln!("error: a mistake at {}:{}", at.file(), at.line()),
-        None => eprintln!("error: a mistake"),
+        Some(at) => eprintln!("error: internal error at {}:{}", at.file(), at.line()),
+        None => eprintln!("error: internal error"),
     }));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.context("no threads can be had")?;
+    let runtime = runtime.context("cannot start the worker threads")?;
     let log = loaded.config.telemetry.log;
-    let end = runtime.block_on(serve(loaded, made));
-    // Nothing that still hangs may keep the process: runs that were left are closed at the next
-    // start.
+    let end = runtime.block_on(serve(loaded, token_creation));
+    // Do not wait for tasks that hang: their runs are closed at the next start.
     runtime.shutdown_background();
     match end? {
         ServeEnd::Drained(DrainReport { finished, cut }) => {
@@ -48,24 +47,27 @@ pub(super) fn run(mut loaded: LoadedConfig) -> anyhow::Result<ExitCode> {
     }
 }
 
-async fn serve(loaded: LoadedConfig, made: TokenCreation) -> anyhow::Result<ServeEnd> {
-    let mut signals = ProcessSignals::listen().context("no signals can be heard")?;
+async fn serve(loaded: LoadedConfig, token_creation: TokenCreation) -> anyhow::Result<ServeEnd> {
+    let mut signals = ProcessSignals::listen().context("cannot listen for signals")?;
     startup_messages::report_warnings(&loaded);
     let config = Arc::new(loaded.config.clone());
-    // Whoever cannot listen does not touch the store.
+    // Listen first: without a listener the store is not touched.
     let (listener, address) = listen(&config).await?;
-    let kept = runs::connect(config.store.clone()).await?;
-    startup_messages::report_closed_runs(config.telemetry.log, kept.sweep().await?.len());
-    let engine =
-        GatewayEngine::open_as(runs::current_owner(), Arc::clone(&config), Arc::clone(&kept.store))
-            .await?;
-    startup_messages::report_ready(&loaded, address, &kept.url.to_string(), made);
+    let store = runs::connect(config.store.clone()).await?;
+    startup_messages::report_closed_runs(config.telemetry.log, store.sweep().await?.len());
+    let engine = GatewayEngine::open_as(
+        runs::current_owner(),
+        Arc::clone(&config),
+        Arc::clone(&store.store),
+    )
+    .await?;
+    startup_messages::report_ready(&loaded, address, &store.url.to_string(), token_creation);
     let (stop, stopped) = oneshot::channel::<()>();
     let stopped = async {
-        // Whoever holds the other end says so, or is gone: both mean stop.
+        // A message and a dropped sender both mean stop.
         let _ = stopped.await;
     };
-    let gateway = GatewayServer::new(Arc::clone(&config), engine, kept.store);
+    let gateway = GatewayServer::new(Arc::clone(&config), engine, store.store);
     let gateway = match config.console.files {
         SessionFileAccess::Shown => gateway.local_sessions(Arc::new(ConsoleBackend::new())),
         SessionFileAccess::Hidden => gateway,
@@ -86,17 +88,17 @@ async fn serve(loaded: LoadedConfig, made: TokenCreation) -> anyhow::Result<Serv
 
 async fn listen(config: &GatewayConfig) -> anyhow::Result<(TcpListener, SocketAddr)> {
     let address = config.listen;
-    let refused = |error: io::Error| {
+    let bind_error = |error: io::Error| {
         let help = match error.kind() {
             io::ErrorKind::AddrInUse => {
-                "somebody listens there already; another port: `--listen 127.0.0.1:4178`"
+                "the address is already in use; choose another port: `--listen 127.0.0.1:4178`"
             }
-            io::ErrorKind::PermissionDenied => "ports below 1024 are the system's",
-            _ => "`--listen 127.0.0.1:4177` is an address of every machine",
+            io::ErrorKind::PermissionDenied => "ports below 1024 need administrator rights",
+            _ => "`--listen 127.0.0.1:4177` works on every machine",
         };
-        CliError::new(format!("nobody can listen at {address}: {error}")).help(help)
+        CliError::new(format!("cannot listen on {address}: {error}")).help(help)
     };
-    let listener = TcpListener::bind(address).await.map_err(refused)?;
-    let address = listener.local_addr().context("the address cannot be told")?;
+    let listener = TcpListener::bind(address).await.map_err(bind_error)?;
+    let address = listener.local_addr().context("cannot read the listen address")?;
     Ok((listener, address))
 }

@@ -1,4 +1,4 @@
-//! What is said when the gateway is there. A log of JSON lines stays one.
+//! Messages at start and stop of the gateway. With a JSON log, these are JSON lines too.
 
 use std::{
     io::{self, IsTerminal},
@@ -19,15 +19,15 @@ use crate::{
     screen::pad,
 };
 
-/// Says what somebody should know before the start.
+/// Prints configuration warnings.
 pub(super) fn report_warnings(loaded: &LoadedConfig) {
     match loaded.config.telemetry.log {
         GatewayLogFormat::Text | GatewayLogFormat::Off => {
             config_errors::report_warnings(&loaded.warnings)
         }
         GatewayLogFormat::Json => {
-            let line = |complaint: &ConfigIssue| {
-                let (message, help) = (complaint.to_string(), &complaint.help);
+            let line = |issue: &ConfigIssue| {
+                let (message, help) = (issue.to_string(), &issue.help);
                 json_line(&json!({ "level": "warn", "message": message, "help": help }))
             };
             cli_output::write_stderr(&loaded.warnings.iter().map(line).collect::<String>());
@@ -35,7 +35,7 @@ pub(super) fn report_warnings(loaded: &LoadedConfig) {
     }
 }
 
-/// Says how many runs were left by a process that is gone.
+/// Reports how many runs of ended processes were closed.
 pub(super) fn report_closed_runs(log: GatewayLogFormat, closed: usize) {
     match (closed, log) {
         (0, _) => {}
@@ -53,13 +53,13 @@ pub(super) fn report_closed_runs(log: GatewayLogFormat, closed: usize) {
     }
 }
 
-/// Says that the gateway listens, and how clients find it. The token is said to a person at a
-/// terminal only, in the address of the console: what is written into a file never has it.
+/// Reports the address, and how clients connect. The token appears only on a terminal, in the
+/// console URL; it never appears in redirected output.
 pub(super) fn report_ready(
     loaded: &LoadedConfig,
     address: SocketAddr,
     store: &str,
-    made: TokenCreation,
+    token_creation: TokenCreation,
 ) {
     let url = format!("http://{address}");
     match loaded.config.telemetry.log {
@@ -69,37 +69,33 @@ pub(super) fn report_ready(
         }
         GatewayLogFormat::Text | GatewayLogFormat::Off => {
             let console = console_url(loaded, address, io::stderr().is_terminal());
-            cli_output::write_stderr(&ready_text(loaded, &url, &console, store, made));
+            cli_output::write_stderr(&ready_text(loaded, &url, &console, store, token_creation));
         }
     }
 }
 
-/// Says that requests which are at work may finish.
+/// Reports that open requests may finish.
 pub(super) fn report_draining(log: GatewayLogFormat, seconds: u64) {
     match log {
         GatewayLogFormat::Json => {
             cli_output::write_stderr(&json_line(&json!({ "level": "info", "message": "draining" })))
         }
         GatewayLogFormat::Text | GatewayLogFormat::Off => cli_output::write_stderr(&format!(
-            "Finishing what is at work, for {seconds} s at most; a second signal ends it at once.\n"
+            "Finishing open requests, for at most {seconds} s; a second signal stops at once.\n"
         )),
     }
 }
 
-/// Says how it went.
+/// Reports the stop, and how many requests were cut off.
 pub(super) fn report_stopped(log: GatewayLogFormat, finished: usize, cut: usize) {
     match log {
         GatewayLogFormat::Json => {
-            let told =
+            let message =
                 json!({ "level": "info", "message": "stopped", "finished": finished, "cut": cut });
-            cli_output::write_stderr(&json_line(&told));
+            cli_output::write_stderr(&json_line(&message));
         }
         GatewayLogFormat::Text | GatewayLogFormat::Off => {
-            let cut = if cut == 0 {
-                String::new()
-            } else {
-                format!("; {cut} took too long and were cut")
-            };
+            let cut = if cut == 0 { String::new() } else { format!("; requests cut off: {cut}") };
             cli_output::write_stderr(&format!("Stopped{cut}.\n"));
         }
     }
@@ -109,8 +105,8 @@ fn json_line(document: &serde_json::Value) -> String {
     format!("{document}\n")
 }
 
-/// The address of the console. A browser keeps what stands behind `#` to itself, and the page takes
-/// the token from there.
+/// The URL of the console. A browser does not send the fragment behind `#`; the console reads the
+/// token from there.
 fn console_url(loaded: &LoadedConfig, mut address: SocketAddr, terminal: bool) -> String {
     if address.ip().is_unspecified() {
         let local: IpAddr = match address {
@@ -127,7 +123,7 @@ fn console_url(loaded: &LoadedConfig, mut address: SocketAddr, terminal: bool) -
     }
 }
 
-/// Fit for an address.
+/// Percent-encodes text for a URL.
 fn percent_encode(text: &str) -> String {
     let mut escaped = String::new();
     for byte in text.bytes() {
@@ -145,15 +141,15 @@ fn ready_text(
     url: &str,
     console: &str,
     store: &str,
-    made: TokenCreation,
+    token_creation: TokenCreation,
 ) -> String {
     let version = env!("CARGO_PKG_VERSION");
-    let mut text = format!("foxwedge {version} listens at {}\n", paint(BOLD, url));
+    let mut text = format!("foxwedge {version} is listening on {}\n", paint(BOLD, url));
     let upstreams: Vec<&str> =
         loaded.config.upstreams.iter().map(|upstream| &*upstream.name).collect();
     let rows = [
         ("console", console.to_owned()),
-        ("token", describe_token(loaded, made)),
+        ("token", describe_token(loaded, token_creation)),
         ("store", config_errors::display_store(store)),
         ("upstreams", clean(&upstreams.join(", "))),
         ("guard", loaded.config.guard.mode.name().to_owned()),
@@ -168,14 +164,14 @@ fn ready_text(
     text
 }
 
-/// Where the token is.
-fn describe_token(loaded: &LoadedConfig, made: TokenCreation) -> String {
+/// Where the token is stored, or who owns the tokens.
+fn describe_token(loaded: &LoadedConfig, token_creation: TokenCreation) -> String {
     if loaded.token_state == TokenState::Disabled {
-        return "none is asked for".to_owned();
+        return "not required".to_owned();
     }
-    let access = loaded.sections.iter().filter(|block| block.header == "[access]");
-    let mut given = access.flat_map(|block| &block.settings);
-    let place = given.find_map(|setting| match setting.key.as_str() {
+    let access = loaded.sections.iter().filter(|section| section.header == "[access]");
+    let mut settings = access.flat_map(|section| &section.settings);
+    let place = settings.find_map(|setting| match setting.key.as_str() {
         "token_file" => Some(display_text(&setting.value.replace('"', ""))),
         "token" => Some(display_text(&setting.origin.to_string())),
         _ => None,
@@ -183,10 +179,10 @@ fn describe_token(loaded: &LoadedConfig, made: TokenCreation) -> String {
     let owners = || {
         let tokens = loaded.config.access.tokens.iter();
         let owners: Vec<&str> = tokens.map(|token| &*token.owner).collect();
-        format!("of {}", clean(&owners.join(", ")))
+        format!("owned by {}", clean(&owners.join(", ")))
     };
-    match (place, made) {
-        (Some(place), TokenCreation::New) => format!("in {place} (made just now)"),
+    match (place, token_creation) {
+        (Some(place), TokenCreation::New) => format!("in {place} (created just now)"),
         (Some(place), TokenCreation::Existing) => format!("in {place}"),
         (None, _) => owners(),
     }
@@ -197,7 +193,7 @@ mod tests {
     use super::percent_encode;
 
     #[test]
-    fn tokens_are_escaped_for_an_address() {
+    fn tokens_are_percent_encoded_for_a_url() {
         assert_eq!(percent_encode("aZ09-_.~"), "aZ09-_.~");
         assert_eq!(percent_encode("a b#c&d=é"), "a%20b%23c%26d%3D%C3%A9");
     }

@@ -1,4 +1,4 @@
-//! The token that is made at the first start, and kept where only its owner can read it.
+//! The token that is created at the first start, in a file that only its owner can read.
 
 use std::{fs, io, path::Path};
 
@@ -8,33 +8,33 @@ use foxwedge_upstream::SecretText;
 
 use crate::{cli_output::clean, disk::create_private};
 
-/// Whether a token was made just now.
+/// Whether the token was created by this start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TokenCreation {
     New,
     Existing,
 }
 
-/// Makes the token if there is none yet.
+/// Creates the token if there is none yet.
 pub(crate) fn ensure_token(loaded: &mut LoadedConfig) -> anyhow::Result<TokenCreation> {
     let path = match &loaded.token_state {
         TokenState::Ready | TokenState::Disabled => return Ok(TokenCreation::Existing),
         TokenState::Missing(path) => path.clone(),
     };
-    let shown = clean(&path.to_string_lossy());
+    let display_name = clean(&path.to_string_lossy());
     let secret = config::new_token()?;
-    let made = create_token_file(&path, &secret)
-        .with_context(|| format!("`{shown}` cannot be written"))?;
-    match made {
+    let creation = create_token_file(&path, &secret)
+        .with_context(|| format!("`{display_name}` cannot be written"))?;
+    match creation {
         TokenCreation::New => loaded.add_local_token(secret),
-        // Two starts at the same time: the first one's token is everybody's.
+        // Two processes started at the same time: both use the token of the first.
         TokenCreation::Existing => {
             let text = fs::read_to_string(&path);
-            let text = text.with_context(|| format!("`{shown}` cannot be read"))?;
+            let text = text.with_context(|| format!("`{display_name}` cannot be read"))?;
             loaded.add_local_token(SecretText::new(text.trim()));
         }
     }
-    Ok(made)
+    Ok(creation)
 }
 
 fn create_token_file(path: &Path, secret: &SecretText) -> io::Result<TokenCreation> {

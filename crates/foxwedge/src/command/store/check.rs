@@ -1,4 +1,4 @@
-//! `foxwedge store check`: looks for damage, and for runs that nobody looks after.
+//! `foxwedge store check`: looks for damage, and for open runs without a valid lease.
 
 use std::process::ExitCode;
 
@@ -9,17 +9,17 @@ use crate::{
     runs::{OpenStore, PAGE, SteadyClock},
 };
 
-/// Prints everything that is wrong; exits 1 if anything is damaged.
+/// Prints all problems. The exit code is 1 if anything is damaged.
 pub(super) async fn run(flag: Option<&str>) -> anyhow::Result<ExitCode> {
-    let kept = super::open(flag).await?;
-    let mut found = StoreCheckReport::default();
-    for complaint in kept.with_store_error(kept.store.examine().await)? {
-        found.add_damage("database", &complaint);
+    let open_store = super::open(flag).await?;
+    let mut report = StoreCheckReport::default();
+    for damage in open_store.with_store_error(open_store.store.examine().await)? {
+        report.add_damage("database", &damage);
     }
-    check_runs(&kept, &mut found).await?;
-    cli_output::write_stdout(&found.lines)?;
-    cli_output::write_stderr(&found.summary_text(&kept));
-    Ok(if found.damaged == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    check_runs(&open_store, &mut report).await?;
+    cli_output::write_stdout(&report.lines)?;
+    cli_output::write_stderr(&report.summary_text(&open_store));
+    Ok(if report.damaged == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 #[derive(Default)]
@@ -29,65 +29,69 @@ struct StoreCheckReport {
     runs: usize,
     events: u64,
     open: usize,
-    left: usize,
+    expired: usize,
 }
 
 impl StoreCheckReport {
-    fn add_damage(&mut self, what: &str, why: &str) {
+    fn add_damage(&mut self, place: &str, message: &str) {
         self.damaged += 1;
-        let word = paint(ERROR, "damaged");
-        self.lines.push_str(&format!("{word}  {}: {}\n", clean(what), clean(why)));
+        let label = paint(ERROR, "damaged");
+        self.lines.push_str(&format!("{label}  {}: {}\n", clean(place), clean(message)));
     }
 
-    fn summary_text(&self, kept: &OpenStore) -> String {
+    fn summary_text(&self, open_store: &OpenStore) -> String {
         let events = usize::try_from(self.events).unwrap_or(usize::MAX);
-        let read = format!("{}, {}", pluralize(self.runs, "run"), pluralize(events, "event"));
+        let counts = format!("{}, {}", pluralize(self.runs, "run"), pluralize(events, "event"));
         let open = match self.open {
             0 => String::new(),
-            open => format!(", {open} at work"),
+            open => format!(", {open} running"),
         };
         let mut text = match self.damaged {
-            0 => format!("{}: sound ({read}{open}).\n", kept.url),
+            0 => format!("{}: no damage ({counts}{open}).\n", open_store.url),
             damaged => {
                 format!(
-                    "{}: damaged in {} ({read}{open}).\n",
-                    kept.url,
+                    "{}: damaged in {} ({counts}{open}).\n",
+                    open_store.url,
                     pluralize(damaged, "place")
                 )
             }
         };
-        if self.left > 0 {
+        if self.expired > 0 {
             let help = paint(HELP, "help");
-            text.push_str(&format!(
-                "  {help}: `foxwedge store sweep` closes what was left behind\n"
-            ));
+            text.push_str(&format!("  {help}: `foxwedge store sweep` closes abandoned runs\n"));
         }
         text
     }
 }
 
-async fn check_runs(kept: &OpenStore, found: &mut StoreCheckReport) -> anyhow::Result<()> {
+async fn check_runs(open_store: &OpenStore, report: &mut StoreCheckReport) -> anyhow::Result<()> {
     let now = SteadyClock::new().now();
     let mut page = ListPage { after: None, limit: PAGE };
     loop {
-        let rows =
-            kept.with_store_error(kept.store.runs(ListFilter::default(), page.clone()).await)?;
+        let rows = open_store
+            .with_store_error(open_store.store.runs(ListFilter::default(), page.clone()).await)?;
         let Some(last) = rows.last() else { return Ok(()) };
         page.after = Some(last.id.clone());
         for row in rows {
-            found.runs += 1;
-            found.events += row.last;
-            for flaw in kept.with_store_error(verify_log(&*kept.store, &row.id).await)? {
-                found.add_damage(&format!("run {}, event {}", flaw.run, flaw.place), &flaw.why);
+            report.runs += 1;
+            report.events += row.last;
+            for damage in
+                open_store.with_store_error(verify_log(&*open_store.store, &row.id).await)?
+            {
+                report.add_damage(
+                    &format!("run {}, event {}", damage.run, damage.place),
+                    &damage.why,
+                );
             }
             if row.state == RunState::Open {
-                found.open += 1;
+                report.open += 1;
                 if row.lease_until.is_none_or(|until| until <= now) {
-                    found.left += 1;
-                    let word = paint(WARNING, "left");
-                    found
-                        .lines
-                        .push_str(&format!("{word}     run {}: nobody looks after it\n", row.id));
+                    report.expired += 1;
+                    let label = paint(WARNING, "expired");
+                    report.lines.push_str(&format!(
+                        "{label}  run {}: no process holds its lease\n",
+                        row.id
+                    ));
                 }
             }
         }

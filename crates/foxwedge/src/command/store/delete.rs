@@ -1,4 +1,4 @@
-//! `foxwedge store delete`: deletes sessions with everything in them, or single runs.
+//! `foxwedge store delete`: deletes sessions with all their runs, or single runs.
 
 use std::process::ExitCode;
 
@@ -12,35 +12,35 @@ use crate::{
     runs::OpenStore,
 };
 
-/// What an id stands for.
+/// A session or run to delete.
 enum DeleteTarget {
     Session(String),
     Run(String),
 }
 
-/// Deletes what was named. Nothing is deleted if one of the names is wrong.
+/// Deletes the named sessions and runs. If one id is unknown, nothing is deleted.
 pub(super) async fn run(flag: Option<&str>, args: &DeleteArgs) -> anyhow::Result<ExitCode> {
-    let kept = super::open(flag).await?;
-    kept.sweep().await?;
-    let mut named = Vec::new();
+    let open_store = super::open(flag).await?;
+    open_store.sweep().await?;
+    let mut targets = Vec::new();
     for id in &args.ids {
-        named.push(find_target(&kept, id).await?);
+        targets.push(find_target(&open_store, id).await?);
     }
-    if !confirm(args.yes, &delete_question(&named))? {
+    if !confirm(args.yes, &delete_question(&targets))? {
         return Ok(ExitCode::FAILURE);
     }
     let mut code = ExitCode::SUCCESS;
-    for named in named {
-        let (what, id, gone) = match &named {
-            DeleteTarget::Session(id) => ("session", id, kept.store.delete_session(id).await),
-            DeleteTarget::Run(id) => ("run", id, kept.store.delete_run(id).await),
+    for target in targets {
+        let (kind, id, deleted) = match &target {
+            DeleteTarget::Session(id) => ("session", id, open_store.store.delete_session(id).await),
+            DeleteTarget::Run(id) => ("run", id, open_store.store.delete_run(id).await),
         };
-        match kept.with_store_error(gone) {
+        match open_store.with_store_error(deleted) {
             Ok(true) => {
-                cli_output::write_stderr(&format!("{} {what} {id}\n", paint(GOOD, "deleted")))
+                cli_output::write_stderr(&format!("{} {kind} {id}\n", paint(GOOD, "deleted")))
             }
-            // A session that was named, too, took it along.
-            Ok(false) => cli_output::print_note(&format!("{what} {id} is gone already")),
+            // It was deleted together with its session.
+            Ok(false) => cli_output::print_note(&format!("{kind} {id} is already deleted")),
             Err(error) => {
                 cli_output::print_error(&error);
                 code = ExitCode::from(2);
@@ -50,24 +50,24 @@ pub(super) async fn run(flag: Option<&str>, args: &DeleteArgs) -> anyhow::Result
     Ok(code)
 }
 
-async fn find_target(kept: &OpenStore, id: &str) -> anyhow::Result<DeleteTarget> {
-    let run = kept.with_store_error(kept.store.run(id).await)?;
-    let session = kept.with_store_error(kept.store.session(id).await)?;
+async fn find_target(open_store: &OpenStore, id: &str) -> anyhow::Result<DeleteTarget> {
+    let run = open_store.with_store_error(open_store.store.run(id).await)?;
+    let session = open_store.with_store_error(open_store.store.session(id).await)?;
     match (run, session) {
         (Some(_), None) => Ok(DeleteTarget::Run(id.to_owned())),
-        // A run without a session of its own lies in one that is called like it.
+        // A run without a session is stored in a session with the same id.
         (_, Some(_)) => Ok(DeleteTarget::Session(id.to_owned())),
         (None, None) => {
-            bail!(CliError::new(format!("there is no session and no run `{}`", clean(id))).help(
-                "nothing was deleted; ids have to be whole here: `foxwedge runs --json` tells them"
+            bail!(CliError::new(format!("there is no session or run `{}`", clean(id))).help(
+                "nothing was deleted; ids must be complete: `foxwedge runs --json` lists them"
             ))
         }
     }
 }
 
-fn delete_question(named: &[DeleteTarget]) -> String {
-    let runs = named.iter().filter(|named| matches!(named, DeleteTarget::Run(_))).count();
-    let sessions = named.len() - runs;
+fn delete_question(targets: &[DeleteTarget]) -> String {
+    let runs = targets.iter().filter(|target| matches!(target, DeleteTarget::Run(_))).count();
+    let sessions = targets.len() - runs;
     let mut parts = Vec::new();
     if sessions > 0 {
         let whose = if sessions == 1 { "its" } else { "their" };

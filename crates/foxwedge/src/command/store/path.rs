@@ -1,4 +1,4 @@
-//! `foxwedge store path`: where the store is, and what is in it.
+//! `foxwedge store path`: the location of the store, and its totals.
 
 use std::process::ExitCode;
 
@@ -12,19 +12,19 @@ use crate::{
     screen::{format_size, pad},
 };
 
-/// Prints the address without its password, and what lies there.
+/// Prints the URL without its password, and the totals of the store.
 pub(super) async fn run(flag: Option<&str>, args: &StorePathArgs) -> anyhow::Result<ExitCode> {
-    let (url, about) = match runs::open(flag).await? {
+    let (url, totals) = match runs::open(flag).await? {
         StoreLookup::Absent(url) => (url, None),
-        StoreLookup::Found(kept) => {
-            let about = kept.with_store_error(kept.store.totals().await)?;
-            (kept.url, Some(about))
+        StoreLookup::Found(open_store) => {
+            let totals = open_store.with_store_error(open_store.store.totals().await)?;
+            (open_store.url, Some(totals))
         }
     };
     let url = clean(&url.to_string());
     if args.json {
-        let about = about.as_ref().map(document);
-        let document = json!({ "version": 1, "store": url, "about": about });
+        let totals = totals.as_ref().map(document);
+        let document = json!({ "version": 1, "store": url, "about": totals });
         cli_output::write_stdout_raw(|out| {
             serde_json::to_writer_pretty(&mut *out, &document)?;
             out.write_all(b"\n")
@@ -32,40 +32,40 @@ pub(super) async fn run(flag: Option<&str>, args: &StorePathArgs) -> anyhow::Res
         return Ok(ExitCode::SUCCESS);
     }
     cli_output::write_stdout(&format!("{url}\n"))?;
-    match about {
-        None => cli_output::write_stderr("Nothing was kept there yet.\n"),
-        Some(about) => cli_output::write_stdout(&lines(&about))?,
+    match totals {
+        None => cli_output::write_stderr("There is no store there yet.\n"),
+        Some(totals) => cli_output::write_stdout(&lines(&totals))?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn lines(about: &StoreTotals) -> String {
-    let open = match about.open {
+fn lines(totals: &StoreTotals) -> String {
+    let open = match totals.open {
         0 => String::new(),
-        open => format!(", {open} at work"),
+        open => format!(", {open} running"),
     };
-    let facts = [
-        ("schema", about.schema.to_string()),
-        ("sessions", about.sessions.to_string()),
-        ("runs", format!("{}{open}", about.runs)),
-        ("events", about.events.to_string()),
-        ("records", about.records.to_string()),
-        ("size", about.bytes.map_or_else(|| "?".to_owned(), format_size)),
+    let rows = [
+        ("schema", totals.schema.to_string()),
+        ("sessions", totals.sessions.to_string()),
+        ("runs", format!("{}{open}", totals.runs)),
+        ("events", totals.events.to_string()),
+        ("records", totals.records.to_string()),
+        ("size", totals.bytes.map_or_else(|| "?".to_owned(), format_size)),
     ];
     let line =
         |(label, value): &(&str, String)| format!("  {} {value}\n", paint(DIM, pad(label, 8)));
-    facts.iter().map(line).collect()
+    rows.iter().map(line).collect()
 }
 
-fn document(about: &StoreTotals) -> serde_json::Value {
+fn document(totals: &StoreTotals) -> serde_json::Value {
     json!({
-        "schema": about.schema,
-        "sessions": about.sessions,
-        "runs": about.runs,
-        "open": about.open,
-        "events": about.events,
-        "records": about.records,
-        "snapshots": about.snapshots,
-        "bytes": about.bytes,
+        "schema": totals.schema,
+        "sessions": totals.sessions,
+        "runs": totals.runs,
+        "open": totals.open,
+        "events": totals.events,
+        "records": totals.records,
+        "snapshots": totals.snapshots,
+        "bytes": totals.bytes,
     })
 }

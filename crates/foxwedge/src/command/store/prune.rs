@@ -1,4 +1,4 @@
-//! `foxwedge store prune`: deletes sessions that nobody touched for a while.
+//! `foxwedge store prune`: deletes sessions without recent activity.
 
 use std::{
     process::ExitCode,
@@ -16,77 +16,82 @@ use crate::{
     screen::format_age,
 };
 
-/// Sessions that are named before they go.
+/// Maximum number of sessions listed before the deletion.
 const MAX_NAMED_SESSIONS: usize = 20;
-/// Sessions that are deleted in one transaction.
+/// Number of sessions deleted in one transaction.
 const PRUNE_BATCH: usize = 100;
 
-/// Deletes what is old enough, and has no run at work.
+/// Deletes sessions that are older than the limit and have no open run.
 pub(super) async fn run(flag: Option<&str>, args: &PruneArgs) -> anyhow::Result<ExitCode> {
-    let Some(older) = parse_age(&args.older_than) else {
+    let Some(max_age) = parse_age(&args.older_than) else {
         bail!(
-            CliError::new(format!("--older-than: `{}` is no age", clean(&args.older_than)))
-                .help("an age is a number and a unit: 30d, 12h, 90m, 45s, 8w")
+            CliError::new(format!(
+                "--older-than: `{}` is not a valid age",
+                clean(&args.older_than)
+            ))
+            .help("an age is a number and a unit: 30d, 12h, 90m, 45s, 8w")
         );
     };
-    let kept = super::open(flag).await?;
-    kept.sweep().await?;
-    let before = SteadyClock::new().now().saturating_sub(older);
-    let old = old_sessions(&kept, before).await?;
+    let open_store = super::open(flag).await?;
+    open_store.sweep().await?;
+    let before = SteadyClock::new().now().saturating_sub(max_age);
+    let old = old_sessions(&open_store, before).await?;
     if old.is_empty() {
         cli_output::write_stderr(&format!(
             "No session is older than {}.\n",
             clean(&args.older_than)
         ));
-        // Snapshots of live agents expire by themselves; those that did can go.
+        // Expired snapshots of live agents are deleted even without old sessions.
         if !args.dry_run {
-            kept.with_store_error(kept.store.prune(before, PRUNE_BATCH).await)?;
+            open_store.with_store_error(open_store.store.prune(before, PRUNE_BATCH).await)?;
         }
         return Ok(ExitCode::SUCCESS);
     }
     cli_output::write_stdout(&session_lines(&old))?;
     let sessions = pluralize(old.len(), "session");
     if args.dry_run {
-        cli_output::write_stderr(&format!("{sessions} would be deleted; nothing was.\n"));
+        cli_output::write_stderr(&format!("{sessions} would be deleted; nothing was deleted.\n"));
         return Ok(ExitCode::SUCCESS);
     }
     let whose = if old.len() == 1 { "its" } else { "their" };
     if !confirm(args.yes, &format!("Delete {sessions} with all {whose} runs?"))? {
         return Ok(ExitCode::FAILURE);
     }
-    let gone = prune_sessions(&kept, before).await?;
-    let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let deleted = prune_sessions(&open_store, before).await?;
+    let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     cli_output::write_stderr(&format!(
         "{} {}, {}\n",
         paint(GOOD, "deleted"),
-        pluralize(number(gone.sessions), "session"),
-        pluralize(number(gone.runs), "run"),
+        pluralize(count(deleted.sessions), "session"),
+        pluralize(count(deleted.runs), "run"),
     ));
     Ok(ExitCode::SUCCESS)
 }
 
-/// Sessions that nobody touched since, without those that are at work.
-async fn old_sessions(kept: &OpenStore, before: u64) -> anyhow::Result<Vec<SessionRow>> {
+/// Sessions without activity since `before`, except those with an open run.
+async fn old_sessions(open_store: &OpenStore, before: u64) -> anyhow::Result<Vec<SessionRow>> {
     let idle = ListFilter { open: Some(false), ..ListFilter::default() };
     let mut page = ListPage { after: None, limit: PAGE };
     let mut old = Vec::new();
     loop {
-        let rows = kept.with_store_error(kept.store.sessions(idle.clone(), page.clone()).await)?;
+        let rows = open_store
+            .with_store_error(open_store.store.sessions(idle.clone(), page.clone()).await)?;
         let Some(last) = rows.last() else { return Ok(old) };
         page.after = Some(last.id.clone());
         old.extend(rows.into_iter().filter(|row| row.touched < before));
     }
 }
 
-async fn prune_sessions(kept: &OpenStore, before: u64) -> anyhow::Result<PruneReport> {
-    let mut all = PruneReport::default();
+async fn prune_sessions(open_store: &OpenStore, before: u64) -> anyhow::Result<PruneReport> {
+    let mut total = PruneReport::default();
     loop {
-        let gone = kept.with_store_error(kept.store.prune(before, PRUNE_BATCH).await)?;
-        all.sessions += gone.sessions;
-        all.runs += gone.runs;
-        all.snapshots += gone.snapshots;
-        if gone.sessions == 0 {
-            return Ok(all);
+        let batch =
+            open_store.with_store_error(open_store.store.prune(before, PRUNE_BATCH).await)?;
+        total.sessions += batch.sessions;
+        total.runs += batch.runs;
+        total.snapshots += batch.snapshots;
+        if batch.sessions == 0 {
+            return Ok(total);
         }
     }
 }
@@ -104,7 +109,7 @@ fn session_lines(old: &[SessionRow]) -> String {
     lines
 }
 
-/// An age, as people write it.
+/// Parses an age such as `30d`. Returns milliseconds.
 pub(in crate::command) fn parse_age(text: &str) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit())?;

@@ -1,4 +1,4 @@
-//! What is seen in whole inputs, and in their beginnings.
+//! Detection of complete inputs and of their prefixes.
 
 use super::*;
 
@@ -35,8 +35,8 @@ fn conversations_are_requests() {
 }
 
 #[test]
-fn answers_in_one_piece_are_known_by_their_shape() {
-    let response = |text, wires| (text, DetectedInput::Response(wires));
+fn responses_are_detected_by_their_shape() {
+    let response = |text, formats| (text, DetectedInput::Response(formats));
     whole(&[
         response(r#"{"id":"x","object":"chat.completion","choices":[]}"#, CHAT),
         response(r#"{"choices":[{"index":0,"message":{"content":"\"delta\""}}]}"#, CHAT),
@@ -52,8 +52,8 @@ fn answers_in_one_piece_are_known_by_their_shape() {
 }
 
 #[test]
-fn failures_are_known_unless_two_formats_spell_them_alike() {
-    let response = |text, wires| (text, DetectedInput::Response(wires));
+fn errors_are_detected_unless_two_formats_share_them() {
+    let response = |text, formats| (text, DetectedInput::Response(formats));
     whole(&[
         response(r#"{"error":{"message":"no","type":"t","param":null,"code":"c"}}"#, OPENAI),
         response(
@@ -69,8 +69,8 @@ fn failures_are_known_unless_two_formats_spell_them_alike() {
 }
 
 #[test]
-fn streams_are_known_by_their_first_frames() {
-    let stream = |text, wires| (text, DetectedInput::Stream(wires));
+fn streams_are_detected_by_their_first_frames() {
+    let stream = |text, formats| (text, DetectedInput::Stream(formats));
     whole(&[
         stream("data: {\"object\":\"chat.completion.chunk\",\"choices\":[]}\n\n", CHAT),
         stream("data: {\"choices\":[],\"object\":\"\"}\n\n", CHAT),
@@ -104,7 +104,7 @@ fn streams_are_known_by_their_first_frames() {
 }
 
 #[test]
-fn a_stream_is_known_before_it_ends() {
+fn streams_are_detected_before_they_end() {
     let table = [
         (
             "data: {\"id\":\"x\",\"object\":\"chat.completion.chunk\",\"cr",
@@ -131,7 +131,7 @@ fn a_stream_is_known_before_it_ends() {
 }
 
 #[test]
-fn what_is_seen_in_a_beginning_is_so_in_the_whole() {
+fn detection_of_a_prefix_agrees_with_the_whole() {
     let texts = [
         "event: message_start\ndata: {\"type\":\"message_start\"}\n\n",
         "data: {\"id\":\"x\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"delta\":{}}]}\n\n",
@@ -156,7 +156,7 @@ fn what_is_seen_in_a_beginning_is_so_in_the_whole() {
 }
 
 #[test]
-fn nobody_waits_for_ever() {
+fn detection_gives_up_after_the_limit() {
     let long = format!("{{\"a\":\"{}", "x".repeat(MAX_DETECTION_BYTES));
     assert_eq!(detect_input(long.as_bytes(), false), DetectedInput::Request);
     let silent = ": still there\n".repeat(MAX_DETECTION_BYTES / 8);

@@ -1,4 +1,4 @@
-//! What people read.
+//! Tests of the report for people.
 
 use foxwedge_core::{Format, Profile};
 use foxwedge_formats::model::LossKind;
@@ -6,7 +6,7 @@ use foxwedge_formats::model::LossKind;
 use super::*;
 use crate::{cli::InputFormat, convert::conversion_report::ReportedLossPlace, outcome::FileReport};
 
-fn told(losses: Vec<ReportedLoss>) -> ConversionReport {
+fn report(losses: Vec<ReportedLoss>) -> ConversionReport {
     ConversionReport {
         path: "x.json".to_owned(),
         kind: ConversionKind::Request,
@@ -25,8 +25,8 @@ fn told(losses: Vec<ReportedLoss>) -> ConversionReport {
     }
 }
 
-fn missing(what: LossKind, place: ReportedLossPlace, note: &str) -> ReportedLoss {
-    ReportedLoss { kind: what, place, note: note.to_owned() }
+fn loss(kind: LossKind, place: ReportedLossPlace, note: &str) -> ReportedLoss {
+    ReportedLoss { kind, place, note: note.to_owned() }
 }
 
 fn plain(text: &str) -> String {
@@ -35,33 +35,33 @@ fn plain(text: &str) -> String {
 
 #[test]
 fn equal_losses_are_one_line() {
-    let reasoning = "reasoning goes back to its own format only";
+    let reasoning = "reasoning cannot be converted to this format";
     let mut losses =
-        vec![missing(LossKind::Setting, ReportedLossPlace::Request, "`seed` has no place")];
+        vec![loss(LossKind::Setting, ReportedLossPlace::Request, "`seed` has no place")];
     for message in [1, 5, 9] {
-        losses.push(missing(LossKind::Reasoning, ReportedLossPlace::Message(message), reasoning));
+        losses.push(loss(LossKind::Reasoning, ReportedLossPlace::Message(message), reasoning));
     }
-    losses.push(missing(LossKind::Media, ReportedLossPlace::Message(4), "a sound has no place"));
+    losses.push(loss(LossKind::Media, ReportedLossPlace::Message(4), "a sound has no place"));
     let expected = "\
 left out:
       `seed` has no place (request)
-  3 × reasoning goes back to its own format only (messages 1, 5, 9)
+  3 × reasoning cannot be converted to this format (messages 1, 5, 9)
       a sound has no place (message 4)
-31 messages, openai-chat → anthropic, sound for anthropic; 5 losses.
+31 messages, openai-chat → anthropic, valid for anthropic; 5 losses.
 ";
-    assert_eq!(plain(&render_report(&told(losses))), expected);
+    assert_eq!(plain(&render_report(&report(losses))), expected);
 }
 
 #[test]
 fn long_lists_end_in_a_number() {
     let losses = (0..40)
-        .map(|at| missing(LossKind::Media, ReportedLossPlace::Message(at), &format!("note {at}")));
-    let mut told = told(losses.collect());
+        .map(|at| loss(LossKind::Media, ReportedLossPlace::Message(at), &format!("note {at}")));
+    let mut report = report(losses.collect());
     let id =
         |at: usize| IdentifierReplacement { old: "x".repeat(at + 1), new: format!("toolu_{at}") };
-    told.renamed_ids = (0..14).map(id).collect();
-    told.renamed_ids[0].old.clear();
-    let text = plain(&render_report(&told));
+    report.renamed_ids = (0..14).map(id).collect();
+    report.renamed_ids[0].old.clear();
+    let text = plain(&render_report(&report));
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[1], "  note 0 (message 0)");
     assert_eq!(lines[13], "  … and 28 more");
@@ -73,7 +73,7 @@ fn long_lists_end_in_a_number() {
 }
 
 #[test]
-fn the_last_line_says_how_it_ended() {
+fn summary_line_shows_how_the_input_ended() {
     let table = [
         (
             ConversionKind::Response,
@@ -97,7 +97,7 @@ fn the_last_line_says_how_it_ended() {
         ),
     ];
     for (kind, ending, expected) in table {
-        let told = ConversionReport { kind, ending, ..told(Vec::new()) };
-        assert_eq!(plain(&render_report(&told)), expected);
+        let report = ConversionReport { kind, ending, ..report(Vec::new()) };
+        assert_eq!(plain(&render_report(&report)), expected);
     }
 }

@@ -1,4 +1,4 @@
-//! The arguments of a call: each with its name, texts as texts.
+//! Writes the arguments of a call: each with its name, strings as plain text.
 
 use std::fmt;
 
@@ -12,39 +12,39 @@ use serde_json::value::RawValue;
 use super::html_document::HtmlDocument;
 use crate::export::pretty::pretty;
 
-/// Arguments longer than this stand below their name.
+/// Longer arguments are written below their name.
 const SHORT: usize = 60;
 
-pub(super) fn write(page: &mut HtmlDocument, call: &ToolCallPart<'_>) {
+pub(super) fn write(document: &mut HtmlDocument, call: &ToolCallPart<'_>) {
     if call.is_free_text() {
-        return page.output(&call.arguments);
+        return document.output(&call.arguments);
     }
     let Ok(ArgumentFields(fields)) = serde_json::from_str(&call.arguments) else {
-        return page.output(&call.arguments);
+        return document.output(&call.arguments);
     };
     if fields.is_empty() {
-        return page.raw("<p class=\"aside\">No arguments.</p>\n");
+        return document.raw("<p class=\"aside\">No arguments.</p>\n");
     }
-    page.raw("<dl class=\"arguments\">\n");
+    document.raw("<dl class=\"arguments\">\n");
     for (name, value) in fields {
         let text = serde_json::from_str::<String>(value.get());
         let text =
             text.unwrap_or_else(|_| pretty(value.get()).unwrap_or_else(|| value.get().to_owned()));
         let short = text.len() <= SHORT && !text.contains('\n');
-        page.raw(if short { "<div class=\"short\"><dt>" } else { "<div><dt>" });
-        page.text(&name);
-        page.raw("</dt><dd>");
+        document.raw(if short { "<div class=\"short\"><dt>" } else { "<div><dt>" });
+        document.text(&name);
+        document.raw("</dt><dd>");
         if short {
-            page.element("code", "value", &text);
+            document.element("code", "value", &text);
         } else {
-            page.output(&text);
+            document.output(&text);
         }
-        page.raw("</dd></div>\n");
+        document.raw("</dd></div>\n");
     }
-    page.raw("</dl>\n");
+    document.raw("</dl>\n");
 }
 
-/// The fields of an object, in their order.
+/// The fields of an object, in order.
 struct ArgumentFields(Vec<(String, Box<RawValue>)>);
 
 impl<'de> Deserialize<'de> for ArgumentFields {

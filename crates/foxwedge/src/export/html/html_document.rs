@@ -1,4 +1,4 @@
-//! The document so far, and the only two ways for said words into it.
+//! Builds the HTML document. Content of the conversation enters only through escaping methods.
 
 use std::ops::Range;
 
@@ -7,13 +7,13 @@ use crate::export::{
     visible::make_visible,
 };
 
-/// The document so far.
+/// An HTML document under construction.
 #[derive(Default)]
 pub(super) struct HtmlDocument {
     pub(super) out: String,
 }
 
-/// How much of an output is shown at once.
+/// How much of a long output is shown unfolded.
 struct PreviewLimit {
     lines: usize,
     bytes: usize,
@@ -23,12 +23,12 @@ const HEAD: PreviewLimit = PreviewLimit { lines: 10, bytes: 1_600 };
 const TAIL: PreviewLimit = PreviewLimit { lines: 6, bytes: 800 };
 
 impl HtmlDocument {
-    /// Our own words and tags.
+    /// Adds our own HTML, unescaped.
     pub(super) fn raw(&mut self, html: &str) {
         self.out.push_str(html);
     }
 
-    /// Words that were said.
+    /// Adds escaped text.
     pub(super) fn text(&mut self, text: &str) {
         for character in make_visible(text).chars() {
             match character {
@@ -42,14 +42,14 @@ impl HtmlDocument {
         }
     }
 
-    /// Words in an element.
+    /// Adds an element with escaped text.
     pub(super) fn element(&mut self, tag: &str, class: &str, text: &str) {
         self.raw(&format!("<{tag} class=\"{class}\">"));
         self.text(text);
         self.raw(&format!("</{tag}>"));
     }
 
-    /// Text with its paragraphs and its code.
+    /// Adds text with its paragraphs and code.
     pub(super) fn prose(&mut self, text: &str) {
         self.raw("<div class=\"prose\">\n");
         for block in blocks(&make_visible(text)) {
@@ -69,9 +69,9 @@ impl HtmlDocument {
                 if std::mem::take(&mut open) {
                     self.raw("</p>\n");
                 }
-                if let Some(words) = heading {
+                if let Some(inner) = heading {
                     self.raw("<p class=\"heading\">");
-                    self.inline(words);
+                    self.inline(inner);
                     self.raw("</p>\n");
                 }
                 continue;
@@ -85,49 +85,49 @@ impl HtmlDocument {
         }
     }
 
-    /// A line: its code as code, the rest as it is.
+    /// Adds a line with its inline code.
     pub(super) fn inline(&mut self, line: &str) {
         for span in spans(line) {
             match span {
                 InlineSpan::Plain(text) => self.bold(text),
                 InlineSpan::UnmatchedMarks { marks, .. } => self.text(marks),
                 InlineSpan::Code(text) => {
-                    let words = text.trim_matches('`');
+                    let inner = text.trim_matches('`');
                     self.raw("<code>");
-                    self.text(words.strip_prefix(' ').unwrap_or(words).trim_end());
+                    self.text(inner.strip_prefix(' ').unwrap_or(inner).trim_end());
                     self.raw("</code>");
                 }
             }
         }
     }
 
-    /// Plain words, with `**these**` in bold.
+    /// Adds text, with `**this**` in bold.
     fn bold(&mut self, text: &str) {
         let mut rest = text;
-        while let Some((before, behind)) = rest.split_once("**") {
-            let end = behind.split_once("**").filter(|(words, _)| {
-                !words.is_empty() && !words.starts_with(' ') && !words.ends_with(' ')
+        while let Some((before, after)) = rest.split_once("**") {
+            let end = after.split_once("**").filter(|(inner, _)| {
+                !inner.is_empty() && !inner.starts_with(' ') && !inner.ends_with(' ')
             });
-            let Some((words, behind)) = end else { break };
+            let Some((inner, after)) = end else { break };
             self.text(before);
             self.raw("<strong>");
-            self.text(words);
+            self.text(inner);
             self.raw("</strong>");
-            rest = behind;
+            rest = after;
         }
         self.text(rest);
     }
 
-    /// Lines as they are.
+    /// Adds preformatted lines.
     pub(super) fn block(&mut self, class: &str, text: &str) {
-        // What is wider than the page can be scrolled with the keyboard, too.
+        // `tabindex`: wide lines can be scrolled with the keyboard.
         self.raw(&format!("<pre class=\"{class}\" tabindex=\"0\"><code>"));
         self.text(text);
         self.raw("</code></pre>\n");
     }
 
-    /// Lines as they are. Of many, the middle is folded: what a command did stands at the
-    /// beginning, how it ended at the end.
+    /// Adds preformatted lines. The middle of a long output is folded: the beginning shows what a
+    /// command did, the end how it finished.
     pub(super) fn output(&mut self, text: &str) {
         let text = make_visible(text);
         let text = text.trim_end_matches('\n');
@@ -138,11 +138,11 @@ impl HtmlDocument {
         let lines = folded.split('\n').count();
         let more =
             if lines == 1 { "1 more line".to_owned() } else { format!("{lines} more lines") };
-        self.folded("more", &more, |page| page.block("output", folded));
+        self.folded("more", &more, |document| document.block("output", folded));
         self.block("output", last);
     }
 
-    /// Something that is read only on demand.
+    /// Adds a folded section.
     pub(super) fn folded(
         &mut self,
         class: &str,
@@ -157,26 +157,26 @@ impl HtmlDocument {
     }
 }
 
-/// Where the middle of a long text begins and ends.
+/// The range of a long text that is folded.
 fn folded_range(text: &str) -> Option<(usize, usize)> {
     let line = text.match_indices('\n').nth(HEAD.lines - 1).map(|(at, _)| at);
     let head = line.unwrap_or(text.len()).min(char_boundary(text, HEAD.bytes));
     let line = text.rmatch_indices('\n').nth(TAIL.lines - 1).map(|(at, _)| at);
     let far = char_boundary(text, text.len().saturating_sub(TAIL.bytes));
     let tail = line.unwrap_or(0).max(far);
-    // A few words more are not worth a click.
+    // A short middle is not worth folding.
     let folded = text.get(head..tail)?;
     (folded.lines().count() > 6 || folded.len() > 1_000).then_some((head, tail))
 }
 
-/// The last place up to `at` that is not inside of a character.
+/// The last character boundary up to `at`.
 fn char_boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// The words of a heading.
+/// The text of a heading.
 fn heading(line: &str) -> Option<&str> {
-    let words = line.trim_start_matches('#');
-    let depth = line.len() - words.len();
-    (1..=6).contains(&depth).then(|| words.strip_prefix(' ')).flatten().map(str::trim)
+    let inner = line.trim_start_matches('#');
+    let depth = line.len() - inner.len();
+    (1..=6).contains(&depth).then(|| inner.strip_prefix(' ')).flatten().map(str::trim)
 }

@@ -1,27 +1,27 @@
-//! What stands above the conversation.
+//! Writes the header of the document.
 
 use super::html_document::HtmlDocument;
 use crate::export::{ExportHeader, visible::single_line};
 
-pub(super) fn write(page: &mut HtmlDocument, title: &ExportHeader) {
-    page.raw("<header>\n<h1>Conversation with ");
-    page.text(&single_line(&title.agent));
-    page.raw("</h1>\n<dl class=\"facts\">\n");
-    for (name, value) in title.facts().into_iter().skip_while(|(name, _)| *name == "Agent") {
-        page.raw(&format!("<div><dt>{name}</dt><dd>"));
-        page.text(&single_line(&value));
-        page.raw("</dd></div>\n");
+pub(super) fn write(document: &mut HtmlDocument, header: &ExportHeader) {
+    document.raw("<header>\n<h1>Conversation with ");
+    document.text(&single_line(&header.agent));
+    document.raw("</h1>\n<dl class=\"facts\">\n");
+    for (name, value) in header.facts().into_iter().skip_while(|(name, _)| *name == "Agent") {
+        document.raw(&format!("<div><dt>{name}</dt><dd>"));
+        document.text(&single_line(&value));
+        document.raw("</dd></div>\n");
     }
-    page.raw("</dl>\n");
-    if !title.notes.is_empty() {
-        page.raw("<section class=\"notes\" aria-labelledby=\"notes\">\n");
-        page.raw("<h2 id=\"notes\">What was repaired</h2>\n<ul>\n");
-        for note in &title.notes {
-            page.raw("<li>");
-            page.inline(&single_line(note));
-            page.raw("</li>\n");
+    document.raw("</dl>\n");
+    if !header.notes.is_empty() {
+        document.raw("<section class=\"notes\" aria-labelledby=\"notes\">\n");
+        document.raw("<h2 id=\"notes\">Repairs</h2>\n<ul>\n");
+        for note in &header.notes {
+            document.raw("<li>");
+            document.inline(&single_line(note));
+            document.raw("</li>\n");
         }
-        page.raw("</ul>\n</section>\n");
+        document.raw("</ul>\n</section>\n");
     }
-    page.raw("</header>\n");
+    document.raw("</header>\n");
 }

@@ -1,4 +1,4 @@
-//! One turn: what was said, and each call in one card with its answer.
+//! Writes one turn, each call with its result in one card.
 
 use foxwedge_formats::model::{
     ContentPart, MediaPart, ModelRole, ToolCallPart, ToolResultPart, UnknownPart,
@@ -11,102 +11,102 @@ use crate::export::{
     visible::single_line,
 };
 
-/// Instructions longer than this are folded.
-const LONG: usize = 1_200;
+/// Longer system instructions are folded.
+const MAX_UNFOLDED: usize = 1_200;
 
-pub(super) fn write(page: &mut HtmlDocument, number: usize, scene: &ExportTurn<'_, '_>) {
-    let (name, class) = role_name_and_class(scene.role);
-    page.raw(&format!(
+pub(super) fn write(document: &mut HtmlDocument, number: usize, turn: &ExportTurn<'_, '_>) {
+    let (name, class) = role_name_and_class(turn.role);
+    document.raw(&format!(
         "<section class=\"said {class}\" id=\"m{number}\" aria-labelledby=\"h{number}\">\n"
     ));
-    page.raw(&format!("<h2 id=\"h{number}\">{name} <a class=\"number\" href=\"#m{number}\" "));
-    page.raw(&format!("aria-label=\"Link to part {number}\">{number}</a></h2>\n"));
-    for act in &scene.items {
-        self::write_item(page, scene.role, act);
+    document.raw(&format!("<h2 id=\"h{number}\">{name} <a class=\"number\" href=\"#m{number}\" "));
+    document.raw(&format!("aria-label=\"Link to part {number}\">{number}</a></h2>\n"));
+    for item in &turn.items {
+        self::write_item(document, turn.role, item);
     }
-    page.raw("</section>\n");
+    document.raw("</section>\n");
 }
 
-fn write_item(page: &mut HtmlDocument, role: ModelRole, act: &ExportTurnItem<'_, '_>) {
-    match act {
+fn write_item(document: &mut HtmlDocument, role: ModelRole, item: &ExportTurnItem<'_, '_>) {
+    match item {
         ExportTurnItem::Text(text) => {
             let instructions = matches!(role, ModelRole::System | ModelRole::Developer);
-            if instructions && text.len() > LONG {
+            if instructions && text.len() > MAX_UNFOLDED {
                 let lines = text.lines().count();
-                page.folded("long", &format!("Instructions, {lines} lines"), |page| {
-                    page.prose(text);
+                document.folded("long", &format!("Instructions, {lines} lines"), |document| {
+                    document.prose(text);
                 });
             } else {
-                page.prose(text);
+                document.prose(text);
             }
         }
-        ExportTurnItem::Media(media) => self::write_media(page, media),
+        ExportTurnItem::Media(media) => self::write_media(document, media),
         ExportTurnItem::Reasoning(reasoning) => {
             let seal = if reasoning.is_provider_bound() { ", sealed by the provider" } else { "" };
             if reasoning.text.trim().is_empty() {
-                page.element("p", "aside", &format!("Reasoning that cannot be read{seal}"));
-                page.raw("\n");
+                document.element("p", "aside", &format!("Reasoning that cannot be read{seal}"));
+                document.raw("\n");
             } else {
                 let summary = format!("Reasoning{seal}");
-                page.folded("reasoning", &summary, |page| page.prose(&reasoning.text));
+                document.folded("reasoning", &summary, |document| document.prose(&reasoning.text));
             }
         }
-        ExportTurnItem::Call(call, answer) => write_call(page, Some(call), *answer),
-        ExportTurnItem::OrphanAnswer(answer) => write_call(page, None, Some(answer)),
-        ExportTurnItem::Other(other) => self::write_other(page, other),
+        ExportTurnItem::Call(call, result) => write_call(document, Some(call), *result),
+        ExportTurnItem::OrphanAnswer(result) => write_call(document, None, Some(result)),
+        ExportTurnItem::Other(other) => self::write_other(document, other),
     }
 }
 
-/// A call and its answer, side by side in one frame.
+/// Writes a call and its result in one card.
 fn write_call(
-    page: &mut HtmlDocument,
+    document: &mut HtmlDocument,
     call: Option<&ToolCallPart<'_>>,
-    answer: Option<&ToolResultPart<'_>>,
+    result: Option<&ToolResultPart<'_>>,
 ) {
-    let status = call_status(answer);
+    let status = call_status(result);
     let (class, sign) = match status {
         ExportCallStatus::Answered => ("good", "✓"),
         ExportCallStatus::Failed => ("bad", "✕"),
         ExportCallStatus::Placeholder => ("open", "↺"),
         ExportCallStatus::Open => ("open", "○"),
     };
-    let own = |answer: &ToolResultPart<'_>| answer.name.as_deref().map(single_line);
-    let name = call.map(|call| single_line(&call.name)).or_else(|| answer.and_then(own));
+    let own_name = |result: &ToolResultPart<'_>| result.name.as_deref().map(single_line);
+    let name = call.map(|call| single_line(&call.name)).or_else(|| result.and_then(own_name));
     let name = name.filter(|name| !name.trim().is_empty()).unwrap_or("a tool".to_owned());
-    page.raw(&format!("<article class=\"pair {class}\">\n<h3><span class=\"tool\">"));
-    page.text(&name);
-    page.raw("</span> ");
-    let id = call.map_or(answer.and_then(|answer| answer.id.as_deref()), |call| call.id.as_deref());
+    document.raw(&format!("<article class=\"pair {class}\">\n<h3><span class=\"tool\">"));
+    document.text(&name);
+    document.raw("</span> ");
+    let id = call.map_or(result.and_then(|result| result.id.as_deref()), |call| call.id.as_deref());
     if let Some(id) = id {
-        page.element("span", "id", &single_line(id));
-        page.raw(" ");
+        document.element("span", "id", &single_line(id));
+        document.raw(" ");
     }
-    page.raw(&format!("<span class=\"status\"><span aria-hidden=\"true\">{sign}</span> "));
-    page.raw(&format!("{}</span></h3>\n", status.label()));
+    document.raw(&format!("<span class=\"status\"><span aria-hidden=\"true\">{sign}</span> "));
+    document.raw(&format!("{}</span></h3>\n", status.label()));
     match call {
         Some(call) => {
-            page.raw("<div class=\"call\">\n<h4>Call</h4>\n");
-            arguments::write(page, call);
-            page.raw("</div>\n");
+            document.raw("<div class=\"call\">\n<h4>Call</h4>\n");
+            arguments::write(document, call);
+            document.raw("</div>\n");
         }
-        None => page.raw("<p class=\"aside\">The call is not in this history.</p>\n"),
+        None => document.raw("<p class=\"aside\">The call is not in this history.</p>\n"),
     }
-    if let Some(answer) = answer {
-        page.raw("<div class=\"answer\">\n<h4>Answer</h4>\n");
-        self::write_answer(page, answer);
-        page.raw("</div>\n");
+    if let Some(result) = result {
+        document.raw("<div class=\"answer\">\n<h4>Result</h4>\n");
+        self::write_answer(document, result);
+        document.raw("</div>\n");
     }
-    page.raw("</article>\n");
+    document.raw("</article>\n");
 }
 
-fn write_answer(page: &mut HtmlDocument, answer: &ToolResultPart<'_>) {
+fn write_answer(document: &mut HtmlDocument, result: &ToolResultPart<'_>) {
     let mut empty = true;
-    for part in &answer.parts {
+    for part in &result.parts {
         match part.content() {
             ContentPart::Text(text) if text.trim().is_empty() => continue,
-            ContentPart::Text(text) => page.output(text),
-            ContentPart::Media(media) => self::write_media(page, media),
-            ContentPart::Unknown(other) => self::write_other(page, other),
+            ContentPart::Text(text) => document.output(text),
+            ContentPart::Media(media) => self::write_media(document, media),
+            ContentPart::Unknown(other) => self::write_other(document, other),
             ContentPart::Reasoning(_) | ContentPart::ToolCall(_) | ContentPart::ToolResult(_) => {
                 continue;
             }
@@ -114,26 +114,26 @@ fn write_answer(page: &mut HtmlDocument, answer: &ToolResultPart<'_>) {
         empty = false;
     }
     if empty {
-        page.raw("<p class=\"aside\">It says nothing.</p>\n");
+        document.raw("<p class=\"aside\">The result is empty.</p>\n");
     }
 }
 
-fn write_media(page: &mut HtmlDocument, media: &MediaPart<'_>) {
-    let words = single_line(&describe_media(media));
-    page.raw("<figure>\n");
+fn write_media(document: &mut HtmlDocument, media: &MediaPart<'_>) {
+    let description = single_line(&describe_media(media));
+    document.raw("<figure>\n");
     if let Some((media_type, data)) = image::displayable_image(media) {
-        page.raw(&format!("<img src=\"data:{media_type};base64,{data}\" alt=\""));
-        page.text(&words);
-        page.raw("\">\n");
+        document.raw(&format!("<img src=\"data:{media_type};base64,{data}\" alt=\""));
+        document.text(&description);
+        document.raw("\">\n");
     }
-    page.raw("<figcaption>");
-    page.text(&words);
-    page.raw("</figcaption>\n</figure>\n");
+    document.raw("<figcaption>");
+    document.text(&description);
+    document.raw("</figcaption>\n</figure>\n");
 }
 
-fn write_other(page: &mut HtmlDocument, other: &UnknownPart<'_>) {
+fn write_other(document: &mut HtmlDocument, other: &UnknownPart<'_>) {
     let json = pretty(&other.json).unwrap_or_else(|| other.json.to_string());
-    page.folded("other", &format!("Other: {}", single_line(&other.name)), |page| {
-        page.output(&json)
+    document.folded("other", &format!("Other: {}", single_line(&other.name)), |document| {
+        document.output(&json)
     });
 }

@@ -1,12 +1,11 @@
-//! Which media is shown: pictures of known types that are what they claim to be, as far as their
-//! letters go.
+//! Selects the media that is shown: images of known types with valid base64 data.
 
 use foxwedge_formats::model::{MediaPart, MediaSource};
 
-/// Pictures that every browser draws and that cannot hold scripts.
+/// Image types that every browser supports and that cannot contain scripts.
 const TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// The media type and the data of a picture that can be shown. Both are safe inside an attribute.
+/// The media type and the data of an image that can be shown. Both are safe in an attribute.
 pub(super) fn displayable_image<'m>(media: &'m MediaPart<'_>) -> Option<(&'static str, &'m str)> {
     let MediaSource::Data(data) = &media.source else { return None };
     let name = media.media_type.as_deref()?;
@@ -14,7 +13,7 @@ pub(super) fn displayable_image<'m>(media: &'m MediaPart<'_>) -> Option<(&'stati
     is_base64(data).then_some((known, &**data))
 }
 
-/// Whether a text is base64 with its padding, and not empty.
+/// Whether a text is non-empty base64 with correct padding.
 fn is_base64(data: &str) -> bool {
     let letters = data.trim_end_matches('=');
     let padding = data.len() - letters.len();
@@ -30,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_whole_base64_is_shown() {
+    fn only_valid_base64_is_shown() {
         let table = [
             ("aGVsbG8=", true),
             ("aGVsbG8h", true),

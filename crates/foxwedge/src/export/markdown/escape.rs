@@ -1,8 +1,8 @@
-//! Lines that keep what Markdown makes of them, except for headings, HTML and pictures.
+//! Escapes headings, HTML and images in Markdown; other markup is kept.
 
 use crate::export::prose::{InlineSpan, spans};
 
-/// Lines of prose. They hold no fence: whoever calls takes fenced code out before.
+/// Escapes lines of prose. The caller has already removed fenced code.
 pub(super) fn escape_markdown(lines: &str) -> String {
     let mut out = String::with_capacity(lines.len() + 16);
     for (index, line) in lines.split('\n').enumerate() {
@@ -14,7 +14,7 @@ pub(super) fn escape_markdown(lines: &str) -> String {
     out
 }
 
-/// A text in a line, as code.
+/// Formats a text as inline code.
 pub(super) fn code_span(text: &str) -> String {
     let marks = spans(text).iter().map(longest_backtick_run).max().unwrap_or(0);
     let marks = "`".repeat(marks + 1);
@@ -25,7 +25,7 @@ pub(super) fn code_span(text: &str) -> String {
     }
 }
 
-/// The longest run of marks in a span.
+/// Length of the longest run of backticks in a span.
 fn longest_backtick_run(span: &InlineSpan<'_>) -> usize {
     let text = match span {
         InlineSpan::Plain(text)
@@ -39,7 +39,7 @@ fn escape_line(out: &mut String, line: &str) {
     let inner = line.trim_start_matches([' ', '\t', '>']);
     let quoted = line.get(..line.len() - inner.len()).unwrap_or_default();
     match underline(inner) {
-        // Below a paragraph this would be a heading; so it is the rule it looks like.
+        // Below a paragraph this would make a heading. `***` is always a rule.
         Some(('-', 3..)) => {
             out.push_str(quoted);
             out.push_str("***");
@@ -53,7 +53,7 @@ fn escape_line(out: &mut String, line: &str) {
         }
         None => {}
     }
-    // A fence that we did not take for one would swallow the rest of the document.
+    // A fence that we did not recognize would swallow the rest of the document.
     let marker = |c: char| " \t>-*+.)".contains(c) || c.is_ascii_digit();
     let body = line.trim_start_matches(marker);
     let before = line.get(..line.len() - body.len()).unwrap_or_default();
@@ -74,7 +74,7 @@ fn escape_line(out: &mut String, line: &str) {
     escape_inline(out, body);
 }
 
-/// A line of nothing but `-` or `=`, and how many of them.
+/// Whether a line has only `-` or only `=`, and how many of them.
 fn underline(line: &str) -> Option<(char, usize)> {
     let mark = line.chars().next().filter(|c| matches!(c, '-' | '='))?;
     let only = line.chars().all(|c| c == mark || c == ' ' || c == '\t');
@@ -107,8 +107,8 @@ fn escape_inline(out: &mut String, line: &str) {
     }
 }
 
-/// Code that some readers would not take for code: a table cuts it at its bars, and an address
-/// goes on through its marks.
+/// Escapes inline code that some parsers do not recognize: a table splits it at `|`, and a URL
+/// continues through its backticks.
 fn escape_code(out: &mut String, text: &str) {
     for character in text.chars() {
         match character {
@@ -121,7 +121,7 @@ fn escape_code(out: &mut String, text: &str) {
     }
 }
 
-/// Whether it would be more than text outside of code.
+/// Whether a text would be HTML or an image outside of code.
 fn is_risky(text: &str) -> bool {
     text.contains('<') || text.contains("![")
 }
@@ -130,13 +130,13 @@ fn escape_plain(out: &mut String, text: &str) {
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
         match character {
-            // What has a backslash already needs no other.
+            // Already escaped.
             '\\' => match characters.next_if(char::is_ascii_punctuation) {
                 Some('<') => out.push_str("&lt;"),
                 Some(next) => out.extend(['\\', next]),
                 None => out.push('\\'),
             },
-            // No backslash: at the end of an address it would be a part of that.
+            // No backslash: at the end of a URL it would be part of the URL.
             '<' => out.push_str("&lt;"),
             '!' if characters.peek() == Some(&'[') => out.push_str("\\!"),
             other => out.push(other),
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prose_forges_nothing() {
+    fn prose_cannot_forge_markup() {
         let table = [
             ("plain *text* with `Vec<T>`", "plain *text* with `Vec<T>`"),
             ("# Assistant", r"\# Assistant"),
@@ -164,7 +164,7 @@ mod tests {
             (r"\\<b>", r"\\&lt;b>"),
             ("![x](https://a.example)", r"\![x](https://a.example)"),
             ("[x]: https://a.example", r"\[x]: https://a.example"),
-            // A mark that is left over could pair with one on another line.
+            // An unmatched backtick could pair with one on another line.
             ("a ` b\nc ` <h1> ` d", "a \\` b\nc ` <h1> ` d"),
             (r"\`<b>`", r"\`&lt;b>\`"),
             ("| ` | <h1> ` |", r"| \` | &lt;h1> \` |"),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn code_in_a_line_holds_its_marks() {
+    fn inline_code_may_contain_backticks() {
         let table = [("a", "`a`"), ("a`b", "``a`b``"), ("`", "`` ` ``"), (" ", "–")];
         for (text, expected) in table {
             assert_eq!(code_span(text), expected, "{text}");

@@ -1,10 +1,10 @@
-//! Secrets inside of JSON: what strings say, and what telling keys hold. The result is JSON, too,
-//! and everything that is not private stays as it was spelled.
+//! Redacts JSON: strings, and values of keys that name a secret. The result is valid JSON;
+//! everything else is kept byte for byte.
 
 use super::{SecretRedactor, secret_names::is_secret_name, secret_values::is_secret};
 
 impl SecretRedactor {
-    /// A JSON text without its secrets; any other text is treated as text.
+    /// Removes the secrets of a JSON text. Text that is not valid JSON is redacted as plain text.
     pub(super) fn redact_json(&mut self, json: &str) -> String {
         if serde_json::from_str::<serde::de::IgnoredAny>(json).is_err() {
             return self.redact_text(json);
@@ -15,21 +15,21 @@ impl SecretRedactor {
         while let Some(at) = rest.find(|c: char| !is_punctuation(c)) {
             let (between, value) = rest.split_at(at);
             out.push_str(between);
-            // A comma or a bracket ends what a key is about.
+            // A comma or a bracket ends the value of a key.
             if between.contains([',', '{', '[', '}', ']']) {
                 key = None;
             }
             let length =
                 if value.starts_with('"') { string_length(value) } else { literal_length(value) };
-            let (token, behind) = value.split_at(length);
-            rest = behind;
-            let is_key = behind.trim_start().starts_with(':');
-            let said = string_value(token);
-            match (said, key.as_deref()) {
-                (Some(said), Some(name))
-                    if !is_key && is_secret_name(name) && is_secret(name, &said) =>
+            let (token, after) = value.split_at(length);
+            rest = after;
+            let is_key = after.trim_start().starts_with(':');
+            let text = string_value(token);
+            match (text, key.as_deref()) {
+                (Some(text), Some(name))
+                    if !is_key && is_secret_name(name) && is_secret(name, &text) =>
                 {
-                    let mark = self.secret_mark(&said);
+                    let mark = self.secret_mark(&text);
                     out.push_str(&quote_json(&mark));
                 }
                 // A number may be a password.
@@ -39,14 +39,14 @@ impl SecretRedactor {
                     let mark = self.secret_mark(token);
                     out.push_str(&quote_json(&mark));
                 }
-                (Some(said), _) => {
-                    let clean = self.redact_text(&said);
-                    match clean == said {
+                (Some(text), _) => {
+                    let clean = self.redact_text(&text);
+                    match clean == text {
                         true => out.push_str(token),
                         false => out.push_str(&quote_json(&clean)),
                     }
                     if is_key {
-                        key = Some(said);
+                        key = Some(text);
                     }
                 }
                 (None, _) => out.push_str(token),
@@ -57,7 +57,7 @@ impl SecretRedactor {
     }
 }
 
-/// What a string says; `None` for anything else. Half characters are none.
+/// The value of a string; `None` for anything else. Lone surrogates become U+FFFD.
 fn string_value(token: &str) -> Option<String> {
     token.starts_with('"').then_some(())?;
     serde_json::from_str(token).ok().or_else(|| {

@@ -1,10 +1,10 @@
-//! Where people and machines are found: addresses, and names of home folders.
+//! Matches e-mail and IP addresses, credentials in URLs, and home folders.
 
 use std::ops::Range;
 
 use super::find::count_while;
 
-/// An e-mail address around an `@`. It does not reach back before `free`.
+/// Matches an e-mail address around an `@`. It does not start before `free`.
 pub(super) fn match_email(text: &str, at: usize, free: usize) -> Option<Range<usize>> {
     const LONGEST: usize = 64;
     let local = |byte: &&u8| byte.is_ascii_alphanumeric() || b"._%+-".contains(byte);
@@ -27,7 +27,7 @@ pub(super) fn match_email(text: &str, at: usize, free: usize) -> Option<Range<us
     is_address.then(|| at - name.len()..at + 1 + domain.len())
 }
 
-/// `icon@2x.png` and `getty@tty1.service` are no addresses.
+/// `icon@2x.png` and `getty@tty1.service` are not addresses.
 fn is_file_ending(top: &str) -> bool {
     const ENDINGS: [&str; 14] = [
         "png", "jpg", "jpeg", "gif", "svg", "webp", "js", "ts", "json", "css", "html", "service",
@@ -36,7 +36,7 @@ fn is_file_ending(top: &str) -> bool {
     ENDINGS.contains(&top)
 }
 
-/// Name and password in an address: `://name:password@host`.
+/// Matches name and password in a URL: `://name:password@host`.
 pub(super) fn match_credentials(text: &str, at: usize) -> Option<Range<usize>> {
     text.get(at..)?.strip_prefix("://")?;
     let from = at + 3;
@@ -48,13 +48,13 @@ pub(super) fn match_credentials(text: &str, at: usize) -> Option<Range<usize>> {
         Some((_, password)) => {
             !password.is_empty() && !password.starts_with(['$', '{', '<', '*', '['])
         }
-        // A token in the place of a name.
+        // A token instead of a name.
         None => user.len() >= 20 && user.bytes().any(|byte| byte.is_ascii_digit()),
     };
     secret.then(|| from..from + user.len())
 }
 
-/// The address of a machine, unless it is this one.
+/// Matches an IPv4 address, except local ones.
 pub(super) fn match_ipv4(text: &str, at: usize) -> Option<Range<usize>> {
     let length = count_while(text, at, 24, |byte| byte.is_ascii_digit() || byte == b'.');
     let found = text.get(at..at + length)?.trim_end_matches('.');
@@ -85,7 +85,7 @@ fn is_version(text: &str, at: usize) -> bool {
     words.trim_end_matches([' ', ':', '=', '"']).ends_with("version")
 }
 
-/// A home folder: `/home/name`, `/Users/name`, `C:\Users\name`.
+/// Matches a home folder: `/home/name`, `/Users/name`, `C:\Users\name`.
 pub(super) fn match_home_folder(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     // Backslashes may be escaped, once or more often.
@@ -93,26 +93,26 @@ pub(super) fn match_home_folder(text: &str, at: usize) -> Option<Range<usize>> {
     let width = if slash == b'\\' { count_while(text, at, 4, |byte| byte == b'\\') } else { 1 };
     let rest = text.get(at + width..)?;
     let folder = ["home", "Users"].into_iter().find(|folder| rest.starts_with(folder))?;
-    let behind = at + width + folder.len();
-    let second = count_while(text, behind, width, |byte| byte == slash);
+    let after_folder = at + width + folder.len();
+    let second = count_while(text, after_folder, width, |byte| byte == slash);
     (second == width).then_some(())?;
     let start = path_start(text, at, slash)?;
-    let from = behind + second;
+    let from = after_folder + second;
     let name = text.get(from..)?;
     let length = name.find(ends_folder_name).unwrap_or(name.len());
     let name = whole_name(name, length, slash);
-    let people = !name.is_empty()
+    let is_user_name = !name.is_empty()
         && name.len() <= 64
         && !name.starts_with(['$', '{', '.', '~'])
         && !["Shared", "Public", "Default", "linuxbrew"].contains(&name);
-    people.then(|| start..from + name.len())
+    is_user_name.then(|| start..from + name.len())
 }
 
 fn ends_folder_name(c: char) -> bool {
     c.is_whitespace() || c.is_control() || "/\\\"'`:;,()[]{}<>|*?&=!#$%".contains(c)
 }
 
-/// A name on Windows may have a space in it, if its folder goes on behind it.
+/// The user name. On Windows it may contain a space, if the path continues after it.
 fn whole_name(rest: &str, length: usize, slash: u8) -> &str {
     let short = rest.get(..length).unwrap_or_default();
     let space = |c: char| c != ' ' && ends_folder_name(c);
@@ -123,7 +123,7 @@ fn whole_name(rest: &str, length: usize, slash: u8) -> &str {
     }
 }
 
-/// Where the path of a home folder starts; `None` if it is a part of something else.
+/// Start of the path of a home folder; `None` if it is part of something else.
 fn path_start(text: &str, at: usize, slash: u8) -> Option<usize> {
     let head = text.get(..at)?;
     let drive = |head: &str, tail: usize| {
@@ -154,7 +154,7 @@ fn path_start(text: &str, at: usize, slash: u8) -> Option<usize> {
     (!ends_in_name(head)).then_some(head.len())
 }
 
-/// Whether a path goes on before this: then it is a part of an address, or of another folder.
+/// Whether the text ends in a name: then what follows is part of a URL or of another folder.
 fn ends_in_name(head: &str) -> bool {
     let last = head.bytes().next_back();
     last.is_some_and(|byte| {
@@ -162,7 +162,7 @@ fn ends_in_name(head: &str) -> bool {
     })
 }
 
-/// A home folder as a part of one name, as agents call their folders: `/-home-name-project`.
+/// Matches a home folder inside a name, as in agents' folders: `/-home-name-project`.
 pub(super) fn match_home_slug(text: &str, at: usize) -> Option<Range<usize>> {
     let before = at.checked_sub(1).and_then(|before| text.as_bytes().get(before));
     matches!(before, Some(b'/' | b'\\')).then_some(())?;

@@ -1,25 +1,25 @@
-//! Secrets that are known by the name in front of them: `password=…`, `"token": "…"`, `Bearer …`.
+//! Secrets that are recognized by their name: `password=…`, `"token": "…"`, `Bearer …`.
 
 use std::ops::Range;
 
 use super::{find::count_while, secret_values};
 
-/// The longest name we look at.
-const LONGEST_NAME: usize = 64;
+/// Max length of a name.
+const MAX_NAME_LENGTH: usize = 64;
 
-/// How much of a value is looked at before it is a secret.
+/// Max bytes inspected to recognize a secret value.
 const MAX_INSPECTED: usize = 128;
 
-/// How sure a name makes that a value follows.
+/// How certain it is that a value follows the name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum AssignmentContext {
-    /// In code or prose, where a name may stand for many things.
+    /// In code or prose, where a name can mean many things.
     Weak,
-    /// In an environment, a query or an option: what follows is a value.
+    /// In an environment variable, a query or an option: a value follows.
     Strong,
 }
 
-/// What follows the word `Bearer`.
+/// Matches the token after `Bearer`.
 pub(super) fn match_bearer(text: &str, at: usize) -> Option<Range<usize>> {
     let word = text.get(at..at + 7).filter(|word| word.eq_ignore_ascii_case("bearer "))?;
     let from = at + word.len();
@@ -31,24 +31,24 @@ pub(super) fn match_bearer(text: &str, at: usize) -> Option<Range<usize>> {
     (token.len() >= 20 || digit && token.len() >= 8).then(|| from..from + token.len())
 }
 
-/// The value that is given to a telling name.
+/// Matches the value assigned to the name of a secret.
 pub(super) fn match_assignment(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
-    let length = count_while(text, at, LONGEST_NAME, |byte| {
+    let length = count_while(text, at, MAX_NAME_LENGTH, |byte| {
         byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
     });
     let name = text.get(at..at + length)?;
-    let telling = is_secret_name(name) || is_key(name) && follows_key_word(text, at);
-    if !telling {
+    let names_secret = is_secret_name(name) || is_key(name) && follows_key_word(text, at);
+    if !names_secret {
         return None;
     }
     let option = text.get(..at)?.ends_with("--");
     let before = at.checked_sub(1).map(|before| bytes[before]);
-    let shouted = name.len() > 3 && !name.bytes().any(|byte| byte.is_ascii_lowercase());
-    let strong = option || shouted || matches!(before, Some(b'?' | b'&'));
+    let is_uppercase = name.len() > 3 && !name.bytes().any(|byte| byte.is_ascii_lowercase());
+    let strong = option || is_uppercase || matches!(before, Some(b'?' | b'&'));
     let context = if strong { AssignmentContext::Strong } else { AssignmentContext::Weak };
 
-    // A quoted name has its quotes behind it, which may themselves be escaped.
+    // Skip the closing quotes of a quoted name. They may be escaped.
     let mut from = at + length;
     from += count_while(text, from, 4, |byte| matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b']'));
     let spaces = count_while(text, from, 8, is_space);
@@ -70,7 +70,7 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// The value at a place, if it is one that has to go.
+/// Matches the value at a position, if it is a secret.
 fn match_value(
     text: &str,
     at: usize,
@@ -96,22 +96,22 @@ fn match_value(
     }
     let holds = |byte: u8| !byte.is_ascii_whitespace() && !b"\"'`,;&)<>}]|\\".contains(&byte);
     let length = char_boundary_length(text, at, count_while(text, at, MAX_INSPECTED, holds));
-    let called = bytes.get(at + length).is_some_and(|byte| matches!(byte, b'<' | b'(' | b'|'));
+    let is_call = bytes.get(at + length).is_some_and(|byte| matches!(byte, b'<' | b'(' | b'|'));
     let ends = ['.', ':', '!', '?'];
     let head = text.get(at..at + length)?.trim_end_matches(ends);
     let whole = || text.get(at..at + count_while(text, at, usize::MAX, holds)).unwrap_or(head);
-    let goes = !called && secret_values::is_bare_secret(name, head, context);
-    goes.then(|| at..at + whole().trim_end_matches(ends).len())
+    let is_secret = !is_call && secret_values::is_bare_secret(name, head, context);
+    is_secret.then(|| at..at + whole().trim_end_matches(ends).len())
 }
 
-/// How long the rest of the line is, up to its quote.
+/// Length of the rest of the line, up to a quote.
 fn line_length(text: &str, at: usize) -> usize {
     const LONGEST: usize = 1_024;
     let inside = |byte| !matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'\\');
     char_boundary_length(text, at, count_while(text, at, LONGEST, inside))
 }
 
-/// A length that ends at the end of a character.
+/// The length, reduced to a character boundary.
 fn char_boundary_length(text: &str, at: usize, length: usize) -> usize {
     (0..=length).rev().find(|length| text.is_char_boundary(at + length)).unwrap_or(0)
 }
@@ -121,7 +121,7 @@ fn is_header(name: &str) -> bool {
     ends_with(name, "authorization") || ends_with(name, "cookie")
 }
 
-/// The secret part of a header: behind the scheme, or all cookies.
+/// Matches the secret part of a header: the text after the scheme, or all cookies.
 fn match_header(text: &str, range: Range<usize>, name: &str) -> Option<Range<usize>> {
     let inside = text.get(range.clone())?;
     if ends_with(name, "cookie") {
@@ -135,7 +135,7 @@ fn match_header(text: &str, range: Range<usize>, name: &str) -> Option<Range<usi
     (known.contains(&&*scheme.to_ascii_lowercase()) && open).then(|| from..from + secret.len())
 }
 
-/// A long random text in the same sentence: `the token is 0f3c…`.
+/// Matches a long random text in the same sentence: `the token is 0f3c…`.
 fn match_in_sentence(text: &str, at: usize) -> Option<Range<usize>> {
     const LONG: usize = 20;
     let mut from = at;
@@ -152,7 +152,7 @@ fn match_in_sentence(text: &str, at: usize) -> Option<Range<usize>> {
     (digits >= 3 && digits < found.len()).then(|| from..from + length)
 }
 
-/// Whether a name says that its value is secret.
+/// Whether the value of a name is secret.
 pub(super) fn is_secret_name(name: &str) -> bool {
     const ENDINGS: [&str; 16] = [
         "password",
@@ -172,14 +172,14 @@ pub(super) fn is_secret_name(name: &str) -> bool {
         "authorization",
         "cookie",
     ];
-    // Places in lists, and the folder one is in.
+    // Pagination tokens and working directories are not secrets.
     const OTHERS: [&str; 5] = ["pagetoken", "nexttoken", "synctoken", "oldpwd", "stoptoken"];
     let ends = |ending: &&str| ends_with(name, ending);
     let short = matches!(name.rsplit(['_', '-', '.']).next(), Some("pass" | "PASS"));
     short || name != "PWD" && ENDINGS.iter().any(ends) && !OTHERS.iter().any(ends)
 }
 
-/// Whether a name ends with a word, whatever its case and whatever joins its words.
+/// Whether a name ends with a word. Case and separators are ignored.
 fn ends_with(name: &str, ending: &str) -> bool {
     let letters = name.bytes().rev().filter(u8::is_ascii_alphanumeric);
     let mut letters = letters.map(|byte| byte.to_ascii_lowercase());
@@ -190,7 +190,7 @@ fn is_key(name: &str) -> bool {
     name.eq_ignore_ascii_case("key")
 }
 
-/// Whether the words before a `key` say what it opens.
+/// Whether the word before `key` makes it a secret, as in `api key`.
 fn follows_key_word(text: &str, at: usize) -> bool {
     let from = at.saturating_sub(12);
     let before = text.as_bytes().get(from..at).unwrap_or_default();

@@ -1,10 +1,10 @@
-//! Secrets that have a form of their own.
+//! Secrets with a known form: provider tokens and private keys.
 
 use std::ops::Range;
 
 use super::find::count_while;
 
-/// How the rest of a token is spelled.
+/// Characters that may follow the prefix of a token.
 #[derive(Clone, Copy)]
 enum TokenAlphabet {
     /// Letters and digits.
@@ -17,7 +17,7 @@ enum TokenAlphabet {
     Uppercase,
 }
 
-/// Beginnings of tokens that providers give out, and how long the rest is at least.
+/// Prefixes of provider tokens, each with the alphabet and the minimum length of the rest.
 const TOKENS: [(&str, TokenAlphabet, usize); 42] = [
     ("sk-", TokenAlphabet::WithDashes, 16),
     ("sk_live_", TokenAlphabet::Alphanumeric, 12),
@@ -63,26 +63,27 @@ const TOKENS: [(&str, TokenAlphabet, usize); 42] = [
     ("eyJ", TokenAlphabet::WithDots, 20),
 ];
 
-/// How much of a token is looked at before it is one.
+/// Max bytes inspected to recognize a token.
 const MAX_INSPECTED: usize = 64;
 
-/// A token with a known beginning.
+/// Matches a token with a known prefix.
 pub(super) fn match_token(text: &str, at: usize) -> Option<Range<usize>> {
     let rest = text.get(at..)?;
-    let (head, tail, least) = TOKENS.into_iter().find(|(head, _, _)| rest.starts_with(head))?;
+    let (head, tail, min_length) =
+        TOKENS.into_iter().find(|(head, _, _)| rest.starts_with(head))?;
     let from = at + head.len();
     let takes = |byte| tail.accepts(byte);
     let body = text.get(from..from + count_while(text, from, MAX_INSPECTED, takes))?;
-    let proven = match head {
-        // Three parts, the first of them JSON.
+    let is_token = match head {
+        // A JSON Web Token: three parts, the first one is JSON.
         "eyJ" => is_web_token(body),
-        "AKIA" | "ASIA" => body.len() == least,
-        // Names of other things may start alike, but they are words.
-        _ => body.len() >= least && body.bytes().any(|byte| byte.is_ascii_digit()),
+        "AKIA" | "ASIA" => body.len() == min_length,
+        // Ordinary names may have the same prefix, but no digits.
+        _ => body.len() >= min_length && body.bytes().any(|byte| byte.is_ascii_digit()),
     };
     let whole =
         |length| text.get(from..from + length).unwrap_or_default().trim_end_matches(['.', '-']);
-    proven.then(|| at..from + whole(count_while(text, from, usize::MAX, takes)).len())
+    is_token.then(|| at..from + whole(count_while(text, from, usize::MAX, takes)).len())
 }
 
 impl TokenAlphabet {
@@ -103,12 +104,12 @@ impl TokenAlphabet {
 fn is_web_token(body: &str) -> bool {
     let mut parts = body.split('.');
     let head = parts.next().unwrap_or_default();
-    // A head that does not end is none of a word.
+    // No ordinary word is that long.
     head.len() == MAX_INSPECTED
         || head.len() >= 8 && parts.next().is_some_and(|next| next.len() >= 2)
 }
 
-/// A private key, from its first line to its last, or to the end of the text.
+/// Matches a private key from its first line to its last, or to the end of the text.
 pub(super) fn match_private_key(text: &str, at: usize) -> Option<Range<usize>> {
     const BEGIN: &str = "-----BEGIN ";
     let rest = text.get(at..)?.strip_prefix(BEGIN)?;

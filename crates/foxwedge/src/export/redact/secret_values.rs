@@ -1,12 +1,12 @@
-//! Whether a value that has a telling name is a secret, or only looks like one: a type, a variable,
-//! a label, a mask.
+//! Decides whether the value of a secret-like name is a secret, or only a type, a variable, a label
+//! or a mask.
 
 use super::secret_names::{AssignmentContext, is_secret_name};
 
-/// The shortest text that is worth a mark.
-const SHORTEST: usize = 4;
+/// Min length of a secret.
+const MIN_LENGTH: usize = 4;
 
-/// Words that stand where a secret would.
+/// Words used in place of a secret.
 const PLACEHOLDERS: [&str; 34] = [
     "string",
     "str",
@@ -44,13 +44,13 @@ const PLACEHOLDERS: [&str; 34] = [
     "todo",
 ];
 
-/// Words of labels and messages.
+/// Words in labels and messages.
 const LABEL_WORDS: [&str; 14] = [
     "enter", "your", "password", "must", "is", "the", "required", "invalid", "forgot", "confirm",
     "please", "token", "not", "for",
 ];
 
-/// Whether a text in quotes is the secret that its name promises.
+/// Whether a quoted text is a secret.
 pub(super) fn is_secret(name: &str, value: &str) -> bool {
     if is_placeholder_value(value) || is_path(value) {
         return false;
@@ -58,26 +58,26 @@ pub(super) fn is_secret(name: &str, value: &str) -> bool {
     let pass = name.to_ascii_lowercase().contains("pass");
     let digits = value.bytes().all(|byte| byte.is_ascii_digit());
     let words = value.split_whitespace().count();
-    let talk = || {
+    let is_label = || {
         let plain = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
         value.split_whitespace().any(|word| LABEL_WORDS.contains(&&*plain(word)))
     };
     match words {
         0 => false,
         1 => (pass || !digits) && (!is_name(value) || is_chosen_password(pass, value)),
-        // Only words to be typed by people have spaces in them.
-        _ => pass && !talk(),
+        // Only passphrases contain spaces.
+        _ => pass && !is_label(),
     }
 }
 
-/// A password that somebody chose, though it looks like a name: letters and digits.
+/// A password of letters and digits that looks like a name.
 fn is_chosen_password(pass: bool, value: &str) -> bool {
     pass && value.bytes().any(|byte| byte.is_ascii_alphabetic())
         && value.bytes().any(|byte| byte.is_ascii_digit())
         && !value.to_ascii_lowercase().contains("pass")
 }
 
-/// Whether a text without quotes is the secret that its name promises.
+/// Whether an unquoted text is a secret.
 pub(super) fn is_bare_secret(name: &str, value: &str, context: AssignmentContext) -> bool {
     let letters = value.bytes().any(|byte| byte.is_ascii_alphabetic());
     let digits = value.bytes().any(|byte| byte.is_ascii_digit());
@@ -88,7 +88,7 @@ pub(super) fn is_bare_secret(name: &str, value: &str, context: AssignmentContext
     match context {
         AssignmentContext::Strong => letters || pass,
         AssignmentContext::Weak => {
-            // What code would say: another name, a field, a call, a type.
+            // Code: another name, a field, a call or a type.
             let code = is_name(value) && !is_chosen_password(pass, value)
                 || value.contains(['(', '[', '{'])
                 || value.contains("::")
@@ -107,18 +107,18 @@ fn is_member(value: &str) -> bool {
     value.contains('.') && value.split('.').all(name)
 }
 
-/// The name of a secret is not the secret.
+/// Whether a value is itself the name of a secret, as in `password = user_password`.
 fn is_name(value: &str) -> bool {
     let plain = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
     let word = value.trim_end_matches(|c: char| c.is_ascii_digit());
     plain && value.len() - word.len() <= 2 && is_secret_name(word)
 }
 
-/// What is put where a secret will be, or was.
+/// Whether a value is a placeholder or a mask.
 fn is_placeholder_value(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let mask = |c: char| matches!(c, '*' | 'x' | '.' | '-' | '_' | '•' | '…' | '?');
-    value.len() < SHORTEST
+    value.len() < MIN_LENGTH
         || value.starts_with(['$', '{', '<', '(', '%', '&', '*', '[', '@', '#', '='])
         || lower.starts_with("your")
         || lower.starts_with("my-")
@@ -128,7 +128,7 @@ fn is_placeholder_value(value: &str) -> bool {
         || PLACEHOLDERS.contains(&&*lower)
 }
 
-/// A file that may hold the secret.
+/// Whether a value is the path of a file.
 fn is_path(value: &str) -> bool {
     let rooted = value.starts_with('/') || value.starts_with("./") || value.starts_with("~/");
     rooted && value.get(1..).is_some_and(|rest| rest.contains(['/', '.']))

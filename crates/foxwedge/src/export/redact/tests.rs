@@ -4,7 +4,7 @@ use foxwedge_formats::model::decode;
 use super::*;
 use crate::export::{html, json, markdown};
 
-/// A text without its secrets. The texts below are cut in two, so that they are no secrets here.
+/// Removes the secrets of a text. The texts below are split, so that scanners do not report them.
 fn clean(text: &str) -> String {
     let mut redactor = SecretRedactor::default();
     redactor.redact_text(text);
@@ -12,7 +12,7 @@ fn clean(text: &str) -> String {
 }
 
 #[test]
-fn secrets_go() {
+fn secrets_are_removed() {
     let key = |head: &str| format!("{head}{}", "a1B2c3D4e5".repeat(4));
     let table = [
         (format!("use {} now", key("sk-ant-api03-")), "use [redacted:1] now"),
@@ -54,7 +54,7 @@ fn secrets_go() {
         ("~/.claude/projects/-home-ann-code/x".into(), "~/.claude/projects/~-code/x"),
         (format!("token={} end", "x1".repeat(400)), "token=[redacted:1] end"),
         (format!("token='{}'", "x1".repeat(400)), "token='[redacted:1]'"),
-        // What is known once goes everywhere, and keeps its number.
+        // A secret found once is removed everywhere and keeps its number.
         ("PW_TOKEN=abc12345 then abc12345!".into(), "PW_TOKEN=[redacted:1] then [redacted:1]!"),
         ("say abc12345, for token=abc12345".into(), "say [redacted:1], for token=[redacted:1]"),
     ];
@@ -64,7 +64,7 @@ fn secrets_go() {
 }
 
 #[test]
-fn private_keys_go_from_the_first_line_to_the_last() {
+fn private_keys_are_removed_completely() {
     let label = "RSA PRIVATE KEY-----";
     let text = format!("a\n-----BEGIN {label}\nMIIE\n-----END {label}\nb");
     assert_eq!(clean(&text), "a\n[redacted:1]\nb");
@@ -74,7 +74,7 @@ fn private_keys_go_from_the_first_line_to_the_last() {
 }
 
 #[test]
-fn ordinary_text_stays() {
+fn ordinary_text_is_not_changed() {
     let table = [
         "max_tokens=4096, \"input_tokens\": 1200, tokens: 7",
         "fn check(token: &str, password: String) -> Option<Secret> { token.len() }",
@@ -107,7 +107,7 @@ fn ordinary_text_stays() {
 }
 
 #[test]
-fn json_stays_json() {
+fn redacted_json_is_valid_json() {
     let table = [
         (r#"{"token": "abcd", "n": 1.50}"#, r#"{"token": "[redacted:1]", "n": 1.50}"#),
         (r#"{"password":12345,"b":[true]}"#, r#"{"password":"[redacted:1]","b":[true]}"#),
@@ -124,7 +124,7 @@ fn json_stays_json() {
     }
 }
 
-/// A history with a secret wherever one can be.
+/// A history with a secret in every possible place.
 fn planted(canary: &str) -> String {
     let text = serde_json::json!(format!("see {canary} here"));
     let at = |inner: &str| inner.replace("TEXT", &text.to_string());
@@ -145,7 +145,7 @@ fn planted(canary: &str) -> String {
 }
 
 #[test]
-fn planted_secrets_are_in_no_document() {
+fn planted_secrets_are_removed_from_all_documents() {
     let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
     let canaries = [
         (token.clone(), token.as_str()),
@@ -180,11 +180,11 @@ fn planted_secrets_are_in_no_document() {
 }
 
 #[test]
-fn hostile_text_harms_nobody() {
+fn hostile_text_is_redacted_without_panic() {
     let hostile =
         ["eyJ.", "sk-", "token=", "token:\"", "a@", "/home/", "\\", "-----BEGIN PRIVATE KEY", "1."];
-    for piece in hostile {
-        let text = piece.repeat(5_000);
+    for part in hostile {
+        let text = part.repeat(5_000);
         assert!(!clean(&text).is_empty());
     }
 }

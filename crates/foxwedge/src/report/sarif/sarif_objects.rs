@@ -27,7 +27,7 @@ pub(super) struct SarifRun<'a> {
     pub(super) properties: Option<SarifRunProperties<'a>>,
 }
 
-/// What repairs did. SARIF knows repairs that can be made, not such as were.
+/// Applied edits. SARIF has a field for possible fixes, but none for applied ones.
 #[derive(Serialize)]
 pub(super) struct SarifRunProperties<'a> {
     pub(super) edits: StepList<'a>,

@@ -1,11 +1,11 @@
-//! What a call works on, on one line.
+//! The subject of a tool call on one line: the command, path or query that it works on.
 
 use foxwedge_run::RawJson;
 use serde_json::{Map, Value};
 
 use crate::{cli_output::clean, preview};
 
-/// Arguments that say more than others, the best first.
+/// The most informative arguments, best first.
 const TELLING_ARGUMENTS: [&str; 17] = [
     "command",
     "cmd",
@@ -26,10 +26,10 @@ const TELLING_ARGUMENTS: [&str; 17] = [
     "status",
 ];
 
-/// The most characters that are looked at.
+/// Characters of a text that are used.
 const MAX_CHARACTERS: usize = 200;
 
-/// What a call works on: its title, or the argument that says most.
+/// The subject of a call: its title, or its most informative argument.
 pub(crate) fn call_subject(title: Option<&str>, input: Option<&RawJson>) -> String {
     if let Some(title) = title.filter(|title| !title.trim().is_empty()) {
         return first_line(title);
@@ -40,12 +40,12 @@ pub(crate) fn call_subject(title: Option<&str>, input: Option<&RawJson>) -> Stri
     if fields.is_empty() {
         return String::new();
     }
-    // One argument alone is what it is about, whatever its name.
+    // A single argument is the subject, whatever its name.
     let only = || fields.values().next().filter(|_| fields.len() == 1).and_then(value_text);
     telling_argument(fields).or_else(only).unwrap_or_else(|| first_line(input.raw()))
 }
 
-/// What a card says; nothing if it says nothing to people.
+/// The text of an activity; empty if it has nothing readable.
 pub(crate) fn activity_text(content: &RawJson) -> String {
     match content.value() {
         Value::String(text) => first_line(&text),
@@ -57,16 +57,17 @@ pub(crate) fn activity_text(content: &RawJson) -> String {
 }
 
 fn telling_argument(fields: &Map<String, Value>) -> Option<String> {
-    let first = || {
+    let first_question = || {
         let questions = fields.get("questions")?.as_array()?;
         value_text(questions.first()?.get("question")?)
     };
-    first().or_else(|| TELLING_ARGUMENTS.iter().find_map(|name| value_text(fields.get(*name)?)))
+    let by_name = || TELLING_ARGUMENTS.iter().find_map(|name| value_text(fields.get(*name)?));
+    first_question().or_else(by_name)
 }
 
-/// A few plain values with their names; nothing if there is more to it.
+/// A few plain values with their names; `None` if there are more or nested ones.
 fn format_pairs(fields: &Map<String, Value>) -> Option<String> {
-    const FEW: usize = 4;
+    const MAX_PAIRS: usize = 4;
     let pair = |(name, value): (&String, &Value)| match value {
         Value::String(text) => Some(format!("{name} {text}")),
         Value::Number(number) => Some(format!("{name} {number}")),
@@ -74,16 +75,16 @@ fn format_pairs(fields: &Map<String, Value>) -> Option<String> {
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     };
     let pairs: Option<Vec<String>> = fields.iter().map(pair).collect();
-    pairs.filter(|pairs| pairs.len() <= FEW).map(|pairs| first_line(&pairs.join(", ")))
+    pairs.filter(|pairs| pairs.len() <= MAX_PAIRS).map(|pairs| first_line(&pairs.join(", ")))
 }
 
 fn value_text(value: &Value) -> Option<String> {
     let text = match value {
         Value::String(text) => text.clone(),
         // `["bash", "-lc", "ls"]`
-        Value::Array(words) => {
-            let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
-            words?.join(" ")
+        Value::Array(items) => {
+            let items: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
+            items?.join(" ")
         }
         Value::Number(number) => number.to_string(),
         Value::Null | Value::Bool(_) | Value::Object(_) => return None,
@@ -91,13 +92,13 @@ fn value_text(value: &Value) -> Option<String> {
     Some(first_line(&text)).filter(|line| !line.is_empty())
 }
 
-/// The beginning of a text, without anything that breaks the line.
+/// The beginning of a text on one line.
 fn first_line(text: &str) -> String {
-    let words: String = text.chars().take(MAX_CHARACTERS).collect();
-    clean(&words.split_whitespace().collect::<Vec<_>>().join(" "))
+    let head: String = text.chars().take(MAX_CHARACTERS).collect();
+    clean(&head.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// The first words of what a call answered.
+/// The beginning of a tool result.
 pub(super) fn answer_text(content: &RawJson) -> String {
     let plain = preview::output(content.raw(), MAX_CHARACTERS);
     if plain.is_empty() { String::new() } else { first_line(&plain) }
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_is_about_what_says_most() {
+    fn subject_is_the_most_informative_argument() {
         let table = [
             (None, r#"{"description":"List","command":"ls\n -l"}"#, "ls -l"),
             (None, r#"{"file_path":"/a/b.rs","old_string":"x"}"#, "/a/b.rs"),
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_says_what_people_can_read() {
+    fn activity_text_has_only_readable_values() {
         let table = [
             (r#""interrupted""#, "interrupted"),
             (r#"{"description":"job A","id":7}"#, "job A"),

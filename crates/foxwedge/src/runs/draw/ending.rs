@@ -1,4 +1,4 @@
-//! The end of a run: how, and in numbers that add up.
+//! The last line of a run: its outcome, duration, calls and usage.
 
 use foxwedge_run::{Outcome, RunEnd, RunSummary, RunUsage, ToolStatus};
 
@@ -9,9 +9,9 @@ use crate::{
 };
 
 /// Characters of a problem that are drawn.
-const PROBLEM: usize = 240;
+const MAX_PROBLEM: usize = 240;
 
-/// The line that a run ends with.
+/// The last line of a run.
 pub(crate) fn run_end_line(
     signs: SignSet,
     ended: &RunEnd,
@@ -19,17 +19,17 @@ pub(crate) fn run_end_line(
     milliseconds: Option<u64>,
 ) -> StyledLine {
     let (sign, style) = signs.run(ended.outcome);
-    let word = ended.outcome.map_or("at work", outcome_text);
-    let mut line = StyledLine::new().with(style, format!("{sign} ")).with(BOLD, word);
+    let outcome = ended.outcome.map_or("running", outcome_text);
+    let mut line = StyledLine::new().with(style, format!("{sign} ")).with(BOLD, outcome);
     if let Some(time) = milliseconds.and_then(format_duration) {
-        let joint = match ended.outcome {
+        let preposition = match ended.outcome {
             Some(Outcome::Completed | Outcome::NoText) => "in",
             Some(_) | None => "after",
         };
-        line = line.with(BOLD, format!(" {joint} {time}"));
+        line = line.with(BOLD, format!(" {preposition} {time}"));
     }
     if let Some(problem) = &ended.problem {
-        let message = clean(&cut(problem.message.trim(), PROBLEM));
+        let message = clean(&cut(problem.message.trim(), MAX_PROBLEM));
         line = line.with(style, format!(": {message}"));
     }
     line = line.with(DIM, format!("{}{}", signs.dot(), format_call_counts(summary)));
@@ -39,13 +39,13 @@ pub(crate) fn run_end_line(
     }
 }
 
-/// How a run ended, in words.
+/// An outcome as text.
 pub(crate) fn outcome_text(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Completed => "completed",
         Outcome::Stopped => "stopped",
         Outcome::Failed => "failed",
-        Outcome::NoText => "ended without a text",
+        Outcome::NoText => "ended without text",
         Outcome::MaxTurns => "out of turns",
         Outcome::Refused => "refused",
         Outcome::Replaced => "replaced",
@@ -53,33 +53,33 @@ pub(crate) fn outcome_text(outcome: Outcome) -> &'static str {
     }
 }
 
-/// Calls in numbers: the parts add up to the whole.
+/// Number of calls by status. The parts add up to the total.
 pub(crate) fn format_call_counts(summary: &RunSummary) -> String {
     if summary.calls == 0 {
         return "no calls".to_owned();
     }
-    let told = |status: ToolStatus| match status {
+    let label = |status: ToolStatus| match status {
         ToolStatus::Succeeded => "done",
         ToolStatus::Failed => "failed",
         ToolStatus::Denied => "denied",
         ToolStatus::Cancelled => "not started",
         ToolStatus::Interrupted => "may have run",
         ToolStatus::HandedOver => "handed over",
-        ToolStatus::AwaitingApproval => "asked",
+        ToolStatus::AwaitingApproval => "waiting for approval",
         ToolStatus::Running => "running",
         ToolStatus::Pending => "pending",
         ToolStatus::Unknown => "unknown",
     };
-    // What is over comes first.
+    // Final statuses come first.
     let order = ToolStatus::ALL.into_iter().filter(|it| it.is_final());
     let order = order.chain(ToolStatus::ALL.into_iter().filter(|it| !it.is_final()));
-    let parts = order.map(|status| (summary.count(status), told(status)));
+    let parts = order.map(|status| (summary.count(status), label(status)));
     let parts = parts.filter(|(number, _)| *number > 0);
-    let parts: Vec<String> = parts.map(|(number, word)| format!("{number} {word}")).collect();
+    let parts: Vec<String> = parts.map(|(number, label)| format!("{number} {label}")).collect();
     format!("{}: {}", pluralize(summary.calls, "call"), parts.join(", "))
 }
 
-/// What it cost; nothing if nobody said.
+/// Token usage; `None` if none was reported.
 fn format_usage(usage: &RunUsage) -> Option<String> {
     if *usage == RunUsage::default() {
         return None;
@@ -94,14 +94,14 @@ fn format_usage(usage: &RunUsage) -> Option<String> {
 
 fn format_thousands(number: u64) -> String {
     let digits = number.to_string();
-    let mut told = String::new();
+    let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
         if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            told.push(',');
+            text.push(',');
         }
-        told.push(digit);
+        text.push(digit);
     }
-    told
+    text
 }
 
 #[cfg(test)]

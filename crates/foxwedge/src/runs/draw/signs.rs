@@ -1,4 +1,4 @@
-//! The signs in front of lines, also for terminals that have only ASCII.
+//! The signs at the start of lines, with ASCII variants.
 
 use std::env;
 
@@ -7,17 +7,15 @@ use foxwedge_run::{Outcome, TaskStatus, ToolStatus};
 
 use crate::cli_output::{DIM, ERROR, FRAME, GOOD, WARNING};
 
-/// Which signs can be shown.
+/// The set of signs that the terminal can show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SignSet {
-    /// All of them.
     Unicode,
-    /// ASCII only.
     Ascii,
 }
 
 impl SignSet {
-    /// What the environment says: a locale that names another encoding can show only ASCII.
+    /// The set for the current locale: ASCII if its encoding is not UTF-8.
     pub(crate) fn here() -> SignSet {
         SignSet::of(|name| env::var(name).ok())
     }
@@ -31,7 +29,7 @@ impl SignSet {
         }
     }
 
-    /// The sign of a call.
+    /// The sign of a tool call.
     pub(crate) fn call(self, status: ToolStatus) -> (&'static str, Style) {
         let (unicode, ascii, style) = match status {
             ToolStatus::Succeeded => ("✓", "+", GOOD),
@@ -48,7 +46,7 @@ impl SignSet {
         (self.choose(unicode, ascii), style)
     }
 
-    /// The sign of a run that ended, or is at work.
+    /// The sign of a run; `None` is a running one.
     pub(crate) fn run(self, outcome: Option<Outcome>) -> (&'static str, Style) {
         let (unicode, ascii, style) = match outcome {
             None => ("●", "*", FRAME),
@@ -72,17 +70,17 @@ impl SignSet {
         (self.choose(unicode, ascii), style)
     }
 
-    /// What stands in front of the work of a sub-agent.
+    /// Prefix of a sub-agent's lines.
     pub(crate) fn below(self) -> &'static str {
         self.choose("▸", ">")
     }
 
-    /// What stands in front of thoughts.
+    /// Prefix of thoughts.
     pub(crate) fn thought(self) -> &'static str {
         self.choose("┊", "~")
     }
 
-    /// What parts the pieces of a line.
+    /// Separator between the parts of a line.
     pub(crate) fn dot(self) -> &'static str {
         self.choose(" · ", " - ")
     }

@@ -1,33 +1,33 @@
-//! What an operator may want to know, in words.
+//! Warnings for the operator.
 
 use foxwedge_run::{RunRefusal, RunWarning};
 
-/// A warning in words.
+/// A warning as text.
 pub(crate) fn warning_text(warning: &RunWarning) -> String {
     match warning {
         RunWarning::NeverStarted { run, events } => {
-            format!("run `{run}` never began: {events} of its events were dropped")
+            format!("run `{run}` never started: {events} of its events were dropped")
         }
         RunWarning::Refused { run, refusal: RunRefusal::OlderEpoch } => {
-            format!("run `{run}` was refused: a newer one has begun")
+            format!("run `{run}` was rejected: a newer run has started")
         }
         RunWarning::Refused { run, refusal: RunRefusal::EpochTaken } => {
-            format!("run `{run}` was refused: another one has its number")
+            format!("run `{run}` was rejected: another run has the same number")
         }
         RunWarning::Missing { run, from, to } if from == to => {
-            format!("run `{run}`: event {from} never came")
+            format!("run `{run}`: event {from} is missing")
         }
         RunWarning::Missing { run, from, to } => {
-            format!("run `{run}`: events {from} to {to} never came")
+            format!("run `{run}`: events {from} to {to} are missing")
         }
         RunWarning::UnknownWord { run, word } => {
-            format!("run `{run}`: nobody knows the word `{word}`")
+            format!("run `{run}`: unknown value `{word}`")
         }
         RunWarning::NeverCalled { run, tool } => {
-            format!("run `{run}`: an answer to `{}` came, and never the call", tool.call)
+            format!("run `{run}`: a tool result for `{}` came without its call", tool.call)
         }
         RunWarning::TooManyWaiting { run } => {
-            format!("run `{run}`: too much waits for its start; the oldest was dropped")
+            format!("run `{run}`: too many events wait for its start; the oldest was dropped")
         }
     }
 }

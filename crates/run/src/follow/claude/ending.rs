@@ -243,7 +243,7 @@ fn problem(fields: &LineFields<'_>, text: Option<String>) -> RunProblem {
     let message = errors.or(text).or_else(|| fields.non_empty_text("error"));
     let reason = || fields.id("terminal_reason").or_else(|| fields.id("subtype"));
     RunProblem {
-        message: message.unwrap_or_else(|| "the agent says that the run failed".into()),
+        message: message.unwrap_or_else(|| "the agent reported that the run failed".into()),
         code: error_code(fields).or_else(reason),
         fatal: true,
     }

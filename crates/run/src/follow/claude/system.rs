@@ -155,7 +155,7 @@ impl ClaudeCodeReader {
     fn read_retry(&mut self, fields: &LineFields<'_>) {
         let number = |name: &str| fields.number(name).unwrap_or(0);
         let message = format!(
-            "the model could not be asked: attempt {} of {}, the next one in {} ms",
+            "the model request failed: attempt {} of {}, next attempt in {} ms",
             number("attempt"),
             number("max_retries"),
             number("retry_delay_ms"),

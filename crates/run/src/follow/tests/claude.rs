@@ -383,11 +383,11 @@ fn a_result_says_how_the_run_ended() {
         ),
         (
             r#""subtype":"error_max_budget_usd","is_error":true"#,
-            r#"failed problem error_max_budget_usd "the agent says that the run failed" fatal"#,
+            r#"failed problem error_max_budget_usd "the agent reported that the run failed" fatal"#,
         ),
         (
             r#""subtype":"error_during_execution","is_error":false"#,
-            r#"failed problem error_during_execution "the agent says that the run failed" fatal"#,
+            r#"failed problem error_during_execution "the agent reported that the run failed" fatal"#,
         ),
         (
             r#""subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_tools","errors":["[ede]"]"#,
@@ -414,14 +414,13 @@ fn a_result_says_how_the_run_ended() {
 
 #[test]
 fn a_run_without_a_result_gets_an_outcome_from_its_exit() {
-    let stream =
-        r#"interrupted problem stream-ended "the agent's stream ended before the run did" fatal"#;
+    let stream = r#"interrupted problem stream-ended "the output of the agent ended before the run ended" fatal"#;
     let table = [
         (AgentExit::Eof, stream),
         (AgentExit::Code(0), stream),
         (
             AgentExit::Code(1),
-            r#"failed problem exit "the agent left with exit code 1 before the run ended" fatal"#,
+            r#"failed problem exit "the agent exited with code 1 before the run ended" fatal"#,
         ),
         (
             AgentExit::Code(143),
@@ -613,7 +612,7 @@ fn what_the_agent_says_of_itself_is_a_card() {
         ),
         (
             r#"{"type":"system","subtype":"api_retry","attempt":1,"max_retries":2,"error":"server_error"}"#,
-            r#"problem server_error "the model could not be asked: attempt 1 of 2, the next one …"#,
+            r#"problem server_error "the model request failed: attempt 1 of 2, next attempt in 0…"#,
         ),
         (
             r#"{"type":"rate_limit_event"}"#,

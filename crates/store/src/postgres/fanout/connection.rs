@@ -154,7 +154,7 @@ async fn with_timeout<T>(
 ) -> Result<T, PostgresError> {
     match timeout(RESPONSE_TIMEOUT, work).await {
         Ok(result) => result.map_err(|ConnectionFailure(error)| error),
-        Err(_) => Err(PostgresError::from_text("the server does not answer")),
+        Err(_) => Err(PostgresError::from_text("the server does not respond")),
     }
 }
 

@@ -107,7 +107,7 @@ pub(crate) async fn a_stale_holder_does_not_end_a_run(store: Arc<impl ArchiveSto
     lease.fence = 7;
     let end = closing(&run, Outcome::Completed);
     let refused = refusal(store.finalize("r", CloseAuthority::Holder(lease), end).await);
-    assert_eq!(refused, "run `r` is held by somebody else: lease 1, yours is 7");
+    assert_eq!(refused, "run `r` is leased by another process: its lease is 1, yours is 7");
     assert_eq!(current(&*store, "r").await, run);
 }
 
@@ -117,7 +117,7 @@ pub(crate) async fn an_operator_ends_a_run_without_a_lease(store: Arc<impl Archi
     let refused =
         store.finalize("r", CloseAuthority::Operator, closing(&run, Outcome::Stopped)).await;
     // The run received events: the operator reads them and tries again.
-    assert_eq!(refusal(refused), "`r/2` is there already, and is something else");
+    assert_eq!(refusal(refused), "`r/2` already exists with other content");
     let run = current(&*store, "r").await;
     let ended =
         store.finalize("r", CloseAuthority::Operator, closing(&run, Outcome::Stopped)).await;
@@ -151,7 +151,7 @@ pub(crate) async fn an_end_has_to_be_the_last_event(store: Arc<impl ArchiveStore
     for events in table {
         let closing = RunClosing { events, ..closing(&run, Outcome::Completed) };
         let refused = refusal(store.finalize("r", CloseAuthority::Operator, closing).await);
-        let expected = "run `r`: the last of the closing events is the end, and only the last";
+        let expected = "run `r`: the last closing event, and no other, must be the end";
         assert_eq!(refused, expected);
     }
     assert_eq!(current(&*store, "r").await, run);
@@ -162,7 +162,7 @@ pub(crate) async fn an_end_after_a_gap_is_refused(store: Arc<impl ArchiveStore>)
     let later = RunRow { last: 5, ..run.clone() };
     let end = closing(&later, Outcome::Completed);
     let refused = refusal(store.finalize("r", CloseAuthority::Operator, end).await);
-    assert_eq!(refused, "run `r` moved on: its next place is 2, not 6");
+    assert_eq!(refused, "run `r` has other events: its next event is 2, not 6");
     assert_eq!(current(&*store, "r").await, run);
 }
 
@@ -179,7 +179,7 @@ pub(crate) async fn an_end_whose_records_do_not_fit_is_not_recorded(store: Arc<i
     let records = vec![record("a", None), record("b", Some("none"))];
     let end = RunClosing { records, ..closing(&run, Outcome::Completed) };
     let refused = refusal(store.finalize("r", CloseAuthority::Operator, end).await);
-    assert_eq!(refused, "record `b` follows `none`, which is not there");
+    assert_eq!(refused, "the parent `none` of record `b` does not exist");
     assert_eq!(current(&*store, "r").await, run);
     assert_eq!(log(&*store, "r").await.len(), 1);
     assert_eq!(store.records("s", 0, 10).await.expect("records"), []);

@@ -20,7 +20,7 @@ pub(crate) async fn a_stale_lease_is_refused(store: Arc<impl ArchiveStore>) {
     let lease = store.take_over("r", "node-2", LONG).await.expect("an answer").expect("a lease");
     assert_eq!(lease, Lease { owner: "node-2".to_owned(), fence: 2 });
     assert_eq!(current(&*store, "r").await.lease, Some(lease.clone()));
-    let fenced = "run `r` is held by somebody else: lease 2, yours is 1";
+    let fenced = "run `r` is leased by another process: its lease is 2, yours is 1";
     assert_eq!(refusal(store.append("r", &stale, texts(&run, 2, 2)).await), fenced);
     assert_eq!(refusal(store.append("r", &stale, Vec::new()).await), fenced);
     assert_eq!(refusal(store.renew("r", &stale, LONG).await), fenced);
@@ -119,7 +119,8 @@ pub(crate) async fn a_forged_owner_is_refused(store: Arc<impl ArchiveStore>) {
     ] {
         let refused = refusal(store.append("r", &forged, texts(&run, 2, 2)).await);
         let yours = forged.fence;
-        let expected = format!("run `r` is held by somebody else: lease 1, yours is {yours}");
+        let expected =
+            format!("run `r` is leased by another process: its lease is 1, yours is {yours}");
         assert_eq!(refused, expected);
     }
 }

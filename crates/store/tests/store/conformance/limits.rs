@@ -42,7 +42,10 @@ pub(crate) async fn hostile_ids_are_refused_everywhere(store: Arc<impl ArchiveSt
             refusal(store.put_snapshot("s", snapshot(id, 1)).await),
         ];
         for refused in refusals {
-            assert!(refused.contains("is 1 to 128 of A-Z a-z 0-9 _ -"), "{id:?}: {refused}");
+            assert!(
+                refused.contains("an id has 1 to 128 characters of A-Z a-z 0-9 _ -"),
+                "{id:?}: {refused}"
+            );
         }
     }
     let longest = "x".repeat(limits::ID_BYTES);
@@ -56,15 +59,21 @@ pub(crate) async fn invalid_json_is_refused(store: Arc<impl ArchiveStore>) {
     for text in ["", "{", "{} {}", "nul", "'a'", "{\"a\":1,}", "\"\u{1}\"", "[1", "\u{feff}{}"] {
         let bad = NewRecord { body: text.to_owned(), ..record("a", None) };
         let refused = refusal(store.append_records("s", vec![bad]).await);
-        assert!(refused.starts_with("the body of a record is no JSON"), "{text:?}: {refused}");
+        assert!(
+            refused.starts_with("the body of a record is not valid JSON"),
+            "{text:?}: {refused}"
+        );
         let bad = NewSession { meta: Some(text.to_owned()), ..new_session("t") };
         let refused = refusal(store.create_session(bad).await);
-        assert!(refused.starts_with("the meta of a session is no JSON"), "{text:?}: {refused}");
+        assert!(
+            refused.starts_with("the meta of a session is not valid JSON"),
+            "{text:?}: {refused}"
+        );
     }
     for text in ["1", "null", "[]", "\"{}\""] {
         let bad = NewSession { meta: Some(text.to_owned()), ..new_session("t") };
         let refused = refusal(store.create_session(bad).await);
-        assert_eq!(refused, "the meta of a session is a JSON object");
+        assert_eq!(refused, "the meta of a session must be a JSON object");
     }
 }
 

@@ -67,7 +67,7 @@ pub(crate) async fn repeated_events_without_a_time_are_skipped(store: Arc<impl A
     assert_eq!(log(&*store, "r").await, found);
     // A time that the caller sets is part of the event.
     let refused = refusal(store.append("r", &lease, vec![text_event(&run, 2, "x")]).await);
-    assert_eq!(refused, "`r/2` is there already, and is something else");
+    assert_eq!(refused, "`r/2` already exists with other content");
 }
 
 pub(crate) async fn events_with_other_content_are_a_conflict(store: Arc<impl ArchiveStore>) {
@@ -82,7 +82,7 @@ pub(crate) async fn events_with_other_content_are_a_conflict(store: Arc<impl Arc
     ];
     for (events, seq) in table {
         let refused = refusal(store.append("r", &lease, events).await);
-        assert_eq!(refused, format!("`r/{seq}` is there already, and is something else"));
+        assert_eq!(refused, format!("`r/{seq}` already exists with other content"));
     }
     assert_eq!(log(&*store, "r").await[1..], texts(&run, 2, 4));
 }
@@ -101,7 +101,7 @@ pub(crate) async fn a_refused_append_leaves_nothing_behind(store: Arc<impl Archi
 pub(crate) async fn a_gap_is_refused(store: Arc<impl ArchiveStore>) {
     let (run, lease) = open_run(&*store, "s", "r").await;
     let refused = refusal(store.append("r", &lease, texts(&run, 3, 4)).await);
-    assert_eq!(refused, "run `r` moved on: its next place is 2, not 3");
+    assert_eq!(refused, "run `r` has other events: its next event is 2, not 3");
     let torn = vec![text_event(&run, 2, "a"), text_event(&run, 4, "b")];
     let refused = refusal(store.append("r", &lease, torn).await);
     assert_eq!(refused, "event 4 of run `r`: it does not follow the event before it");
@@ -121,7 +121,7 @@ pub(crate) async fn events_of_another_epoch_are_refused(store: Arc<impl ArchiveS
     let (run, lease) = open_run(&*store, "s", "r").await;
     let other = RunEvent { epoch: Some(2), ..text_event(&run, 2, "x") };
     let refused = refusal(store.append("r", &lease, vec![other]).await);
-    assert_eq!(refused, "event 2 of run `r`: it bears the epoch of another run");
+    assert_eq!(refused, "event 2 of run `r`: it has the epoch of another run");
 }
 
 pub(crate) async fn events_without_a_sequence_number_are_refused(store: Arc<impl ArchiveStore>) {
@@ -129,7 +129,7 @@ pub(crate) async fn events_without_a_sequence_number_are_refused(store: Arc<impl
     for seq in [None, Some(0), Some(u64::MAX), Some(1 << 40)] {
         let event = RunEvent { seq, ..text_event(&run, 2, "x") };
         let refused = refusal(store.append("r", &lease, vec![event]).await);
-        assert!(refused.ends_with("it has no place in the log"), "{refused}");
+        assert!(refused.ends_with("it has no valid event number"), "{refused}");
     }
 }
 
@@ -146,7 +146,10 @@ pub(crate) async fn an_end_is_not_appended(store: Arc<impl ArchiveStore>) {
     let (run, lease) = open_run(&*store, "s", "r").await;
     let end = event(&run, 2, EventPayload::Ended(Default::default()));
     let refused = refusal(store.append("r", &lease, vec![end]).await);
-    assert_eq!(refused, "event 2 of run `r`: the end of a run is told by finalizing it");
+    assert_eq!(
+        refused,
+        "event 2 of run `r`: the end of a run cannot be appended: finalize the run"
+    );
 }
 
 pub(crate) async fn an_append_of_nothing_changes_nothing(store: Arc<impl ArchiveStore>) {

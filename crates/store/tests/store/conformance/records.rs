@@ -37,7 +37,7 @@ pub(crate) async fn a_record_with_other_content_is_a_conflict(store: Arc<impl Ar
     ];
     for other in others {
         let refused = refusal(store.append_records("s", vec![other.clone()]).await);
-        assert_eq!(refused, "`b` is there already, and is something else", "{other:?}");
+        assert_eq!(refused, "`b` already exists with other content", "{other:?}");
     }
     assert_eq!(store.append_records("s", vec![known]).await.expect("the same"), [2]);
 }
@@ -55,7 +55,7 @@ pub(crate) async fn a_record_needs_its_parent(store: Arc<impl ArchiveStore>) {
         let parent = records[0].parent.clone().expect("a parent");
         assert_eq!(
             refusal(store.append_records("s", records).await),
-            format!("record `b` follows `{parent}`, which is not there"),
+            format!("the parent `{parent}` of record `b` does not exist"),
         );
     }
     assert_eq!(

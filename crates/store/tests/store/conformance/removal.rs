@@ -57,7 +57,7 @@ pub(crate) async fn a_session_is_deleted_with_everything_in_it(store: Arc<impl A
 pub(crate) async fn a_session_with_an_open_run_is_not_deleted(store: Arc<impl ArchiveStore>) {
     open_run(&*store, "s", "r").await;
     let refused = refusal(store.delete_session("s").await);
-    assert_eq!(refused, "session `s` has a run at work: `r`");
+    assert_eq!(refused, "session `s` has an open run: `r`");
     end(&*store, "r").await;
     assert!(store.delete_session("s").await.expect("deleted"));
     assert_eq!(counts(&*store).await, StoreTotals::default());
@@ -84,7 +84,7 @@ pub(crate) async fn a_run_is_deleted_with_its_events(store: Arc<impl ArchiveStor
 pub(crate) async fn an_open_run_is_not_deleted(store: Arc<impl ArchiveStore>) {
     open_run(&*store, "s", "r").await;
     let refused = refusal(store.delete_run("r").await);
-    assert_eq!(refused, "session `s` has a run at work: `r`");
+    assert_eq!(refused, "session `s` has an open run: `r`");
 }
 
 pub(crate) async fn an_epoch_is_not_used_again_after_its_run_is_deleted(

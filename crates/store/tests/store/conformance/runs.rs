@@ -98,7 +98,7 @@ pub(crate) async fn a_run_id_of_another_session_is_a_conflict(store: Arc<impl Ar
     open_run(&*store, "s", "r").await;
     store.create_session(new_session("other")).await.expect("a session");
     let refused = refusal(store.start_run(new_run("other", "r")).await);
-    assert_eq!(refused, "`r` is there already, and is something else");
+    assert_eq!(refused, "`r` already exists with other content");
     assert_eq!(store.session("other").await.expect("an answer").expect("a session").epoch, 0);
 }
 
@@ -110,7 +110,7 @@ pub(crate) async fn a_run_id_with_another_key_is_a_conflict(store: Arc<impl Arch
     for (id, key) in [("r1", "k2"), ("r1", "k3"), ("r3", "k1"), ("r3", "k4")] {
         let new = NewRun { key: Some(key.to_owned()), ..new_run("s", id) };
         let refused = refusal(store.start_run(new).await);
-        assert_eq!(refused, format!("`{id}` is there already, and is something else"), "{key}");
+        assert_eq!(refused, format!("`{id}` already exists with other content"), "{key}");
     }
 }
 

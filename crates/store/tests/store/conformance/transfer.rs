@@ -281,13 +281,13 @@ pub(crate) async fn hostile_files_are_refused(store: Arc<impl ArchiveStore>) {
     };
     let ok = session("ok");
     let deep = format!("{{\"session\":{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    let path = "is 1 to 128 of A-Z";
+    let path = "an id has 1 to 128 characters of A-Z";
     let table: Vec<(Vec<String>, u64, &str)> = vec![
-        (vec!["{\"foxwedge\":2".into()], 1, "nobody knows version 2"),
-        (vec![ok.clone()], 1, "the first line, and no other, names the format"),
-        (vec![head.into(), head.into()], 2, "the first line, and no other, names the format"),
-        (vec![head.into(), "{\"weird\":1".into()], 2, "nobody knows this kind of line"),
-        (vec![head.into(), "not json".into()], 2, "the line is no JSON"),
+        (vec!["{\"foxwedge\":2".into()], 1, "unknown format version 2"),
+        (vec![ok.clone()], 1, "the first line, and no other, must name the format"),
+        (vec![head.into(), head.into()], 2, "the first line, and no other, must name the format"),
+        (vec![head.into(), "{\"weird\":1".into()], 2, "unknown kind of line"),
+        (vec![head.into(), "not json".into()], 2, "the line is not valid JSON"),
         (vec![head.into(), deep], 2, "recursion limit"),
         (vec![head.into(), session("../../etc/passwd")], 2, path),
         (vec![head.into(), session("")], 2, path),
@@ -302,7 +302,7 @@ pub(crate) async fn hostile_files_are_refused(store: Arc<impl ArchiveStore>) {
             3,
             "an end without a run",
         ),
-        (vec![head.into(), ok.clone(), run("r", 1), ok.clone()], 4, "the run before has no end"),
+        (vec![head.into(), ok.clone(), run("r", 1), ok.clone()], 4, "the previous run has no end"),
         (
             vec![
                 head.into(),
@@ -321,7 +321,7 @@ pub(crate) async fn hostile_files_are_refused(store: Arc<impl ArchiveStore>) {
                 event("{\"runId\":\"r\",\"seq\":9,\"type\":\"text\"}"),
             ],
             4,
-            "the event stands in another place",
+            "the event has another number",
         ),
         (
             vec![
@@ -331,12 +331,12 @@ pub(crate) async fn hostile_files_are_refused(store: Arc<impl ArchiveStore>) {
                 event("{\"runId\":\"r\",\"epoch\":9,\"type\":\"text\"}"),
             ],
             4,
-            "the event bears the epoch of another run",
+            "the event has the epoch of another run",
         ),
         (
             vec![head.into(), ok.clone(), run("r", 1), "{\"event\":{},\"chain\":\"00\"".into()],
             4,
-            "the event has no link",
+            "the event has no hash",
         ),
         (
             vec![
@@ -344,7 +344,7 @@ pub(crate) async fn hostile_files_are_refused(store: Arc<impl ArchiveStore>) {
                 "{\"end\":{\"sessions\":1,\"records\":0,\"runs\":0,\"events\":0}".into(),
             ],
             2,
-            "does not hold what its last line says",
+            "the counts in the last line do not match the file",
         ),
         (
             vec![
@@ -353,7 +353,7 @@ pub(crate) async fn hostile_files_are_refused(store: Arc<impl ArchiveStore>) {
                 ok.clone(),
             ],
             3,
-            "something follows the last line",
+            "unexpected data after the last line",
         ),
     ];
     for (lines, line, what) in table {
@@ -362,7 +362,7 @@ pub(crate) async fn hostile_files_are_refused(store: Arc<impl ArchiveStore>) {
         assert_eq!(damage.line, line, "{damage:?}");
         assert!(damage.what.contains(what), "{what}: {damage:?}");
     }
-    let nothing = FileDamage { line: 1, offset: 0, what: "the file breaks off".to_owned() };
+    let nothing = FileDamage { line: 1, offset: 0, what: "the file is incomplete".to_owned() };
     assert_eq!(import(&*store, &b""[..]).await.expect("imported").damage, Some(nothing));
     // Nothing hostile was imported; valid parts before it were, and can be swept.
     assert!(store.session("ok").await.expect("an answer").is_some());

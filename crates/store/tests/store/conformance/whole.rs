@@ -178,16 +178,18 @@ pub(crate) async fn a_refused_whole_run_leaves_nothing_behind(store: Arc<impl Ar
     put_new_run(&*store, whole("mine", "r0")).await;
     type Change = fn(&mut WholeRun);
     let table: [(&str, Change); 11] = [
-        ("something else", |whole| whole.session.owner = "somebody else".to_owned()),
-        ("something else", |whole| whole.run.id = "r0".to_owned()),
-        ("something else", |whole| whole.closing.records[1].id = "r0-a".to_owned()),
-        ("follows `nobody`", |whole| whole.closing.records[0].parent = Some("nobody".to_owned())),
-        ("no JSON", |whole| whole.closing.records[0].body = "{".to_owned()),
-        ("no JSON", |whole| whole.session.meta = Some("{".to_owned())),
+        ("already exists", |whole| whole.session.owner = "somebody else".to_owned()),
+        ("already exists", |whole| whole.run.id = "r0".to_owned()),
+        ("already exists", |whole| whole.closing.records[1].id = "r0-a".to_owned()),
+        ("the parent `nobody`", |whole| {
+            whole.closing.records[0].parent = Some("nobody".to_owned())
+        }),
+        ("not valid JSON", |whole| whole.closing.records[0].body = "{".to_owned()),
+        ("not valid JSON", |whole| whole.session.meta = Some("{".to_owned())),
         ("another session", |whole| whole.run.session = "t".to_owned()),
         ("belongs to another run", |whole| whole.closing.events[0].run = SharedId::from("x")),
         ("the end", |whole| whole.closing.events.swap(0, 5)),
-        ("moved on", |whole| whole.closing.events.iter_mut().for_each(later)),
+        ("has other events", |whole| whole.closing.events.iter_mut().for_each(later)),
         ("follow the event before it", |whole| drop(whole.closing.events.remove(1))),
     ];
     let before = everything(&*store).await;

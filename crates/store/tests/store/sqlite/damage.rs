@@ -33,7 +33,7 @@ fn defect(place: u64, why: &str) -> LogDefect {
 
 #[tokio::test]
 async fn every_change_of_a_log_is_found() {
-    const UNFIT: &str = "it does not fit what came before";
+    const UNFIT: &str = "its hash does not match the events before it";
     const MISSING: &str = "it is missing";
     let table: [(&str, Vec<LogDefect>); 9] = [
         (
@@ -61,7 +61,7 @@ async fn every_change_of_a_log_is_found() {
         ),
         (
             "UPDATE runs SET chain = zeroblob(16)",
-            vec![defect(8, "it is not the one the run ends with")],
+            vec![defect(8, "it is not the last event of the run")],
         ),
         ("UPDATE runs SET last = 9", vec![defect(9, MISSING)]),
     ];
@@ -93,14 +93,14 @@ async fn a_record_or_a_snapshot_that_changed_is_found() {
     assert_eq!(store.examine().await.expect("an answer"), [""; 0]);
     change(&folder, "UPDATE records SET body = replace(body, 'b', 'x') WHERE ordinal = 2");
     change(&folder, "UPDATE snapshots SET body = x'010203ff'");
-    let damaged_record = "record `b` is damaged: it is not what was stored";
+    let damaged_record = "record `b` is damaged: its checksum does not match";
     assert_eq!(refusal(store.records("s", 0, 10).await), damaged_record);
     assert_eq!(
         refusal(store.append_records("s", vec![record("b", Some("a"))]).await),
         damaged_record
     );
     assert_eq!(store.records("s", 0, 1).await.expect("what is good").len(), 1);
-    let damaged_snapshot = "snapshot `agent` is damaged: it is not what was stored";
+    let damaged_snapshot = "snapshot `agent` is damaged: its checksum does not match";
     assert_eq!(refusal(store.snapshot("s", "agent").await), damaged_snapshot);
     assert_eq!(store.examine().await.expect("an answer"), [damaged_record, damaged_snapshot]);
     for (column, value) in
@@ -162,7 +162,7 @@ async fn a_damaged_log_is_exported_up_to_the_damage() {
         records: 0,
         runs: 1,
         events: 4,
-        damage: vec!["run `r`: event 5: it does not fit what came before".to_owned()],
+        damage: vec!["run `r`: event 5: its hash does not match the events before it".to_owned()],
     };
     assert_eq!(exported, expected);
     let target = SqliteStore::memory().await.expect("a store");

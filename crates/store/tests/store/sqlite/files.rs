@@ -81,7 +81,7 @@ async fn wide_permissions_are_narrowed() {
 async fn paths_that_are_not_files_are_refused() {
     let folder = Temporary::folder();
     let refused = refusal(SqliteStore::open(folder.as_ref()).await);
-    assert!(refused.ends_with("is no file"), "{refused}");
+    assert!(refused.ends_with("is not a file"), "{refused}");
     fs::write(folder.path("file"), "x").expect("a file");
     let below = SqliteStore::open(folder.path("file/store.db")).await;
     assert_eq!(refusal(below), "the store cannot be reached");

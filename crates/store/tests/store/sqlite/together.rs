@@ -92,7 +92,7 @@ async fn decisions_of_another_store_count() {
     left.append("r", &stale, texts(&run, 2, 2)).await.expect("stored");
     let lease = right.take_over("r", "node-2", LONG).await.expect("an answer").expect("a lease");
     assert_eq!(lease, Lease { owner: "node-2".to_owned(), fence: 2 });
-    let fenced = "run `r` is held by somebody else: lease 2, yours is 1";
+    let fenced = "run `r` is leased by another process: its lease is 2, yours is 1";
     assert_eq!(refusal(left.append("r", &stale, texts(&run, 3, 3)).await), fenced);
     right.append("r", &lease, texts(&run, 3, 3)).await.expect("stored");
     let again = left.start_run(new_run("s", "r")).await.expect("found");

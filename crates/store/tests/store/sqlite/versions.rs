@@ -31,12 +31,12 @@ async fn a_newer_file_is_refused_and_left_alone() {
     let before = fs::read(&path).expect("the file");
     let text = refused(&path).await;
     assert!(
-        text.starts_with("`store.db`: it was written by a newer program: version 999"),
+        text.starts_with("`store.db`: it was written by a newer version: its schema is 999"),
         "{text}"
     );
     assert_eq!(fs::read(&path).expect("the file"), before);
     change(&path, "PRAGMA user_version = -1");
-    assert!(refused(&path).await.contains("newer program: version -1"));
+    assert!(refused(&path).await.contains("newer version: its schema is -1"));
 }
 
 #[tokio::test]
@@ -52,7 +52,7 @@ async fn a_file_of_another_program_is_refused_and_left_alone() {
         change(&path, sql);
         let before = fs::read(&path).expect("the file");
         let text = refusal(SqliteStore::open(&path).await);
-        assert!(text.ends_with("it is a database of something else"), "{name}: {text}");
+        assert!(text.ends_with("it is a database of another program"), "{name}: {text}");
         assert_eq!(fs::read(&path).expect("the file"), before, "{name}");
     }
 }

@@ -45,7 +45,7 @@ fn write_thinking(writer: &mut RequestFieldWriter<'_, '_, '_>) {
         (Some(ThinkingSetting::Budget(tokens)), effort) => {
             writer.write_json("thinkingBudget", Some(tokens));
             if let Some(word) = effort {
-                let note = format!("the effort `{word}` has no place beside a budget");
+                let note = format!("the effort `{word}` cannot be combined with a budget");
                 writer.record_loss(LossKind::Setting, note);
             }
         }
@@ -69,8 +69,7 @@ fn write_budget(writer: &mut RequestFieldWriter<'_, '_, '_>, word: &str) {
     };
     writer.write_json("thinkingBudget", Some(&tokens.min(MAX_BUDGET).to_string()));
     if tokens > MAX_BUDGET {
-        let note =
-            format!("the effort `{word}` becomes a budget of {MAX_BUDGET} tokens for reasoning");
+        let note = format!("the effort `{word}` becomes a reasoning budget of {MAX_BUDGET} tokens");
         writer.record_loss(LossKind::Setting, note);
     }
 }

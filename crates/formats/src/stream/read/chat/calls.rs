@@ -216,7 +216,7 @@ impl ChatCall {
                 emitter.text(*block, fragment.arguments);
                 if fragment.signature.is_some() {
                     emitter.skip_once(LossKind::Signature, "late signature", || {
-                        "a signature that came after its call had begun was left out".to_owned()
+                        "a signature that came after the start of its call was left out".to_owned()
                     });
                 }
             }
@@ -230,7 +230,7 @@ impl ChatCall {
                     *signature = call_signature.map(JsonText::into_owned);
                     arguments.push_str(&fragment.arguments);
                     if arguments.len() > MAX_BUFFERED {
-                        return Err(ScanError::new(0, "a call goes on and on without a name"));
+                        return Err(ScanError::new(0, "too many bytes of a call before its name"));
                     }
                     return Ok(());
                 };

@@ -37,7 +37,7 @@ impl PartialArguments {
     /// Adds a fragment.
     pub(super) fn push(&mut self, fragment: &JsonObject<'_, '_>) -> ScanResult<()> {
         let Some(path) = non_empty_text(fragment, "jsonPath")? else {
-            return Err(ScanError::new(0, "a piece of an argument without its path"));
+            return Err(ScanError::new(0, "a partial argument without a path"));
         };
         self.size += fragment.raw().len();
         let node = match parse_path(&path) {
@@ -47,7 +47,7 @@ impl PartialArguments {
             _ => None,
         };
         let Some(node) = node else {
-            return Err(ScanError::new(0, format!("a path that leads nowhere: `{path}`")));
+            return Err(ScanError::new(0, format!("invalid path `{path}`")));
         };
         if let Some(value) = get(fragment, "stringValue") {
             let more = require_text(value, "stringValue")?;

@@ -276,7 +276,7 @@ impl ResponsesItems {
             Some(ResponsesItemState::Message(_) | ResponsesItemState::Reasoning { .. }) => {
                 wrong_item_kind()
             }
-            None => Err(ScanError::new(0, "a piece of a call that never began")),
+            None => Err(ScanError::new(0, "a delta of a call that was never started")),
         }
     }
 
@@ -443,5 +443,5 @@ impl ResponsesMessagePart {
 }
 
 fn wrong_item_kind<T>() -> ScanResult<T> {
-    Err(ScanError::new(0, "a piece of another kind than its item"))
+    Err(ScanError::new(0, "a delta of another kind than its item"))
 }

@@ -93,7 +93,7 @@ fn server_tools_are_left_out_completely() {
         skip unknown: a block `compaction` was left out
         open 0 text
         more 0 "Hi"
-        skip unknown: pieces `mood_delta` of a block were left out
+        skip unknown: deltas `mood_delta` of a block were left out
         close 0
         usage 100 2 - - -
         stop Sequence(Some("END"))
@@ -127,7 +127,7 @@ fn deltas_of_a_wrong_kind_are_rejected() {
     let at = call.len() + 14;
     assert_eq!(
         read(&[call, text]),
-        Err(format!("byte {at}: a piece of another kind than its block"))
+        Err(format!("byte {at}: a delta of another kind than its block"))
     );
-    assert_eq!(read(&[json]), Err("byte 6: a piece of a call that never began".to_owned()));
+    assert_eq!(read(&[json]), Err("byte 6: a delta of a call that was never started".to_owned()));
 }

@@ -104,7 +104,7 @@ fn server_tools_are_left_out_completely() {
         skip server-call: a block `server_tool_use` was left out
         skip server-call: a block `toolResult` was left out
         skip media: a block `image` was left out
-        skip unknown: pieces `news` of a block were left out
+        skip unknown: deltas `news` of a block were left out
         start - - -
         stop End
         end

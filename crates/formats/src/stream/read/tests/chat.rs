@@ -273,7 +273,7 @@ fn only_the_first_choice_is_read() {
         ]),
         r#"
         start c - -
-        skip candidates: of several answers only the first was read
+        skip candidates: all choices but the first were left out
         open 0 text
         more 0 "yes"
         start - m -
@@ -281,7 +281,7 @@ fn only_the_first_choice_is_read() {
         usage 1 - - - -
         stop Length
         usage - 2 - - -
-        skip unknown: what came after the model had stopped was left out
+        skip unknown: content after the stop reason was left out
         end
         "#,
     );

@@ -122,7 +122,7 @@ fn gemini_only_content_is_left_out() {
             r#"{"candidates":[{"finishReason":"STOP"}]}"#,
         ]),
         r#"
-        skip candidates: of several answers only the first was read
+        skip candidates: all candidates but the first were left out
         start - - -
         skip signature: the signature of a text was left out
         open 0 text

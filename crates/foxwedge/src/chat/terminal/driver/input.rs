@@ -1,4 +1,4 @@
-//! What comes from the keyboard, with the time at which it came.
+//! Keyboard input with timestamps.
 
 use std::{
     collections::VecDeque,
@@ -11,26 +11,26 @@ use tokio::{sync::mpsc, time::timeout_at};
 
 use crate::chat::terminal::keys::{KeySequenceParser, TerminalKey};
 
-/// How long the rest of a sequence may take, unless `ESCDELAY` says otherwise: a line may be slow.
+/// Default time limit for the rest of an escape sequence; `ESCDELAY` overrides it for slow lines.
 const DEFAULT_ESCAPE_DELAY: Duration = Duration::from_millis(50);
-/// The most that it may say.
+/// Maximum value of `ESCDELAY`.
 const MAX_ESCAPE_DELAY_MILLIS: u64 = 5_000;
 
-/// Something from the keyboard or the terminal.
+/// An event of the keyboard or the terminal.
 #[derive(Debug)]
 pub(super) enum TerminalInputEvent {
     Key(TerminalKey, Instant),
     Resized,
-    /// Nobody will type any more.
+    /// The input has ended.
     Closed,
 }
 
-/// Reads the keyboard, in a thread of its own: reading cannot be waited for otherwise. The thread
-/// ends with the process.
+/// Reads the keyboard on a separate thread, because reading blocks. The thread ends with the
+/// process.
 pub(super) struct KeyboardReader {
     events: mpsc::UnboundedReceiver<(Event, Instant)>,
     parser: KeySequenceParser,
-    /// When what is gathered came.
+    /// When the pending sequence arrived.
     since: Instant,
     escape_delay: Duration,
     ready: VecDeque<TerminalInputEvent>,
@@ -47,26 +47,19 @@ impl KeyboardReader {
                 }
             }
         });
-        let said = env::var("ESCDELAY").ok().and_then(|delay| delay.trim().parse().ok());
-        let rest = said.map_or(DEFAULT_ESCAPE_DELAY, |delay: u64| {
+        let configured = env::var("ESCDELAY").ok().and_then(|delay| delay.trim().parse().ok());
+        let escape_delay = configured.map_or(DEFAULT_ESCAPE_DELAY, |delay: u64| {
             Duration::from_millis(delay.min(MAX_ESCAPE_DELAY_MILLIS))
         });
-        let (gather, since) = (KeySequenceParser::default(), Instant::now());
-        KeyboardReader {
-            events,
-            parser: gather,
-            since,
-            escape_delay: rest,
-            ready: VecDeque::new(),
-            gone: false,
-        }
+        let (parser, since) = (KeySequenceParser::default(), Instant::now());
+        KeyboardReader { events, parser, since, escape_delay, ready: VecDeque::new(), gone: false }
     }
 
-    /// Waits for the next one. Nothing is lost if it is not waited for to the end.
+    /// Waits for the next event. Cancel safe.
     pub(super) async fn next(&mut self) -> TerminalInputEvent {
         loop {
-            if let Some(typed) = self.ready.pop_front() {
-                return typed;
+            if let Some(input_event) = self.ready.pop_front() {
+                return input_event;
             }
             if self.gone {
                 std::future::pending::<()>().await;
@@ -89,7 +82,7 @@ impl KeyboardReader {
     }
 
     fn take_event(&mut self, event: Event, at: Instant) {
-        // It may have waited in the channel: the times decide what belongs together.
+        // The event may have waited in the channel, so timestamps decide what belongs together.
         if self.parser.is_pending() && at > self.since + self.escape_delay {
             self.expire();
         }

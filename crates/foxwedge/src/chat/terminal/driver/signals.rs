@@ -1,16 +1,16 @@
-//! Signals: those that end us, and the one that says that we go on.
+//! Signals that end the process, and the one that continues it.
 
 use std::io;
 
-/// What was heard.
+/// A received signal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(not(unix), expect(dead_code, reason = "only unix has such signals"))]
 pub(super) enum TerminalSignal {
-    /// As Ctrl-C.
+    /// SIGINT, like Ctrl-C.
     Interrupt,
-    /// We have to end, with this code.
+    /// End with this exit code.
     End(u8),
-    /// We were suspended, and are no longer.
+    /// The process continues after it was suspended.
     Continued,
 }
 
@@ -44,11 +44,11 @@ impl TerminalSignals {
     }
 }
 
-/// Stops the process, as Ctrl-Z does. Returns when somebody lets it go on.
+/// Suspends the process, as Ctrl-Z does. Returns when it continues.
 #[cfg(unix)]
 pub(super) fn suspend() {
     let _ = rustix::process::kill_current_process_group(rustix::process::Signal::TSTP);
-    // It may take a moment until every thread has stopped; what follows is for afterwards.
+    // All threads need a moment to stop; the caller must run only after the process continues.
     std::thread::sleep(std::time::Duration::from_millis(50));
 }
 
@@ -66,6 +66,6 @@ impl TerminalSignals {
     }
 }
 
-/// There is no such thing here.
+/// Suspending is not supported on this platform.
 #[cfg(not(unix))]
 pub(super) fn suspend() {}

@@ -1,4 +1,4 @@
-//! Questions: which key is an answer, and what becomes of it.
+//! Approval prompts: which key is an answer, and what it does.
 
 use foxwedge_agent_loop::tool_loop::ToolDecision;
 
@@ -10,19 +10,19 @@ use crate::chat::terminal::{
 };
 
 impl TerminalScreen {
-    /// Somebody has to be asked.
-    pub(in crate::chat::terminal) fn add_question(&mut self, ask: ApprovalPrompt) {
-        self.asks.push_back(ask);
+    /// Adds an approval prompt.
+    pub(in crate::chat::terminal) fn add_question(&mut self, prompt: ApprovalPrompt) {
+        self.asks.push_back(prompt);
     }
 
-    /// What stands on the screen has been drawn.
+    /// Records that the current state has been drawn.
     pub(in crate::chat::terminal) fn on_drawn(&mut self, now: u64) {
         if self.stage == ApprovalPromptStage::New && !self.asks.is_empty() {
             self.stage = ApprovalPromptStage::Shown(now);
         }
     }
 
-    /// Whether a key is an answer to the question.
+    /// Whether a key counts as an answer.
     pub(in crate::chat::terminal) fn accepts_answer(&self, now: u64) -> bool {
         match self.stage {
             ApprovalPromptStage::New | ApprovalPromptStage::TypingReason(_) => false,
@@ -35,16 +35,16 @@ impl TerminalScreen {
     }
 
     pub(super) fn on_answer_key(&mut self, key: &TerminalKey) -> Vec<ScreenAction> {
-        let Some(ask) = self.asks.front() else { return Vec::new() };
+        let Some(prompt) = self.asks.front() else { return Vec::new() };
         let (decision, always) = match key {
             TerminalKey::Char('y' | 'Y') => (ToolDecision::Allow, None),
-            TerminalKey::Char('a' | 'A') => (ToolDecision::Allow, Some(ask.tool.clone())),
+            TerminalKey::Char('a' | 'A') => (ToolDecision::Allow, Some(prompt.tool.clone())),
             TerminalKey::Char('n' | 'N') => (ToolDecision::Deny(None), None),
             TerminalKey::Char('t' | 'T') => {
                 self.stage = ApprovalPromptStage::TypingReason(self.editor.put_aside());
                 return Vec::new();
             }
-            // Somebody turned to the question, and back.
+            // Tab again returns to the editor.
             TerminalKey::Tab => {
                 self.stage = ApprovalPromptStage::Shown(self.typed_at);
                 return Vec::new();
@@ -54,7 +54,7 @@ impl TerminalScreen {
         self.decide(decision, always)
     }
 
-    /// Somebody types why not.
+    /// Handles a key while the user types a reason.
     pub(super) fn on_reason_key(&mut self, key: &TerminalKey) -> Vec<ScreenAction> {
         match self.editor.apply_key(key) {
             EditorOutcome::Handled | EditorOutcome::Ignored | EditorOutcome::Full => Vec::new(),
@@ -70,34 +70,34 @@ impl TerminalScreen {
         decision: ToolDecision,
         always: Option<String>,
     ) -> Vec<ScreenAction> {
-        let Some(ask) = self.asks.front().cloned() else { return Vec::new() };
+        let Some(prompt) = self.asks.front().cloned() else { return Vec::new() };
         self.remove_question();
-        let mut acts =
-            vec![ScreenAction::Decide { number: ask.number, decision, always: always.clone() }];
-        // Those that wait behind it are allowed by the same word.
+        let mut actions =
+            vec![ScreenAction::Decide { number: prompt.number, decision, always: always.clone() }];
+        // The following prompts for the same tool are allowed too.
         while let Some(tool) = &always
             && let Some(next) = self.asks.front().filter(|next| next.tool == *tool)
         {
-            acts.push(ScreenAction::Decide {
+            actions.push(ScreenAction::Decide {
                 number: next.number,
                 decision: ToolDecision::Allow,
                 always: None,
             });
             self.remove_question();
         }
-        acts
+        actions
     }
 
-    /// Nobody wants to know any more.
+    /// Removes the prompt of a call that no longer waits.
     pub(super) fn cancel_question(&mut self, call: &str) {
-        if self.asks.front().is_some_and(|ask| ask.call == call) {
+        if self.asks.front().is_some_and(|prompt| prompt.call == call) {
             self.remove_question();
         } else {
-            self.asks.retain(|ask| ask.call != call);
+            self.asks.retain(|prompt| prompt.call != call);
         }
     }
 
-    /// The first question is over. What was in the editor before stands in it again.
+    /// Removes the first prompt and restores the text that was in the editor before.
     pub(super) fn remove_question(&mut self) {
         self.asks.pop_front();
         if let ApprovalPromptStage::TypingReason(aside) =

@@ -1,9 +1,9 @@
-//! Commands that begin like what is typed.
+//! Completion of commands.
 
 use super::TerminalScreen;
 
 impl TerminalScreen {
-    /// Completes a command as far as there is one way only.
+    /// Completes the typed command to the longest common prefix of all matches.
     pub(super) fn complete(&mut self) {
         let found = self.completions();
         let Some(first) = found.first() else { return };
@@ -15,17 +15,17 @@ impl TerminalScreen {
         self.editor.set(&text);
     }
 
-    /// The commands that begin like what was typed.
+    /// The names of commands that start with the typed text.
     pub(super) fn completions(&self) -> Vec<String> {
         self.matching_commands().map(|(name, _)| name.clone()).collect()
     }
 
-    /// The commands that begin like what was typed, with what they do.
+    /// The commands that start with the typed text, with their help.
     pub(in crate::chat::terminal) fn matching_commands(
         &self,
     ) -> impl Iterator<Item = &(String, String)> {
         let typed = self.editor.text();
-        let typing = typed.starts_with('/') && !typed.contains(char::is_whitespace);
-        self.commands.iter().filter(move |(name, _)| typing && name.starts_with(typed))
+        let is_command = typed.starts_with('/') && !typed.contains(char::is_whitespace);
+        self.commands.iter().filter(move |(name, _)| is_command && name.starts_with(typed))
     }
 }

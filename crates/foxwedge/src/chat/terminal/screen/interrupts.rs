@@ -1,4 +1,4 @@
-//! Stopping, clearing and leaving: what Esc and Ctrl-C mean, when.
+//! Stopping, clearing and leaving: what Esc and Ctrl-C do in each state.
 
 use super::{DOUBLE_PRESS_MILLIS, ScreenAction, ScreenWork, TerminalScreen};
 use crate::chat::terminal::approval_prompt::ApprovalPromptStage;
@@ -11,7 +11,7 @@ impl TerminalScreen {
             ScreenWork::Idle if !self.editor.is_empty() => {
                 self.editor.take();
                 self.interrupted_at = Some(now);
-                self.show_hint("cleared; the up arrow brings it back", now);
+                self.show_hint("cleared; press Up to restore it", now);
                 Vec::new()
             }
             ScreenWork::Idle => match self.interrupted_at {
@@ -35,7 +35,7 @@ impl TerminalScreen {
             return Vec::new();
         }
         match self.work {
-            // More than force there is not, and nobody leaves by an Esc.
+            // Nothing is stronger than force, and Esc does not exit.
             ScreenWork::Busy { presses: 2.., .. } => Vec::new(),
             ScreenWork::Busy { .. } => self.request_stop(),
             ScreenWork::Idle => {
@@ -44,7 +44,7 @@ impl TerminalScreen {
                 self.esc_at = (!again).then_some(now);
                 if !self.editor.is_empty() && again {
                     self.editor.take();
-                    self.show_hint("cleared; the up arrow brings it back", now);
+                    self.show_hint("cleared; press Up to restore it", now);
                 } else if !self.editor.is_empty() {
                     self.show_hint("Esc again clears the input", now);
                 }

@@ -1,4 +1,4 @@
-//! What a run tells, and what of it is seen.
+//! Handles run events: decides what is shown.
 
 use anstyle::Style;
 use foxwedge_agent_loop::tool_loop::{LoopEvent, LoopNotice};
@@ -14,17 +14,17 @@ use crate::{
     runs::draw::{activity_text, format_duration},
 };
 
-/// Bytes of a thought that are kept to be shown later.
+/// Size limit of a thought that is kept to be shown later.
 const MAX_THOUGHT_BYTES: usize = 64 << 10;
 
-/// What the model thinks.
+/// The thoughts of the model.
 #[derive(Debug, Default)]
 pub(in crate::chat::terminal) struct ThoughtView {
-    /// Since when it thinks.
+    /// Start time of the current thought.
     pub(in crate::chat::terminal) since: Option<u64>,
     /// Whether thoughts are shown.
     pub(in crate::chat::terminal) shown: bool,
-    /// The last thought, as much of it as is kept.
+    /// The last thought, up to the size limit.
     text: String,
     pub(in crate::chat::terminal) flow: MarkdownFlow,
 }
@@ -37,13 +37,13 @@ impl ThoughtView {
 }
 
 impl TerminalScreen {
-    /// A run tells something.
+    /// Handles an event of the run.
     pub(in crate::chat::terminal) fn on_loop_event(
         &mut self,
-        told: LoopEvent,
+        event: LoopEvent,
         now: u64,
     ) -> Vec<ScreenAction> {
-        match told {
+        match event {
             LoopEvent::Run(effect) => {
                 self.times.record(&effect);
                 match effect {
@@ -64,7 +64,7 @@ impl TerminalScreen {
     }
 
     fn on_note(&mut self, note: &LoopNotice) {
-        let words = match note {
+        let text = match note {
             LoopNotice::Retrying { pause, why } => {
                 let pause = u64::try_from(pause.as_millis()).ok().and_then(format_duration);
                 let pause = pause.unwrap_or_else(|| "a moment".to_owned());
@@ -74,17 +74,17 @@ impl TerminalScreen {
                 format!("the history was repaired: {}", pluralize(changes.len(), "change"))
             }
             LoopNotice::FewerTools { offered, all } => describe_fewer_tools(*offered, *all),
-            LoopNotice::Compacting => "making the history shorter".to_owned(),
+            LoopNotice::Compacting => "compacting the history".to_owned(),
             LoopNotice::Compacted(before, after) => {
-                format!("the history is shorter: {before} tokens before, {after} now")
+                format!("the history was compacted from {before} to {after} tokens")
             }
         };
-        self.push_note(DIM, &words);
+        self.push_note(DIM, &text);
     }
 
-    fn push_note(&mut self, style: Style, words: &str) {
-        let words: String = words.chars().take(600).collect();
-        let row = StyledRow::of(style, &format!("{} {}", self.signs.below(), words.trim()));
+    fn push_note(&mut self, style: Style, text: &str) {
+        let text: String = text.chars().take(600).collect();
+        let row = StyledRow::of(style, &format!("{} {}", self.signs.below(), text.trim()));
         let rows = row.wrap(self.width, "  ");
         self.push_block(ScreenBlock::Note, rows);
     }
@@ -96,7 +96,7 @@ impl TerminalScreen {
                 let rows = self.flow.close(self.width);
                 self.push_block(ScreenBlock::Text, rows);
             }
-            // What a sub-agent says is for the one that asked it.
+            // Text of a sub-agent is for its parent, not for the user.
             UiChange::TextDelta(part, delta) if part.parent.is_none() => {
                 let rows = self.flow.push(delta, self.width);
                 self.push_block(ScreenBlock::Text, rows);
@@ -129,16 +129,17 @@ impl TerminalScreen {
             }
             UiChange::ToolSettled { tool, status, reason, content }
             | UiChange::ToolCorrected { tool, status, reason, content } => {
-                let span = self.times.of_call(run, tool, None);
-                let how = (*status, *reason);
-                let rows = self.calls.settle(tool, how, span, content, (self.signs, self.width));
+                let duration = self.times.of_call(run, tool, None);
+                let status = (*status, *reason);
+                let rows =
+                    self.calls.settle(tool, status, duration, content, (self.signs, self.width));
                 self.cancel_question(&tool.call);
                 self.push_block(ScreenBlock::Calls, rows);
             }
             UiChange::Activity(activity) => {
-                let gist = activity_text(&activity.content);
-                if !gist.is_empty() {
-                    self.push_note(DIM, &format!("{}: {gist}", activity.kind));
+                let text = activity_text(&activity.content);
+                if !text.is_empty() {
+                    self.push_note(DIM, &format!("{}: {text}", activity.kind));
                 }
             }
             UiChange::Problem(problem) => self.push_note(WARNING, &problem.message),
@@ -153,7 +154,7 @@ impl TerminalScreen {
         Vec::new()
     }
 
-    /// The run has its prompt: what waited does so no longer.
+    /// Removes the sent prompt from the queue, now that its run has started.
     fn on_run_started(&mut self) -> Vec<ScreenAction> {
         if !std::mem::take(&mut self.sending) || self.queue.is_empty() {
             return Vec::new();
@@ -199,7 +200,7 @@ impl TerminalScreen {
         self.push_block(ScreenBlock::Note, rows);
     }
 
-    /// Thoughts are shown from now on, the last one at once; or not any more.
+    /// Shows thoughts from now on, including the last one, or hides them.
     pub(super) fn toggle_thoughts(&mut self, now: u64) {
         self.thought.shown = !self.thought.shown;
         if !self.thought.shown {

@@ -1,4 +1,4 @@
-//! Words for what was said and how things ended.
+//! Rows for prompts and for the outcome of runs.
 
 use anstyle::Style;
 use foxwedge_run::{Outcome, RunEnd, RunSummary, ToolStatus};
@@ -10,17 +10,17 @@ use crate::{
     runs::draw::outcome_text,
 };
 
-/// Lines of a prompt that are repeated.
+/// Maximum number of prompt lines that are echoed.
 const MAX_PROMPT_LINES: usize = 20;
 
 impl TerminalScreen {
-    /// Repeats a prompt above.
+    /// Echoes a prompt above the editor.
     pub(super) fn echo_prompt(&mut self, text: &str) {
         let mut rows = Vec::new();
         let lines = text.trim_end().lines();
         for (at, line) in lines.clone().take(MAX_PROMPT_LINES).enumerate() {
             let mark = if at == 0 { "> " } else { "  " };
-            // What is longer than a screen is not worth one.
+            // Very long lines are truncated.
             let line: String = line.chars().take(2_000).collect();
             let row = StyledRow::of(DIM, mark).with(BOLD, &line);
             rows.extend(row.wrap(self.width, "  "));
@@ -32,10 +32,10 @@ impl TerminalScreen {
         self.push_block(ScreenBlock::Prompt, rows);
     }
 
-    /// Says how a run ended, unless it just did what it should.
+    /// Shows the outcome of a run, unless it completed.
     pub(super) fn push_run_ending(&mut self, ended: &RunEnd, summary: &RunSummary) {
         let (sign, style) = self.signs.run(ended.outcome);
-        let said = match ended.outcome {
+        let text = match ended.outcome {
             None | Some(Outcome::Completed) => return,
             Some(Outcome::Stopped) => describe_stop(summary),
             Some(
@@ -54,13 +54,13 @@ impl TerminalScreen {
                 None => outcome_text(outcome).to_owned(),
             },
         };
-        let row = StyledRow::of(style, &format!("{sign} ")).with(Style::new(), &said);
+        let row = StyledRow::of(style, &format!("{sign} ")).with(Style::new(), &text);
         let rows = row.wrap(self.width, "  ");
         self.push_block(ScreenBlock::Note, rows);
     }
 }
 
-/// What a stop left, in numbers.
+/// Describes what a stopped run left, in numbers.
 fn describe_stop(summary: &RunSummary) -> String {
     let kept = [ToolStatus::Succeeded, ToolStatus::Failed, ToolStatus::HandedOver];
     let kept: usize = kept.iter().map(|status| summary.count(*status)).sum();
@@ -73,10 +73,10 @@ fn describe_stop(summary: &RunSummary) -> String {
         (ToolStatus::Cancelled, "cancelled"),
         (ToolStatus::Interrupted, "interrupted"),
     ];
-    for (status, word) in others {
+    for (status, label) in others {
         match summary.count(status) {
             0 => {}
-            number => parts.push(format!("{number} {word}")),
+            number => parts.push(format!("{number} {label}")),
         }
     }
     match parts.is_empty() {

@@ -1,4 +1,4 @@
-//! Questions: which key is an answer, and which is not.
+//! Approval prompts: which key is an answer, and which is not.
 
 use foxwedge_run::{Outcome, ToolStatus, UiChange};
 use serde_json::json;
@@ -24,26 +24,26 @@ fn one_key_answers() {
 }
 
 #[test]
-fn what_was_typed_before_the_question_was_seen_is_no_answer() {
+fn text_typed_before_the_question_was_drawn_is_not_an_answer() {
     let mut story = Story::new();
     story.busy();
     story.text("yes, ");
     story.ask("run", json!({"command":"rm -rf /"}));
     assert_eq!(story.text("yes"), "");
     story.wait(100);
-    // It is there by now, but somebody is still typing.
+    // The question is drawn, but the user is still typing.
     assert_eq!(story.text("y"), "");
     story.wait(10_000);
-    // The editor is not empty: a key belongs to it, until somebody turns to the question.
+    // The editor is not empty: keys go to it until Tab focuses the question.
     assert_eq!(story.text("y"), "");
-    assert!(story.below().contains("Tab turns to the question"));
+    assert!(story.below().contains("Tab focuses the question"));
     story.key(TerminalKey::Tab);
     assert_eq!(story.text("n"), "1 no");
     assert_eq!(story.screen.editor.text(), "yes, yesyy");
 }
 
 #[test]
-fn a_key_right_behind_the_question_goes_to_the_editor() {
+fn key_right_after_the_question_goes_to_the_editor() {
     let mut story = asked();
     story.wait(10);
     assert_eq!(story.text("y"), "");
@@ -87,19 +87,19 @@ fn esc_stops_the_run_and_the_question_goes_with_it() {
     assert_eq!(story.key(TerminalKey::Esc), "press");
     story.end(Outcome::Stopped, &[(ToolStatus::Cancelled, 1)]);
     assert_eq!(story.below(), "\n> ▏");
-    // Nobody is asked any more: a key is typed text.
+    // The question is gone: keys go to the editor.
     assert_eq!(story.text("y"), "");
     assert_eq!(story.screen.editor.text(), "y");
 }
 
 #[test]
-fn questions_come_one_behind_the_other_and_each_is_seen_first() {
+fn questions_come_one_by_one_and_each_must_be_drawn_first() {
     let mut story = asked();
     story.ask("edit", json!({"path":"a","old":"1","new":"2"}));
     story.wait(1_000);
-    assert!(story.below().contains("and 1 more to ask about"));
+    assert!(story.below().contains("and 1 more to approve"));
     assert_eq!(story.text("y"), "1 yes");
-    // Whoever pressed twice has not seen the second.
+    // A second press right away is not an answer to the second question.
     assert_eq!(story.text("y"), "");
     story.key(TerminalKey::Backspace);
     story.wait(1_000);
@@ -107,7 +107,7 @@ fn questions_come_one_behind_the_other_and_each_is_seen_first() {
 }
 
 #[test]
-fn always_answers_those_that_wait_behind_it() {
+fn always_answers_the_following_questions_for_the_same_tool() {
     let mut story = asked();
     story.ask("run", json!({"command":"two"}));
     story.ask("edit", json!({}));
@@ -117,7 +117,7 @@ fn always_answers_those_that_wait_behind_it() {
 }
 
 #[test]
-fn a_question_that_nobody_asks_any_more_is_gone() {
+fn question_of_a_cancelled_call_disappears() {
     let mut story = asked();
     story.wait(1_000);
     story.text("t");

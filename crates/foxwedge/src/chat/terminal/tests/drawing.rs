@@ -1,4 +1,4 @@
-//! The rows below: they say what is under way, and they fit whatever the terminal is.
+//! The live rows: they show the work in progress and fit into a terminal of any size.
 
 use foxwedge_run::{RawJson, UiChange};
 use insta::assert_snapshot;
@@ -69,7 +69,7 @@ fn a_slash_lists_commands() {
     assert_snapshot!(story.below(), @r"
     > /▏
       /compact   makes the history shorter
-      /thoughts  shows or hides what the m…
+      /thoughts  show or hide what the mod…
     ");
     story.text("help me");
     assert_snapshot!(story.below(), @"> /help me▏");

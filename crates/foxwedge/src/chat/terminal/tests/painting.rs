@@ -1,5 +1,5 @@
-//! Bytes on a real terminal, as far as an emulator is one: after every step it shows the lines above
-//! and the rows below, and nothing else.
+//! Bytes on a terminal emulator: after every step it shows the finished lines and the live rows,
+//! and nothing else.
 
 use anstyle::Style;
 use foxwedge_run::{Outcome, ToolStatus};
@@ -18,7 +18,7 @@ struct Terminal {
     story: Story,
     painter: TerminalPainter,
     emulator: vt100::Parser,
-    /// Everything that went above.
+    /// All finished rows.
     above: Vec<String>,
 }
 
@@ -30,7 +30,7 @@ impl Terminal {
         Terminal { story, painter, emulator, above: Vec::new() }
     }
 
-    /// Paints, and looks whether the screen is what it should be.
+    /// Paints and checks the screen of the emulator.
     fn step(&mut self) {
         let above = self.story.screen.take_rows();
         self.above.extend(above.iter().map(StyledRow::plain));
@@ -45,7 +45,7 @@ impl Terminal {
             self.above.iter().chain(&below).map(|row| row.trim_end()).collect();
         let (row, column) = screen.cursor_position();
         assert_eq!(usize::from(column), live.column);
-        // What scrolled away does not come back when there is less below: the rest is empty.
+        // Scrolled rows do not come back when there are fewer live rows: the rest is empty.
         let used = usize::from(row) - live.row + below.len();
         let mut expected = expected[expected.len() - used..].to_vec();
         expected.resize(height.into(), "");
@@ -58,7 +58,7 @@ impl Terminal {
 }
 
 #[test]
-fn a_whole_story_leaves_no_garbage() {
+fn whole_conversation_leaves_no_garbage() {
     let mut terminal = Terminal::new(40, 10);
     terminal.step();
     for c in "what is in this folder, and why is it there?".chars() {
@@ -67,10 +67,10 @@ fn a_whole_story_leaves_no_garbage() {
     }
     terminal.story.text("\n");
     terminal.step();
-    for piece in
+    for delta in
         ["Let me ", "look.\n\nI ", "think that there are many things in it, 中文", " too\n"]
     {
-        terminal.story.say(piece);
+        terminal.story.say(delta);
         terminal.step();
     }
     terminal.story.call("1", "run", r#"{"command":"ls -l"}"#);
@@ -100,7 +100,7 @@ fn a_whole_story_leaves_no_garbage() {
 }
 
 #[test]
-fn a_terminal_that_becomes_wider_or_higher_is_drawn_over() {
+fn wider_or_higher_terminal_is_redrawn() {
     let mut terminal = Terminal::new(40, 10);
     terminal.story.busy();
     terminal.story.say("Something that was said\nand something on its way");
@@ -114,7 +114,7 @@ fn a_terminal_that_becomes_wider_or_higher_is_drawn_over() {
 }
 
 #[test]
-fn a_terminal_that_becomes_narrower_has_broken_our_rows() {
+fn narrower_terminal_has_wrapped_live_rows() {
     let mut painter = TerminalPainter::new(TerminalColors::Shown, 40);
     let mut story = Story::sized(40, 10);
     story.busy();
@@ -128,20 +128,20 @@ fn a_terminal_that_becomes_narrower_has_broken_our_rows() {
 }
 
 #[test]
-fn colours_are_shown_or_left_out_and_words_stay() {
+fn colors_are_shown_or_removed_and_the_text_stays() {
     let row = StyledRow::of(BOLD, "strong").with(Style::new(), " plain");
     let live = Story::new().live();
-    for (colours, expected) in [
+    for (colors, expected) in [
         (TerminalColors::Shown, "\u{1b}[1mstrong\u{1b}[0m plain"),
         (TerminalColors::LeftOut, "strong plain"),
     ] {
-        let bytes = TerminalPainter::new(colours, 40).paint(std::slice::from_ref(&row), &live);
+        let bytes = TerminalPainter::new(colors, 40).paint(std::slice::from_ref(&row), &live);
         assert!(bytes.contains(expected), "{bytes:?}");
     }
 }
 
 #[test]
-fn leaving_takes_the_live_rows_away() {
+fn leaving_removes_the_live_rows() {
     let mut terminal = Terminal::new(40, 10);
     terminal.story.text("typed");
     terminal.step();
@@ -154,7 +154,7 @@ fn leaving_takes_the_live_rows_away() {
 }
 
 #[test]
-fn nothing_that_was_said_reaches_the_terminal_as_a_sequence() {
+fn model_and_tool_output_cannot_send_control_sequences() {
     let evil = "\u{1b}[2J\u{1b}]52;c;aGk=\u{7}\u{9b}31m\u{8}\r\u{202e}\u{1b}P+q\u{1b}\\ x";
     let mut story = Story::sized(60, 20);
     story.text("x\n");
@@ -172,7 +172,7 @@ fn nothing_that_was_said_reaches_the_terminal_as_a_sequence() {
     bytes.push_str(&painter.paint(&story.screen.take_rows(), &story.live()));
     story.end(Outcome::Stopped, &[]);
     bytes.push_str(&painter.paint(&story.screen.take_rows(), &story.live()));
-    // Only what we write ourselves: places, erasing, the cursor, all at once.
+    // Only our own sequences: cursor moves, erasing, cursor visibility, synchronized output.
     let ours = ["[?2026h", "[?2026l", "[?25h", "[?25l", "[J"];
     for sequence in bytes.split('\u{1b}').skip(1) {
         let moves = sequence.trim_start_matches(|c: char| c == '[' || c.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! Stopping and leaving: what Esc, Ctrl-C and Ctrl-D mean, when.
+//! Stopping and leaving: what Esc, Ctrl-C and Ctrl-D do in each state.
 
 use foxwedge_run::{Outcome, ToolStatus};
 
@@ -20,7 +20,7 @@ fn the_first_press_asks_the_second_forces_and_only_ctrl_c_leaves() {
 }
 
 #[test]
-fn what_a_stop_left_is_told_in_numbers() {
+fn stop_shows_how_many_results_were_kept() {
     let table: [(&[(ToolStatus, usize)], &str); 4] = [
         (&[], "⊘ stopped; the history is valid"),
         (
@@ -74,7 +74,7 @@ fn esc_while_idle_does_nothing_and_twice_clears() {
     story.text("typed");
     assert_eq!(story.key(TerminalKey::Esc), "");
     assert_eq!(story.screen.editor.text(), "typed");
-    // Two that are far apart, or have something between them, are not twice.
+    // Two presses that are far apart, or have another key between them, do not count as double.
     story.wait(5_000);
     story.key(TerminalKey::Esc);
     story.text("!");
@@ -133,5 +133,5 @@ fn ctrl_d_leaves_only_an_empty_editor_with_nothing_at_work() {
     let mut story = Story::new();
     story.busy();
     assert_eq!(story.key(TerminalKey::EndOfInput), "");
-    assert!(story.below().contains("something is at work"));
+    assert!(story.below().contains("a run is in progress"));
 }

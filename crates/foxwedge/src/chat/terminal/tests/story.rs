@@ -1,4 +1,4 @@
-//! One story: a screen, a clock, and what came out so far.
+//! A scripted session for tests: a screen and a clock.
 
 use foxwedge_agent_loop::tool_loop::{LoopEvent, ToolDecision};
 use foxwedge_run::{
@@ -39,19 +39,19 @@ impl Story {
         Story { screen, now: 10_000, asked: 0 }
     }
 
-    /// Time passes.
+    /// Draws the screen and advances the clock.
     pub(super) fn wait(&mut self, milliseconds: u64) {
         self.screen.on_drawn(self.now);
         self.now += milliseconds;
     }
 
-    /// A key. What it does, in words.
+    /// Presses a key. Returns its actions as text.
     pub(super) fn key(&mut self, key: TerminalKey) -> String {
-        let acts = self.screen.on_key(key, self.now);
-        self.done(&acts)
+        let actions = self.screen.on_key(key, self.now);
+        self.done(&actions)
     }
 
-    /// Typed text; `\n` is Enter.
+    /// Types text; `\n` is Enter. Returns the actions as text.
     pub(super) fn text(&mut self, text: &str) -> String {
         let keys =
             text.chars().map(|c| if c == '\n' { TerminalKey::Enter } else { TerminalKey::Char(c) });
@@ -59,7 +59,7 @@ impl Story {
         done.into_iter().filter(|done| !done.is_empty()).collect::<Vec<_>>().join(", ")
     }
 
-    /// A prompt that is at work.
+    /// Starts a run.
     pub(super) fn busy(&mut self) {
         assert_eq!(self.text("go\n"), "send go");
         self.tell(UiChange::RunStarted { epoch: 1, at: None, started: RunStart::default() });
@@ -68,13 +68,13 @@ impl Story {
 
     pub(super) fn tell(&mut self, change: UiChange) -> String {
         let run: SharedId = "run".into();
-        // The log has the time.
+        // The emitted event carries the time.
         let mut event = RunEvent::new(&run, foxwedge_run::EventPayload::Tasks(Vec::new()));
         event.at = Some(self.now);
         self.screen.on_loop_event(LoopEvent::Run(RunEffect::Emit(event)), self.now);
-        let acts =
+        let actions =
             self.screen.on_loop_event(LoopEvent::Run(RunEffect::Show { run, change }), self.now);
-        self.done(&acts)
+        self.done(&actions)
     }
 
     pub(super) fn say(&mut self, text: &str) {
@@ -92,7 +92,7 @@ impl Story {
         self.tell(UiChange::ThoughtClosed(UiPart { id: "t".into(), parent: None }));
     }
 
-    /// A call that is at work.
+    /// Starts a running call.
     pub(super) fn call(&mut self, id: &str, name: &str, input: &str) {
         let tool = tool(id);
         self.tell(UiChange::ToolOpened {
@@ -126,11 +126,11 @@ impl Story {
             summary.calls += number;
         }
         let ended = RunEnd { outcome: Some(outcome), ..RunEnd::default() };
-        let acts = self.screen.on_run_ended(Ok(&ChatRunEnd { ended, summary }));
-        self.done(&acts)
+        let actions = self.screen.on_run_ended(Ok(&ChatRunEnd { ended, summary }));
+        self.done(&actions)
     }
 
-    /// What went into the scrollback since the last time.
+    /// The rows that were finished since the last call.
     pub(super) fn above(&mut self) -> String {
         self.screen.take_rows().iter().map(StyledRow::plain).collect::<Vec<_>>().join("\n")
     }
@@ -139,7 +139,7 @@ impl Story {
         draw::live_area(&self.screen, self.now, Some(0))
     }
 
-    /// What stands below; the cursor is `▏`.
+    /// The live rows; the cursor is `▏`.
     pub(super) fn below(&self) -> String {
         let live = self.live();
         let mut rows: Vec<String> = live.rows.iter().map(StyledRow::plain).collect();
@@ -155,11 +155,11 @@ impl Story {
         rows.join("\n")
     }
 
-    /// What is done. A run that is sent begins.
-    fn done(&mut self, acts: &[ScreenAction]) -> String {
-        let mut words = Vec::new();
-        for act in acts {
-            words.push(match act {
+    /// Describes actions as text. Work that is sent starts.
+    fn done(&mut self, actions: &[ScreenAction]) -> String {
+        let mut described = Vec::new();
+        for action in actions {
+            described.push(match action {
                 ScreenAction::Send(text) => {
                     self.screen.begin_work(self.now);
                     format!("send {text}")
@@ -184,7 +184,7 @@ impl Story {
                 ScreenAction::Redraw => "redraw".to_owned(),
             });
         }
-        words.join(", ")
+        described.join(", ")
     }
 }
 

@@ -1,4 +1,4 @@
-//! Typing: what is sent, what waits, and that nothing typed is lost.
+//! Typing: what is sent, what is queued, and that no typed text is lost.
 
 use foxwedge_run::{Outcome, RunStart, ToolStatus, UiChange};
 
@@ -28,13 +28,13 @@ fn enter_sends_and_a_slash_is_a_command() {
 }
 
 #[test]
-fn what_is_typed_while_busy_waits_and_is_sent_one_by_one() {
+fn prompts_typed_while_busy_are_queued_and_sent_one_by_one() {
     let mut story = Story::new();
     story.busy();
     assert_eq!(story.text("first\n"), "queue [first]");
     assert_eq!(story.text("second\n"), "queue [first | second]");
     assert_eq!(story.text("half"), "");
-    // The first leaves the queue when the run has it, not before.
+    // The first prompt leaves the queue when its run starts, not before.
     assert_eq!(story.end(Outcome::Completed, &[]), "send first");
     assert!(!story.below().contains("queued: first"));
     assert_eq!(story.tell(started()), "queue [second]");
@@ -45,7 +45,7 @@ fn what_is_typed_while_busy_waits_and_is_sent_one_by_one() {
 }
 
 #[test]
-fn what_waits_is_kept_after_a_stop_and_a_failure() {
+fn queue_is_kept_after_a_stop_and_a_failure() {
     for outcome in [Outcome::Stopped, Outcome::Failed, Outcome::Interrupted, Outcome::MaxTurns] {
         let mut story = Story::new();
         story.busy();
@@ -58,7 +58,7 @@ fn what_waits_is_kept_after_a_stop_and_a_failure() {
 }
 
 #[test]
-fn a_run_that_ended_well_although_it_was_stopped_sends_nothing() {
+fn stopped_run_that_completes_does_not_send_the_queue() {
     let mut story = Story::new();
     story.busy();
     story.text("later\n");
@@ -67,7 +67,7 @@ fn a_run_that_ended_well_although_it_was_stopped_sends_nothing() {
 }
 
 #[test]
-fn a_queued_prompt_whose_run_could_not_begin_still_waits() {
+fn queued_prompt_stays_queued_if_its_run_cannot_start() {
     let mut story = Story::new();
     story.busy();
     story.text("later\n");
@@ -79,13 +79,13 @@ fn a_queued_prompt_whose_run_could_not_begin_still_waits() {
 }
 
 #[test]
-fn the_up_arrow_takes_back_what_waits() {
+fn up_takes_back_a_queued_prompt() {
     let mut story = Story::new();
     story.busy();
     story.text("first\nsecond\n");
     assert_eq!(story.key(TerminalKey::Up), "queue [first]");
     assert_eq!(story.screen.editor.text(), "second");
-    // Now the editor is not empty: the history comes.
+    // The editor is not empty any more: Up goes through the history.
     assert_eq!(story.key(TerminalKey::Up), "");
     assert_eq!(story.screen.editor.text(), "second");
     story.key(TerminalKey::Up);
@@ -94,7 +94,7 @@ fn the_up_arrow_takes_back_what_waits() {
 }
 
 #[test]
-fn what_waited_when_the_process_died_is_shown_and_sent_by_enter() {
+fn prompts_queued_by_an_earlier_process_are_shown_and_sent_by_enter() {
     let start =
         TerminalStart { queued: vec!["from before".to_owned()], ..TerminalStart::default() };
     let mut story = Story::begun(start, 60, 20);
@@ -103,19 +103,19 @@ fn what_waited_when_the_process_died_is_shown_and_sent_by_enter() {
 }
 
 #[test]
-fn commands_wait_too_and_the_queue_goes_on_behind_them() {
+fn commands_are_queued_too_and_the_queue_continues_after_them() {
     let mut story = Story::new();
     story.busy();
     story.text("/compact\nmore\n");
     assert_eq!(story.end(Outcome::Completed, &[]), "command /compact");
     let reply =
         CommandReply { lines: vec!["shorter now".to_owned()], follow_up: CommandFollowUp::Stay };
-    let acts = story.screen.on_command_reply(Ok(&reply));
-    assert_eq!(format!("{acts:?}"), r#"[SaveQueue(["more"]), Send("more")]"#);
+    let actions = story.screen.on_command_reply(Ok(&reply));
+    assert_eq!(format!("{actions:?}"), r#"[SaveQueue(["more"]), Send("more")]"#);
 }
 
 #[test]
-fn a_command_may_fill_the_editor_and_loses_nothing() {
+fn command_that_fills_the_editor_keeps_the_typed_text() {
     let mut story = Story::new();
     story.text("/undo\n");
     story.text("typed");
@@ -155,7 +155,7 @@ fn tab_completes_commands() {
 }
 
 #[test]
-fn thoughts_are_hidden_until_somebody_wants_them() {
+fn thoughts_are_hidden_until_toggled() {
     let mut story = Story::new();
     story.busy();
     story.think("first\nsecond");
@@ -176,7 +176,7 @@ fn thoughts_are_hidden_until_somebody_wants_them() {
 }
 
 #[test]
-fn lines_of_different_kinds_stand_apart() {
+fn blank_rows_separate_different_kinds_of_output() {
     let mut story = Story::new();
     story.text("do it\n");
     story.say("I will.\nNow");
@@ -191,12 +191,12 @@ fn lines_of_different_kinds_stand_apart() {
 }
 
 #[test]
-fn what_waits_in_another_session_is_not_overwritten() {
+fn queue_of_another_session_is_not_overwritten() {
     let mut story = Story::new();
     story.busy();
     story.text("here\n");
     story.end(Outcome::Stopped, &[]);
-    let acts = story.screen.on_session_switch(vec!["there".to_owned()]);
-    assert_eq!(format!("{acts:?}"), r#"[SaveQueue(["here", "there"])]"#);
+    let actions = story.screen.on_session_switch(vec!["there".to_owned()]);
+    assert_eq!(format!("{actions:?}"), r#"[SaveQueue(["here", "there"])]"#);
     assert_eq!(Story::new().screen.on_session_switch(Vec::new()), []);
 }

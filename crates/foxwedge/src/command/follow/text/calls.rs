@@ -1,4 +1,4 @@
-//! The calls of a run that is being drawn: their names, what they work on, and who works for whom.
+//! The tool calls of a run that is rendered as text: names, subjects and parents.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,16 +14,16 @@ use crate::{
     screen::{StyledLine, fit_columns},
 };
 
-/// Calls that are named below the lines.
+/// Maximum number of tool calls in the status line.
 const MAX_NAMED_CALLS: usize = 2;
 
-/// Every call that is not settled, and the names of those that were.
+/// All tool calls of the open runs.
 #[derive(Default)]
 pub(super) struct FollowCallTable {
     all: HashMap<(SharedId, ToolRef), FollowCallEntry>,
-    /// The newest call of an id, which is how sub-agents name theirs.
+    /// The newest tool call of an id. Sub-agents refer to their parent by id.
     by_id: HashMap<(SharedId, SharedId), ToolRef>,
-    /// Those that are not settled, in the order in which they were opened.
+    /// Tool calls that are not settled, in the order in which they were opened.
     open: BTreeMap<u64, (SharedId, ToolRef)>,
     number: u64,
 }
@@ -32,15 +32,15 @@ struct FollowCallEntry {
     number: u64,
     name: SharedId,
     title: Option<String>,
-    about: String,
+    subject: String,
     parent: Option<SharedId>,
     status: ToolStatus,
 }
 
-/// A call whose sub-agent is at work.
+/// The header above the lines of a sub-agent.
 pub(super) struct SubAgentHeader {
     name: SharedId,
-    about: String,
+    subject: String,
     depth: usize,
 }
 
@@ -50,7 +50,7 @@ impl SubAgentHeader {
         StyledLine::new()
             .with(DIM, format!("{indent}{} ", signs.below()))
             .with(BOLD, clean(&self.name))
-            .with(Style::new(), format!("  {}", fit_columns(&self.about, 72)))
+            .with(Style::new(), format!("  {}", fit_columns(&self.subject, 72)))
     }
 }
 
@@ -64,58 +64,58 @@ impl FollowCallTable {
         title: Option<&str>,
     ) {
         self.number += 1;
-        let seen = FollowCallEntry {
+        let entry = FollowCallEntry {
             number: self.number,
             name: name.clone(),
             title: title.map(str::to_owned),
-            about: call_subject(title, None),
+            subject: call_subject(title, None),
             parent: parent.cloned(),
             status: ToolStatus::Pending,
         };
         let key = (run.clone(), tool.clone());
         self.by_id.insert((run.clone(), tool.call.clone()), tool.clone());
         self.open.insert(self.number, key.clone());
-        self.all.insert(key, seen);
+        self.all.insert(key, entry);
     }
 
     pub(super) fn set_input(&mut self, run: &SharedId, tool: &ToolRef, input: &RawJson) {
-        if let Some(seen) = self.find_mut(run, tool) {
-            seen.about = call_subject(seen.title.as_deref(), Some(input));
+        if let Some(entry) = self.find_mut(run, tool) {
+            entry.subject = call_subject(entry.title.as_deref(), Some(input));
         }
     }
 
     pub(super) fn set_status(&mut self, run: &SharedId, tool: &ToolRef, status: ToolStatus) {
-        if let Some(seen) = self.find_mut(run, tool) {
-            seen.status = status;
+        if let Some(entry) = self.find_mut(run, tool) {
+            entry.status = status;
         }
     }
 
-    /// What is asked says more than the arguments.
+    /// Uses the approval prompt as subject, if there is no other.
     pub(super) fn set_question(&mut self, run: &SharedId, tool: &ToolRef, prompt: Option<&str>) {
-        if let (Some(seen), Some(prompt)) = (self.find_mut(run, tool), prompt)
-            && seen.about.is_empty()
+        if let (Some(entry), Some(prompt)) = (self.find_mut(run, tool), prompt)
+            && entry.subject.is_empty()
         {
-            seen.about = call_subject(Some(prompt), None);
+            entry.subject = call_subject(Some(prompt), None);
         }
     }
 
     pub(super) fn settle(&mut self, run: &SharedId, tool: &ToolRef) {
-        if let Some(number) = self.find_mut(run, tool).map(|seen| seen.number) {
+        if let Some(number) = self.find_mut(run, tool).map(|entry| entry.number) {
             self.open.remove(&number);
         }
     }
 
-    /// The call that a call works for.
+    /// The parent of a tool call.
     pub(super) fn parent(&self, run: &SharedId, tool: &ToolRef) -> Option<SharedId> {
         self.all.get(&(run.clone(), tool.clone()))?.parent.clone()
     }
 
-    /// What stands above the work of a sub-agent.
+    /// The header above the lines of a sub-agent.
     pub(super) fn header(&self, run: &SharedId, call: &SharedId) -> Option<SubAgentHeader> {
         let tool = self.by_id.get(&(run.clone(), call.clone()))?;
-        let seen = self.all.get(&(run.clone(), tool.clone()))?;
+        let entry = self.all.get(&(run.clone(), tool.clone()))?;
         let depth = self.parents(run, tool).len();
-        Some(SubAgentHeader { name: seen.name.clone(), about: seen.about.clone(), depth })
+        Some(SubAgentHeader { name: entry.name.clone(), subject: entry.subject.clone(), depth })
     }
 
     pub(super) fn card<'a>(
@@ -123,62 +123,62 @@ impl FollowCallTable {
         run: &SharedId,
         tool: &ToolRef,
         (status, reason): (ToolStatus, Option<ToolStatusReason>),
-        span: Option<u64>,
+        duration: Option<u64>,
         content: Option<&'a RawJson>,
     ) -> Option<CallLine<'a>> {
-        let seen = self.all.get(&(run.clone(), tool.clone()))?;
+        let entry = self.all.get(&(run.clone(), tool.clone()))?;
         let depth = self.parents(run, tool).len();
-        let (name, about) = (&*seen.name, seen.about.as_str());
-        Some(CallLine { name, subject: about, status, reason, duration: span, content, depth })
+        let (name, subject) = (&*entry.name, entry.subject.as_str());
+        Some(CallLine { name, subject, status, reason, duration, content, depth })
     }
 
-    /// The run is over.
+    /// Removes the tool calls of a run that ended.
     pub(super) fn forget_run(&mut self, run: &SharedId) {
-        self.all.retain(|(of, _), _| of != run);
-        self.by_id.retain(|(of, _), _| of != run);
-        self.open.retain(|_, (of, _)| of != run);
+        self.all.retain(|(owner, _), _| owner != run);
+        self.by_id.retain(|(owner, _), _| owner != run);
+        self.open.retain(|_, (owner, _)| owner != run);
     }
 
-    /// How deep a call lies.
+    /// The number of parents above a tool call.
     pub(super) fn depth(&self, run: &SharedId, call: &SharedId) -> usize {
         let tool = self.by_id.get(&(run.clone(), call.clone()));
         tool.map_or(0, |tool| self.parents(run, tool).len())
     }
 
-    /// Calls at work, in a few words.
+    /// Describes the running tool calls for the status line.
     pub(super) fn describe_running(
         &self,
         run: &SharedId,
         times: &RunTimes,
         now: u64,
     ) -> Option<String> {
-        let at_work = self.open.values().filter(|(of, _)| of == run);
-        let named = at_work.take(MAX_NAMED_CALLS).filter_map(|key| {
-            let seen = self.all.get(key)?;
+        let running = self.open.values().filter(|(owner, _)| owner == run);
+        let described = running.take(MAX_NAMED_CALLS).filter_map(|key| {
+            let entry = self.all.get(key)?;
             let time = times.of_call(run, &key.1, Some(now));
-            let verdict = draw::status_text(seen.status, None, time);
-            Some(format!("{} {} {verdict}", clean(&seen.name), fit_columns(&seen.about, 40)))
+            let status = draw::status_text(entry.status, None, time);
+            Some(format!("{} {} {status}", clean(&entry.name), fit_columns(&entry.subject, 40)))
         });
-        let mut words: Vec<String> = named.collect();
+        let mut parts: Vec<String> = described.collect();
         if self.open.len() > MAX_NAMED_CALLS {
-            words.push(format!("{} more", self.open.len() - MAX_NAMED_CALLS));
+            parts.push(format!("{} more", self.open.len() - MAX_NAMED_CALLS));
         }
-        (!words.is_empty()).then(|| words.join(", "))
+        (!parts.is_empty()).then(|| parts.join(", "))
     }
 
-    /// The calls that a call works for, the nearest first.
+    /// The parents of a tool call, nearest first.
     fn parents(&self, run: &SharedId, tool: &ToolRef) -> Vec<ToolRef> {
         let mut parents = Vec::new();
-        let mut here = tool.clone();
-        // A ring of parents is no tree; it is drawn as far as it goes.
+        let mut current = tool.clone();
+        // Stops at a cycle of parents.
         while parents.len() < 8
-            && let Some(seen) = self.all.get(&(run.clone(), here.clone()))
-            && let Some(parent) = &seen.parent
-            && let Some(above) = self.by_id.get(&(run.clone(), parent.clone()))
-            && !parents.contains(above)
+            && let Some(entry) = self.all.get(&(run.clone(), current.clone()))
+            && let Some(parent) = &entry.parent
+            && let Some(parent_ref) = self.by_id.get(&(run.clone(), parent.clone()))
+            && !parents.contains(parent_ref)
         {
-            parents.push(above.clone());
-            here = above.clone();
+            parents.push(parent_ref.clone());
+            current = parent_ref.clone();
         }
         parents
     }

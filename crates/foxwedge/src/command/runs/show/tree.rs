@@ -1,4 +1,4 @@
-//! The calls of a run, those of sub-agents below the call they work for.
+//! The tool calls of a run as a tree. Calls of sub-agents are below the call that started them.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -12,7 +12,7 @@ use crate::runs::{
     draw::{CallLine, SignSet, call_subject},
 };
 
-/// Draws every call once.
+/// Writes every tool call once.
 pub(super) fn write(
     out: &mut dyn Write,
     run: &Run,
@@ -21,51 +21,51 @@ pub(super) fn write(
     columns: Option<usize>,
 ) -> io::Result<()> {
     for (tool, depth) in order(run) {
-        let about = call_subject(tool.title.as_deref(), tool.input.as_ref());
+        let subject = call_subject(tool.title.as_deref(), tool.input.as_ref());
         let reference = tool.reference();
-        let card = CallLine {
+        let call_line = CallLine {
             name: tool.name.as_deref().unwrap_or("unknown"),
-            subject: &about,
+            subject: &subject,
             status: tool.status(),
             reason: tool.reason,
             duration: times.of_call(run.id(), &reference, times.last()),
             content: tool.content.as_ref(),
             depth,
         };
-        out.write_all(card.line(signs, columns).draw(columns).as_bytes())?;
+        out.write_all(call_line.line(signs, columns).draw(columns).as_bytes())?;
     }
     Ok(())
 }
 
-/// Calls in the order in which they are drawn, with their depths. One whose parent is not there,
-/// or which is its own ancestor, stands at the edge.
+/// Tool calls in output order, with their depths. A call whose parent is missing, or which is its
+/// own ancestor, is a root.
 fn order(run: &Run) -> Vec<(&ToolCallState, usize)> {
     let tools = run.tools();
     let known: HashSet<&SharedId> = tools.iter().map(|tool| &tool.call).collect();
     let mut children: HashMap<&SharedId, Vec<usize>> = HashMap::new();
     let mut roots = Vec::new();
-    for (place, tool) in tools.iter().enumerate() {
+    for (index, tool) in tools.iter().enumerate() {
         match &tool.parent {
             Some(parent) if known.contains(parent) => {
-                children.entry(parent).or_default().push(place)
+                children.entry(parent).or_default().push(index)
             }
-            Some(_) | None => roots.push(place),
+            Some(_) | None => roots.push(index),
         }
     }
     let mut drawn = vec![false; tools.len()];
     let mut order = Vec::with_capacity(tools.len());
-    // What is left behind the roots are rings.
+    // Calls that no root reaches form cycles.
     for root in roots.into_iter().chain(0..tools.len()) {
         let mut stack = vec![(root, 0)];
-        while let Some((place, depth)) = stack.pop() {
-            let (Some(tool), Some(done)) = (tools.get(place), drawn.get_mut(place)) else {
+        while let Some((index, depth)) = stack.pop() {
+            let (Some(tool), Some(done)) = (tools.get(index), drawn.get_mut(index)) else {
                 continue;
             };
             if std::mem::replace(done, true) {
                 continue;
             }
             order.push((tool, depth));
-            // An id that was used again has the children below its first call.
+            // If an id occurs twice, the children are below its first call.
             for child in children.remove(&tool.call).unwrap_or_default().into_iter().rev() {
                 stack.push((child, depth + 1));
             }

@@ -1,63 +1,63 @@
-//! What Claude Code's arguments say. Those that nobody here needs are not looked at.
+//! Parses the arguments of Claude Code. Unneeded arguments are ignored.
 
 use std::{ffi::OsString, fs};
 
 use serde_json::Value;
 
-/// What counts of them.
+/// The arguments that the scripted agent uses.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct ClaudeArguments {
     pub(super) resume: Option<String>,
     pub(super) session: Option<String>,
     pub(super) model: Option<String>,
     pub(super) system: String,
-    /// Servers of tools that live in the host.
+    /// MCP servers in the host.
     pub(super) servers: Vec<String>,
     pub(super) partial: bool,
-    /// Whether the host decides what may run.
+    /// Whether the host is asked for permission.
     pub(super) asks_permission: bool,
-    /// Whether nothing is to be kept on disk.
+    /// Whether no session file is written.
     pub(super) no_persistence: bool,
     pub(super) version: bool,
 }
 
 impl ClaudeArguments {
-    pub(super) fn read(words: &[OsString]) -> ClaudeArguments {
-        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        let mut read = ClaudeArguments::default();
-        let mut words = words.iter().map(String::as_str).peekable();
-        while let Some(word) = words.next() {
-            let (name, inline) = match word.split_once('=') {
+    pub(super) fn read(args: &[OsString]) -> ClaudeArguments {
+        let args: Vec<_> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        let mut parsed = ClaudeArguments::default();
+        let mut args = args.iter().map(String::as_str).peekable();
+        while let Some(arg) = args.next() {
+            let (name, inline) = match arg.split_once('=') {
                 Some((name, value)) if name.starts_with("--") => (name, Some(value)),
-                _ => (word, None),
+                _ => (arg, None),
             };
-            let mut value = || inline.or_else(|| words.next()).unwrap_or_default().to_owned();
+            let mut value = || inline.or_else(|| args.next()).unwrap_or_default().to_owned();
             match name {
-                "--resume" | "-r" => read.resume = Some(value()),
-                "--session-id" => read.session = Some(value()),
-                "--model" => read.model = Some(value()),
-                "--system-prompt" | "--append-system-prompt" => read.add_system(&value()),
+                "--resume" | "-r" => parsed.resume = Some(value()),
+                "--session-id" => parsed.session = Some(value()),
+                "--model" => parsed.model = Some(value()),
+                "--system-prompt" | "--append-system-prompt" => parsed.add_system(&value()),
                 "--system-prompt-file" | "--append-system-prompt-file" => {
-                    read.add_system(&fs::read_to_string(value()).unwrap_or_default());
+                    parsed.add_system(&fs::read_to_string(value()).unwrap_or_default());
                 }
-                "--permission-prompt-tool" => read.asks_permission = value() == "stdio",
+                "--permission-prompt-tool" => parsed.asks_permission = value() == "stdio",
                 "--mcp-config" => {
-                    read.add_servers(&value());
-                    // It takes several values.
-                    while let Some(more) = words.next_if(|word| !word.starts_with('-')) {
-                        read.add_servers(more);
+                    parsed.add_servers(&value());
+                    // This flag takes several values.
+                    while let Some(more) = args.next_if(|arg| !arg.starts_with('-')) {
+                        parsed.add_servers(more);
                     }
                 }
-                "--include-partial-messages" => read.partial = true,
-                "--no-session-persistence" => read.no_persistence = true,
-                "--version" | "-v" => read.version = true,
+                "--include-partial-messages" => parsed.partial = true,
+                "--no-session-persistence" => parsed.no_persistence = true,
+                "--version" | "-v" => parsed.version = true,
                 _ => {}
             }
         }
-        read
+        parsed
     }
 
-    /// More instructions.
+    /// Appends to the system prompt.
     pub(super) fn add_system(&mut self, text: &str) {
         if !self.system.is_empty() {
             self.system.push('\n');
@@ -65,17 +65,17 @@ impl ClaudeArguments {
         self.system.push_str(text);
     }
 
-    /// The text of a configuration, or the name of a file that holds one.
-    fn add_servers(&mut self, told: &str) {
-        let text = if told.trim_start().starts_with('{') {
-            told.to_owned()
+    /// Adds servers from a JSON configuration or a configuration file.
+    fn add_servers(&mut self, config_or_path: &str) {
+        let text = if config_or_path.trim_start().starts_with('{') {
+            config_or_path.to_owned()
         } else {
-            fs::read_to_string(told).unwrap_or_default()
+            fs::read_to_string(config_or_path).unwrap_or_default()
         };
         let config: Value = serde_json::from_str(&text).unwrap_or_default();
         let servers = config["mcpServers"].as_object().into_iter().flatten();
-        let ours = servers.filter(|(_, server)| server["type"] == "sdk");
-        self.servers.extend(ours.map(|(name, _)| name.clone()));
+        let sdk_servers = servers.filter(|(_, server)| server["type"] == "sdk");
+        self.servers.extend(sdk_servers.map(|(name, _)| name.clone()));
     }
 }
 
@@ -84,8 +84,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_arguments_of_the_real_one_are_taken_and_most_are_ignored() {
-        let words = [
+    fn arguments_of_claude_code_are_accepted_and_most_are_ignored() {
+        let args = [
             "-p",
             "--output-format",
             "stream-json",
@@ -104,7 +104,7 @@ mod tests {
             "the-id",
             "--model",
         ];
-        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+        let args: Vec<OsString> = args.iter().map(OsString::from).collect();
         let expected = ClaudeArguments {
             resume: Some("the-id".to_owned()),
             model: Some(String::new()),
@@ -114,6 +114,6 @@ mod tests {
             asks_permission: true,
             ..ClaudeArguments::default()
         };
-        assert_eq!(ClaudeArguments::read(&words), expected);
+        assert_eq!(ClaudeArguments::read(&args), expected);
     }
 }

@@ -1,4 +1,4 @@
-//! Calls of the client's tools, which live in the host: wished for, waited for, taken back.
+//! Calls of host tools: requested, awaited, canceled.
 
 use std::process;
 
@@ -6,22 +6,22 @@ use serde_json::{Value, json};
 
 use super::{AgentQuirk, HostPipeStop, ScriptedClaudeAgent};
 
-/// What the real one answers in place of a tool that was stopped.
+/// The result that Claude Code gives a rejected tool call.
 const REJECTED_TEXT: &str = "The user doesn't want to proceed with this tool use.";
 
-/// A call that was said.
+/// A tool call that was printed.
 pub(super) struct HostToolCall {
     id: String,
     input: Value,
-    /// Which of the client's tools; none if it is not one of them.
+    /// Index of the host tool; `None` for other tools.
     tool: Option<usize>,
-    /// The request to the host, and its number there.
+    /// The id of the control request, and the JSON-RPC id.
     request: Option<(String, u64)>,
     answer: Option<Value>,
 }
 
 impl ScriptedClaudeAgent {
-    /// A call was said: it begins, waits for its turn, or is answered at once.
+    /// Starts a printed tool call, queues it, or records its result at once.
     pub(super) fn start_call(&mut self, block: &Value) -> Result<(), HostPipeStop> {
         let text = |key: &str| block[key].as_str().unwrap_or_default();
         let tool = self.tools.iter().position(|tool| tool.full_name() == text("name"));
@@ -34,13 +34,13 @@ impl ScriptedClaudeAgent {
                 return Ok(());
             }
             let own = text("name") == super::own_tool::OWN_TOOL;
-            let words =
+            let result =
                 if own { super::own_tool::OWN_TOOL_RESULT } else { "No such tool available" };
-            return self.record_answer(at, json!(words), !own);
+            return self.record_answer(at, json!(result), !own);
         };
         if first && self.quirks.has(AgentQuirk::Unavailable) {
-            let words = format!("<tool_use_error>No such tool available: {}", text("name"));
-            return self.record_answer(at, json!(words), true);
+            let result = format!("<tool_use_error>No such tool available: {}", text("name"));
+            return self.record_answer(at, json!(result), true);
         }
         let read_only = self.tools.get(tool).is_some_and(|tool| tool.read_only);
         if (read_only && !self.quirks.has(AgentQuirk::Serial)) || self.pending_requests().is_empty()
@@ -50,12 +50,13 @@ impl ScriptedClaudeAgent {
         Ok(())
     }
 
-    /// Waits until every call has its answer; the answers, in the order of the calls.
+    /// Waits until every tool call has a result. Returns the results in call order.
     pub(super) fn wait_for_answers(&mut self) -> Result<Vec<Value>, HostPipeStop> {
         loop {
             if self.pending_requests().is_empty() {
-                let waits = |open: &HostToolCall| open.request.is_none() && open.answer.is_none();
-                let Some(next) = self.open_calls.iter().position(waits) else { break };
+                let is_waiting =
+                    |open: &HostToolCall| open.request.is_none() && open.answer.is_none();
+                let Some(next) = self.open_calls.iter().position(is_waiting) else { break };
                 self.request_answer(next)?;
             }
             if self.quirks.has(AgentQuirk::DieWaiting) {
@@ -66,9 +67,9 @@ impl ScriptedClaudeAgent {
             if self.quirks.has(AgentQuirk::DieAnswered) {
                 process::exit(9);
             }
-            let asked =
+            let matches =
                 |open: &HostToolCall| open.request.as_ref().is_some_and(|(id, _)| *id == request);
-            let Some(at) = self.open_calls.iter().position(asked) else { continue };
+            let Some(at) = self.open_calls.iter().position(matches) else { continue };
             let (content, error) = answer_content(&answer);
             self.pipe
                 .log_event("answer", json!({"call": self.open_calls.get(at).map(|open| &open.id)}));
@@ -77,10 +78,11 @@ impl ScriptedClaudeAgent {
         Ok(self.open_calls.iter().filter_map(|open| open.answer.clone()).collect())
     }
 
-    /// Tells the host that nobody wants its answers any more.
+    /// Cancels open requests at the host.
     pub(super) fn cancel_calls(&mut self) -> Result<(), HostPipeStop> {
         let open = self.open_calls.iter().filter(|open| open.answer.is_none());
-        let open: Vec<_> = open.filter_map(|it| Some((it.tool?, it.request.as_ref()?.1))).collect();
+        let open: Vec<_> =
+            open.filter_map(|call| Some((call.tool?, call.request.as_ref()?.1))).collect();
         for (tool, number) in open {
             let server = self.tools.get(tool).map(|tool| tool.server.clone()).unwrap_or_default();
             let params = json!({"requestId": number, "reason": "AbortError"});
@@ -93,7 +95,7 @@ impl ScriptedClaudeAgent {
         Ok(())
     }
 
-    /// Answers every open call: it did not run.
+    /// Records a rejected result for every open tool call.
     pub(super) fn reject_calls(&mut self) -> Result<Vec<Value>, HostPipeStop> {
         for at in 0..self.open_calls.len() {
             if self.open_calls.get(at).is_some_and(|open| open.answer.is_none()) {
@@ -103,18 +105,18 @@ impl ScriptedClaudeAgent {
         Ok(self.open_calls.iter().filter_map(|open| open.answer.clone()).collect())
     }
 
-    /// Requests without an answer.
+    /// Ids of requests without a response.
     fn pending_requests(&self) -> Vec<String> {
         let open = self.open_calls.iter().filter(|open| open.answer.is_none());
         open.filter_map(|open| open.request.as_ref().map(|(id, _)| id.clone())).collect()
     }
 
-    /// Asks the host for an answer.
+    /// Sends the tool call to the host.
     fn request_answer(&mut self, at: usize) -> Result<(), HostPipeStop> {
         let Some(open) = self.open_calls.get(at) else { return Ok(()) };
         let Some(tool) = open.tool.and_then(|tool| self.tools.get(tool)) else { return Ok(()) };
-        let (server, number) = (tool.server.clone(), self.numbers);
-        self.numbers += 1;
+        let (server, number) = (tool.server.clone(), self.next_rpc_id);
+        self.next_rpc_id += 1;
         let message = json!({
             "jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {
                 "name": tool.name, "arguments": open.input,
@@ -129,7 +131,7 @@ impl ScriptedClaudeAgent {
         Ok(())
     }
 
-    /// A call has its answer.
+    /// Records and prints the result of a tool call.
     pub(super) fn record_answer(
         &mut self,
         at: usize,
@@ -146,19 +148,19 @@ impl ScriptedClaudeAgent {
     }
 }
 
-/// What the host answers, as Anthropic spells it, and whether it is a failure.
+/// The content of a host response in Anthropic's format, and whether it is an error.
 fn answer_content(answer: &Value) -> (Value, bool) {
-    let told = &answer["response"]["mcp_response"];
-    let words = |pointer: &str| answer.pointer(pointer).and_then(Value::as_str);
-    if let Some(error) = words("/error").or_else(|| words("/response/mcp_response/error/message")) {
+    let response = &answer["response"]["mcp_response"];
+    let text = |pointer: &str| answer.pointer(pointer).and_then(Value::as_str);
+    if let Some(error) = text("/error").or_else(|| text("/response/mcp_response/error/message")) {
         return (json!(error), true);
     }
-    let blocks = told["result"]["content"].as_array().into_iter().flatten();
+    let blocks = response["result"]["content"].as_array().into_iter().flatten();
     let blocks = blocks.map(|block| match block["type"].as_str() {
         Some("image") => json!({"type": "image", "source": {
             "type": "base64", "media_type": block["mimeType"], "data": block["data"],
         }}),
         _ => block.clone(),
     });
-    (blocks.collect(), told["result"]["isError"] == true)
+    (blocks.collect(), response["result"]["isError"] == true)
 }

@@ -1,11 +1,11 @@
-//! What the built-in model says to a history. Its judge is the reason for asking it here: a history
-//! that no provider would take is a failure that everybody sees.
+//! Requests to the built-in model. The model also checks the history: one that no provider accepts
+//! is an error.
 
 use foxwedge_core::Format;
 use foxwedge_scripted::{ScriptedRequest, respond};
 use serde_json::{Value, json};
 
-/// A message of the model.
+/// A response of the model.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct AgentModelReply {
     pub(super) id: String,
@@ -14,28 +14,28 @@ pub(super) struct AgentModelReply {
     pub(super) usage: Value,
 }
 
-/// What the provider said in place of one.
+/// An error response.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct AgentModelError {
     pub(super) status: u16,
     pub(super) message: String,
 }
 
-/// A tool of the client.
+/// A tool of the host.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct HostTool {
-    /// The server in the host that has it.
+    /// The MCP server in the host.
     pub(super) server: String,
-    /// Its name there.
+    /// The name on that server.
     pub(super) name: String,
     pub(super) description: String,
     pub(super) schema: Value,
-    /// Whether several may be called at once.
+    /// Read-only tools may be called in parallel.
     pub(super) read_only: bool,
 }
 
 impl HostTool {
-    /// One out of the answer to `tools/list`.
+    /// Reads a tool from the response to `tools/list`.
     pub(super) fn read(server: &str, listed: &Value) -> HostTool {
         let text = |key: &str| listed[key].as_str().unwrap_or_default().to_owned();
         HostTool {
@@ -47,13 +47,13 @@ impl HostTool {
         }
     }
 
-    /// The name under which the model knows it.
+    /// The name in requests to the model.
     pub(super) fn full_name(&self) -> String {
         format!("mcp__{}__{}", self.server, self.name)
     }
 }
 
-/// Asks for the next message.
+/// Requests the next message.
 pub(super) fn request_reply(
     model: &str,
     session: &str,
@@ -63,7 +63,7 @@ pub(super) fn request_reply(
 ) -> Result<AgentModelReply, AgentModelError> {
     let mut body = json!({
         "model": model, "max_tokens": 32_000, "messages": history,
-        // Ids are computed from the request: another session gets other ones.
+        // Ids are computed from the request, so every session gets its own.
         "metadata": {"user_id": session},
     });
     if let Some(fields) = body.as_object_mut() {
@@ -83,25 +83,25 @@ pub(super) fn request_reply(
     let body = body.to_string();
     let headers = [("anthropic-version", "2023-06-01"), ("x-api-key", "none")];
     let path = "/v1/messages";
-    let ask = ScriptedRequest {
+    let request = ScriptedRequest {
         format: Format::Anthropic,
         path,
         headers: &headers,
         body: body.as_bytes(),
     };
-    let played = respond(&ask);
-    let said: Value = serde_json::from_slice(&played.body()).unwrap_or_default();
-    let text = |pointer| said.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    if played.status != 200 {
+    let response = respond(&request);
+    let reply: Value = serde_json::from_slice(&response.body()).unwrap_or_default();
+    let text = |pointer| reply.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    if response.status != 200 {
         return Err(AgentModelError {
-            status: played.status,
+            status: response.status,
             message: text("/error/message").to_owned(),
         });
     }
     Ok(AgentModelReply {
         id: text("/id").to_owned(),
-        blocks: said["content"].as_array().cloned().unwrap_or_default(),
+        blocks: reply["content"].as_array().cloned().unwrap_or_default(),
         stop: text("/stop_reason").to_owned(),
-        usage: said["usage"].clone(),
+        usage: reply["usage"].clone(),
     })
 }

@@ -1,4 +1,4 @@
-//! The agent's two ends: lines out, lines in, and what is asked of the host over them.
+//! The pipe to the host: prints lines, reads lines, and matches responses to requests.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -13,29 +13,29 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// Why the agent does not go on with what it does.
+/// Why the current work stops.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum HostPipeStop {
-    /// Somebody interrupts; the id of the request.
+    /// The host interrupts. Contains the request id.
     Interrupted(String),
-    /// Nobody listens or speaks any more.
+    /// The pipe is closed.
     Closed,
 }
 
-/// Something that nobody inside waits for.
+/// A message from the host that is not a response.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum HostMessage {
-    /// A person says something.
+    /// A user prompt.
     Prompt(Vec<Value>),
-    /// The host begins; the id of its request, and what it says.
+    /// The host initializes the agent. Contains the request id and the request.
     Initialize(String, Value),
 }
 
 pub(super) struct HostPipe {
     inbox: Receiver<String>,
-    /// What came and was not asked for.
+    /// Messages that wait to be handled.
     pub(super) queue: VecDeque<HostMessage>,
-    /// Answers of the host, by the id of the request.
+    /// Responses of the host, by request id.
     answers: HashMap<String, Value>,
     log: Option<PathBuf>,
     session: String,
@@ -45,11 +45,11 @@ pub(super) struct HostPipe {
 
 impl HostPipe {
     pub(super) fn new(session: &str, log: Option<PathBuf>, garbage: bool) -> HostPipe {
-        let (heard, inbox) = channel();
-        // It ends with the process.
+        let (sender, inbox) = channel();
+        // The thread ends with the process.
         thread::spawn(move || {
             for line in io::stdin().lock().split(b'\n').map_while(Result::ok) {
-                if heard.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
                     return;
                 }
             }
@@ -58,13 +58,13 @@ impl HostPipe {
         HostPipe { inbox, queue, answers, log, session: session.to_owned(), ids: 0, garbage }
     }
 
-    /// A fresh id in the shape of a UUID.
+    /// A new id in the notation of a UUID.
     pub(super) fn new_id(&mut self) -> String {
         self.ids += 1;
         format!("{:08x}-0000-4000-8000-{:012x}", process::id(), self.ids)
     }
 
-    /// Prints a line, with what every line carries.
+    /// Prints a line with the fields that every line has.
     pub(super) fn print_line(&mut self, mut line: Value) -> Result<(), HostPipeStop> {
         let uuid = self.new_id();
         if let Some(fields) = line.as_object_mut() {
@@ -74,7 +74,7 @@ impl HostPipe {
         self.print(&line)
     }
 
-    /// Asks the host for something; the id of the request.
+    /// Sends a request to the host. Returns the request id.
     pub(super) fn send_request(&mut self, request: Value) -> Result<String, HostPipeStop> {
         let id = self.new_id();
         let line = json!({"type": "control_request", "request_id": id, "request": request});
@@ -82,41 +82,41 @@ impl HostPipe {
         Ok(id)
     }
 
-    /// Takes a request back.
+    /// Cancels a request.
     pub(super) fn cancel_request(&mut self, id: &str) -> Result<(), HostPipeStop> {
         self.print(&json!({"type": "control_cancel_request", "request_id": id}))
     }
 
-    /// Answers a request of the host.
+    /// Responds to a request of the host.
     pub(super) fn respond(&mut self, id: &str, response: Value) -> Result<(), HostPipeStop> {
         let response = json!({"subtype": "success", "request_id": id, "response": response});
         self.print(&json!({"type": "control_response", "response": response}))
     }
 
-    /// Waits for the answer to any of these requests.
+    /// Waits for the response to any of these requests.
     pub(super) fn wait_for_answer(
         &mut self,
         ids: &[String],
     ) -> Result<(String, Value), HostPipeStop> {
         loop {
-            let known = ids.iter().find(|id| self.answers.contains_key(*id));
-            if let Some((id, answer)) = known.and_then(|id| self.answers.remove_entry(id)) {
-                return Ok((id, answer));
+            let answered = ids.iter().find(|id| self.answers.contains_key(*id));
+            if let Some((id, response)) = answered.and_then(|id| self.answers.remove_entry(id)) {
+                return Ok((id, response));
             }
             let line = self.inbox.recv().map_err(|_| HostPipeStop::Closed)?;
             self.take_line(&line)?;
         }
     }
 
-    /// Waits for something that nobody asked for.
+    /// Waits for the next message that is not a response.
     pub(super) fn next_message(&mut self) -> Result<HostMessage, HostPipeStop> {
         loop {
-            if let Some(came) = self.queue.pop_front() {
-                return Ok(came);
+            if let Some(message) = self.queue.pop_front() {
+                return Ok(message);
             }
             let line = self.inbox.recv().map_err(|_| HostPipeStop::Closed)?;
             match self.take_line(&line) {
-                // There is nothing to stop.
+                // Nothing is running, so there is nothing to stop.
                 Err(HostPipeStop::Interrupted(id)) => {
                     self.respond(&id, json!({"still_queued": []}))?
                 }
@@ -125,7 +125,7 @@ impl HostPipe {
         }
     }
 
-    /// Takes in what comes for so long. That nobody speaks any more is told by whoever waits.
+    /// Reads lines for this time. A closed pipe is not an error here; the next wait reports it.
     pub(super) fn pause(&mut self, time: Duration) -> Result<(), HostPipeStop> {
         let until = Instant::now() + time;
         loop {
@@ -141,19 +141,19 @@ impl HostPipe {
         }
     }
 
-    /// Prompts that came while something else went on.
+    /// Takes the prompts that came during other work.
     pub(super) fn take_prompts(&mut self) -> Vec<Value> {
         let mut blocks = Vec::new();
-        for came in std::mem::take(&mut self.queue) {
-            match came {
+        for message in std::mem::take(&mut self.queue) {
+            match message {
                 HostMessage::Prompt(prompt) => blocks.extend(prompt),
-                HostMessage::Initialize(..) => self.queue.push_back(came),
+                HostMessage::Initialize(..) => self.queue.push_back(message),
             }
         }
         blocks
     }
 
-    /// Writes down what happens, for tests to read.
+    /// Appends an event to the log file, for tests to read.
     pub(super) fn log_event(&self, what: &str, more: Value) {
         let Some(log) = &self.log else { return };
         let note = json!({"pid": process::id(), "what": what, "more": more});
@@ -163,7 +163,7 @@ impl HostPipe {
         }
     }
 
-    /// One line of the host.
+    /// Handles one line of the host.
     fn take_line(&mut self, line: &str) -> Result<(), HostPipeStop> {
         if line.trim().is_empty() {
             return Ok(());
@@ -182,9 +182,9 @@ impl HostPipe {
                     _ => Vec::new(),
                 };
                 self.log_event("prompt", json!(blocks));
-                // The real one throws answers to calls away.
-                let words = blocks.into_iter().filter(|block| block["type"] != "tool_result");
-                self.queue.push_back(HostMessage::Prompt(words.collect()));
+                // Like Claude Code, ignore tool results in prompts.
+                let prompt = blocks.into_iter().filter(|block| block["type"] != "tool_result");
+                self.queue.push_back(HostMessage::Prompt(prompt.collect()));
             }
             "control_response" => {
                 let id = text("/response/request_id").to_owned();

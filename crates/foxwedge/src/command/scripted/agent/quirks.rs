@@ -1,52 +1,52 @@
-//! What the agent does that a good one does not, on demand.
+//! Misbehavior of the agent, on demand.
 
 use std::{collections::BTreeSet, time::Duration};
 
 use crate::cli_output::CliError;
 
-/// The longest pause between two lines.
+/// Maximum pause between two lines.
 const MAX_PAUSE_MILLIS: u64 = 600_000;
-/// The longest text.
+/// Maximum length of a text.
 const MAX_TEXT_BYTES: usize = 1 << 30;
 
-/// A way of its own.
+/// One kind of misbehavior.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum AgentQuirk {
-    /// It calls one tool after the other, whatever is said about them.
+    /// Calls tools one after the other, even read-only ones.
     Serial,
-    /// It never says a message in pieces.
+    /// Never prints stream events.
     NoPartial,
-    /// It never says that it is idle.
+    /// Never prints state changes.
     NoIdle,
-    /// It prints what is no JSON between its lines, and what is no text.
+    /// Prints invalid JSON and invalid UTF-8 between its lines.
     Garbage,
-    /// Lines of a message come late and in the wrong order, and an answer before the message ends.
+    /// Prints the lines of a message late and in the wrong order, and a result before its end.
     Fragments,
-    /// It uses a tool of its own before it calls any of the client's.
+    /// Uses its own tool before it calls any of the host's.
     OwnTool,
-    /// It answers the first call of a client's tool itself: no such tool.
+    /// Rejects the first call of a host tool itself: no such tool.
     Unavailable,
-    /// It says something before it calls.
+    /// Prints text before a tool call.
     Words,
-    /// It asks a person to choose.
+    /// Asks the user a question.
     Ask,
-    /// It asks a person whether it may.
+    /// Asks the user for permission.
     Permission,
-    /// It wants answers before it has said what it calls.
+    /// Requests tool results before it has printed the tool calls.
     EarlyCalls,
-    /// What it streams as arguments is cut off.
+    /// Streams truncated arguments.
     BadArguments,
-    /// It takes prompts and says nothing.
+    /// Reads prompts and does not respond.
     NeverAnswers,
-    /// It says nothing at all.
+    /// Does not respond to anything.
     NeverReady,
-    /// It begins to speak and never ends.
+    /// Starts a message and never ends it.
     Endless,
-    /// It does not start.
+    /// Exits at start.
     DieAtStart,
-    /// It ends as soon as it waits for answers.
+    /// Exits when it waits for tool results.
     DieWaiting,
-    /// It ends as soon as it has one.
+    /// Exits when it has a tool result.
     DieAnswered,
 }
 
@@ -71,45 +71,44 @@ const QUIRK_NAMES: [(&str, AgentQuirk); 18] = [
     ("die-answered", AgentQuirk::DieAnswered),
 ];
 
-/// All of them.
+/// The selected quirks.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct AgentQuirkSet {
     all: BTreeSet<AgentQuirk>,
-    /// It ends after so many pieces of what it says.
+    /// Exits after this number of stream events.
     pub(super) die_after: Option<usize>,
-    /// Before each piece.
+    /// Pause before each stream event.
     pub(super) pause: Duration,
-    /// It says so many bytes in place of what the model says.
+    /// Prints this number of bytes in place of the model's text.
     pub(super) huge: Option<usize>,
 }
 
 impl AgentQuirkSet {
     /// Reads `serial,die-after=2`.
-    pub(super) fn read(told: &str) -> Result<AgentQuirkSet, CliError> {
-        let mut habits = AgentQuirkSet::default();
-        for one in told.split(',').map(str::trim).filter(|one| !one.is_empty()) {
-            let unread = || CliError::new(format!("the habit `{one}` is not known"));
-            let Some((name, value)) = one.split_once('=') else {
-                let known = QUIRK_NAMES.iter().find(|(name, _)| *name == one);
-                habits.all.insert(known.ok_or_else(unread)?.1);
+    pub(super) fn read(list: &str) -> Result<AgentQuirkSet, CliError> {
+        let mut quirks = AgentQuirkSet::default();
+        for item in list.split(',').map(str::trim).filter(|item| !item.is_empty()) {
+            let unknown = || CliError::new(format!("unknown quirk `{item}`"));
+            let Some((name, value)) = item.split_once('=') else {
+                let found = QUIRK_NAMES.iter().find(|(name, _)| *name == item);
+                quirks.all.insert(found.ok_or_else(unknown)?.1);
                 continue;
             };
-            let number = value.trim().parse::<usize>().map_err(|_| unread())?;
+            let number = value.trim().parse::<usize>().map_err(|_| unknown())?;
             match name.trim() {
-                "die-after" => habits.die_after = Some(number),
+                "die-after" => quirks.die_after = Some(number),
                 "slow" => {
-                    habits.pause = Duration::from_millis((number as u64).min(MAX_PAUSE_MILLIS))
+                    quirks.pause = Duration::from_millis((number as u64).min(MAX_PAUSE_MILLIS))
                 }
-                "huge" => habits.huge = Some(number.min(MAX_TEXT_BYTES)),
-                _ => return Err(unread()),
+                "huge" => quirks.huge = Some(number.min(MAX_TEXT_BYTES)),
+                _ => return Err(unknown()),
             }
         }
-        Ok(habits)
+        Ok(quirks)
     }
 
-    /// Whether it has one.
-    pub(super) fn has(&self, habit: AgentQuirk) -> bool {
-        self.all.contains(&habit)
+    pub(super) fn has(&self, quirk: AgentQuirk) -> bool {
+        self.all.contains(&quirk)
     }
 }
 
@@ -119,11 +118,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn habits_are_read_and_a_misspelt_one_is_told() {
-        let habits = AgentQuirkSet::read(" serial, die-after=2 ,slow=5,huge=7,ask").unwrap();
+    fn quirks_are_parsed_and_unknown_ones_are_refused() {
+        let quirks = AgentQuirkSet::read(" serial, die-after=2 ,slow=5,huge=7,ask").unwrap();
         let all = BTreeSet::from([AgentQuirk::Serial, AgentQuirk::Ask]);
         let pause = Duration::from_millis(5);
-        assert_eq!(habits, AgentQuirkSet { all, die_after: Some(2), pause, huge: Some(7) });
+        assert_eq!(quirks, AgentQuirkSet { all, die_after: Some(2), pause, huge: Some(7) });
         assert_eq!(AgentQuirkSet::read("").unwrap(), AgentQuirkSet::default());
         for wrong in ["serail", "die-after", "die-after=x", "serial=1"] {
             assert!(AgentQuirkSet::read(wrong).is_err(), "{wrong}");

@@ -1,4 +1,4 @@
-//! How a message is said: in pieces as they come, and block by block.
+//! Prints a message as stream events and as one line for each block.
 
 use std::{process, time::Duration};
 
@@ -6,26 +6,26 @@ use serde_json::{Value, json};
 
 use super::{AgentModelReply, AgentQuirk, HostPipeStop, ScriptedClaudeAgent};
 
-/// Bytes of one piece of a long text.
+/// Maximum size of one delta.
 const DELTA_BYTES: usize = 64 << 10;
 
 impl ScriptedClaudeAgent {
-    /// What is made of the model's message before it is said.
+    /// Changes the model's message as the quirks require.
     pub(super) fn apply_quirks(&mut self, mut reply: AgentModelReply) -> AgentModelReply {
         if let Some(bytes) = self.quirks.huge {
             reply.blocks = vec![json!({"type": "text", "text": "x".repeat(bytes)})];
             "end_turn".clone_into(&mut reply.stop);
         }
-        let calls = reply.blocks.iter().any(|block| block["type"] == "tool_use");
-        if calls && self.quirks.has(AgentQuirk::Words) {
+        let has_calls = reply.blocks.iter().any(|block| block["type"] == "tool_use");
+        if has_calls && self.quirks.has(AgentQuirk::Words) {
             let at = reply.blocks.iter().position(|block| block["type"] == "tool_use");
-            let words = json!({"type": "text", "text": "I call what you asked for."});
-            reply.blocks.insert(at.unwrap_or(0), words);
+            let text = json!({"type": "text", "text": "I call what you asked for."});
+            reply.blocks.insert(at.unwrap_or(0), text);
         }
         reply
     }
 
-    /// Says a message. Calls begin as soon as they are said.
+    /// Prints a message. Tool calls start as soon as they are printed.
     pub(super) fn print_reply(&mut self, reply: &AgentModelReply) -> Result<(), HostPipeStop> {
         self.blocks.clear();
         self.open_calls.clear();
@@ -90,7 +90,7 @@ impl ScriptedClaudeAgent {
         self.print_stream_event(json!({"type": "content_block_stop", "index": index}))
     }
 
-    /// A block as a line of its own. The reason for stopping is never told there.
+    /// Prints a block as its own line. Such lines never have a stop reason.
     fn print_block_line(&mut self, block: &Value, id: &str) -> Result<(), HostPipeStop> {
         let message = json!({
             "id": id, "type": "message", "role": "assistant", "model": self.model,
@@ -101,13 +101,13 @@ impl ScriptedClaudeAgent {
         )
     }
 
-    /// A piece. Between two of them the agent listens.
+    /// Prints a stream event, and reads input before it.
     fn print_stream_event(&mut self, event: Value) -> Result<(), HostPipeStop> {
-        if self.quirks.die_after.is_some_and(|most| self.pieces >= most) {
+        if self.quirks.die_after.is_some_and(|limit| self.printed_events >= limit) {
             eprintln!("the agent was told to die here");
             process::exit(9);
         }
-        self.pieces += 1;
+        self.printed_events += 1;
         self.pipe.pause(self.quirks.pause)?;
         if !self.arguments.partial || self.quirks.has(AgentQuirk::NoPartial) {
             return Ok(());
@@ -131,48 +131,50 @@ impl ScriptedClaudeAgent {
     }
 }
 
-/// How a block begins, and the pieces that fill it.
-fn block_deltas(block: &Value, cut: bool) -> (Value, Vec<Value>) {
+/// The empty block for `content_block_start`, and the deltas that fill it.
+fn block_deltas(block: &Value, truncate: bool) -> (Value, Vec<Value>) {
     let text = |key: &str| block[key].as_str().unwrap_or_default();
     match text("type") {
         "text" => {
-            let said = split_text(text("text")).map(|it| json!({"type": "text_delta", "text": it}));
-            (json!({"type": "text", "text": ""}), said.collect())
+            let deltas =
+                split_text(text("text")).map(|delta| json!({"type": "text_delta", "text": delta}));
+            (json!({"type": "text", "text": ""}), deltas.collect())
         }
         "thinking" => {
-            let thought = split_text(text("thinking"));
-            let thought = thought.map(|it| json!({"type": "thinking_delta", "thinking": it}));
-            let seal = json!({"type": "signature_delta", "signature": text("signature")});
-            (json!({"type": "thinking", "thinking": ""}), thought.chain([seal]).collect())
+            let deltas = split_text(text("thinking"));
+            let deltas = deltas.map(|delta| json!({"type": "thinking_delta", "thinking": delta}));
+            let signature = json!({"type": "signature_delta", "signature": text("signature")});
+            (json!({"type": "thinking", "thinking": ""}), deltas.chain([signature]).collect())
         }
         "tool_use" => {
             let mut input = block["input"].to_string();
-            if cut {
+            if truncate {
                 input.truncate(input.len() / 2);
             }
-            let parts = split_text(&input);
-            let parts = parts.map(|it| json!({"type": "input_json_delta", "partial_json": it}));
+            let deltas = split_text(&input);
+            let deltas =
+                deltas.map(|delta| json!({"type": "input_json_delta", "partial_json": delta}));
             let empty = json!({
                 "type": "tool_use", "id": block["id"], "name": block["name"], "input": {},
             });
-            (empty, parts.collect())
+            (empty, deltas.collect())
         }
         _ => (block.clone(), Vec::new()),
     }
 }
 
-/// A text in pieces: words as a rule, more of it where it is long.
+/// Splits a text into deltas: single words, or larger parts of a long text.
 fn split_text(text: &str) -> impl Iterator<Item = &str> {
-    let least = (text.len() / 64).min(DELTA_BYTES);
+    let min_bytes = (text.len() / 64).min(DELTA_BYTES);
     let mut rest = text;
     std::iter::from_fn(move || {
         let found = rest.char_indices().find(|(at, letter)| {
-            *at >= least && letter.is_whitespace() || *at >= DELTA_BYTES.max(least)
+            *at >= min_bytes && letter.is_whitespace() || *at >= DELTA_BYTES.max(min_bytes)
         });
         let end = found.map_or(rest.len(), |(at, letter)| at + letter.len_utf8());
-        let (piece, behind) = rest.split_at_checked(end)?;
-        rest = behind;
-        (!piece.is_empty()).then_some(piece)
+        let (delta, after) = rest.split_at_checked(end)?;
+        rest = after;
+        (!delta.is_empty()).then_some(delta)
     })
 }
 
@@ -181,11 +183,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_give_the_text_again() {
+    fn deltas_joined_give_the_text() {
         for text in ["", "one", "one two  three\n", &"x".repeat(1 << 20), &"日本 ".repeat(999)] {
-            let pieces: Vec<&str> = split_text(text).collect();
-            assert_eq!(pieces.concat(), text);
-            assert!(pieces.len() <= 66, "{}", pieces.len());
+            let deltas: Vec<&str> = split_text(text).collect();
+            assert_eq!(deltas.concat(), text);
+            assert!(deltas.len() <= 66, "{}", deltas.len());
         }
         assert_eq!(split_text("one two three").collect::<Vec<_>>(), ["one ", "two ", "three"]);
     }

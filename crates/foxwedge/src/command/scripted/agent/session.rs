@@ -1,4 +1,4 @@
-//! The session file, where Claude Code keeps it and as it spells it.
+//! The session file, with the location and format of Claude Code.
 
 use std::{
     env,
@@ -9,37 +9,37 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// A session on disk.
+/// A session file.
 pub(super) struct ScriptedSessionFile {
     pub(super) id: String,
     file: Option<PathBuf>,
-    /// Whether nothing is written.
-    forgets: bool,
+    /// If set, nothing is written.
+    read_only: bool,
     folder: String,
     parent: Value,
 }
 
 impl ScriptedSessionFile {
-    /// The session of that id; nothing of it needs to be there.
-    pub(super) fn new(id: String, forgets: bool) -> ScriptedSessionFile {
+    /// The session with this id. The file need not exist.
+    pub(super) fn new(id: String, read_only: bool) -> ScriptedSessionFile {
         let folder = env::current_dir().and_then(|folder| folder.canonicalize());
         let folder = folder.unwrap_or_default().to_string_lossy().into_owned();
-        let state = env::var_os("CLAUDE_CONFIG_DIR").map(PathBuf::from).or_else(|| {
+        let config = env::var_os("CLAUDE_CONFIG_DIR").map(PathBuf::from).or_else(|| {
             let home = env::var_os("HOME")?;
             Some(PathBuf::from(home).join(".claude"))
         });
-        let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
-        let mangled: String = folder.chars().map(plain).collect();
+        let slug_char = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
+        let slug: String = folder.chars().map(slug_char).collect();
         let file =
-            state.map(|state| state.join("projects").join(mangled).join(format!("{id}.jsonl")));
-        ScriptedSessionFile { id, file, forgets, folder, parent: Value::Null }
+            config.map(|config| config.join("projects").join(slug).join(format!("{id}.jsonl")));
+        ScriptedSessionFile { id, file, read_only, folder, parent: Value::Null }
     }
 
-    /// The messages in its file: lines of one message of the model are one message again.
+    /// The messages in the file. Several lines of one model message are joined.
     pub(super) fn read(&mut self) -> Option<Vec<Value>> {
         let text = fs::read_to_string(self.file.as_ref()?).ok()?;
         let mut history: Vec<Value> = Vec::new();
-        let mut last = Value::Null;
+        let mut last_id = Value::Null;
         for line in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
             if !line["message"].is_object() || line["isSidechain"] == true {
                 continue;
@@ -47,23 +47,23 @@ impl ScriptedSessionFile {
             self.parent = line["uuid"].clone();
             let (role, id) = (&line["message"]["role"], &line["message"]["id"]);
             let blocks = blocks(&line["message"]["content"]);
-            let same = role == "user" || (!id.is_null() && *id == last);
+            let same_message = role == "user" || (!id.is_null() && *id == last_id);
             match history.last_mut() {
-                Some(before) if before["role"] == *role && same => {
-                    if let Some(list) = before["content"].as_array_mut() {
+                Some(previous) if previous["role"] == *role && same_message => {
+                    if let Some(list) = previous["content"].as_array_mut() {
                         list.extend(blocks);
                     }
                 }
                 _ => history.push(json!({"role": role, "content": blocks})),
             }
-            last = id.clone();
+            last_id = id.clone();
         }
         Some(history)
     }
 
-    /// Writes a message down. What cannot be kept is not: the agent goes on.
+    /// Appends a message. Write errors are ignored.
     pub(super) fn append(&mut self, uuid: &str, message: &Value) {
-        let Some(file) = self.file.as_ref().filter(|_| !self.forgets) else { return };
+        let Some(file) = self.file.as_ref().filter(|_| !self.read_only) else { return };
         let line = json!({
             "parentUuid": self.parent, "isSidechain": false, "userType": "external",
             "cwd": self.folder, "sessionId": self.id, "version": super::VERSION,
@@ -80,7 +80,7 @@ impl ScriptedSessionFile {
     }
 }
 
-/// Content as blocks.
+/// Converts content to blocks.
 fn blocks(content: &Value) -> Vec<Value> {
     match content {
         Value::String(text) => vec![json!({"type": "text", "text": text})],

@@ -13,9 +13,9 @@ fn tool_choice_is_kept_or_reported_as_lost() {
             {"type": "function", "name": "f"}, {"type": "function", "name": "g"}]}})
     };
     let calling = |config: Value| json!({"toolConfig": {"functionCallingConfig": config}});
-    let narrowed = "tool-choice: the tools that may be called cannot be narrowed in this format";
-    let never = "tool-choice: calls cannot be forbidden in this format while there are tools";
-    let alone = "tool-choice: several calls at once cannot be forbidden in this format";
+    let narrowed = "tool-choice: the choice of tools cannot be restricted in this format";
+    let never = "tool-choice: calls cannot be disabled in this format while tools are declared";
+    let alone = "tool-choice: parallel calls cannot be disabled in this format";
     let one_chat = || json!({"tool_choice": {"type": "function", "function": {"name": "f"}}});
     let one = || json!({"tool_choice": {"type": "function", "name": "f"}});
     let rows = vec![
@@ -101,7 +101,7 @@ fn tool_choice_is_kept_or_reported_as_lost() {
             calling(json!({"mode": "VALIDATED"})),
             Chat,
             json!({}),
-            "tool-choice: `toolConfig.functionCallingConfig.mode` has no place in this format",
+            "tool-choice: `toolConfig.functionCallingConfig.mode` is not supported in this format",
         ),
         (
             Bedrock,
@@ -135,7 +135,7 @@ fn tool_choice_is_kept_or_reported_as_lost() {
             json!({"tool_choice": {"type": "function", "function": {"name": "x"}}}),
             Anthropic,
             json!({}),
-            "tool-choice: the tools to choose from are not there any more",
+            "tool-choice: the tools to choose from were left out",
         ),
         // A choice that only its format supports.
         (
@@ -143,7 +143,7 @@ fn tool_choice_is_kept_or_reported_as_lost() {
             json!({"tool_choice": {"type": "file_search"}}),
             Chat,
             json!({}),
-            "tool-choice: `tool_choice` has no place in this format",
+            "tool-choice: `tool_choice` is not supported in this format",
         ),
     ];
     check(rows, true);
@@ -165,8 +165,8 @@ fn without_tools_there_is_no_tool_choice() {
             json!({"tools": [{"type": "web_search"}], "tool_choice": "required"}),
             Chat,
             json!({}),
-            "tool: only its own format knows the tool `web_search` \
-             | tool-choice: the tools to choose from are not there any more",
+            "tool: the tool `web_search` exists only in its own format \
+             | tool-choice: the tools to choose from were left out",
         ),
     ];
     check(rows, false);

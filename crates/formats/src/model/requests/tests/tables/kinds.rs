@@ -10,7 +10,7 @@ fn tool_input_is_kept_or_reported_as_lost() {
     let lark = || json!({"type": "custom", "name": "say", "format": {"type": "grammar", "syntax": "lark", "definition": "start: \"a\""}});
     let lark_chat = || json!({"type": "custom", "custom": {"name": "say", "format": {"type": "grammar", "grammar": {"syntax": "lark", "definition": "start: \"a\""}}}});
     let description = "The input follows this lark grammar:\nstart: \"a\"";
-    let grammar = "tool: the grammar of the tool `say` is told, but not enforced";
+    let grammar = "tool: the grammar of the tool `say` is described, but not enforced";
     let list = |tool: Value| json!({"tools": [tool]});
     let function = |function: Value| json!({"tools": [{"type": "function", "function": function}]});
     let rows = vec![
@@ -41,7 +41,7 @@ fn tool_input_is_kept_or_reported_as_lost() {
             function(json!({"name": "f", "parameters": 7})),
             Bedrock,
             json!({"toolConfig": {"tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": nothing()}}}]}}),
-            "tool: `parameters` of the tool `f` has no place in this format",
+            "tool: `parameters` of the tool `f` is not supported in this format",
         ),
         // The legacy form.
         (
@@ -80,7 +80,7 @@ fn tool_input_is_kept_or_reported_as_lost() {
             list(
                 json!({"functionDeclarations": [{"name": "f", "parametersJsonSchema": schema()}]}),
             ),
-            "tool: the arguments of the tool `f` need not match their schema here",
+            "tool: the schema of the tool `f` is not enforced in this format",
         ),
         (
             Anthropic,
@@ -151,7 +151,7 @@ fn tool_input_is_kept_or_reported_as_lost() {
             ),
             Chat,
             function(json!({"name": "f", "parameters": nothing()})),
-            "cache-mark: the cache mark behind the tool `f` has no place in this format",
+            "cache-mark: the cache mark after the tool `f` is not supported in this format",
         ),
         // Not a tool.
         (
@@ -160,7 +160,7 @@ fn tool_input_is_kept_or_reported_as_lost() {
             Chat,
             json!({}),
             "tool: a tool without a name is left out | tool: a tool without a name is left out \
-             | tool: only its own format knows the tool `bash_20250124`",
+             | tool: the tool `bash_20250124` exists only in its own format",
         ),
         (Chat, json!({"tools": []}), Anthropic, json!({}), ""),
         (
@@ -168,7 +168,7 @@ fn tool_input_is_kept_or_reported_as_lost() {
             json!({"tools": "odd"}),
             Anthropic,
             json!({}),
-            "tool: `tools` has no place in this format",
+            "tool: `tools` is not supported in this format",
         ),
     ];
     check(rows, false);

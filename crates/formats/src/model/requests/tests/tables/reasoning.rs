@@ -62,7 +62,7 @@ fn effort_and_budget_are_kept_or_reported_as_lost() {
             chat("claude-fable-5", "none"),
             Anthropic,
             thinking("claude-fable-5", 4096, Value::Null, Value::Null),
-            "setting: this model cannot be told not to reason",
+            "setting: reasoning cannot be switched off for this model",
         ),
         (
             Chat,
@@ -77,28 +77,28 @@ fn effort_and_budget_are_kept_or_reported_as_lost() {
             json!({"model": "claude-3-7-sonnet", "reasoning_effort": "high", "max_tokens": 10000}),
             Anthropic,
             thinking("claude-3-7-sonnet", 10000, enabled(9999), Value::Null),
-            "setting: a budget of 16384 tokens for reasoning becomes one of 9999",
+            "setting: a reasoning budget of 16384 tokens becomes 9999",
         ),
         (
             Chat,
             json!({"model": "claude-3-7-sonnet", "reasoning_effort": "high", "max_tokens": 1024}),
             Anthropic,
             thinking("claude-3-7-sonnet", 1024, Value::Null, Value::Null),
-            "setting: answers of 1024 tokens leave no room for reasoning",
+            "setting: a limit of 1024 output tokens leaves no room for reasoning",
         ),
         (
             Gemini,
             config(json!({"thinkingBudget": 128})),
             Anthropic,
             json!({"thinking": enabled(1024), "max_tokens": 5120}),
-            "setting: a budget of 128 tokens for reasoning becomes one of 1024",
+            "setting: a reasoning budget of 128 tokens becomes 1024",
         ),
         (
             Gemini,
             json!({"model": "claude-opus-4-8", "generationConfig": {"thinkingConfig": {"thinkingBudget": 8000}}}),
             Anthropic,
             thinking("claude-opus-4-8", 12288, adaptive(), json!({"effort": "medium"})),
-            "setting: a budget of 8000 tokens for reasoning becomes the effort `medium`",
+            "setting: a reasoning budget of 8000 tokens becomes the effort `medium`",
         ),
         // Claude to effort.
         (
@@ -113,7 +113,7 @@ fn effort_and_budget_are_kept_or_reported_as_lost() {
             claude(enabled(10000)),
             Responses,
             json!({"reasoning": {"effort": "medium"}, "max_output_tokens": 64000}),
-            "setting: a budget of 10000 tokens for reasoning becomes the effort `medium`",
+            "setting: a reasoning budget of 10000 tokens becomes the effort `medium`",
         ),
         (
             Anthropic,
@@ -135,7 +135,7 @@ fn effort_and_budget_are_kept_or_reported_as_lost() {
             json!({"thinking": {"type": "between_tools"}}),
             Chat,
             json!({}),
-            "setting: `thinking` has no place in this format",
+            "setting: `thinking` is not supported in this format",
         ),
         // Gemini, in both directions.
         (Chat, effort("low"), Gemini, config(json!({"thinkingLevel": "LOW"})), ""),
@@ -151,7 +151,7 @@ fn effort_and_budget_are_kept_or_reported_as_lost() {
             chat("gemini-2.5-pro", "max"),
             Gemini,
             json!({"model": "gemini-2.5-pro", "generationConfig": {"thinkingConfig": {"thinkingBudget": 24576}}}),
-            "setting: the effort `max` becomes a budget of 24576 tokens for reasoning",
+            "setting: the effort `max` becomes a reasoning budget of 24576 tokens",
         ),
         (Chat, effort("none"), Gemini, config(json!({"thinkingBudget": 0})), ""),
         (
@@ -218,14 +218,14 @@ fn effort_and_budget_are_kept_or_reported_as_lost() {
             json!({"reasoning": {"summary": "auto"}}),
             Anthropic,
             json!({}),
-            "setting: what is reasoned cannot be asked for without asking to reason",
+            "setting: reasoning output cannot be requested while reasoning is off",
         ),
         (
             Gemini,
             config(json!({"includeThoughts": true})),
             Chat,
             json!({}),
-            "setting: what was reasoned cannot be asked for in this format",
+            "setting: reasoning output cannot be requested in this format",
         ),
     ];
     check(rows, false);
@@ -233,7 +233,7 @@ fn effort_and_budget_are_kept_or_reported_as_lost() {
 
 #[test]
 fn a_forced_call_disables_thinking_for_claude() {
-    let lost = "setting: a call is demanded, and reasoning cannot go with that in this format";
+    let lost = "setting: a forced call cannot be combined with reasoning in this format";
     let rows = vec![
         (
             Chat,

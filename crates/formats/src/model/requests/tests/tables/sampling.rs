@@ -10,7 +10,7 @@ fn numbers_are_written_where_they_are_supported() {
             json!({"temperature": 1.5}),
             Anthropic,
             json!({"temperature": 1}),
-            "setting: `temperature` of 1.5 becomes 1, the highest in this format",
+            "setting: `temperature` 1.5 becomes 1, the maximum in this format",
         ),
         (Chat, json!({"temperature": 1.0, "top_p": 1}), Anthropic, json!({}), ""),
         (Chat, json!({"temperature": 0.20}), Anthropic, json!({"temperature": 0.2}), ""),
@@ -19,7 +19,7 @@ fn numbers_are_written_where_they_are_supported() {
             json!({"temperature": 0.2, "top_p": 0.5}),
             Anthropic,
             json!({"temperature": 0.2}),
-            "setting: `top_p` cannot go with `temperature` in this format",
+            "setting: `top_p` cannot be combined with `temperature` in this format",
         ),
         (
             Chat,
@@ -33,7 +33,7 @@ fn numbers_are_written_where_they_are_supported() {
             json!({"model": "claude-opus-5", "generationConfig": {"temperature": 0, "topK": 3}}),
             Anthropic,
             json!({"model": "claude-opus-5"}),
-            "setting: `temperature` is refused by this model | setting: `topK` is refused by this model",
+            "setting: `temperature` is rejected by this model | setting: `topK` is rejected by this model",
         ),
         (
             Chat,
@@ -41,15 +41,15 @@ fn numbers_are_written_where_they_are_supported() {
             Anthropic,
             json!({"model": "claude-opus-4-6", "top_p": 0.97, "thinking": {"type": "adaptive"},
                    "output_config": {"effort": "low"}, "max_tokens": 8192}),
-            "setting: `temperature` cannot go with reasoning in this format",
+            "setting: `temperature` cannot be combined with reasoning in this format",
         ),
         (
             Chat,
             json!({"model": "amazon.nova-pro-v1:0", "temperature": 2, "top_p": 0.5, "top_k": 4}),
             Bedrock,
             json!({"modelId": "amazon.nova-pro-v1:0", "inferenceConfig": {"temperature": 1, "topP": 0.5}}),
-            "setting: `top_k` has no place in this format \
-             | setting: `temperature` of 2 becomes 1, the highest in this format",
+            "setting: `top_k` is not supported in this format \
+             | setting: `temperature` 2 becomes 1, the maximum in this format",
         ),
         (
             Anthropic,
@@ -64,7 +64,7 @@ fn numbers_are_written_where_they_are_supported() {
             json!({"top_k": 5}),
             Chat,
             json!({}),
-            "setting: `top_k` has no place in this format",
+            "setting: `top_k` is not supported in this format",
         ),
         (
             Chat,
@@ -78,9 +78,9 @@ fn numbers_are_written_where_they_are_supported() {
             json!({"n": 2, "seed": 1, "frequency_penalty": 0.1}),
             Responses,
             json!({}),
-            "setting: `seed` has no place in this format \
-             | setting: `frequency_penalty` has no place in this format \
-             | setting: `n` has no place in this format",
+            "setting: `seed` is not supported in this format \
+             | setting: `frequency_penalty` is not supported in this format \
+             | setting: `n` is not supported in this format",
         ),
         (
             Gemini,
@@ -110,21 +110,21 @@ fn stop_sequences_are_written_where_they_are_supported() {
             json!({"stop": ["x", "\n"]}),
             Anthropic,
             json!({"stop_sequences": ["x"]}),
-            "setting: 1 of the texts in `stop` are not taken by this format",
+            "setting: 1 of the texts in `stop` are not accepted by this format",
         ),
         (
             Anthropic,
             json!({"stop_sequences": five}),
             Chat,
             json!({"stop": ["a", "b", "c", "d"]}),
-            "setting: 1 of the texts in `stop_sequences` are not taken by this format",
+            "setting: 1 of the texts in `stop_sequences` are not accepted by this format",
         ),
         (
             Chat,
             json!({"stop": "x"}),
             Responses,
             json!({}),
-            "setting: `stop` has no place in this format",
+            "setting: `stop` is not supported in this format",
         ),
         (Chat, json!({"stop": null}), Responses, json!({}), ""),
         (
@@ -132,7 +132,7 @@ fn stop_sequences_are_written_where_they_are_supported() {
             json!({"stop": [1]}),
             Anthropic,
             json!({}),
-            "setting: `stop` has no place in this format",
+            "setting: `stop` is not supported in this format",
         ),
     ];
     check(rows, false);

@@ -12,7 +12,7 @@ fn response_format_is_kept_or_reported_as_lost() {
     let gemini = |schema: Value| json!({"generationConfig": {"responseMimeType": "application/json", "responseJsonSchema": schema}});
     let bedrock = |inner: Value| json!({"outputConfig": {"textFormat": {"type": "json_schema", "structure": {"jsonSchema": inner}}}});
     let lost_description =
-        "setting: what the schema of the answer is for has no place in this format";
+        "setting: the description of the response schema is not supported in this format";
     let rows = vec![
         (Chat, json!({"response_format": {"type": "text"}}), Anthropic, json!({}), ""),
         (
@@ -34,14 +34,14 @@ fn response_format_is_kept_or_reported_as_lost() {
             json!({"response_format": {"type": "json_object"}}),
             Anthropic,
             json!({}),
-            "setting: `response_format`: JSON without a schema cannot be asked for here",
+            "setting: `response_format`: JSON output without a schema is not supported in this format",
         ),
         (
             Responses,
             json!({"text": {"format": {"type": "json_object"}}}),
             Bedrock,
             json!({}),
-            "setting: `text.format`: JSON without a schema cannot be asked for here",
+            "setting: `text.format`: JSON output without a schema is not supported in this format",
         ),
         (
             Chat,
@@ -84,7 +84,7 @@ fn response_format_is_kept_or_reported_as_lost() {
             bedrock(json!({"schema": "{\"type\": "})),
             Gemini,
             json!({}),
-            "setting: `outputConfig.textFormat` has no place in this format",
+            "setting: `outputConfig.textFormat` is not supported in this format",
         ),
         (
             Anthropic,
@@ -120,7 +120,7 @@ fn response_format_is_kept_or_reported_as_lost() {
             json!({"generationConfig": {"responseMimeType": "text/x.enum"}}),
             Chat,
             json!({}),
-            "setting: `generationConfig.responseMimeType` has no place in this format",
+            "setting: `generationConfig.responseMimeType` is not supported in this format",
         ),
     ];
     check(rows, false);

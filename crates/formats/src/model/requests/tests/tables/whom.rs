@@ -19,14 +19,14 @@ fn other_fields_are_converted_where_they_mean_the_same() {
             json!({"user": "u"}),
             Gemini,
             json!({}),
-            "setting: `user` has no place in this format",
+            "setting: `user` is not supported in this format",
         ),
         (
             Anthropic,
             json!({"metadata": {"user_id": "u"}}),
             Bedrock,
             json!({}),
-            "setting: `metadata.user_id` has no place in this format",
+            "setting: `metadata.user_id` is not supported in this format",
         ),
         // Transport options.
         (
@@ -59,24 +59,24 @@ fn other_fields_are_converted_where_they_mean_the_same() {
             json!({"previous_response_id": "r", "store": true, "include": ["reasoning.encrypted_content"], "text": {"verbosity": "high"}}),
             Anthropic,
             json!({}),
-            "setting: `text.verbosity` has no place in this format \
-             | setting: `previous_response_id` has no place in this format: what it stands for on the server is not in the request",
+            "setting: `text.verbosity` is not supported in this format \
+             | setting: `previous_response_id` is not supported in this format: the state it names on the server is not in the request",
         ),
         (
             Gemini,
             json!({"cachedContent": "c", "safetySettings": []}),
             Chat,
             json!({}),
-            "setting: `cachedContent` has no place in this format: what it stands for on the server is not in the request",
+            "setting: `cachedContent` is not supported in this format: the state it names on the server is not in the request",
         ),
         (
             Anthropic,
             json!({"cache_control": {"type": "ephemeral"}, "mcp_servers": [{"name": "m"}], "speed": "fast", "service_tier": "auto"}),
             Chat,
             json!({}),
-            "cache-mark: `cache_control` has no place in this format \
-             | tool: `mcp_servers` has no place in this format \
-             | setting: `speed` has no place in this format",
+            "cache-mark: `cache_control` is not supported in this format \
+             | tool: `mcp_servers` is not supported in this format \
+             | setting: `speed` is not supported in this format",
         ),
         // Defaults.
         (
