@@ -1,7 +1,7 @@
 //! Real MCP servers in front of our client: `cargo xtask mcp`.
 //!
 //! Two servers of the protocol's authors are installed in pinned versions, kept under `target/mcp`
-//! for as long as the pins stay, and the tests of the engine that need them are run. Where they
+//! for as long as the pins stay, and the tests of the loop that need them are run. Where they
 //! cannot be installed, that is said. Packages come from wherever the machine's own npm is set up
 //! to get them.
 
@@ -33,7 +33,7 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
         }
     };
     let mut command = ci::command();
-    command.args(["test", "--quiet", "--package", "foxwedge-engine", "--features", "real-mcp"]);
+    command.args(["test", "--quiet", "--package", "foxwedge-agent-loop", "--features", "real-mcp"]);
     command.args(["--test", "mcp", "real::"]).env(VARIABLE, folder);
     let status = command.status().map_err(|error| format!("cargo cannot be started: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("real MCP servers: {status}")) }

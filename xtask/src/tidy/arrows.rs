@@ -4,7 +4,7 @@ use super::{Complaint, complaint};
 use crate::workspace::File;
 
 /// The picture in ARCHITECTURE.md, as data. What tests use (`dev-dependencies`) is no arrow.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("foxwedge-json", &[]),
     ("foxwedge-core", &["foxwedge-json"]),
     ("foxwedge-formats", &["foxwedge-core", "foxwedge-json"]),
@@ -26,7 +26,30 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("foxwedge-agent", &["foxwedge-core", "foxwedge-formats"]),
     ("foxwedge-tools", &[]),
     (
-        "foxwedge-engine",
+        "foxwedge-upstream",
+        &[
+            "foxwedge-core",
+            "foxwedge-formats",
+            "foxwedge-tokens",
+            "foxwedge-run",
+            "foxwedge-scripted",
+            "foxwedge-tools",
+        ],
+    ),
+    (
+        "foxwedge-agent-loop",
+        &[
+            "foxwedge-core",
+            "foxwedge-formats",
+            "foxwedge-tokens",
+            "foxwedge-run",
+            "foxwedge-store",
+            "foxwedge-tools",
+            "foxwedge-upstream",
+        ],
+    ),
+    (
+        "foxwedge-gateway",
         &[
             "foxwedge-core",
             "foxwedge-formats",
@@ -37,17 +60,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
             "foxwedge-scripted",
             "foxwedge-agent",
             "foxwedge-tools",
-        ],
-    ),
-    (
-        "foxwedge-gateway",
-        &[
-            "foxwedge-core",
-            "foxwedge-formats",
-            "foxwedge-run",
-            "foxwedge-store",
-            "foxwedge-scripted",
-            "foxwedge-engine",
+            "foxwedge-upstream",
         ],
     ),
     (
@@ -61,7 +74,8 @@ const ARROWS: [(&str, &[&str]); 16] = [
             "foxwedge-store",
             "foxwedge-scripted",
             "foxwedge-tools",
-            "foxwedge-engine",
+            "foxwedge-upstream",
+            "foxwedge-agent-loop",
             "foxwedge-gateway",
         ],
     ),
