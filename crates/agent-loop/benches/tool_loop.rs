@@ -1,7 +1,7 @@
 //! What the tool loop costs: a turn of it beside the bare call of the same model with the same
 //! requests, and taking up a long conversation beside parsing the same JSON.
 //!
-//! `cargo bench -p foxwedge-engine --bench tool_loop`
+//! `cargo bench -p foxwedge-agent-loop --bench tool_loop`
 
 use std::{
     env, fs,

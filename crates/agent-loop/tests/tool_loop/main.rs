@@ -9,8 +9,8 @@
 //! [`bursts`] and [`complete`] look at single replies: what is shown, stored and executed is what the
 //! model sent, whatever the number of pieces and however they come ([`account`]).
 //!
-//! A usual run leaves some points out. `FOXWEDGE_LOOP_POINTS=all cargo test -p foxwedge-engine --test
-//! tool_loop` tries every point of every play, also those that cost a process each.
+//! A usual run leaves some points out. `FOXWEDGE_LOOP_POINTS=all cargo test -p foxwedge-agent-loop
+//! --test tool_loop` tries every point of every play, also those that cost a process each.
 
 #[path = "../../../store/tests/store/server.rs"]
 #[allow(dead_code, reason = "other tests ask more of a server")]
