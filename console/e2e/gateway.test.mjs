@@ -24,7 +24,7 @@ kind = "scripted"
 name = "agent"
 kind = "claude-code"
 command = [${JSON.stringify(process.env.FOXWEDGE_BINARY ?? "")}, "scripted", "agent", "--fake", "permission"]
-asks = true
+ask_user = true
 
 [[route]]
 model = "claude-code"

@@ -52,8 +52,8 @@ export class Gateway {
         `127.0.0.1:${this.port}`,
         "--token-file",
         join(this.home, "token"),
-        "--content",
-        "kept",
+        "--store-content",
+        "true",
       ],
       { env: { PATH, HOME: this.home }, stdio: ["ignore", "pipe", "pipe"] },
     );

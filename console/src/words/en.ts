@@ -321,7 +321,7 @@ export const en = {
   "feed.losses": "What the other format cannot hold",
   "feed.in": "What came in",
   "feed.out": "What went out",
-  "feed.left": 'What was said is not kept. Set content = "kept" under [record] to see it.',
+  "feed.left": 'What was said is not kept. Set store_content = true under [record] to see it.',
   "action.none": "passed",
   "action.observed": "observed",
   "action.fixed": "repaired",

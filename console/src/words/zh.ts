@@ -319,7 +319,7 @@ export const zh: Readonly<Record<keyof typeof en, string>> = {
   "feed.losses": "另一格式无法容纳的内容",
   "feed.in": "收到的内容",
   "feed.out": "发出的内容",
-  "feed.left": '内容未保留。在 [record] 下设置 content = "kept" 即可查看。',
+  "feed.left": '内容未保留。在 [record] 下设置 store_content = true 即可查看。',
   "action.none": "通过",
   "action.observed": "仅观察",
   "action.fixed": "已修复",

@@ -55,7 +55,7 @@ pub async fn connect(
     if let McpTransport::Http { url, .. } = &server.transport
         && address::parse(url).is_ok_and(|address| address.unencrypted)
     {
-        notes.push("everybody on the way can read what is said: it is no `https://`".to_owned());
+        notes.push("the connection is not encrypted: the address does not start with `https://`".to_owned());
     }
     let link = Arc::new(ServerLink::new(server.clone(), environment.clone(), session));
     let offered = Mutex::new(OfferedTools::new(&link, tools, notes));
@@ -90,11 +90,11 @@ impl McpConnection {
     pub async fn refresh(&self) -> Result<(), McpError> {
         let session = self.link.session().await?;
         self.link.clear_changed(&session);
-        let ServerLink { server, environment: around, .. } = &*self.link;
-        let deadline = Instant::now() + around.start_timeout;
-        let (tools, notes) = session::read_tools(&session, server, around, deadline).await?;
-        let fresh = OfferedTools::new(&self.link, tools, notes);
-        *self.offered.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
+        let ServerLink { server, environment, .. } = &*self.link;
+        let deadline = Instant::now() + environment.start_timeout;
+        let (tools, notes) = session::read_tools(&session, server, environment, deadline).await?;
+        let offered = OfferedTools::new(&self.link, tools, notes);
+        *self.offered.lock().unwrap_or_else(PoisonError::into_inner) = offered;
         Ok(())
     }
 
@@ -117,7 +117,7 @@ impl Drop for McpConnection {
 impl std::fmt::Debug for McpConnection {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
-            .debug_struct("Connected")
+            .debug_struct("McpConnection")
             .field("server", &self.link.server)
             .finish_non_exhaustive()
     }

@@ -146,8 +146,8 @@ impl<S: Store> ToolLoop<S> {
         PromptQueue::new(self.log.store.clone(), self.log.session.clone())
     }
 
-    /// Sends a prompt to the model: one run, until the model is done, a limit is reached, the run is
-    /// stopped or an error occurs. However it ends, the conversation is valid and stored.
+    /// Sends a prompt to the model: one run, until the model is done, a limit is reached, the run
+    /// is stopped or an error occurs. However it ends, the conversation is valid and stored.
     ///
     /// # Errors
     /// If the store fails, another process works on the session, or the prompt is empty.
@@ -413,7 +413,7 @@ impl<S: Store> ToolLoop<S> {
     }
 
     fn busy_error(&self, run: &RunRow) -> LoopError {
-        let owner = run.lease.as_ref().map_or("nobody", |lease| lease.owner.as_str());
+        let owner = run.lease.as_ref().map_or("an unknown process", |lease| lease.owner.as_str());
         LoopError::Busy {
             session: self.setup.session.clone(),
             run: run.id.clone(),

@@ -119,7 +119,7 @@ pub enum BridgePhase {
     Waiting,
     /// The agent works, and no client is connected.
     Unattended,
-    /// The agent is gone.
+    /// The agent has exited.
     Dead,
 }
 
@@ -209,7 +209,7 @@ impl AgentBridge {
             },
             BridgeInput::Died(how) => {
                 if self.agent != BridgedAgentState::Gone {
-                    self.fail(502, "agent_died", format!("the agent is gone: {how}"));
+                    self.fail(502, "agent_died", format!("the agent process ended: {how}"));
                     self.reset();
                 }
             }

@@ -195,12 +195,12 @@ impl<'h> HistoryWalk<'h> {
     /// Reads messages of other roles. Anything but tool results closes the turn.
     fn read_other_messages(&mut self, history: &'h ModelHistory<'_>, run: &Range<usize>) {
         for message in run.clone() {
-            let said = history.messages.get(message).filter(|said| has_only_answers(said));
-            let (Some(said), Some(turn)) = (said, &mut self.turn) else {
+            let results = history.messages.get(message).filter(|it| has_only_answers(it));
+            let (Some(results), Some(turn)) = (results, &mut self.turn) else {
                 self.turn = None;
                 return;
             };
-            for part in 0..said.parts.len() {
+            for part in 0..results.parts.len() {
                 let call = self.pairs.partner(PartIndex { message, part });
                 let call = call.filter(|at| turn.calls.first().is_some_and(|first| first <= at));
                 let open = call.and_then(|at| turn.open.get_mut(&call_key(history, at)?));

@@ -65,11 +65,11 @@ impl RequestTail {
         let messages = request.history.messages;
         let beside = if listed == 0 { 0 } else { messages.len().saturating_sub(listed) };
         let mut content_parts = Vec::new();
-        for messages in messages.into_iter().skip(beside.saturating_add(from)) {
-            match messages.role {
+        for message in messages.into_iter().skip(beside.saturating_add(from)) {
+            match message.role {
                 ModelRole::System | ModelRole::Developer => {}
                 ModelRole::Assistant => tail.foreign = true,
-                ModelRole::User => tail.sort_user_parts(messages.parts, &mut content_parts),
+                ModelRole::User => tail.sort_user_parts(message.parts, &mut content_parts),
             }
         }
         tail.user_content =

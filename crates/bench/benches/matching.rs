@@ -58,7 +58,7 @@ fn remembered(fill: fn(&SessionIndex)) -> (SessionIndex, f64) {
     // Twice as many as there are, so that nothing is forgotten.
     let nodes = 2 * NODES as usize;
     let sessions =
-        SessionIndex::new(config::SessionConfig { nodes, ..config::SessionConfig::default() });
+        SessionIndex::new(config::SessionConfig { max_prefixes: nodes, ..config::SessionConfig::default() });
     fill(&sessions);
     assert_eq!(sessions.stats().nodes, NODES as usize, "something was forgotten");
     let bytes = (process.memory() - before) as f64 * 1_024.0 / NODES as f64;

@@ -39,10 +39,8 @@ use self::{
     approval::AllowedTools, history::ChatHistory, models::ModelLookup,
     run_control::ChatRunController, sessions::ChatSessionEntry,
 };
-use crate::{
-    cli_output::CliError,
-    runs::{self, OpenStore},
-};
+use crate::runs::{self, OpenStore};
+use foxwedge_local::output::CliError;
 
 /// One conversation with its model, tools and store.
 pub(crate) struct ChatAgent {

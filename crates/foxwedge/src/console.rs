@@ -29,12 +29,12 @@ use foxwedge_gateway::console::{
 use foxwedge_sessions::SessionAgent;
 use serde_json::{Value, json};
 
-use crate::{
+use foxwedge_local::session_document::agent_format;
+use foxwedge_local::{
     agents::LocalSessionEntry,
     check_settings::CheckSettings,
     disk::check_idle,
     outcome::SessionRef,
-    sessions::agent_format,
     source::{self, InputHint, InputRejection, ParsedInput},
 };
 use open_session::ConsoleSession;

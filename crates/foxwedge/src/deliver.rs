@@ -5,13 +5,15 @@ use std::io::{self, Write};
 use anyhow::Context;
 
 use crate::{
-    check_settings::CheckSettings,
     cli::{CheckArgs, OutputFormat},
-    cli_output::{self, ColorStripper, clean},
     command::check::CheckMode,
+    report::{self, summary},
+};
+use foxwedge_local::{
+    check_settings::CheckSettings,
     disk::write_whole,
     outcome::{TargetOutcome, TargetResult},
-    report::{self, summary},
+    output::{self, ColorStripper, clean},
 };
 
 /// Writes documents, diffs, findings and messages. A closed pipe is not an error.
@@ -40,16 +42,16 @@ pub(crate) fn write_outcomes(
         })
         .with_context(|| format!("`{}` cannot be written", clean(&path.to_string_lossy())))?,
         // Stdout already carries the repaired document or the diff.
-        None if piped || mode == CheckMode::Diff => cli_output::write_stderr_with(findings),
-        None if for_people => cli_output::write_stdout_styled(findings)?,
-        None => cli_output::write_stdout_raw(findings)?,
+        None if piped || mode == CheckMode::Diff => output::write_stderr_with(findings),
+        None if for_people => output::write_stdout_styled(findings)?,
+        None => output::write_stdout_raw(findings)?,
     }
     if for_people && mode == CheckMode::Fix && !args.quiet {
         summary::print_repairs(outcomes);
     }
     summary::print_failures(outcomes);
     if !args.quiet && (for_people || mode != CheckMode::Check) {
-        cli_output::write_stderr(&summary::summary_line(outcomes, settings));
+        output::write_stderr(&summary::summary_line(outcomes, settings));
     }
     if for_people && mode == CheckMode::Fix && !args.quiet {
         summary::print_next_steps(outcomes);
@@ -63,11 +65,11 @@ fn write_documents(outcomes: &[TargetOutcome]) -> anyhow::Result<bool> {
     for outcome in outcomes {
         let TargetResult::Checked(report) = &outcome.result else { continue };
         if let Some(document) = &report.output {
-            cli_output::write_stdout_raw(|out| out.write_all(document))?;
+            output::write_stdout_raw(|out| out.write_all(document))?;
             piped = true;
         }
         if let Some(diff) = &report.diff {
-            cli_output::write_stdout(diff)?;
+            output::write_stdout(diff)?;
         }
     }
     Ok(piped)

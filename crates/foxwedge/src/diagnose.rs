@@ -7,7 +7,7 @@ use std::{collections::HashSet, env, sync::OnceLock};
 use foxwedge_core::{PartKind, Repair, ResultMatch, pair_calls};
 use foxwedge_sessions::{OmittedRecords, ParsedSession};
 
-use crate::cli_output::{clean, cut, write_stderr};
+use foxwedge_local::output::{clean, cut, write_stderr};
 
 /// How much is logged.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -4,17 +4,16 @@ use foxwedge_core::{CheckOptions, Format, Profile};
 use foxwedge_formats::{OutlinedDocument, outline_options, read};
 use foxwedge_sessions::ParsedSession;
 
-use crate::{
-    cli_output::{ADDED, BOLD, FRAME, REMOVED, clean, paint},
-    compact::CompactionResult,
+use crate::compact::CompactionResult;
+use foxwedge_local::{
     outcome::message_path,
+    output::{ADDED, BOLD, FRAME, REMOVED, clean, paint},
     source::{DocumentBody, InputDocument, ParsedInput},
 };
 
-mod align;
 mod shorten_line;
 
-pub(crate) use align::{DiffStep, align};
+use foxwedge_local::align::{DiffStep, align};
 use shorten_line::{flatten_message, shorten_line};
 
 /// The diff of a repair of a target; `None` if it changes nothing.

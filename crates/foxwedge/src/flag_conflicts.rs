@@ -3,12 +3,14 @@
 use std::{fs, path::Path};
 
 use crate::{
-    check_settings::CheckSettings,
     cli::{CheckArgs, OutputFormat},
-    cli_output::{CliError, clean},
-    disk::FileIdentity,
-    source::{InputHint, InputRejection, decode_text, decompress, parse_input},
     target::{CheckTarget, TargetKind},
+};
+use foxwedge_local::{
+    check_settings::CheckSettings,
+    disk::FileIdentity,
+    output::{CliError, clean},
+    source::{InputHint, InputRejection, decode_text, decompress, parse_input},
 };
 
 /// Rejects flags that contradict each other.

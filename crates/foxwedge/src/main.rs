@@ -7,51 +7,37 @@
 mod cli;
 mod command;
 mod demo;
-mod check_settings;
-mod nearest;
-mod agents;
+mod check_flags;
 mod target;
 mod sessions;
-mod tree;
-mod pool;
-mod source;
-mod size_limit;
-mod positions;
-mod findings;
-mod repair_plan;
 mod compact;
 mod convert;
-mod disk;
 mod runs;
 mod chat;
 mod console;
 mod diff;
-mod outcome;
 mod report;
 mod flag_conflicts;
 mod deliver;
-mod export;
 mod diagnose;
-mod calendar;
-mod preview;
-mod screen;
+mod pool;
 mod signals;
-mod cli_output;
 
 use std::process::ExitCode;
 
 use cli::{CliCommand, CommandLine};
+use foxwedge_local::output;
 
 fn main() -> ExitCode {
     if let Some(command) = foxwedge_tools::launched_command() {
         return foxwedge_tools::launch(&command);
     }
     let cli = CommandLine::read();
-    cli_output::set_color(cli.color());
+    output::set_color(cli.color());
     match run(cli.command) {
         Ok(code) => code,
         Err(error) => {
-            cli_output::print_error(&error);
+            output::print_error(&error);
             ExitCode::from(2)
         }
     }

@@ -9,15 +9,13 @@ use std::{
 
 use foxwedge_core::{Edit, FixApplicability, Rule, Severity};
 
-use crate::{
+use crate::cli::OutputFormat;
+use foxwedge_local::{
     check_settings::CheckSettings,
-    cli::OutputFormat,
     findings::ReportDetail,
     outcome::{FileReport, LocatedFinding, SessionRef, TargetOutcome, TargetResult},
 };
 
-pub(crate) mod excerpt;
-mod row;
 mod edits;
 mod full;
 mod concise;
@@ -30,7 +28,6 @@ pub(crate) mod summary;
 
 pub(crate) use json::write_pretty;
 pub(crate) use markdown::escape_cell;
-pub(crate) use row::role_at;
 
 /// How much detail a format needs for each finding.
 pub(crate) fn required_detail(format: OutputFormat) -> ReportDetail {

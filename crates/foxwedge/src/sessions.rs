@@ -5,27 +5,30 @@ use std::{borrow::Cow, path::Path};
 
 use anyhow::{Context, bail};
 use foxwedge_core::Policy;
-use foxwedge_sessions::{AgentDetection, ParsedSession, SessionAgent, SessionText, detect_agent};
+use foxwedge_sessions::SessionText;
 
 use crate::{
-    agents::LocalSessionEntry,
+    cli::{SessionArgs, SessionViewMode},
+    target::{self, SingleTarget},
+};
+use foxwedge_local::outcome::STDIN;
+use foxwedge_local::{
     check_settings::CheckSettings,
-    cli::{InputFormat, SessionArgs, SessionViewMode},
-    cli_output::{CliError, clean},
+    input_format::InputFormat,
     outcome::TargetFailure,
+    output::{CliError, clean},
     size_limit,
     source::{
         self, DocumentBody, InputDocument, InputHint, InputRejection, ParsedInput, decompress,
     },
-    target::{self, STDIN, SingleTarget},
+};
+use foxwedge_local::{
+    session_document::{agent_format, session},
+    session_overview::session_title,
 };
 
-mod health;
 mod view;
-mod session_overview;
 
-pub(crate) use health::SessionHealth;
-pub(crate) use session_overview::{SessionOverview, read_overview, read_overview_within};
 pub(crate) use view::ConversationFileView;
 
 /// A conversation from the command line, with the settings to view it.
@@ -91,15 +94,6 @@ pub(crate) fn open(
     }
     let (view, strict) = (args.view, args.strict);
     Ok(LoadedConversation { display_name, target, content, hint, settings, view, strict, policy })
-}
-
-/// The format of a file in an agent's folder: that agent's, unless its version is unknown.
-pub(crate) fn agent_format(entry: &LocalSessionEntry, content: &[u8]) -> Option<InputFormat> {
-    let text = source::decode_text(content).ok()?;
-    match detect_agent(text.as_str()) {
-        AgentDetection::UnknownVersion(..) | AgentDetection::Unsupported(_) => None,
-        AgentDetection::Known(_) | AgentDetection::Unknown => Some(InputFormat::Agent(entry.agent)),
-    }
 }
 
 fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
@@ -170,7 +164,7 @@ impl LoadedConversation {
             },
             id: listed_id.or_else(|| owned(metadata.and_then(|metadata| metadata.id.as_ref()))),
             title: session
-                .and_then(session_overview::session_title)
+                .and_then(session_title)
                 .or_else(|| entry.and_then(|entry| entry.title.clone())),
             project: owned(metadata.and_then(|metadata| metadata.folder.as_ref()))
                 .or_else(|| entry.and_then(|entry| entry.project.clone())),
@@ -191,30 +185,9 @@ impl LoadedConversation {
         match &self.target {
             SingleTarget::Stdin => "-".to_owned(),
             SingleTarget::File(path) => {
-                crate::check_settings::shell_quote(&clean(&path.to_string_lossy()))
+                foxwedge_local::check_settings::shell_quote(&clean(&path.to_string_lossy()))
             }
             SingleTarget::Session(entry) => clean(&entry.id),
         }
     }
-}
-
-/// The session in a document, if it is an agent's session.
-pub(crate) fn session<'d, 'a>(document: &'d InputDocument<'a>) -> Option<&'d ParsedSession<'a>> {
-    match &document.body {
-        DocumentBody::Session(session) => Some(session),
-        DocumentBody::Wire(_) => None,
-    }
-}
-
-/// The conversation in the provider format of its document.
-pub(crate) fn history(document: &InputDocument<'_>) -> String {
-    match &document.body {
-        DocumentBody::Session(session) => session.history(),
-        DocumentBody::Wire(reading) => reading.draft.source.to_owned(),
-    }
-}
-
-/// Default check options for the sessions of an agent.
-pub(crate) fn default_check_options(agent: SessionAgent) -> foxwedge_core::CheckOptions {
-    CheckSettings::of(None, Policy::default()).options_for_agent(agent)
 }

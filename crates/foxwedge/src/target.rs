@@ -10,11 +10,11 @@ use std::{
 
 use foxwedge_sessions::SessionAgent;
 
-use crate::{
+use crate::cli::CheckArgs;
+use foxwedge_local::{
     agents::{self, LocalSessionEntry, session_lookup},
-    cli::CheckArgs,
-    cli_output::{self, CliError, clean},
     outcome::TargetFailure,
+    output::{self, CliError, clean},
 };
 
 mod walk;
@@ -151,10 +151,7 @@ pub(crate) fn resolve_single(
 pub(crate) fn list_sessions(agents: &[SessionAgent]) -> Vec<LocalSessionEntry> {
     let found = agents::find(agents);
     for (path, error) in &found.unreadable {
-        cli_output::print_note(&format!(
-            "{}: cannot be read: {error}",
-            clean(&path.to_string_lossy())
-        ));
+        output::print_note(&format!("{}: cannot be read: {error}", clean(&path.to_string_lossy())));
     }
     found.entries
 }
@@ -235,6 +232,6 @@ fn similar_file(path: &Path) -> Option<String> {
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .collect();
     let typed = path.file_name()?.to_str()?;
-    let similar = crate::nearest::nearest(typed, names.iter().map(String::as_str))?;
+    let similar = foxwedge_local::nearest::nearest(typed, names.iter().map(String::as_str))?;
     Some(clean(&folder.join(similar).to_string_lossy()))
 }

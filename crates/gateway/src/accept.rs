@@ -62,12 +62,12 @@ impl ConnectionRules {
     pub fn from_config(limits: &GatewayLimits, times: &GatewayTimeouts) -> ConnectionRules {
         ConnectionRules {
             connections: limits.connections,
-            per_address: limits.per_address,
-            head_bytes: limits.head,
-            head: times.head,
+            per_address: limits.connections_per_address,
+            head_bytes: limits.request_head,
+            head: times.request_head,
             keep_alive: times.keep_alive,
-            write: times.write,
-            drain: times.drain,
+            write: times.client_write,
+            drain: times.shutdown,
         }
     }
 }
@@ -95,8 +95,8 @@ pub struct DrainReport {
 pub async fn accept<F, R, B>(
     listener: TcpListener,
     rules: ConnectionRules,
-    meter: Metrics,
-    answer: F,
+    metrics: Metrics,
+    handler: F,
     stop: impl Future<Output = ()>,
 ) -> DrainReport
 where
@@ -106,7 +106,7 @@ where
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
     let limit = Arc::new(ConnectionLimit::new(rules.connections, rules.per_address));
-    let at_work = Arc::new(AtomicUsize::new(0));
+    let in_flight = Arc::new(AtomicUsize::new(0));
     let (stopping, stopped) = watch::channel(false);
     let mut tasks = JoinSet::new();
     let mut stop = pin!(stop);
@@ -122,7 +122,7 @@ where
         let (socket, remote) = match socket {
             Ok(accepted) => accepted,
             Err(error) => {
-                meter.count_refused(ConnectionRefusal::Accept);
+                metrics.count_refused(ConnectionRefusal::Accept);
                 tokio::select! {
                     () = &mut stop => break,
                     () = backoff.wait_after(&error) => continue,
@@ -135,7 +135,7 @@ where
         {
             (Ok(permit), Ok(peer)) => (permit, peer),
             (Err(refusal), _) => {
-                meter.count_refused(refusal);
+                metrics.count_refused(refusal);
                 continue;
             }
             (_, Err(_)) => continue,
@@ -143,26 +143,26 @@ where
         let connection = ClientConnection {
             rules,
             peer,
-            answer: answer.clone(),
-            at_work: at_work.clone(),
+            handler: handler.clone(),
+            in_flight: in_flight.clone(),
             stopped: stopped.clone(),
         };
-        let metered = meter.track_connection();
+        let gauge = metrics.track_connection();
         tasks.spawn(async move {
             connection.run(socket).await;
-            drop((permit, metered));
+            drop((permit, gauge));
         });
     }
     // The system refuses new connections from now on, so clients can go elsewhere.
     drop(listener);
-    let before = at_work.load(Ordering::Relaxed);
+    let in_flight_at_stop = in_flight.load(Ordering::Relaxed);
     stopping.send_replace(true);
     let deadline = Instant::now() + rules.drain;
-    let everything = async { while tasks.join_next().await.is_some() {} };
-    let _ = tokio::time::timeout_at(deadline, everything).await;
-    let cut = at_work.load(Ordering::Relaxed);
+    let all_tasks = async { while tasks.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout_at(deadline, all_tasks).await;
+    let cut = in_flight.load(Ordering::Relaxed);
     tasks.shutdown().await;
-    DrainReport { finished: before.saturating_sub(cut), cut }
+    DrainReport { finished: in_flight_at_stop.saturating_sub(cut), cut }
 }
 
 /// Sets TCP_NODELAY, so that small chunks are sent at once, and returns both addresses.

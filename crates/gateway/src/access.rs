@@ -40,7 +40,7 @@ pub(crate) fn check_origin(
 ) -> Result<Option<HeaderValue>, ApiError> {
     let mut hosts = parts.headers.get_all(header::HOST).iter();
     let (Some(host), None) = (hosts.next(), hosts.next()) else {
-        return Err(error::bad_request("a request has one `Host`"));
+        return Err(error::bad_request("a request must have exactly one `Host` header"));
     };
     let host = host.to_str().map_err(|_| error::bad_host())?;
     let authority = parts.uri.authority().map(|name| name.as_str());
@@ -99,7 +99,7 @@ mod tests {
         }
     }
 
-    fn asked(uri: &str, headers: &[(&'static str, &str)]) -> Result<Option<HeaderValue>, u16> {
+    fn check(uri: &str, headers: &[(&'static str, &str)]) -> Result<Option<HeaderValue>, u16> {
         let mut request = Request::builder().uri(uri);
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -109,7 +109,7 @@ mod tests {
             remote: "192.0.2.9:1234".parse().expect("an address"),
             local: "192.0.2.1:4177".parse().expect("an address"),
         };
-        check_origin(&access(), &parts, peer).map_err(|fault| fault.kind.status().as_u16())
+        check_origin(&access(), &parts, peer).map_err(|error| error.kind.status().as_u16())
     }
 
     #[test]
@@ -135,12 +135,12 @@ mod tests {
             ("[::1", Err(403)),
             ("", Err(403)),
         ] {
-            assert_eq!(asked("/", &[("host", host)]), expected, "{host}");
+            assert_eq!(check("/", &[("host", host)]), expected, "{host}");
         }
-        assert_eq!(asked("/", &[]), Err(400));
-        assert_eq!(asked("/", &[("host", "localhost"), ("host", "localhost")]), Err(400));
-        assert_eq!(asked("http://localhost/", &[("host", "localhost")]), Ok(None));
-        assert_eq!(asked("http://evil.example/", &[("host", "localhost")]), Err(403));
+        assert_eq!(check("/", &[]), Err(400));
+        assert_eq!(check("/", &[("host", "localhost"), ("host", "localhost")]), Err(400));
+        assert_eq!(check("http://localhost/", &[("host", "localhost")]), Ok(None));
+        assert_eq!(check("http://evil.example/", &[("host", "localhost")]), Err(403));
     }
 
     #[test]
@@ -159,13 +159,13 @@ mod tests {
             ("", Err(403)),
         ] {
             let headers = [("host", "localhost:4177"), ("origin", origin)];
-            assert_eq!(asked("/", &headers), expected, "{origin}");
+            assert_eq!(check("/", &headers), expected, "{origin}");
         }
         let twice = [
             ("host", "localhost"),
             ("origin", "https://app.example"),
             ("origin", "https://app.example"),
         ];
-        assert_eq!(asked("/", &twice), Err(403));
+        assert_eq!(check("/", &twice), Err(403));
     }
 }

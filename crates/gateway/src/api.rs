@@ -143,6 +143,6 @@ pub(crate) fn store_error(error: StoreError) -> ApiError {
             api_error.retry_after = Some(1);
             api_error
         }
-        _ => ApiError::new(ApiErrorKind::Server, "store_failed", "the store could not do it"),
+        _ => ApiError::new(ApiErrorKind::Server, "store_failed", "the store operation failed"),
     }
 }

@@ -26,7 +26,7 @@ enum GatewayBodyKind {
 /// A reply that cannot continue. The connection is closed, so that the client knows that the reply
 /// is incomplete.
 #[derive(Debug, thiserror::Error)]
-#[error("the reply broke off: {0}")]
+#[error("the reply was interrupted: {0}")]
 pub struct BodyError(pub String);
 
 impl GatewayBody {

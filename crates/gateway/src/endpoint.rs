@@ -56,7 +56,7 @@ impl GatewayEndpoint {
     }
 
     /// The format of its requests and replies.
-    pub fn wire(self) -> Format {
+    pub fn format(self) -> Format {
         match self {
             GatewayEndpoint::Chat => Format::OpenaiChat,
             GatewayEndpoint::Responses => Format::OpenaiResponses,

@@ -40,7 +40,7 @@ pub(crate) fn reply(error: &ApiError, format: Format, id: &str) -> HttpReply {
 }
 
 /// The format in which clients of this path expect errors.
-pub(crate) fn wire(path: &str, headers: &HeaderMap) -> Format {
+pub(crate) fn error_format(path: &str, headers: &HeaderMap) -> Format {
     if path.starts_with("/v1/messages") {
         Format::Anthropic
     } else if path.starts_with("/v1/responses") {
@@ -56,7 +56,7 @@ pub(crate) fn bad_host() -> ApiError {
     ApiError::new(
         ApiErrorKind::Permission,
         "host_not_allowed",
-        "this name is not one of this server's; add it to `access.hosts` if it is",
+        "this host name is not allowed; add it to `access.hosts` to allow it",
     )
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn bad_origin() -> ApiError {
     ApiError::new(
         ApiErrorKind::Permission,
         "origin_not_allowed",
-        "web pages of this origin may not ask here; add it to `access.origins` if it may",
+        "this origin is not allowed; add it to `access.origins` to allow it",
     )
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn bad_token() -> ApiError {
     ApiError::new(
         ApiErrorKind::Credentials,
         "invalid_api_key",
-        "no valid token: send it as `Authorization: Bearer`, `x-api-key` or `x-foxwedge-token`",
+        "missing or invalid token: use `Authorization: Bearer`, `x-api-key` or `x-foxwedge-token`",
     )
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn upstream_header(header: &str) -> ApiError {
     ApiError::new(
         ApiErrorKind::InvalidRequest,
         "upstream_not_yours",
-        format!("the header `{header}` would choose an upstream: only the configuration does"),
+        format!("the header `{header}` is not allowed: upstreams are chosen by the configuration"),
     )
 }
 
@@ -88,11 +88,11 @@ pub(crate) fn bad_request(message: &'static str) -> ApiError {
     ApiError::new(ApiErrorKind::InvalidRequest, "bad_request", message)
 }
 
-pub(crate) fn too_large(most: usize) -> ApiError {
+pub(crate) fn too_large(limit: usize) -> ApiError {
     ApiError::new(
         ApiErrorKind::TooLarge,
         "body_too_large",
-        format!("the body has more than {most} bytes"),
+        format!("the body is larger than {limit} bytes"),
     )
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn unsupported(message: &'static str) -> ApiError {
 }
 
 pub(crate) fn transfer_encoding() -> ApiError {
-    let message = "the body has a transfer encoding other than `chunked`, which is not read here";
+    let message = "unsupported transfer encoding: only `chunked` is supported";
     let mut error =
         ApiError::new(ApiErrorKind::Unsupported, "unsupported_transfer_encoding", message);
     error.status = Some(StatusCode::NOT_IMPLEMENTED);
@@ -109,11 +109,11 @@ pub(crate) fn transfer_encoding() -> ApiError {
 }
 
 pub(crate) fn body_too_slow() -> ApiError {
-    ApiError::new(ApiErrorKind::RequestTimeout, "body_too_slow", "the body stopped coming")
+    ApiError::new(ApiErrorKind::RequestTimeout, "body_too_slow", "timed out while reading the request body")
 }
 
 pub(crate) fn broken_body() -> ApiError {
-    bad_request("the body broke off")
+    bad_request("the request body is incomplete")
 }
 
 pub(crate) fn not_found() -> ApiError {
@@ -128,26 +128,26 @@ pub(crate) fn method_not_allowed(allowed: &'static str) -> ApiError {
     ApiError::new(
         ApiErrorKind::MethodNotAllowed,
         "method_not_allowed",
-        format!("only {allowed} here"),
+        format!("method not allowed: use {allowed}"),
     )
 }
 
 pub(crate) fn model_not_found() -> ApiError {
-    ApiError::new(ApiErrorKind::NotFound, "model_not_found", "no route leads to this model")
+    ApiError::new(ApiErrorKind::NotFound, "model_not_found", "no provider is configured for this model")
 }
 
 pub(crate) fn too_many_requests() -> ApiError {
     let mut error = ApiError::new(
         ApiErrorKind::RateLimit,
         "too_many_requests",
-        "this token has as many requests at work as it may have",
+        "this token has reached its limit of concurrent requests",
     );
     error.retry_after = Some(1);
     error
 }
 
 pub(crate) fn internal_error() -> ApiError {
-    ApiError::new(ApiErrorKind::Server, "internal_error", "something went wrong on our side")
+    ApiError::new(ApiErrorKind::Server, "internal_error", "internal error")
 }
 
 #[cfg(test)]
@@ -170,7 +170,7 @@ mod tests {
             ("/v1/models", &none, Format::OpenaiChat),
             ("/nowhere", &none, Format::OpenaiChat),
         ] {
-            assert_eq!(wire(path, headers), expected, "{path}");
+            assert_eq!(error_format(path, headers), expected, "{path}");
         }
         let reply = reply(&too_many_requests(), Format::Anthropic, "r1");
         assert_eq!(reply.status(), 429);

@@ -109,11 +109,11 @@ impl GatewayEngine {
         config: Arc<GatewayConfig>,
         store: Arc<AnyStore>,
     ) -> Result<GatewayEngine, EngineError> {
-        let times = config.times;
+        let times = config.timeouts;
         let client = HttpClient::new(HttpSettings {
-            connect: times.connect,
-            first_byte: times.first_byte,
-            idle: times.idle,
+            connect: times.upstream_connect,
+            first_byte: times.upstream_first_byte,
+            idle: times.stream_idle,
             ..HttpSettings::default()
         });
         let metrics = Metrics::new();
@@ -128,7 +128,7 @@ impl GatewayEngine {
         .await?;
         sessions.load(heads);
         let tracer = ChatTracer::start(&config.telemetry, client.clone(), metrics.clone());
-        let agents = AgentPool::new(config.sessions.call);
+        let agents = AgentPool::new(config.sessions.call_timeout);
         if config
             .upstreams
             .iter()
@@ -136,7 +136,7 @@ impl GatewayEngine {
         {
             agents.sweep().await;
         }
-        let response_items = ResponseItemCache::new(config.sessions.replies);
+        let response_items = ResponseItemCache::new(config.sessions.reply_cache);
         let upstreams = config.upstreams.iter();
         let retry_budgets = upstreams.map(|it| (it.name.clone(), RetryBudget::new())).collect();
         let inner = Arc::new(EngineShared {
@@ -243,7 +243,7 @@ impl GatewayEngine {
 /// Removes expired state, for as long as the engine exists.
 async fn sweep(inner: std::sync::Weak<EngineShared>) {
     let Some(config) = inner.upgrade().map(|inner| inner.config.sessions) else { return };
-    let interval = (config.session.min(config.snapshot) / 4)
+    let interval = (config.session_ttl.min(config.reply_ttl) / 4)
         .clamp(SWEEP_INTERVAL_RANGE.0, SWEEP_INTERVAL_RANGE.1);
     loop {
         tokio::time::sleep(interval).await;
@@ -470,7 +470,7 @@ fn recording_start<'a>(
         original_body: &request.body,
         guarded: &prepared.guarded,
         mode: prepared.route.guard.mode,
-        wire: request.endpoint.wire(),
+        format: request.endpoint.format(),
     }
 }
 
@@ -489,7 +489,7 @@ fn fill_refusal_summary(error: &ApiError, summary: &mut RequestSummary) {
 }
 
 fn session_busy_error() -> ApiError {
-    let message = "another request of this session is at work";
+    let message = "another request of this session is in progress";
     let mut error = ApiError::new(ApiErrorKind::Conflict, "session_busy", message);
     error.retry_after = Some(1);
     error

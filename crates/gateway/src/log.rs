@@ -36,7 +36,7 @@ pub(crate) struct LogWriter {
 struct LogQueue {
     waiting: Mutex<QueuedLines>,
     wake_up: Condvar,
-    meter: Metrics,
+    metrics: Metrics,
 }
 
 #[derive(Default)]
@@ -56,7 +56,7 @@ impl RequestLog {
     pub(crate) fn start(
         format: config::GatewayLogFormat,
         to: Option<Box<dyn Write + Send>>,
-        meter: Metrics,
+        metrics: Metrics,
     ) -> io::Result<(RequestLog, LogWriter)> {
         let style = match format {
             config::GatewayLogFormat::Off => {
@@ -67,7 +67,7 @@ impl RequestLog {
             config::GatewayLogFormat::Text => LogStyle::Plain,
         };
         let queue =
-            Arc::new(LogQueue { waiting: Mutex::default(), wake_up: Condvar::new(), meter });
+            Arc::new(LogQueue { waiting: Mutex::default(), wake_up: Condvar::new(), metrics });
         let to = to.unwrap_or_else(|| Box::new(io::stderr()));
         let thread = {
             let queue = queue.clone();
@@ -94,7 +94,7 @@ impl RequestLog {
         let mut waiting = queue.lock();
         if waiting.lines.len() >= MAX_QUEUED_LINES {
             drop(waiting);
-            queue.meter.count_dropped(DroppedItem::Lines, 1);
+            queue.metrics.count_dropped(DroppedItem::Lines, 1);
             return;
         }
         waiting.lines.push(line);

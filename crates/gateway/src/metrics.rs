@@ -118,20 +118,20 @@ impl Metrics {
             tools_open: Gauge::default(),
             late_events: Counter::default(),
             sessions: [
-                ("trie_nodes", "Places in conversations that are remembered"),
-                ("trie_depth", "Replies of the longest conversation that is remembered"),
-                ("sessions", "Sessions that are remembered"),
-                ("sessions_busy", "Sessions with a request that is not over"),
-                ("snapshots", "Replies that are kept for clients that ask again"),
-                ("snapshot_bytes", "Bytes of these replies"),
+                ("trie_nodes", "Nodes of the conversation index"),
+                ("trie_depth", "Replies in the longest remembered conversation"),
+                ("sessions", "Sessions in memory"),
+                ("sessions_busy", "Sessions with a request in progress"),
+                ("snapshots", "Replies kept for clients that retry"),
+                ("snapshot_bytes", "Bytes of the replies kept for clients that retry"),
             ]
             .map(|(name, help)| (name, help, Gauge::default())),
             connections: Gauge::default(),
             agents: [
                 ("agent_processes", "Live agents"),
-                ("agents_waiting", "Live agents that wait for answers of their clients"),
-                ("agent_calls_open", "Calls of live agents without an answer"),
-                ("agent_questions", "Questions of live agents that wait for a person"),
+                ("agents_waiting", "Live agents that wait for tool results"),
+                ("agent_calls_open", "Tool calls of live agents without a result"),
+                ("agent_questions", "Questions of live agents that wait for a user"),
             ]
             .map(|(name, help)| (name, help, Gauge::default())),
             active_requests: Gauge::default(),
@@ -142,65 +142,65 @@ impl Metrics {
         };
         registry_ref.register(
             "requests",
-            "Requests, by endpoint and what was done about them",
+            "Requests, by endpoint and action",
             requests,
         );
-        registry_ref.register("replies", "Replies, by endpoint and class of status", replies);
-        registry_ref.register("bytes", "Bytes of bodies", bytes);
-        registry_ref.register("findings", "Rules broken by histories", inner.findings.clone());
+        registry_ref.register("replies", "Replies, by endpoint and status class", replies);
+        registry_ref.register("bytes", "Body bytes, by direction", bytes);
+        registry_ref.register("findings", "Findings in request histories, by rule", inner.findings.clone());
         registry_ref.register(
             "repairs",
-            "Repairs, by rule and what was done",
+            "Repairs, by rule and strategy",
             inner.repairs.clone(),
         );
         registry_ref.register(
             "upstream_400",
-            "Refusals by upstreams for the shape of a request",
+            "Requests that upstreams rejected as invalid, by class",
             inner.upstream_400.clone(),
         );
-        registry_ref.register("runs", "Runs that ended, and how", runs);
-        registry_ref.register("tools_open", "Calls without an answer", inner.tools_open.clone());
+        registry_ref.register("runs", "Ended runs, by outcome", runs);
+        registry_ref.register("tools_open", "Tool calls without a result", inner.tools_open.clone());
         registry_ref.register(
             "late_events",
-            "Events that came after the end of their run",
+            "Events received after the end of their run",
             inner.late_events.clone(),
         );
         for (name, help, gauge) in &inner.sessions {
             registry_ref.register(*name, *help, gauge.clone());
         }
-        registry_ref.register("match", "How the session of a request was found", matched);
+        registry_ref.register("match", "Session matches, by kind", matched);
         registry_ref.register(
             "overhead_seconds",
-            "What a request spent in the gateway before it was sent on",
+            "Time a request spends in the gateway before it is sent upstream",
             inner.overhead.clone(),
         );
         for (name, help, gauge) in &inner.agents {
             registry_ref.register(*name, *help, gauge.clone());
         }
-        registry_ref.register("connections", "Connections of clients", inner.connections.clone());
+        registry_ref.register("connections", "Client connections", inner.connections.clone());
         registry_ref.register(
             "connections_refused",
-            "Connections that were closed at once",
+            "Refused connections, by reason",
             refused,
         );
         registry_ref.register(
             "requests_at_work",
-            "Requests that are not over",
+            "Requests in flight",
             inner.active_requests.clone(),
         );
         registry_ref.register(
             "upstream_requests",
-            "Requests to upstreams, by class of status",
+            "Requests to upstreams, by status class",
             inner.upstream_requests.clone(),
         );
         registry_ref.register(
             "retries",
-            "Requests to upstreams that were sent again",
+            "Retried requests to upstreams",
             inner.retries.clone(),
         );
         registry_ref.register(
             "dropped",
-            "What could not be kept because its queue was full",
+            "Items dropped because a queue was full",
             dropped,
         );
         Metrics(Arc::new(MetricsShared { registry, ..inner }))

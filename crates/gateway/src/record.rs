@@ -40,7 +40,7 @@ use tokio::{task::JoinHandle, time::timeout};
 
 use crate::{
     GuardedRequest,
-    config::{self, ContentRecording, GuardMode, RunRecording},
+    config::{self, ContentRecording, GuardMode},
     metrics::{DroppedItem, Metrics},
     session::SessionHead,
 };
@@ -104,7 +104,7 @@ pub struct RecordingStart<'a> {
     /// How the route handles findings.
     pub mode: GuardMode,
     /// The client's format.
-    pub wire: Format,
+    pub format: Format,
 }
 
 /// How a reply ended.
@@ -166,7 +166,7 @@ impl GatewayRecorder {
         capacity: usize,
     ) -> Result<(GatewayRecorder, Vec<(SessionHead, Duration)>), StoreError> {
         foxwedge_store::sweep(&*store, &node_id, writer::START_SWEEP_LIMIT).await?;
-        let heads = session_heads::load_heads(&store, sessions.session, unix_millis()).await?;
+        let heads = session_heads::load_heads(&store, sessions.session_ttl, unix_millis()).await?;
         let (queue, capacity) = queue::open(capacity);
         let waiting_runs =
             Arc::new(RunsAwaitingTools::new(waiting_runs::MAX_WAITING_RUNS, metrics.clone()));
@@ -180,12 +180,12 @@ impl GatewayRecorder {
         let task = tokio::spawn(task.run());
         let inner = RecorderShared {
             config: record,
-            call_timeout: sessions.call,
+            call_timeout: sessions.call_timeout,
             queue,
             waiting_runs,
-            repairs: RepairHistory::new(record.repairs, record.repair_bytes),
+            repairs: RepairHistory::new(record.max_repairs, record.max_repair_bytes),
             feeds: FeedRegistry::new(store),
-            live_text: match record.content {
+            live_text: match record.store_content {
                 ContentRecording::Omitted => Some(LiveText::new()),
                 ContentRecording::Stored => None,
             },
@@ -205,9 +205,9 @@ impl GatewayRecorder {
             }
             RunClaim::NewRun => (inner.run_ids.next_id(), 1, Vec::new(), Vec::new()),
         };
-        let sender = match inner.config.runs {
-            RunRecording::None => None,
-            RunRecording::All => {
+        let sender = match inner.config.store_runs {
+            false => None,
+            true => {
                 let sender = inner.queue.start_request(start.session, || {
                     Box::new(inner.request_start(&start, &run, turn, answered_calls))
                 });
@@ -277,9 +277,9 @@ impl GatewayRecorder {
 
 impl RecorderShared {
     fn claim_run(&self, start: &RecordingStart<'_>) -> RunClaim {
-        match self.config.runs {
-            RunRecording::All => self.waiting_runs.claim(start.session, start.answered_calls),
-            RunRecording::None => RunClaim::NewRun,
+        match self.config.store_runs {
+            true => self.waiting_runs.claim(start.session, start.answered_calls),
+            false => RunClaim::NewRun,
         }
     }
 
@@ -290,9 +290,9 @@ impl RecorderShared {
         turn: u32,
         answered_calls: Vec<Arc<str>>,
     ) -> RequestStart {
-        let body = match self.config.content {
+        let body = match self.config.store_content {
             ContentRecording::Stored if !answered_calls.is_empty() => {
-                Some((start.original_body.clone(), start.wire))
+                Some((start.original_body.clone(), start.format))
             }
             ContentRecording::Stored | ContentRecording::Omitted => None,
         };
@@ -304,7 +304,7 @@ impl RecorderShared {
             model: start.model.clone(),
             agent: start.agent.map(Arc::from),
             forked: start.forked.cloned(),
-            wire: start.wire,
+            format: start.format,
             failed_calls: start.failed_calls.to_vec(),
             answered_calls,
             body,

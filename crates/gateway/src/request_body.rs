@@ -35,10 +35,10 @@ where
 {
     reject_form(headers)?;
     let compression = BodyCompression::from_headers(headers)?;
-    let bytes = collect(body, limits.body, time).await?;
+    let bytes = collect(body, limits.request_body, time).await?;
     match compression {
         None => Ok(bytes),
-        Some(compression) => decompress::decompress(compression, &bytes, limits.unpacked).await,
+        Some(compression) => decompress::decompress(compression, &bytes, limits.decompressed_body).await,
     }
 }
 
@@ -67,7 +67,7 @@ fn reject_form(headers: &HeaderMap) -> Result<(), ApiError> {
             .is_some_and(|prefix| prefix.eq_ignore_ascii_case(name.as_bytes()))
     };
     if has_prefix("multipart/") || has_prefix("application/x-www-form-urlencoded") {
-        return Err(error::unsupported("the body has to be JSON, not a form"));
+        return Err(error::unsupported("the body must be JSON, not a form"));
     }
     Ok(())
 }

@@ -45,10 +45,10 @@ pub(crate) async fn catch_panic<F: Future>(future: F) -> Result<F::Output, Handl
 /// What is known about a request. Dropping it ends the request and writes the log line.
 pub(crate) struct RequestContext {
     log: RequestLog,
-    meter: Metrics,
+    metrics: Metrics,
     started: Instant,
     at: SystemTime,
-    first: Option<Instant>,
+    first_byte: Option<Instant>,
     bytes_out: u64,
     ended: DeliveryOutcome,
     /// Request id.
@@ -71,23 +71,23 @@ pub(crate) struct RequestContext {
     pub(crate) permit: Option<CallerPermit>,
     /// The monitor that records the finished request, and its endpoint.
     pub(crate) monitor: Option<(Arc<RequestMonitor>, GatewayEndpoint)>,
-    _metered: GaugeGuard,
+    _gauge: GaugeGuard,
 }
 
 impl RequestContext {
     pub(crate) fn new(
         log: RequestLog,
-        meter: Metrics,
+        metrics: Metrics,
         id: Arc<str>,
         method: Method,
     ) -> RequestContext {
         RequestContext {
-            _metered: meter.track_request(),
+            _gauge: metrics.track_request(),
             log,
-            meter,
+            metrics,
             started: Instant::now(),
             at: SystemTime::now(),
-            first: None,
+            first_byte: None,
             bytes_out: 0,
             ended: DeliveryOutcome::ClientGone,
             id,
@@ -112,32 +112,32 @@ impl RequestContext {
 
     /// Notes that the reply begins.
     pub(crate) fn start_reply(&mut self, status: StatusCode, route: metrics::MetricRoute) {
-        self.first = Some(Instant::now());
+        self.first_byte = Some(Instant::now());
         self.status = status;
-        self.meter.count_reply(route, status);
+        self.metrics.count_reply(route, status);
     }
 }
 
 impl Drop for RequestContext {
     fn drop(&mut self) {
-        self.meter.count_bytes(
+        self.metrics.count_bytes(
             metrics::ByteDirection::Out,
             usize::try_from(self.bytes_out).unwrap_or(usize::MAX),
         );
-        let whole = self.started.elapsed();
-        let first = self.first.map_or(whole, |first| first - self.started);
+        let until_end = self.started.elapsed();
+        let until_first_byte = self.first_byte.map_or(until_end, |at| at - self.started);
         // Requests without a token are not recorded: anyone could fill the ring with them.
-        if let (Some((watch, face)), Some(owner)) = (self.monitor.take(), &self.owner) {
-            watch.record_request(FinishedRequest {
+        if let (Some((monitor, endpoint)), Some(owner)) = (self.monitor.take(), &self.owner) {
+            monitor.record_request(FinishedRequest {
                 at: self.at,
                 request: &self.id,
                 owner,
-                face,
+                face: endpoint,
                 agent: self.agent.as_deref(),
                 summary: &self.summary,
                 status: self.status,
-                until_first_byte: first,
-                until_end: whole,
+                until_first_byte,
+                until_end,
                 bytes_in: self.bytes_in as u64,
                 bytes_out: self.bytes_out,
                 ended: self.ended,
@@ -155,8 +155,8 @@ impl Drop for RequestContext {
             agent: self.agent.take(),
             status: self.status,
             summary: std::mem::take(&mut self.summary),
-            until_first_byte: first,
-            until_end: whole,
+            until_first_byte,
+            until_end,
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,
             ended: self.ended,
@@ -198,7 +198,7 @@ impl Body for TrackedBody {
     ) -> Poll<Option<Result<Frame<Bytes>, ResponseBodyError>>> {
         let body = &mut self.body;
         let polled = catch_unwind(AssertUnwindSafe(|| Pin::new(body).poll_frame(context)))
-            .unwrap_or_else(|_| Poll::Ready(Some(Err("the reply broke off".into()))));
+            .unwrap_or_else(|_| Poll::Ready(Some(Err("the reply was interrupted".into()))));
         match &polled {
             Poll::Pending => {}
             Poll::Ready(None) => self.context.ended = DeliveryOutcome::Complete,
@@ -237,9 +237,9 @@ mod tests {
     }
 
     /// A body that panics.
-    struct Mad;
+    struct PanickingBody;
 
-    impl Body for Mad {
+    impl Body for PanickingBody {
         type Data = Bytes;
         type Error = ResponseBodyError;
 
@@ -253,14 +253,14 @@ mod tests {
 
     #[test]
     fn a_panic_in_a_reply_ends_it_with_a_generic_error() {
-        let meter = Metrics::new();
+        let metrics = Metrics::new();
         let (log, _writer) =
-            RequestLog::start(config::GatewayLogFormat::Off, None, meter.clone()).expect("nothing");
-        let request = RequestContext::new(log, meter, "r1".into(), Method::GET);
-        let mut body = TrackedBody::new(ResponseBody::stream(Mad), request, &HeaderMap::new());
+            RequestLog::start(config::GatewayLogFormat::Off, None, metrics.clone()).expect("nothing");
+        let request = RequestContext::new(log, metrics, "r1".into(), Method::GET);
+        let mut body = TrackedBody::new(ResponseBody::stream(PanickingBody), request, &HeaderMap::new());
         let polled = Pin::new(&mut body).poll_frame(&mut Context::from_waker(Waker::noop()));
         let Poll::Ready(Some(Err(error))) = polled else { panic!("it goes on") };
-        assert_eq!(error.to_string(), "the reply broke off");
+        assert_eq!(error.to_string(), "the reply was interrupted");
         assert_eq!(body.context.ended, DeliveryOutcome::Failed);
     }
 }

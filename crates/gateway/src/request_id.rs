@@ -14,7 +14,7 @@ use http::HeaderMap;
 /// Name of the header.
 pub(crate) const NAME: &str = "x-request-id";
 
-const LONGEST: usize = 128;
+const MAX_ID_BYTES: usize = 128;
 
 /// The id for a request with these headers.
 pub(crate) fn of(headers: &HeaderMap) -> Arc<str> {
@@ -26,7 +26,7 @@ pub(crate) fn of(headers: &HeaderMap) -> Arc<str> {
 }
 
 fn is_plain(id: &str) -> bool {
-    (1..=LONGEST).contains(&id.len())
+    (1..=MAX_ID_BYTES).contains(&id.len())
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 

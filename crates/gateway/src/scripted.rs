@@ -54,20 +54,20 @@ async fn answer(request: Request<Incoming>) -> HttpReply {
     let (parts, body) = request.into_parts();
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     let Some(format) = ScriptedRequest::format_of_path(path) else {
-        return error_reply(StatusCode::NOT_FOUND, "nothing is served under this path");
+        return error_reply(StatusCode::NOT_FOUND, "no such path");
     };
     let is_model_list =
         path.split('?').next().unwrap_or_default().trim_end_matches('/').ends_with("/models");
     if parts.method != if is_model_list { Method::GET } else { Method::POST } {
         return error_reply(
             StatusCode::METHOD_NOT_ALLOWED,
-            "this method is not served under this path",
+            "method not allowed for this path",
         );
     }
     let body = match timeout(BODY_TIMEOUT, read_body(body)).await {
         Ok(Ok(body)) => body,
         Ok(Err(reply)) => return reply,
-        Err(_) => return error_reply(StatusCode::REQUEST_TIMEOUT, "the body did not come"),
+        Err(_) => return error_reply(StatusCode::REQUEST_TIMEOUT, "timed out while reading the request body"),
     };
     let headers = text_headers(&parts.headers);
     let scripted_request = ScriptedRequest {
@@ -101,7 +101,7 @@ async fn read_body(body: Incoming) -> Result<Bytes, HttpReply> {
     let mut all = BytesMut::new();
     while let Some(frame) = poll_fn(|context| body.as_mut().poll_frame(context)).await {
         let Ok(frame) = frame else {
-            return Err(error_reply(StatusCode::BAD_REQUEST, "the body broke off"));
+            return Err(error_reply(StatusCode::BAD_REQUEST, "the request body is incomplete"));
         };
         let Ok(bytes) = frame.into_data() else { continue };
         if all.len() + bytes.len() > MAX_BODY_BYTES {
@@ -129,7 +129,7 @@ async fn play_reply(response: ScriptedResponse) -> HttpReply {
             ResponseBody::full(chunks.pop_front().map(|it| it.bytes).unwrap_or_default())
         }
         (_, ResponseEnding::Complete | ResponseEnding::Cut | ResponseEnding::Hang) => {
-            ResponseBody::stream(ScriptedBody { pieces: chunks, end, timer: None, sent: false })
+            ResponseBody::stream(ScriptedBody { chunks, end, timer: None, sent: false })
         }
     };
     let mut reply = Response::new(body);
@@ -144,7 +144,7 @@ async fn play_reply(response: ScriptedResponse) -> HttpReply {
 
 /// A body that is sent in timed chunks.
 struct ScriptedBody {
-    pieces: VecDeque<ScriptedChunk>,
+    chunks: VecDeque<ScriptedChunk>,
     end: ResponseEnding,
     /// Fires when the next chunk is due.
     timer: Option<Pin<Box<Sleep>>>,
@@ -160,7 +160,7 @@ impl Body for ScriptedBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, ResponseBodyError>>> {
-        let Some(delay) = self.pieces.front().map(|chunk| chunk.delay) else {
+        let Some(delay) = self.chunks.front().map(|chunk| chunk.delay) else {
             return match self.end {
                 ResponseEnding::Complete => Poll::Ready(None),
                 // Earlier chunks must go out first: hyper flushes them while this body is
@@ -184,7 +184,7 @@ impl Body for ScriptedBody {
             }
             self.timer = None;
         }
-        let chunk = self.pieces.pop_front();
+        let chunk = self.chunks.pop_front();
         Poll::Ready(chunk.map(|chunk| Ok(Frame::data(Bytes::from(chunk.bytes)))))
     }
 }

@@ -61,7 +61,7 @@ pub(crate) struct GatewayState {
     pub(crate) store: Arc<AnyStore>,
     pub(crate) console: ConsoleState,
     pub(crate) answered_questions: AnsweredQuestions,
-    meter: Metrics,
+    metrics: Metrics,
     owners: Arc<CallerLimit>,
     log: RequestLog,
     /// True once shutdown has begun. Event streams without an end watch it.
@@ -117,11 +117,11 @@ impl GatewayServer {
         stop: impl Future<Output = ()>,
     ) -> Result<DrainReport, ServeError> {
         let GatewayServer { config, engine, store, log, local_sessions: machine } = self;
-        let meter = engine.metrics().clone();
+        let metrics = engine.metrics().clone();
         let (log, writer) =
-            RequestLog::start(config.telemetry.log, log, meter.clone()).map_err(ServeError::Log)?;
-        let rules = ConnectionRules::from_config(&config.limits, &config.times);
-        let owners = Arc::new(CallerLimit::new(config.limits.per_owner));
+            RequestLog::start(config.telemetry.log, log, metrics.clone()).map_err(ServeError::Log)?;
+        let rules = ConnectionRules::from_config(&config.limits, &config.timeouts);
+        let owners = Arc::new(CallerLimit::new(config.limits.requests_per_owner));
         let (drain, draining) = watch::channel(false);
         let console = ConsoleState::new(machine);
         let answered = AnsweredQuestions::default();
@@ -131,7 +131,7 @@ impl GatewayServer {
             store,
             console,
             answered_questions: answered,
-            meter,
+            metrics,
             owners,
             log,
             draining,
@@ -145,7 +145,7 @@ impl GatewayServer {
             stop.await;
             drain.send_replace(true);
         };
-        let served = accept(listener, rules, app.meter.clone(), answer, stop).await;
+        let served = accept(listener, rules, app.metrics.clone(), answer, stop).await;
         app.engine.drain().await;
         // All requests are done. Joining the log thread blocks, so it runs on a blocking thread.
         let _ = tokio::task::spawn_blocking(move || writer.close()).await;
@@ -161,11 +161,11 @@ async fn answer(
 ) -> Response<TrackedBody> {
     let (mut parts, body) = request.into_parts();
     let id = request_id::of(&parts.headers);
-    let meter = app.meter.clone();
+    let metrics = app.metrics.clone();
     let mut context =
-        RequestContext::new(app.log.clone(), meter.clone(), id.clone(), parts.method.clone());
+        RequestContext::new(app.log.clone(), metrics.clone(), id.clone(), parts.method.clone());
     context.set_user_agent(&parts.headers);
-    let format = error::wire(parts.uri.path(), &parts.headers);
+    let format = error::error_format(parts.uri.path(), &parts.headers);
     let route = GatewayRoute::find(&parts.method, parts.uri.path());
     context.path = match &route {
         Ok(GatewayRoute::Endpoint(endpoint)) => endpoint.path().into(),
@@ -199,8 +199,8 @@ async fn answer(
     };
     add_headers(reply.headers_mut(), &id, allowed_origin, auth);
     context.start_reply(reply.status(), metric_route);
-    meter.count_request(metric_route, context.summary.action);
-    meter.count_bytes(metrics::ByteDirection::In, context.bytes_in);
+    metrics.count_request(metric_route, context.summary.action);
+    metrics.count_bytes(metrics::ByteDirection::In, context.bytes_in);
     let (parts, body) = reply.into_parts();
     let body = TrackedBody::new(body, context, &parts.headers);
     Response::from_parts(parts, body)
@@ -225,7 +225,7 @@ async fn handle(
     };
     access::reject_upstream_headers(&parts.headers)?;
     let route = route?;
-    let format = error::wire(parts.uri.path(), &parts.headers);
+    let format = error::error_format(parts.uri.path(), &parts.headers);
     if let Some(principal) = &principal {
         let owner = &principal.caller.owner;
         context.owner = Some(owner.clone());
@@ -279,7 +279,7 @@ async fn read_body(
     context: &mut RequestContext,
 ) -> Result<Bytes, ApiError> {
     let body =
-        request_body::read_body(headers, body, &app.config.limits, app.config.times.body).await?;
+        request_body::read_body(headers, body, &app.config.limits, app.config.timeouts.request_body).await?;
     context.bytes_in = body.len();
     Ok(body)
 }

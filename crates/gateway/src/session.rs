@@ -103,10 +103,10 @@ impl SessionIndex {
     /// Creates an empty index.
     pub fn new(config: config::SessionConfig) -> SessionIndex {
         let state = SessionTable {
-            prefixes: PrefixIndex::new(config.nodes),
+            prefixes: PrefixIndex::new(config.max_prefixes),
             sessions: HashMap::new(),
             by_name: HashMap::new(),
-            replies: ReplayCache::new(config.replies),
+            replies: ReplayCache::new(config.reply_cache),
             next: 0,
         };
         SessionIndex(Arc::new(SessionIndexShared { config, state: Mutex::new(state) }))
@@ -129,7 +129,7 @@ impl SessionIndex {
 
     /// Finds the session of a request, and reserves it for that request.
     pub async fn claim(&self, query: SessionQuery<'_>) -> SessionMatch {
-        let deadline = match self.0.config.busy {
+        let deadline = match self.0.config.busy_wait {
             BusyPolicy::Wait(max_wait) => Some(Instant::now() + max_wait),
             BusyPolicy::Refuse => None,
         };
@@ -175,8 +175,8 @@ impl SessionIndex {
     pub fn sweep(&self) {
         let (now, config) = (Instant::now(), self.0.config);
         let mut state = self.0.lock();
-        state.forget_sessions(|session| now.duration_since(session.at) > config.session);
-        state.replies.expire(now, config.snapshot);
+        state.forget_sessions(|session| now.duration_since(session.at) > config.session_ttl);
+        state.replies.expire(now, config.reply_ttl);
     }
 
     fn try_claim(&self, query: &SessionQuery<'_>) -> Result<SessionMatch, Arc<Notify>> {
@@ -184,7 +184,7 @@ impl SessionIndex {
         let config = &self.0.config;
         let mut state = self.0.lock();
         if query.retry_mark == RetryMark::Retry {
-            match state.replies.find(query.fingerprint, now, config.snapshot) {
+            match state.replies.find(query.fingerprint, now, config.reply_ttl) {
                 ReplayLookup::Ready(cached) => return Ok(SessionMatch::Replay(cached)),
                 ReplayLookup::Pending(waiting) => return Err(waiting),
                 ReplayLookup::Missing => {}
@@ -199,7 +199,7 @@ impl SessionIndex {
         let id = session.id.clone();
         let SessionQuery { scope, origin, .. } = *query;
         let fingerprint = (query.retry_mark != RetryMark::Ignored
-            && state.replies.expect_reply(query.fingerprint, origin, now, config.snapshot))
+            && state.replies.expect_reply(query.fingerprint, origin, now, config.reply_ttl))
         .then_some(query.fingerprint);
         let shared = self.0.clone();
         let guard = SessionGuard {

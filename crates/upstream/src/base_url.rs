@@ -64,18 +64,18 @@ pub fn parse_base_url(
 ) -> Result<BaseUrl, AddressError> {
     const FORM: &str = "it looks like \"https://api.example.com/v1\"";
     if text.contains('#') {
-        return Err(("it has a part behind `#`", FORM));
+        return Err(("it has a fragment (`#…`)", FORM));
     }
     if text.contains('?') {
-        return Err(("it has a part behind `?`", "keys go into `key`, headers into `headers`"));
+        return Err(("it has a query (`?…`)", "keys go into `key`, headers into `headers`"));
     }
-    let uri: Uri = text.trim().parse().map_err(|_| ("this is no address", FORM))?;
+    let uri: Uri = text.trim().parse().map_err(|_| ("it is not a valid URL", FORM))?;
     let tls = match uri.scheme_str() {
         Some("https") => true,
         Some("http") => false,
-        Some(_) | None => return Err(("it begins with neither `https://` nor `http://`", FORM)),
+        Some(_) | None => return Err(("it starts with neither `https://` nor `http://`", FORM)),
     };
-    let authority = uri.authority().ok_or(("it names no host", FORM))?;
+    let authority = uri.authority().ok_or(("it has no host", FORM))?;
     if authority.as_str().contains('@') {
         return Err(("it holds a user or a password", "keys go into `key` or `key_file`"));
     }
@@ -89,18 +89,18 @@ pub fn parse_base_url(
     let port = match (authority.port_u16(), authority.as_str() == authority.host()) {
         (None, true) if tls => 443,
         (None, true) => 80,
-        (Some(0), _) | (None, false) => return Err(("its port does not fit", FORM)),
+        (Some(0), _) | (None, false) => return Err(("its port is not valid", FORM)),
         (Some(port), _) => port,
     };
     let path = uri.path().trim_end_matches('/');
     if path.split('/').any(|segment| matches!(segment, "." | "..")) || path.contains("//") {
-        return Err(("its path goes astray", FORM));
+        return Err(("its path holds `.`, `..` or `//`", FORM));
     }
     let addresses = match (classify_host(host, address), policy) {
         (AddressClass::Forbidden, _) => {
             return Err((
-                "nobody who answers models lives at a link-local, multicast or empty address",
-                "such addresses are refused always: machines hand out their own keys there",
+                "link-local, multicast and unspecified addresses are not allowed",
+                "such addresses are always refused: cloud metadata services hand out keys there",
             ));
         }
         (AddressClass::Private, _) | (AddressClass::Public, AddressPolicy::Private) => {
@@ -246,27 +246,27 @@ mod tests {
     #[test]
     fn an_invalid_address_is_refused_without_repeating_it() {
         let table = [
-            ("", "this is no address"),
-            ("api.openai.com", "it begins with neither `https://` nor `http://`"),
-            ("/v1", "it begins with neither `https://` nor `http://`"),
-            ("ftp://a.example", "it begins with neither `https://` nor `http://`"),
-            ("https://", "this is no address"),
+            ("", "it is not a valid URL"),
+            ("api.openai.com", "it starts with neither `https://` nor `http://`"),
+            ("/v1", "it starts with neither `https://` nor `http://`"),
+            ("ftp://a.example", "it starts with neither `https://` nor `http://`"),
+            ("https://", "it is not a valid URL"),
             ("https://me:canary@a.example", "it holds a user or a password"),
             ("https://canary@a.example", "it holds a user or a password"),
-            ("https://a.example/v1?key=canary", "it has a part behind `?`"),
-            ("https://a.example/v1#canary", "it has a part behind `#`"),
-            ("https://a.example:0", "its port does not fit"),
-            ("https://a.example:99999", "its port does not fit"),
-            ("https://a.example:", "its port does not fit"),
-            ("https://a b", "this is no address"),
+            ("https://a.example/v1?key=canary", "it has a query (`?…`)"),
+            ("https://a.example/v1#canary", "it has a fragment (`#…`)"),
+            ("https://a.example:0", "its port is not valid"),
+            ("https://a.example:99999", "its port is not valid"),
+            ("https://a.example:", "its port is not valid"),
+            ("https://a b", "it is not a valid URL"),
             ("https://*.example", "its host is neither a name nor an address"),
-            ("https://a.example/../x", "its path goes astray"),
-            ("https://a.example/x//y", "its path goes astray"),
-            ("http://169.254.169.254", "nobody who answers models lives at"),
-            ("http://[fe80::1]", "nobody who answers models lives at"),
-            ("http://0.0.0.0:80", "nobody who answers models lives at"),
-            ("http://[::]:80", "nobody who answers models lives at"),
-            ("http://[::ffff:169.254.169.254]", "nobody who answers models lives at"),
+            ("https://a.example/../x", "its path holds `.`, `..` or `//`"),
+            ("https://a.example/x//y", "its path holds `.`, `..` or `//`"),
+            ("http://169.254.169.254", "link-local, multicast and unspecified"),
+            ("http://[fe80::1]", "link-local, multicast and unspecified"),
+            ("http://0.0.0.0:80", "link-local, multicast and unspecified"),
+            ("http://[::]:80", "link-local, multicast and unspecified"),
+            ("http://[::ffff:169.254.169.254]", "link-local, multicast and unspecified"),
         ];
         for (text, expected) in table {
             for policy in [AddressPolicy::Public, AddressPolicy::Private] {

@@ -11,7 +11,7 @@ use crate::{AddressError, AddressPolicy, NetworkTarget, SecretText, UpstreamKind
 pub const SCRIPTED_NAME: &str = "scripted";
 
 /// How often a request is tried by default.
-pub const DEFAULT_TRIES: u32 = 3;
+pub const DEFAULT_ATTEMPTS: u32 = 3;
 
 /// An upstream.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub struct UpstreamConfig {
     /// where the address is complete, `/v1beta` for Gemini.
     pub version: Box<str>,
     /// The supported formats, the preferred one first.
-    pub speaks: Vec<Format>,
+    pub formats: Vec<Format>,
     /// The profile that its histories must satisfy; by default that of the format.
     pub profile: Option<Profile>,
     /// The key for requests.
@@ -32,7 +32,7 @@ pub struct UpstreamConfig {
     /// Headers that are added to every request.
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// How often a request is tried in total, before anything is streamed.
-    pub tries: u32,
+    pub attempts: u32,
 }
 
 impl UpstreamConfig {
@@ -81,23 +81,23 @@ pub fn single_upstream(
         Format::Anthropic => UpstreamKind::Anthropic,
         Format::Gemini => UpstreamKind::Gemini,
         Format::Bedrock => {
-            return Err(("nobody is asked in the Bedrock format", "use another one"));
+            return Err(("requests in the Bedrock format are not supported", "use another format"));
         }
     };
     let addresses = if base_url.is_some() { AddressPolicy::Private } else { AddressPolicy::Public };
     let text = base_url.or(kind.default_url()).unwrap_or_default();
     let base = parse_base_url(text, kind.style(), addresses)?;
-    let mut speaks = kind.formats();
-    speaks.sort_by_key(|supported| *supported != format);
+    let mut formats = kind.formats();
+    formats.sort_by_key(|supported| *supported != format);
     Ok(UpstreamConfig {
         name: name.into(),
         transport: UpstreamTransport::Network(base.target),
         version: base.version,
-        speaks,
+        formats,
         profile: None,
         key,
         headers: Vec::new(),
-        tries: DEFAULT_TRIES,
+        attempts: DEFAULT_ATTEMPTS,
     })
 }
 
@@ -107,10 +107,10 @@ pub fn builtin_upstream(format: Format) -> UpstreamConfig {
         name: SCRIPTED_NAME.into(),
         transport: UpstreamTransport::Scripted,
         version: "/v1".into(),
-        speaks: vec![format],
+        formats: vec![format],
         profile: None,
         key: UpstreamKey::None,
         headers: Vec::new(),
-        tries: DEFAULT_TRIES,
+        attempts: DEFAULT_ATTEMPTS,
     }
 }

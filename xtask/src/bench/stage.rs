@@ -133,13 +133,13 @@ fn gateway(
     relay: Relay,
     name: &str,
 ) -> Result<(Running, Duration), String> {
-    let record = if relay == Relay::Recording { "all" } else { "none" };
-    let folder = scratch.folder(&format!("{name}-{record}"))?;
+    let store_runs = if relay == Relay::Recording { "true" } else { "false" };
+    let folder = scratch.folder(&format!("{name}-{store_runs}"))?;
     let config = folder.join("foxwedge.toml");
     write(&config, &configuration(&mock.address))?;
     let listen = free_address()?;
     let mut command = pinned(&programs.foxwedge, Core::Middle);
-    command.args(["serve", "--log", "off", "--record", record, "--listen", &listen]);
+    command.args(["serve", "--log", "off", "--store-runs", store_runs, "--listen", &listen]);
     command.arg("--config").arg(&config).arg("--store").arg(folder.join("runs.db"));
     alone(&mut command, &folder);
     let start = Instant::now();

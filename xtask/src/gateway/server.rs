@@ -165,15 +165,15 @@ impl Drop for Server {
 /// An upstream for each format that speaks nothing else, and a model for each of its faults. Two
 /// tries are enough to see one fail.
 fn configuration() -> String {
-    let mut text = "[[upstream]]\nname = \"scripted\"\nkind = \"scripted\"\ntries = 2\n".to_owned();
+    let mut text = "[[upstream]]\nname = \"scripted\"\nkind = \"scripted\"\nattempts = 2\n".to_owned();
     text.push_str("[[route]]\nmodel = \"scripted*\"\nupstream = \"scripted\"\n");
     for format in Upstream::SPOKEN {
         text.push_str(&format!(
-            "[[upstream]]\nname = \"{format}\"\nkind = \"scripted\"\nspeaks = [\"{format}\"]\ntries = 2\n"
+            "[[upstream]]\nname = \"{format}\"\nkind = \"scripted\"\nformats = [\"{format}\"]\nattempts = 2\n"
         ));
         for (model, rename) in routes(format) {
             text.push_str(&format!(
-                "[[route]]\nmodel = \"{model}\"\nupstream = \"{format}\"\nrename = \"{rename}\"\n"
+                "[[route]]\nmodel = \"{model}\"\nupstream = \"{format}\"\nupstream_model = \"{rename}\"\n"
             ));
         }
     }

@@ -192,14 +192,14 @@ fn config(folder: &Path, cli: &Path, provider: &str) -> String {
     let agents = [
         ("agent", "scripted", ""),
         ("agent-slow", "scripted?pace=50", ""),
-        ("agent-ask", "scripted", "asks = true\nbare = false\n"),
+        ("agent-ask", "scripted", "ask_user = true\nbare = false\n"),
     ];
     for (name, model, more) in agents {
         // Whatever is not for the model ends there too, and is refused.
         text.push_str(&format!(
             "[[upstream]]\nname = \"{name}\"\nkind = \"claude-code\"\n\
              command = [\"node\", \"{}\"]\nstate = \"{}\"\n{more}\
-             set = {{ ANTHROPIC_BASE_URL = \"{provider}\", ANTHROPIC_API_KEY = \"scripted\", \
+             set_env = {{ ANTHROPIC_BASE_URL = \"{provider}\", ANTHROPIC_API_KEY = \"scripted\", \
              ANTHROPIC_MODEL = \"{model}\", ANTHROPIC_SMALL_FAST_MODEL = \"scripted\", \
              HTTPS_PROXY = \"{provider}\", NO_PROXY = \"127.0.0.1\", IS_SANDBOX = \"1\" }}\n\
              [[route]]\nmodel = \"{name}\"\nupstream = \"{name}\"\n",

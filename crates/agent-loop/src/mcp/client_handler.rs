@@ -1,6 +1,5 @@
-//! What we answer when a server asks something: which folder we work in, and politely no to the
-//! rest.
-#![expect(deprecated, reason = "the newest protocol has no roots, and servers still ask for them")]
+//! Handles requests from servers: reports the working directory as root and rejects the rest.
+#![expect(deprecated, reason = "the newest protocol has no roots, but servers still request them")]
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +13,7 @@ use rmcp::{
     service::RequestContext,
 };
 
-/// How we answer servers.
+/// Handler for requests that a server sends to its client.
 #[derive(Clone, Debug)]
 pub(super) struct McpClientHandler {
     pub(super) root: Option<PathBuf>,
@@ -22,10 +21,10 @@ pub(super) struct McpClientHandler {
 
 impl ClientHandler for McpClientHandler {
     fn get_info(&self) -> ClientConfig {
-        let mut can = ClientCapabilities::default();
-        can.roots = self.root.as_ref().map(|_| RootsCapabilities::default());
-        let us = Implementation::new("foxwedge", env!("CARGO_PKG_VERSION"));
-        ClientConfig::new(can, us).with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.roots = self.root.as_ref().map(|_| RootsCapabilities::default());
+        let implementation = Implementation::new("foxwedge", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(capabilities, implementation).with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
     }
 
     async fn list_roots(
@@ -53,11 +52,11 @@ impl ClientHandler for McpClientHandler {
     }
 }
 
-fn unsupported_error(why: &'static str) -> ErrorData {
-    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None)
+fn unsupported_error(message: &'static str) -> ErrorData {
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
 }
 
-/// A folder as servers want it.
+/// A folder as a `file://` URI.
 fn folder_uri(folder: &Path) -> String {
     let mut uri = "file://".to_owned();
     let path = folder.to_string_lossy().replace('\\', "/");
@@ -79,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_becomes_an_address() {
+    fn folders_become_file_uris() {
         let table = [
             ("/home/me", "file:///home/me"),
             ("/a b/é#", "file:///a%20b/%C3%A9%23"),

@@ -1,7 +1,7 @@
-//! Reads which servers there are: from the file that most programs share (`.mcp.json`), or from one
-//! line. Nothing here looks at the environment itself: variables are looked up by whoever calls.
+//! Parses MCP server configuration: the file that most programs share (`.mcp.json`), or one line.
+//! Does not read the environment: the caller passes a lookup for variables.
 //!
-//! A message says where something is wrong, and never repeats a value: it may be a key.
+//! Errors name the place and never repeat a value: it may be a key.
 
 mod expand;
 mod one_line;
@@ -14,20 +14,20 @@ use super::{McpServer, McpTransport, address};
 use expand::expand_variables;
 pub use one_line::parse_line;
 
-/// Looks up a variable.
+/// Looks up an environment variable.
 pub type VariableLookup<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
-/// Servers that a file may name.
+/// Maximum servers per file.
 const MAX_SERVERS: usize = 64;
-/// Bytes of a name.
+/// Maximum bytes of a server name.
 const MAX_NAME: usize = 64;
 
-/// Something is wrong with a configuration of servers.
+/// An error in an MCP server configuration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct McpConfigError {
-    /// Where, as `mcpServers.files.args[1]`.
+    /// The place, such as `mcpServers.files.args[1]`.
     pub place: String,
-    /// What.
+    /// The error.
     pub what: String,
 }
 
@@ -39,26 +39,26 @@ impl fmt::Display for McpConfigError {
 
 impl std::error::Error for McpConfigError {}
 
-/// Reads the servers of a file. Those that are switched off (`"disabled": true`) are left out.
+/// Reads the servers of a file. Disabled ones (`"disabled": true`) are left out.
 ///
 /// # Errors
-/// If the file is not of that form, or a variable is missing.
+/// If the file is invalid, or a variable is not set.
 pub fn parse(text: &str, lookup: &VariableLookup<'_>) -> Result<Vec<McpServer>, McpConfigError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let file: Value = serde_json::from_str(text).map_err(|error| {
         let place = format!("line {}, column {}", error.line(), error.column());
-        McpConfigError { place, what: "this is no JSON".to_owned() }
+        McpConfigError { place, what: "this is not valid JSON".to_owned() }
     })?;
     let top = McpConfigPath("mcpServers".to_owned());
     let servers = match file.get("mcpServers") {
         Some(Value::Object(servers)) => servers,
-        Some(other) => return Err(top.type_error("an object of servers by their names", other)),
+        Some(other) => return Err(top.type_error("an object that maps names to servers", other)),
         None => return Err(top.error("it is missing")),
     };
     if servers.len() > MAX_SERVERS {
         return Err(top.error(format!("more than {MAX_SERVERS} servers")));
     }
-    let mut read = Vec::new();
+    let mut parsed = Vec::new();
     for (name, server) in servers {
         let place = top.field(name);
         let Value::Object(server) = server else {
@@ -68,15 +68,15 @@ pub fn parse(text: &str, lookup: &VariableLookup<'_>) -> Result<Vec<McpServer>, 
         if matches!(server.get("disabled"), Some(Value::Bool(true))) {
             continue;
         }
-        read.push(ServerEntry { fields: server, place, lookup }.read(name)?);
+        parsed.push(ServerEntry { fields: server, place, lookup }.read(name)?);
     }
-    Ok(read)
+    Ok(parsed)
 }
 
-/// A name that makes sense in front of a tool's.
+/// Checks that a server name can be part of a tool name.
 fn check_name(name: &str, place: &McpConfigPath) -> Result<(), McpConfigError> {
-    let is_fine = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ' ' | '/' | '@');
-    if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_fine) {
+    let is_allowed = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ' ' | '/' | '@');
+    if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_allowed) {
         return Err(place.error(format!(
             "the name of a server is 1 to {MAX_NAME} letters, digits, `_`, `-`, `.`, `/`, `@`"
         )));
@@ -84,7 +84,7 @@ fn check_name(name: &str, place: &McpConfigPath) -> Result<(), McpConfigError> {
     Ok(())
 }
 
-/// Where something stands.
+/// The path of a value in the configuration.
 #[derive(Clone, Debug)]
 struct McpConfigPath(String);
 
@@ -102,16 +102,16 @@ impl McpConfigPath {
         McpConfigError { place: self.0.clone(), what: what.into() }
     }
 
-    fn type_error(&self, wanted: &str, found: &Value) -> McpConfigError {
+    fn type_error(&self, expected: &str, found: &Value) -> McpConfigError {
         let found = match found {
             Value::Null => "null",
-            Value::Bool(_) => "a truth value",
+            Value::Bool(_) => "a boolean",
             Value::Number(_) => "a number",
-            Value::String(_) => "a text",
+            Value::String(_) => "a string",
             Value::Array(_) => "a list",
             Value::Object(_) => "an object",
         };
-        self.error(format!("this has to be {wanted}, not {found}"))
+        self.error(format!("this must be {expected}, not {found}"))
     }
 }
 
@@ -125,19 +125,19 @@ struct ServerEntry<'e> {
 impl ServerEntry<'_> {
     fn read(&self, name: &str) -> Result<McpServer, McpConfigError> {
         let (command, url) = (self.text("command")?, self.text("url")?);
-        let how = match (self.text("type")?.as_deref(), command, url) {
+        let transport = match (self.text("type")?.as_deref(), command, url) {
             (None | Some("stdio"), Some(command), None) => self.stdio(command)?,
             (None | Some("http" | "streamable-http" | "streamableHttp"), None, Some(url)) => {
                 self.http(url)?
             }
             (Some("sse"), _, _) => {
                 let what = "the old transport `sse` is not supported; start the server with \
-                            streamable HTTP, and set \"type\": \"http\" and that address, which \
-                            mostly ends in `/mcp`";
+                            streamable HTTP, and set \"type\": \"http\" and its address, which \
+                            usually ends in `/mcp`";
                 return Err(self.place.field("type").error(what));
             }
             (None, None, None) => {
-                return Err(self.place.error("neither `command` nor `url` says how to reach it"));
+                return Err(self.place.error("it needs `command` or `url`"));
             }
             (_, Some(_), Some(_)) => {
                 return Err(self.place.error("it has both `command` and `url`"));
@@ -147,11 +147,11 @@ impl ServerEntry<'_> {
                 return Err(self.place.error("`url` is missing"));
             }
             (Some(_), _, _) => {
-                let what = "this has to be \"stdio\" or \"http\"";
+                let what = "this must be \"stdio\" or \"http\"";
                 return Err(self.place.field("type").error(what));
             }
         };
-        let mut server = McpServer::new(name, how);
+        let mut server = McpServer::new(name, transport);
         server.allow = self.allowed_tools()?;
         server.trust_read_only = self.boolean("trustReading")?.unwrap_or(server.trust_read_only);
         server.call_timeout = self.call_timeout()?.unwrap_or(server.call_timeout);
@@ -166,11 +166,11 @@ impl ServerEntry<'_> {
         command.extend(self.list("args")?.unwrap_or_default());
         let env = self.pairs("env")?;
         if let Some((name, _)) = env.iter().find(|(name, _)| !is_variable(name)) {
-            return Err(self.place.field("env").field(name).error("this is no name of a variable"));
+            return Err(self.place.field("env").field(name).error("invalid variable name"));
         }
         let folder = self.text("cwd")?.map(PathBuf::from);
         if command.iter().chain(env.iter().map(|(_, value)| value)).any(|it| it.contains('\0')) {
-            return Err(self.place.error("a text in it holds a zero byte"));
+            return Err(self.place.error("a string in it holds a zero byte"));
         }
         Ok(McpTransport::Stdio { command, env, folder })
     }
@@ -195,7 +195,7 @@ impl ServerEntry<'_> {
         value: &Value,
         place: &McpConfigPath,
     ) -> Result<String, McpConfigError> {
-        let Value::String(text) = value else { return Err(place.type_error("a text", value)) };
+        let Value::String(text) = value else { return Err(place.type_error("a string", value)) };
         expand_variables(text, self.lookup).map_err(|what| place.error(what))
     }
 
@@ -208,7 +208,7 @@ impl ServerEntry<'_> {
                 let read = items.map(|(at, item)| self.expanded_text(item, &place.item(at)));
                 read.collect::<Result<_, _>>().map(Some)
             }
-            Some(other) => Err(place.type_error("a list of texts", other)),
+            Some(other) => Err(place.type_error("a list of strings", other)),
         }
     }
 
@@ -222,7 +222,7 @@ impl ServerEntry<'_> {
                 });
                 read.collect()
             }
-            Some(other) => Err(place.type_error("an object of texts", other)),
+            Some(other) => Err(place.type_error("an object of strings", other)),
         }
     }
 
@@ -234,23 +234,23 @@ impl ServerEntry<'_> {
         }
     }
 
-    /// `*` among them is all.
+    /// The tools to offer; `None` means all, also if `*` is in the list.
     fn allowed_tools(&self) -> Result<Option<Vec<String>>, McpConfigError> {
-        let named = self.list("tools")?;
-        Ok(named.filter(|names| !names.iter().any(|name| name == "*")))
+        let names = self.list("tools")?;
+        Ok(names.filter(|names| !names.iter().any(|name| name == "*")))
     }
 
-    /// Thousandths of a second, as other programs have it.
+    /// The timeout of one call, in milliseconds as in other programs.
     fn call_timeout(&self) -> Result<Option<Duration>, McpConfigError> {
-        let wanted = "a number of milliseconds from 1 to 86400000";
+        let expected = "a number of milliseconds from 1 to 86400000";
         match self.fields.get("timeout") {
             None => Ok(None),
             Some(value) => match value.as_u64() {
-                Some(thousandths @ 1..=86_400_000) => Ok(Some(Duration::from_millis(thousandths))),
+                Some(millis @ 1..=86_400_000) => Ok(Some(Duration::from_millis(millis))),
                 Some(_) => {
-                    Err(self.place.field("timeout").error(format!("this has to be {wanted}")))
+                    Err(self.place.field("timeout").error(format!("this must be {expected}")))
                 }
-                None => Err(self.place.field("timeout").type_error(wanted, value)),
+                None => Err(self.place.field("timeout").type_error(expected, value)),
             },
         }
     }

@@ -1,5 +1,5 @@
-//! The events of a reply over HTTP, as rmcp wants them. An event has an end: whoever never ends one
-//! cannot fill our memory.
+//! Server-sent events of an HTTP response, in the types of rmcp. The length of an event is limited,
+//! so a server that never ends one cannot fill our memory.
 
 use std::{
     pin::Pin,
@@ -15,30 +15,30 @@ use foxwedge_upstream::http::{HttpError, IncomingBody};
 /// A stream of events.
 pub(super) type SseEvents = Pin<Box<dyn Stream<Item = Result<Sse, SseError>> + Send>>;
 
-/// The events of a body. None may be longer than that.
-pub(super) fn read_events(body: IncomingBody, most: usize) -> SseEvents {
-    let pieces =
-        LimitedBody { body, event_length: EventLength::new(most), state: LimitedBodyState::Open };
-    Box::pin(SseStream::from_bytes_stream(pieces))
+/// Reads the events of a body. An event longer than `max_length` ends the stream with an error.
+pub(super) fn read_events(body: IncomingBody, max_length: usize) -> SseEvents {
+    let chunks =
+        LimitedBody { body, event_length: EventLength::new(max_length), state: LimitedBodyState::Open };
+    Box::pin(SseStream::from_bytes_stream(chunks))
 }
 
-/// The pieces of a body, for as long as no event in them is too long.
+/// The chunks of a body, up to the first event that is too long.
 struct LimitedBody {
     body: IncomingBody,
     event_length: EventLength,
     state: LimitedBodyState,
 }
 
-/// Whether pieces may follow.
+/// Whether more chunks may follow.
 #[derive(Clone, Copy)]
 enum LimitedBodyState {
     Open,
-    /// What came before an event that is too long was told, and this is not yet.
+    /// The events before one that is too long were returned; the error was not yet.
     TooLong,
     Finished,
 }
 
-/// A stream of events broke off.
+/// Why an event stream ended early.
 #[derive(Debug, thiserror::Error)]
 enum EventStreamError {
     #[error(transparent)]
@@ -69,10 +69,10 @@ impl Stream for LimitedBody {
         };
         match self.event_length.count_bytes(&bytes) {
             Ok(()) => Poll::Ready(Some(Ok(bytes))),
-            // Events that ended before it are told first.
-            Err(whole) if whole > 0 => {
+            // Complete events before it are returned first.
+            Err(complete) if complete > 0 => {
                 self.state = LimitedBodyState::TooLong;
-                bytes.truncate(whole);
+                bytes.truncate(complete);
                 Poll::Ready(Some(Ok(bytes)))
             }
             Err(_) => {
@@ -83,7 +83,7 @@ impl Stream for LimitedBody {
     }
 }
 
-/// How long the event is that has not ended yet. Comments do not count: they are no part of it.
+/// Counts the bytes of the open event. Comment lines do not count.
 #[derive(Debug)]
 struct EventLength {
     event: usize,
@@ -94,21 +94,21 @@ struct EventLength {
 }
 
 impl EventLength {
-    fn new(most: usize) -> EventLength {
-        EventLength { event: 0, line: 0, comment: false, after_return: false, max_length: most }
+    fn new(max_length: usize) -> EventLength {
+        EventLength { event: 0, line: 0, comment: false, after_return: false, max_length }
     }
 
-    /// Counts on. If an event is too long: how many of these bytes stand before it.
+    /// Counts more bytes. If an event is too long, returns how many of these bytes precede it.
     fn count_bytes(&mut self, bytes: &[u8]) -> Result<(), usize> {
-        let mut whole = 0;
+        let mut complete = 0;
         for (at, byte) in bytes.iter().enumerate() {
-            let returned = std::mem::take(&mut self.after_return);
+            let after_return = std::mem::take(&mut self.after_return);
             match byte {
-                b'\n' if returned => {}
+                b'\n' if after_return => {}
                 b'\n' | b'\r' => {
                     self.after_return = *byte == b'\r';
                     match (self.line, self.comment) {
-                        (0, _) => (self.event, whole) = (0, at + 1),
+                        (0, _) => (self.event, complete) = (0, at + 1),
                         (_, true) => {}
                         (line, false) => self.event += line,
                     }
@@ -120,7 +120,7 @@ impl EventLength {
                 }
             }
             if self.event + self.line > self.max_length {
-                return Err(whole);
+                return Err(complete);
             }
         }
         Ok(())
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_that_never_ends_does_not_fit() {
+    fn events_over_the_limit_are_rejected() {
         let table = [
             (&["data: 1\n\n", "data: 2\n\n", "data: 3\n\n"][..], true),
             (&["data: 1\r\n\r\n", "data: 2\r\n\r", "\ndata: 3"], true),
@@ -143,51 +143,51 @@ mod tests {
             (&["data: 1\n", ": ping\n", "data: 2\n"], false),
             (&[":", "123456789012"], false),
         ];
-        for (pieces, expected) in table {
-            let mut count = EventLength::new(12);
-            let fits = pieces.iter().all(|piece| count.count_bytes(piece.as_bytes()).is_ok());
-            assert_eq!(fits, expected, "{pieces:?}");
+        for (chunks, expected) in table {
+            let mut length = EventLength::new(12);
+            let fits = chunks.iter().all(|chunk| length.count_bytes(chunk.as_bytes()).is_ok());
+            assert_eq!(fits, expected, "{chunks:?}");
         }
     }
 
     #[test]
-    fn what_stands_before_an_event_that_is_too_long_is_known() {
+    fn bytes_before_a_too_long_event_are_counted() {
         let table = [
             ("data: 123456789", 0),
             ("data: 1\n\ndata: 123456789", 9),
             ("data: 1\r\n\r\ndata: 2\r\n\r\ndata: 123456789", 21),
             ("data: 1\n\n: ping\n\ndata: 123456789", 17),
         ];
-        for (text, whole) in table {
-            assert_eq!(EventLength::new(12).count_bytes(text.as_bytes()), Err(whole), "{text:?}");
+        for (text, complete) in table {
+            assert_eq!(EventLength::new(12).count_bytes(text.as_bytes()), Err(complete), "{text:?}");
         }
     }
 
     #[tokio::test]
-    async fn events_before_one_that_is_too_long_are_told_in_order() {
+    async fn events_before_a_too_long_one_are_returned_in_order() {
         use foxwedge_scripted::{ResponseEnding, ScriptedChunk, ScriptedResponse};
-        for number in [0, 1, 2, 63, 64, 65, 200] {
-            let events: String = (0..number).map(|at| format!("data: {at}\n\n")).collect();
+        for count in [0, 1, 2, 63, 64, 65, 200] {
+            let events: String = (0..count).map(|at| format!("data: {at}\n\n")).collect();
             let bytes = format!("{events}data: {}\n\n", "x".repeat(100)).into_bytes();
-            let pieces = vec![ScriptedChunk { delay: std::time::Duration::ZERO, bytes }];
-            let play = ScriptedResponse {
+            let chunks = vec![ScriptedChunk { delay: std::time::Duration::ZERO, bytes }];
+            let script = ScriptedResponse {
                 status: 200,
                 headers: Vec::new(),
-                chunks: pieces,
+                chunks,
                 end: ResponseEnding::Complete,
             };
-            let mut events = super::read_events(IncomingBody::from_script(play), 50);
-            let (mut told, mut failed) = (Vec::new(), 0);
+            let mut events = super::read_events(IncomingBody::from_script(script), 50);
+            let (mut received, mut errors) = (Vec::new(), 0);
             while let Some(event) =
                 std::future::poll_fn(|context| events.as_mut().poll_next(context)).await
             {
                 match event {
-                    Ok(event) => told.extend(event.data),
-                    Err(_) => failed += 1,
+                    Ok(event) => received.extend(event.data),
+                    Err(_) => errors += 1,
                 }
             }
-            let expected: Vec<String> = (0..number).map(|at| at.to_string()).collect();
-            assert_eq!((told, failed), (expected, 1), "{number} events");
+            let expected: Vec<String> = (0..count).map(|at| at.to_string()).collect();
+            assert_eq!((received, errors), (expected, 1), "{count} events");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Asks a server over HTTP with our own client, in the way that rmcp wants it. Redirects are never
-//! followed, and no error repeats an address or a header.
+//! The HTTP transport of rmcp over our own client. Redirects are never followed, and errors do not
+//! repeat an address or a header.
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc, time::Duration};
 
@@ -25,34 +25,34 @@ use super::{
 };
 use foxwedge_upstream::http::{HttpClient, HttpError, HttpRequest, HttpResponse, IncomingBody};
 
-/// Bytes of a refusal that are read, and how many signs of it are told.
+/// Maximum bytes of an error response that are read, and characters of it in the error.
 const MAX_REFUSAL_BYTES: usize = 64 << 10;
 const MAX_REFUSAL_CHARS: usize = 400;
 const EVENT_STREAM_TYPE: &str = "text/event-stream";
 const JSON_TYPE: &str = "application/json";
 
-/// What is said about servers of the old kind.
+/// The error for servers that only have the old transport.
 const OLD_TRANSPORT_ERROR: &str = "it speaks the old transport (HTTP+SSE) alone, which is not supported; start it with \
                    streamable HTTP and give that address, which mostly ends in `/mcp`";
 
 type HttpTransportError = StreamableHttpError<HttpError>;
 
-/// Asks one server.
+/// Client of one MCP server.
 #[derive(Clone, Debug)]
 pub(super) struct McpHttpClient {
     pub(super) client: HttpClient,
     pub(super) address: Arc<ServerAddress>,
-    /// What somebody set for every request.
+    /// Configured headers of every request.
     pub(super) headers: Arc<HeaderMap>,
 }
 
-/// How often a stream of news is asked for again.
+/// How often the notification stream is reopened.
 #[derive(Debug)]
 pub(super) struct StreamRetryPolicy;
 
 impl SseRetryPolicy for StreamRetryPolicy {
-    fn retry(&self, times: usize) -> Option<Duration> {
-        (times < 5).then(|| Duration::from_secs(1 << times))
+    fn retry(&self, attempt: usize) -> Option<Duration> {
+        (attempt < 5).then(|| Duration::from_secs(1 << attempt))
     }
 }
 
@@ -61,14 +61,14 @@ impl McpHttpClient {
         &self,
         method: Method,
         session: Option<&str>,
-        more: HashMap<HeaderName, HeaderValue>,
+        extra_headers: HashMap<HeaderName, HeaderValue>,
         body: Bytes,
     ) -> Result<HttpResponse, HttpTransportError> {
         let mut headers = (*self.headers).clone();
-        // What the protocol says counts, whatever somebody set.
-        headers.extend(more);
-        let accepted = HeaderValue::from_static("application/json, text/event-stream");
-        headers.insert(header::ACCEPT, accepted);
+        // Headers of the protocol win over configured ones.
+        headers.extend(extra_headers);
+        let accept = HeaderValue::from_static("application/json, text/event-stream");
+        headers.insert(header::ACCEPT, accept);
         if method == Method::POST {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON_TYPE));
         }
@@ -83,12 +83,12 @@ impl McpHttpClient {
 }
 
 impl McpHttpClient {
-    /// Whether a server has nothing but a stream of events here, as those of the old kind do.
+    /// Whether a GET returns an event stream, as servers with the old transport do.
     async fn uses_old_transport(&self) -> bool {
-        let asked = self.send_request(Method::GET, None, HashMap::new(), Bytes::new()).await;
-        asked.is_ok_and(|reply| {
-            reply.status == StatusCode::OK
-                && matches!(content_kind(&reply.headers), ContentKind::Events)
+        let response = self.send_request(Method::GET, None, HashMap::new(), Bytes::new()).await;
+        response.is_ok_and(|response| {
+            response.status == StatusCode::OK
+                && matches!(content_kind(&response.headers), ContentKind::Events)
         })
     }
 }
@@ -122,12 +122,12 @@ impl StreamableHttpClient for McpHttpClient {
         session: Option<Arc<str>>,
         _: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
-        most: usize,
+        max_event: usize,
     ) -> Result<StreamableHttpPostResponse, HttpTransportError> {
         let body = Bytes::from(serde_json::to_vec(&message)?);
-        let reply = self.send_request(Method::POST, session.as_deref(), headers, body).await?;
-        let HttpResponse { status, headers, body } = reply;
-        let is_question = matches!(message, ClientJsonRpcMessage::Request(_));
+        let response = self.send_request(Method::POST, session.as_deref(), headers, body).await?;
+        let HttpResponse { status, headers, body } = response;
+        let is_request = matches!(message, ClientJsonRpcMessage::Request(_));
         match status {
             StatusCode::ACCEPTED | StatusCode::NO_CONTENT => {
                 return Ok(StreamableHttpPostResponse::Accepted);
@@ -135,9 +135,9 @@ impl StreamableHttpClient for McpHttpClient {
             StatusCode::NOT_FOUND if session.is_some() => {
                 return Err(HttpTransportError::SessionExpired);
             }
-            // What does not take a question may be of the old kind, where questions go elsewhere.
+            // A server with the old transport accepts requests at another address.
             StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
-                if session.is_none() && is_question && self.uses_old_transport().await =>
+                if session.is_none() && is_request && self.uses_old_transport().await =>
             {
                 return Err(unexpected_response(OLD_TRANSPORT_ERROR));
             }
@@ -148,14 +148,14 @@ impl StreamableHttpClient for McpHttpClient {
         }
         let id = headers.get(HEADER_SESSION_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
         match content_kind(&headers) {
-            ContentKind::Events => Ok(StreamableHttpPostResponse::Sse(read_events(body, most), id)),
-            // Nobody waits for what comes behind a notification.
-            ContentKind::Json | ContentKind::Other(_) if !is_question => {
+            ContentKind::Events => Ok(StreamableHttpPostResponse::Sse(read_events(body, max_event), id)),
+            // A notification has no response.
+            ContentKind::Json | ContentKind::Other(_) if !is_request => {
                 Ok(StreamableHttpPostResponse::Accepted)
             }
             ContentKind::Json => {
-                let whole = body.read_all(MAX_LINE).await.map_err(HttpTransportError::Client)?;
-                let message = serde_json::from_slice(&whole).map_err(|error| {
+                let body = body.read_all(MAX_LINE).await.map_err(HttpTransportError::Client)?;
+                let message = serde_json::from_slice(&body).map_err(|error| {
                     unexpected_response(format!("its answer cannot be read: {error}"))
                 })?;
                 Ok(StreamableHttpPostResponse::Json(message, id))
@@ -171,7 +171,7 @@ impl StreamableHttpClient for McpHttpClient {
         _: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<(), HttpTransportError> {
-        // Whatever it says to that: we are gone.
+        // The status does not matter: the session is over for us.
         self.send_request(Method::DELETE, Some(&session), headers, Bytes::new()).await.map(drop)
     }
 
@@ -201,7 +201,7 @@ impl StreamableHttpClient for McpHttpClient {
         last: Option<String>,
         _: Option<String>,
         mut headers: HashMap<HeaderName, HeaderValue>,
-        most: usize,
+        max_event: usize,
     ) -> Result<SseEvents, HttpTransportError> {
         if let Some(last) = last {
             let value = HeaderValue::from_str(&last)
@@ -210,17 +210,17 @@ impl StreamableHttpClient for McpHttpClient {
                 .map_err(|_| unexpected_response("no name of a header"))?;
             headers.insert(name, value);
         }
-        let reply =
+        let response =
             self.send_request(Method::GET, session.as_deref(), headers, Bytes::new()).await?;
-        match (reply.status, content_kind(&reply.headers)) {
-            (StatusCode::OK, ContentKind::Events) => Ok(read_events(reply.body, most)),
-            // News are an offer. Whoever makes none says so in many ways.
+        match (response.status, content_kind(&response.headers)) {
+            (StatusCode::OK, ContentKind::Events) => Ok(read_events(response.body, max_event)),
+            // The stream is optional, and servers without one respond in many ways.
             _ => Err(HttpTransportError::ServerDoesNotSupportSse),
         }
     }
 }
 
-/// What a body is.
+/// Content type of a body.
 enum ContentKind {
     Events,
     Json,
@@ -229,15 +229,15 @@ enum ContentKind {
 
 fn content_kind(headers: &HeaderMap) -> ContentKind {
     let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let plain = value.map(|value| value.split(';').next().unwrap_or_default().trim());
-    match plain.map(str::to_ascii_lowercase) {
+    let media_type = value.map(|value| value.split(';').next().unwrap_or_default().trim());
+    match media_type.map(str::to_ascii_lowercase) {
         Some(kind) if kind == EVENT_STREAM_TYPE => ContentKind::Events,
         Some(kind) if kind == JSON_TYPE => ContentKind::Json,
         other => ContentKind::Other(other),
     }
 }
 
-/// A refusal may be an error of the protocol all the same; else a little of it is told.
+/// Reads an error response: a JSON-RPC error if it is one, else the start of its text.
 async fn read_refusal(
     status: StatusCode,
     body: IncomingBody,
@@ -250,17 +250,17 @@ async fn read_refusal(
         return Err(unexpected_response(format!("HTTP {status}: {what}")));
     }
     if let Ok(ServerJsonRpcMessage::Error(error)) = serde_json::from_slice(&body) {
-        // Many servers that began anew do not say 404, as they should.
-        let words = error.error.message.to_ascii_lowercase();
-        if in_session && status == StatusCode::BAD_REQUEST && words.contains("session") {
+        // Many restarted servers do not return 404 for a lost session, as they should.
+        let message_text = error.error.message.to_ascii_lowercase();
+        if in_session && status == StatusCode::BAD_REQUEST && message_text.contains("session") {
             return Err(HttpTransportError::SessionExpired);
         }
         let message = ServerJsonRpcMessage::Error(error);
         return Ok(StreamableHttpPostResponse::Json(message, None));
     }
     let text = String::from_utf8_lossy(&body);
-    let told: String = text.chars().filter(|c| !c.is_control()).take(MAX_REFUSAL_CHARS).collect();
-    Err(unexpected_response(format!("HTTP {status}: {told}")))
+    let start: String = text.chars().filter(|c| !c.is_control()).take(MAX_REFUSAL_CHARS).collect();
+    Err(unexpected_response(format!("HTTP {status}: {start}")))
 }
 
 fn unexpected_response(what: impl Into<Cow<'static, str>>) -> HttpTransportError {

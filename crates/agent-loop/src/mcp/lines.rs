@@ -1,62 +1,62 @@
-//! The output of a server, line by line. Memory has an end: a line that is too long is thrown away
-//! as it comes, and only the number of the question that it answers is looked for in it. A line has
-//! an end, too, or whoever prints it is not listened to any more.
+//! The output of a server, line by line. Memory is limited: a line that is too long is discarded as
+//! it arrives, and only the id of the request that it belongs to is read from it. A line that grows
+//! further ends the reading.
 
 use bytes::BytesMut;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-/// Bytes of a line.
+/// Maximum bytes of a line.
 pub(super) const MAX_LINE: usize = 16 << 20;
-/// Bytes of a line that begins like no message.
+/// Maximum bytes of a line that does not start like a message.
 pub(super) const MAX_NOISE: usize = 1 << 20;
-/// Bytes of a line behind those that are kept of it.
+/// Maximum bytes of a line that are discarded after those that are kept.
 const MAX_DISCARDED: usize = 16 << 20;
-/// What is read at once.
+/// Bytes per read.
 const READ_SIZE: usize = 64 << 10;
-/// Bytes at both ends of a line that is too long, in which its number may stand.
+/// Bytes at both ends of a too long line that are searched for its request id.
 const LINE_END_WINDOW: usize = 256;
 
-/// What comes.
+/// An item of the output.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum ServerLine {
-    /// A line, with its end.
+    /// A line, including its line end.
     Whole(BytesMut),
-    /// One that was too long, with the number in it, if it has one.
+    /// A line that was too long, with its request id if one was found.
     TooLong(Option<i64>),
-    /// One that does not end. Nothing is read behind it.
+    /// A line that does not end. Nothing is read after it.
     Endless,
 }
 
-/// The lines of an output.
+/// Reads the lines of an output.
 #[derive(Debug)]
 pub(super) struct ServerLineReader<R> {
-    from: R,
+    source: R,
     buffer: BytesMut,
-    /// So much of the buffer holds no line end.
+    /// Bytes of the buffer that hold no line end.
     scanned: usize,
-    /// The beginning of a line that is too long.
+    /// The start of a line that is too long.
     head: Option<Vec<u8>>,
-    /// Bytes of it that were thrown away.
+    /// Bytes of that line that were discarded.
     discarded: usize,
     max_line: usize,
     finished: bool,
 }
 
 impl<R: AsyncRead + Unpin> ServerLineReader<R> {
-    pub(super) fn new(from: R, most: usize) -> ServerLineReader<R> {
+    pub(super) fn new(source: R, max_line: usize) -> ServerLineReader<R> {
         ServerLineReader {
-            from,
+            source,
             buffer: BytesMut::new(),
             scanned: 0,
             head: None,
             discarded: 0,
-            max_line: most,
+            max_line,
             finished: false,
         }
     }
 
-    /// The next line; `None` at the end. May be dropped while it waits, and loses nothing. What
-    /// stands behind the last line end is nobody's message.
+    /// The next line; `None` at the end. Cancel safe. Output after the last line end is not a
+    /// message and is dropped.
     pub(super) async fn next_line(&mut self) -> Option<ServerLine> {
         loop {
             if self.finished {
@@ -70,25 +70,25 @@ impl<R: AsyncRead + Unpin> ServerLineReader<R> {
                 return Some(ServerLine::Endless);
             }
             self.buffer.reserve(READ_SIZE);
-            match self.from.read_buf(&mut self.buffer).await {
+            match self.source.read_buf(&mut self.buffer).await {
                 Ok(0) | Err(_) => return None,
                 Ok(_) => {}
             }
         }
     }
 
-    /// Whether the line that has begun is longer than any line may be.
+    /// Whether the open line is over the limit for any line.
     fn is_endless(&self) -> bool {
-        let begins = self.head.as_deref().unwrap_or(&self.buffer);
-        let first = begins.iter().find(|byte| !byte.is_ascii_whitespace());
-        let most = match first {
+        let start = self.head.as_deref().unwrap_or(&self.buffer);
+        let first = start.iter().find(|byte| !byte.is_ascii_whitespace());
+        let limit = match first {
             Some(b'{' | b'[') => self.max_line.saturating_add(MAX_DISCARDED),
             Some(_) | None => MAX_NOISE,
         };
-        self.discarded + self.buffer.len() > most
+        self.discarded + self.buffer.len() > limit
     }
 
-    /// A line that is in the buffer.
+    /// Takes a line from the buffer.
     fn take_buffered(&mut self) -> Option<ServerLine> {
         let new = self.buffer.get(self.scanned..).unwrap_or_default();
         let Some(end) = new.iter().position(|byte| *byte == b'\n') else {
@@ -96,9 +96,9 @@ impl<R: AsyncRead + Unpin> ServerLineReader<R> {
                 self.head = Some(self.buffer.iter().take(LINE_END_WINDOW).copied().collect());
             }
             if self.head.is_some() && self.buffer.len() > LINE_END_WINDOW {
-                let over = self.buffer.len() - LINE_END_WINDOW;
-                self.discarded += over;
-                self.buffer = BytesMut::from(self.buffer.get(over..).unwrap_or_default());
+                let excess = self.buffer.len() - LINE_END_WINDOW;
+                self.discarded += excess;
+                self.buffer = BytesMut::from(self.buffer.get(excess..).unwrap_or_default());
             }
             self.scanned = self.buffer.len();
             return None;
@@ -106,18 +106,17 @@ impl<R: AsyncRead + Unpin> ServerLineReader<R> {
         let line = self.buffer.split_to(self.scanned + end + 1);
         (self.scanned, self.discarded) = (0, 0);
         match self.head.take() {
-            Some(head) => Some(ServerLine::TooLong(request_number(&head, &line))),
+            Some(head) => Some(ServerLine::TooLong(request_id(&head, &line))),
             None if line.len() > self.max_line => {
-                Some(ServerLine::TooLong(request_number(&line, &line)))
+                Some(ServerLine::TooLong(request_id(&line, &line)))
             }
             None => Some(ServerLine::Whole(line)),
         }
     }
 }
 
-/// The number of the question that a line answers: it stands at the beginning, before the result,
-/// or at the very end.
-fn request_number(head: &[u8], tail: &[u8]) -> Option<i64> {
+/// The request id of a response line: near the start, before the result, or at the very end.
+fn request_id(head: &[u8], tail: &[u8]) -> Option<i64> {
     let head = head.get(..LINE_END_WINDOW.min(head.len())).unwrap_or_default();
     let tail = tail.get(tail.len().saturating_sub(LINE_END_WINDOW)..).unwrap_or_default();
     let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
@@ -130,7 +129,7 @@ fn request_number(head: &[u8], tail: &[u8]) -> Option<i64> {
     })
 }
 
-/// The number behind a colon, up to a comma.
+/// The number after a colon, up to a comma.
 fn number_after_colon(text: &str) -> Option<i64> {
     text.trim_start().strip_prefix(':')?.split(',').next()?.trim().parse().ok()
 }
@@ -139,8 +138,8 @@ fn number_after_colon(text: &str) -> Option<i64> {
 mod tests {
     use super::*;
 
-    async fn lines(text: &str, most: usize) -> Vec<String> {
-        let mut lines = ServerLineReader::new(text.as_bytes(), most);
+    async fn lines(text: &str, max_line: usize) -> Vec<String> {
+        let mut lines = ServerLineReader::new(text.as_bytes(), max_line);
         let mut all = Vec::new();
         while let Some(line) = lines.next_line().await {
             all.push(match line {
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_are_whole_or_too_long() {
+    async fn lines_are_complete_or_too_long() {
         let x = "x".repeat(200_000);
         let first = format!(r#"{{"jsonrpc":"2.0","id":7,"result":{{"id":1,"x":"{x}"}}}}"#);
         let last = format!(r#"{{"result":{{"id":1,"x":"{x}"}},"jsonrpc":"2.0","id": 8}}"#);
@@ -172,14 +171,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_without_an_end_is_noticed() {
+    async fn endless_lines_are_detected() {
         let x = |bytes: usize| "x".repeat(bytes);
         let table = [
             (x(MAX_NOISE), ""),
             (x(MAX_NOISE + 1), "endless"),
             (format!("a\n{}\nb\n", x(2 * MAX_NOISE)), "a|endless"),
             (format!("{}x", " ".repeat(MAX_NOISE)), "endless"),
-            // It may become a message.
+            // This may still become a message.
             (format!("{{\"id\":1,\"result\":\"{}", x(2 * MAX_NOISE)), ""),
             (format!("{{\"id\":1,\"result\":\"{}\"}}\nb\n", x(2 * MAX_NOISE)), "Some(1)|b"),
             (
@@ -193,8 +192,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_number_of_lines_at_once_loses_one() {
-        // Around what one read takes.
+    async fn no_line_is_lost_at_read_boundaries() {
+        // Around the size of one read.
         for number in [
             1,
             2,

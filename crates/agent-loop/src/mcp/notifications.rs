@@ -1,5 +1,5 @@
-//! Listens to what a server says beside its answers, in the order in which it says it: progress goes
-//! to the call that it belongs to, and a new list of tools is noticed.
+//! Notifications of a server, in the order in which it sends them: progress goes to the tool call
+//! that it belongs to, and a changed tool list is marked.
 
 use std::{
     borrow::Cow,
@@ -22,10 +22,10 @@ use rmcp::{
     transport::Transport,
 };
 
-/// Signs of one word of progress.
+/// Maximum characters of one progress message.
 const MAX_PROGRESS_CHARS: usize = 2_000;
 
-/// What is heard.
+/// State from notifications of one server.
 #[derive(Debug, Default)]
 pub(super) struct ServerNotifications {
     calls: Mutex<HashMap<ProgressToken, OutputCapture>>,
@@ -33,17 +33,17 @@ pub(super) struct ServerNotifications {
 }
 
 impl ServerNotifications {
-    /// Whether there is a new list of tools since the last time.
+    /// Whether the tool list changed since the last call of this.
     pub(super) fn take_changed(&self) -> bool {
         self.tools_changed.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether there is a new list of tools.
+    /// Whether the tool list changed.
     pub(super) fn is_changed(&self) -> bool {
         self.tools_changed.load(Ordering::Relaxed)
     }
 
-    /// A call is over.
+    /// Forgets a finished call.
     pub(super) fn remove_call(&self, token: &ProgressToken) {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).remove(token);
     }
@@ -52,25 +52,25 @@ impl ServerNotifications {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).insert(token, output);
     }
 
-    fn forward_progress(&self, said: &ProgressNotificationParam) {
+    fn forward_progress(&self, progress: &ProgressNotificationParam) {
         let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(output) = calls.get(&said.progress_token).cloned() else { return };
+        let Some(output) = calls.get(&progress.progress_token).cloned() else { return };
         drop(calls);
-        output.push(format_progress(said).as_bytes());
+        output.push(format_progress(progress).as_bytes());
     }
 }
 
-fn format_progress(said: &ProgressNotificationParam) -> String {
-    let far = match said.total {
-        Some(total) => format!("{}/{total}", said.progress),
-        None => said.progress.to_string(),
+fn format_progress(progress: &ProgressNotificationParam) -> String {
+    let position = match progress.total {
+        Some(total) => format!("{}/{total}", progress.progress),
+        None => progress.progress.to_string(),
     };
     let message: String =
-        said.message.iter().flat_map(|it| it.chars()).take(MAX_PROGRESS_CHARS).collect();
-    if message.is_empty() { format!("{far}\n") } else { format!("{far} {message}\n") }
+        progress.message.iter().flat_map(|it| it.chars()).take(MAX_PROGRESS_CHARS).collect();
+    if message.is_empty() { format!("{position}\n") } else { format!("{position} {message}\n") }
 }
 
-/// A way to a server that is listened to.
+/// A transport whose notifications are read on the way.
 pub(super) struct TappedTransport<T> {
     pub(super) transport: T,
     pub(super) notifications: Arc<ServerNotifications>,
@@ -83,8 +83,8 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for TappedTransport<T> {
         "mcp".into()
     }
 
-    /// The output of a call travels with its request, so that nothing can be said before somebody
-    /// listens.
+    /// The output of a call is registered when its request is sent, so that no progress can arrive
+    /// earlier.
     fn send(
         &mut self,
         item: TxJsonRpcMessage<RoleClient>,
@@ -102,10 +102,10 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for TappedTransport<T> {
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
             let message = self.transport.receive().await?;
-            let JsonRpcMessage::Notification(heard) = &message else { return Some(message) };
-            match &heard.notification {
-                ServerNotification::ProgressNotification(said) => {
-                    self.notifications.forward_progress(&said.params)
+            let JsonRpcMessage::Notification(notification) = &message else { return Some(message) };
+            match &notification.notification {
+                ServerNotification::ProgressNotification(progress) => {
+                    self.notifications.forward_progress(&progress.params)
                 }
                 ServerNotification::ToolListChangedNotification(_) => {
                     self.notifications.tools_changed.store(true, Ordering::Relaxed);

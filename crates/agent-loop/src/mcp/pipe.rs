@@ -1,7 +1,7 @@
 //! Messages over the pipes of a process.
 //!
-//! Programs print things that are no messages; a little of it is overheard. Whoever prints nothing
-//! else, or does not read what it is told, is ended.
+//! Programs print text that is not a message; a limited amount of it is skipped. A process that
+//! prints nothing else, or does not read its input, is killed.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -23,19 +23,19 @@ use super::{
 };
 use foxwedge_tools::child::{ChildInput, ChildInputError};
 
-/// Bytes between two messages that are none.
+/// Maximum bytes between two messages that are not messages.
 const MAX_SKIPPED_BYTES: usize = MAX_NOISE;
-/// How long is waited for the rest of the output behind the end of a process.
+/// How long the rest of the output is awaited after the process ended.
 const EXIT_OUTPUT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The pipes of a process, as rmcp wants them.
+/// The pipes of a process as a transport of rmcp.
 #[derive(Debug)]
 pub(super) struct McpPipe {
     process: Arc<McpProcess>,
     lines: ServerLineReader<ChildStdout>,
     input: Option<ChildInput>,
     skipped_bytes: usize,
-    /// When what is missing is not waited for any more.
+    /// When to stop waiting for the rest of the output.
     exit_deadline: Option<Instant>,
 }
 
@@ -54,16 +54,16 @@ impl McpPipe {
     fn write_message(&self, message: &TxJsonRpcMessage<RoleClient>) -> io::Result<()> {
         let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
         let input = self.input.as_ref().ok_or_else(closed)?;
-        input.write_line(serde_json::to_vec(message)?).map_err(|unread| {
-            if unread == ChildInputError::TooMuch {
+        input.write_line(serde_json::to_vec(message)?).map_err(|error| {
+            if error == ChildInputError::TooMuch {
                 self.process.kill_because("it does not read what it is told");
             }
             closed()
         })
     }
 
-    /// The message in a line, if there is one. Says nothing of its own: a program that prints
-    /// nonsense would print more.
+    /// The message in a line, if there is one. Does not send an error for other text: the program
+    /// would only print more.
     fn parse_line(&mut self, line: ServerLine) -> Option<ServerJsonRpcMessage> {
         let size = match &line {
             ServerLine::Whole(line) => line.len(),
@@ -92,22 +92,22 @@ impl Transport<RoleClient> for McpPipe {
         std::future::ready(self.write_message(&item))
     }
 
-    /// May be dropped while it waits, and loses nothing.
+    /// Cancel safe.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
-            let until = self.exit_deadline;
+            let deadline = self.exit_deadline;
             let process = Arc::clone(&self.process);
             let line = tokio::select! {
                 biased;
                 line = self.lines.next_line() => line,
-                () = process.wait_for_exit(), if until.is_none() => {
+                () = process.wait_for_exit(), if deadline.is_none() => {
                     self.exit_deadline = Some(Instant::now() + EXIT_OUTPUT_TIMEOUT);
                     continue;
                 }
-                () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => None,
+                () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => None,
             };
             let Some(line) = line else {
-                // It may live on without an output; nobody would hear it.
+                // Without an output it is of no use, even if it still runs.
                 self.process.kill();
                 return None;
             };
@@ -122,7 +122,7 @@ impl Transport<RoleClient> for McpPipe {
                 self.process.kill_because("it prints what is no message");
                 return None;
             }
-            // Whoever floods us does not keep others from their turn.
+            // A server that floods us must not starve other tasks.
             tokio::task::yield_now().await;
         }
     }
@@ -133,14 +133,14 @@ impl Transport<RoleClient> for McpPipe {
     }
 }
 
-/// What is left of an answer that cannot be read: whose it is.
+/// The id of a response that cannot be read.
 #[derive(Deserialize)]
 struct UnreadableResponse {
     id: RequestId,
     method: Option<IgnoredAny>,
 }
 
-/// Reads a message. An answer that cannot be read is one all the same: somebody waits for it.
+/// Parses a message. A response that cannot be read becomes an error response: a call waits for it.
 fn parse_message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
     let error = match serde_json::from_slice(line) {
         Ok(message) => return Some(message),
@@ -163,10 +163,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_that_cannot_be_read_is_one_all_the_same() {
+    fn unreadable_responses_become_errors() {
         let deep = format!(r#"{{"id":3,"result":{}1{}}}"#, "[".repeat(500), "]".repeat(500));
         let table = [
-            (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "answer"),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "response"),
             (r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}"#, "error -1"),
             (r#"{"jsonrpc":"2.0","id":1,"error":"no"}"#, "error -32603"),
             (r#"{"id":1,"result":{}}"#, "error -32603"),
@@ -182,7 +182,7 @@ mod tests {
             let found = match parse_message(line.as_bytes()) {
                 None => "nothing".to_owned(),
                 Some(ServerJsonRpcMessage::Request(_)) => "request".to_owned(),
-                Some(ServerJsonRpcMessage::Response(_)) => "answer".to_owned(),
+                Some(ServerJsonRpcMessage::Response(_)) => "response".to_owned(),
                 Some(ServerJsonRpcMessage::Notification(_)) => "notification".to_owned(),
                 Some(ServerJsonRpcMessage::Error(error)) => format!("error {}", error.error.code.0),
             };

@@ -1,5 +1,5 @@
-//! The process of a server: its pipes, its last words, its end with everything it started. It knows
-//! nothing about what is said over the pipes.
+//! The process of a server: its pipes, its stderr, and its end together with everything it started.
+//! The messages in the pipes are handled elsewhere.
 
 use std::{
     ffi::OsString,
@@ -19,30 +19,30 @@ use tokio::{
 
 use foxwedge_tools::child::{self, ProcessSignal, StderrTail, signal};
 
-/// How long is waited for the last of what it says on stderr.
+/// How long the last output on stderr is awaited.
 const STDERR_TIMEOUT: Duration = Duration::from_millis(500);
-/// How long a process may take to end by itself, and again after it was asked to.
+/// How long a process may take to end by itself, and again after a termination signal.
 const STOP_GRACE: Duration = Duration::from_secs(2);
 
-/// A process. Dropping it kills it, with everything it started.
+/// A server process. Dropping it kills its process group.
 #[derive(Debug)]
 pub(super) struct McpProcess {
-    /// Its number, which is that of its group, too.
+    /// Its process id, which is also the id of its group.
     process_id: Option<u32>,
-    /// How it ended, once it has.
+    /// How it ended; `None` while it runs.
     exit: watch::Receiver<Option<String>>,
     stderr_tail: StderrTail,
-    /// Values that no message may hold.
+    /// Values that must not appear in messages.
     secrets: Vec<String>,
-    /// Why we ended it, if that was no wish of anybody.
+    /// Why we killed it, if it misbehaved.
     kill_reason: Mutex<Option<&'static str>>,
 }
 
-/// Its input and its output.
+/// Stdin and stdout of the process.
 pub(super) type McpPipes = (ChildStdin, ChildStdout);
 
 impl McpProcess {
-    /// Starts it.
+    /// Starts the process.
     ///
     /// # Errors
     /// If it cannot be started.
@@ -66,24 +66,24 @@ impl McpProcess {
         #[cfg(unix)]
         command.process_group(0);
         let mut child = command.spawn()?;
-        let number = child.id();
+        let process_id = child.id();
         let missing = || io::Error::other("a pipe is missing");
         let stdin = child.stdin.take().ok_or_else(missing)?;
         let stdout = child.stdout.take().ok_or_else(missing)?;
         let stderr = child.stderr.take().ok_or_else(missing)?;
-        let words = StderrTail::default();
-        let listener = words.read_in_background(stderr);
-        let (told, ended) = watch::channel(None);
-        // It ends with the process, which is killed when whoever holds this lets go of it.
-        tokio::spawn(reap_process(child, number, listener, told));
-        let fault = Mutex::new(None);
+        let stderr_tail = StderrTail::default();
+        let stderr_reader = stderr_tail.read_in_background(stderr);
+        let (exit_sender, exit) = watch::channel(None);
+        // Ends with the process, which is killed when `McpProcess` is dropped.
+        tokio::spawn(reap_process(child, process_id, stderr_reader, exit_sender));
+        let kill_reason = Mutex::new(None);
         Ok((
             McpProcess {
-                process_id: number,
-                exit: ended,
-                stderr_tail: words,
+                process_id,
+                exit,
+                stderr_tail,
                 secrets,
-                kill_reason: fault,
+                kill_reason,
             },
             (stdin, stdout),
         ))
@@ -91,25 +91,25 @@ impl McpProcess {
 
     /// Waits until it has ended.
     pub(super) async fn wait_for_exit(&self) {
-        // Whoever tells it is gone only with the whole runtime.
+        // The sender is gone only with the whole runtime.
         let _ = self.exit.clone().wait_for(Option::is_some).await;
     }
 
-    /// Kills it at once, for a reason that is told from now on.
-    pub(super) fn kill_because(&self, fault: &'static str) {
-        self.kill_reason.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
+    /// Kills it at once. Later errors name the reason.
+    pub(super) fn kill_because(&self, reason: &'static str) {
+        self.kill_reason.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
         self.kill();
     }
 
     /// Kills it at once, with everything it started.
     pub(super) fn kill(&self) {
-        // What has ended took its group with it, and its number may be another's by now.
+        // After the exit, its group is gone and its id may belong to another process.
         if self.exit.borrow().is_none() {
             signal(self.process_id, ProcessSignal::Kill);
         }
     }
 
-    /// Ends it, after its input was closed: waits, asks, kills.
+    /// Stops it after its input was closed: waits, terminates, kills.
     pub(super) async fn stop(&self) {
         if timeout(STOP_GRACE, self.wait_for_exit()).await.is_ok() {
             return;
@@ -122,20 +122,20 @@ impl McpProcess {
         let _ = timeout(STOP_GRACE, self.wait_for_exit()).await;
     }
 
-    /// How it ended and what it said last. Waits a moment for both.
+    /// How it ended, and its last output. Waits a moment for both.
     pub(super) async fn describe_exit(&self) -> String {
         let _ = timeout(STDERR_TIMEOUT, self.wait_for_exit()).await;
-        let fault = *self.kill_reason.lock().unwrap_or_else(PoisonError::into_inner);
-        let how = match (fault, self.exit.borrow().as_deref()) {
-            (Some(fault), _) => fault.to_owned(),
-            (None, Some(how)) => how.to_owned(),
+        let reason = *self.kill_reason.lock().unwrap_or_else(PoisonError::into_inner);
+        let exit = match (reason, self.exit.borrow().as_deref()) {
+            (Some(reason), _) => reason.to_owned(),
+            (None, Some(exit)) => exit.to_owned(),
             (None, None) => "it closed its output".to_owned(),
         };
-        let words = self.stderr_tail();
-        if words.is_empty() { how } else { format!("{how}; it said: {words}") }
+        let stderr = self.stderr_tail();
+        if stderr.is_empty() { exit } else { format!("{exit}; it said: {stderr}") }
     }
 
-    /// The last of what it said on stderr, fit for a message: without secrets that we know.
+    /// The end of its stderr for messages, without the secrets that we know.
     pub(super) fn stderr_tail(&self) -> String {
         self.stderr_tail.to_message(&self.secrets)
     }
@@ -147,23 +147,23 @@ impl Drop for McpProcess {
     }
 }
 
-/// Waits for the end of a process, and takes along what it started.
+/// Waits for the end of a process, then kills what it started.
 async fn reap_process(
     mut child: Child,
-    number: Option<u32>,
-    listener: JoinHandle<()>,
-    told: watch::Sender<Option<String>>,
+    process_id: Option<u32>,
+    stderr_reader: JoinHandle<()>,
+    exit_sender: watch::Sender<Option<String>>,
 ) {
-    let how = match child.wait().await {
+    let exit = match child.wait().await {
         Ok(status) => format!("it ended with {status}"),
         Err(error) => format!("nobody knows how it ended: {error}"),
     };
-    signal(number, ProcessSignal::Kill);
-    let _ = timeout(STDERR_TIMEOUT, listener).await;
-    told.send_replace(Some(how));
+    signal(process_id, ProcessSignal::Kill);
+    let _ = timeout(STDERR_TIMEOUT, stderr_reader).await;
+    exit_sender.send_replace(Some(exit));
 }
 
-/// Variables that servers may see beside what every program sees.
+/// Variables that servers may see in addition to those of every program.
 const VISIBLE_VARIABLES: [&str; 12] = [
     "USER",
     "LOGNAME",
@@ -179,7 +179,7 @@ const VISIBLE_VARIABLES: [&str; 12] = [
     "PROGRAMFILES",
 ];
 
-/// What a server sees of our environment: keys stay here.
+/// The part of our environment that a server sees: no keys.
 fn visible_environment(
     all: impl Iterator<Item = (OsString, OsString)>,
 ) -> impl Iterator<Item = (OsString, OsString)> {
@@ -193,13 +193,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_stay_here() {
+    fn keys_are_not_passed_on() {
         let names =
             ["PATH", "LC_ALL", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "CLAUDE_X", "NPM_TOKEN"];
         let all = names.map(|name| (OsString::from(name), OsString::from("x")));
-        let kept: Vec<_> = visible_environment(all.into_iter())
+        let visible: Vec<_> = visible_environment(all.into_iter())
             .filter_map(|(name, _)| name.into_string().ok())
             .collect();
-        assert_eq!(kept, ["PATH", "LC_ALL"]);
+        assert_eq!(visible, ["PATH", "LC_ALL"]);
     }
 }

@@ -1,4 +1,4 @@
-//! A server that may die and begin again, and its tools.
+//! A server that is restarted when it dies, and its tools.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -15,28 +15,28 @@ use super::{
     tool_list::ListedTool,
 };
 
-/// The server behind all its tools.
+/// The connection to a server, shared by its tools.
 #[derive(Debug)]
 pub(super) struct ServerLink {
     pub(super) server: McpServer,
     pub(super) environment: McpEnvironment,
     session: Mutex<Option<Arc<McpSession>>>,
-    /// Held by whoever starts it again, for as long as that takes: nobody else starts it meanwhile.
+    /// Held during a restart, so that only one task restarts the server.
     starting: tokio::sync::Mutex<()>,
     closed: AtomicBool,
-    /// It began again, so its tools may be others.
+    /// It was restarted, so its tools may have changed.
     restarted: AtomicBool,
 }
 
 impl ServerLink {
     pub(super) fn new(
         server: McpServer,
-        around: McpEnvironment,
+        environment: McpEnvironment,
         session: McpSession,
     ) -> ServerLink {
         ServerLink {
             server,
-            environment: around,
+            environment,
             session: Mutex::new(Some(Arc::new(session))),
             starting: tokio::sync::Mutex::new(()),
             closed: AtomicBool::new(false),
@@ -44,23 +44,23 @@ impl ServerLink {
         }
     }
 
-    /// The session that is there; one that is over is started again, once.
+    /// The current session. A closed one is opened again, once.
     pub(super) async fn session(&self) -> Result<Arc<McpSession>, McpError> {
         if let Some(session) = self.live_session()? {
             return Ok(session);
         }
-        let _turn = self.starting.lock().await;
+        let _guard = self.starting.lock().await;
         if let Some(session) = self.live_session()? {
             return Ok(session);
         }
         let deadline = Instant::now() + self.environment.start_timeout;
-        let fresh = Arc::new(McpSession::open(&self.server, &self.environment, deadline).await?);
+        let opened = Arc::new(McpSession::open(&self.server, &self.environment, deadline).await?);
         self.restarted.store(true, Ordering::Relaxed);
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        // Somebody may have closed everything meanwhile; then the fresh one ends here.
+        // If the connection was closed meanwhile, the new session is dropped here.
         self.check_open()?;
-        *session = Some(Arc::clone(&fresh));
-        Ok(fresh)
+        *session = Some(Arc::clone(&opened));
+        Ok(opened)
     }
 
     fn live_session(&self) -> Result<Option<Arc<McpSession>>, McpError> {
@@ -76,21 +76,21 @@ impl ServerLink {
         }
     }
 
-    /// Nothing can be asked from now on. The session that was there, for its end.
+    /// Rejects all further requests. Returns the current session, to be stopped.
     pub(super) fn close(&self) -> Option<Arc<McpSession>> {
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         self.closed.store(true, Ordering::SeqCst);
         session.take()
     }
 
-    /// Whether its tools may be others than those that were read.
+    /// Whether its tools may have changed since they were read.
     pub(super) fn has_changed_tools(&self) -> bool {
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        let told = session.as_ref().is_some_and(|session| session.notifications.is_changed());
-        told || self.restarted.load(Ordering::Relaxed)
+        let notified = session.as_ref().is_some_and(|session| session.notifications.is_changed());
+        notified || self.restarted.load(Ordering::Relaxed)
     }
 
-    /// The same, and they are about to be read.
+    /// Clears the mark before the tools are read again.
     pub(super) fn clear_changed(&self, session: &McpSession) {
         session.notifications.take_changed();
         self.restarted.store(false, Ordering::Relaxed);
@@ -99,27 +99,27 @@ impl ServerLink {
 
 /// A tool of a server.
 pub(super) struct McpTool {
-    about: ToolSpec,
-    /// As the server calls it.
+    spec: ToolSpec,
+    /// Its name at the server.
     server_name: String,
     link: Arc<ServerLink>,
 }
 
 impl McpTool {
     pub(super) fn new(listed: ListedTool, link: &Arc<ServerLink>) -> McpTool {
-        let ListedTool { server_name: own, name, description, schema, effect } = listed;
-        let about = ToolSpec {
+        let ListedTool { server_name, name, description, schema, effect } = listed;
+        let spec = ToolSpec {
             name: name.into(),
             description: description.into(),
             schema,
             effect,
             limit: link.server.call_timeout,
         };
-        McpTool { about, server_name: own, link: Arc::clone(link) }
+        McpTool { spec, server_name, link: Arc::clone(link) }
     }
 
-    async fn call_server(&self, work: ToolInvocation<'_>) -> ToolCallResult {
-        let mut stop = work.stop.clone();
+    async fn call_server(&self, invocation: ToolInvocation<'_>) -> ToolCallResult {
+        let mut stop = invocation.stop.clone();
         let session = tokio::select! {
             biased;
             () = stop.wait_for(StopLevel::Graceful) => return not_started_result(),
@@ -128,21 +128,21 @@ impl McpTool {
                 Err(error) => return ToolCallResult::failed(error.to_string()),
             },
         };
-        match call_tool(&session, &self.server_name, work, self.link.environment.max_result_text)
+        match call_tool(&session, &self.server_name, invocation, self.link.environment.max_result_text)
             .await
         {
-            Ok(answer) => answer,
-            Err(trouble) => failed_result(&self.link.server.name, &trouble),
+            Ok(result) => result,
+            Err(error) => failed_result(&self.link.server.name, &error),
         }
     }
 }
 
 impl Tool for McpTool {
     fn spec(&self) -> &ToolSpec {
-        &self.about
+        &self.spec
     }
 
-    fn run<'a>(&'a self, work: ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> {
-        Box::pin(self.call_server(work))
+    fn run<'a>(&'a self, invocation: ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> {
+        Box::pin(self.call_server(invocation))
     }
 }

@@ -1,34 +1,34 @@
-//! What is known about a server before anybody talks to it.
+//! Configuration of a server, and the errors of a connection.
 
 use std::{fmt, path::PathBuf, time::Duration};
 
 use foxwedge_upstream::http;
 
-/// A server, as somebody named it.
+/// A configured server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct McpServer {
-    /// Its name: part of the names of its tools.
+    /// Its name, which is part of the names of its tools.
     pub name: String,
-    /// How it is reached.
+    /// How to reach it.
     pub transport: McpTransport,
-    /// Which of its tools are offered, by their own names; all if nothing is said.
+    /// The tools to offer, by their names at the server; `None` offers all.
     pub allow: Option<Vec<String>>,
-    /// Whether a tool that calls itself read-only is believed. Whoever is believed runs beside
-    /// others, and nobody is asked first.
+    /// Whether to trust a tool's read-only hint. A trusted tool runs in parallel with others and
+    /// without approval.
     pub trust_read_only: bool,
-    /// How long one call may take.
+    /// Timeout of one call.
     pub call_timeout: Duration,
 }
 
 impl McpServer {
-    /// How long one call may take if nobody says otherwise.
+    /// Default timeout of one call.
     pub const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(120);
 
-    /// One with the usual settings.
-    pub fn new(name: impl Into<String>, how: McpTransport) -> McpServer {
+    /// A server with default settings.
+    pub fn new(name: impl Into<String>, transport: McpTransport) -> McpServer {
         McpServer {
             name: name.into(),
-            transport: how,
+            transport,
             allow: None,
             trust_read_only: true,
             call_timeout: McpServer::DEFAULT_CALL_TIMEOUT,
@@ -36,21 +36,21 @@ impl McpServer {
     }
 }
 
-/// How a server is reached.
+/// How to reach a server.
 #[derive(Clone, PartialEq, Eq)]
 pub enum McpTransport {
-    /// A process of ours, over its input and output.
+    /// A child process, over stdin and stdout.
     Stdio {
         /// The program and its arguments.
         command: Vec<String>,
-        /// Variables that it sees beside the usual ones.
+        /// Additional environment variables.
         env: Vec<(String, String)>,
-        /// Where it works; where we do, if nothing is said.
+        /// Its working directory; ours if `None`.
         folder: Option<PathBuf>,
     },
     /// Over HTTP ("streamable HTTP").
     Http {
-        /// The whole address.
+        /// The full URL.
         url: String,
         /// Headers of every request.
         headers: Vec<(String, String)>,
@@ -58,22 +58,22 @@ pub enum McpTransport {
 }
 
 impl McpTransport {
-    /// Values that no message may hold.
+    /// Values that must not appear in messages.
     pub(super) fn secret_values(&self) -> Vec<String> {
-        const SHORTEST: usize = 8;
-        let named = match self {
+        const MIN_LENGTH: usize = 8;
+        let pairs = match self {
             McpTransport::Stdio { env, .. } => env,
             McpTransport::Http { headers, .. } => headers,
         };
-        let values = named.iter().map(|(_, value)| value.clone());
-        let mut all: Vec<String> = values.filter(|value| value.len() >= SHORTEST).collect();
-        // One may be the beginning of another.
+        let values = pairs.iter().map(|(_, value)| value.clone());
+        let mut all: Vec<String> = values.filter(|value| value.len() >= MIN_LENGTH).collect();
+        // Longest first: one may be the start of another.
         all.sort_by_key(|value| std::cmp::Reverse(value.len()));
         all
     }
 }
 
-/// Values of variables and headers are mostly keys.
+/// Leaves out the values of variables and headers: most are keys.
 impl fmt::Debug for McpTransport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = |pairs: &[(String, String)]| -> Vec<String> {
@@ -113,9 +113,9 @@ pub struct McpEnvironment {
 impl Default for McpEnvironment {
     fn default() -> McpEnvironment {
         // Calls have their own timeout, and a notification stream is mostly silent.
-        let long = Duration::from_secs(24 * 60 * 60);
+        let timeout = Duration::from_secs(24 * 60 * 60);
         let settings =
-            http::HttpSettings { first_byte: long, idle: long, ..http::HttpSettings::default() };
+            http::HttpSettings { first_byte: timeout, idle: timeout, ..http::HttpSettings::default() };
         McpEnvironment {
             root: None,
             start_timeout: Duration::from_secs(30),
@@ -161,7 +161,7 @@ pub enum McpError {
     Refused {
         /// Its name.
         server: String,
-        /// What it says.
+        /// Its error.
         why: String,
     },
     /// It was closed on our side.

@@ -64,27 +64,27 @@ impl McpSession {
     /// Initializes a session. A server that rejects the usual handshake gets the newest one.
     pub(super) async fn open(
         server: &McpServer,
-        around: &McpEnvironment,
+        environment: &McpEnvironment,
         deadline: Instant,
     ) -> Result<McpSession, McpError> {
-        let usual = ClientLifecycleMode::Initialize;
-        let error = match McpSession::start(server, around, usual, deadline).await {
+        let initialize = ClientLifecycleMode::Initialize;
+        let error = match McpSession::start(server, environment, initialize, deadline).await {
             Err(error @ McpError::Refused { .. }) => error,
             other => return other,
         };
-        let newest =
+        let discover =
             ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::LATEST] };
-        McpSession::start(server, around, newest, deadline).await.map_err(|_| error)
+        McpSession::start(server, environment, discover, deadline).await.map_err(|_| error)
     }
 
     async fn start(
         server: &McpServer,
-        around: &McpEnvironment,
+        environment: &McpEnvironment,
         mode: ClientLifecycleMode,
         deadline: Instant,
     ) -> Result<McpSession, McpError> {
         let start = |why: String| McpError::Start { server: server.name.clone(), why };
-        let ear = Arc::new(ServerNotifications::default());
+        let notifications = Arc::new(ServerNotifications::default());
         match &server.transport {
             McpTransport::Stdio { command, env, folder } => {
                 let secrets = server.transport.secret_values();
@@ -94,16 +94,16 @@ impl McpSession {
                         start(format!("`{program}`: {error}"))
                     })?;
                 let process = Arc::new(process);
-                let way = McpPipe::new(Arc::clone(&process), pipes, around.max_unread_input);
+                let transport = McpPipe::new(Arc::clone(&process), pipes, environment.max_unread_input);
                 SessionStart {
                     server,
-                    environment: around,
+                    environment,
                     mode,
                     deadline,
-                    notifications: ear,
+                    notifications,
                     process: Some(process),
                 }
-                .run(way)
+                .run(transport)
                 .await
             }
             McpTransport::Http { url, headers } => {
@@ -111,24 +111,24 @@ impl McpSession {
                 let read = headers.iter().map(|(name, value)| address::parse_header(name, value));
                 let headers: HeaderMap =
                     read.collect::<Result<_, _>>().map_err(|why| start(why.to_owned()))?;
-                let asker = McpHttpClient {
-                    client: around.client.clone(),
+                let client = McpHttpClient {
+                    client: environment.client.clone(),
                     address: Arc::new(address),
                     headers: Arc::new(headers),
                 };
                 let mut config = StreamableHttpClientTransportConfig::with_uri("");
                 config.max_sse_event_size = MAX_LINE;
                 config.retry_config = Arc::new(StreamRetryPolicy);
-                let way = StreamableHttpClientTransport::with_client(asker, config);
+                let transport = StreamableHttpClientTransport::with_client(client, config);
                 SessionStart {
                     server,
-                    environment: around,
+                    environment,
                     mode,
                     deadline,
-                    notifications: ear,
+                    notifications,
                     process: None,
                 }
-                .run(way)
+                .run(transport)
                 .await
             }
         }
@@ -139,7 +139,7 @@ impl McpSession {
         self.peer.is_transport_closed()
     }
 
-    /// The tools that it has, page by page; and what there is to say about those that are left out.
+    /// Reads the tools page by page, with notes about those that are left out.
     pub(super) async fn list_tools(
         &self,
         server: &McpServer,
@@ -170,7 +170,7 @@ impl McpSession {
                         break;
                     }
                     if !seen.insert(next.clone()) {
-                        reader.add_note("its list of tools goes round in a circle".to_owned());
+                        reader.add_note("its tool list repeats a page".to_owned());
                         break;
                     }
                     cursor = Some(next);
@@ -187,8 +187,8 @@ impl McpSession {
         let request = ListToolsRequest { params, ..ListToolsRequest::default() };
         let request = ClientRequest::ListToolsRequest(request);
         let options = PeerRequestOptions::no_options();
-        let asked = self.peer.send_request_with_option(request, options).await?;
-        asked.await_response().await.map(result_value)
+        let handle = self.peer.send_request_with_option(request, options).await?;
+        handle.await_response().await.map(result_value)
     }
 
     /// Describes an error. Waits a moment for the last output of a process.
@@ -202,7 +202,7 @@ impl McpSession {
             }
             _ => {}
         }
-        let words = match error {
+        let message = match error {
             ServiceError::McpError(error) => error.message.into_owned(),
             ServiceError::TransportSend(error) => error_chain(error.error.as_ref()),
             ServiceError::TransportClosed => {
@@ -210,7 +210,7 @@ impl McpSession {
             }
             other => other.to_string(),
         };
-        McpCallError::Reported(truncate_middle(&words, MAX_ERROR_TEXT))
+        McpCallError::Reported(truncate_middle(&message, MAX_ERROR_TEXT))
     }
 
     /// Stops the server: closes gracefully, waits briefly, then kills it.
@@ -239,7 +239,7 @@ impl Drop for McpSession {
     }
 }
 
-/// Everything that a beginning needs, whatever the way.
+/// Inputs of a session start, for any transport.
 struct SessionStart<'b> {
     server: &'b McpServer,
     environment: &'b McpEnvironment,
@@ -250,25 +250,25 @@ struct SessionStart<'b> {
 }
 
 impl SessionStart<'_> {
-    async fn run(self, way: impl Transport<RoleClient> + 'static) -> Result<McpSession, McpError> {
+    async fn run(self, transport: impl Transport<RoleClient> + 'static) -> Result<McpSession, McpError> {
         let SessionStart {
             server,
-            environment: around,
+            environment,
             mode,
             deadline,
-            notifications: ear,
+            notifications,
             process,
         } = self;
-        let manners = McpClientHandler { root: around.root.clone() };
-        let watched = TappedTransport { transport: way, notifications: Arc::clone(&ear) };
-        let error = match timeout_at(deadline, manners.serve_with_lifecycle(watched, mode)).await {
+        let handler = McpClientHandler { root: environment.root.clone() };
+        let tapped = TappedTransport { transport, notifications: Arc::clone(&notifications) };
+        let error = match timeout_at(deadline, handler.serve_with_lifecycle(tapped, mode)).await {
             Ok(Ok(running)) => {
                 let peer = running.peer().clone();
                 let running = Mutex::new(Some(running));
-                return Ok(McpSession { peer, notifications: ear, running, process });
+                return Ok(McpSession { peer, notifications, running, process });
             }
             Ok(Err(error)) => error,
-            Err(_) => return Err(start_timeout_error(server, around, process.as_deref())),
+            Err(_) => return Err(start_timeout_error(server, environment, process.as_deref())),
         };
         let server = server.name.clone();
         let why = match (error, process) {
@@ -293,7 +293,7 @@ impl SessionStart<'_> {
                 | ClientInitializeError::UncorrelatedErrorResponse { .. },
                 _,
             ) => "it answers a question that nobody asked".to_owned(),
-            // Others hold whole messages, however long.
+            // Other errors hold whole messages of any length.
             (_, _) => "it does not answer the first question as MCP servers do".to_owned(),
         };
         Err(McpError::Refused { server, why })
@@ -303,22 +303,22 @@ impl SessionStart<'_> {
 /// The timeout error, with the output of the server.
 fn start_timeout_error(
     server: &McpServer,
-    around: &McpEnvironment,
+    environment: &McpEnvironment,
     process: Option<&McpProcess>,
 ) -> McpError {
-    let words = process.map(McpProcess::stderr_tail).unwrap_or_default();
-    let said = if words.is_empty() { words } else { format!("; it said: {words}") };
-    McpError::StartTimeout { server: server.name.clone(), within: around.start_timeout, said }
+    let stderr = process.map(McpProcess::stderr_tail).unwrap_or_default();
+    let said = if stderr.is_empty() { stderr } else { format!("; it said: {stderr}") };
+    McpError::StartTimeout { server: server.name.clone(), within: environment.start_timeout, said }
 }
 
 /// Opens a session and reads its tools, with one timeout for both.
 pub(super) async fn open_with_tools(
     server: &McpServer,
-    around: &McpEnvironment,
+    environment: &McpEnvironment,
 ) -> Result<(McpSession, Vec<ListedTool>, Vec<String>), McpError> {
-    let deadline = Instant::now() + around.start_timeout;
-    let session = McpSession::open(server, around, deadline).await?;
-    let (tools, notes) = read_tools(&session, server, around, deadline).await?;
+    let deadline = Instant::now() + environment.start_timeout;
+    let session = McpSession::open(server, environment, deadline).await?;
+    let (tools, notes) = read_tools(&session, server, environment, deadline).await?;
     Ok((session, tools, notes))
 }
 
@@ -326,7 +326,7 @@ pub(super) async fn open_with_tools(
 pub(super) async fn read_tools(
     session: &McpSession,
     server: &McpServer,
-    around: &McpEnvironment,
+    environment: &McpEnvironment,
     deadline: Instant,
 ) -> Result<(Vec<ListedTool>, Vec<String>), McpError> {
     let name = || server.name.clone();
@@ -334,11 +334,11 @@ pub(super) async fn read_tools(
         Ok(Ok(read)) => Ok(read),
         Ok(Err(McpCallError::Reported(why))) => Err(McpError::Refused { server: name(), why }),
         Ok(Err(McpCallError::Exited(why))) => Err(McpError::Exited { server: name(), why }),
-        Err(_) => Err(start_timeout_error(server, around, session.process.as_deref())),
+        Err(_) => Err(start_timeout_error(server, environment, session.process.as_deref())),
     }
 }
 
-/// What was answered, whatever it was taken for.
+/// The result as JSON, whichever type rmcp parsed it as.
 pub(super) fn result_value(result: ServerResult) -> Value {
     match result {
         ServerResult::CustomResult(CustomResult(value)) => value,
@@ -348,15 +348,15 @@ pub(super) fn result_value(result: ServerResult) -> Value {
 
 /// An error with all its sources.
 fn error_chain(error: &(dyn Error + 'static)) -> String {
-    let mut told = error.to_string();
+    let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {
-        let words = error.to_string();
-        if !told.contains(&words) {
-            told.push_str(": ");
-            told.push_str(&words);
+        let cause = error.to_string();
+        if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
         }
         source = error.source();
     }
-    told
+    text
 }

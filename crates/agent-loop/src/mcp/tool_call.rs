@@ -32,45 +32,45 @@ const NOTIFY_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) async fn call_tool(
     session: &McpSession,
     tool: &str,
-    mut work: ToolInvocation<'_>,
-    most: usize,
+    mut invocation: ToolInvocation<'_>,
+    max_text: usize,
 ) -> Result<ToolCallResult, McpCallError> {
     let mut params = CallToolRequestParams::new(tool.to_owned());
-    params.arguments = Some(work.input.as_object().cloned().unwrap_or_default());
+    params.arguments = Some(invocation.input.as_object().cloned().unwrap_or_default());
     let mut request = CallToolRequest::new(params);
-    request.extensions.insert(work.output.clone());
+    request.extensions.insert(invocation.output.clone());
     let request = ClientRequest::CallToolRequest(request);
     let options = PeerRequestOptions::no_options();
-    let asked = match session.peer.send_request_with_option(request, options).await {
+    let handle = match session.peer.send_request_with_option(request, options).await {
         Ok(handle) => handle,
         Err(error) => return Err(session.call_error(error).await),
     };
-    let mut asked =
-        PendingToolCall { handle: Some(asked), notifications: Arc::clone(&session.notifications) };
-    let answer = tokio::select! {
+    let mut call =
+        PendingToolCall { handle: Some(handle), notifications: Arc::clone(&session.notifications) };
+    let response = tokio::select! {
         biased;
-        answer = asked.wait_for_result() => answer,
-        () = work.stop.wait_for(StopLevel::Graceful) => {
-            return Ok(stop_call(&mut asked, session, most).await);
+        response = call.wait_for_result() => response,
+        () = invocation.stop.wait_for(StopLevel::Graceful) => {
+            return Ok(stop_call(&mut call, session, max_text).await);
         }
     };
-    match answer {
-        Ok(result) => Ok(tool_result::read_result(&result_value(result), most)),
+    match response {
+        Ok(result) => Ok(tool_result::read_result(&result_value(result), max_text)),
         Err(error) => Err(session.call_error(error).await),
     }
 }
 
 /// Cancels the call. A result that arrives soon after still counts.
 async fn stop_call(
-    asked: &mut PendingToolCall,
+    call: &mut PendingToolCall,
     session: &McpSession,
-    most: usize,
+    max_text: usize,
 ) -> ToolCallResult {
-    if let Some(id) = asked.handle.as_ref().map(|handle| handle.id.clone()) {
+    if let Some(id) = call.handle.as_ref().map(|handle| handle.id.clone()) {
         send_cancelled(session.peer.clone(), id);
     }
-    let late = match timeout(CANCEL_GRACE, asked.wait_for_result()).await {
-        Ok(Ok(result)) => tool_result::read_result(&result_value(result), most),
+    let late = match timeout(CANCEL_GRACE, call.wait_for_result()).await {
+        Ok(Ok(result)) => tool_result::read_result(&result_value(result), max_text),
         Ok(Err(ServiceError::McpError(error))) => ToolCallResult::failed(error.message),
         Ok(Err(_)) | Err(_) => ToolCallResult::failed("it was stopped before it answered"),
     };
@@ -85,11 +85,11 @@ async fn stop_call(
 /// Sends a cancellation. Does not use rmcp's own cancel, which would discard a result that still
 /// arrives.
 fn send_cancelled(peer: Peer<RoleClient>, id: RequestId) {
-    let params = json!({"requestId": id, "reason": "it was asked to stop"});
-    let told = CustomNotification::new("notifications/cancelled", Some(params));
+    let params = json!({"requestId": id, "reason": "the client stopped the call"});
+    let notification = CustomNotification::new("notifications/cancelled", Some(params));
     tokio::spawn(async move {
-        let told = peer.send_notification(ClientNotification::CustomNotification(told));
-        let _ = timeout(NOTIFY_TIMEOUT, told).await;
+        let notification = ClientNotification::CustomNotification(notification);
+        let _ = timeout(NOTIFY_TIMEOUT, peer.send_notification(notification)).await;
     });
 }
 
@@ -103,10 +103,10 @@ impl PendingToolCall {
     /// Waits for the response. Cancel safe.
     async fn wait_for_result(&mut self) -> Result<ServerResult, ServiceError> {
         let Some(handle) = &mut self.handle else { return Err(ServiceError::TransportClosed) };
-        let answer = (&mut handle.rx).await;
+        let response = (&mut handle.rx).await;
         self.notifications.remove_call(&handle.progress_token);
         self.handle = None;
-        answer.unwrap_or(Err(ServiceError::TransportClosed))
+        response.unwrap_or(Err(ServiceError::TransportClosed))
     }
 }
 
@@ -117,19 +117,19 @@ impl Drop for PendingToolCall {
         // Without a runtime there is no server either.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {
-                let told = handle.cancel(Some("nobody waits for it any more".to_owned()));
-                let _ = timeout(NOTIFY_TIMEOUT, told).await;
+                let cancel = handle.cancel(Some("the client no longer waits for the result".to_owned()));
+                let _ = timeout(NOTIFY_TIMEOUT, cancel).await;
             });
         }
     }
 }
 
 /// The result if the server is unavailable.
-pub(super) fn failed_result(server: &str, trouble: &McpCallError) -> ToolCallResult {
-    match trouble {
-        McpCallError::Reported(words) => ToolCallResult::failed(words.clone()),
-        McpCallError::Exited(words) => {
-            ToolCallResult::failed(format!("the MCP server `{server}` is gone: {words}"))
+pub(super) fn failed_result(server: &str, error: &McpCallError) -> ToolCallResult {
+    match error {
+        McpCallError::Reported(message) => ToolCallResult::failed(message.clone()),
+        McpCallError::Exited(message) => {
+            ToolCallResult::failed(format!("the MCP server `{server}` is gone: {message}"))
         }
     }
 }

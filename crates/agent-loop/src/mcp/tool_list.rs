@@ -18,7 +18,7 @@ const MAX_SCHEMA: usize = 128 << 10;
 const MAX_TOTAL_BYTES: usize = 4 << 20;
 /// Maximum notes about tools that were left out; further ones are only counted.
 const MAX_NOTES: usize = 16;
-/// What stands in schemas only beneath the top, for some providers.
+/// Keywords that some providers reject at the top level of a schema.
 const CHOICE_KEYWORDS: [&str; 3] = ["anyOf", "oneOf", "allOf"];
 
 /// A tool that can be offered.
@@ -33,7 +33,7 @@ pub(super) struct ListedTool {
     pub(super) effect: ToolEffect,
 }
 
-/// Takes tools page by page, and keeps what can be offered.
+/// Collects tools page by page and keeps those that can be offered.
 #[derive(Debug)]
 pub(super) struct ToolListReader<'s> {
     server: &'s McpServer,
@@ -82,8 +82,8 @@ impl<'s> ToolListReader<'s> {
         }
         let missing = self.server.allow.iter().flatten().filter(|name| !self.seen.contains(*name));
         self.notes.extend(missing.map(|name| format!("it has no tool `{}`", printable_name(name))));
-        let own: Vec<&str> = self.tools.iter().map(|tool| tool.server_name.as_str()).collect();
-        let names = model_tool_names(&self.server.name, &own);
+        let own_names: Vec<&str> = self.tools.iter().map(|tool| tool.server_name.as_str()).collect();
+        let names = model_tool_names(&self.server.name, &own_names);
         for (tool, name) in self.tools.iter_mut().zip(names) {
             tool.name = name;
         }
@@ -91,36 +91,36 @@ impl<'s> ToolListReader<'s> {
     }
 
     fn add_tool(&mut self, tool: &Value) {
-        let Some(own) = tool.get("name").and_then(Value::as_str).filter(|name| !name.is_empty())
+        let Some(own_name) = tool.get("name").and_then(Value::as_str).filter(|name| !name.is_empty())
         else {
             return self.add_note("a tool without a name is left out".to_owned());
         };
-        let wanted = self.server.allow.as_ref();
-        if wanted.is_some_and(|allow| !allow.iter().any(|name| name == own)) {
+        let allow = self.server.allow.as_ref();
+        if allow.is_some_and(|allow| !allow.iter().any(|name| name == own_name)) {
             return;
         }
         if self.tools.len() >= MAX_TOOLS || self.bytes > MAX_TOTAL_BYTES {
             self.too_many += 1;
             return;
         }
-        if !self.seen.insert(own.to_owned()) {
-            return self.add_note(format!("a second tool `{}` is left out", printable_name(own)));
+        if !self.seen.insert(own_name.to_owned()) {
+            return self.add_note(format!("a second tool `{}` is left out", printable_name(own_name)));
         }
         let mut description = tool_description(tool);
         match portable_schema(tool.get("inputSchema"), &mut description) {
             Ok((schema, size)) => {
-                self.bytes += size + description.len() + own.len();
+                self.bytes += size + description.len() + own_name.len();
                 let effect = tool_effect(tool, self.server.trust_read_only);
-                let own = own.to_owned();
+                let own_name = own_name.to_owned();
                 self.tools.push(ListedTool {
-                    server_name: own,
+                    server_name: own_name,
                     name: String::new(),
                     description,
                     schema,
                     effect,
                 });
             }
-            Err(why) => self.add_note(format!("tool `{}` is left out: {why}", printable_name(own))),
+            Err(why) => self.add_note(format!("tool `{}` is left out: {why}", printable_name(own_name))),
         }
     }
 }
@@ -138,21 +138,21 @@ fn tool_effect(tool: &Value, trusted: bool) -> ToolEffect {
     if trusted && hint == Some(true) { ToolEffect::Reads } else { ToolEffect::Writes }
 }
 
-/// A schema that every provider takes, and how many bytes it has. What only some take at the top is
-/// told in words.
+/// A schema that every provider accepts, and its size in bytes. Top-level keywords that some
+/// providers reject move into the description.
 fn portable_schema(
     given: Option<&Value>,
     description: &mut String,
 ) -> Result<(Value, usize), String> {
     let mut schema = match given {
         Some(Value::Object(schema)) => schema.clone(),
-        Some(_) => return Err("its schema is no object".to_owned()),
+        Some(_) => return Err("its schema is not an object".to_owned()),
         None => return Err("it has no schema".to_owned()),
     };
     match schema.get("type") {
         Some(Value::String(kind)) if kind == "object" => {}
         None => drop(schema.insert("type".to_owned(), json!("object"))),
-        Some(_) => return Err("its schema takes no object".to_owned()),
+        Some(_) => return Err("its schema does not describe an object".to_owned()),
     }
     let size = Value::Object(schema.clone()).to_string().len();
     if size > MAX_SCHEMA {
@@ -161,41 +161,41 @@ fn portable_schema(
     match schema.get("properties") {
         Some(Value::Object(properties)) => check_property_names(properties)?,
         None => drop(schema.insert("properties".to_owned(), json!({}))),
-        Some(_) => return Err("the properties in its schema are no object".to_owned()),
+        Some(_) => return Err("the `properties` of its schema are not an object".to_owned()),
     }
     let choices: Map<String, Value> = CHOICE_KEYWORDS
         .iter()
         .filter_map(|key| schema.remove(*key).map(|value| ((*key).to_owned(), value)))
         .collect();
     if !choices.is_empty() {
-        let words = Value::Object(choices).to_string();
+        let json = Value::Object(choices).to_string();
         description.push_str("\n\nThe arguments have to fit this JSON schema, too: ");
-        description.push_str(&truncate_text(&words, MAX_DESCRIPTION));
+        description.push_str(&truncate_text(&json, MAX_DESCRIPTION));
     }
     Ok((Value::Object(schema), size))
 }
 
-/// One argument with a name that a provider refuses would make it refuse the whole request.
+/// Checks argument names. One bad name would make a provider reject the whole request.
 fn check_property_names(properties: &Map<String, Value>) -> Result<(), String> {
     let is_legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let bad = properties
         .keys()
         .find(|name| name.is_empty() || name.chars().count() > 64 || !name.chars().all(is_legal));
     match bad {
-        Some(name) => Err(format!("models cannot give it an argument `{}`", printable_name(name))),
+        Some(name) => Err(format!("models cannot use the argument name `{}`", printable_name(name))),
         None => Ok(()),
     }
 }
 
-fn truncate_text(text: &str, most: usize) -> String {
-    if text.len() <= most {
+fn truncate_text(text: &str, max_bytes: usize) -> String {
+    if text.len() <= max_bytes {
         return text.to_owned();
     }
-    let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let end = (0..=max_bytes).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     format!("{} [… {} bytes left out]", text.get(..end).unwrap_or_default(), text.len() - end)
 }
 
-/// A name that fits into a note.
+/// A name that is safe to print in a note.
 fn printable_name(name: &str) -> String {
     let plain: String = name.chars().filter(|c| !c.is_control()).take(80).collect();
     plain
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn strange_tools_are_left_out_with_a_note() {
+    fn invalid_tools_are_left_out_with_a_note() {
         let object = json!({"type": "object"});
         let table = [
             (json!({"name": "a", "inputSchema": object}), ""),
@@ -227,19 +227,19 @@ mod tests {
             (json!({"name": "a"}), "tool `a` is left out: it has no schema"),
             (
                 json!({"name": "a", "inputSchema": 7}),
-                "tool `a` is left out: its schema is no object",
+                "tool `a` is left out: its schema is not an object",
             ),
             (
                 json!({"name": "a", "inputSchema": {"type": "string"}}),
-                "tool `a` is left out: its schema takes no object",
+                "tool `a` is left out: its schema does not describe an object",
             ),
             (
                 json!({"name": "a", "inputSchema": {"properties": []}}),
-                "tool `a` is left out: the properties in its schema are no object",
+                "tool `a` is left out: the `properties` of its schema are not an object",
             ),
             (
                 json!({"name": "a", "inputSchema": {"properties": {"b c": {}}}}),
-                "tool `a` is left out: models cannot give it an argument `b c`",
+                "tool `a` is left out: models cannot use the argument name `b c`",
             ),
             (json!({"inputSchema": object}), "a tool without a name is left out"),
             (json!({"name": 7}), "a tool without a name is left out"),
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_of_two_with_one_name_is_left_out() {
+    fn a_duplicate_name_is_left_out() {
         let tool = |text: &str| json!({"name": "a", "description": text, "inputSchema": {}});
         let (tools, notes) = read(&server(), json!([tool("one"), tool("two")]));
         assert_eq!((tools.len(), tools[0].description.as_str()), (1, "one"));
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_thousand_tools_are_cut_and_those_that_were_asked_for_are_found() {
+    fn tools_over_the_limit_are_left_out_unless_allowed_by_name() {
         let all: Vec<Value> =
             (0..10_000).map(|n| json!({"name": format!("t{n}"), "inputSchema": {}})).collect();
         let (tools, notes) = read(&server(), Value::Array(all.clone()));
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hint_counts_if_the_server_is_trusted() {
+    fn a_read_only_hint_counts_if_the_server_is_trusted() {
         let tool = |hint: Value| json!([{"name": "a", "inputSchema": {}, "annotations": hint}]);
         let table = [
             (json!({"readOnlyHint": true}), true, ToolEffect::Reads),
@@ -296,14 +296,14 @@ mod tests {
     }
 
     #[test]
-    fn choices_at_the_top_are_told_in_words() {
+    fn top_level_choices_move_into_the_description() {
         let given = json!([{"name": "a", "description": "does it", "inputSchema": {
             "properties": {"x": {}, "y": {}}, "anyOf": [{"required": ["x"]}, {"required": ["y"]}],
         }}]);
         let (tools, _) = read(&server(), given);
         assert_eq!(tools[0].schema, json!({"type": "object", "properties": {"x": {}, "y": {}}}));
-        let words = r#"{"anyOf":[{"required":["x"]},{"required":["y"]}]}"#;
+        let json = r#"{"anyOf":[{"required":["x"]},{"required":["y"]}]}"#;
         assert!(tools[0].description.starts_with("does it\n\n"), "{}", tools[0].description);
-        assert!(tools[0].description.ends_with(words), "{}", tools[0].description);
+        assert!(tools[0].description.ends_with(json), "{}", tools[0].description);
     }
 }

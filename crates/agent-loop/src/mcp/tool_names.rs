@@ -15,10 +15,10 @@ pub(super) fn model_tool_names(server: &str, tools: &[&str]) -> Vec<String> {
         *uses.entry(name).or_default() += 1;
     }
     let named = plain.iter().zip(tools).map(|(name, tool)| {
-        let alone = uses.get(name.as_str()) == Some(&1);
+        let is_unique = uses.get(name.as_str()) == Some(&1);
         // A valid name is kept, even if another name maps to the same.
-        let own = *name == format!("mcp__{server}__{tool}");
-        if name.len() <= MAX_NAME && (alone || own) {
+        let is_unchanged = *name == format!("mcp__{server}__{tool}");
+        if name.len() <= MAX_NAME && (is_unique || is_unchanged) {
             name.clone()
         } else {
             hashed_name(server, tool)
@@ -27,7 +27,7 @@ pub(super) fn model_tool_names(server: &str, tools: &[&str]) -> Vec<String> {
     named.collect()
 }
 
-/// With everything that is not legal made a line.
+/// The prefixed name, with every illegal character replaced by `_`.
 fn prefixed_name(server: &str, tool: &str) -> String {
     format!("mcp__{}__{}", replace_illegal(server), replace_illegal(tool))
 }
@@ -39,12 +39,12 @@ fn replace_illegal(text: &str) -> String {
 
 /// Shortens a name and adds a suffix that depends on both names.
 fn hashed_name(server: &str, tool: &str) -> String {
-    let both = format!("{}\0{tool}", server);
-    let hash = blake3::hash(both.as_bytes()).to_hex();
-    let mark: String = hash.chars().take(HASH_LENGTH).collect();
-    let kept: String =
+    let input = format!("{}\0{tool}", server);
+    let hash = blake3::hash(input.as_bytes()).to_hex();
+    let suffix: String = hash.chars().take(HASH_LENGTH).collect();
+    let prefix: String =
         prefixed_name(server, tool).chars().take(MAX_NAME - HASH_LENGTH - 1).collect();
-    format!("{kept}_{mark}")
+    format!("{prefix}_{suffix}")
 }
 
 #[cfg(test)]

@@ -9,11 +9,11 @@ const MAX_MEDIA: usize = 5 << 20;
 /// Maximum bytes of all of them in one result.
 const MAX_TOTAL_MEDIA: usize = 20 << 20;
 /// Image types that models accept.
-const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-const DOCUMENT: &str = "application/pdf";
+const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+const DOCUMENT_TYPE: &str = "application/pdf";
 
-/// Reads the result of a call. Of its text so many bytes are kept.
-pub(super) fn read_result(result: &Value, most: usize) -> ToolCallResult {
+/// Reads the result of a call. Keeps at most `max_text` bytes of its text.
+pub(super) fn read_result(result: &Value, max_text: usize) -> ToolCallResult {
     if let Some(kind) = result.get("resultType").and_then(Value::as_str)
         && kind != "complete"
     {
@@ -22,20 +22,20 @@ pub(super) fn read_result(result: &Value, most: usize) -> ToolCallResult {
             printable(kind)
         ));
     }
-    let mut told = ToolResultBuilder { parts: Vec::new(), max_text: most, media_bytes: 0 };
+    let mut builder = ToolResultBuilder { parts: Vec::new(), max_text, media_bytes: 0 };
     match result.get("content") {
-        Some(Value::Array(blocks)) => blocks.iter().for_each(|block| told.push_block(block)),
-        Some(Value::String(text)) => told.push_text(text),
+        Some(Value::Array(blocks)) => blocks.iter().for_each(|block| builder.push_block(block)),
+        Some(Value::String(text)) => builder.push_text(text),
         Some(_) | None => {}
     }
     if let Some(structured) = result.get("structuredContent").filter(|it| !it.is_null()) {
-        told.push_structured(structured);
+        builder.push_structured(structured);
     }
-    let how = match result.get("isError") {
+    let completion = match result.get("isError") {
         Some(Value::Bool(true)) => ToolCompletion::Failed,
         Some(_) | None => ToolCompletion::Done,
     };
-    ToolCallResult { completion: how, content: told.into_content() }
+    ToolCallResult { completion, content: builder.into_content() }
 }
 
 enum ResultPart {
@@ -108,8 +108,8 @@ impl ToolResultBuilder {
         let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
         let block = match kind.as_str() {
-            DOCUMENT => "document",
-            other if PICTURES.contains(&other) => "image",
+            DOCUMENT_TYPE => "document",
+            other if IMAGE_TYPES.contains(&other) => "image",
             _ => "",
         };
         let fits = data.len() <= MAX_MEDIA && self.media_bytes + data.len() <= MAX_TOTAL_MEDIA;
@@ -124,8 +124,8 @@ impl ToolResultBuilder {
         self.parts.push(ResultPart::Block(json!({"type": block, "source": source})));
     }
 
-    /// The same as the texts, mostly. What they say is not told again; what says less than the
-    /// structure is replaced by it.
+    /// Adds structured content. It is usually the same as the texts and then left out; a text that
+    /// holds only a part of it is replaced.
     fn push_structured(&mut self, value: &Value) {
         let texts: Vec<&str> = self.texts().collect();
         let whole = texts.join("\n");
@@ -135,14 +135,14 @@ impl ToolResultBuilder {
         {
             return;
         }
-        let told = value.to_string();
-        let less = self.parts.iter_mut().find_map(|part| match part {
+        let json = value.to_string();
+        let partial = self.parts.iter_mut().find_map(|part| match part {
             ResultPart::Text(text) if text_matches_part(text, value) => Some(text),
             ResultPart::Text(_) | ResultPart::Block(_) => None,
         });
-        match less {
-            Some(text) => *text = told,
-            None => self.push_text(&told),
+        match partial {
+            Some(text) => *text = json,
+            None => self.push_text(&json),
         }
     }
 
@@ -196,8 +196,8 @@ impl ToolResultBuilder {
     }
 }
 
-/// Whether a text says what a structure does. Servers wrap what is no object into one with a single
-/// field, on either side.
+/// Whether a text equals a structure. Servers wrap a value that is not an object into one with a
+/// single field, in the text or in the structure.
 fn text_matches(text: &str, value: &Value) -> bool {
     let written = read_json(text);
     equals_value(text, written.as_ref(), value)
@@ -205,7 +205,7 @@ fn text_matches(text: &str, value: &Value) -> bool {
         || written.as_ref().and_then(only_field).is_some_and(|inner| values_equal(inner, value))
 }
 
-/// Whether every text says one item of a list, in their order.
+/// Whether the texts equal the items of a list, in order.
 fn texts_match_items(texts: &[&str], value: &Value) -> bool {
     let list = only_field(value).unwrap_or(value).as_array();
     list.is_some_and(|items| {
@@ -215,10 +215,10 @@ fn texts_match_items(texts: &[&str], value: &Value) -> bool {
     })
 }
 
-/// Whether a text is JSON and every field of it stands in a structure that has more.
+/// Whether a text is a JSON object and the structure has all of its fields.
 fn text_matches_part(text: &str, value: &Value) -> bool {
     match (read_json(text), value) {
-        (Some(Value::Object(said)), Value::Object(all)) => said
+        (Some(Value::Object(written)), Value::Object(all)) => written
             .iter()
             .all(|(name, field)| all.get(name).is_some_and(|there| values_equal(there, field))),
         _ => false,
@@ -227,7 +227,7 @@ fn text_matches_part(text: &str, value: &Value) -> bool {
 
 fn equals_value(text: &str, written: Option<&Value>, value: &Value) -> bool {
     match value {
-        Value::String(words) if words.trim() == text.trim() => true,
+        Value::String(string) if string.trim() == text.trim() => true,
         value => written.is_some_and(|written| values_equal(written, value)),
     }
 }
@@ -265,17 +265,17 @@ fn values_equal(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// The beginning and the end of a text that is too long.
-pub(super) fn truncate_middle(text: &str, most: usize) -> String {
-    if text.len() <= most {
+/// Keeps the start and the end of a text that is too long.
+pub(super) fn truncate_middle(text: &str, max: usize) -> String {
+    if text.len() <= max {
         return text.to_owned();
     }
-    let output = OutputCapture::new(most);
+    let output = OutputCapture::new(max);
     output.push(text.as_bytes());
     output.capture().text
 }
 
-/// Something that fits into a note.
+/// A text that is safe to print in a note.
 fn printable(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(80).collect()
 }
@@ -284,19 +284,19 @@ fn printable(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn told(result: Value) -> String {
+    fn describe(result: Value) -> String {
         match read_result(&result, 40) {
-            ToolCallResult { completion: how, content: ToolResultContent::Text(text) } => {
-                format!("{how:?}: {text}")
+            ToolCallResult { completion, content: ToolResultContent::Text(text) } => {
+                format!("{completion:?}: {text}")
             }
-            ToolCallResult { completion: how, content: ToolResultContent::Blocks(blocks) } => {
-                format!("{how:?}: {}", Value::Array(blocks))
+            ToolCallResult { completion, content: ToolResultContent::Blocks(blocks) } => {
+                format!("{completion:?}: {}", Value::Array(blocks))
             }
         }
     }
 
     #[test]
-    fn whatever_a_server_answers_becomes_an_answer() {
+    fn every_server_result_becomes_a_tool_result() {
         let text = |text: &str| json!({"type": "text", "text": text});
         let table = [
             (json!({"content": [text("one"), text("two")]}), "Done: one\ntwo"),
@@ -346,16 +346,16 @@ mod tests {
             ),
         ];
         for (result, expected) in table {
-            assert_eq!(told(result.clone()), expected, "{result}");
+            assert_eq!(describe(result.clone()), expected, "{result}");
         }
     }
 
     #[test]
-    fn what_text_and_structure_both_say_is_told_once() {
+    fn content_in_both_text_and_structure_is_kept_once() {
         let pretty = "[\n  {\n    \"b\": [1, 2],\n    \"a\": \"x\"\n  }\n]";
         let list = json!([{"a": "x", "b": [1, 2]}]);
         let table = [
-            // Texts, structure, and what is told.
+            // Texts, structure and expected result.
             (vec!["3"], json!({"result": 3}), "3"),
             (vec!["3.0"], json!({"result": 3}), "3.0"),
             (vec!["true"], json!({"result": true}), "true"),
@@ -376,7 +376,7 @@ mod tests {
                 "{\"n\": 1}\n{\"n\": 2}",
             ),
             (vec!["one", "two"], json!({"result": "one\ntwo"}), "one\ntwo"),
-            // The structure says something else, or more.
+            // The structure differs, or holds more.
             (vec!["3"], json!({"result": 4}), "3\n{\"result\":4}"),
             (vec!["3"], json!({"result": 3, "unit": "m"}), "3\n{\"result\":3,\"unit\":\"m\"}"),
             (vec!["{\"a\": 1}"], json!({"b": 1}), "{\"a\": 1}\n{\"b\":1}"),
@@ -391,30 +391,30 @@ mod tests {
             let blocks: Vec<Value> =
                 texts.iter().map(|text| json!({"type": "text", "text": text})).collect();
             let result = json!({"content": blocks, "structuredContent": structured});
-            let ToolResultContent::Text(told) = read_result(&result, 1_000).content else {
+            let ToolResultContent::Text(text) = read_result(&result, 1_000).content else {
                 panic!("{result}")
             };
-            assert_eq!(told, expected, "{result}");
+            assert_eq!(text, expected, "{result}");
         }
     }
 
     #[test]
-    fn a_server_that_wants_something_first_has_failed() {
-        let answer =
+    fn a_result_that_requires_input_is_a_failure() {
+        let result =
             read_result(&json!({"resultType": "input_required", "inputRequests": {}}), 1_000);
-        let ToolResultContent::Text(text) = &answer.content else { panic!("{answer:?}") };
+        let ToolResultContent::Text(text) = &result.content else { panic!("{result:?}") };
         assert!(
-            answer.completion == ToolCompletion::Failed && text.contains("input_required"),
+            result.completion == ToolCompletion::Failed && text.contains("input_required"),
             "{text}"
         );
     }
 
     #[test]
-    fn pictures_have_an_end() {
-        let picture =
+    fn images_are_limited() {
+        let image =
             json!({"type": "image", "mimeType": "image/png", "data": "A".repeat(MAX_MEDIA)});
         let bad = json!({"type": "image", "mimeType": "image/png", "data": "no base64!"});
-        let mut blocks = vec![picture; 6];
+        let mut blocks = vec![image; 6];
         blocks.push(bad);
         let ToolResultContent::Blocks(blocks) =
             read_result(&json!({"content": blocks}), 1_000).content
@@ -423,6 +423,6 @@ mod tests {
         };
         let shown = blocks.iter().filter(|block| block["type"] == "image").count();
         assert_eq!(shown, MAX_TOTAL_MEDIA / MAX_MEDIA);
-        assert_eq!(blocks.len(), shown + 1, "the rest is told in one text");
+        assert_eq!(blocks.len(), shown + 1, "the rest is described in one text");
     }
 }

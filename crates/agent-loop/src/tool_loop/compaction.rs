@@ -36,7 +36,7 @@ pub(super) enum CompactionTrigger {
 /// A request to compact.
 pub(super) struct CompactionJob {
     body: String,
-    question: CheckOptions,
+    options: CheckOptions,
     budget: Budget,
     tokens: u64,
     /// Whether it could be sent as it is.
@@ -63,7 +63,7 @@ impl HistoryCompactor {
         &self,
         body: &str,
         about: &ModelDescription,
-        question: CheckOptions,
+        options: CheckOptions,
         limits: &LoopLimits,
         trigger: CompactionTrigger,
     ) -> Option<CompactionJob> {
@@ -86,7 +86,7 @@ impl HistoryCompactor {
             }
         };
         let budget = Budget::new(max_tokens, share_of(max_tokens, 0.6));
-        Some(CompactionJob { body: body.to_owned(), question, budget, tokens, fits })
+        Some(CompactionJob { body: body.to_owned(), options, budget, tokens, fits })
     }
 
     /// How many tokens a request takes.
@@ -119,9 +119,9 @@ impl CompactionJob {
         counters: &TokenCounters,
         writer: &mut HistorySummaryWriter,
     ) -> Result<Option<CompactedRequest>, CompactionFailure> {
-        let CompactionJob { body, question, budget, tokens, fits } = self;
+        let CompactionJob { body, options, budget, tokens, fits } = self;
         let about = writer.model.about().clone();
-        let mut settings = CompactionSettings::new(question, budget);
+        let mut settings = CompactionSettings::new(options, budget);
         settings.stages = vec![Strategy::Elide, Strategy::Summarize, Strategy::Budget];
         let result = counters.with_counter(&about.name, |counter| {
             compact(&body, about.wire, &settings, counter, writer)

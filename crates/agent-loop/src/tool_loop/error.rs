@@ -8,25 +8,25 @@ use foxwedge_store::StoreError;
 #[non_exhaustive]
 pub enum LoopError {
     /// The store failed.
-    #[error("the conversation cannot be kept")]
+    #[error("the conversation cannot be stored")]
     Store(#[from] StoreError),
     /// Another process works on the session.
-    #[error("session `{session}` is at work elsewhere: run `{run}` of {owner}")]
+    #[error("session `{session}` is in use elsewhere: run `{run}` of {owner}")]
     Busy {
         /// The session.
         session: String,
         /// The run.
         run: String,
-        /// Who runs it.
+        /// The owner of the run.
         owner: String,
     },
     /// The prompt is empty, or there is nothing to continue.
     #[error("there is nothing to send")]
     NothingToSend,
     /// More than can be stored.
-    #[error("{what} has {bytes} bytes, and at most {most} can be kept")]
+    #[error("{what} has {bytes} bytes, and at most {most} can be stored")]
     TooLarge {
-        /// What.
+        /// What is too large.
         what: &'static str,
         /// Its bytes.
         bytes: usize,
@@ -34,9 +34,9 @@ pub enum LoopError {
         most: usize,
     },
     /// The conversation cannot be converted to the model's format.
-    #[error("the conversation cannot be told to this model: {0}")]
+    #[error("the conversation cannot be converted for this model: {0}")]
     Unconvertible(String),
     /// The history cannot be compacted.
-    #[error("the history cannot be made shorter: {0}")]
+    #[error("the history cannot be compacted: {0}")]
     Compaction(String),
 }

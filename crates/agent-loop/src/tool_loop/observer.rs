@@ -16,7 +16,7 @@ pub trait LoopObserver: Send {
 
 /// An event for an observer.
 #[derive(Clone, PartialEq, Debug)]
-#[expect(clippy::large_enum_variant, reason = "nearly everything that is told is a run's")]
+#[expect(clippy::large_enum_variant, reason = "almost all events are run effects")]
 pub enum LoopEvent {
     /// An effect of the run machine: a stored event, or a change of what is shown.
     Run(RunEffect),

@@ -152,7 +152,7 @@ mod tests {
                 format!("[{}]", places.join(" "))
             }
             ToolStep::Alone(place, _) => place.to_string(),
-            ToolStep::Reject(place, words) => format!("{place}: {words}"),
+            ToolStep::Reject(place, text) => format!("{place}: {text}"),
         });
         steps.collect::<Vec<_>>().join(" | ")
     }

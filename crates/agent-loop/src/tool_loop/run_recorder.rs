@@ -21,7 +21,7 @@ const EVENT_PAGE: usize = 1_000;
 /// Records the events of one run in progress.
 pub(super) struct RunRecorder<'a, S> {
     store: Arc<S>,
-    listener: &'a mut dyn LoopObserver,
+    observer: &'a mut dyn LoopObserver,
     run: SharedId,
     epoch: u64,
     lease: Lease,
@@ -70,12 +70,12 @@ impl<'a, S: Store> RunRecorder<'a, S> {
         row: &RunRow,
         lease: Lease,
         start: foxwedge_run::RunStart,
-        listener: &'a mut dyn LoopObserver,
+        observer: &'a mut dyn LoopObserver,
     ) -> RunRecorder<'a, S> {
         let run = SharedId::from(row.id.as_str());
         let mut recorder = RunRecorder {
             store,
-            listener,
+            observer,
             run: run.clone(),
             epoch: row.epoch,
             lease,
@@ -160,7 +160,7 @@ impl<'a, S: Store> RunRecorder<'a, S> {
 
     /// Sends a notice to the observer.
     pub(super) fn notify(&mut self, notice: LoopNotice) {
-        self.listener.on_event(LoopEvent::Notice(notice));
+        self.observer.on_event(LoopEvent::Notice(notice));
     }
 
     /// Checks that the run is still ours, and renews the lease when due. An unavailable store is
@@ -231,7 +231,7 @@ impl<'a, S: Store> RunRecorder<'a, S> {
                         end = Some((ended.clone(), *summary));
                     }
                     if is_new {
-                        self.listener.on_event(LoopEvent::Run(effect));
+                        self.observer.on_event(LoopEvent::Run(effect));
                     }
                 }
             }
@@ -242,7 +242,7 @@ impl<'a, S: Store> RunRecorder<'a, S> {
 
     fn publish(&mut self) {
         for effect in self.unpublished.drain(..) {
-            self.listener.on_event(LoopEvent::Run(effect));
+            self.observer.on_event(LoopEvent::Run(effect));
         }
     }
 }

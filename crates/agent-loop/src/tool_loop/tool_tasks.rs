@@ -112,8 +112,8 @@ impl ToolTasks {
             Ok((id, ToolTaskEnd::TimedOut)) => (id, ToolTaskOutcome::TimedOut),
             Ok((id, ToolTaskEnd::NotStarted)) => (id, ToolTaskOutcome::NotStarted),
             Err(error) if error.is_panic() => {
-                let words = "The tool broke while it worked; what it did until then is not known.";
-                (error.id(), ToolTaskOutcome::Answered(ToolCallResult::failed(words)))
+                let text = "The tool broke while it worked; what it did until then is not known.";
+                (error.id(), ToolTaskOutcome::Answered(ToolCallResult::failed(text)))
             }
             Err(error) => (error.id(), ToolTaskOutcome::Interrupted),
         };

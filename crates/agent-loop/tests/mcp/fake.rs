@@ -1,4 +1,4 @@
-//! A server of our own: this very test, started again with a habit in its environment.
+//! A fake server: this test program, started again with a behavior in its environment.
 
 use std::{
     collections::HashMap,
@@ -11,20 +11,20 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// The variable with the habit.
+/// The environment variable that selects the behavior.
 pub(crate) const HABIT: &str = "FOXWEDGE_FAKE_MCP";
 
-/// No test of its own: the server, if the habit is set.
+/// Not a test: runs the server if the variable is set.
 #[test]
 fn serve() {
     let Ok(habit) = std::env::var(HABIT) else { return };
-    // Whoever runs tests may have begun a line.
-    say_raw("\n");
-    Fake::new(habit).run();
+    // The test runner may have printed the start of a line.
+    write_raw("\n");
+    FakeServer::new(habit).run();
     exit(0);
 }
 
-/// The tools that a server with plain habits has.
+/// The tools of a server that behaves normally.
 pub(crate) fn tools() -> Vec<Value> {
     let names = [
         "echo",
@@ -55,39 +55,39 @@ pub(crate) fn tools() -> Vec<Value> {
     names.iter().map(tool).collect()
 }
 
-struct Fake {
+struct FakeServer {
     habit: String,
     /// Calls that can be stopped.
     slow: Arc<Mutex<HashMap<String, mpsc::Sender<()>>>>,
-    /// Calls that were.
+    /// Cancellations that were received.
     stopped: Vec<Value>,
-    /// Who waits for an answer of the client.
-    asking: Vec<(Value, Vec<String>)>,
-    more: usize,
+    /// Calls that wait for responses of the client.
+    pending_requests: Vec<(Value, Vec<String>)>,
+    added_tools: usize,
 }
 
-impl Fake {
-    fn new(habit: String) -> Fake {
+impl FakeServer {
+    fn new(habit: String) -> FakeServer {
         let slow = Arc::default();
-        Fake { habit, slow, stopped: Vec::new(), asking: Vec::new(), more: 0 }
+        FakeServer { habit, slow, stopped: Vec::new(), pending_requests: Vec::new(), added_tools: 0 }
     }
 
     fn run(&mut self) {
-        let begins = match self.habit.as_str() {
+        let start = match self.habit.as_str() {
             "endless" => Some("xyz"),
             "endless-message" => Some("{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":\""),
             _ => None,
         };
-        if let Some(begins) = begins {
-            say_raw(begins);
-            let more = "x".repeat(1 << 16);
+        if let Some(start) = start {
+            write_raw(start);
+            let chunk = "x".repeat(1 << 16);
             loop {
-                say_raw(&more);
+                write_raw(&chunk);
             }
         }
         if self.habit == "flood" {
             loop {
-                say_raw("all work and no play makes a dull server\n");
+                write_raw("all work and no play makes a dull server\n");
             }
         }
         for line in std::io::stdin().lock().lines() {
@@ -95,7 +95,7 @@ impl Fake {
             let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
             let id = message.get("id").cloned();
             match (message["method"].as_str(), id) {
-                (Some(method), Some(id)) => self.asked(method, id, &message["params"]),
+                (Some(method), Some(id)) => self.handle_request(method, id, &message["params"]),
                 (Some("notifications/cancelled"), None) => {
                     let id = message["params"]["requestId"].to_string();
                     self.stopped.push(message["params"].clone());
@@ -103,27 +103,27 @@ impl Fake {
                         let _ = sender.send(());
                     }
                 }
-                (None, Some(_)) => self.answered(&message),
+                (None, Some(_)) => self.handle_response(&message),
                 (Some(_), None) | (None, None) => {}
             }
         }
     }
 
-    fn asked(&mut self, method: &str, id: Value, params: &Value) {
+    fn handle_request(&mut self, method: &str, id: Value, params: &Value) {
         match method {
-            "initialize" => self.begin(&id),
+            "initialize" => self.handle_initialize(&id),
             "server/discover" if self.habit == "modern" => {
                 let result = json!({"resultType": "complete", "supportedVersions": ["2026-07-28"],
                     "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private"});
-                answer(&id, result);
+                send_result(&id, result);
             }
-            "tools/list" => self.list(&id, params),
-            "tools/call" => self.call(id, params),
-            _ => error(&id, -32601, "Method not found"),
+            "tools/list" => self.handle_list(&id, params),
+            "tools/call" => self.handle_call(id, params),
+            _ => send_error(&id, -32601, "Method not found"),
         }
     }
 
-    fn begin(&mut self, id: &Value) {
+    fn handle_initialize(&mut self, id: &Value) {
         let result = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
             "serverInfo": {"name": "fake", "version": "1"}});
         match self.habit.as_str() {
@@ -132,18 +132,18 @@ impl Fake {
                 eprintln!("no licence for canary-canary");
                 exit(7);
             }
-            "refuses" => error(id, -32000, "not today"),
-            "modern" => error(id, -32601, "Method not found"),
-            "wrong-ids" => answer(&json!(id.as_i64().unwrap_or(0) + 1_000), result),
-            "no-answer" => answer(id, json!(7)),
+            "refuses" => send_error(id, -32000, "not today"),
+            "modern" => send_error(id, -32601, "Method not found"),
+            "wrong-ids" => send_result(&json!(id.as_i64().unwrap_or(0) + 1_000), result),
+            "no-answer" => send_result(id, json!(7)),
             _ => {
-                say_raw("a word that is no message\n{\"nor\": \"this\"}\n");
-                answer(id, result);
+                write_raw("a word that is no message\n{\"nor\": \"this\"}\n");
+                send_result(id, result);
             }
         }
     }
 
-    fn list(&mut self, id: &Value, params: &Value) {
+    fn handle_list(&mut self, id: &Value, params: &Value) {
         let named = |name: String| json!({"name": name, "inputSchema": {"type": "object"}});
         let page = params["cursor"].as_str().and_then(|it| it.parse().ok()).unwrap_or(0_u64);
         let result = match self.habit.as_str() {
@@ -166,40 +166,40 @@ impl Fake {
                 {"name": "list", "inputSchema": []}, {"inputSchema": {}}, 7,
             ]}),
             "bad-list" => json!({"tools": "all of them"}),
-            "no-list" => return error(id, -32601, "Method not found"),
+            "no-list" => return send_error(id, -32601, "Method not found"),
             "hangs-listing" => return,
             "deaf" => {
-                answer(id, json!({"tools": tools()}));
+                send_result(id, json!({"tools": tools()}));
                 // Longer than any test waits.
                 return thread::sleep(Duration::from_secs(120));
             }
             _ => {
                 let mut all = tools();
-                all.extend((0..self.more).map(|n| named(format!("new{n}"))));
+                all.extend((0..self.added_tools).map(|n| named(format!("new{n}"))));
                 json!({"tools": all})
             }
         };
-        answer(id, result);
+        send_result(id, result);
     }
 
-    fn call(&mut self, id: Value, params: &Value) {
+    fn handle_call(&mut self, id: Value, params: &Value) {
         let arguments = &params["arguments"];
         let token = params["_meta"]["progressToken"].clone();
-        let progress = |n: u64, words: &str| {
+        let progress = |n: u64, message: &str| {
             let params =
-                json!({"progressToken": token, "progress": n, "total": 3, "message": words});
-            say(&json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}));
+                json!({"progressToken": token, "progress": n, "total": 3, "message": message});
+            send(&json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}));
         };
         match params["name"].as_str().unwrap_or_default() {
-            "echo" => text(&id, &arguments.to_string()),
+            "echo" => send_text(&id, &arguments.to_string()),
             "fail" => {
                 let content = json!([{"type": "text", "text": "it did not work"}]);
-                answer(&id, json!({"content": content, "isError": true}));
+                send_result(&id, json!({"content": content, "isError": true}));
             }
-            "refuse" => error(&id, -32602, "no such number"),
+            "refuse" => send_error(&id, -32602, "no such number"),
             "steps" => {
                 (1..=3).for_each(|n| progress(n, "step"));
-                text(&id, "all steps");
+                send_text(&id, "all steps");
             }
             "slow" | "late" => {
                 let (sender, receiver) = mpsc::channel();
@@ -208,57 +208,57 @@ impl Fake {
                 let late = params["name"] == "late";
                 thread::spawn(move || {
                     if receiver.recv().is_ok() && late {
-                        text(&id, "finished all the same");
+                        send_text(&id, "finished all the same");
                     }
                 });
             }
-            "stopped" => text(&id, &Value::Array(self.stopped.clone()).to_string()),
+            "stopped" => send_text(&id, &Value::Array(self.stopped.clone()).to_string()),
             "picture" => {
                 let picture = json!({"type": "image", "mimeType": "image/png", "data": "AAAA"});
-                let words = json!({"type": "text", "text": "a picture"});
-                answer(&id, json!({"content": [words, picture, {"type": "hologram"}]}));
+                let caption = json!({"type": "text", "text": "a picture"});
+                send_result(&id, json!({"content": [caption, picture, {"type": "hologram"}]}));
             }
-            "structured" => answer(&id, json!({"content": [], "structuredContent": {"a": [1]}})),
+            "structured" => send_result(&id, json!({"content": [], "structuredContent": {"a": [1]}})),
             "variables" => {
                 let mut names: Vec<String> = std::env::vars().map(|(name, _)| name).collect();
                 names.sort();
-                text(&id, &names.join(" "));
+                send_text(&id, &names.join(" "));
             }
             "die" => {
                 eprintln!("my last words, with canary-canary");
                 exit(3);
             }
-            "ask" => self.ask(id),
+            "ask" => self.send_requests(id),
             "huge" => {
                 let size = arguments["size"].as_u64().unwrap_or(0);
-                text(&id, &"x".repeat(usize::try_from(size).unwrap()));
+                send_text(&id, &"x".repeat(usize::try_from(size).unwrap()));
             }
             "child" => {
                 let mut command = Command::new("sleep");
                 let mut child = command.arg("120").stdin(Stdio::null()).spawn().unwrap();
-                text(&id, &format!("{} {}", std::process::id(), child.id()));
+                send_text(&id, &format!("{} {}", std::process::id(), child.id()));
                 thread::spawn(move || child.wait());
             }
             "grow" => {
-                self.more += 1;
+                self.added_tools += 1;
                 let method = "notifications/tools/list_changed";
-                say(&json!({"jsonrpc": "2.0", "method": method}));
-                text(&id, "grown");
+                send(&json!({"jsonrpc": "2.0", "method": method}));
+                send_text(&id, "grown");
             }
-            "wrong" => text(&json!(99_999), "for somebody else"),
-            "torn" => say_raw(&format!(
+            "wrong" => send_text(&json!(99_999), "for somebody else"),
+            "torn" => write_raw(&format!(
                 "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{}{}}}\n",
                 "[".repeat(300),
                 "]".repeat(300)
             )),
-            "strange" => answer(&id, json!([1, 2])),
-            other => error(&id, -32602, &format!("unknown tool {other}")),
+            "strange" => send_result(&id, json!([1, 2])),
+            other => send_error(&id, -32602, &format!("unknown tool {other}")),
         }
     }
 
-    /// Asks the client everything that servers may ask, and answers with what it said.
-    fn ask(&mut self, id: Value) {
-        self.asking.push((id, Vec::new()));
+    /// Sends the client every kind of request; the result of the call lists the responses.
+    fn send_requests(&mut self, id: Value) {
+        self.pending_requests.push((id, Vec::new()));
         let sampling = json!({"messages": [], "maxTokens": 1});
         let schema = json!({"type": "object", "properties": {}});
         let elicitation = json!({"message": "who are you?", "requestedSchema": schema});
@@ -270,45 +270,45 @@ impl Fake {
             ("nobody/knows", json!({})),
         ];
         for (method, params) in questions {
-            say(&json!({"jsonrpc": "2.0", "id": method, "method": method, "params": params}));
+            send(&json!({"jsonrpc": "2.0", "id": method, "method": method, "params": params}));
         }
     }
 
-    fn answered(&mut self, message: &Value) {
-        let Some((id, said)) = self.asking.last_mut() else { return };
-        let words = match message.get("error") {
-            Some(error) => error["message"].to_string(),
+    fn handle_response(&mut self, message: &Value) {
+        let Some((id, responses)) = self.pending_requests.last_mut() else { return };
+        let value = match message.get("error") {
+            Some(failure) => failure["message"].to_string(),
             None => message["result"].to_string(),
         };
-        said.push(format!("{} {words}", message["id"].as_str().unwrap_or_default()));
-        if said.len() == 5 {
-            said.sort();
-            text(id, &said.join("\n"));
-            self.asking.pop();
+        responses.push(format!("{} {value}", message["id"].as_str().unwrap_or_default()));
+        if responses.len() == 5 {
+            responses.sort();
+            send_text(id, &responses.join("\n"));
+            self.pending_requests.pop();
         }
     }
 }
 
-fn answer(id: &Value, result: Value) {
-    say(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
+fn send_result(id: &Value, result: Value) {
+    send(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
 }
 
-fn error(id: &Value, code: i64, words: &str) {
-    say(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": words}}));
+fn send_error(id: &Value, code: i64, message: &str) {
+    send(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}));
 }
 
-fn text(id: &Value, text: &str) {
-    answer(id, json!({"content": [{"type": "text", "text": text}]}));
+fn send_text(id: &Value, content: &str) {
+    send_result(id, json!({"content": [{"type": "text", "text": content}]}));
 }
 
-fn say(message: &Value) {
-    say_raw(&format!("{message}\n"));
+fn send(message: &Value) {
+    write_raw(&format!("{message}\n"));
 }
 
-/// Whoever does not listen any more is gone, and so are we.
-fn say_raw(text: &str) {
+/// Writes to stdout. Exits if the client is gone.
+fn write_raw(bytes: &str) {
     let mut out = std::io::stdout().lock();
-    if out.write_all(text.as_bytes()).is_err() || out.flush().is_err() {
+    if out.write_all(bytes.as_bytes()).is_err() || out.flush().is_err() {
         exit(1);
     }
 }

@@ -1,4 +1,4 @@
-//! The same over HTTP, with a small server on loopback: plain replies, streams, sessions.
+//! MCP over HTTP, with a small server on loopback: plain responses, streams, sessions.
 
 use std::{
     collections::HashMap,
@@ -14,56 +14,56 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-use crate::support::{begin, call, call_with, connected_to, heard, told, tool};
+use crate::support::{start_call, call, call_with, connect, describe, tool, wait_for_output};
 
 /// How the server replies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Habit {
+enum Behavior {
     Plain,
     Events,
-    /// Without sessions, and nobody may ask for news.
+    /// No sessions and no notification stream.
     Stateless,
-    /// Of the old kind: there is nothing but a stream, and questions go elsewhere.
+    /// The old transport: GET returns a stream, and requests go to another address.
     Old,
-    /// The first question gets this instead, whatever it is.
+    /// The first request gets these bytes as response.
     Instead(&'static str),
 }
 
-/// What it heard.
+/// What the server received.
 #[derive(Default)]
-struct Heard {
+struct ReceivedRequests {
     session: usize,
     methods: Vec<String>,
     headers: Vec<HashMap<String, String>>,
-    /// A new list of tools is told over the stream of news.
-    news: Option<tokio::sync::oneshot::Sender<()>>,
+    /// Triggers a changed tool list on the notification stream.
+    notify: Option<tokio::sync::oneshot::Sender<()>>,
 }
 
-struct Far {
+struct HttpServer {
     url: String,
-    heard: Arc<Mutex<Heard>>,
+    received: Arc<Mutex<ReceivedRequests>>,
     task: tokio::task::JoinHandle<()>,
 }
 
-impl Drop for Far {
+impl Drop for HttpServer {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-impl Far {
-    async fn start(habit: Habit) -> Far {
+impl HttpServer {
+    async fn start(behavior: Behavior) -> HttpServer {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp?a=b", listener.local_addr().unwrap());
-        let heard = Arc::new(Mutex::new(Heard::default()));
-        let shared = Arc::clone(&heard);
+        let received = Arc::new(Mutex::new(ReceivedRequests::default()));
+        let shared = Arc::clone(&received);
         let task = tokio::spawn(async move {
             let mut streams = tokio::task::JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
-                streams.spawn(talk(stream, habit, Arc::clone(&shared)));
+                streams.spawn(serve_connection(stream, behavior, Arc::clone(&shared)));
             }
         });
-        Far { url, heard, task }
+        HttpServer { url, received, task }
     }
 
     fn server(&self) -> McpServer {
@@ -72,60 +72,60 @@ impl Far {
     }
 
     async fn connected(&self) -> McpConnection {
-        connected_to(&self.server(), &McpEnvironment::default()).await.unwrap()
+        connect(&self.server(), &McpEnvironment::default()).await.unwrap()
     }
 
     fn methods(&self) -> Vec<String> {
-        self.heard.lock().unwrap().methods.clone()
+        self.received.lock().unwrap().methods.clone()
     }
 }
 
-/// One connection: requests and replies, until somebody closes it.
-async fn talk(mut stream: TcpStream, habit: Habit, heard: Arc<Mutex<Heard>>) {
+/// Serves one connection until it closes.
+async fn serve_connection(mut stream: TcpStream, behavior: Behavior, received: Arc<Mutex<ReceivedRequests>>) {
     let mut buffer = Vec::new();
     while let Some((method, headers, body)) = request(&mut stream, &mut buffer).await {
-        heard.lock().unwrap().headers.push(headers.clone());
+        received.lock().unwrap().headers.push(headers.clone());
         let message: Value = serde_json::from_slice(&body).unwrap_or_default();
         let name = match method.as_str() {
             "POST" => message["method"].as_str().unwrap_or("answer").to_owned(),
             _ => method.clone(),
         };
-        heard.lock().unwrap().methods.push(name.clone());
+        received.lock().unwrap().methods.push(name.clone());
         let session = headers.get("mcp-session-id").cloned();
-        let current = format!("s{}", heard.lock().unwrap().session);
-        if let Habit::Instead(reply) = habit {
+        let current = format!("s{}", received.lock().unwrap().session);
+        if let Behavior::Instead(reply) = behavior {
             let _ = stream.write_all(reply.as_bytes()).await;
             return;
         }
         if session.is_some_and(|session| session != current) {
-            // Not everybody says it as the protocol wants it.
+            // Not every server returns the status of the protocol.
             let lost = json!({"jsonrpc": "2.0", "id": message["id"],
                 "error": {"code": -32000, "message": "Bad Request: No valid session ID provided"}});
-            let (status, body) = match habit {
-                Habit::Events => ("400 Bad Request", lost.to_string()),
-                Habit::Plain | Habit::Stateless | Habit::Old | Habit::Instead(_) => {
+            let (status, body) = match behavior {
+                Behavior::Events => ("400 Bad Request", lost.to_string()),
+                Behavior::Plain | Behavior::Stateless | Behavior::Old | Behavior::Instead(_) => {
                     ("404 Not Found", "no such session".to_owned())
                 }
             };
             send(&mut stream, status, "application/json", "", &body).await;
             continue;
         }
-        match (name.as_str(), habit) {
-            ("GET", Habit::Old) => {
+        match (name.as_str(), behavior) {
+            ("GET", Behavior::Old) => {
                 let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
                 let _ = stream.write_all(head.as_bytes()).await;
                 let _ = stream.write_all(b"event: endpoint\ndata: /messages/?id=1\n\n").await;
                 std::future::pending::<()>().await;
             }
-            (_, Habit::Old) => {
+            (_, Behavior::Old) => {
                 send(&mut stream, "405 Method Not Allowed", "text/plain", "", "no").await;
             }
-            ("GET", Habit::Events) => {
-                let (told, news) = tokio::sync::oneshot::channel();
-                heard.lock().unwrap().news = Some(told);
+            ("GET", Behavior::Events) => {
+                let (sender, receiver) = tokio::sync::oneshot::channel();
+                received.lock().unwrap().notify = Some(sender);
                 let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n: hello\n\n";
                 let _ = stream.write_all(head.as_bytes()).await;
-                let _ = news.await;
+                let _ = receiver.await;
                 let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
                 let _ = stream.write_all(format!("data: {changed}\n\n").as_bytes()).await;
                 std::future::pending::<()>().await;
@@ -135,22 +135,22 @@ async fn talk(mut stream: TcpStream, habit: Habit, heard: Arc<Mutex<Heard>>) {
             _ if message.get("id").is_none() => {
                 send(&mut stream, "202 Accepted", "text/plain", "", "").await;
             }
-            _ => reply(&mut stream, habit, &message, &heard).await,
+            _ => reply(&mut stream, behavior, &message, &received).await,
         }
     }
 }
 
-async fn reply(stream: &mut TcpStream, habit: Habit, message: &Value, heard: &Mutex<Heard>) {
+async fn reply(stream: &mut TcpStream, behavior: Behavior, message: &Value, received: &Mutex<ReceivedRequests>) {
     let id = &message["id"];
     let result = |result: Value| json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
     let text = |text: &str| result(json!({"content": [{"type": "text", "text": text}]}));
-    let mut more = String::new();
-    let answer = match (message["method"].as_str().unwrap(), &message["params"]["name"]) {
+    let mut extra_headers = String::new();
+    let response = match (message["method"].as_str().unwrap(), &message["params"]["name"]) {
         ("initialize", _) => {
-            let mut heard = heard.lock().unwrap();
-            heard.session += 1;
-            if habit != Habit::Stateless {
-                more = format!("mcp-session-id: s{}\r\n", heard.session);
+            let mut received = received.lock().unwrap();
+            received.session += 1;
+            if behavior != Behavior::Stateless {
+                extra_headers = format!("mcp-session-id: s{}\r\n", received.session);
             }
             result(json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
                 "serverInfo": {"name": "far", "version": "1"}}))
@@ -164,17 +164,17 @@ async fn reply(stream: &mut TcpStream, habit: Habit, message: &Value, heard: &Mu
         ("tools/call", name) => match name.as_str().unwrap() {
             "echo" => text(&message["params"]["arguments"].to_string()),
             "lose" => {
-                heard.lock().unwrap().session += 1;
+                received.lock().unwrap().session += 1;
                 text("lost")
             }
             "tell" => {
-                let news = heard.lock().unwrap().news.take();
-                if let Some(news) = news {
-                    news.send(()).unwrap();
+                let notify = received.lock().unwrap().notify.take();
+                if let Some(notify) = notify {
+                    notify.send(()).unwrap();
                 }
                 text("told")
             }
-            "steps" | "slow" => return stream_of(stream, message).await,
+            "steps" | "slow" => return send_stream(stream, message).await,
             "huge" => text(&"x".repeat(17 << 20)),
             "cut" => {
                 let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{";
@@ -193,40 +193,40 @@ async fn reply(stream: &mut TcpStream, habit: Habit, message: &Value, heard: &Mu
         _ => json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "no"}})
             .to_string(),
     };
-    match habit {
-        Habit::Events => {
-            let body = format!(": wait\n\nevent: message\ndata: {answer}\n\n");
-            send(stream, "200 OK", "text/event-stream", &more, &body).await;
+    match behavior {
+        Behavior::Events => {
+            let body = format!(": wait\n\nevent: message\ndata: {response}\n\n");
+            send(stream, "200 OK", "text/event-stream", &extra_headers, &body).await;
         }
-        Habit::Plain | Habit::Stateless | Habit::Old | Habit::Instead(_) => {
-            send(stream, "200 OK", "application/json; charset=utf-8", &more, &answer).await;
+        Behavior::Plain | Behavior::Stateless | Behavior::Old | Behavior::Instead(_) => {
+            send(stream, "200 OK", "application/json; charset=utf-8", &extra_headers, &response).await;
         }
     }
 }
 
-/// Progress, and then perhaps an answer.
-async fn stream_of(stream: &mut TcpStream, message: &Value) {
+/// Sends progress and, unless the tool is `slow`, a result.
+async fn send_stream(stream: &mut TcpStream, message: &Value) {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
     let _ = stream.write_all(head.as_bytes()).await;
     let token = &message["params"]["_meta"]["progressToken"];
     for n in 1..=3 {
         let params = json!({"progressToken": token, "progress": n});
-        let said = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params});
-        let _ = stream.write_all(format!("data: {said}\r\n\r\n").as_bytes()).await;
+        let notification = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params});
+        let _ = stream.write_all(format!("data: {notification}\r\n\r\n").as_bytes()).await;
     }
     if message["params"]["name"] == "slow" {
         std::future::pending::<()>().await;
     }
     let result = json!({"content": [{"type": "text", "text": "all steps"}]});
-    let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
-    let _ = stream.write_all(format!("data: {answer}\n\n").as_bytes()).await;
+    let response = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+    let _ = stream.write_all(format!("data: {response}\n\n").as_bytes()).await;
     let _ = stream.shutdown().await;
 }
 
-async fn send(stream: &mut TcpStream, status: &str, kind: &str, more: &str, body: &str) {
+async fn send(stream: &mut TcpStream, status: &str, kind: &str, extra_headers: &str, body: &str) {
     let length = body.len();
     let head = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\n{more}content-length: {length}\r\n\r\n"
+        "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\n{extra_headers}content-length: {length}\r\n\r\n"
     );
     let _ = stream.write_all(head.as_bytes()).await;
     let _ = stream.write_all(body.as_bytes()).await;
@@ -261,20 +261,20 @@ async fn request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Request
 }
 
 #[tokio::test]
-async fn a_server_is_asked_over_http_in_every_way_it_replies() {
-    for habit in [Habit::Plain, Habit::Events, Habit::Stateless] {
-        let far = Far::start(habit).await;
-        let connected = far.connected().await;
-        assert_eq!(connected.tools().len(), 9, "{habit:?}");
+async fn all_kinds_of_http_responses_are_read() {
+    for behavior in [Behavior::Plain, Behavior::Events, Behavior::Stateless] {
+        let server = HttpServer::start(behavior).await;
+        let connected = server.connected().await;
+        assert_eq!(connected.tools().len(), 9, "{behavior:?}");
         assert_eq!(connected.notes(), [""; 0]);
-        let answer = told(&call(&connected, "echo", json!({"a": 1})).await);
-        assert_eq!(answer, r#"Done: {"a":1}"#, "{habit:?}");
+        let result = describe(&call(&connected, "echo", json!({"a": 1})).await);
+        assert_eq!(result, r#"Done: {"a":1}"#, "{behavior:?}");
         connected.close().await;
-        let methods = far.methods();
+        let methods = server.methods();
         assert_eq!(methods[0], "initialize");
         let ended = methods.iter().any(|method| method == "DELETE");
-        assert_eq!(ended, habit != Habit::Stateless, "{habit:?} {methods:?}");
-        for headers in &far.heard.lock().unwrap().headers {
+        assert_eq!(ended, behavior != Behavior::Stateless, "{behavior:?} {methods:?}");
+        for headers in &server.received.lock().unwrap().headers {
             assert_eq!(headers["authorization"], "Bearer canary-canary");
             assert_eq!(headers["accept"], "application/json, text/event-stream");
         }
@@ -282,30 +282,30 @@ async fn a_server_is_asked_over_http_in_every_way_it_replies() {
 }
 
 #[tokio::test]
-async fn a_lost_session_is_begun_again_without_a_word() {
-    for habit in [Habit::Plain, Habit::Events] {
-        let far = Far::start(habit).await;
-        let connected = far.connected().await;
+async fn a_lost_session_is_opened_again() {
+    for behavior in [Behavior::Plain, Behavior::Events] {
+        let server = HttpServer::start(behavior).await;
+        let connected = server.connected().await;
         call(&connected, "lose", json!({})).await;
-        let answer = told(&call(&connected, "echo", json!({"a": 1})).await);
-        assert_eq!(answer, r#"Done: {"a":1}"#, "{habit:?}");
-        let begun = far.methods().iter().filter(|method| *method == "initialize").count();
-        assert_eq!(begun, 2, "{habit:?}");
+        let result = describe(&call(&connected, "echo", json!({"a": 1})).await);
+        assert_eq!(result, r#"Done: {"a":1}"#, "{behavior:?}");
+        let begun = server.methods().iter().filter(|method| *method == "initialize").count();
+        assert_eq!(begun, 2, "{behavior:?}");
     }
 }
 
 #[tokio::test]
-async fn progress_and_news_come_over_streams() {
-    let far = Far::start(Habit::Events).await;
-    let connected = far.connected().await;
+async fn progress_and_notifications_arrive_over_streams() {
+    let server = HttpServer::start(Behavior::Events).await;
+    let connected = server.connected().await;
     let output = OutputCapture::new(1_000);
-    let answer =
+    let result =
         call_with(&tool(&connected, "steps"), json!({}), StopReceiver::never(), output.clone())
             .await;
-    assert_eq!(told(&answer), "Done: all steps");
+    assert_eq!(describe(&result), "Done: all steps");
     assert_eq!(output.capture().text, "1\n2\n3\n");
     for _ in 0..500 {
-        if far.heard.lock().unwrap().news.is_some() {
+        if server.received.lock().unwrap().notify.is_some() {
             break;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -317,34 +317,34 @@ async fn progress_and_news_come_over_streams() {
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("nobody heard the news");
+    panic!("the notification did not arrive");
 }
 
 #[tokio::test]
-async fn a_call_over_http_is_stopped_at_the_server() {
-    for habit in [Habit::Plain, Habit::Events] {
-        let far = Far::start(habit).await;
-        let connected = far.connected().await;
-        let (slow, interrupt, output) = begin(&connected, "slow", json!({}));
-        heard(&output, "3").await;
+async fn a_stopped_http_call_is_cancelled_at_the_server() {
+    for behavior in [Behavior::Plain, Behavior::Events] {
+        let server = HttpServer::start(behavior).await;
+        let connected = server.connected().await;
+        let (slow, interrupt, output) = start_call(&connected, "slow", json!({}));
+        wait_for_output(&output, "3").await;
         interrupt.raise(StopLevel::Graceful);
-        assert_eq!(told(&slow.await.unwrap()), "Stopped: it was stopped before it answered");
+        assert_eq!(describe(&slow.await.unwrap()), "Stopped: it was stopped before it answered");
         for _ in 0..500 {
-            if far.methods().iter().any(|method| method == "notifications/cancelled") {
+            if server.methods().iter().any(|method| method == "notifications/cancelled") {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        assert!(far.methods().iter().any(|method| method == "notifications/cancelled"));
-        let answer = told(&call(&connected, "echo", json!({})).await);
-        assert_eq!(answer, "Done: {}", "{habit:?}");
+        assert!(server.methods().iter().any(|method| method == "notifications/cancelled"));
+        let result = describe(&call(&connected, "echo", json!({})).await);
+        assert_eq!(result, "Done: {}", "{behavior:?}");
     }
 }
 
 #[tokio::test]
-async fn replies_that_are_none_fail_and_the_next_call_works() {
-    let far = Far::start(Habit::Plain).await;
-    let connected = far.connected().await;
+async fn invalid_responses_fail_the_call_and_the_next_one_works() {
+    let server = HttpServer::start(Behavior::Plain).await;
+    let connected = server.connected().await;
     let table = [
         ("huge", "reading the upstream's reply: it is too long"),
         ("cut", "reading the upstream's reply: the connection was closed before its end"),
@@ -352,14 +352,14 @@ async fn replies_that_are_none_fail_and_the_next_call_works() {
         ("teapot", "HTTP 418 I'm a teapot: <p>tea"),
     ];
     for (name, expected) in table {
-        let answer = told(&call(&connected, name, json!({})).await);
-        assert!(answer.starts_with("Failed: ") && answer.contains(expected), "{name}: {answer}");
-        assert_eq!(told(&call(&connected, "echo", json!({})).await), "Done: {}", "{name}");
+        let result = describe(&call(&connected, name, json!({})).await);
+        assert!(result.starts_with("Failed: ") && result.contains(expected), "{name}: {result}");
+        assert_eq!(describe(&call(&connected, "echo", json!({})).await), "Done: {}", "{name}");
     }
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_be_used_is_told_in_words() {
+async fn unusable_servers_are_reported() {
     let table = [
         (
             "HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Bearer\r\ncontent-length: 0\r\n\r\n",
@@ -385,8 +385,8 @@ async fn a_server_that_cannot_be_used_is_told_in_words() {
         ("nonsense", "reading the head of the upstream's reply"),
     ];
     for (reply, expected) in table {
-        let far = Far::start(Habit::Instead(reply)).await;
-        let error = connected_to(&far.server(), &McpEnvironment::default())
+        let server = HttpServer::start(Behavior::Instead(reply)).await;
+        let error = connect(&server.server(), &McpEnvironment::default())
             .await
             .expect_err(reply)
             .to_string();
@@ -396,31 +396,31 @@ async fn a_server_that_cannot_be_used_is_told_in_words() {
 }
 
 #[tokio::test]
-async fn a_server_of_the_old_kind_is_known_by_its_stream() {
-    let far = Far::start(Habit::Old).await;
-    let connected = connected_to(&far.server(), &McpEnvironment::default()).await;
+async fn the_old_transport_is_recognized_by_its_stream() {
+    let server = HttpServer::start(Behavior::Old).await;
+    let connected = connect(&server.server(), &McpEnvironment::default()).await;
     let error = connected.expect_err("the old transport").to_string();
     assert!(error.contains("the old transport (HTTP+SSE)"), "{error}");
     assert!(error.contains("`/mcp`"), "{error}");
-    // Whoever has nothing there at all is something else.
+    // A server with nothing at that address is another error.
     let nothing = "HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\nno";
-    let far = Far::start(Habit::Instead(nothing)).await;
-    let connected = connected_to(&far.server(), &McpEnvironment::default()).await;
+    let server = HttpServer::start(Behavior::Instead(nothing)).await;
+    let connected = connect(&server.server(), &McpEnvironment::default()).await;
     let error = connected.expect_err("nothing there").to_string();
     assert!(error.contains("HTTP 404") && !error.contains("SSE"), "{error}");
 }
 
 #[tokio::test]
-async fn a_server_that_nobody_is_or_that_never_replies_is_told_in_time() {
+async fn missing_and_silent_servers_are_reported_in_time() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-    let server = McpServer::new("far", McpTransport::Http { url, headers: Vec::new() });
-    let around =
+    let configured = McpServer::new("far", McpTransport::Http { url, headers: Vec::new() });
+    let environment =
         McpEnvironment { start_timeout: Duration::from_secs(1), ..McpEnvironment::default() };
-    let error = connected_to(&server, &around).await.expect_err("it says nothing").to_string();
+    let error = connect(&configured, &environment).await.expect_err("silent server").to_string();
     assert_eq!(error, "MCP server `far` did not get ready within 1 s");
     drop(listener);
-    let error = connected_to(&server, &around).await.expect_err("nobody is there").to_string();
+    let error = connect(&configured, &environment).await.expect_err("no listener").to_string();
     assert!(error.starts_with("MCP server `far` cannot be started: "), "{error}");
     assert!(error.contains("connecting to the upstream"), "{error}");
 }

@@ -1,12 +1,12 @@
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-//! MCP servers from outside: a server of our own with many habits, over pipes and over HTTP, and, if
-//! they are installed, real ones.
+#![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+//! MCP servers: a fake server with many behaviors, over pipes and over HTTP, and real servers if
+//! they are installed.
 
 mod support;
 mod fake;
-mod talk;
-mod strange;
-mod lives;
+mod calls;
+mod misbehavior;
+mod restarts;
 mod http;
 #[cfg(feature = "real-mcp")]
 mod real;

@@ -1,4 +1,4 @@
-//! Servers of the protocol's authors, as `cargo xtask mcp` installs them.
+//! Reference servers of the protocol, installed by `cargo xtask mcp`.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use foxwedge_agent_loop::mcp::{McpConnection, McpEnvironment, McpServer, McpTran
 use foxwedge_tools::{OutputCapture, StopLevel, StopReceiver, ToolEffect, ToolResultContent};
 use serde_json::{Value, json};
 
-use crate::support::{begin, call, call_with, connected_to, dies, heard, told, tool};
+use crate::support::{start_call, call, call_with, connect, wait_for_exit, wait_for_output, describe, tool};
 
 const FILESYSTEM: &str = "server-filesystem/dist/index.js";
 const EVERYTHING: &str = "server-everything/dist/index.js";
@@ -25,7 +25,7 @@ fn script(name: &str) -> String {
     PathBuf::from(home).join(name).to_string_lossy().into_owned()
 }
 
-/// A folder of a test, removed behind it.
+/// A folder for one test, removed afterwards.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -45,22 +45,22 @@ impl Drop for Folder {
     }
 }
 
-async fn started(name: &str, arguments: &[&str], around: &McpEnvironment) -> McpConnection {
+async fn connect_script(name: &str, arguments: &[&str], environment: &McpEnvironment) -> McpConnection {
     let mut command = vec!["node".to_owned(), script(name)];
     command.extend(arguments.iter().map(|argument| (*argument).to_owned()));
     let how = McpTransport::Stdio { command, env: Vec::new(), folder: None };
-    connected_to(&McpServer::new("real", how), around).await.unwrap()
+    connect(&McpServer::new("real", how), environment).await.unwrap()
 }
 
 async fn everything() -> McpConnection {
-    started(EVERYTHING, &["stdio"], &McpEnvironment::default()).await
+    connect_script(EVERYTHING, &["stdio"], &McpEnvironment::default()).await
 }
 
 #[tokio::test]
 async fn files_are_read_and_written() {
     let folder = Folder::new();
     let root = folder.0.to_string_lossy().into_owned();
-    let files = started(FILESYSTEM, &[&root], &McpEnvironment::default()).await;
+    let files = connect_script(FILESYSTEM, &[&root], &McpEnvironment::default()).await;
     assert_eq!(files.notes(), [""; 0]);
     assert!(files.tools().len() >= 10, "{}", files.tools().len());
     assert_eq!(tool(&files, "read_text_file").spec().effect, ToolEffect::Reads);
@@ -68,65 +68,65 @@ async fn files_are_read_and_written() {
     let path = folder.0.join("a.txt");
     let text = "one\ntwo é\n";
     let written = call(&files, "write_file", json!({"path": path, "content": text})).await;
-    assert!(told(&written).starts_with("Done: Successfully wrote"), "{}", told(&written));
+    assert!(describe(&written).starts_with("Done: Successfully wrote"), "{}", describe(&written));
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
     let read = call(&files, "read_text_file", json!({ "path": path })).await;
-    assert!(told(&read).starts_with(&format!("Done: {text}")), "{}", told(&read));
+    assert!(describe(&read).starts_with(&format!("Done: {text}")), "{}", describe(&read));
     for input in [json!({"path": "/etc/passwd"}), json!({"path": folder.0.join("no")}), json!({})] {
-        let answer = told(&call(&files, "read_text_file", input.clone()).await);
-        assert!(answer.starts_with("Failed: "), "{input}: {answer}");
+        let result = describe(&call(&files, "read_text_file", input.clone()).await);
+        assert!(result.starts_with("Failed: "), "{input}: {result}");
     }
     files.close().await;
 }
 
 #[tokio::test]
-async fn our_folder_is_told_to_a_server_that_asks() {
+async fn a_server_gets_our_folder_as_root() {
     let folder = Folder::new();
-    let around = McpEnvironment { root: Some(folder.0.clone()), ..McpEnvironment::default() };
-    let files = started(FILESYSTEM, &[], &around).await;
-    // It asks for the folder after it began, so the first answers may come before.
+    let environment = McpEnvironment { root: Some(folder.0.clone()), ..McpEnvironment::default() };
+    let files = connect_script(FILESYSTEM, &[], &environment).await;
+    // It requests the folder after its start, so the first results may come earlier.
     for _ in 0..500 {
-        let answer = told(&call(&files, "list_allowed_directories", json!({})).await);
-        if answer.contains(&*folder.0.to_string_lossy()) {
+        let result = describe(&call(&files, "list_allowed_directories", json!({})).await);
+        if result.contains(&*folder.0.to_string_lossy()) {
             return;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("it never heard of the folder");
+    panic!("it never got the folder");
 }
 
-/// What both ways to reach it have to do.
+/// Checks that both transports must pass.
 async fn everything_works(real: &McpConnection) {
     let echo = call(real, "echo", json!({"message": "a é"})).await;
-    assert_eq!(told(&echo), "Done: Echo: a é");
-    let sums: Vec<_> = (0..10).map(|n| begin(real, "get-sum", json!({"a": n, "b": 1})).0).collect();
+    assert_eq!(describe(&echo), "Done: Echo: a é");
+    let sums: Vec<_> = (0..10).map(|n| start_call(real, "get-sum", json!({"a": n, "b": 1})).0).collect();
     for (n, sum) in sums.into_iter().enumerate() {
-        let sum = told(&sum.await.unwrap());
+        let sum = describe(&sum.await.unwrap());
         assert_eq!(sum, format!("Done: The sum of {n} and 1 is {}.", n + 1));
     }
-    let wrong = told(&call(real, "get-sum", json!({"a": "x"})).await);
+    let wrong = describe(&call(real, "get-sum", json!({"a": "x"})).await);
     assert!(wrong.starts_with("Failed: "), "{wrong}");
     let ToolResultContent::Blocks(blocks) = call(real, "get-tiny-image", json!({})).await.content
     else {
         panic!("no picture");
     };
     assert!(blocks.iter().any(|block| block["type"] == "image"), "{blocks:?}");
-    let weather = told(&call(real, "get-structured-content", json!({"location": "Chicago"})).await);
+    let weather = describe(&call(real, "get-structured-content", json!({"location": "Chicago"})).await);
     let weather: Value = serde_json::from_str(weather.strip_prefix("Done: ").unwrap()).unwrap();
     assert!(weather.get("temperature").is_some(), "{weather}");
     let output = OutputCapture::new(1_000);
     let steps = json!({"duration": 0.2, "steps": 2});
-    let answer =
+    let result =
         call_with(&tool(real, LONG_RUNNING), steps, StopReceiver::never(), output.clone()).await;
-    assert!(told(&answer).starts_with("Done: Long running operation completed"));
+    assert!(describe(&result).starts_with("Done: Long running operation completed"));
     assert_eq!(output.capture().text, "1/2\n2/2\n");
     let (slow, interrupt, output) =
-        begin(real, LONG_RUNNING, json!({"duration": 600, "steps": 6_000}));
-    heard(&output, "1/6000").await;
+        start_call(real, LONG_RUNNING, json!({"duration": 600, "steps": 6_000}));
+    wait_for_output(&output, "1/6000").await;
     interrupt.raise(StopLevel::Graceful);
-    assert_eq!(told(&slow.await.unwrap()), "Stopped: it was stopped before it answered");
+    assert_eq!(describe(&slow.await.unwrap()), "Stopped: it was stopped before it answered");
     let echo = call(real, "echo", json!({"message": "b"})).await;
-    assert_eq!(told(&echo), "Done: Echo: b");
+    assert_eq!(describe(&echo), "Done: Echo: b");
 }
 
 #[tokio::test]
@@ -137,42 +137,42 @@ async fn everything_works_over_pipes() {
 }
 
 #[tokio::test]
-async fn a_killed_server_begins_again() {
+async fn a_killed_server_is_restarted() {
     let folder = Folder::new();
     let number = folder.0.join("number");
-    // The shell tells its number and becomes the server.
+    // The shell prints its process id and becomes the server.
     let script =
         format!("echo $$ >> '{}'; exec node '{}' stdio", number.display(), script(EVERYTHING));
     let command = ["sh", "-c", &script].map(str::to_owned).to_vec();
     let how = McpTransport::Stdio { command, env: Vec::new(), folder: None };
     let real =
-        connected_to(&McpServer::new("real", how), &McpEnvironment::default()).await.unwrap();
+        connect(&McpServer::new("real", how), &McpEnvironment::default()).await.unwrap();
     let (slow, _interrupt, output) =
-        begin(&real, LONG_RUNNING, json!({"duration": 600, "steps": 6_000}));
-    heard(&output, "1/6000").await;
+        start_call(&real, LONG_RUNNING, json!({"duration": 600, "steps": 6_000}));
+    wait_for_output(&output, "1/6000").await;
     let first = fs::read_to_string(&number).unwrap().trim().to_owned();
     assert!(Command::new("kill").args(["-9", &first]).status().unwrap().success());
-    let last = told(&slow.await.unwrap());
+    let last = describe(&slow.await.unwrap());
     assert!(last.starts_with("Failed: the MCP server `real` is gone: it ended with signal: 9"));
     let echo = call(&real, "echo", json!({"message": "again"})).await;
-    assert_eq!(told(&echo), "Done: Echo: again");
+    assert_eq!(describe(&echo), "Done: Echo: again");
     let numbers = fs::read_to_string(&number).unwrap();
     let second = numbers.lines().last().unwrap().to_owned();
     assert_ne!(first, second);
     drop(real);
-    dies(&second).await;
+    wait_for_exit(&second).await;
 }
 
-/// A server on a port of its own, killed behind the test.
-struct Far(Child);
+/// A server on its own port, killed after the test.
+struct HttpServer(Child);
 
-impl Far {
+impl HttpServer {
     /// Starts it, and waits until it listens.
-    async fn start(port: u16) -> Far {
+    async fn start(port: u16) -> HttpServer {
         let mut command = Command::new("node");
         command.arg(script(EVERYTHING)).arg("streamableHttp").env("PORT", port.to_string());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let far = Far(command.spawn().unwrap());
+        let far = HttpServer(command.spawn().unwrap());
         for _ in 0..1_000 {
             if TcpStream::connect(("127.0.0.1", port)).is_ok() {
                 return far;
@@ -183,7 +183,7 @@ impl Far {
     }
 }
 
-impl Drop for Far {
+impl Drop for HttpServer {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -191,18 +191,18 @@ impl Drop for Far {
 }
 
 #[tokio::test]
-async fn everything_works_over_http_also_after_a_death() {
+async fn everything_works_over_http_and_after_a_restart() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let far = Far::start(port).await;
+    let far = HttpServer::start(port).await;
     let url = format!("http://127.0.0.1:{port}/mcp");
     let server = McpServer::new("real", McpTransport::Http { url, headers: Vec::new() });
-    let real = connected_to(&server, &McpEnvironment::default()).await.unwrap();
+    let real = connect(&server, &McpEnvironment::default()).await.unwrap();
     everything_works(&real).await;
     drop(far);
-    let gone = told(&call(&real, "echo", json!({"message": "c"})).await);
+    let gone = describe(&call(&real, "echo", json!({"message": "c"})).await);
     assert!(gone.starts_with("Failed: ") && gone.contains("upstream"), "{gone}");
-    let _far = Far::start(port).await;
+    let _far = HttpServer::start(port).await;
     let echo = call(&real, "echo", json!({"message": "d"})).await;
-    assert_eq!(told(&echo), "Done: Echo: d");
+    assert_eq!(describe(&echo), "Done: Echo: d");
     real.close().await;
 }

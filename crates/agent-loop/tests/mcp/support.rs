@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers shared by the tests.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,10 +12,10 @@ use foxwedge_tools::{
 use serde_json::Value;
 use tokio::time::timeout;
 
-/// Nothing here takes that long.
+/// No test takes this long.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-/// A process of this very test, which is a server with a habit.
+/// A server process: this test program again, with a behavior of the fake server.
 pub(crate) fn server(habit: &str) -> McpServer {
     let here = std::env::current_exe().unwrap().to_string_lossy().into_owned();
     let command = [&here, "fake::serve", "--exact", "--nocapture"].map(str::to_owned).to_vec();
@@ -27,17 +27,17 @@ pub(crate) fn server(habit: &str) -> McpServer {
 }
 
 pub(crate) async fn connected(habit: &str) -> McpConnection {
-    connected_to(&server(habit), &McpEnvironment::default()).await.unwrap()
+    connect(&server(habit), &McpEnvironment::default()).await.unwrap()
 }
 
-pub(crate) async fn connected_to(
+pub(crate) async fn connect(
     server: &McpServer,
-    around: &McpEnvironment,
+    environment: &McpEnvironment,
 ) -> Result<McpConnection, McpError> {
-    timeout(LONG, mcp::connect(server, around)).await.expect("it hangs")
+    timeout(LONG, mcp::connect(server, environment)).await.expect("it hangs")
 }
 
-/// A tool by the name that the server gave it.
+/// A tool by its name at the server.
 pub(crate) fn tool(connected: &McpConnection, name: &str) -> Arc<dyn Tool> {
     let full = format!("mcp__{}__{name}", connected.name());
     let found = connected.tools().into_iter().find(|tool| tool.spec().name == full);
@@ -55,56 +55,56 @@ pub(crate) async fn call_with(
     stop: StopReceiver,
     output: OutputCapture,
 ) -> ToolCallResult {
-    let work = ToolInvocation { call_id: "call", input: &input, stop, output };
-    timeout(LONG, tool.run(work)).await.expect("it hangs")
+    let invocation = ToolInvocation { call_id: "call", input: &input, stop, output };
+    timeout(LONG, tool.run(invocation)).await.expect("it hangs")
 }
 
-/// A call in a task of its own, with what stops it and what it says.
-pub(crate) fn begin(
+/// Starts a call in its own task. Returns its task, its stop sender and its output.
+pub(crate) fn start_call(
     connected: &McpConnection,
     name: &str,
     input: Value,
 ) -> (tokio::task::JoinHandle<ToolCallResult>, StopSender, OutputCapture) {
     let (interrupt, output) = (StopSender::new(), OutputCapture::new(10_000));
-    let (tool, stop, said) = (tool(connected, name), interrupt.receiver(), output.clone());
-    let running = tokio::spawn(async move { call_with(&tool, input, stop, said).await });
+    let (tool, stop, capture) = (tool(connected, name), interrupt.receiver(), output.clone());
+    let running = tokio::spawn(async move { call_with(&tool, input, stop, capture).await });
     (running, interrupt, output)
 }
 
-/// How it went, and the text.
-pub(crate) fn told(answer: &ToolCallResult) -> String {
-    match &answer.content {
-        ToolResultContent::Text(text) => format!("{:?}: {text}", answer.completion),
+/// Completion and text of a tool result.
+pub(crate) fn describe(result: &ToolCallResult) -> String {
+    match &result.content {
+        ToolResultContent::Text(text) => format!("{:?}: {text}", result.completion),
         ToolResultContent::Blocks(blocks) => {
-            format!("{:?}: {}", answer.completion, Value::Array(blocks.clone()))
+            format!("{:?}: {}", result.completion, Value::Array(blocks.clone()))
         }
     }
 }
 
-/// Waits until something was said that holds a text.
-pub(crate) async fn heard(output: &OutputCapture, text: &str) {
-    let hearing = async {
+/// Waits until the output contains a text.
+pub(crate) async fn wait_for_output(output: &OutputCapture, text: &str) {
+    let wait = async {
         while !output.capture().text.contains(text) {
             output.wait_for_output().await;
         }
     };
-    timeout(LONG, hearing).await.unwrap_or_else(|_| panic!("nobody says {text}"));
+    timeout(LONG, wait).await.unwrap_or_else(|_| panic!("the output never contains {text}"));
 }
 
-/// Whether a process is there and is no corpse.
-pub(crate) fn lives(number: &str) -> bool {
+/// Whether a process runs and is not a zombie.
+pub(crate) fn is_alive(number: &str) -> bool {
     let state = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
     let state = state.rsplit(')').next().map(str::trim_start).unwrap_or_default().to_owned();
     !state.is_empty() && !state.starts_with(['Z', 'X'])
 }
 
-/// Waits until a process is no more.
-pub(crate) async fn dies(number: &str) {
+/// Waits until a process has ended.
+pub(crate) async fn wait_for_exit(number: &str) {
     for _ in 0..1_000 {
-        if !lives(number) {
+        if !is_alive(number) {
             return;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("process {number} lives on");
+    panic!("process {number} is still running");
 }

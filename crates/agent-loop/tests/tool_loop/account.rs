@@ -1,5 +1,5 @@
-//! What is told about one reply of a model, by whoever is told, and the law that all say the same:
-//! what is shown, stored and executed is what the model sent.
+//! Accounts of one reply from every side, and the check that they agree: what is shown, stored and
+//! executed is what the model sent.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,13 +15,13 @@ use foxwedge_upstream::model::ChatModel;
 use serde_json::{Value, json};
 
 use crate::{
-    said::{Beat, Said},
+    history::{HistoryItem, HistoryView},
     script::objections,
-    streams::SentPiece,
-    workers::{about, toolbox},
+    streams::SentDelta,
+    test_tools::{about, toolbox},
 };
 
-/// What somebody was told of one reply: texts, thoughts and calls in order, neighbours joined.
+/// The content of one reply: texts, reasoning and calls in order, adjacent parts joined.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct ReplyAccount {
     pub(crate) parts: Vec<AccountPart>,
@@ -36,16 +36,16 @@ pub(crate) enum AccountPart {
 }
 
 impl ReplyAccount {
-    pub(crate) fn of(pieces: &[SentPiece]) -> ReplyAccount {
+    pub(crate) fn of(deltas: &[SentDelta]) -> ReplyAccount {
         let mut account = ReplyAccount::default();
-        for piece in pieces {
-            match piece {
-                SentPiece::Text(text) => account.text(text),
-                SentPiece::Thought(text) => account.thought(text),
-                SentPiece::Call { id, name, arguments, .. } => {
+        for delta in deltas {
+            match delta {
+                SentDelta::Text(text) => account.text(text),
+                SentDelta::Thought(text) => account.thought(text),
+                SentDelta::Call { id, name, arguments, .. } => {
                     account.call(id, name, arguments.clone());
                 }
-                SentPiece::Usage(output) => account.usage = Some(*output),
+                SentDelta::Usage(output) => account.usage = Some(*output),
             }
         }
         account
@@ -69,7 +69,7 @@ impl ReplyAccount {
         self.parts.push(AccountPart::Call(id.to_owned(), name.to_owned(), input));
     }
 
-    /// All texts, all thoughts, all calls: where a format has no order between them.
+    /// All texts, then reasoning, then calls: for formats without an order between them.
     pub(crate) fn sorted(&self) -> ReplyAccount {
         let mut sorted = ReplyAccount { usage: self.usage, ..ReplyAccount::default() };
         let parts =
@@ -103,7 +103,7 @@ impl ReplyAccount {
         thoughts.collect()
     }
 
-    pub(crate) fn words(&self) -> String {
+    pub(crate) fn text_content(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
             AccountPart::Text(text) => Some(text.as_str()),
             AccountPart::Thought(_) | AccountPart::Call(..) => None,
@@ -112,19 +112,19 @@ impl ReplyAccount {
     }
 }
 
-/// Everything that is known about a run with one reply of interest.
+/// The accounts of a run, about its first reply.
 pub(crate) struct RunAccount {
     pub(crate) shown: ReplyAccount,
     pub(crate) stored: ReplyAccount,
-    /// Calls that tools were given, in the order of their starts.
+    /// Executed calls, in the order of their starts.
     pub(crate) executed: Vec<(String, String, Value)>,
-    /// The conversation behind the prompt.
-    pub(crate) said: Said,
+    /// The conversation after the prompt.
+    pub(crate) history: HistoryView,
     pub(crate) document: Value,
     pub(crate) finished: FinishedRun,
 }
 
-/// A tool that notes what it is called with.
+/// A tool that records its calls.
 struct NotingTool {
     about: ToolSpec,
     seen: Arc<Mutex<Vec<(String, String, Value)>>>,
@@ -142,7 +142,7 @@ impl Tool for NotingTool {
     }
 }
 
-/// Says `prompt` to a model in a session of its own, and takes note of everything in the first turn.
+/// Sends `prompt` to a model in its own session and records the first turn.
 pub(crate) async fn run(
     store: &Arc<AnyStore>,
     session: &str,
@@ -160,8 +160,8 @@ pub(crate) async fn run(
     let mut tool_loop = open.await.expect("a loop");
     hand(tool_loop.handle());
     let (mut shown, mut turn) = (ReplyAccount::default(), 0);
-    let mut listener = |told: LoopEvent| {
-        let LoopEvent::Run(RunEffect::Show { change, .. }) = told else { return };
+    let mut listener = |event: LoopEvent| {
+        let LoopEvent::Run(RunEffect::Show { change, .. }) = event else { return };
         match change {
             UiChange::StepStarted { turn: next } => turn = next,
             _ if turn > 1 => {}
@@ -182,14 +182,14 @@ pub(crate) async fn run(
     let finished = tool_loop.prompt(prompt, &mut listener).await.expect("a run");
     let document = tool_loop.to_request(Format::Anthropic).expect("a document");
     let document: Value = serde_json::from_str(&document).expect("JSON");
-    let mut said = Said::of(&document);
-    said.beats.remove(0);
+    let mut history = HistoryView::of(&document);
+    history.items.remove(0);
     let executed = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let stored = stored(store, session).await;
-    RunAccount { shown, stored, executed, said, document, finished }
+    RunAccount { shown, stored, executed, history, document, finished }
 }
 
-/// What the log of a session's only run says about its first turn.
+/// The account of the first turn in the stored log.
 async fn stored(store: &AnyStore, session: &str) -> ReplyAccount {
     let of = ListFilter { session: Some(session.to_owned()), ..ListFilter::default() };
     let runs = store.runs(of, ListPage { after: None, limit: 2 }).await.expect("runs");
@@ -205,7 +205,7 @@ async fn stored(store: &AnyStore, session: &str) -> ReplyAccount {
                 _ if turn > 1 => {}
                 EventPayload::Text(text) => match text.delta {
                     Some(delta) => account.text(&delta),
-                    None => assert_eq!(text.full, Some(account.words())),
+                    None => assert_eq!(text.full, Some(account.text_content())),
                 },
                 EventPayload::Thought(text) => match text.delta {
                     Some(delta) => account.thought(&delta),
@@ -227,32 +227,32 @@ async fn stored(store: &AnyStore, session: &str) -> ReplyAccount {
 }
 
 impl RunAccount {
-    /// The law: what the model sent, everybody got, and every call ran once.
-    pub(crate) fn check(&self, sent: &ReplyAccount, told: &str) {
+    /// Asserts that all accounts equal what the model sent, and that every call ran once.
+    pub(crate) fn check(&self, sent: &ReplyAccount, label: &str) {
         let calls = sent.calls();
-        assert_eq!(self.shown, *sent, "shown: {told}");
-        assert_eq!(self.stored, *sent, "stored: {told}");
+        assert_eq!(self.shown, *sent, "shown: {label}");
+        assert_eq!(self.stored, *sent, "stored: {label}");
         let sorted = |calls: &[(String, String, Value)]| {
             let mut calls = calls.to_vec();
             calls.sort_by(|one, other| one.0.cmp(&other.0));
             calls
         };
-        assert_eq!(sorted(&self.executed), sorted(&calls), "executed: {told}");
-        // Behind calls the model speaks again.
-        let speaks = !calls.is_empty() || !sent.words().is_empty();
+        assert_eq!(sorted(&self.executed), sorted(&calls), "executed: {label}");
+        // After calls the model replies again.
+        let speaks = !calls.is_empty() || !sent.text_content().is_empty();
         let outcome = if speaks { Outcome::Completed } else { Outcome::NoText };
-        assert_eq!(self.finished.ended.outcome, Some(outcome), "{told}");
-        self.check_history(sent, told);
+        assert_eq!(self.finished.ended.outcome, Some(outcome), "{label}");
+        self.check_history(sent, label);
     }
 
-    /// The conversation says the same, and every call has its own answer.
-    pub(crate) fn check_history(&self, sent: &ReplyAccount, told: &str) {
+    /// The conversation agrees, and every call has its own result.
+    pub(crate) fn check_history(&self, sent: &ReplyAccount, label: &str) {
         let calls = sent.calls();
         let kept: Vec<(&str, &Value)> =
-            self.said.calls().map(|call| (call.id.as_str(), &call.arguments)).collect();
+            self.history.calls().map(|call| (call.id.as_str(), &call.arguments)).collect();
         let expected: Vec<(&str, &Value)> =
             calls.iter().map(|(id, _, input)| (id.as_str(), input)).collect();
-        assert_eq!(kept, expected, "history: {told}");
+        assert_eq!(kept, expected, "history: {label}");
         let answers = self.answers();
         for (id, ..) in &calls {
             let given: Vec<&str> = answers
@@ -260,29 +260,29 @@ impl RunAccount {
                 .filter(|(answered, _)| answered == id)
                 .map(|(_, text)| text.as_str())
                 .collect();
-            assert_eq!(given.len(), 1, "answers to {id}: {told}");
+            assert_eq!(given.len(), 1, "answers to {id}: {label}");
             if self.executed.iter().any(|(ran, ..)| ran == id) {
-                assert_eq!(given, [format!("answer to {id}")], "{told}");
+                assert_eq!(given, [format!("answer to {id}")], "{label}");
             }
         }
-        assert_eq!(answers.len(), calls.len(), "{told}");
-        let words: String = self
-            .said
-            .beats
+        assert_eq!(answers.len(), calls.len(), "{label}");
+        let text_content: String = self
+            .history
+            .items
             .iter()
-            .take_while(|beat| !matches!(beat, Beat::Model(text) if text == LAST))
-            .filter_map(|beat| match beat {
-                Beat::Model(text) => Some(text.as_str()),
-                Beat::User(_) | Beat::Call(_) | Beat::Other(_) => None,
+            .take_while(|item| !matches!(item, HistoryItem::Model(text) if text == LAST))
+            .filter_map(|item| match item {
+                HistoryItem::Model(text) => Some(text.as_str()),
+                HistoryItem::User(_) | HistoryItem::Call(_) | HistoryItem::Other(_) => None,
             })
             .collect();
-        assert_eq!(words, sent.words(), "history: {told}");
-        assert_eq!(objections("anthropic", &self.document), Vec::<String>::new(), "{told}");
+        assert_eq!(text_content, sent.text_content(), "history: {label}");
+        assert_eq!(objections("anthropic", &self.document), Vec::<String>::new(), "{label}");
     }
 }
 
 impl RunAccount {
-    /// The answers in the conversation: the ids of their calls, and their texts.
+    /// The results in the conversation: the ids of their calls, and their texts.
     fn answers(&self) -> Vec<(String, String)> {
         let messages = self.document["messages"].as_array().into_iter().flatten();
         let blocks = messages.flat_map(|it| it["content"].as_array().into_iter().flatten());
@@ -298,22 +298,22 @@ impl RunAccount {
     }
 }
 
-/// What models say behind the reply that is looked at, if it had calls.
+/// The reply of the model after one with calls.
 pub(crate) const LAST: &str = "That was the last of it.";
 
-/// So many pieces, of every kind or of one.
-pub(crate) fn pieces(number: usize, kind: Option<usize>, seed: u64) -> Vec<SentPiece> {
+/// This many deltas, of every kind or of one.
+pub(crate) fn deltas(number: usize, kind: Option<usize>, seed: u64) -> Vec<SentDelta> {
     let mut random = Random::new(seed);
-    let piece = |at: usize| match kind.unwrap_or_else(|| random.below(7)) {
-        0..=2 => SentPiece::Text(format!("w{at}-")),
-        3 => SentPiece::Thought(format!("t{at}-")),
-        4 => SentPiece::Usage(at as u64 + 2),
-        other => SentPiece::Call {
+    let delta = |at: usize| match kind.unwrap_or_else(|| random.below(7)) {
+        0..=2 => SentDelta::Text(format!("w{at}-")),
+        3 => SentDelta::Thought(format!("t{at}-")),
+        4 => SentDelta::Usage(at as u64 + 2),
+        other => SentDelta::Call {
             id: format!("call_{seed}_{at}"),
             name: if other == 5 { "see" } else { "do" }.to_owned(),
             arguments: json!({ "path": format!("a/\u{e9}\"{at}"), "n": at }),
             fragments: 1 + at % 4,
         },
     };
-    (0..number).map(piece).collect()
+    (0..number).map(delta).collect()
 }

@@ -1,4 +1,4 @@
-//! Models that say what no model should.
+//! Models that misbehave.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,43 +9,43 @@ use foxwedge_upstream::model::ReplyStopReason;
 
 use crate::{
     points::runtime,
-    rig::{Make, Rig, custom, ends, plain},
-    script::{Reply, Say, WIRES, call, reply, text, thought},
-    workers::toolbox,
-    world::{Seen, World},
+    harness::{Setup, Harness, custom, ends, plain},
+    script::{Reply, Step, FORMATS, call, reply, text, thought},
+    test_tools::toolbox,
+    world::{LogEntry, World},
 };
 
-/// Large ones are played in one format only.
+/// Larger replies are tested in one format only.
 const LARGE: usize = 100_000;
 
-/// Plays replies in every format; everything has to hold, and to be told the same once more.
-async fn in_every_format(script: &[Reply], mut check: impl FnMut(&Rig, Option<Outcome>)) {
+/// Runs replies in every format, checks the result, and checks it again after a reopen.
+async fn in_every_format(script: &[Reply], mut check: impl FnMut(&Harness, Option<Outcome>)) {
     let is_large = script
         .iter()
-        .flat_map(|reply| &reply.says)
-        .any(|say| matches!(say, Say::Call(called) if called.arguments.len() > LARGE));
-    for wire in WIRES.into_iter().skip(if is_large { 3 } else { 0 }) {
-        let make = Make { wire, script: script.to_vec(), ..Make::default() };
-        let mut rig = make.rig(plain).await;
-        let outcome = rig.outcome("go").await;
-        rig.check();
-        assert_eq!(ends(&rig.events().await), 1);
-        check(&rig, outcome);
-        rig.model.rehearse(Vec::new());
-        assert_eq!(rig.outcome("on").await, Some(Outcome::Completed), "{wire:?}");
-        rig.check();
-        let shape = rig.shape();
-        let rig = rig.again(Make { wire, ..Make::default() }, plain).await;
-        assert_eq!(rig.shape(), shape, "{wire:?}");
+        .flat_map(|reply| &reply.steps)
+        .any(|step| matches!(step, Step::Call(called) if called.arguments.len() > LARGE));
+    for wire in FORMATS.into_iter().skip(if is_large { 3 } else { 0 }) {
+        let make = Setup { wire, script: script.to_vec(), ..Setup::default() };
+        let mut harness = make.build(plain).await;
+        let outcome = harness.outcome("go").await;
+        harness.check();
+        assert_eq!(ends(&harness.events().await), 1);
+        check(&harness, outcome);
+        harness.model.set_script(Vec::new());
+        assert_eq!(harness.outcome("on").await, Some(Outcome::Completed), "{wire:?}");
+        harness.check();
+        let shape = harness.shape();
+        let harness = harness.reopen(Setup { wire, ..Setup::default() }, plain).await;
+        assert_eq!(harness.shape(), shape, "{wire:?}");
     }
 }
 
-fn entered(rig: &Rig) -> usize {
-    rig.world.log().iter().filter(|seen| matches!(seen, Seen::Entered(_))).count()
+fn entered(harness: &Harness) -> usize {
+    harness.world.log().iter().filter(|entry| matches!(entry, LogEntry::Entered(_))).count()
 }
 
 #[test]
-fn arguments_that_are_no_object_never_reach_a_tool() {
+fn arguments_that_are_not_an_object_never_reach_a_tool() {
     let huge = format!("{{\"a\":\"{}", "x".repeat(1 << 20));
     let table = [
         "not json",
@@ -65,13 +65,13 @@ fn arguments_that_are_no_object_never_reach_a_tool() {
         for arguments in table {
             let script = [reply([call("x", "do", arguments)])];
             let short: String = arguments.chars().take(20).collect();
-            in_every_format(&script, |rig, outcome| {
+            in_every_format(&script, |harness, outcome| {
                 assert_eq!(outcome, Some(Outcome::Completed), "{short}");
-                let said = rig.said();
-                let call = said.calls().next().expect("the call");
+                let history = harness.history();
+                let call = history.calls().next().expect("the call");
                 let answer = call.answer.as_ref().expect("an answer");
-                // A format that holds an object was given an empty one by whoever wrote it down.
-                if entered(rig) == 0 {
+                // In a format with object arguments, the message holds an empty object.
+                if entered(harness) == 0 {
                     assert!(answer.text.contains("did not run"), "{short}: {answer:?}");
                 }
                 assert!(answer.text.len() < 2_000, "{short}: {} bytes", answer.text.len());
@@ -82,13 +82,13 @@ fn arguments_that_are_no_object_never_reach_a_tool() {
 }
 
 #[test]
-fn arguments_that_are_left_out_or_said_twice_are_taken() {
+fn missing_arguments_and_duplicate_keys_are_accepted() {
     let large = format!("{{\"a\":\"{}\"}}", "x".repeat(1 << 20));
     runtime().block_on(async {
         for arguments in ["", "  ", "null", "{}", r#"{"a":1,"a":2}"#, &large] {
-            in_every_format(&[reply([call("x", "do", arguments)])], |rig, outcome| {
+            in_every_format(&[reply([call("x", "do", arguments)])], |harness, outcome| {
                 assert_eq!(outcome, Some(Outcome::Completed));
-                assert_eq!(entered(rig), 1);
+                assert_eq!(entered(harness), 1);
             })
             .await;
         }
@@ -96,18 +96,18 @@ fn arguments_that_are_left_out_or_said_twice_are_taken() {
 }
 
 #[test]
-fn unknown_tools_and_odd_names_are_answered() {
+fn unknown_tools_and_odd_names_get_a_result() {
     runtime().block_on(async {
         let long = "n".repeat(3_000);
         for name in ["nobody", "", " ", "do it", "do\u{0}", "функция", long.as_str(), "DO"] {
-            in_every_format(&[reply([call("x", name, "{}")])], |rig, outcome| {
+            in_every_format(&[reply([call("x", name, "{}")])], |harness, outcome| {
                 assert_eq!(outcome, Some(Outcome::Completed), "{name:?}");
-                assert_eq!(entered(rig), 0, "{name:?}");
-                let said = rig.said();
-                let answer = said.calls().next().and_then(|call| call.answer.clone());
-                // A format without a mark for errors has only the words.
-                let told = answer.is_some_and(|it| it.text.contains("did not run"));
-                assert!(told, "{name:?}: {said:?}");
+                assert_eq!(entered(harness), 0, "{name:?}");
+                let history = harness.history();
+                let answer = history.calls().next().and_then(|call| call.answer.clone());
+                // A format without an error flag has only the text.
+                let is_reported = answer.is_some_and(|it| it.text.contains("did not run"));
+                assert!(is_reported, "{name:?}: {history:?}");
             })
             .await;
         }
@@ -115,18 +115,18 @@ fn unknown_tools_and_odd_names_are_answered() {
 }
 
 #[test]
-fn a_hundred_calls_at_once_are_all_answered_in_their_order() {
+fn a_hundred_parallel_calls_get_results_in_order() {
     runtime().block_on(async {
         let calls = (0..100).map(|n| {
             let name = if n % 7 == 0 { "do" } else { "see" };
             call(&format!("x{n:03}"), name, format!("{{\"n\":{n}}}"))
         });
-        in_every_format(&[reply(calls)], |rig, outcome| {
+        in_every_format(&[reply(calls)], |harness, outcome| {
             assert_eq!(outcome, Some(Outcome::Completed));
-            assert_eq!(entered(rig), 100);
-            let said = rig.said();
+            assert_eq!(entered(harness), 100);
+            let history = harness.history();
             let answers: Vec<String> =
-                said.calls().filter_map(|call| Some(call.answer.as_ref()?.text.clone())).collect();
+                history.calls().filter_map(|call| Some(call.answer.as_ref()?.text.clone())).collect();
             let expected: Vec<String> = (0..100).map(|n| format!("answer to x{n:03}")).collect();
             assert_eq!(answers, expected);
         })
@@ -139,39 +139,39 @@ fn one_id_for_two_calls_of_a_turn() {
     runtime().block_on(async {
         let script =
             [reply([call("i", "see", "{}"), call("i", "do", "{}"), call("j", "see", "{}")])];
-        in_every_format(&script, |rig, outcome| {
+        in_every_format(&script, |harness, outcome| {
             assert_eq!(outcome, Some(Outcome::Completed));
-            let said = rig.said();
-            assert!(said.calls().all(|call| call.answer.is_some()), "{said:?}");
+            let history = harness.history();
+            assert!(history.calls().all(|call| call.answer.is_some()), "{history:?}");
         })
         .await;
     });
 }
 
 #[test]
-fn calls_without_an_id_are_answered() {
+fn calls_without_an_id_get_a_result() {
     runtime().block_on(async {
         let script =
             [reply([call("", "see", r#"{"n":1}"#), call("", "see", r#"{"n":2}"#), text("so")])];
-        in_every_format(&script, |rig, outcome| {
+        in_every_format(&script, |harness, outcome| {
             assert_eq!(outcome, Some(Outcome::Completed));
-            let said = rig.said();
-            assert!(said.calls().all(|call| call.answer.is_some()), "{said:?}");
+            let history = harness.history();
+            assert!(history.calls().all(|call| call.answer.is_some()), "{history:?}");
         })
         .await;
     });
 }
 
 #[test]
-fn odd_ids_are_answered() {
+fn calls_with_odd_ids_get_a_result() {
     runtime().block_on(async {
         let long = "i".repeat(5_000);
         for id in ["a b", "ä", "\u{0}", "call:1/2", long.as_str()] {
-            in_every_format(&[reply([call(id, "see", "{}")])], |rig, outcome| {
+            in_every_format(&[reply([call(id, "see", "{}")])], |harness, outcome| {
                 assert_eq!(outcome, Some(Outcome::Completed), "{id:?}");
-                let said = rig.said();
-                let answer = said.calls().next().and_then(|call| call.answer.clone());
-                assert!(answer.is_some_and(|it| it.text.starts_with("answer to")), "{said:?}");
+                let history = harness.history();
+                let answer = history.calls().next().and_then(|call| call.answer.clone());
+                assert!(answer.is_some_and(|it| it.text.starts_with("answer to")), "{history:?}");
             })
             .await;
         }
@@ -179,126 +179,126 @@ fn odd_ids_are_answered() {
 }
 
 #[test]
-fn replies_that_say_nothing_end_and_text_behind_calls_is_kept() {
+fn empty_replies_end_the_run_and_text_after_calls_is_kept() {
     runtime().block_on(async {
-        for says in [vec![], vec![text("")], vec![text("  \n")], vec![thought("only thoughts")]] {
-            in_every_format(&[reply(says.clone())], |_, outcome| {
+        for steps in [vec![], vec![text("")], vec![text("  \n")], vec![thought("only thoughts")]] {
+            in_every_format(&[reply(steps.clone())], |_, outcome| {
                 assert!(
                     matches!(outcome, Some(Outcome::NoText | Outcome::Completed)),
-                    "{says:?}: {outcome:?}"
+                    "{steps:?}: {outcome:?}"
                 );
             })
             .await;
         }
         let script = [reply([call("x", "do", "{}"), text("said behind it")])];
-        in_every_format(&script, |rig, _| {
-            assert!(rig.shape().contains("said behind it"), "{}", rig.shape());
-            assert!(rig.shape().contains("x=answer to x"), "{}", rig.shape());
+        in_every_format(&script, |harness, _| {
+            assert!(harness.shape().contains("said behind it"), "{}", harness.shape());
+            assert!(harness.shape().contains("x=answer to x"), "{}", harness.shape());
         })
         .await;
     });
 }
 
 #[test]
-fn a_model_that_wants_to_be_asked_again_and_again_ends_by_the_limit() {
+fn endless_pauses_end_at_the_turn_limit() {
     runtime().block_on(async {
-        let again = Reply { says: vec![text("wait")], stop: ReplyStopReason::Pause };
-        let mut make = Make { script: vec![again; 50], ..Make::default() };
+        let again = Reply { steps: vec![text("wait")], stop: ReplyStopReason::Pause };
+        let mut make = Setup { script: vec![again; 50], ..Setup::default() };
         make.limits.max_turns = 5;
-        let mut rig = make.rig(plain).await;
-        assert_eq!(rig.outcome("go").await, Some(Outcome::MaxTurns));
-        assert_eq!(rig.model.requests().len(), 5);
-        rig.check();
+        let mut harness = make.build(plain).await;
+        assert_eq!(harness.outcome("go").await, Some(Outcome::MaxTurns));
+        assert_eq!(harness.model.requests().len(), 5);
+        harness.check();
     });
 }
 
 #[test]
-fn the_same_call_for_ever_ends_by_a_limit_and_says_so() {
+fn an_endlessly_repeated_call_ends_at_a_limit_with_a_reason() {
     runtime().block_on(async {
         let same = reply([call("x", "do", r#"{"n":1}"#)]);
-        let mut make = Make { script: vec![same; 50], ..Make::default() };
+        let mut make = Setup { script: vec![same; 50], ..Setup::default() };
         make.limits.max_repeats = 4;
-        let mut rig = make
-            .rig(|world| {
+        let mut harness = make
+            .build(|world| {
                 let tool = custom("do", ToolEffect::Writes, world, |_| {
                     Box::pin(async { ToolCallResult::done("the same") })
                 });
                 toolbox([Arc::new(tool) as Arc<dyn Tool>])
             })
             .await;
-        let finished = rig.say("go").await.expect("a run");
+        let finished = harness.prompt("go").await.expect("a run");
         assert_eq!(finished.ended.outcome, Some(Outcome::Failed));
         let problem = finished.ended.problem.expect("why");
         assert_eq!(problem.code.as_deref(), Some("repeated_calls"));
-        assert_eq!(entered(&rig), 4);
-        rig.check();
-        // Different answers are no circle: the limit of turns ends it.
+        assert_eq!(entered(&harness), 4);
+        harness.check();
+        // Different results are not a loop: the turn limit ends the run.
         let other: Vec<Reply> =
             (0..30).map(|n| reply([call("x", "do", format!("{{\"n\":{n}}}"))])).collect();
-        let mut make = Make { script: other, ..Make::default() };
+        let mut make = Setup { script: other, ..Setup::default() };
         (make.limits.max_repeats, make.limits.max_turns) = (4, 9);
-        let mut rig = make.rig(plain).await;
-        assert_eq!(rig.outcome("go").await, Some(Outcome::MaxTurns));
-        rig.check();
+        let mut harness = make.build(plain).await;
+        assert_eq!(harness.outcome("go").await, Some(Outcome::MaxTurns));
+        harness.check();
     });
 }
 
 #[test]
-fn a_reply_of_fifty_megabytes_ends_with_a_clear_word() {
+fn a_reply_of_fifty_megabytes_ends_with_a_clear_error() {
     runtime().block_on(async {
         let piece = "all work and no play ".repeat(50_000);
-        let says: Vec<Say> = (0..50).map(|_| text(piece.clone())).collect();
-        let mut rig = Make { script: vec![reply(says)], ..Make::default() }.rig(plain).await;
-        match rig.say("go").await {
+        let steps: Vec<Step> = (0..50).map(|_| text(piece.clone())).collect();
+        let mut harness = Setup { script: vec![reply(steps)], ..Setup::default() }.build(plain).await;
+        match harness.prompt("go").await {
             Ok(finished) => {
                 assert!(finished.ended.outcome.is_some(), "{:?}", finished.ended.problem);
-                assert_eq!(ends(&rig.events().await), 1);
+                assert_eq!(ends(&harness.events().await), 1);
             }
             Err(error) => assert!(matches!(error, LoopError::TooLarge { .. }), "{error}"),
         }
-        assert_eq!(rig.world.breaches(), Vec::<String>::new());
-        // Whatever became of it, the conversation goes on.
-        let mut rig = rig.again(Make::default(), plain).await;
-        rig.tool_loop.prompt("on", &mut SilentObserver).await.expect("a run");
-        rig.check();
+        assert_eq!(harness.world.breaches(), Vec::<String>::new());
+        // In both cases the conversation continues.
+        let mut harness = harness.reopen(Setup::default(), plain).await;
+        harness.tool_loop.prompt("on", &mut SilentObserver).await.expect("a run");
+        harness.check();
     });
 }
 
 #[test]
-fn a_stream_that_hangs_can_be_stopped_by_a_wish_and_by_force() {
+fn a_hanging_stream_can_be_stopped_gracefully_and_by_force() {
     runtime().block_on(async {
-        for (times, says) in [(1, vec![]), (2, vec![text("so ")]), (1, vec![call("x", "do", "{}")])]
+        for (times, steps) in [(1, vec![]), (2, vec![text("so ")]), (1, vec![call("x", "do", "{}")])]
         {
-            let mut says: Vec<Say> = says;
-            says.push(Say::Hang);
-            let mut rig = Make { script: vec![reply(says)], ..Make::default() }.rig(plain).await;
-            let world = rig.world.clone();
-            let (outcome, ()) = tokio::join!(rig.outcome("go"), async {
-                while !world.log().contains(&Seen::Asked) {
+            let mut steps: Vec<Step> = steps;
+            steps.push(Step::Hang);
+            let mut harness = Setup { script: vec![reply(steps)], ..Setup::default() }.build(plain).await;
+            let world = harness.world.clone();
+            let (outcome, ()) = tokio::join!(harness.outcome("go"), async {
+                while !world.log().contains(&LogEntry::RequestSent) {
                     tokio::time::sleep(Duration::from_millis(1)).await;
                 }
                 tokio::time::sleep(Duration::from_millis(10)).await;
-                (0..times).for_each(|_| world.press());
+                (0..times).for_each(|_| world.interrupt());
             });
             assert_eq!(outcome, Some(Outcome::Stopped));
-            assert_eq!(entered(&rig), 0);
-            assert_eq!(rig.outcome("on").await, Some(Outcome::Completed));
-            rig.check();
+            assert_eq!(entered(&harness), 0);
+            assert_eq!(harness.outcome("on").await, Some(Outcome::Completed));
+            harness.check();
         }
     });
 }
 
-/// Nobody is asked at all if there is nobody to ask: an empty set of tools is fine.
+/// An empty toolbox is allowed.
 #[test]
-fn a_model_that_calls_where_there_are_no_tools() {
+fn a_call_without_any_tools_gets_a_result() {
     runtime().block_on(async {
-        for wire in WIRES {
+        for wire in FORMATS {
             let script = vec![reply([call("x", "do", "{}")])];
             let none = |_: &World| Toolbox::new();
-            let mut rig = Make { wire, script, ..Make::default() }.rig(none).await;
-            assert_eq!(rig.outcome("go").await, Some(Outcome::Completed));
-            assert!(rig.shape().contains("there is no tool `do`"), "{}", rig.shape());
-            rig.check();
+            let mut harness = Setup { wire, script, ..Setup::default() }.build(none).await;
+            assert_eq!(harness.outcome("go").await, Some(Outcome::Completed));
+            assert!(harness.shape().contains("there is no tool `do`"), "{}", harness.shape());
+            harness.check();
         }
     });
 }

@@ -1,4 +1,4 @@
-//! Tools that do what no tool should.
+//! Tools that misbehave.
 
 use std::{
     sync::{
@@ -17,106 +17,106 @@ use serde_json::{Value, json};
 
 use crate::{
     points::runtime,
-    rig::{Make, Rig, custom, ends},
+    harness::{Setup, Harness, custom, ends},
     script::{call, reply},
-    workers::toolbox,
+    test_tools::toolbox,
     world::World,
 };
 
-/// One tool, `odd`, beside a quick one.
+/// The tool `odd`, and a quick one.
 fn odd(
-    does: impl for<'a> Fn(ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> + Send + Sync + 'static,
+    behavior: impl for<'a> Fn(ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> + Send + Sync + 'static,
 ) -> impl FnOnce(&World) -> Toolbox {
     move |world| {
         let quick = custom("see", ToolEffect::Reads, world, |_| {
             Box::pin(async { ToolCallResult::done("seen") })
         });
-        let odd = custom("odd", ToolEffect::Reads, world, does);
+        let odd = custom("odd", ToolEffect::Reads, world, behavior);
         toolbox([Arc::new(odd) as Arc<dyn Tool>, Arc::new(quick)])
     }
 }
 
 async fn beside(
-    does: impl for<'a> Fn(ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> + Send + Sync + 'static,
-) -> Rig {
+    behavior: impl for<'a> Fn(ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> + Send + Sync + 'static,
+) -> Harness {
     let script = vec![reply([call("x", "odd", "{}"), call("y", "see", "{}")])];
-    Make { script, ..Make::default() }.rig(odd(does)).await
+    Setup { script, ..Setup::default() }.build(odd(behavior)).await
 }
 
 #[test]
-fn a_tool_that_panics_is_an_answer_and_harms_nobody_else() {
+fn a_panic_becomes_a_result_and_affects_no_other_tool() {
     runtime().block_on(async {
-        let mut rig = beside(|_| panic!("at once, as it was planned")).await;
-        assert_eq!(rig.outcome("go").await, Some(Outcome::Completed));
-        assert!(rig.shape().contains("y=seen"), "{}", rig.shape());
-        rig.check();
-        let mut rig = beside(|_| {
+        let mut harness = beside(|_| panic!("at once, as it was planned")).await;
+        assert_eq!(harness.outcome("go").await, Some(Outcome::Completed));
+        assert!(harness.shape().contains("y=seen"), "{}", harness.shape());
+        harness.check();
+        let mut harness = beside(|_| {
             Box::pin(async {
                 tokio::task::yield_now().await;
                 panic!("a little later, as it was planned")
             })
         })
         .await;
-        let finished = rig.say("go").await.expect("a run");
+        let finished = harness.prompt("go").await.expect("a run");
         assert_eq!(finished.summary.count(ToolStatus::Failed), 1);
         assert_eq!(finished.ended.outcome, Some(Outcome::Completed));
-        rig.check();
+        harness.check();
     });
 }
 
 #[test]
-fn a_tool_that_never_ends_is_cut_off_behind_its_limit_and_behind_the_grace() {
+fn an_endless_tool_is_dropped_at_its_timeout_and_after_the_grace_period() {
     runtime().block_on(async {
-        let mut rig = beside(|_| Box::pin(std::future::pending())).await;
-        let world = rig.world.clone();
-        let (outcome, ()) = tokio::join!(rig.outcome("go"), async {
+        let mut harness = beside(|_| Box::pin(std::future::pending())).await;
+        let world = harness.world.clone();
+        let (outcome, ()) = tokio::join!(harness.outcome("go"), async {
             world.company(2).await;
             tokio::time::sleep(Duration::from_millis(10)).await;
-            world.press();
+            world.interrupt();
         });
         assert_eq!(outcome, Some(Outcome::Stopped));
-        let shape = rig.shape();
+        let shape = harness.shape();
         assert!(shape.contains("x=[foxwedge] Interrupted") && shape.contains("y=seen"), "{shape}");
-        assert_eq!(rig.world.living(), 0);
-        rig.check();
+        assert_eq!(harness.world.living(), 0);
+        harness.check();
     });
 }
 
 #[test]
-fn a_tool_that_holds_its_thread_is_waited_for_and_the_run_ends_all_the_same() {
-    // On two threads: whoever sleeps in the middle of a task holds one of them.
+fn a_tool_that_blocks_its_thread_does_not_keep_the_run_from_ending() {
+    // On two threads: the sleeping task blocks one of them.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .expect("a runtime");
     runtime.block_on(async {
-        let mut rig = beside(|_| {
+        let mut harness = beside(|_| {
             Box::pin(async {
                 std::thread::sleep(Duration::from_millis(150));
                 ToolCallResult::done("slept")
             })
         })
         .await;
-        let world = rig.world.clone();
-        let (outcome, ()) = tokio::join!(rig.outcome("go"), async {
+        let world = harness.world.clone();
+        let (outcome, ()) = tokio::join!(harness.outcome("go"), async {
             world.company(2).await;
-            world.press();
-            world.press();
+            world.interrupt();
+            world.interrupt();
         });
         assert_eq!(outcome, Some(Outcome::Stopped));
-        assert_eq!(rig.world.living(), 0);
-        rig.check();
+        assert_eq!(harness.world.living(), 0);
+        harness.check();
     });
 }
 
 #[test]
-fn an_answer_behind_the_end_is_nobodys() {
+fn a_result_after_the_end_is_ignored() {
     runtime().block_on(async {
-        // It leaves somebody behind who wants to answer later.
+        // It leaves a task behind that returns a result later.
         let late = Arc::new(AtomicUsize::new(0));
         let count = late.clone();
-        let mut rig = beside(move |work| {
+        let mut harness = beside(move |work| {
             let (count, output) = (count.clone(), work.output.clone());
             tokio::spawn(async move {
                 tokio::time::sleep(Duration::from_millis(60)).await;
@@ -126,27 +126,27 @@ fn an_answer_behind_the_end_is_nobodys() {
             Box::pin(std::future::pending())
         })
         .await;
-        let world = rig.world.clone();
-        let (outcome, ()) = tokio::join!(rig.outcome("go"), async {
+        let world = harness.world.clone();
+        let (outcome, ()) = tokio::join!(harness.outcome("go"), async {
             world.company(2).await;
-            world.press();
-            world.press();
+            world.interrupt();
+            world.interrupt();
         });
         assert_eq!(outcome, Some(Outcome::Stopped));
-        let (shape, events) = (rig.shape(), rig.events().await);
+        let (shape, events) = (harness.shape(), harness.events().await);
         while late.load(Ordering::SeqCst) == 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
-        assert_eq!((rig.shape(), rig.events().await), (shape, events));
-        rig.check();
+        assert_eq!((harness.shape(), harness.events().await), (shape, events));
+        harness.check();
     });
 }
 
 #[test]
 fn a_gigabyte_of_output_is_kept_in_a_few_kilobytes() {
     runtime().block_on(async {
-        let mut rig = beside(|work| {
+        let mut harness = beside(|work| {
             let block = vec![b'x'; 4 << 20];
             for _ in 0..256 {
                 work.output.push(&block);
@@ -155,23 +155,23 @@ fn a_gigabyte_of_output_is_kept_in_a_few_kilobytes() {
             Box::pin(std::future::pending())
         })
         .await;
-        let world = rig.world.clone();
-        let (outcome, ()) = tokio::join!(rig.outcome("go"), async {
+        let world = harness.world.clone();
+        let (outcome, ()) = tokio::join!(harness.outcome("go"), async {
             world.company(2).await;
             tokio::time::sleep(Duration::from_millis(5)).await;
-            world.press();
+            world.interrupt();
         });
         assert_eq!(outcome, Some(Outcome::Stopped));
-        let said = rig.said();
-        let answer = said.calls().next().and_then(|call| call.answer.clone()).expect("an answer");
+        let history = harness.history();
+        let answer = history.calls().next().and_then(|call| call.answer.clone()).expect("an answer");
         assert!(answer.text.len() < 80_000, "{} bytes", answer.text.len());
         assert!(answer.text.contains("the last line") && answer.text.contains("bytes left out"));
-        rig.check();
+        harness.check();
     });
 }
 
 #[test]
-fn answers_of_nothing_too_much_or_nonsense_are_told_somehow() {
+fn empty_oversized_and_invalid_results_are_stored() {
     let image = "aGVsbG8=".repeat(3 << 19);
     let blocks = |blocks: Vec<Value>| ToolResultContent::Blocks(blocks);
     let deep = (0..300).fold(json!(1), |inner, _| json!([inner]));
@@ -218,17 +218,17 @@ fn answers_of_nothing_too_much_or_nonsense_are_told_somehow() {
                     continue;
                 }
                 let answer = ToolCallResult { completion: how, content: content.clone() };
-                let mut rig = beside(move |_| {
+                let mut harness = beside(move |_| {
                     let answer = answer.clone();
                     Box::pin(async move { answer })
                 })
                 .await;
-                let outcome = rig.outcome("go").await;
+                let outcome = harness.outcome("go").await;
                 assert_eq!(outcome, Some(Outcome::Completed), "{name}");
-                assert!(rig.shape().contains("y=seen"), "{name}");
-                assert_eq!(ends(&rig.events().await), 1);
-                assert_eq!(rig.outcome("on").await, Some(Outcome::Completed), "{name}");
-                rig.check();
+                assert!(harness.shape().contains("y=seen"), "{name}");
+                assert_eq!(ends(&harness.events().await), 1);
+                assert_eq!(harness.outcome("on").await, Some(Outcome::Completed), "{name}");
+                harness.check();
             }
         }
     });

@@ -1,4 +1,4 @@
-//! What a loop has to do, one behaviour at a time.
+//! Required behavior of a loop, one test each.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,18 +13,19 @@ use foxwedge_tools::{
 use serde_json::{Value, json};
 
 use crate::{
+    harness::{Harness, Setup, custom, ends, plain},
     points::runtime,
-    rig::{Make, Rig, custom, ends, plain},
-    script::{Reply, Say, call, reply, text, trouble},
-    workers::toolbox,
-    world::{Pressing, Seen, World},
+    scenario,
+    script::{Reply, Step, call, failure, reply, text},
+    test_tools::toolbox,
+    world::{InterruptEffect, LogEntry, World},
 };
 
 fn user(text: &str) -> Value {
     json!({ "role": "user", "content": text })
 }
 
-fn says(content: &[Value]) -> Value {
+fn model(content: &[Value]) -> Value {
     json!({ "role": "assistant", "content": content })
 }
 
@@ -40,8 +41,8 @@ fn answers(list: &[(&str, &str)]) -> Value {
     json!({ "role": "user", "content": blocks })
 }
 
-/// A tool that interrupts once it is at work, then does something.
-fn pressing_tool(
+/// A tool that interrupts the run while it is running, then returns or hangs.
+fn interrupter(
     name: &str,
     world: &World,
     times: usize,
@@ -51,7 +52,7 @@ fn pressing_tool(
     Arc::new(custom(name, ToolEffect::Writes, world, move |_| {
         let world = inner.clone();
         Box::pin(async move {
-            (0..times).for_each(|_| world.press());
+            (0..times).for_each(|_| world.interrupt());
             match answer {
                 Some(answer) => ToolCallResult::done(answer),
                 None => std::future::pending().await,
@@ -60,32 +61,32 @@ fn pressing_tool(
     }))
 }
 
-fn with_pressing(times: usize, answer: Option<&'static str>) -> impl FnOnce(&World) -> Toolbox {
+fn stopping(times: usize, answer: Option<&'static str>) -> impl FnOnce(&World) -> Toolbox {
     move |world| {
         let do_it = custom("do", ToolEffect::Writes, world, |work| {
             let call = work.call_id.to_owned();
             Box::pin(async move { ToolCallResult::done(format!("answer to {call}")) })
         });
-        toolbox([Arc::new(do_it) as Arc<dyn Tool>, pressing_tool("stop", world, times, answer)])
+        toolbox([Arc::new(do_it) as Arc<dyn Tool>, interrupter("stop", world, times, answer)])
     }
 }
 
-async fn left_by(before: Vec<Value>) -> Rig {
-    let rig = Make { before, ..Make::default() }.rig(plain).await;
-    rig.check();
-    rig
+async fn left_by(before: Vec<Value>) -> Harness {
+    let agent = Setup { before, ..Setup::default() }.build(plain).await;
+    agent.check();
+    agent
 }
 
 #[test]
 fn b4_1_what_was_left_broken_is_repaired_on_the_way_in_and_twice_changes_nothing() {
     runtime().block_on(async {
-        let before = vec![user("go"), says(&[calls("x"), calls("y")]), user("well?")];
-        let mut rig = left_by(before).await;
-        assert_eq!(rig.outcome("next").await, Some(Outcome::Completed));
-        rig.check();
-        let (shape, records) = (rig.shape(), crate::play::records(&rig.store).await);
-        let rig = rig.again(Make::default(), plain).await;
-        assert_eq!((rig.shape(), crate::play::records(&rig.store).await), (shape, records));
+        let before = vec![user("go"), model(&[calls("x"), calls("y")]), user("well?")];
+        let mut agent = left_by(before).await;
+        assert_eq!(agent.outcome("next").await, Some(Outcome::Completed));
+        agent.check();
+        let (shape, records) = (agent.shape(), scenario::records(&agent.store).await);
+        let agent = agent.reopen(Setup::default(), plain).await;
+        assert_eq!((agent.shape(), scenario::records(&agent.store).await), (shape, records));
     });
 }
 
@@ -93,25 +94,25 @@ fn b4_1_what_was_left_broken_is_repaired_on_the_way_in_and_twice_changes_nothing
 fn b4_2_answers_before_their_call_behind_somebody_else_or_twice_are_put_right() {
     runtime().block_on(async {
         let table = [
-            vec![user("go"), answers(&[("x", "early")]), says(&[calls("x")]), user("on")],
+            vec![user("go"), answers(&[("x", "early")]), model(&[calls("x")]), user("on")],
             vec![
                 user("go"),
-                says(&[calls("x")]),
+                model(&[calls("x")]),
                 user("hm"),
                 answers(&[("x", "late")]),
                 user("on"),
             ],
             vec![
                 user("go"),
-                says(&[calls("x")]),
+                model(&[calls("x")]),
                 answers(&[("x", "one"), ("x", "two")]),
                 user("on"),
             ],
         ];
         for before in table {
-            let mut rig = left_by(before.clone()).await;
-            assert_eq!(rig.outcome("next").await, Some(Outcome::Completed), "{before:?}");
-            rig.check();
+            let mut agent = left_by(before.clone()).await;
+            assert_eq!(agent.outcome("next").await, Some(Outcome::Completed), "{before:?}");
+            agent.check();
         }
     });
 }
@@ -119,30 +120,30 @@ fn b4_2_answers_before_their_call_behind_somebody_else_or_twice_are_put_right() 
 #[test]
 fn b4_3_a_sound_conversation_is_left_alone_and_earlier_pairs_survive_a_later_gap() {
     runtime().block_on(async {
-        let sound = vec![
+        let valid = vec![
             user("go"),
-            says(&[calls("x")]),
+            model(&[calls("x")]),
             answers(&[("x", "done")]),
-            says(&[json!({"type":"text","text":"fine"})]),
+            model(&[json!({"type":"text","text":"fine"})]),
         ];
-        let rig = left_by(sound.clone()).await;
-        assert_eq!(crate::play::records(&rig.store).await, 4);
+        let agent = left_by(valid.clone()).await;
+        assert_eq!(scenario::records(&agent.store).await, 4);
         let bodies: Vec<String> =
-            rig.tool_loop.history().iter().map(|it| it.body.to_string()).collect();
-        assert_eq!(bodies, sound.iter().map(Value::to_string).collect::<Vec<_>>());
-        let mut gap = sound;
-        gap.extend([user("more"), says(&[calls("z")])]);
-        let rig = left_by(gap).await;
-        assert!(rig.shape().starts_with("u:go | x=done | a:fine | u:more | z="), "{}", rig.shape());
+            agent.tool_loop.history().iter().map(|it| it.body.to_string()).collect();
+        assert_eq!(bodies, valid.iter().map(Value::to_string).collect::<Vec<_>>());
+        let mut gap = valid;
+        gap.extend([user("more"), model(&[calls("z")])]);
+        let shape = left_by(gap).await.shape();
+        assert!(shape.starts_with("u:go | x=done | a:fine | u:more | z="), "{shape}");
     });
 }
 
 #[test]
 fn b4_4_a_batch_of_which_half_is_answered_keeps_that_half() {
     runtime().block_on(async {
-        let before = vec![user("go"), says(&[calls("x"), calls("y")]), answers(&[("x", "kept")])];
-        let rig = left_by(before).await;
-        assert!(rig.shape().starts_with("u:go | x=kept | y=[foxwedge]"), "{}", rig.shape());
+        let before = vec![user("go"), model(&[calls("x"), calls("y")]), answers(&[("x", "kept")])];
+        let shape = left_by(before).await.shape();
+        assert!(shape.starts_with("u:go | x=kept | y=[foxwedge]"), "{shape}");
     });
 }
 
@@ -154,24 +155,24 @@ fn b4_5_ids_used_again_in_later_turns_have_their_own_answers() {
             reply([call("same", "do", r#"{"n":2}"#)]),
             reply([call("same", "do", r#"{"n":3}"#)]),
         ];
-        for wire in crate::script::WIRES {
-            let mut rig = Make { wire, script: script.clone(), ..Make::default() }
-                .rig(|world| {
+        for wire in crate::script::FORMATS {
+            let mut agent = Setup { wire, script: script.clone(), ..Setup::default() }
+                .build(|world| {
                     let tool = custom("do", ToolEffect::Writes, world, |work| {
-                        let said = work.input["n"].to_string();
-                        Box::pin(async move { ToolCallResult::done(format!("number {said}")) })
+                        let number = work.input["n"].to_string();
+                        Box::pin(async move { ToolCallResult::done(format!("number {number}")) })
                     });
                     toolbox([Arc::new(tool) as Arc<dyn Tool>])
                 })
                 .await;
-            assert_eq!(rig.outcome("go").await, Some(Outcome::Completed), "{wire:?}");
-            rig.check();
-            let said: Vec<String> = rig
-                .said()
+            assert_eq!(agent.outcome("go").await, Some(Outcome::Completed), "{wire:?}");
+            agent.check();
+            let results: Vec<String> = agent
+                .history()
                 .calls()
                 .filter_map(|call| call.answer.as_ref().map(|answer| answer.text.clone()))
                 .collect();
-            assert_eq!(said, ["number 1", "number 2", "number 3"], "{wire:?}");
+            assert_eq!(results, ["number 1", "number 2", "number 3"], "{wire:?}");
         }
     });
 }
@@ -182,23 +183,23 @@ fn b4_6_an_interrupt_while_the_history_is_made_shorter_leaves_it_as_it_was() {
         let mut before = Vec::new();
         for number in 0..40 {
             before.push(user(&format!("question {number}: {}", "why ".repeat(200))));
-            before.push(says(&[json!({"type":"text","text": format!("answer {number}")})]));
+            before.push(model(&[json!({"type":"text","text": format!("answer {number}")})]));
         }
-        // Whoever is asked for a summary never comes to its end.
-        let script = vec![reply([Say::Hang])];
-        let make = Make { before, script, window: Some(12_000), ..Make::default() };
-        let mut rig = make.rig(plain).await;
-        let shape = rig.shape();
-        let world = rig.world.clone();
-        let (outcome, ()) = tokio::join!(rig.outcome("next"), async {
-            while !world.log().contains(&Seen::Asked) {
+        // The request for a summary hangs.
+        let script = vec![reply([Step::Hang])];
+        let setup = Setup { before, script, window: Some(12_000), ..Setup::default() };
+        let mut agent = setup.build(plain).await;
+        let shape = agent.shape();
+        let world = agent.world.clone();
+        let (outcome, ()) = tokio::join!(agent.outcome("next"), async {
+            while !world.log().contains(&LogEntry::RequestSent) {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
-            world.press();
+            world.interrupt();
         });
         assert_eq!(outcome, Some(Outcome::Stopped));
-        rig.check();
-        assert_eq!(rig.shape(), format!("{shape} | u:next"));
+        agent.check();
+        assert_eq!(agent.shape(), format!("{shape} | u:next"));
     });
 }
 
@@ -206,11 +207,11 @@ fn b4_6_an_interrupt_while_the_history_is_made_shorter_leaves_it_as_it_was() {
 fn b4_7_the_next_prompt_comes_behind_the_interrupted_turn() {
     runtime().block_on(async {
         let script = vec![reply([text("let me see"), call("x", "stop", "{}")])];
-        let mut rig = Make { script, ..Make::default() }.rig(with_pressing(1, Some("seen"))).await;
-        assert_eq!(rig.outcome("first").await, Some(Outcome::Stopped));
-        assert_eq!(rig.outcome("second").await, Some(Outcome::Completed));
-        assert_eq!(rig.shape(), "u:first | a:let me see | x=seen | u:second | a:That is all.");
-        rig.check();
+        let mut agent = Setup { script, ..Setup::default() }.build(stopping(1, Some("seen"))).await;
+        assert_eq!(agent.outcome("first").await, Some(Outcome::Stopped));
+        assert_eq!(agent.outcome("second").await, Some(Outcome::Completed));
+        assert_eq!(agent.shape(), "u:first | a:let me see | x=seen | u:second | a:That is all.");
+        agent.check();
     });
 }
 
@@ -223,70 +224,70 @@ fn b4_8_nothing_starts_behind_an_interrupt_and_what_was_finished_is_kept() {
             call("c", "do", "{}"),
             call("d", "do", "{}"),
         ])];
-        let mut rig = Make { script, ..Make::default() }.rig(with_pressing(1, Some("done"))).await;
-        let finished = rig.say("go").await.expect("a run");
+        let mut agent = Setup { script, ..Setup::default() }.build(stopping(1, Some("done"))).await;
+        let finished = agent.prompt("go").await.expect("a run");
         assert_eq!(finished.ended.outcome, Some(Outcome::Stopped));
         let counts =
             [ToolStatus::Succeeded, ToolStatus::Cancelled].map(|it| finished.summary.count(it));
         assert_eq!(counts, [2, 2]);
-        let shape = rig.shape();
+        let shape = agent.shape();
         assert!(
             shape.starts_with("u:go | a=answer to a | b=done | c=[foxwedge] Not started"),
             "{shape}"
         );
-        let log = rig.world.log();
-        let entered = log.iter().filter(|seen| matches!(seen, Seen::Entered(_))).count();
+        let log = agent.world.log();
+        let entered = log.iter().filter(|entry| matches!(entry, LogEntry::Entered(_))).count();
         assert_eq!(entered, 2);
-        rig.check();
+        agent.check();
     });
 }
 
 #[test]
 fn b4_9_an_interrupt_is_no_error_a_second_is_harmless_and_one_for_nothing_does_nothing() {
     runtime().block_on(async {
-        let script = vec![reply([call("x", "stop", "{}")]), reply([Say::Break(trouble())])];
-        let mut rig = Make { script, ..Make::default() }.rig(with_pressing(5, None)).await;
-        let idle = rig.tool_loop.handle();
+        let script = vec![reply([call("x", "stop", "{}")]), reply([Step::Break(failure())])];
+        let mut agent = Setup { script, ..Setup::default() }.build(stopping(5, None)).await;
+        let idle = agent.tool_loop.handle();
         assert!(!idle.is_busy());
-        rig.world.press();
-        let finished = rig.say("go").await.expect("a run");
+        agent.world.interrupt();
+        let finished = agent.prompt("go").await.expect("a run");
         assert_eq!(finished.ended.outcome, Some(Outcome::Stopped));
         assert!(finished.ended.problem.is_none(), "{finished:?}");
-        rig.world.press();
-        let failed = rig.say("on").await.expect("a run");
+        agent.world.interrupt();
+        let failed = agent.prompt("on").await.expect("a run");
         assert_eq!(failed.ended.outcome, Some(Outcome::Failed));
         assert!(failed.ended.problem.is_some());
-        assert_eq!(rig.outcome("and on").await, Some(Outcome::Completed));
-        let pressed: Vec<Pressing> = rig
+        assert_eq!(agent.outcome("and on").await, Some(Outcome::Completed));
+        let effects: Vec<InterruptEffect> = agent
             .world
             .log()
             .iter()
-            .filter_map(|seen| if let Seen::Pressed(it) = seen { Some(*it) } else { None })
+            .filter_map(|it| if let LogEntry::Interrupted(it) = it { Some(*it) } else { None })
             .collect();
-        use Pressing::{Asked, Forced, Idle, Leave};
-        assert_eq!(pressed, [Idle, Asked, Forced, Leave, Leave, Leave, Idle]);
-        rig.check();
+        use InterruptEffect::{AlreadyForced as Again, Forced, Idle, Stopping};
+        assert_eq!(effects, [Idle, Stopping, Forced, Again, Again, Again, Idle]);
+        agent.check();
     });
 }
 
 #[test]
 fn b4_10_a_repair_is_kept_and_not_told_again_with_every_request() {
     runtime().block_on(async {
-        let before = vec![user("go"), says(&[calls("x")]), user("well?")];
-        let mut rig = left_by(before).await;
+        let before = vec![user("go"), model(&[calls("x")]), user("well?")];
+        let mut agent = left_by(before).await;
         let mut repaired = 0;
         for prompt in ["one", "two", "three"] {
-            let mut listener = |told| {
+            let mut listener = |result| {
                 use foxwedge_agent_loop::tool_loop::{LoopEvent, LoopNotice};
-                if let LoopEvent::Notice(LoopNotice::Repaired(changes)) = told {
+                if let LoopEvent::Notice(LoopNotice::Repaired(changes)) = result {
                     repaired += 1;
                     assert!(!changes.is_empty());
                 }
             };
-            rig.tool_loop.prompt(prompt, &mut listener).await.expect("a run");
+            agent.tool_loop.prompt(prompt, &mut listener).await.expect("a run");
         }
         assert!(repaired <= 1, "told {repaired} times");
-        rig.check();
+        agent.check();
     });
 }
 
@@ -296,27 +297,27 @@ fn b4_11_a_limit_of_turns_runs_and_records_the_same_calls() {
         let script: Vec<Reply> = (0..5)
             .map(|n| reply([call(&format!("x{n}"), "do", format!("{{\"n\":{n}}}"))]))
             .collect();
-        let mut make = Make { script, ..Make::default() };
-        make.limits.max_turns = 3;
-        let mut rig = make.rig(plain).await;
-        assert_eq!(rig.outcome("go").await, Some(Outcome::MaxTurns));
-        assert_eq!(rig.shape(), "u:go | x0=answer to x0 | x1=answer to x1 | x2=answer to x2");
-        let log = rig.world.log();
-        let entered = log.iter().filter(|seen| matches!(seen, Seen::Entered(_))).count();
-        assert_eq!((entered, rig.model.requests().len()), (3, 3));
-        rig.model.rehearse(Vec::new());
-        assert_eq!(rig.outcome("on").await, Some(Outcome::Completed));
-        rig.check();
+        let mut setup = Setup { script, ..Setup::default() };
+        setup.limits.max_turns = 3;
+        let mut agent = setup.build(plain).await;
+        assert_eq!(agent.outcome("go").await, Some(Outcome::MaxTurns));
+        assert_eq!(agent.shape(), "u:go | x0=answer to x0 | x1=answer to x1 | x2=answer to x2");
+        let log = agent.world.log();
+        let entered = log.iter().filter(|entry| matches!(entry, LogEntry::Entered(_))).count();
+        assert_eq!((entered, agent.model.requests().len()), (3, 3));
+        agent.model.set_script(Vec::new());
+        assert_eq!(agent.outcome("on").await, Some(Outcome::Completed));
+        agent.check();
     });
 }
 
 #[test]
 fn b4_12_an_error_a_time_out_and_a_limit_leave_as_much_as_an_interrupt() {
     runtime().block_on(async {
-        // A tool that takes too long.
+        // A tool that exceeds its timeout.
         let script = vec![reply([call("x", "slow", "{}"), call("y", "do", "{}")])];
-        let mut rig = Make { script, ..Make::default() }
-            .rig(|world| {
+        let mut agent = Setup { script, ..Setup::default() }
+            .build(|world| {
                 let mut slow = custom("slow", ToolEffect::Writes, world, |work| {
                     work.output.push(b"not yet");
                     Box::pin(std::future::pending())
@@ -328,28 +329,28 @@ fn b4_12_an_error_a_time_out_and_a_limit_leave_as_much_as_an_interrupt() {
                 toolbox([Arc::new(slow) as Arc<dyn Tool>, Arc::new(quick)])
             })
             .await;
-        let finished = rig.say("go").await.expect("a run");
+        let finished = agent.prompt("go").await.expect("a run");
         assert_eq!(finished.ended.outcome, Some(Outcome::Completed));
-        let shape = rig.shape();
+        let shape = agent.shape();
         assert!(
             shape.starts_with("u:go | x=[foxwedge] Timed out") && shape.contains("not yet"),
             "{shape}"
         );
         assert!(shape.contains("y=quick"), "{shape}");
-        rig.check();
-        // An error behind a finished pair, and in the middle of a reply.
+        agent.check();
+        // An error after a finished pair, and in the middle of a reply.
         let script = vec![
             reply([call("x", "do", "{}")]),
-            reply([text("half a "), call("y", "do", "{}"), Say::Break(trouble())]),
+            reply([text("half a "), call("y", "do", "{}"), Step::Break(failure())]),
         ];
-        let mut rig = Make { script, ..Make::default() }.rig(plain).await;
-        assert_eq!(rig.outcome("go").await, Some(Outcome::Failed));
-        let shape = rig.shape();
+        let mut agent = Setup { script, ..Setup::default() }.build(plain).await;
+        assert_eq!(agent.outcome("go").await, Some(Outcome::Failed));
+        let shape = agent.shape();
         assert!(shape.starts_with("u:go | x=answer to x | a:half a"), "{shape}");
         assert!(shape.contains("y=[foxwedge] Not started"), "{shape}");
-        assert_eq!(ends(&rig.events().await), 1);
-        assert_eq!(rig.outcome("on").await, Some(Outcome::Completed));
-        rig.check();
+        assert_eq!(ends(&agent.events().await), 1);
+        assert_eq!(agent.outcome("on").await, Some(Outcome::Completed));
+        agent.check();
     });
 }
 
@@ -359,27 +360,27 @@ fn b4_13_a_history_made_shorter_parts_no_unit_and_one_that_cannot_be_is_told_bef
         let mut before = Vec::new();
         for number in 0..30 {
             before.push(user(&format!("question {number} {}", "why ".repeat(150))));
-            before.push(says(&[calls(&format!("x{number}"))]));
+            before.push(model(&[calls(&format!("x{number}"))]));
             before.push(answers(&[(&format!("x{number}"), &"because ".repeat(100))]));
-            before.push(says(&[json!({"type":"text","text": format!("answer {number}")})]));
+            before.push(model(&[json!({"type":"text","text": format!("answer {number}")})]));
         }
-        let make = Make { before, ..Make::default() };
-        let mut rig = make.rig(plain).await;
-        let count = rig.tool_loop.history().len();
-        let shorter = rig
+        let setup = Setup { before, ..Setup::default() };
+        let mut agent = setup.build(plain).await;
+        let count = agent.tool_loop.history().len();
+        let shorter = agent
             .tool_loop
             .compact(CompactOptions::default(), &mut SilentObserver)
             .await
             .expect("a compaction");
         if let LoopCompaction::Compacted { .. } = shorter {
-            assert!(rig.tool_loop.history().len() < count);
+            assert!(agent.tool_loop.history().len() < count);
         }
-        rig.check();
-        assert_eq!(rig.outcome("next").await, Some(Outcome::Completed));
-        rig.check();
-        // One prompt that alone is more than the window holds.
-        let mut rig = Make { window: Some(2_000), ..Make::default() }.rig(plain).await;
-        let finished = rig.say(&"much too much ".repeat(4_000)).await;
+        agent.check();
+        assert_eq!(agent.outcome("next").await, Some(Outcome::Completed));
+        agent.check();
+        // One prompt that exceeds the window.
+        let mut agent = Setup { window: Some(2_000), ..Setup::default() }.build(plain).await;
+        let finished = agent.prompt(&"much too much ".repeat(4_000)).await;
         match finished {
             Ok(finished) => assert_eq!(finished.ended.outcome, Some(Outcome::Failed)),
             Err(error) => assert!(
@@ -387,8 +388,8 @@ fn b4_13_a_history_made_shorter_parts_no_unit_and_one_that_cannot_be_is_told_bef
                 "{error:?}"
             ),
         }
-        assert_eq!(rig.model.requests().len(), 0, "nobody was asked");
-        rig.check();
+        assert_eq!(agent.model.requests().len(), 0, "nobody was asked");
+        agent.check();
     });
 }
 
@@ -405,25 +406,23 @@ fn b0_6_a_load_shows_open_calls_and_the_end_of_a_dead_run_answers_exactly_those_
             });
             toolbox([Arc::new(hang) as Arc<dyn Tool>, Arc::new(quick)])
         };
-        let mut rig = Make { script, ..Make::default() }.rig(hanging).await;
-        let world = rig.world.clone();
+        let mut agent = Setup { script, ..Setup::default() }.build(hanging).await;
+        let world = agent.world.clone();
         tokio::select! {
-            _ = rig.say("go") => panic!("it hangs"),
+            _ = agent.prompt("go") => panic!("it hangs"),
             () = async {
                 world.company(2).await;
-                // The first answer is stored by now: the second call runs alone, behind it.
+                // The first result is stored by now: the second call runs alone, after it.
             } => {}
         }
-        let rig = rig.again(Make::default(), hanging).await;
-        let shape = rig.shape();
+        let agent = agent.reopen(Setup::default(), hanging).await;
+        let shape = agent.shape();
         assert!(shape.starts_with("u:go | a=done | b=[foxwedge] Interrupted"), "{shape}");
         assert!(shape.contains("| c=[foxwedge] Not started"), "{shape}");
-        let rows = crate::play::runs(&rig.store).await;
-        assert_eq!(
-            rows.last().and_then(|(row, _)| row.state.outcome()),
-            Some(Outcome::Interrupted)
-        );
-        rig.check();
+        let rows = scenario::runs(&agent.store).await;
+        let outcome = rows.last().and_then(|(row, _)| row.state.outcome());
+        assert_eq!(outcome, Some(Outcome::Interrupted));
+        agent.check();
     });
 }
 
@@ -431,21 +430,19 @@ fn b0_6_a_load_shows_open_calls_and_the_end_of_a_dead_run_answers_exactly_those_
 fn b0_7_an_end_and_a_repair_of_it_add_one_answer_for_each_call() {
     runtime().block_on(async {
         let script = vec![reply([call("x", "stop", "{}"), call("y", "do", "{}")])];
-        let mut rig = Make { script, ..Make::default() }.rig(with_pressing(2, None)).await;
-        assert_eq!(rig.outcome("go").await, Some(Outcome::Stopped));
-        let (shape, records) = (rig.shape(), crate::play::records(&rig.store).await);
-        let mut rig = rig.again(Make::default(), plain).await;
-        assert_eq!((rig.shape(), crate::play::records(&rig.store).await), (shape, records));
-        let rig = {
-            assert_eq!(rig.outcome("on").await, Some(Outcome::Completed));
-            rig.again(Make::default(), plain).await
-        };
-        let document = rig.document(Format::Anthropic).to_string();
+        let mut agent = Setup { script, ..Setup::default() }.build(stopping(2, None)).await;
+        assert_eq!(agent.outcome("go").await, Some(Outcome::Stopped));
+        let (shape, records) = (agent.shape(), scenario::records(&agent.store).await);
+        let mut agent = agent.reopen(Setup::default(), plain).await;
+        assert_eq!((agent.shape(), scenario::records(&agent.store).await), (shape, records));
+        assert_eq!(agent.outcome("on").await, Some(Outcome::Completed));
+        let agent = agent.reopen(Setup::default(), plain).await;
+        let document = agent.document(Format::Anthropic).to_string();
         for id in ["x", "y"] {
             let answer = format!("\"tool_use_id\":\"{id}\"");
             assert_eq!(document.matches(&answer).count(), 1, "{document}");
         }
-        rig.check();
+        agent.check();
     });
 }
 
@@ -459,7 +456,7 @@ fn b0_8_an_answer_that_comes_before_the_end_is_written_wins_over_a_placeholder()
                 let world = inner.clone();
                 Box::pin(async move {
                     world.company(2).await;
-                    world.press();
+                    world.interrupt();
                     work.stop.wait_for(StopLevel::Graceful).await;
                     tokio::time::sleep(Duration::from_millis(5)).await;
                     ToolCallResult::done("the real one")
@@ -474,29 +471,29 @@ fn b0_8_an_answer_that_comes_before_the_end_is_written_wins_over_a_placeholder()
             });
             toolbox([Arc::new(late) as Arc<dyn Tool>, Arc::new(slow)])
         };
-        let mut make = Make { script, ..Make::default() };
-        make.limits.stop_grace = Duration::from_secs(5);
-        let mut rig = make.rig(tools).await;
-        assert_eq!(rig.outcome("go").await, Some(Outcome::Stopped));
-        let shape = rig.shape();
+        let mut setup = Setup { script, ..Setup::default() };
+        setup.limits.stop_grace = Duration::from_secs(5);
+        let mut agent = setup.build(tools).await;
+        assert_eq!(agent.outcome("go").await, Some(Outcome::Stopped));
+        let shape = agent.shape();
         assert!(shape.starts_with("u:go | x=the real one | y=[foxwedge] Interrupted"), "{shape}");
         assert!(shape.contains("half"), "{shape}");
-        rig.check();
+        agent.check();
     });
 }
 
-/// Somebody who opens a session that is not there begins it, and nothing is lost by saying nothing.
+/// Opening a missing session creates it; an empty prompt changes nothing.
 #[test]
-fn nothing_to_say_and_nothing_to_go_on_with_is_told() {
+fn an_empty_prompt_and_nothing_to_resume_are_errors() {
     runtime().block_on(async {
-        let mut rig = Make::default().rig(plain).await;
+        let mut agent = Setup::default().build(plain).await;
         for prompt in ["", "  \n"] {
-            let told = rig.say(prompt).await;
-            assert!(matches!(told, Err(LoopError::NothingToSend)), "{told:?}");
+            let result = agent.prompt(prompt).await;
+            assert!(matches!(result, Err(LoopError::NothingToSend)), "{result:?}");
         }
-        let told = rig.tool_loop.resume(&mut SilentObserver).await;
-        assert!(matches!(told, Err(LoopError::NothingToSend)), "{told:?}");
-        let _: &ToolLoop<_> = &rig.tool_loop;
-        rig.check();
+        let result = agent.tool_loop.resume(&mut SilentObserver).await;
+        assert!(matches!(result, Err(LoopError::NothingToSend)), "{result:?}");
+        let _: &ToolLoop<_> = &agent.tool_loop;
+        agent.check();
     });
 }

@@ -1,5 +1,5 @@
-//! The built-in model instead of the fake: real streams, real reasoning and its signatures, and a
-//! judge that refuses what the providers refuse.
+//! The built-in model instead of the fake: real streams, reasoning with signatures, and the
+//! validation of the providers.
 
 use std::sync::Arc;
 
@@ -13,20 +13,20 @@ use foxwedge_upstream::model::{
 use tokio::task::{JoinSet, LocalSet};
 
 use crate::{
-    double::Double,
-    ground::{self, Ground},
-    play::{Left, NEXT, SESSION, Scene, limits, pressing},
+    stand_in::ProcessStandIn,
+    test_store::{self, TestStore},
+    scenario::{SessionState, NEXT, SESSION, Scenario, limits, interrupt_through},
     points::{runtime, stride},
-    script::{WIRES, objections, trouble},
-    watched::{Leases, Watched},
-    workers::{Audience, Gate, Manner},
-    world::{Act, Class, Fate, World},
+    script::{FORMATS, objections, failure},
+    observed_store::{Leases, ObservedStore},
+    test_tools::{RecordingObserver, TestApprover, StopBehavior},
+    world::{Injection, Class, Fate, World},
 };
 
-/// What makes the built-in model think, and call two tools.
+/// A prompt that makes the built-in model reason and call two tools.
 const PROMPT: &str = r#"Please think, then call look with {"path":"a"} and peek with {"path":"b"} and write with {}"#;
 
-/// A model with a point before each of its pieces.
+/// A model with a point before each delta.
 struct Through {
     inner: ModelEndpoint,
     world: World,
@@ -35,7 +35,7 @@ struct Through {
 struct Pieces {
     inner: Box<dyn ReplyStream>,
     world: World,
-    /// The point in front of the next piece was passed.
+    /// Whether the point before the next delta was passed.
     passed: bool,
 }
 
@@ -53,16 +53,16 @@ impl ChatModel for Through {
 impl ReplyStream for Pieces {
     fn next_delta(&mut self) -> ToolFuture<'_, Result<Option<ReplyDelta>, ModelError>> {
         Box::pin(async move {
-            // Whoever is dropped while it waits does not pass the point again.
+            // A poll after a dropped wait does not pass the point again.
             if !std::mem::replace(&mut self.passed, true) {
                 let name = "before a piece of a reply".to_owned();
                 if self.world.point(Class::Model, name).await == Fate::Fail {
-                    return Err(trouble());
+                    return Err(failure());
                 }
             }
-            let piece = self.inner.next_delta().await;
+            let delta = self.inner.next_delta().await;
             self.passed = false;
-            piece
+            delta
         })
     }
 
@@ -80,69 +80,69 @@ fn model(wire: Format, world: &World) -> Arc<Through> {
     Arc::new(Through { inner: ModelEndpoint::scripted_in(wire, name), world: world.clone() })
 }
 
-/// Plays with the built-in model, then goes on with it; what is wrong.
+/// Runs and continues a conversation with the built-in model. Returns what is wrong.
 async fn breaches(wire: Format, world: &World) -> Vec<String> {
-    let (ground, scene) = (Ground::file(), Scene { manner: Manner::Stops, ..Scene::new(wire) });
-    let double = Double::new();
+    let (test_store, scenario) = (TestStore::file(), Scenario { stop_behavior: StopBehavior::Stops, ..Scenario::new(wire) });
+    let stand_in = ProcessStandIn::new();
     let setup =
         |process: String| LoopSetup { limits: limits(), process, ..LoopSetup::new(SESSION) };
-    let store = Arc::new(Watched::new(ground.open().await, world.clone(), Leases::Real));
+    let store = Arc::new(ObservedStore::new(test_store.open().await, world.clone(), Leases::Real));
     let work = async {
-        let (tools, gate) = (scene.tools(world), Arc::new(Gate(world.clone())));
-        let open = ToolLoop::open(store, setup(double.name()), model(wire, world), tools, gate);
+        let (tools, approver) = (scenario.tools(world), Arc::new(TestApprover(world.clone())));
+        let open = ToolLoop::open(store, setup(stand_in.name()), model(wire, world), tools, approver);
         let mut tool_loop = open.await?;
-        world.set_press(pressing(tool_loop.handle()));
-        tool_loop.prompt(PROMPT, &mut Audience::new(world)).await
+        world.set_interrupt(interrupt_through(tool_loop.handle()));
+        tool_loop.prompt(PROMPT, &mut RecordingObserver::new(world)).await
     };
     let first = tokio::select! {
         biased;
         () = world.killed() => None,
         result = work => Some(result),
     };
-    world.bury();
-    drop(double);
+    world.mark_dead();
+    drop(stand_in);
     let mut found = world.breaches();
     if let Some(Err(error)) = &first {
         found.push(format!("{error:?}"));
     }
     let second = World::quiet();
-    let store = ground::open(ground.address()).await;
-    let watched = Arc::new(Watched::new(store.clone(), second.clone(), Leases::Real));
-    let (tools, gate) = (scene.tools(&second), Arc::new(Gate(second.clone())));
+    let store = test_store::open(test_store.address()).await;
+    let observed_store = Arc::new(ObservedStore::new(store.clone(), second.clone(), Leases::Real));
+    let (tools, approver) = (scenario.tools(&second), Arc::new(TestApprover(second.clone())));
     let setup = setup(foxwedge_store::process::current_owner());
-    let open = ToolLoop::open(watched, setup, model(wire, &second), tools, gate);
+    let open = ToolLoop::open(observed_store, setup, model(wire, &second), tools, approver);
     let mut tool_loop = open.await.expect("a loop");
-    let left = Left::of(&tool_loop, &store).await;
-    match tool_loop.prompt(NEXT, &mut Audience::new(&second)).await {
+    let state = SessionState::of(&tool_loop, &store).await;
+    match tool_loop.prompt(NEXT, &mut RecordingObserver::new(&second)).await {
         Ok(finished) if finished.ended.outcome == Some(Outcome::Completed) => {}
         other => found.push(format!("afterwards: {other:?}")),
     }
-    let finally = Left::of(&tool_loop, &store).await;
+    let final_state = SessionState::of(&tool_loop, &store).await;
     found.extend(second.breaches());
-    for left in [&left, &finally] {
-        for (wire, document) in &left.documents {
+    for state in [&state, &final_state] {
+        for (wire, document) in &state.documents {
             found.extend(objections(wire, document));
         }
-        for (row, events) in &left.runs {
+        for (row, events) in &state.runs {
             let ends =
                 events.iter().filter(|event| matches!(event.body, EventPayload::Ended(_))).count();
             if ends != 1 || row.state.outcome().is_none() {
                 found.push(format!("run {} has {ends} ends", row.id));
             }
         }
-        let open = left.said.calls().filter(|call| call.answer.is_none()).count();
-        if open > 0 || !left.said.orphans.is_empty() {
-            found.push(format!("{open} open calls: {}", left.said.shape()));
+        let open = state.history.calls().filter(|call| call.answer.is_none()).count();
+        if open > 0 || !state.history.orphans.is_empty() {
+            found.push(format!("{open} open calls: {}", state.history.shape()));
         }
     }
-    let kept = finally.said.calls().take(left.said.calls().count()).eq(left.said.calls());
+    let kept = final_state.history.calls().take(state.history.calls().count()).eq(state.history.calls());
     if !kept {
-        found.push(format!("{}\nbecame\n{}", left.said.shape(), finally.said.shape()));
+        found.push(format!("{}\nbecame\n{}", state.history.shape(), final_state.history.shape()));
     }
     found
 }
 
-fn at_every_point(wire: Format, act: Act, stride: usize) {
+fn at_every_point(wire: Format, act: Injection, stride: usize) {
     LocalSet::new().block_on(&runtime(), async {
         let world = World::quiet();
         assert_eq!(breaches(wire, &world).await, Vec::<String>::new(), "{wire:?}");
@@ -153,25 +153,25 @@ fn at_every_point(wire: Format, act: Act, stride: usize) {
             at_work.spawn_local(async move {
                 let world = World::new(vec![(Class::All, at, act)]);
                 let found = breaches(wire, &world).await;
-                let told = format!("{wire:?} {at} {:?}:\n  {}", world.struck(), found.join("\n  "));
-                (!found.is_empty()).then_some(told)
+                let failures = format!("{wire:?} {at} {:?}:\n  {}", world.hit_points(), found.join("\n  "));
+                (!found.is_empty()).then_some(failures)
             });
         }
-        let told: Vec<String> = at_work.join_all().await.into_iter().flatten().collect();
-        assert!(told.is_empty(), "{}", told.join("\n\n"));
+        let failures: Vec<String> = at_work.join_all().await.into_iter().flatten().collect();
+        assert!(failures.is_empty(), "{}", failures.join("\n\n"));
     });
 }
 
 #[test]
-fn the_built_in_model_takes_what_an_interrupt_leaves_in_every_format() {
-    for wire in WIRES {
-        at_every_point(wire, Act::Press(1), stride(19));
+fn the_built_in_model_accepts_the_history_after_an_interrupt_in_every_format() {
+    for wire in FORMATS {
+        at_every_point(wire, Injection::Interrupt(1), stride(19));
     }
 }
 
 #[test]
-fn the_built_in_model_takes_what_a_dropped_loop_leaves_in_every_format() {
-    for wire in WIRES {
-        at_every_point(wire, Act::Drop, stride(19));
+fn the_built_in_model_accepts_the_history_of_a_dropped_loop_in_every_format() {
+    for wire in FORMATS {
+        at_every_point(wire, Injection::Drop, stride(19));
     }
 }

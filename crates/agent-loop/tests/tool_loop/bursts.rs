@@ -1,4 +1,4 @@
-//! Any number of pieces at once, and any end behind them: none is lost.
+//! Any number of deltas at once, with any end after them: none is lost.
 
 use std::{
     collections::VecDeque,
@@ -19,21 +19,21 @@ use foxwedge_upstream::model::{
 };
 
 use crate::{
-    account::{LAST, ReplyAccount, pieces, run},
-    ground,
+    account::{LAST, ReplyAccount, deltas, run},
+    test_store,
     points::{runtime, stride},
-    script::{self, Say, WIRES, provider, trouble},
-    streams::SentPiece,
+    script::{self, Step, FORMATS, provider, failure},
+    streams::SentDelta,
 };
 
-/// A model that has so many pieces ready at once, and then none for a moment.
+/// A model that has several deltas ready at once, then none for a moment.
 struct BurstModel {
     about: ModelDescription,
     wire: Format,
-    replies: Mutex<VecDeque<Vec<SentPiece>>>,
-    /// How many pieces are ready at once, round and round.
+    replies: Mutex<VecDeque<Vec<SentDelta>>>,
+    /// Sizes of the bursts, repeated.
     bursts: Vec<usize>,
-    /// What comes behind the first reply.
+    /// The replies after the first one.
     end: BurstEnd,
     handle: Mutex<Option<LoopHandle>>,
 }
@@ -41,18 +41,18 @@ struct BurstModel {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum BurstEnd {
     Whole,
-    /// It breaks off behind its last piece.
+    /// It fails after its last delta.
     Error,
-    /// Somebody interrupts as soon as so many pieces were taken.
-    Pressed(usize),
+    /// An interrupt after this many deltas.
+    Interrupted(usize),
 }
 
 impl BurstModel {
-    fn new(wire: Format, sent: &[SentPiece], bursts: &[usize], end: BurstEnd) -> Arc<BurstModel> {
+    fn new(wire: Format, sent: &[SentDelta], bursts: &[usize], end: BurstEnd) -> Arc<BurstModel> {
         let (name, profile) = script::named(provider(wire));
         let about = ModelDescription { name: name.into(), wire, profile, window: None };
         let mut replies = VecDeque::from([sent.to_vec()]);
-        replies.push_back(vec![SentPiece::Text(LAST.to_owned())]);
+        replies.push_back(vec![SentDelta::Text(LAST.to_owned())]);
         let (replies, handle) = (Mutex::new(replies), Mutex::new(None));
         Arc::new(BurstModel { about, wire, replies, bursts: bursts.to_vec(), end, handle })
     }
@@ -67,21 +67,21 @@ impl ChatModel for BurstModel {
         let mut replies = self.replies.lock().unwrap_or_else(PoisonError::into_inner);
         let is_first = replies.len() == 2;
         let sent = replies.pop_front().unwrap_or_default();
-        let mut pieces: VecDeque<ReplyDelta> = sent.into_iter().map(piece).collect();
+        let mut deltas: VecDeque<ReplyDelta> = sent.into_iter().map(delta).collect();
         let end = if is_first { self.end } else { BurstEnd::Whole };
         if end == BurstEnd::Whole {
-            pieces.push_back(ReplyDelta::Stop(ReplyStopReason::Done));
+            deltas.push_back(ReplyDelta::Stop(ReplyStopReason::Done));
         }
         let handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (bursts, wire) = (self.bursts.clone(), self.wire);
-        let (said, at, ready) = (Vec::new(), 0, bursts.first().copied().unwrap_or(usize::MAX));
-        Box::new(BurstSpeech { pieces, said, bursts, at, ready, end, handle, wire })
+        let (delivered, at, ready) = (Vec::new(), 0, bursts.first().copied().unwrap_or(usize::MAX));
+        Box::new(BurstReplyStream { deltas, delivered, bursts, at, ready, end, handle, wire })
     }
 }
 
-struct BurstSpeech {
-    pieces: VecDeque<ReplyDelta>,
-    said: Vec<Say>,
+struct BurstReplyStream {
+    deltas: VecDeque<ReplyDelta>,
+    delivered: Vec<Step>,
     bursts: Vec<usize>,
     at: usize,
     ready: usize,
@@ -90,7 +90,7 @@ struct BurstSpeech {
     wire: Format,
 }
 
-impl ReplyStream for BurstSpeech {
+impl ReplyStream for BurstReplyStream {
     fn next_delta(&mut self) -> ToolFuture<'_, Result<Option<ReplyDelta>, ModelError>> {
         Box::pin(poll_fn(|context| {
             if self.ready == 0 {
@@ -100,54 +100,54 @@ impl ReplyStream for BurstSpeech {
                 return Poll::Pending;
             }
             self.ready -= 1;
-            let Some(piece) = self.pieces.pop_front() else {
+            let Some(delta) = self.deltas.pop_front() else {
                 return Poll::Ready(match self.end {
-                    BurstEnd::Whole | BurstEnd::Pressed(_) => Ok(None),
-                    BurstEnd::Error => Err(trouble()),
+                    BurstEnd::Whole | BurstEnd::Interrupted(_) => Ok(None),
+                    BurstEnd::Error => Err(failure()),
                 });
             };
-            match &piece {
-                ReplyDelta::Text(text) => self.said.push(Say::Text(text.clone())),
-                ReplyDelta::Reasoning(text) => self.said.push(Say::Thought(text.clone())),
-                ReplyDelta::Call(call) => self.said.push(Say::Call(call.clone())),
+            match &delta {
+                ReplyDelta::Text(text) => self.delivered.push(Step::Text(text.clone())),
+                ReplyDelta::Reasoning(text) => self.delivered.push(Step::Thought(text.clone())),
+                ReplyDelta::Call(call) => self.delivered.push(Step::Call(call.clone())),
                 _ => {}
             }
-            if let BurstEnd::Pressed(left) = &mut self.end {
-                *left = left.saturating_sub(1);
-                if *left == 0
+            if let BurstEnd::Interrupted(remaining) = &mut self.end {
+                *remaining = remaining.saturating_sub(1);
+                if *remaining == 0
                     && let Some(handle) = self.handle.take()
                 {
                     handle.interrupt();
                 }
             }
-            Poll::Ready(Ok(Some(piece)))
+            Poll::Ready(Ok(Some(delta)))
         }))
     }
 
     fn take_message(&mut self) -> Option<String> {
-        // A thought in the middle has no place in what this spells.
-        let said: Vec<Say> =
-            self.said.iter().filter(|say| !matches!(say, Say::Thought(_))).cloned().collect();
-        script::message(provider(self.wire), 1, &said)
+        // The message has no place for reasoning in the middle.
+        let sent: Vec<Step> =
+            self.delivered.iter().filter(|step| !matches!(step, Step::Thought(_))).cloned().collect();
+        script::message(provider(self.wire), 1, &sent)
     }
 }
 
-fn piece(sent: SentPiece) -> ReplyDelta {
+fn delta(sent: SentDelta) -> ReplyDelta {
     match sent {
-        SentPiece::Text(text) => ReplyDelta::Text(text),
-        SentPiece::Thought(text) => ReplyDelta::Reasoning(text),
-        SentPiece::Call { id, name, arguments, .. } => {
+        SentDelta::Text(text) => ReplyDelta::Text(text),
+        SentDelta::Thought(text) => ReplyDelta::Reasoning(text),
+        SentDelta::Call { id, name, arguments, .. } => {
             ReplyDelta::Call(ReplyToolCall { id, name, arguments: arguments.to_string() })
         }
-        SentPiece::Usage(output) => ReplyDelta::Usage(RunUsage { output, ..RunUsage::default() }),
+        SentDelta::Usage(output) => ReplyDelta::Usage(RunUsage { output, ..RunUsage::default() }),
     }
 }
 
 pub(crate) async fn memory() -> Arc<AnyStore> {
-    ground::open("memory:").await
+    test_store::open("memory:").await
 }
 
-/// Numbers around what may be taken at once, and around twice that.
+/// Numbers around the batch size, and around twice that.
 pub(crate) const AROUND: [usize; 12] = [1, 2, 63, 64, 65, 66, 127, 128, 129, 130, 193, 300];
 
 #[test]
@@ -156,37 +156,37 @@ fn no_number_of_pieces_at_once_loses_one() {
         let store = memory().await;
         for number in (1..=300).filter(|number| AROUND.contains(number) || number % stride(7) == 0)
         {
-            let wire = WIRES[number % WIRES.len()];
-            let sent = pieces(number, None, number as u64);
+            let wire = FORMATS[number % FORMATS.len()];
+            let sent = deltas(number, None, number as u64);
             let model = BurstModel::new(wire, &sent, &[usize::MAX], BurstEnd::Whole);
-            let told = format!("{number} pieces at once, {wire:?}");
+            let label = format!("{number} pieces at once, {wire:?}");
             let account = run(&store, &format!("n{number}"), model, "go", drop).await;
-            account.check(&ReplyAccount::of(&sent), &told);
+            account.check(&ReplyAccount::of(&sent), &label);
         }
     });
 }
 
 #[test]
-fn no_kind_of_piece_is_lost_in_a_burst() {
+fn no_kind_of_delta_is_lost_in_a_burst() {
     runtime().block_on(async {
         let store = memory().await;
         for kind in [0, 3, 4, 5, 6] {
             for number in [63, 64, 65, 66, 129, 130] {
-                // A word in front, so that there is something to say.
-                let mut sent = vec![SentPiece::Text("first-".to_owned())];
-                sent.extend(pieces(number - 1, Some(kind), number as u64));
+                // Text first, so that the reply is not empty.
+                let mut sent = vec![SentDelta::Text("first-".to_owned())];
+                sent.extend(deltas(number - 1, Some(kind), number as u64));
                 let model =
                     BurstModel::new(Format::Anthropic, &sent, &[usize::MAX], BurstEnd::Whole);
-                let told = format!("{number} pieces of kind {kind}");
+                let label = format!("{number} pieces of kind {kind}");
                 let account = run(&store, &format!("k{kind}-{number}"), model, "go", drop).await;
-                account.check(&ReplyAccount::of(&sent), &told);
+                account.check(&ReplyAccount::of(&sent), &label);
             }
         }
     });
 }
 
 #[test]
-fn no_size_of_bursts_loses_a_piece() {
+fn no_burst_size_loses_a_delta() {
     runtime().block_on(async {
         let store = memory().await;
         let mut random = Random::new(65);
@@ -194,7 +194,7 @@ fn no_size_of_bursts_loses_a_piece() {
         let sizes = [63, 64, 65, 66, 127, 128, 129, 130].map(|size| vec![size]);
         let mixed = [vec![1], vec![64, 1], vec![65, 63], vec![1, 64, 2], some];
         for (at, bursts) in sizes.into_iter().chain(mixed).enumerate() {
-            let sent = pieces(260, None, 1_000 + at as u64);
+            let sent = deltas(260, None, 1_000 + at as u64);
             let model = BurstModel::new(Format::OpenaiChat, &sent, &bursts, BurstEnd::Whole);
             let account = run(&store, &format!("b{at}"), model, "go", drop).await;
             account.check(&ReplyAccount::of(&sent), &format!("bursts of {bursts:?}"));
@@ -203,32 +203,32 @@ fn no_size_of_bursts_loses_a_piece() {
 }
 
 #[test]
-fn what_is_in_front_of_an_error_is_kept() {
+fn deltas_before_an_error_are_kept() {
     runtime().block_on(async {
         let store = memory().await;
         for number in AROUND {
-            let sent = pieces(number, None, 2_000 + number as u64);
+            let sent = deltas(number, None, 2_000 + number as u64);
             let model = BurstModel::new(Format::Anthropic, &sent, &[usize::MAX], BurstEnd::Error);
-            let told = format!("an error behind {number} pieces");
+            let label = format!("an error behind {number} pieces");
             let account = run(&store, &format!("e{number}"), model, "go", drop).await;
             let expected = ReplyAccount::of(&sent);
-            assert_eq!(account.finished.ended.outcome, Some(Outcome::Failed), "{told}");
-            assert_eq!((&account.shown, &account.stored), (&expected, &expected), "{told}");
-            assert_eq!(account.executed, [], "{told}");
-            account.check_history(&expected, &told);
+            assert_eq!(account.finished.ended.outcome, Some(Outcome::Failed), "{label}");
+            assert_eq!((&account.shown, &account.stored), (&expected, &expected), "{label}");
+            assert_eq!(account.executed, [], "{label}");
+            account.check_history(&expected, &label);
         }
     });
 }
 
 #[test]
-fn an_interrupt_in_a_burst_keeps_what_was_taken_and_runs_nothing() {
+fn an_interrupt_in_a_burst_keeps_delivered_deltas_and_runs_no_tool() {
     runtime().block_on(async {
         let store = memory().await;
         for taken in [1, 2, 63, 64, 65, 66, 128, 129] {
-            let sent = pieces(200, None, 3_000 + taken as u64);
-            let end = BurstEnd::Pressed(taken);
+            let sent = deltas(200, None, 3_000 + taken as u64);
+            let end = BurstEnd::Interrupted(taken);
             let model = BurstModel::new(Format::Anthropic, &sent, &[usize::MAX], end);
-            let told = format!("an interrupt behind {taken} pieces");
+            let label = format!("an interrupt behind {taken} pieces");
             let hand = {
                 let model = model.clone();
                 move |handle| {
@@ -237,10 +237,10 @@ fn an_interrupt_in_a_burst_keeps_what_was_taken_and_runs_nothing() {
             };
             let account = run(&store, &format!("p{taken}"), model, "go", hand).await;
             let expected = ReplyAccount::of(&sent[..taken]);
-            assert_eq!(account.finished.ended.outcome, Some(Outcome::Stopped), "{told}");
-            assert_eq!((&account.shown, &account.stored), (&expected, &expected), "{told}");
-            assert_eq!(account.executed, [], "{told}");
-            account.check_history(&expected, &told);
+            assert_eq!(account.finished.ended.outcome, Some(Outcome::Stopped), "{label}");
+            assert_eq!((&account.shown, &account.stored), (&expected, &expected), "{label}");
+            assert_eq!(account.executed, [], "{label}");
+            account.check_history(&expected, &label);
         }
     });
 }

@@ -1,4 +1,4 @@
-//! The same law over the wire: in every format, however the bytes are cut.
+//! The same check over HTTP: in every format, however the bytes are split.
 
 use std::sync::Arc;
 
@@ -6,17 +6,17 @@ use foxwedge_core::Format;
 use foxwedge_upstream::model::ModelEndpoint;
 
 use crate::{
-    account::{LAST, ReplyAccount, pieces, run},
+    account::{LAST, ReplyAccount, deltas, run},
     bursts::{AROUND, memory},
     points::runtime,
-    script::WIRES,
-    streams::{Chunking, SentPiece, frames, serve},
+    script::FORMATS,
+    streams::{Chunking, SentDelta, frames, serve},
 };
 
-/// Sends a reply over the wire, cut so, and compares what became of it.
-async fn check(wire: Format, sent: &[SentPiece], chunking: Chunking, told: &str) {
-    let last = [SentPiece::Text(LAST.to_owned())];
-    let has_calls = sent.iter().any(|piece| matches!(piece, SentPiece::Call { .. }));
+/// Sends a reply over HTTP in these chunks and compares the result.
+async fn check(wire: Format, sent: &[SentDelta], chunking: Chunking, label: &str) {
+    let last = [SentDelta::Text(LAST.to_owned())];
+    let has_calls = sent.iter().any(|delta| matches!(delta, SentDelta::Call { .. }));
     let mut replies = vec![chunking.cut(&frames(wire, sent))];
     if has_calls {
         replies.push(Chunking::OneWrite.cut(&frames(wire, &last)));
@@ -30,19 +30,19 @@ async fn check(wire: Format, sent: &[SentPiece], chunking: Chunking, told: &str)
     account.stored = account.stored.sorted();
     let mut expected = ReplyAccount::of(sent).sorted();
     expected.usage = Some(expected.usage.unwrap_or(1));
-    account.check(&expected, told);
+    account.check(&expected, label);
     let requests = serving.await.expect("a server");
-    assert_eq!(requests.len(), if has_calls { 2 } else { 1 }, "{told}");
+    assert_eq!(requests.len(), if has_calls { 2 } else { 1 }, "{label}");
 }
 
 #[test]
-fn every_format_is_complete_for_every_number_of_pieces_in_one_write() {
+fn every_format_is_complete_for_every_number_of_deltas_in_one_write() {
     runtime().block_on(async {
-        for wire in WIRES {
+        for wire in FORMATS {
             for number in AROUND {
-                let sent = pieces(number, None, 10_000 + number as u64);
-                let told = format!("{wire:?}, {number} pieces in one write");
-                check(wire, &sent, Chunking::OneWrite, &told).await;
+                let sent = deltas(number, None, 10_000 + number as u64);
+                let label = format!("{wire:?}, {number} pieces in one write");
+                check(wire, &sent, Chunking::OneWrite, &label).await;
             }
         }
     });
@@ -51,11 +51,11 @@ fn every_format_is_complete_for_every_number_of_pieces_in_one_write() {
 #[test]
 fn every_format_is_complete_however_it_is_cut() {
     runtime().block_on(async {
-        for wire in WIRES {
+        for wire in FORMATS {
             let bursts = [1, 63, 64, 65, 66, 127, 128, 129, 130].map(Chunking::Events);
             let random = (0..6).map(Chunking::Random);
             for chunking in bursts.into_iter().chain(random).chain([Chunking::Bytes]) {
-                let sent = pieces(140, None, 77);
+                let sent = deltas(140, None, 77);
                 check(wire, &sent, chunking, &format!("{wire:?}, {chunking:?}")).await;
             }
         }
@@ -63,33 +63,33 @@ fn every_format_is_complete_however_it_is_cut() {
 }
 
 #[test]
-fn one_call_behind_many_words_is_executed() {
+fn a_call_after_a_long_text_is_executed() {
     runtime().block_on(async {
-        for wire in WIRES {
+        for wire in FORMATS {
             for words in 60..=68 {
-                let mut sent = pieces(words, Some(0), 5);
-                sent.extend(pieces(1, Some(5), 6));
-                let told = format!("{wire:?}, {words} words and a call");
-                check(wire, &sent, Chunking::OneWrite, &told).await;
+                let mut sent = deltas(words, Some(0), 5);
+                sent.extend(deltas(1, Some(5), 6));
+                let label = format!("{wire:?}, {words} words and a call");
+                check(wire, &sent, Chunking::OneWrite, &label).await;
             }
         }
     });
 }
 
 #[test]
-fn the_built_in_model_is_heard_completely() {
+fn replies_of_the_built_in_model_are_complete() {
     runtime().block_on(async {
-        for wire in WIRES {
+        for wire in FORMATS {
             let store = memory().await;
-            // It repeats four hundred characters at most.
+            // It repeats at most four hundred characters.
             for number in AROUND.into_iter().filter(|number| *number < 200) {
                 let words: Vec<String> = (0..number).map(|at| (at % 10).to_string()).collect();
                 let prompt = words.join(" ");
                 let model = Arc::new(ModelEndpoint::scripted_in(wire, "scripted"));
                 let account = run(&store, &format!("w{number}"), model, &prompt, drop).await;
-                let told = format!("{wire:?}, {number} words");
-                for text in [account.shown.words(), account.stored.words()] {
-                    assert!(text.contains(&prompt), "{told}: {text}");
+                let label = format!("{wire:?}, {number} words");
+                for text in [account.shown.text_content(), account.stored.text_content()] {
+                    assert!(text.contains(&prompt), "{label}: {text}");
                 }
             }
             for number in [1, 63, 64, 65, 66, 70, 130] {
@@ -98,17 +98,17 @@ fn the_built_in_model_is_heard_completely() {
                 let model = Arc::new(ModelEndpoint::scripted_in(wire, "scripted"));
                 let prompt = calls.join(" and ");
                 let account = run(&store, &format!("c{number}"), model, &prompt, drop).await;
-                let told = format!("{wire:?}, {number} calls");
+                let label = format!("{wire:?}, {number} calls");
                 let mut ran: Vec<u64> = account
                     .executed
                     .iter()
                     .filter_map(|(_, _, input)| input["n"].as_u64())
                     .collect();
                 ran.sort_unstable();
-                assert_eq!(ran, (0..number).collect::<Vec<u64>>(), "{told}");
-                assert_eq!(account.shown.calls().len() as u64, number, "{told}");
-                assert_eq!(account.stored.calls(), account.shown.calls(), "{told}");
-                assert_eq!(account.said.calls().count() as u64, number, "{told}");
+                assert_eq!(ran, (0..number).collect::<Vec<u64>>(), "{label}");
+                assert_eq!(account.shown.calls().len() as u64, number, "{label}");
+                assert_eq!(account.stored.calls(), account.shown.calls(), "{label}");
+                assert_eq!(account.history.calls().count() as u64, number, "{label}");
             }
         }
     });

@@ -1,4 +1,4 @@
-//! What other loops got wrong, and this one must not.
+//! Defects of other loops that this one must not have.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,19 +9,19 @@ use foxwedge_upstream::model::ReplyStopReason;
 
 use crate::{
     points::runtime,
-    rig::{Make, custom, plain},
-    script::{Reply, Say, call, reply, text, thought, trouble},
-    workers::toolbox,
-    world::{Seen, World},
+    harness::{Setup, custom, plain},
+    script::{Reply, Step, call, reply, text, thought, failure},
+    test_tools::toolbox,
+    world::{LogEntry, World},
 };
 
-/// Three tools that read and write, and one that interrupts from the middle of its work.
+/// Three tools that read and write, and one that interrupts while it runs.
 fn interrupting(world: &World) -> Toolbox {
     let inner = world.clone();
     let stop = custom("stop", ToolEffect::Writes, world, move |_| {
         let world = inner.clone();
         Box::pin(async move {
-            world.press();
+            world.interrupt();
             ToolCallResult::done("it did its work")
         })
     });
@@ -39,59 +39,59 @@ fn interrupting(world: &World) -> Toolbox {
 }
 
 #[test]
-fn the_interrupted_question_is_not_replaced_by_the_next() {
+fn an_interrupted_prompt_is_not_replaced_by_the_next() {
     runtime().block_on(async {
-        for wire in crate::script::WIRES {
+        for wire in crate::script::FORMATS {
             let script = vec![reply([call("x", "stop", "{}")])];
-            let mut rig = Make { wire, script, ..Make::default() }.rig(interrupting).await;
-            assert_eq!(rig.outcome("the old question").await, Some(Outcome::Stopped));
-            assert_eq!(rig.outcome("the new question").await, Some(Outcome::Completed));
-            let request = rig.model.requests().pop().expect("a request").to_string();
+            let mut harness = Setup { wire, script, ..Setup::default() }.build(interrupting).await;
+            assert_eq!(harness.outcome("the old question").await, Some(Outcome::Stopped));
+            assert_eq!(harness.outcome("the new question").await, Some(Outcome::Completed));
+            let request = harness.model.requests().pop().expect("a request").to_string();
             let places = ["the old question", "it did its work", "the new question"]
                 .map(|words| request.find(words).expect("its words"));
             assert!(places.is_sorted(), "{wire:?}: {request}");
-            let shape = rig.shape();
-            let told = "u:the old question | x=it did its work | u:the new question | a:";
-            assert!(shape.starts_with(told), "{wire:?}: {shape}");
-            rig.check();
+            let shape = harness.shape();
+            let expected = "u:the old question | x=it did its work | u:the new question | a:";
+            assert!(shape.starts_with(expected), "{wire:?}: {shape}");
+            harness.check();
         }
     });
 }
 
 #[test]
-fn an_error_or_a_limit_leaves_no_open_call_for_every_later_request_to_mend() {
+fn an_error_or_a_limit_leaves_no_open_call_for_later_requests_to_repair() {
     runtime().block_on(async {
-        let script = vec![reply([text("so"), call("x", "do", "{}"), Say::Break(trouble())])];
-        let mut rig = Make { script, ..Make::default() }.rig(plain).await;
-        assert_eq!(rig.outcome("go").await, Some(Outcome::Failed));
-        let records = crate::play::records(&rig.store).await;
+        let script = vec![reply([text("so"), call("x", "do", "{}"), Step::Break(failure())])];
+        let mut harness = Setup { script, ..Setup::default() }.build(plain).await;
+        assert_eq!(harness.outcome("go").await, Some(Outcome::Failed));
+        let records = crate::scenario::records(&harness.store).await;
         let mut notes = 0;
         for prompt in ["one", "two"] {
-            let mut listener = |told| {
-                if let foxwedge_agent_loop::tool_loop::LoopEvent::Notice(_) = told {
+            let mut listener = |event| {
+                if let foxwedge_agent_loop::tool_loop::LoopEvent::Notice(_) = event {
                     notes += 1;
                 }
             };
-            rig.tool_loop.prompt(prompt, &mut listener).await.expect("a run");
+            harness.tool_loop.prompt(prompt, &mut listener).await.expect("a run");
         }
         assert_eq!(notes, 0, "nothing had to be mended");
         // Two prompts and two replies.
-        assert_eq!(crate::play::records(&rig.store).await, records + 4);
-        rig.check();
+        assert_eq!(crate::scenario::records(&harness.store).await, records + 4);
+        harness.check();
     });
 }
 
 #[test]
-fn a_second_answer_to_one_call_never_comes_to_be() {
+fn a_call_never_gets_a_second_result() {
     runtime().block_on(async {
         let script = vec![reply([call("same", "do", "{}"), call("same", "do", "{}")])];
-        for wire in crate::script::WIRES {
-            let mut rig = Make { wire, script: script.clone(), ..Make::default() }.rig(plain).await;
-            assert_eq!(rig.outcome("go").await, Some(Outcome::Completed), "{wire:?}");
-            let said = rig.said();
-            assert_eq!(said.orphans.len(), 0, "{wire:?}: {said:?}");
-            assert!(said.calls().all(|call| call.answer.is_some()), "{wire:?}: {said:?}");
-            rig.check();
+        for wire in crate::script::FORMATS {
+            let mut harness = Setup { wire, script: script.clone(), ..Setup::default() }.build(plain).await;
+            assert_eq!(harness.outcome("go").await, Some(Outcome::Completed), "{wire:?}");
+            let history = harness.history();
+            assert_eq!(history.orphans.len(), 0, "{wire:?}: {history:?}");
+            assert!(history.calls().all(|call| call.answer.is_some()), "{wire:?}: {history:?}");
+            harness.check();
         }
     });
 }
@@ -99,25 +99,25 @@ fn a_second_answer_to_one_call_never_comes_to_be() {
 #[test]
 fn an_interrupt_is_noticed_between_two_tools_of_one_turn() {
     runtime().block_on(async {
-        for wire in crate::script::WIRES {
+        for wire in crate::script::FORMATS {
             let script = vec![reply([
                 call("a", "stop", "{}"),
                 call("b", "do", "{}"),
                 call("c", "see", "{}"),
                 call("d", "see", "{}"),
             ])];
-            let mut rig = Make { wire, script, ..Make::default() }.rig(interrupting).await;
-            assert_eq!(rig.outcome("go").await, Some(Outcome::Stopped));
-            let entered: Vec<Seen> =
-                rig.world.log().into_iter().filter(|it| matches!(it, Seen::Entered(_))).collect();
-            assert_eq!(entered, [Seen::Entered("a".to_owned())], "{wire:?}");
-            rig.check();
+            let mut harness = Setup { wire, script, ..Setup::default() }.build(interrupting).await;
+            assert_eq!(harness.outcome("go").await, Some(Outcome::Stopped));
+            let entered: Vec<LogEntry> =
+                harness.world.log().into_iter().filter(|it| matches!(it, LogEntry::Entered(_))).collect();
+            assert_eq!(entered, [LogEntry::Entered("a".to_owned())], "{wire:?}");
+            harness.check();
         }
     });
 }
 
 #[test]
-fn text_and_finished_answers_of_an_interrupted_turn_stay() {
+fn text_and_finished_results_of_an_interrupted_turn_are_kept() {
     runtime().block_on(async {
         let script = vec![reply([
             text("I look, then I write."),
@@ -125,18 +125,18 @@ fn text_and_finished_answers_of_an_interrupted_turn_stay() {
             call("b", "stop", "{}"),
             call("c", "do", "{}"),
         ])];
-        let mut rig = Make { script, ..Make::default() }.rig(interrupting).await;
-        assert_eq!(rig.outcome("go").await, Some(Outcome::Stopped));
-        let shape = rig.shape();
+        let mut harness = Setup { script, ..Setup::default() }.build(interrupting).await;
+        assert_eq!(harness.outcome("go").await, Some(Outcome::Stopped));
+        let shape = harness.shape();
         let kept =
             "u:go | a:I look, then I write. | a=answer to a | b=it did its work | c=[foxwedge]";
         assert!(shape.starts_with(kept), "{shape}");
-        rig.check();
+        harness.check();
     });
 }
 
 #[test]
-fn calls_are_run_whatever_the_model_says_why_it_stopped() {
+fn calls_run_whatever_the_stop_reason() {
     runtime().block_on(async {
         for stop in [
             ReplyStopReason::Done,
@@ -144,25 +144,25 @@ fn calls_are_run_whatever_the_model_says_why_it_stopped() {
             ReplyStopReason::Pause,
             ReplyStopReason::Refused,
         ] {
-            let script = vec![Reply { says: vec![call("x", "do", "{}")], stop }];
-            let mut rig = Make { script, ..Make::default() }.rig(plain).await;
-            rig.say("go").await.expect("a run");
-            let shape = rig.shape();
+            let script = vec![Reply { steps: vec![call("x", "do", "{}")], stop }];
+            let mut harness = Setup { script, ..Setup::default() }.build(plain).await;
+            harness.prompt("go").await.expect("a run");
+            let shape = harness.shape();
             assert!(shape.starts_with("u:go | x=answer to x"), "{stop:?}: {shape}");
-            rig.check();
+            harness.check();
         }
     });
 }
 
 #[test]
-fn a_running_turn_that_grows_too_large_is_made_shorter_or_told_and_never_sent() {
+fn a_turn_that_grows_too_large_is_compacted_or_reported_and_never_sent() {
     runtime().block_on(async {
         let script: Vec<Reply> = (0..12)
             .map(|n| reply([call(&format!("x{n}"), "much", format!("{{\"n\":{n}}}"))]))
             .collect();
-        let make = Make { script, window: Some(20_000), ..Make::default() };
-        let mut rig = make
-            .rig(|world| {
+        let make = Setup { script, window: Some(20_000), ..Setup::default() };
+        let mut harness = make
+            .build(|world| {
                 let much = custom("much", ToolEffect::Reads, world, |work| {
                     let many = format!("{} {}", work.input["n"], "words and words ".repeat(1_000));
                     Box::pin(async move { ToolCallResult::done(many) })
@@ -170,7 +170,7 @@ fn a_running_turn_that_grows_too_large_is_made_shorter_or_told_and_never_sent() 
                 toolbox([Arc::new(much) as Arc<dyn Tool>])
             })
             .await;
-        let finished = rig.say("go").await.expect("a run");
+        let finished = harness.prompt("go").await.expect("a run");
         let outcome = finished.ended.outcome;
         assert!(
             matches!(outcome, Some(Outcome::Completed | Outcome::Failed)),
@@ -180,26 +180,26 @@ fn a_running_turn_that_grows_too_large_is_made_shorter_or_told_and_never_sent() 
             let code = finished.ended.problem.and_then(|problem| problem.code);
             assert_eq!(code.as_deref(), Some("overflow"));
         }
-        for request in rig.model.requests() {
-            // A token is hardly ever shorter than two letters.
+        for request in harness.model.requests() {
+            // A token rarely has fewer than two letters.
             assert!(request.to_string().len() < 20_000 * 8, "{} bytes", request.to_string().len());
         }
-        rig.model.rehearse(Vec::new());
-        rig.say("on").await.expect("a run");
-        rig.check();
+        harness.model.set_script(Vec::new());
+        harness.prompt("on").await.expect("a run");
+        harness.check();
     });
 }
 
 #[test]
-fn two_calls_of_one_id_in_a_turn_are_told_apart_and_later_turns_are_their_own() {
+fn two_calls_with_one_id_in_a_turn_are_kept_apart() {
     runtime().block_on(async {
-        for wire in crate::script::WIRES {
+        for wire in crate::script::FORMATS {
             let script = vec![
                 reply([call("i", "see", r#"{"n":1}"#), call("i", "see", r#"{"n":2}"#)]),
                 reply([call("i", "see", r#"{"n":3}"#)]),
             ];
-            let mut rig = Make { wire, script, ..Make::default() }
-                .rig(|world| {
+            let mut harness = Setup { wire, script, ..Setup::default() }
+                .build(|world| {
                     let see = custom("see", ToolEffect::Reads, world, |work| {
                         let number = work.input["n"].to_string();
                         Box::pin(async move { ToolCallResult::done(format!("number {number}")) })
@@ -207,17 +207,17 @@ fn two_calls_of_one_id_in_a_turn_are_told_apart_and_later_turns_are_their_own() 
                     toolbox([Arc::new(see) as Arc<dyn Tool>])
                 })
                 .await;
-            assert_eq!(rig.outcome("go").await, Some(Outcome::Completed), "{wire:?}");
-            for call in rig.said().calls() {
+            assert_eq!(harness.outcome("go").await, Some(Outcome::Completed), "{wire:?}");
+            for call in harness.history().calls() {
                 let (asked, answer) = (call.arguments["n"].clone(), call.answer.clone());
-                let told = answer.map(|answer| answer.text).unwrap_or_default();
-                let own = told == format!("number {asked}");
+                let text = answer.map(|answer| answer.text).unwrap_or_default();
+                let own = text == format!("number {asked}");
                 assert!(
-                    own || told.contains("did not run") || told.contains("[foxwedge]"),
-                    "{wire:?}: {asked} is answered by `{told}`"
+                    own || text.contains("did not run") || text.contains("[foxwedge]"),
+                    "{wire:?}: {asked} is answered by `{text}`"
                 );
             }
-            rig.check();
+            harness.check();
         }
     });
 }
@@ -232,34 +232,34 @@ fn b4_14_what_a_model_reasoned_stays_with_its_calls_where_its_provider_wants_it(
         for provider in [ScriptedProvider::Deepseek, ScriptedProvider::Anthropic] {
             let wire = provider.request_format();
             let make =
-                Make { wire, provider: Some(provider), script: script.clone(), ..Make::default() };
-            let mut rig = make.rig(plain).await;
-            assert_eq!(rig.outcome("go").await, Some(Outcome::Completed));
-            let request = rig.model.requests().pop().expect("a request").to_string();
+                Setup { wire, provider: Some(provider), script: script.clone(), ..Setup::default() };
+            let mut harness = make.build(plain).await;
+            assert_eq!(harness.outcome("go").await, Some(Outcome::Completed));
+            let request = harness.model.requests().pop().expect("a request").to_string();
             assert!(request.contains("because of that") && request.contains("and so"), "{request}");
-            assert_eq!(rig.world.breaches(), Vec::<String>::new());
+            assert_eq!(harness.world.breaches(), Vec::<String>::new());
         }
     });
 }
 
 #[test]
-fn trouble_that_is_waited_out_can_be_interrupted() {
+fn a_retry_pause_can_be_interrupted() {
     runtime().block_on(async {
-        // A model that waits for long between two tries says nothing meanwhile.
-        let script = vec![reply([text("so far "), Say::Hang])];
-        for wire in crate::script::WIRES {
-            let mut rig = Make { wire, script: script.clone(), ..Make::default() }.rig(plain).await;
-            let world = rig.world.clone();
-            let (outcome, ()) = tokio::join!(rig.outcome("go"), async {
-                while !world.log().iter().any(|seen| matches!(seen, Seen::Told(_))) {
+        // A model with a long pause between two attempts sends nothing meanwhile.
+        let script = vec![reply([text("so far "), Step::Hang])];
+        for wire in crate::script::FORMATS {
+            let mut harness = Setup { wire, script: script.clone(), ..Setup::default() }.build(plain).await;
+            let world = harness.world.clone();
+            let (outcome, ()) = tokio::join!(harness.outcome("go"), async {
+                while !world.log().iter().any(|entry| matches!(entry, LogEntry::Delivered(_))) {
                     tokio::time::sleep(Duration::from_millis(1)).await;
                 }
                 tokio::time::sleep(Duration::from_millis(5)).await;
-                world.press();
+                world.interrupt();
             });
             assert_eq!(outcome, Some(Outcome::Stopped), "{wire:?}");
-            assert_eq!(rig.outcome("on").await, Some(Outcome::Completed), "{wire:?}");
-            rig.check();
+            assert_eq!(harness.outcome("on").await, Some(Outcome::Completed), "{wire:?}");
+            harness.check();
         }
     });
 }

@@ -1,38 +1,39 @@
-//! A conversation can be interrupted, killed and taken up again at every point, and never breaks.
+//! A conversation can be interrupted, killed and resumed at every point, and stays valid.
 //!
-//! A play ([`play`]) is a small conversation with fakes on all sides: a model that judges every
-//! request as its provider does ([`player`]), tools that know when they are entered, finished and
-//! dropped ([`workers`]), a store with a point before and behind everything ([`watched`]). A dry run
-//! counts the points; then the same play is played once for each of them, with something going wrong
-//! there, and what is left is compared with what really happened ([`truth`]).
+//! A scenario ([`scenario`]) is a small conversation with fakes on all sides: a model that checks
+//! every request as its provider does ([`scripted_model`]), tools that record when they start,
+//! finish and are dropped ([`test_tools`]), and a store with a point before and after every call
+//! ([`observed_store`]). A dry run counts the points. Then the scenario runs once for each point,
+//! with a failure there, and the stored result is compared with what the fakes recorded
+//! ([`checks`]).
 //!
-//! [`bursts`] and [`complete`] look at single replies: what is shown, stored and executed is what the
-//! model sent, whatever the number of pieces and however they come ([`account`]).
+//! [`bursts`] and [`complete`] look at single replies: what is shown, stored and executed is what
+//! the model sent, whatever the number of deltas and however they arrive ([`account`]).
 //!
-//! A usual run leaves some points out. `FOXWEDGE_LOOP_POINTS=all cargo test -p foxwedge-agent-loop
-//! --test tool_loop` tries every point of every play, also those that cost a process each.
+//! A usual run skips some points. `FOXWEDGE_LOOP_POINTS=all cargo test -p foxwedge-agent-loop
+//! --test tool_loop` tries every point of every scenario, also those that cost a process each.
 
 #[path = "../../../store/tests/store/server.rs"]
-#[allow(dead_code, reason = "other tests ask more of a server")]
+#[allow(dead_code, reason = "other tests use more of it")]
 mod server;
 #[path = "../../../store/tests/store/temporary.rs"]
-#[allow(dead_code, reason = "other tests ask more of a folder")]
+#[allow(dead_code, reason = "other tests use more of it")]
 mod temporary;
 mod world;
-mod watched;
+mod observed_store;
 mod script;
-mod said;
-mod player;
-mod workers;
-mod ground;
+mod history;
+mod scripted_model;
+mod test_tools;
+mod test_store;
 mod process;
-mod double;
-mod play;
-mod truth;
+mod stand_in;
+mod scenario;
+mod checks;
 mod points;
 mod kills;
 mod planted;
-mod rig;
+mod harness;
 mod behaviours;
 mod defects;
 mod bad_models;
@@ -46,12 +47,12 @@ mod bursts;
 mod complete;
 mod offers;
 
-/// Another process of this program, started by one of the harnesses.
+/// Not a test: another process of this program, started by one of the tests.
 #[test]
-fn a_process_that_was_given_a_part_plays_it() {
+fn run_part_of_child_process() {
     let Some(part) = process::part() else { return };
     match part.as_str() {
-        kills::PART => kills::play(),
-        other => panic!("nobody plays {other}"),
+        kills::PART => kills::run_part(),
+        other => panic!("unknown part {other}"),
     }
 }

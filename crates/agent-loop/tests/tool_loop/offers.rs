@@ -1,4 +1,4 @@
-//! More tools than a provider takes, and compactions that somebody stops.
+//! More tools than a provider accepts, and stopped compactions.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,17 +14,17 @@ use tokio::time::timeout;
 
 use crate::{
     points::runtime,
-    rig::{Make, custom},
-    script::{Say, WIRES, call, reply, text},
-    workers::toolbox,
+    harness::{Setup, custom},
+    script::{Step, FORMATS, call, reply, text},
+    test_tools::toolbox,
     world::World,
 };
 
-/// So many tools, in an order of their own.
+/// This many tools, not in the order of their names.
 fn many(number: usize) -> impl FnOnce(&World) -> Toolbox {
     move |world| {
         let tool = |at: usize| {
-            // The names are in another order than the tools.
+            // The order of the names differs from that of the tools.
             let name = format!("t{:05}", number - at);
             Arc::new(custom(&name, ToolEffect::Reads, world, |work| {
                 let call = work.call_id.to_owned();
@@ -47,81 +47,81 @@ fn offered(request: &Value) -> Vec<String> {
 }
 
 #[test]
-fn more_tools_than_a_provider_takes_fail_no_prompt() {
+fn too_many_tools_do_not_fail_a_prompt() {
     runtime().block_on(async {
-        for wire in WIRES {
+        for wire in FORMATS {
             for number in [127, 128, 129, 256, 257, 1_000] {
-                let most = match wire {
+                let max_tools = match wire {
                     Format::OpenaiChat | Format::OpenaiResponses => 128,
                     Format::Anthropic | Format::Gemini | Format::Bedrock => usize::MAX,
                 };
-                // The first that was added is called, which stands last by its name.
+                // The first added tool is called; its name sorts last.
                 let first = format!("t{number:05}");
                 let script = vec![reply([call("x", &first, "{}")])];
-                let make = Make { wire, script, ..Make::default() };
-                let mut rig = make.rig(many(number)).await;
-                let told = format!("{wire:?}, {number} tools");
-                assert_eq!(rig.outcome("go").await, Some(Outcome::Completed), "{told}");
-                let names = offered(&rig.model.requests()[0]);
-                assert_eq!(names.len(), number.min(most), "{told}");
-                assert!(names.contains(&first) && names.is_sorted(), "{told}: {names:?}");
-                assert!(rig.shape().contains("x=answer to x"), "{told}: {}", rig.shape());
-                // The judge of the provider objects to nothing.
-                rig.check();
+                let make = Setup { wire, script, ..Setup::default() };
+                let mut harness = make.build(many(number)).await;
+                let label = format!("{wire:?}, {number} tools");
+                assert_eq!(harness.outcome("go").await, Some(Outcome::Completed), "{label}");
+                let names = offered(&harness.model.requests()[0]);
+                assert_eq!(names.len(), number.min(max_tools), "{label}");
+                assert!(names.contains(&first) && names.is_sorted(), "{label}: {names:?}");
+                assert!(harness.shape().contains("x=answer to x"), "{label}: {}", harness.shape());
+                // The provider's validation has no objections.
+                harness.check();
             }
         }
     });
 }
 
 #[test]
-fn a_provider_that_takes_fewer_tools_than_anybody_knew_is_asked_with_fewer() {
+fn after_a_refusal_fewer_tools_are_offered() {
     runtime().block_on(async {
         let refused = || {
             let message = "the provider answers 400 Bad Request: too many tools".to_owned();
-            reply([Say::Break(ModelError { code: "too_many_tools", message, retryable: false })])
+            reply([Step::Break(ModelError { code: "too_many_tools", message, retryable: false })])
         };
         let script = vec![refused(), refused(), reply([text("fine")]), reply([text("still")])];
-        let make = Make { wire: Format::OpenaiChat, script, ..Make::default() };
-        let mut rig = make.rig(many(100)).await;
+        let make = Setup { wire: Format::OpenaiChat, script, ..Setup::default() };
+        let mut harness = make.build(many(100)).await;
         let mut notes = Vec::new();
-        let mut listener = |told| {
-            if let LoopEvent::Notice(LoopNotice::FewerTools { offered, all }) = told {
+        let mut listener = |event| {
+            if let LoopEvent::Notice(LoopNotice::FewerTools { offered, all }) = event {
                 notes.push((offered, all));
             }
         };
         for prompt in ["go", "on"] {
-            let finished = rig.tool_loop.prompt(prompt, &mut listener).await.expect("a run");
+            let finished = harness.tool_loop.prompt(prompt, &mut listener).await.expect("a run");
             assert_eq!(finished.ended.outcome, Some(Outcome::Completed), "{prompt}");
         }
         assert_eq!(notes, [(50, 100), (25, 100)], "told once for each refusal");
         let counts: Vec<usize> =
-            rig.model.requests().iter().map(|request| offered(request).len()).collect();
+            harness.model.requests().iter().map(|request| offered(request).len()).collect();
         assert_eq!(counts, [100, 50, 25, 25]);
-        assert_eq!(rig.shape(), "u:go | a:fine | u:on | a:still");
-        rig.check();
+        assert_eq!(harness.shape(), "u:go | a:fine | u:on | a:still");
+        harness.check();
     });
 }
 
 #[test]
-fn a_provider_that_refuses_every_tool_is_believed_in_the_end() {
+fn a_provider_that_refuses_every_number_of_tools_fails_the_run() {
     runtime().block_on(async {
         let refused = || {
             let message = "the provider answers 400 Bad Request: too many tools".to_owned();
-            reply([Say::Break(ModelError { code: "too_many_tools", message, retryable: false })])
+            reply([Step::Break(ModelError { code: "too_many_tools", message, retryable: false })])
         };
         let script = (0..20).map(|_| refused()).collect();
-        let make = Make { wire: Format::OpenaiChat, script, ..Make::default() };
-        let mut rig = make.rig(many(8)).await;
-        assert_eq!(rig.outcome("go").await, Some(Outcome::Failed));
+        let make = Setup { wire: Format::OpenaiChat, script, ..Setup::default() };
+        let mut harness = make.build(many(8)).await;
+        assert_eq!(harness.outcome("go").await, Some(Outcome::Failed));
         let counts: Vec<usize> =
-            rig.model.requests().iter().map(|request| offered(request).len()).collect();
+            harness.model.requests().iter().map(|request| offered(request).len()).collect();
         assert_eq!(counts, [8, 4, 2, 1]);
-        rig.check();
+        harness.check();
     });
 }
 
 #[test]
-fn a_compaction_that_somebody_stops_does_not_say_that_there_is_nothing_to_gain() {
+fn a_stopped_compaction_is_not_reported_as_nothing_to_compact() {
     runtime().block_on(async {
         let mut before = Vec::new();
         for number in 0..30 {
@@ -130,12 +130,12 @@ fn a_compaction_that_somebody_stops_does_not_say_that_there_is_nothing_to_gain()
             let answer = format!("answer {number} {}", "because ".repeat(200));
             before.push(json!({ "role": "assistant", "content": answer }));
         }
-        // Whoever is asked for a summary never says a word.
-        let script = vec![reply([Say::Hang])];
-        let mut rig = Make { before, script, ..Make::default() }.rig(many(1)).await;
-        let count = rig.tool_loop.history().len();
-        let (handle, model) = (rig.tool_loop.handle(), rig.model.clone());
-        let press = async {
+        // The request for a summary hangs.
+        let script = vec![reply([Step::Hang])];
+        let mut harness = Setup { before, script, ..Setup::default() }.build(many(1)).await;
+        let count = harness.tool_loop.history().len();
+        let (handle, model) = (harness.tool_loop.handle(), harness.model.clone());
+        let interrupt = async {
             while model.requests().is_empty() {
                 tokio::task::yield_now().await;
             }
@@ -143,17 +143,17 @@ fn a_compaction_that_somebody_stops_does_not_say_that_there_is_nothing_to_gain()
             std::future::pending::<()>().await;
         };
         let mut silent = SilentObserver;
-        let compaction = rig.tool_loop.compact(CompactOptions::default(), &mut silent);
+        let compaction = harness.tool_loop.compact(CompactOptions::default(), &mut silent);
         let stopped = timeout(Duration::from_secs(60), async {
             tokio::select! {
                 compaction = compaction => compaction,
-                () = press => panic!("it never ends"),
+                () = interrupt => panic!("it never ends"),
             }
         });
         let stopped = stopped.await.expect("an end within a minute").expect("a compaction");
         assert_eq!(stopped, LoopCompaction::Stopped);
-        assert_eq!(rig.tool_loop.history().len(), count, "the history stays as it is");
-        assert_eq!(rig.outcome("next").await, Some(Outcome::Completed));
-        rig.check();
+        assert_eq!(harness.tool_loop.history().len(), count, "the history stays as it is");
+        assert_eq!(harness.outcome("next").await, Some(Outcome::Completed));
+        harness.check();
     });
 }

@@ -1,5 +1,5 @@
-//! What is wrong is found: a play that went well is told wrongly, once in every way, and the truth
-//! has to notice.
+//! Tests of the checks: the report of a good scenario is falsified in every way, and the checks
+//! must find it.
 
 use foxwedge_core::Format;
 use foxwedge_run::{EventPayload, Outcome, RunEffect, ToolOutcome};
@@ -7,39 +7,39 @@ use foxwedge_store::RunState;
 use serde_json::{Value, json};
 
 use crate::{
-    play::{Left, NEXT, PROMPT, Played, Scene},
+    scenario::{SessionState, NEXT, PROMPT, ScenarioReport, Scenario},
     points::runtime,
-    said::Said,
-    truth::breaches,
-    workers::Manner,
-    world::{Act, Class, Pressing, Seen, World},
+    history::HistoryView,
+    checks::breaches,
+    test_tools::StopBehavior,
+    world::{Injection, Class, InterruptEffect, LogEntry, World},
 };
 
-/// A play that somebody interrupted while `write` was at work: what reads is finished, `write` is
+/// A scenario that was interrupted while `write` was running: the reads are finished, `write` is
 /// interrupted, `forbidden` never ran.
-fn interrupted() -> (Scene, Played) {
+fn interrupted() -> (Scenario, ScenarioReport) {
     runtime().block_on(async {
-        let mut scene = Scene { manner: Manner::Stops, ..Scene::new(Format::Anthropic) };
+        let mut scenario = Scenario { stop_behavior: StopBehavior::Stops, ..Scenario::new(Format::Anthropic) };
         for at in 1.. {
-            scene.plan = vec![(Class::Tool, at, Act::Press(1))];
-            let played = scene.play().await.expect("a file");
-            if played.struck.iter().any(|name| name == "write c3 begins") {
-                assert_eq!(breaches(&scene, &played), Vec::<String>::new());
-                return (scene, played);
+            scenario.plan = vec![(Class::Tool, at, Injection::Interrupt(1))];
+            let report = scenario.run().await.expect("a file");
+            if report.hit_points.iter().any(|name| name == "write c3 begins") {
+                assert_eq!(breaches(&scenario, &report), Vec::<String>::new());
+                return (scenario, report);
             }
         }
         unreachable!("`write` begins at some point")
     })
 }
 
-/// Changes the messages of what was left.
-fn rewrite(left: &mut Left, change: impl Fn(&mut Vec<Value>)) {
-    let document = left.documents.get_mut("anthropic").expect("a document");
+/// Changes the messages of a stored state.
+fn rewrite(state: &mut SessionState, change: impl Fn(&mut Vec<Value>)) {
+    let document = state.documents.get_mut("anthropic").expect("a document");
     change(document["messages"].as_array_mut().expect("messages"));
-    left.said = Said::of(document);
+    state.history = HistoryView::of(document);
 }
 
-/// Changes every answer to a call.
+/// Changes every result of a call.
 fn answer(messages: &mut Vec<Value>, id: &str, change: impl Fn(&mut Value)) {
     for message in messages {
         for block in message["content"].as_array_mut().into_iter().flatten() {
@@ -50,14 +50,14 @@ fn answer(messages: &mut Vec<Value>, id: &str, change: impl Fn(&mut Value)) {
     }
 }
 
-type Fault = (&'static str, fn(&mut Played), &'static str);
+type Fault = (&'static str, fn(&mut ScenarioReport), &'static str);
 
-/// What somebody could get wrong, how it looks, and what is said about it.
+/// A fault, how to inject it, and the expected breach.
 const FAULTS: [Fault; 16] = [
     (
         "two outcomes",
-        |played| {
-            let events = &mut played.left.runs[0].1;
+        |report| {
+            let events = &mut report.state.runs[0].1;
             let last = events.last().expect("an end").clone();
             events.push(last);
         },
@@ -65,16 +65,16 @@ const FAULTS: [Fault; 16] = [
     ),
     (
         "no outcome",
-        |played| {
-            played.left.runs[0].1.pop();
-            played.left.runs[0].0.state = RunState::Open;
+        |report| {
+            report.state.runs[0].1.pop();
+            report.state.runs[0].0.state = RunState::Open;
         },
         "has 0 ends",
     ),
     (
         "stopped is told as failed",
-        |played| {
-            let (row, events) = &mut played.left.runs[0];
+        |report| {
+            let (row, events) = &mut report.state.runs[0];
             if let RunState::Ended { ended, .. } = &mut row.state {
                 ended.outcome = Some(Outcome::Failed);
             }
@@ -87,8 +87,8 @@ const FAULTS: [Fault; 16] = [
     ),
     (
         "a placeholder over a real answer",
-        |played| {
-            rewrite(&mut played.left, |messages| {
+        |report| {
+            rewrite(&mut report.state, |messages| {
                 answer(messages, "c1", |block| {
                     block["content"] = "[foxwedge] Interrupted: no answer was recorded.".into();
                 })
@@ -98,8 +98,8 @@ const FAULTS: [Fault; 16] = [
     ),
     (
         "answers in the order in which they came",
-        |played| {
-            rewrite(&mut played.left, |messages| {
+        |report| {
+            rewrite(&mut report.state, |messages| {
                 messages[2]["content"].as_array_mut().expect("answers").reverse();
             });
         },
@@ -107,8 +107,8 @@ const FAULTS: [Fault; 16] = [
     ),
     (
         "an answer is lost",
-        |played| {
-            rewrite(&mut played.left, |messages| {
+        |report| {
+            rewrite(&mut report.state, |messages| {
                 messages[2]["content"].as_array_mut().expect("answers").remove(0);
             });
         },
@@ -116,8 +116,8 @@ const FAULTS: [Fault; 16] = [
     ),
     (
         "an answer twice",
-        |played| {
-            rewrite(&mut played.left, |messages| {
+        |report| {
+            rewrite(&mut report.state, |messages| {
                 let answers = messages[2]["content"].as_array_mut().expect("answers");
                 answers.push(answers[0].clone());
             });
@@ -126,8 +126,8 @@ const FAULTS: [Fault; 16] = [
     ),
     (
         "the prompt behind the interrupted turn",
-        |played| {
-            rewrite(&mut played.left, |messages| {
+        |report| {
+            rewrite(&mut report.state, |messages| {
                 let prompt = messages.remove(0);
                 messages.push(prompt);
             });
@@ -136,8 +136,8 @@ const FAULTS: [Fault; 16] = [
     ),
     (
         "the prompt is gone",
-        |played| {
-            rewrite(&mut played.left, |messages| {
+        |report| {
+            rewrite(&mut report.state, |messages| {
                 messages[0] = json!({ "role": "user", "content": NEXT })
             });
         },
@@ -145,8 +145,8 @@ const FAULTS: [Fault; 16] = [
     ),
     (
         "the next prompt before the interrupted turn",
-        |played| {
-            let request = played.requests.last_mut().expect("a request");
+        |report| {
+            let request = report.requests.last_mut().expect("a request");
             let messages = request["messages"].as_array_mut().expect("messages");
             let next = messages.pop().expect("a prompt");
             messages.insert(1, next);
@@ -155,15 +155,15 @@ const FAULTS: [Fault; 16] = [
     ),
     (
         "a call that ran is not told",
-        |played| {
-            rewrite(&mut played.left, |messages| messages.truncate(3));
+        |report| {
+            rewrite(&mut report.state, |messages| messages.truncate(3));
         },
         "c3 ran, and is not told",
     ),
     (
         "text that was heard is gone",
-        |played| {
-            rewrite(&mut played.left, |messages| {
+        |report| {
+            rewrite(&mut report.state, |messages| {
                 messages[1]["content"]
                     .as_array_mut()
                     .expect("blocks")
@@ -174,8 +174,8 @@ const FAULTS: [Fault; 16] = [
     ),
     (
         "the wrong call is cancelled",
-        |played| {
-            let events = &mut played.left.runs[0].1;
+        |report| {
+            let events = &mut report.state.runs[0].1;
             for event in events {
                 if let EventPayload::ToolResult(result) = &mut event.body
                     && result.call.id.as_deref() == Some("c3")
@@ -186,14 +186,14 @@ const FAULTS: [Fault; 16] = [
         },
         "c3 is Cancelled",
     ),
-    ("the queue is empty", |played| played.left.queued.clear(), "the queue holds"),
-    ("it is repaired with every opening", |played| played.again += 1, "opened again"),
+    ("the queue is empty", |report| report.state.queued.clear(), "the queue holds"),
+    ("it is repaired with every opening", |report| report.records_after_reopen += 1, "opened again"),
     (
         "somebody was told more than is stored",
-        |played| {
-            let told = |seen: &&Seen| matches!(seen, Seen::Told(it) if matches!(**it, RunEffect::Show { .. }));
-            let last = played.log.iter().rev().find(told).cloned().expect("something");
-            played.log.push(last);
+        |report| {
+            let is_shown = |entry: &&LogEntry| matches!(entry, LogEntry::Delivered(it) if matches!(**it, RunEffect::Show { .. }));
+            let last = report.log.iter().rev().find(is_shown).cloned().expect("something");
+            report.log.push(last);
         },
         "told otherwise than stored",
     ),
@@ -201,13 +201,13 @@ const FAULTS: [Fault; 16] = [
 
 #[test]
 fn every_planted_fault_is_found() {
-    let (scene, played) = interrupted();
-    assert!(played.left.said.shape().contains(PROMPT));
-    for (name, plant, words) in FAULTS {
-        let mut planted = played.clone();
-        plant(&mut planted);
-        let found = breaches(&scene, &planted);
-        assert!(found.iter().any(|it| it.contains(words)), "{name}: {found:#?}");
+    let (scenario, report) = interrupted();
+    assert!(report.state.history.shape().contains(PROMPT));
+    for (name, inject, expected) in FAULTS {
+        let mut changed = report.clone();
+        inject(&mut changed);
+        let found = breaches(&scenario, &changed);
+        assert!(found.iter().any(|it| it.contains(expected)), "{name}: {found:#?}");
     }
 }
 
@@ -218,11 +218,11 @@ fn a_tool_that_starts_too_early_or_too_late_is_found() {
     let unknown = ["x starts, and the store does not know"];
     assert_eq!(world.breaches(), unknown);
     let world = World::quiet();
-    world.see(Seen::Pressed(Pressing::Asked));
+    world.record(LogEntry::Interrupted(InterruptEffect::Stopping));
     drop(world.enter("y"));
     assert!(world.breaches().contains(&"y starts behind an interrupt".to_owned()));
     let world = World::quiet();
-    world.bury();
-    world.strike(Class::Store, "before append");
+    world.mark_dead();
+    world.hit_point(Class::Store, "before append");
     assert_eq!(world.breaches(), ["before append: behind the end of its loop"]);
 }

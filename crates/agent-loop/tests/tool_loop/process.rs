@@ -1,4 +1,4 @@
-//! Other processes of this program, which play a part and are killed over it.
+//! Child processes of this test program, which run one part of a test and may be killed.
 
 use std::{
     env,
@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// The part that a process plays.
+/// The environment variable with the part to run.
 const PART: &str = "FOXWEDGE_LOOP_PART";
 
 /// How a process ended.
@@ -16,26 +16,26 @@ pub(crate) enum Exit {
     Killed,
 }
 
-/// Lets another process play a part, and waits for its end.
-pub(crate) fn play(part: &str, values: &[(&str, &str)]) -> Exit {
+/// Runs a part in a child process and waits for its end.
+pub(crate) fn run_part(part: &str, values: &[(&str, &str)]) -> Exit {
     let mut command = Command::new(env::current_exe().expect("this program"));
-    command.args(["--exact", "a_process_that_was_given_a_part_plays_it", "--nocapture"]);
+    command.args(["--exact", "run_part_of_child_process", "--nocapture"]);
     command.env(PART, part).envs(values.iter().copied());
     let output = command.stdin(Stdio::null()).output().expect("a process");
     if output.status.signal() == Some(9) {
         return Exit::Killed;
     }
-    let trouble = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{}: {trouble}", output.status);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {stderr}", output.status);
     Exit::Well
 }
 
-/// The part that this process was given.
+/// The part that this process has to run.
 pub(crate) fn part() -> Option<String> {
     env::var(PART).ok()
 }
 
-/// Something that this process was given.
+/// An environment variable of this process.
 pub(crate) fn value(name: &str) -> String {
     env::var(name).unwrap_or_else(|_| panic!("{name} is missing"))
 }

@@ -1,4 +1,4 @@
-//! Real processes: whatever ends a run, nothing of what its tools started is left.
+//! Real processes: whatever ends a run, no process of its tools is left.
 
 use std::{fs, sync::Arc, time::Duration};
 
@@ -9,15 +9,14 @@ use serde_json::json;
 
 use crate::{
     points::runtime,
-    rig::{Make, Rig},
+    harness::{Setup, Harness},
     script::{call, reply},
     temporary::Temporary,
-    workers::toolbox,
+    test_tools::toolbox,
     world::World,
 };
 
-/// Commands that do not want to go. Each writes the numbers of its processes into a file, then
-/// `ready`.
+/// Commands that resist being killed. Each writes its process ids to a file, then `ready`.
 const STUBBORN: [(&str, &str); 5] = [
     ("one that waits", "echo $$ > pids; echo half of it; echo > ready; sleep 1000"),
     (
@@ -49,7 +48,7 @@ enum Ends {
     Drop,
 }
 
-async fn started(command: &str) -> (Rig, Temporary) {
+async fn started(command: &str) -> (Harness, Temporary) {
     let folder = Temporary::folder();
     let workspace = ToolWorkspace::open(folder.as_ref()).expect("a workspace");
     let tools = workspace.tools_named(&["run"], ToolLimits::default()).expect("a tool");
@@ -58,8 +57,8 @@ async fn started(command: &str) -> (Rig, Temporary) {
         call("x", "run", arguments),
         call("y", "run", r#"{"command":"echo > never"}"#),
     ])];
-    let rig = Make { script, ..Make::default() }.rig(move |_: &World| boxed(tools)).await;
-    (rig, folder)
+    let harness = Setup { script, ..Setup::default() }.build(move |_: &World| boxed(tools)).await;
+    (harness, folder)
 }
 
 fn boxed(tools: Vec<Arc<dyn Tool>>) -> Toolbox {
@@ -67,12 +66,11 @@ fn boxed(tools: Vec<Arc<dyn Tool>>) -> Toolbox {
 }
 
 fn pids(folder: &Temporary) -> Vec<i32> {
-    let told = fs::read_to_string(folder.path("pids")).unwrap_or_default();
-    told.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+    let pids_text = fs::read_to_string(folder.path("pids")).unwrap_or_default();
+    pids_text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
 }
 
-/// Whether a process is there and does anything: one that is dead and not yet taken note of by
-/// whoever inherited it does not.
+/// Whether a process is running. A zombie that its parent has not reaped is not.
 fn is_alive(id: i32) -> bool {
     let Some(pid) = Pid::from_raw(id) else { return false };
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
@@ -80,23 +78,23 @@ fn is_alive(id: i32) -> bool {
     test_kill_process(pid).is_ok() && !matches!(state, Some('Z' | 'X'))
 }
 
-async fn try_it(name: &str, command: &str, ends: Ends) {
-    let (mut rig, folder) = started(command).await;
-    let world = rig.world.clone();
+async fn check_end(name: &str, command: &str, ends: Ends) {
+    let (mut harness, folder) = started(command).await;
+    let world = harness.world.clone();
     let ready = async {
         while !folder.path("ready").exists() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        // What it printed is on its way to us.
+        // Its output has not been read yet.
         tokio::time::sleep(Duration::from_millis(30)).await;
     };
     match ends {
         Ends::Wish | Ends::Force => {
-            let (finished, ()) = tokio::join!(rig.say("go"), async {
+            let (finished, ()) = tokio::join!(harness.prompt("go"), async {
                 ready.await;
-                world.press();
+                world.interrupt();
                 if ends == Ends::Force {
-                    world.press();
+                    world.interrupt();
                 }
             });
             let finished = finished.expect("a run");
@@ -104,55 +102,55 @@ async fn try_it(name: &str, command: &str, ends: Ends) {
             let counts = [ToolStatus::Interrupted, ToolStatus::Cancelled]
                 .map(|it| finished.summary.count(it));
             assert_eq!(counts, [1, 1], "{name}, {ends:?}");
-            let shape = rig.shape();
+            let shape = harness.shape();
             assert!(shape.contains("half of it"), "{name}, {ends:?}: {shape}");
-            rig.check();
+            harness.check();
         }
         Ends::Drop => {
             tokio::select! {
-                finished = rig.say("go") => panic!("{name}: {finished:?}"),
+                finished = harness.prompt("go") => panic!("{name}: {finished:?}"),
                 () = ready => {}
             }
-            drop(rig);
+            drop(harness);
         }
     }
     let ids = pids(&folder);
     assert!(!ids.is_empty(), "{name}");
-    // A task that is dropped ends when its thread comes to it.
+    // A dropped task ends when its thread polls it.
     for _ in 0..200 {
         if ids.iter().all(|id| !is_alive(*id)) {
             break;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    let left: Vec<&i32> = ids.iter().filter(|id| is_alive(**id)).collect();
-    assert!(left.is_empty(), "{name}, {ends:?}: {left:?} of {ids:?} are still there");
+    let alive: Vec<&i32> = ids.iter().filter(|id| is_alive(**id)).collect();
+    assert!(alive.is_empty(), "{name}, {ends:?}: {alive:?} of {ids:?} are still there");
     assert!(!folder.path("never").exists(), "{name}: what came behind it ran");
 }
 
 #[test]
-fn a_wish_leaves_no_process() {
+fn a_graceful_stop_leaves_no_process() {
     runtime().block_on(async {
         for (name, command) in STUBBORN {
-            try_it(name, command, Ends::Wish).await;
+            check_end(name, command, Ends::Wish).await;
         }
     });
 }
 
 #[test]
-fn force_leaves_no_process() {
+fn a_forced_stop_leaves_no_process() {
     runtime().block_on(async {
         for (name, command) in STUBBORN {
-            try_it(name, command, Ends::Force).await;
+            check_end(name, command, Ends::Force).await;
         }
     });
 }
 
 #[test]
-fn a_loop_that_is_dropped_leaves_no_process() {
+fn a_dropped_loop_leaves_no_process() {
     runtime().block_on(async {
         for (name, command) in STUBBORN {
-            try_it(name, command, Ends::Drop).await;
+            check_end(name, command, Ends::Drop).await;
         }
     });
 }

@@ -1,4 +1,4 @@
-//! What a model says, as data, and how each format spells it.
+//! Scripted replies as data, and their message in each format.
 
 use foxwedge_core::{Format, Profile};
 use foxwedge_run::RunUsage;
@@ -7,60 +7,60 @@ use foxwedge_testkit::violations;
 use foxwedge_upstream::model::{ModelError, ReplyStopReason, ReplyToolCall};
 use serde_json::{Value, json};
 
-/// One thing that a model does.
+/// One step of a reply.
 #[derive(Clone, Debug)]
-pub(crate) enum Say {
+pub(crate) enum Step {
     Text(String),
     Thought(String),
     Call(ReplyToolCall),
     /// It breaks off.
     Break(ModelError),
-    /// It says nothing more, and does not end.
+    /// It sends nothing more and does not end.
     Hang,
 }
 
 /// One reply.
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
-    pub(crate) says: Vec<Say>,
+    pub(crate) steps: Vec<Step>,
     pub(crate) stop: ReplyStopReason,
 }
 
-/// A reply of these things.
-pub(crate) fn reply(says: impl IntoIterator<Item = Say>) -> Reply {
-    Reply { says: says.into_iter().collect(), stop: ReplyStopReason::Done }
+/// A reply of these steps.
+pub(crate) fn reply(steps: impl IntoIterator<Item = Step>) -> Reply {
+    Reply { steps: steps.into_iter().collect(), stop: ReplyStopReason::Done }
 }
 
-pub(crate) fn text(text: impl Into<String>) -> Say {
-    Say::Text(text.into())
+pub(crate) fn text(text: impl Into<String>) -> Step {
+    Step::Text(text.into())
 }
 
-pub(crate) fn thought(text: &str) -> Say {
-    Say::Thought(text.to_owned())
+pub(crate) fn thought(text: &str) -> Step {
+    Step::Thought(text.to_owned())
 }
 
-pub(crate) fn call(id: &str, name: &str, arguments: impl Into<String>) -> Say {
+pub(crate) fn call(id: &str, name: &str, arguments: impl Into<String>) -> Step {
     let (id, name) = (id.to_owned(), name.to_owned());
-    Say::Call(ReplyToolCall { id, name, arguments: arguments.into() })
+    Step::Call(ReplyToolCall { id, name, arguments: arguments.into() })
 }
 
-pub(crate) fn trouble() -> ModelError {
+pub(crate) fn failure() -> ModelError {
     let message = "the model broke off, as it was planned".to_owned();
     ModelError { code: "cut", message, retryable: false }
 }
 
 pub(crate) const USAGE: RunUsage = RunUsage { input: 7, output: 3, cached: 0, reasoning: 0 };
 
-/// The formats that plays are played in.
-pub(crate) const WIRES: [Format; 4] =
+/// The formats that scenarios use.
+pub(crate) const FORMATS: [Format; 4] =
     [Format::OpenaiChat, Format::OpenaiResponses, Format::Anthropic, Format::Gemini];
 
 /// The provider of a format.
 pub(crate) fn provider(wire: Format) -> ScriptedProvider {
-    ScriptedProvider::of(wire, "").expect("nobody plays Bedrock")
+    ScriptedProvider::of(wire, "").expect("Bedrock is not supported")
 }
 
-/// The name of a provider's model, and whose rules it has to obey.
+/// The model name and the profile of a provider.
 pub(crate) fn named(provider: ScriptedProvider) -> (&'static str, Profile) {
     match provider {
         ScriptedProvider::OpenaiChat => ("gpt-test", Profile::OpenaiChat),
@@ -72,13 +72,13 @@ pub(crate) fn named(provider: ScriptedProvider) -> (&'static str, Profile) {
     }
 }
 
-/// What was said so far, as one message of the assistant; none if it was nothing.
-pub(crate) fn message(provider: ScriptedProvider, number: usize, said: &[Say]) -> Option<String> {
-    let texts: String = said.iter().filter_map(as_text).collect();
-    let thoughts: String = said.iter().filter_map(as_thought).collect();
-    let calls: Vec<&ReplyToolCall> = said.iter().filter_map(as_call).collect();
-    // A thought counts once something follows it.
-    let is_closed = said.last().is_some_and(|last| !matches!(last, Say::Thought(_)));
+/// The steps so far as one assistant message; `None` without content.
+pub(crate) fn message(provider: ScriptedProvider, number: usize, steps: &[Step]) -> Option<String> {
+    let texts: String = steps.iter().filter_map(as_text).collect();
+    let thoughts: String = steps.iter().filter_map(as_thought).collect();
+    let calls: Vec<&ReplyToolCall> = steps.iter().filter_map(as_call).collect();
+    // Reasoning counts once something follows it.
+    let is_closed = steps.last().is_some_and(|last| !matches!(last, Step::Thought(_)));
     let thoughts = if is_closed { thoughts } else { String::new() };
     if texts.is_empty() && calls.is_empty() {
         return None;
@@ -152,25 +152,25 @@ fn gemini(texts: &str, calls: &[&ReplyToolCall]) -> Value {
     json!({ "role": "model", "parts": parts })
 }
 
-/// Where a format holds an object, a text that is none becomes an empty one.
+/// The arguments as an object; other text becomes an empty object.
 fn input(call: &ReplyToolCall) -> Value {
     let read: Option<Value> = serde_json::from_str(&call.arguments).ok();
     read.filter(Value::is_object).unwrap_or_else(|| json!({}))
 }
 
-fn as_text(say: &Say) -> Option<&str> {
-    if let Say::Text(text) = say { Some(text) } else { None }
+fn as_text(step: &Step) -> Option<&str> {
+    if let Step::Text(text) = step { Some(text) } else { None }
 }
 
-fn as_thought(say: &Say) -> Option<&str> {
-    if let Say::Thought(text) = say { Some(text) } else { None }
+fn as_thought(step: &Step) -> Option<&str> {
+    if let Step::Thought(text) = step { Some(text) } else { None }
 }
 
-fn as_call(say: &Say) -> Option<&ReplyToolCall> {
-    if let Say::Call(call) = say { Some(call) } else { None }
+fn as_call(step: &Step) -> Option<&ReplyToolCall> {
+    if let Step::Call(call) = step { Some(call) } else { None }
 }
 
-/// What a provider would object to in a document, once the person has said something behind it.
+/// The violations in a document, with another prompt at its end.
 pub(crate) fn objections(wire: &str, document: &Value) -> Vec<String> {
     let mut document = document.clone();
     let (list, next) = match wire {
@@ -187,11 +187,11 @@ pub(crate) fn objections(wire: &str, document: &Value) -> Vec<String> {
         }
     }
     let found = violations(wire, wire, false, &document);
-    let told = found.iter().map(|it| format!("{wire}: {it:?} in {}", short(&document.to_string())));
-    told.collect()
+    let messages = found.iter().map(|it| format!("{wire}: {it:?} in {}", short(&document.to_string())));
+    messages.collect()
 }
 
-/// A long text in short.
+/// Shortens a long text.
 pub(crate) fn short(text: &str) -> String {
     match text.char_indices().nth(1_500) {
         Some((at, _)) => format!("{}… ({} bytes)", &text[..at], text.len()),

@@ -1,5 +1,5 @@
-//! Replies as streams of events in every format, written naively, and a server that sends them in
-//! any pieces.
+//! Replies as event streams in every format, written naively, and a server that sends them in any
+//! chunks.
 
 use std::ops::Range;
 
@@ -12,46 +12,46 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// A piece of a reply, as a provider sends it.
+/// A delta of a reply, as a provider sends it.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum SentPiece {
+pub(crate) enum SentDelta {
     Text(String),
     Thought(String),
-    /// A call, and in how many fragments its arguments come.
+    /// A call, and the number of fragments of its arguments.
     Call {
         id: String,
         name: String,
         arguments: Value,
         fragments: usize,
     },
-    /// What it cost so far.
+    /// Output tokens so far.
     Usage(u64),
 }
 
 /// The events of a reply, each as the bytes of one frame.
-pub(crate) fn frames(wire: Format, pieces: &[SentPiece]) -> Vec<String> {
+pub(crate) fn frames(wire: Format, deltas: &[SentDelta]) -> Vec<String> {
     match wire {
-        Format::OpenaiChat => chat(pieces),
-        Format::OpenaiResponses => responses(pieces),
-        Format::Anthropic => anthropic(pieces),
-        Format::Gemini => gemini(pieces),
+        Format::OpenaiChat => chat(deltas),
+        Format::OpenaiResponses => responses(deltas),
+        Format::Anthropic => anthropic(deltas),
+        Format::Gemini => gemini(deltas),
         Format::Bedrock => panic!("no loop asks Bedrock"),
     }
 }
 
-fn has_calls(pieces: &[SentPiece]) -> bool {
-    pieces.iter().any(|piece| matches!(piece, SentPiece::Call { .. }))
+fn has_calls(deltas: &[SentDelta]) -> bool {
+    deltas.iter().any(|delta| matches!(delta, SentDelta::Call { .. }))
 }
 
-fn spent(pieces: &[SentPiece]) -> u64 {
-    let mut figures = pieces.iter().filter_map(|piece| match piece {
-        SentPiece::Usage(output) => Some(*output),
+fn spent(deltas: &[SentDelta]) -> u64 {
+    let mut figures = deltas.iter().filter_map(|delta| match delta {
+        SentDelta::Usage(output) => Some(*output),
         _ => None,
     });
     figures.next_back().unwrap_or(1)
 }
 
-/// A text in so many fragments.
+/// Splits a text into this many fragments.
 fn fragments(text: &str, number: usize) -> Vec<&str> {
     let letters: Vec<Range<usize>> =
         text.char_indices().map(|(at, letter)| at..at + letter.len_utf8()).collect();
@@ -68,7 +68,7 @@ fn named(event: &Value) -> String {
     format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default())
 }
 
-fn chat(pieces: &[SentPiece]) -> Vec<String> {
+fn chat(deltas: &[SentDelta]) -> Vec<String> {
     let chunk = |delta: Value, finish: Value| {
         data(&json!({ "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1,
             "model": "gpt-test",
@@ -82,13 +82,13 @@ fn chat(pieces: &[SentPiece]) -> Vec<String> {
     };
     let mut all = vec![chunk(json!({ "role": "assistant", "content": "" }), Value::Null)];
     let mut index = 0;
-    for piece in pieces {
-        match piece {
-            SentPiece::Text(text) => all.push(chunk(json!({ "content": text }), Value::Null)),
-            SentPiece::Thought(text) => {
+    for delta in deltas {
+        match delta {
+            SentDelta::Text(text) => all.push(chunk(json!({ "content": text }), Value::Null)),
+            SentDelta::Thought(text) => {
                 all.push(chunk(json!({ "reasoning_content": text }), Value::Null));
             }
-            SentPiece::Call { id, name, arguments, fragments: number } => {
+            SentDelta::Call { id, name, arguments, fragments: number } => {
                 let function = json!({ "name": name, "arguments": "" });
                 let call = json!({ "index": index, "id": id, "type": "function",
                                    "function": function });
@@ -99,17 +99,17 @@ fn chat(pieces: &[SentPiece]) -> Vec<String> {
                 }
                 index += 1;
             }
-            SentPiece::Usage(output) => all.push(usage(*output)),
+            SentDelta::Usage(output) => all.push(usage(*output)),
         }
     }
-    let finish = if has_calls(pieces) { "tool_calls" } else { "stop" };
+    let finish = if has_calls(deltas) { "tool_calls" } else { "stop" };
     all.push(chunk(json!({}), finish.into()));
-    all.push(usage(spent(pieces)));
+    all.push(usage(spent(deltas)));
     all.push("data: [DONE]\n\n".to_owned());
     all
 }
 
-fn anthropic(pieces: &[SentPiece]) -> Vec<String> {
+fn anthropic(deltas: &[SentDelta]) -> Vec<String> {
     let usage = json!({ "input_tokens": 5, "output_tokens": 1 });
     let message = json!({ "id": "msg_1", "type": "message", "role": "assistant", "content": [],
         "model": "claude-test", "stop_reason": null, "stop_sequence": null, "usage": usage });
@@ -128,19 +128,19 @@ fn anthropic(pieces: &[SentPiece]) -> Vec<String> {
             *open = "";
         }
     };
-    for piece in pieces {
-        let (kind, block, deltas) = match piece {
-            SentPiece::Text(text) => (
+    for delta in deltas {
+        let (kind, block, deltas) = match delta {
+            SentDelta::Text(text) => (
                 "text",
                 json!({ "type": "text", "text": "" }),
                 vec![json!({ "type": "text_delta", "text": text })],
             ),
-            SentPiece::Thought(text) => (
+            SentDelta::Thought(text) => (
                 "thinking",
                 json!({ "type": "thinking", "thinking": "", "signature": "" }),
                 vec![json!({ "type": "thinking_delta", "thinking": text })],
             ),
-            SentPiece::Call { id, name, arguments, fragments: number } => (
+            SentDelta::Call { id, name, arguments, fragments: number } => (
                 "tool_use",
                 json!({ "type": "tool_use", "id": id, "name": name, "input": {} }),
                 fragments(&arguments.to_string(), *number)
@@ -148,7 +148,7 @@ fn anthropic(pieces: &[SentPiece]) -> Vec<String> {
                     .map(|part| json!({ "type": "input_json_delta", "partial_json": part }))
                     .collect(),
             ),
-            SentPiece::Usage(output) => {
+            SentDelta::Usage(output) => {
                 let (delta, usage) = (json!({}), json!({ "output_tokens": output }));
                 all.push(named(
                     &json!({ "type": "message_delta", "delta": delta, "usage": usage }),
@@ -170,15 +170,15 @@ fn anthropic(pieces: &[SentPiece]) -> Vec<String> {
         }
     }
     close(&mut all, &mut index, &mut open);
-    let reason = if has_calls(pieces) { "tool_use" } else { "end_turn" };
+    let reason = if has_calls(deltas) { "tool_use" } else { "end_turn" };
     all.push(named(&json!({ "type": "message_delta",
         "delta": { "stop_reason": reason, "stop_sequence": null },
-        "usage": { "output_tokens": spent(pieces) } })));
+        "usage": { "output_tokens": spent(deltas) } })));
     all.push(named(&json!({ "type": "message_stop" })));
     all
 }
 
-fn gemini(pieces: &[SentPiece]) -> Vec<String> {
+fn gemini(deltas: &[SentDelta]) -> Vec<String> {
     let chunk = |part: Value| {
         let content = json!({ "role": "model", "parts": [part] });
         data(&json!({ "candidates": [{ "content": content, "index": 0 }],
@@ -189,23 +189,23 @@ fn gemini(pieces: &[SentPiece]) -> Vec<String> {
                 "totalTokenCount": output + 5 })
     };
     let mut all: Vec<String> = Vec::new();
-    for piece in pieces {
-        all.push(match piece {
-            SentPiece::Text(text) => chunk(json!({ "text": text })),
-            SentPiece::Thought(text) => chunk(json!({ "text": text, "thought": true })),
-            SentPiece::Call { id, name, arguments, .. } => {
+    for delta in deltas {
+        all.push(match delta {
+            SentDelta::Text(text) => chunk(json!({ "text": text })),
+            SentDelta::Thought(text) => chunk(json!({ "text": text, "thought": true })),
+            SentDelta::Call { id, name, arguments, .. } => {
                 chunk(json!({ "functionCall": { "id": id, "name": name, "args": arguments } }))
             }
-            SentPiece::Usage(output) => data(&json!({ "usageMetadata": figures(*output) })),
+            SentDelta::Usage(output) => data(&json!({ "usageMetadata": figures(*output) })),
         });
     }
     let last = json!({ "content": { "role": "model", "parts": [{ "text": "" }] },
                        "finishReason": "STOP", "index": 0 });
-    all.push(data(&json!({ "candidates": [last], "usageMetadata": figures(spent(pieces)) })));
+    all.push(data(&json!({ "candidates": [last], "usageMetadata": figures(spent(deltas)) })));
     all
 }
 
-fn responses(pieces: &[SentPiece]) -> Vec<String> {
+fn responses(deltas: &[SentDelta]) -> Vec<String> {
     let (mut all, mut output): (Vec<Value>, Vec<Value>) = (Vec::new(), Vec::new());
     let response = |status: &str, output: &[Value], usage: Value| {
         json!({ "id": "resp_1", "object": "response", "created_at": 1, "status": status,
@@ -213,25 +213,25 @@ fn responses(pieces: &[SentPiece]) -> Vec<String> {
     };
     all.push(json!({ "type": "response.created",
                      "response": response("in_progress", &[], Value::Null) }));
-    let mut rest = pieces;
+    let mut rest = deltas;
     while let Some(first) = rest.first() {
-        let alike = rest.iter().take_while(|piece| {
-            !matches!(piece, SentPiece::Call { .. })
-                && std::mem::discriminant(*piece) == std::mem::discriminant(first)
+        let alike = rest.iter().take_while(|delta| {
+            !matches!(delta, SentDelta::Call { .. })
+                && std::mem::discriminant(*delta) == std::mem::discriminant(first)
         });
         let (some, others) = rest.split_at(alike.count().max(1));
         rest = others;
         let at = output.len();
         match first {
-            SentPiece::Text(_) | SentPiece::Thought(_) => {
-                let is_text = matches!(first, SentPiece::Text(_));
-                let words = some.iter().map(|piece| match piece {
-                    SentPiece::Text(words) | SentPiece::Thought(words) => words.as_str(),
-                    SentPiece::Call { .. } | SentPiece::Usage(_) => "",
+            SentDelta::Text(_) | SentDelta::Thought(_) => {
+                let is_text = matches!(first, SentDelta::Text(_));
+                let words = some.iter().map(|delta| match delta {
+                    SentDelta::Text(words) | SentDelta::Thought(words) => words.as_str(),
+                    SentDelta::Call { .. } | SentDelta::Usage(_) => "",
                 });
                 item(&mut all, &mut output, at, is_text, words);
             }
-            SentPiece::Call { id, name, arguments, fragments: number } => {
+            SentDelta::Call { id, name, arguments, fragments: number } => {
                 let key = format!("fc_{at}");
                 let item = |arguments: &str, status: &str| {
                     json!({ "type": "function_call", "id": key, "call_id": id, "name": name,
@@ -250,11 +250,11 @@ fn responses(pieces: &[SentPiece]) -> Vec<String> {
                                  "item": item(&text, "completed") }));
                 output.push(item(&text, "completed"));
             }
-            // This format tells what it cost with the end alone.
-            SentPiece::Usage(_) => {}
+            // This format reports usage only at the end.
+            SentDelta::Usage(_) => {}
         }
     }
-    let spent = spent(pieces);
+    let spent = spent(deltas);
     let usage = json!({ "input_tokens": 5, "output_tokens": spent, "total_tokens": spent + 5 });
     all.push(json!({ "type": "response.completed",
                      "response": response("completed", &output, usage) }));
@@ -267,7 +267,7 @@ fn responses(pieces: &[SentPiece]) -> Vec<String> {
     numbered.collect()
 }
 
-/// A message or a thought of the Responses format.
+/// A message or reasoning item of the Responses format.
 fn item<'a>(
     all: &mut Vec<Value>,
     output: &mut Vec<Value>,
@@ -310,15 +310,15 @@ fn item<'a>(
     output.push(whole);
 }
 
-/// How a reply is cut into writes.
+/// How a reply is split into writes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Chunking {
     OneWrite,
     /// Every byte alone.
     Bytes,
-    /// So many events together.
+    /// This many events together.
     Events(usize),
-    /// Anywhere, decided by this seed.
+    /// At random places, from this seed.
     Random(u64),
 }
 
@@ -345,8 +345,8 @@ impl Chunking {
     }
 }
 
-/// Answers one request after the other with these writes. The handle gives the bodies of the
-/// requests.
+/// Replies to one request after the other with these writes. The handle returns the request
+/// bodies.
 pub(crate) async fn serve(replies: Vec<Vec<Vec<u8>>>) -> (String, JoinHandle<Vec<Value>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = format!("http://{}", listener.local_addr().expect("an address"));

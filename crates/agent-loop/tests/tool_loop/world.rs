@@ -1,8 +1,8 @@
-//! Everything that happens in a play, in the order in which it happens, and what goes wrong in it.
+//! The log of a scenario, in order, and the failures that are injected into it.
 //!
-//! Every seam of the loop is a point: a call of the store, a piece of a reply, a step of a tool, a
-//! decision, something told. Points are counted, so that a play can be played again with something
-//! happening at each of them.
+//! Every boundary of the loop is a point: a call of the store, a delta of a reply, a step of a
+//! tool, a decision, an event for the observer. Points are counted, so that a scenario can run
+//! again with an injection at each of them.
 
 use std::{
     collections::BTreeMap,
@@ -25,38 +25,38 @@ pub(crate) enum Class {
     Tool,
     Approver,
     Listener,
-    /// Each time that the loop has nothing to do but to wait.
+    /// Each time the loop has to wait.
     Wait,
 }
 
-/// What happens at a point.
+/// What is injected at a point.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Act {
-    /// Somebody interrupts, so many times.
-    Press(usize),
-    /// The loop is dropped as it stands.
+pub(crate) enum Injection {
+    /// This many interrupts.
+    Interrupt(usize),
+    /// The loop is dropped.
     Drop,
     /// The process is killed.
     Kill,
-    /// The store cannot be reached, the model breaks off, the tool panics.
+    /// The store is unavailable, the model fails, or the tool panics.
     Fail,
-    /// The store cannot be reached from here on.
-    Out,
+    /// The store is unavailable from here on.
+    StoreDown,
 }
 
-/// What happens, and where: the so-manieth point of a class.
-pub(crate) type Plan = Vec<(Class, usize, Act)>;
+/// Injections: the class, the number of the point in that class, and what is injected.
+pub(crate) type Plan = Vec<(Class, usize, Injection)>;
 
-/// What somebody got for an interrupt.
+/// The effect of an interrupt.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Pressing {
+pub(crate) enum InterruptEffect {
     Idle,
-    Asked,
+    Stopping,
     Forced,
-    Leave,
+    AlreadyForced,
 }
 
-/// What a point means for whoever stands at it.
+/// What a point means for its caller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fate {
     GoOn,
@@ -64,78 +64,78 @@ pub(crate) enum Fate {
     Die,
 }
 
-/// Something that happened.
+/// An entry of the log.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Seen {
+pub(crate) enum LogEntry {
     /// A tool's function was entered.
     Entered(String),
-    /// It said something before its answer.
-    Murmured(String),
-    /// It returned its answer.
+    /// It wrote output before its result.
+    OutputWritten(String),
+    /// It returned its result.
     Finished(String),
-    /// It stopped as it was asked to.
-    Gave(String),
+    /// It stopped on request.
+    GaveUp(String),
     /// Its future was dropped before it returned.
     Dropped(String),
-    /// The model was asked.
-    Asked,
-    /// It gave a piece of text.
-    Spoke(String),
-    /// It gave a call.
-    Called(String),
-    /// It gave everything that it had to say.
-    Heard,
+    /// A request was sent to the model.
+    RequestSent,
+    /// The model sent text.
+    TextSent(String),
+    /// The model sent a call.
+    CallSent(String),
+    /// The model sent its whole reply.
+    ReplyEnded,
     /// A call was allowed or not.
     Decided(String, bool),
     /// The end of a run is about to be stored.
     Ending(Option<Outcome>),
-    /// Somebody interrupted.
-    Pressed(Pressing),
-    /// The listener was told.
-    Told(Box<RunEffect>),
+    /// An interrupt, with its effect.
+    Interrupted(InterruptEffect),
+    /// The observer got an effect.
+    Delivered(Box<RunEffect>),
     /// The store, the model or a tool failed as planned.
     Failed(String),
     /// Input was put into the queue.
     Queued,
 }
 
-impl Seen {
-    /// As a line of a diary; what a listener was told is not written down.
+impl LogEntry {
+    /// As a line of the journal. Effects for the observer are not written.
     fn line(&self) -> Option<String> {
         Some(match self {
-            Seen::Entered(call) => format!("entered {call}"),
-            Seen::Murmured(call) => format!("murmured {call}"),
-            Seen::Finished(call) => format!("finished {call}"),
-            Seen::Gave(call) => format!("gave {call}"),
-            Seen::Decided(call, true) => format!("allowed {call}"),
-            Seen::Decided(call, false) => format!("denied {call}"),
-            Seen::Called(call) => format!("called {call}"),
-            Seen::Asked => "asked".to_owned(),
-            Seen::Queued => "queued".to_owned(),
-            Seen::Dropped(_)
-            | Seen::Spoke(_)
-            | Seen::Heard
-            | Seen::Ending(_)
-            | Seen::Pressed(_)
-            | Seen::Told(_)
-            | Seen::Failed(_) => return None,
+            LogEntry::Entered(call) => format!("entered {call}"),
+            LogEntry::OutputWritten(call) => format!("murmured {call}"),
+            LogEntry::Finished(call) => format!("finished {call}"),
+            LogEntry::GaveUp(call) => format!("gave {call}"),
+            LogEntry::Decided(call, true) => format!("allowed {call}"),
+            LogEntry::Decided(call, false) => format!("denied {call}"),
+            LogEntry::CallSent(call) => format!("called {call}"),
+            LogEntry::RequestSent => "asked".to_owned(),
+            LogEntry::Queued => "queued".to_owned(),
+            LogEntry::Dropped(_)
+            | LogEntry::TextSent(_)
+            | LogEntry::ReplyEnded
+            | LogEntry::Ending(_)
+            | LogEntry::Interrupted(_)
+            | LogEntry::Delivered(_)
+            | LogEntry::Failed(_) => return None,
         })
     }
 
-    /// What a line of a diary says.
-    pub(crate) fn of(line: &str) -> Option<Seen> {
+    /// Parses a line of the journal.
+    pub(crate) fn of(line: &str) -> Option<LogEntry> {
         let (word, call) = line.split_once(' ').unwrap_or((line, ""));
         let call = call.to_owned();
         Some(match word {
-            "entered" => Seen::Entered(call),
-            "murmured" => Seen::Murmured(call),
-            "finished" => Seen::Finished(call),
-            "gave" => Seen::Gave(call),
-            "allowed" => Seen::Decided(call, true),
-            "denied" => Seen::Decided(call, false),
-            "called" => Seen::Called(call),
-            "asked" => Seen::Asked,
-            "queued" => Seen::Queued,
+            "entered" => LogEntry::Entered(call),
+            "murmured" => LogEntry::OutputWritten(call),
+            "finished" => LogEntry::Finished(call),
+            "gave" => LogEntry::GaveUp(call),
+            "allowed" => LogEntry::Decided(call, true),
+            "denied" => LogEntry::Decided(call, false),
+            "called" => LogEntry::CallSent(call),
+            "asked" => LogEntry::RequestSent,
+            "queued" => LogEntry::Queued,
             _ => return None,
         })
     }
@@ -150,32 +150,32 @@ struct Shared {
     entered: watch::Sender<usize>,
 }
 
-type Press = Arc<dyn Fn() -> Pressing + Send + Sync>;
+type InterruptFn = Arc<dyn Fn() -> InterruptEffect + Send + Sync>;
 
 struct Inner {
     plan: Plan,
     counts: BTreeMap<Class, usize>,
-    /// The points that something happened at.
-    struck: Vec<String>,
-    log: Vec<Seen>,
-    /// Events in the store, by run and place.
+    /// The points at which something was injected.
+    hit_points: Vec<String>,
+    log: Vec<LogEntry>,
+    /// Events in the store, by run and sequence number.
     stored: BTreeMap<(String, u64), RunEvent>,
     living: usize,
     breaches: Vec<String>,
-    press: Option<Press>,
+    interrupt: Option<InterruptFn>,
     life: Life,
-    /// The store cannot be reached any more.
+    /// The store is unavailable.
     out: bool,
-    /// Survives the process.
-    diary: Option<File>,
+    /// A file that survives the process.
+    journal: Option<File>,
 }
 
 impl Inner {
-    fn see(&mut self, seen: Seen) {
-        if let (Some(diary), Some(line)) = (&mut self.diary, seen.line()) {
-            diary.write_all(format!("{line}\n").as_bytes()).expect("a diary");
+    fn record(&mut self, entry: LogEntry) {
+        if let (Some(journal), Some(line)) = (&mut self.journal, entry.line()) {
+            journal.write_all(format!("{line}\n").as_bytes()).expect("a diary");
         }
-        self.log.push(seen);
+        self.log.push(entry);
     }
 }
 
@@ -191,21 +191,21 @@ impl World {
         let inner = Inner {
             plan,
             counts: BTreeMap::new(),
-            struck: Vec::new(),
+            hit_points: Vec::new(),
             log: Vec::new(),
             stored: BTreeMap::new(),
             living: 0,
             breaches: Vec::new(),
-            press: None,
+            interrupt: None,
             life: Life::Alive,
             out: false,
-            diary: None,
+            journal: None,
         };
         let (entered, _) = watch::channel(0);
         World(Arc::new(Shared { inner: Mutex::new(inner), killed: Notify::new(), entered }))
     }
 
-    /// One in which nothing goes wrong.
+    /// A world without injections.
     pub(crate) fn quiet() -> World {
         World::new(Plan::new())
     }
@@ -214,26 +214,26 @@ impl World {
         self.0.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whoever may interrupt.
-    pub(crate) fn set_press(&self, press: impl Fn() -> Pressing + Send + Sync + 'static) {
-        self.lock().press = Some(Arc::new(press));
+    /// Sets the function that interrupts the loop.
+    pub(crate) fn set_interrupt(&self, interrupt: impl Fn() -> InterruptEffect + Send + Sync + 'static) {
+        self.lock().interrupt = Some(Arc::new(interrupt));
     }
 
-    /// Something is planned from now on.
+    /// Replaces the injections.
     pub(crate) fn plan(&self, plan: Plan) {
         self.lock().plan = plan;
     }
 
-    /// The store can be reached again, and nothing more is planned.
-    pub(crate) fn heal(&self) {
+    /// Makes the store available again and clears the injections.
+    pub(crate) fn restore(&self) {
         let mut inner = self.lock();
         inner.out = false;
         inner.plan.clear();
     }
 
-    /// A point where nobody can wait.
-    pub(crate) fn strike(&self, class: Class, name: &str) -> Fate {
-        let acts: Vec<Act> = {
+    /// A point in code that cannot wait.
+    pub(crate) fn hit_point(&self, class: Class, name: &str) -> Fate {
+        let acts: Vec<Injection> = {
             let mut inner = self.lock();
             match inner.life {
                 Life::Alive => {}
@@ -244,7 +244,7 @@ impl World {
                 }
             }
             let mut due = Vec::new();
-            // What the loop waits for is no point of its own: how often it waits is up to chance.
+            // Waits are not counted among all points: their number varies.
             let classes = match class {
                 Class::Wait => vec![class],
                 _ => vec![Class::All, class],
@@ -258,30 +258,30 @@ impl World {
                 );
             }
             if !due.is_empty() {
-                inner.struck.push(name.to_owned());
+                inner.hit_points.push(name.to_owned());
             }
             due
         };
         let mut fate = Fate::GoOn;
         for act in acts {
             match act {
-                Act::Press(times) => (0..times).for_each(|_| self.press()),
-                Act::Drop => {
+                Injection::Interrupt(times) => (0..times).for_each(|_| self.interrupt()),
+                Injection::Drop => {
                     self.lock().life = Life::Dying;
                     self.0.killed.notify_one();
                     return Fate::Die;
                 }
-                Act::Kill => {
+                Injection::Kill => {
                     let ourselves = rustix::process::getpid();
                     let _ = rustix::process::kill_process(ourselves, rustix::process::Signal::KILL);
                     return Fate::Die;
                 }
-                Act::Fail => {
-                    self.see(Seen::Failed(name.to_string()));
+                Injection::Fail => {
+                    self.record(LogEntry::Failed(name.to_string()));
                     fate = Fate::Fail;
                 }
-                Act::Out => {
-                    self.see(Seen::Failed(name.to_string()));
+                Injection::StoreDown => {
+                    self.record(LogEntry::Failed(name.to_string()));
                     self.lock().out = true;
                 }
             }
@@ -289,9 +289,9 @@ impl World {
         if class == Class::Store && self.lock().out { Fate::Fail } else { fate }
     }
 
-    /// A point. Whoever dies at it stays there.
+    /// A point. A caller that dies at it never continues.
     pub(crate) async fn point(&self, class: Class, name: String) -> Fate {
-        let fate = self.strike(class, &name);
+        let fate = self.hit_point(class, &name);
         if fate == Fate::Die {
             pending::<()>().await;
         }
@@ -299,10 +299,10 @@ impl World {
     }
 
     /// Interrupts.
-    pub(crate) fn press(&self) {
-        let press = self.lock().press.clone();
-        let pressing = press.map_or(Pressing::Idle, |press| press());
-        self.see(Seen::Pressed(pressing));
+    pub(crate) fn interrupt(&self) {
+        let interrupt = self.lock().interrupt.clone();
+        let effect = interrupt.map_or(InterruptEffect::Idle, |interrupt| interrupt());
+        self.record(LogEntry::Interrupted(effect));
     }
 
     /// Waits until the loop has to be dropped.
@@ -310,18 +310,18 @@ impl World {
         self.0.killed.notified().await;
     }
 
-    /// The loop is gone: whoever still does something of it is found out.
-    pub(crate) fn bury(&self) {
+    /// The loop is gone: any further activity of it is a breach.
+    pub(crate) fn mark_dead(&self) {
         self.lock().life = Life::Dead;
     }
 
-    /// Writes down what happens as it happens.
-    pub(crate) fn keep_diary(&self, path: &Path) {
-        self.lock().diary = Some(File::create(path).expect("a diary"));
+    /// Writes the log to a file as it grows.
+    pub(crate) fn keep_journal(&self, path: &Path) {
+        self.lock().journal = Some(File::create(path).expect("a diary"));
     }
 
-    pub(crate) fn see(&self, seen: Seen) {
-        self.lock().see(seen);
+    pub(crate) fn record(&self, entry: LogEntry) {
+        self.lock().record(entry);
     }
 
     pub(crate) fn breach(&self, what: String) {
@@ -332,13 +332,13 @@ impl World {
         self.lock().breaches.clone()
     }
 
-    pub(crate) fn log(&self) -> Vec<Seen> {
+    pub(crate) fn log(&self) -> Vec<LogEntry> {
         self.lock().log.clone()
     }
 
     /// The points that something happened at.
-    pub(crate) fn struck(&self) -> Vec<String> {
-        self.lock().struck.clone()
+    pub(crate) fn hit_points(&self) -> Vec<String> {
+        self.lock().hit_points.clone()
     }
 
     pub(crate) fn count(&self, class: Class) -> usize {
@@ -358,44 +358,44 @@ impl World {
         inner.stored.get(&(event.run.to_string(), seq)).is_some_and(|it| it.body == event.body)
     }
 
-    /// A tool's function is entered. Its start has to be in the store, and nobody may have asked
-    /// for the end.
-    pub(crate) fn enter(&self, call: &str) -> Presence {
+    /// A tool's function is entered. Its start must be in the store, and no interrupt may precede
+    /// it.
+    pub(crate) fn enter(&self, call: &str) -> ToolGuard {
         {
             let mut inner = self.lock();
             let is_start = |event: &&RunEvent| match &event.body {
-                EventPayload::ToolCall(told) => {
-                    told.call.id.as_deref() == Some(call)
-                        && told.status == Some(ToolStatus::Running)
+                EventPayload::ToolCall(update) => {
+                    update.call.id.as_deref() == Some(call)
+                        && update.status == Some(ToolStatus::Running)
                 }
                 _ => false,
             };
             let starts = inner.stored.values().filter(is_start).count();
-            let here = Seen::Entered(call.to_owned());
-            let entered = inner.log.iter().filter(|seen| **seen == here).count();
+            let here = LogEntry::Entered(call.to_owned());
+            let entered = inner.log.iter().filter(|entry| **entry == here).count();
             if starts <= entered {
                 inner.breaches.push(format!("{call} starts, and the store does not know"));
             }
-            let after = inner.log.iter().rev().take_while(|seen| !matches!(seen, Seen::Ending(_)));
-            let stopped = |seen: &Seen| {
-                matches!(seen, Seen::Pressed(Pressing::Asked | Pressing::Forced | Pressing::Leave))
+            let after = inner.log.iter().rev().take_while(|entry| !matches!(entry, LogEntry::Ending(_)));
+            let stopped = |entry: &LogEntry| {
+                matches!(entry, LogEntry::Interrupted(InterruptEffect::Stopping | InterruptEffect::Forced | InterruptEffect::AlreadyForced))
             };
             if after.into_iter().any(stopped) {
                 inner.breaches.push(format!("{call} starts behind an interrupt"));
             }
-            inner.see(here);
+            inner.record(here);
             inner.living += 1;
         }
         self.0.entered.send_modify(|count| *count += 1);
-        Presence { world: self.clone(), call: call.to_owned(), finished: false }
+        ToolGuard { world: self.clone(), call: call.to_owned(), finished: false }
     }
 
-    /// Nothing goes on before every answer that was given is in the store.
-    pub(crate) fn expects_answers(&self, what: &str) {
+    /// Checks that every finished result is in the store before the next step.
+    pub(crate) fn expect_stored_results(&self, what: &str) {
         let mut inner = self.lock();
         let mut given: BTreeMap<String, usize> = BTreeMap::new();
-        for seen in &inner.log {
-            if let Seen::Finished(call) = seen {
+        for entry in &inner.log {
+            if let LogEntry::Finished(call) = entry {
                 *given.entry(call.clone()).or_default() += 1;
             }
         }
@@ -413,48 +413,48 @@ impl World {
         }
     }
 
-    /// Counts as a tool for whoever waits for company, and for nobody else.
+    /// Counts as a started tool for [`World::company`] only.
     pub(crate) fn enter_unseen(&self) {
         self.0.entered.send_modify(|count| *count += 1);
     }
 
-    /// Waits until so many tools were entered.
+    /// Waits until this many tools have started.
     pub(crate) async fn company(&self, wanted: usize) {
         let mut entered = self.0.entered.subscribe();
         let _ = entered.wait_for(|count| *count >= wanted).await;
     }
 
-    /// How many tools are at work.
+    /// Number of running tools.
     pub(crate) fn living(&self) -> usize {
         self.lock().living
     }
 }
 
-/// A tool at work.
-pub(crate) struct Presence {
+/// A running tool.
+pub(crate) struct ToolGuard {
     world: World,
     call: String,
     finished: bool,
 }
 
-impl Presence {
-    /// It returns its answer.
+impl ToolGuard {
+    /// It returns its result.
     pub(crate) fn finish(mut self) {
         self.finished = true;
-        self.world.see(Seen::Finished(self.call.clone()));
+        self.world.record(LogEntry::Finished(self.call.clone()));
     }
 
-    /// It stops as it was asked to.
+    /// It stops on request.
     pub(crate) fn give_up(mut self) {
         self.finished = true;
-        self.world.see(Seen::Gave(self.call.clone()));
+        self.world.record(LogEntry::GaveUp(self.call.clone()));
     }
 }
 
-impl Drop for Presence {
+impl Drop for ToolGuard {
     fn drop(&mut self) {
         if !self.finished {
-            self.world.see(Seen::Dropped(self.call.clone()));
+            self.world.record(LogEntry::Dropped(self.call.clone()));
         }
         self.world.lock().living -= 1;
     }

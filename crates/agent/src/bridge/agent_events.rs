@@ -77,10 +77,10 @@ impl AgentBridge {
         match assembler_event {
             AssemblerEvent::CallPart | AssemblerEvent::Dropped => {}
             AssemblerEvent::Other(event) => self.forward_event(event),
-            AssemblerEvent::CallEnded { whose: ToolOwner::Client, call, text } => {
+            AssemblerEvent::CallEnded { owner: ToolOwner::Client, call, text } => {
                 self.calls.add_call(call, text)
             }
-            AssemblerEvent::CallEnded { whose: ToolOwner::Agent, call, text: _ } => {
+            AssemblerEvent::CallEnded { owner: ToolOwner::Agent, call, text: _ } => {
                 self.agent_calls.push(call.id.clone());
                 self.push_note(BridgeNote::AgentToolStarted(call));
             }

@@ -21,7 +21,7 @@ struct CallBlock {
     name: String,
     /// The input of the block start; deltas replace it.
     input: Option<Value>,
-    pieces: String,
+    input_json: String,
     /// The agent already has its result.
     closed: bool,
 }
@@ -39,7 +39,7 @@ pub(super) enum AssemblerEvent {
     /// Part of a call.
     CallPart,
     /// The end of a call.
-    CallEnded { whose: ToolOwner, call: ClientToolCall, text: String },
+    CallEnded { owner: ToolOwner, call: ClientToolCall, text: String },
     /// The end of a call that already has a result.
     Dropped,
     /// Not part of a call.
@@ -56,8 +56,8 @@ impl CallAssembler {
                 Some(block) => {
                     let delta_text = event.get("delta").and_then(|delta| delta.get("partial_json"));
                     let delta_text = delta_text.and_then(Value::as_str).unwrap_or("");
-                    if block.pieces.len() + delta_text.len() <= MAX_ARGUMENT_BYTES {
-                        block.pieces.push_str(delta_text);
+                    if block.input_json.len() + delta_text.len() <= MAX_ARGUMENT_BYTES {
+                        block.input_json.push_str(delta_text);
                     }
                     AssemblerEvent::CallPart
                 }
@@ -90,32 +90,32 @@ impl CallAssembler {
         };
         let (id, name) = (text("id"), text("name"));
         let input = block.get_mut("input").map(Value::take);
-        let pieces = String::new();
-        self.blocks.push(CallBlock { index, owner, id, name, input, pieces, closed: false });
+        let input_json = String::new();
+        self.blocks.push(CallBlock { index, owner, id, name, input, input_json, closed: false });
         AssemblerEvent::CallPart
     }
 }
 
 impl CallBlock {
     fn into_event(self) -> AssemblerEvent {
-        let CallBlock { owner: whose, id, name, input, pieces, closed, .. } = self;
-        if closed && whose == ToolOwner::Client {
+        let CallBlock { owner, id, name, input, input_json, closed, .. } = self;
+        if closed && owner == ToolOwner::Client {
             return AssemblerEvent::Dropped;
         }
         let (arguments, text) = match input {
-            Some(input) if pieces.trim().is_empty() => {
+            Some(input) if input_json.trim().is_empty() => {
                 let text = input.to_string();
                 (input, text)
             }
-            None if pieces.trim().is_empty() => {
+            None if input_json.trim().is_empty() => {
                 (Value::Object(serde_json::Map::new()), "{}".into())
             }
             // Invalid JSON is kept as the model wrote it.
             Some(_) | None => {
-                let parsed = serde_json::from_str(&pieces);
-                (parsed.unwrap_or_else(|_| Value::String(pieces.clone())), pieces)
+                let parsed = serde_json::from_str(&input_json);
+                (parsed.unwrap_or_else(|_| Value::String(input_json.clone())), input_json)
             }
         };
-        AssemblerEvent::CallEnded { whose, call: ClientToolCall { id, name, arguments }, text }
+        AssemblerEvent::CallEnded { owner, call: ClientToolCall { id, name, arguments }, text }
     }
 }

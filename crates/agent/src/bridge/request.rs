@@ -23,9 +23,9 @@ impl AgentBridge {
     /// Whether the bridge can accept a request.
     pub(super) fn check_available(&self) -> Result<(), BridgeError> {
         let (status, code, message) = match (self.agent, self.client) {
-            (BridgedAgentState::Gone, _) => (502, "agent_died", "the agent is gone"),
+            (BridgedAgentState::Gone, _) => (502, "agent_died", "the agent process ended"),
             (BridgedAgentState::Idle | BridgedAgentState::Working, ClientPresence::Waiting) => {
-                (409, "agent_busy", "another request of this conversation is at work")
+                (409, "agent_busy", "another request of this conversation is in progress")
             }
             (BridgedAgentState::Idle | BridgedAgentState::Working, ClientPresence::Absent) => {
                 return Ok(());
@@ -63,7 +63,7 @@ impl AgentBridge {
                 Err(BridgeError {
                     status: 400,
                     code: "nothing_new",
-                    message: "the request says nothing new".to_owned(),
+                    message: "the request contains nothing new".to_owned(),
                 })
             }
             BridgedAgentState::Idle | BridgedAgentState::Working | BridgedAgentState::Gone => {
@@ -123,7 +123,7 @@ impl AgentBridge {
         } else if self.agent == BridgedAgentState::Idle {
             // No more output will come.
             if self.merger.is_empty() && !self.has_unseen_timeout {
-                self.fail(400, "nothing_new", "the request says nothing new".to_owned());
+                self.fail(400, "nothing_new", "the request contains nothing new".to_owned());
             } else {
                 self.end_reply();
             }

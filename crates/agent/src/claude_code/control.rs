@@ -20,7 +20,7 @@ impl ClaudeCodePipe {
             Some("mcp_message") => self.serve_tool_message(id, request),
             Some("can_use_tool") => self.read_permission_request(id, request),
             Some(_) | None => {
-                let why = "this host does not serve such requests";
+                let why = "this host does not support this request";
                 let line = json!({
                     "type": "control_response",
                     "response": {"subtype": "error", "request_id": id, "error": why},
@@ -55,7 +55,7 @@ impl ClaudeCodePipe {
         let parameters = message.get("params").unwrap_or(&Value::Null);
         let respond = |respond| (Vec::new(), vec![rpc_line(ticket, &id, respond)]);
         if text(request, "server_name").is_some_and(|server| server != SERVER) {
-            return respond(Err((-32601, "there is no such server")));
+            return respond(Err((-32601, "no such server")));
         }
         match text(message, "method") {
             Some("initialize") => {
@@ -83,8 +83,8 @@ impl ClaudeCodePipe {
             Some(method) if method.starts_with("notifications/") => {
                 (Vec::new(), vec![rpc_line(ticket, &json!(0), Ok(json!({})))])
             }
-            Some(_) => respond(Err((-32601, "there is no such method"))),
-            None => respond(Err((-32600, "there is no method"))),
+            Some(_) => respond(Err((-32601, "no such method"))),
+            None => respond(Err((-32600, "`method` is missing"))),
         }
     }
 
@@ -98,7 +98,7 @@ impl ClaudeCodePipe {
         let name =
             text(parameters, "name").and_then(|agent_name| self.names.client_name(agent_name));
         let Some(name) = name.map(str::to_owned) else {
-            let refusal = Err((-32602, "there is no such tool"));
+            let refusal = Err((-32602, "no such tool"));
             return (Vec::new(), vec![rpc_line(ticket, &id, refusal)]);
         };
         if self.tool_requests.contains_key(ticket) {
@@ -140,7 +140,7 @@ impl ClaudeCodePipe {
             return (vec![AgentEvent::Unreadable], Vec::new());
         }
         if !self.may_ask || !self.has_room(ticket) {
-            let deny = json!({"behavior": "deny", "message": "Nobody can be asked."});
+            let deny = json!({"behavior": "deny", "message": "No user is available to answer."});
             return (Vec::new(), vec![response_line(ticket, &deny)]);
         }
         self.questions.insert(ticket.to_owned());

@@ -88,7 +88,7 @@ impl ClaudeCodePipe {
         match (text(response, "request_id"), text(response, "subtype")) {
             (Some(INITIALIZE_ID), Some("success")) => vec![AgentEvent::Ready],
             (Some(INITIALIZE_ID), _) => {
-                let message = text(response, "error").unwrap_or("it cannot be initialized");
+                let message = text(response, "error").unwrap_or("the agent could not be initialized");
                 let failure =
                     TurnFailure { status: None, message: message.to_owned(), stopped: false };
                 vec![AgentEvent::TurnEnded { failure: Some(failure), text: None, more: false }]
@@ -122,7 +122,7 @@ impl ClaudeCodePipe {
             text(line, "terminal_reason").is_some_and(|reason| reason.starts_with("aborted"));
         let failure = (failed || stopped).then(|| {
             let message = match (stopped, result_text) {
-                (true, _) => "it was stopped".to_owned(),
+                (true, _) => "the turn was stopped".to_owned(),
                 (false, Some(result_text)) => result_text.to_owned(),
                 (false, None) => error_text(line),
             };
@@ -299,5 +299,5 @@ fn error_text(line: &Value) -> String {
     let errors = line.get("errors").and_then(Value::as_array).into_iter().flatten();
     let errors: Vec<&str> = errors.filter_map(Value::as_str).collect();
     let reason = || text(line, "terminal_reason").or(text(line, "subtype"));
-    if errors.is_empty() { reason().unwrap_or("it failed").to_owned() } else { errors.join("; ") }
+    if errors.is_empty() { reason().unwrap_or("the turn failed").to_owned() } else { errors.join("; ") }
 }

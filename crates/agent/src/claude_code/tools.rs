@@ -71,8 +71,8 @@ fn shorten_description(name: &str, description: &str, rest: &mut String) -> Stri
         return description.to_owned();
     };
     let name = format!("{PREFIX}{name}");
-    rest.push_str(&format!("\n\n# The description of the tool {name} goes on\n\n{tail}"));
-    format!("{head} (The system prompt says how this goes on.)")
+    rest.push_str(&format!("\n\n# Rest of the description of the tool {name}\n\n{tail}"));
+    format!("{head} (Continued in the system prompt.)")
 }
 
 /// A schema that the agent accepts: an object, whose properties are objects, without alternatives

@@ -2,22 +2,22 @@
 
 use super::*;
 
-/// `U` is a person, `A` the model, `T` answers, `S` instructions. `A(a b)` calls, `A:text(a)` says
-/// something too, `A~(a)` thinks; `T(a b)` answers both.
-fn body(shape: &str, wire: Format) -> (String, Vec<String>) {
+/// `U` is the user, `A` the assistant, `T` tool results, `S` instructions. `A(a b)` has two calls,
+/// `A:text(a)` also has text, `A~(a)` has reasoning; `T(a b)` has both results.
+fn body(shape: &str, format: Format) -> (String, Vec<String>) {
     let mut messages = Vec::new();
-    for word in words(shape) {
-        let (who, ids) = word.split_once('(').unwrap_or((word, ""));
+    for turn in split_shape(shape) {
+        let (who, ids) = turn.split_once('(').unwrap_or((turn, ""));
         let ids: Vec<&str> = ids.trim_end_matches(')').split_whitespace().collect();
-        let says = who.split_once(':').map(|(_, text)| text);
-        messages.extend(match wire {
-            Format::OpenaiChat => chat(who, &ids, says),
-            Format::Anthropic => anthropic(who, &ids, says),
-            _ => items(who, &ids, says),
+        let content = who.split_once(':').map(|(_, text)| text);
+        messages.extend(match format {
+            Format::OpenaiChat => chat(who, &ids, content),
+            Format::Anthropic => anthropic(who, &ids, content),
+            _ => items(who, &ids, content),
         });
     }
     let list = messages.join(",\n  ");
-    let text = match wire {
+    let text = match format {
         Format::OpenaiResponses => {
             format!("{{ \"instructions\":\"x\", \"input\" : [ {list} ], \"y\":1}}")
         }
@@ -27,8 +27,8 @@ fn body(shape: &str, wire: Format) -> (String, Vec<String>) {
     (text, messages)
 }
 
-fn words(shape: &str) -> Vec<&str> {
-    let mut words = Vec::new();
+fn split_shape(shape: &str) -> Vec<&str> {
+    let mut turns = Vec::new();
     let mut rest = shape.trim();
     while !rest.is_empty() {
         let end = match (rest.find(' '), rest.find(')')) {
@@ -37,13 +37,13 @@ fn words(shape: &str) -> Vec<&str> {
             (Some(space), _) => space,
             (None, _) => rest.len(),
         };
-        words.push(rest[..end].trim());
+        turns.push(rest[..end].trim());
         rest = rest[end..].trim();
     }
-    words
+    turns
 }
 
-fn chat(who: &str, ids: &[&str], says: Option<&str>) -> Vec<String> {
+fn chat(who: &str, ids: &[&str], content: Option<&str>) -> Vec<String> {
     let call = |id: &&str| {
         format!(
             r#"{{"id":"{id}","type":"function","function":{{"name":"f_{id}","arguments":"{{}}"}}}}"#
@@ -57,7 +57,7 @@ fn chat(who: &str, ids: &[&str], says: Option<&str>) -> Vec<String> {
             .map(|id| format!(r#"{{"role":"tool","tool_call_id":"{id}","content":"x"}}"#))
             .collect(),
         _ => {
-            let content = says.map_or("null".to_owned(), |text| format!("\"{text}\""));
+            let content = content.map_or("null".to_owned(), |text| format!("\"{text}\""));
             let think = if who.contains('~') { r#","reasoning_content":"hm""# } else { "" };
             let calls = ids.iter().map(call).collect::<Vec<_>>().join(",");
             let calls =
@@ -67,13 +67,13 @@ fn chat(who: &str, ids: &[&str], says: Option<&str>) -> Vec<String> {
     }
 }
 
-fn anthropic(who: &str, ids: &[&str], says: Option<&str>) -> Vec<String> {
+fn anthropic(who: &str, ids: &[&str], content: Option<&str>) -> Vec<String> {
     let call =
         |id: &&str| format!(r#"{{"type":"tool_use","id":"{id}","name":"f_{id}","input":{{}}}}"#);
     let answer =
         |id: &&str| format!(r#"{{"type":"tool_result","tool_use_id":"{id}","content":"x"}}"#);
     let text = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
-    let mut blocks: Vec<String> = says.map(text).into_iter().collect();
+    let mut blocks: Vec<String> = content.map(text).into_iter().collect();
     let role = match &who[..1] {
         "U" => {
             blocks.push(text("hi"));
@@ -98,7 +98,7 @@ fn anthropic(who: &str, ids: &[&str], says: Option<&str>) -> Vec<String> {
     vec![format!(r#"{{"role":"{role}","content":[{}]}}"#, blocks.join(","))]
 }
 
-fn items(who: &str, ids: &[&str], says: Option<&str>) -> Vec<String> {
+fn items(who: &str, ids: &[&str], content: Option<&str>) -> Vec<String> {
     let item = |kind: &str, id: &str, more: &str| {
         format!(r#"{{"type":"{kind}","call_id":"{id}",{more}}}"#)
     };
@@ -112,7 +112,7 @@ fn items(who: &str, ids: &[&str], says: Option<&str>) -> Vec<String> {
         "U" | "S" => vec![text("hi")],
         "T" => ids.iter().map(|id| item("function_call_output", id, r#""output":"x""#)).collect(),
         _ => {
-            let mut list: Vec<String> = says.map(text).into_iter().collect();
+            let mut list: Vec<String> = content.map(text).into_iter().collect();
             if who.contains('~') {
                 list.push(r#"{"type":"reasoning","id":"rs_1","summary":[]}"#.into());
             }
@@ -125,7 +125,7 @@ fn items(who: &str, ids: &[&str], says: Option<&str>) -> Vec<String> {
     }
 }
 
-/// What is expected: the history without the turns, and the open calls.
+/// Shape, expected shape without repeated turns, and open calls.
 const TABLE: [(&str, &str, &str); 22] = [
     ("U A(a b c) T(a) A(b c) T(b c)", "U A(a b c) T(a) T(b c)", ""),
     ("U A(a b c) T(a) A(b c) T(b) A(c) T(c)", "U A(a b c) T(a) T(b) T(c)", ""),
@@ -157,51 +157,51 @@ const TABLE: [(&str, &str, &str); 22] = [
 
 #[test]
 fn calls_that_are_listed_again_are_listed_once() {
-    for wire in [Format::OpenaiChat, Format::Anthropic, Format::OpenaiResponses] {
+    for format in [Format::OpenaiChat, Format::Anthropic, Format::OpenaiResponses] {
         for (shape, expected, open) in TABLE {
-            let (source, messages) = body(shape, wire);
-            let merged = merge_history(&source, wire).unwrap();
+            let (source, messages) = body(shape, format);
+            let merged = merge_history(&source, format).unwrap();
             let found: Vec<_> = merged.open.iter().map(|call| call.id.as_str()).collect();
-            assert_eq!(found.join(" "), open, "{wire:?} {shape}");
+            assert_eq!(found.join(" "), open, "{format:?} {shape}");
             assert!(merged.open.iter().all(|call| call.name == format!("f_{}", call.id)));
             let Some(text) = merged.body else {
-                assert_eq!(expected, "", "{wire:?} {shape}");
+                assert_eq!(expected, "", "{format:?} {shape}");
                 continue;
             };
-            // Every message that stays keeps its bytes, and so does what stands around them.
-            let (_, kept) = body(expected, wire);
+            // Remaining messages and the text around them keep their bytes.
+            let (_, expected_messages) = body(expected, format);
             let mut rest = text.as_str();
-            for message in &kept {
+            for message in &expected_messages {
                 let at = rest
                     .find(message.as_str())
-                    .unwrap_or_else(|| panic!("{wire:?} {shape}: {text}"));
+                    .unwrap_or_else(|| panic!("{format:?} {shape}: {text}"));
                 assert!(!rest[..at].contains("role") && !rest[..at].contains("type"), "{text}");
                 rest = &rest[at + message.len()..];
             }
             assert!(
                 !rest.contains("role") && !rest.contains("call_id"),
-                "{wire:?} {shape}: {rest}"
+                "{format:?} {shape}: {rest}"
             );
             let head = source.find(&messages[0]).unwrap();
             assert_eq!(&text[..head], &source[..head]);
             let tail =
                 source.rfind(messages.last().unwrap()).unwrap() + messages.last().unwrap().len();
             assert!(text.ends_with(&source[tail..]), "{text}");
-            assert!(read(&text, wire, OutlineOptions::default()).is_ok(), "{text}");
+            assert!(read(&text, format, OutlineOptions::default()).is_ok(), "{text}");
             // Once more changes nothing.
-            assert_eq!(super::merge_history(&text, wire).unwrap().body, None, "{wire:?} {shape}");
+            assert_eq!(super::merge_history(&text, format).unwrap().body, None, "{format:?} {shape}");
         }
     }
 }
 
 #[test]
 fn calls_that_are_listed_again_at_once_are_listed_once() {
-    for wire in [Format::OpenaiChat, Format::Anthropic] {
+    for format in [Format::OpenaiChat, Format::Anthropic] {
         for (shape, open) in
             [("U A(a b) A(a b) T(a b)", ""), ("U A:x(a b) A(a b) A(a b) T(b)", "a")]
         {
-            let (source, _) = body(shape, wire);
-            let found = merge_history(&source, wire).unwrap();
+            let (source, _) = body(shape, format);
+            let found = merge_history(&source, format).unwrap();
             let ids: Vec<_> = found.open.iter().map(|call| call.id.as_str()).collect();
             assert_eq!(ids.join(" "), open, "{shape}");
             let text = found.body.unwrap();
@@ -242,8 +242,8 @@ fn calls_without_ids_and_texts_for_lists_are_left_alone() {
         (r#"{"input":"hi","instructions":"x"}"#, Format::OpenaiResponses),
         (r#"{"messages":[]}"#, Format::OpenaiChat),
     ];
-    for (source, wire) in table {
-        let found = merge_history(source, wire).unwrap();
+    for (source, format) in table {
+        let found = merge_history(source, format).unwrap();
         assert_eq!((found.body, found.open, found.listed), (None, Vec::new(), Vec::new()));
     }
     assert!(merge_history("{", Format::OpenaiChat).is_err());

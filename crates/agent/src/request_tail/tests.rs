@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn told(tail: &RequestTail) -> String {
+fn describe(tail: &RequestTail) -> String {
     let blocks = |blocks: &[Value]| {
         let short = |block: &Value| match block["type"].as_str().unwrap() {
             "text" => block["text"].as_str().unwrap().to_owned(),
@@ -10,17 +10,17 @@ fn told(tail: &RequestTail) -> String {
         };
         blocks.iter().map(short).collect::<Vec<_>>().join("+")
     };
-    let mut told = Vec::new();
+    let mut parts = Vec::new();
     for answer in &tail.answers {
         let mark = if answer.error { "!" } else { "" };
-        told.push(format!("{}{mark}={}", answer.call, blocks(&answer.content)));
+        parts.push(format!("{}{mark}={}", answer.call, blocks(&answer.content)));
     }
     if !tail.user_content.is_empty() {
-        told.push(format!("says {}", blocks(&tail.user_content)));
+        parts.push(format!("says {}", blocks(&tail.user_content)));
     }
-    told.extend(tail.foreign.then(|| "foreign".to_owned()));
-    told.extend(tail.one_at_a_time.then(|| "serial".to_owned()));
-    told.join(", ")
+    parts.extend(tail.foreign.then(|| "foreign".to_owned()));
+    parts.extend(tail.one_at_a_time.then(|| "serial".to_owned()));
+    parts.join(", ")
 }
 
 const CHAT: &str = r#"{"model":"m","parallel_tool_calls":false,"messages":[
@@ -85,9 +85,9 @@ fn tool_results_and_user_content_use_the_anthropic_format() {
         (r#"[{"role":"tool","tool_call_id":"a"}]"#, chat, 0, "a="),
         (r#"{"parallel_tool_calls":true,"messages":[]}"#, chat, 0, ""),
     ];
-    for (source, wire, from, expected) in table {
-        let tail = RequestTail::read(source, wire, from).unwrap();
-        assert_eq!(told(&tail), expected, "{source} from {from}");
+    for (source, format, from, expected) in table {
+        let tail = RequestTail::read(source, format, from).unwrap();
+        assert_eq!(describe(&tail), expected, "{source} from {from}");
         assert!(tail.answers.iter().all(|answer| !answer.content.is_empty()));
     }
 }
@@ -102,7 +102,7 @@ fn parts_without_an_anthropic_equivalent_become_text_notes() {
 }
 
 #[test]
-fn what_is_no_list_of_messages_is_an_error() {
+fn a_body_without_a_message_list_is_an_error() {
     for source in ["", "{", "{}", "[1]", r#"{"messages":7}"#] {
         assert!(RequestTail::read(source, Format::OpenaiChat, 0).is_err(), "{source}");
     }

@@ -5,9 +5,9 @@ use std::{collections::BTreeSet, sync::Arc};
 use foxwedge_agent_loop::tool_loop::{ToolApprovalRequest, ToolApprover, ToolDecision};
 use foxwedge_tools::{ToolEffect, ToolFuture, Toolbox};
 
-use crate::{
-    cli_output::{CliError, clean, cut},
+use foxwedge_local::{
     nearest::nearest,
+    output::{CliError, clean, cut},
 };
 
 /// The name that stands for every tool.

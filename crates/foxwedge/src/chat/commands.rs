@@ -15,11 +15,8 @@ use super::{
     slash::{self, ChatInputLine, SlashCommand},
     terminal::{ChatRunEnd, CommandFollowUp, CommandReply},
 };
-use crate::{
-    cli_output::{CliError, clean, cut, pluralize},
-    command::serve::environment::LocalEnvironment,
-    runs::draw,
-};
+use crate::{command::serve::environment::LocalEnvironment, runs::draw};
+use foxwedge_local::output::{CliError, clean, cut, pluralize};
 
 /// Maximum number of sessions that `/resume` lists.
 const MAX_LISTED_SESSIONS: usize = 20;

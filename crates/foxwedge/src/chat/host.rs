@@ -14,7 +14,8 @@ use super::{
         ChatRunEnd, CommandReply, RunController, TerminalHistoryItem, TerminalHost, TerminalStart,
     },
 };
-use crate::{cli_output::clean, runs::draw::SignSet};
+use crate::runs::draw::SignSet;
+use foxwedge_local::output::clean;
 
 /// Maximum number of earlier items that are shown again.
 const MAX_PAST_ITEMS: usize = 60;

@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::cli_output::CliError;
+use foxwedge_local::output::CliError;
 
 /// Size limit of a prompt, and of stdin that is appended to one.
 pub(crate) const MAX_PROMPT_BYTES: usize = 10 << 20;

@@ -5,7 +5,7 @@ use std::{env, fs::File, io::Read, path::Path};
 
 use anyhow::Context;
 
-use crate::cli_output::{CliError, clean};
+use foxwedge_local::output::{CliError, clean};
 
 /// Size limit of an instructions file.
 const MAX_FILE_BYTES: u64 = 1 << 20;

@@ -8,8 +8,8 @@ use foxwedge_run::Outcome;
 use super::{
     line_printer::ChatVerbosity, output_thread::ChatOutputThread, run_control::ChatRunController,
 };
-use crate::cli_output::{DIM, paint};
 use crate::signals::ProcessSignals;
+use foxwedge_local::output::{DIM, paint};
 
 /// The outcome of interruptible work.
 pub(super) enum InterruptibleOutcome<T> {

@@ -10,13 +10,11 @@ use foxwedge_run::{
 };
 
 use super::approval;
-use crate::{
-    cli_output::{self, DIM, HELP, WARNING, clean, cut, is_harmful, paint, pluralize},
-    runs::{
-        RunTimes,
-        draw::{self, CallLine, SignSet, call_subject},
-    },
+use crate::runs::{
+    RunTimes,
+    draw::{self, CallLine, SignSet, call_subject},
 };
+use foxwedge_local::output::{self, DIM, HELP, WARNING, clean, cut, is_harmful, paint, pluralize};
 
 /// Maximum length of a printed reason or problem.
 const MAX_REASON_CHARS: usize = 240;
@@ -247,7 +245,7 @@ impl ChatLinePrinter {
                     || outcome.map_or("ended", draw::outcome_text).to_owned(),
                     |problem| cut(problem.message.trim(), MAX_REASON_CHARS),
                 );
-                cli_output::format_error(&why, None)
+                output::format_error(&why, None)
             }
             (ChatVerbosity::All, outcome, _) => {
                 let mut lines = draw::run_end_line(self.signs, ended, summary, duration).draw(None);

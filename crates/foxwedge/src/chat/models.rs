@@ -5,10 +5,10 @@ use std::sync::Arc;
 use foxwedge_gateway::config::{ConfigEnvironment, LoadedConfig, ModelRoute};
 use foxwedge_upstream::{SecretText, UpstreamTransport};
 
-use crate::{
-    cli::ChatApi,
-    cli_output::{CliError, clean, cut},
+use crate::cli::ChatApi;
+use foxwedge_local::{
     nearest::nearest,
+    output::{CliError, clean, cut},
 };
 
 /// The name of the built-in model.

@@ -14,10 +14,10 @@ use super::{
 };
 use crate::{
     cli::{AgUiProtocolVersion, FrameArgs, ReplyFormat},
-    cli_output::{self, CliError, DIM, paint},
     runs::{RunFrameWriter, draw::SignSet},
     signals::ProcessSignals,
 };
+use foxwedge_local::output::{self, CliError, DIM, paint};
 
 /// Delay before a note that stdin is still open.
 const STDIN_NOTE_DELAY: Duration = Duration::from_secs(3);
@@ -142,9 +142,7 @@ async fn read_piped() -> Result<String, CliError> {
     let text = match tokio::time::timeout(STDIN_NOTE_DELAY, &mut whole).await {
         Ok(text) => text,
         Err(_) => {
-            cli_output::print_note(
-                "waiting for stdin to end; add `< /dev/null` if there is no input",
-            );
+            output::print_note("waiting for stdin to end; add `< /dev/null` if there is no input");
             whole.await
         }
     };

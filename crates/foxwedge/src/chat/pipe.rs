@@ -16,11 +16,8 @@ use super::{
     slash::{self, ChatInputLine},
     terminal::{CommandFollowUp, CommandReply},
 };
-use crate::{
-    cli_output::{self, DIM, paint},
-    runs::draw::SignSet,
-    signals::ProcessSignals,
-};
+use crate::{runs::draw::SignSet, signals::ProcessSignals};
+use foxwedge_local::output::{self, DIM, paint};
 
 /// What to do after a line.
 enum PipeStep {
@@ -123,9 +120,9 @@ impl ChatPipe {
             // A prompt that cannot be recorded ends the program; a failed command does not.
             Err(error) if is_prompt => return Err(error),
             Err(error) => {
-                output.write_stderr(cli_output::format_error(
+                output.write_stderr(output::format_error(
                     &format!("{error:#}"),
-                    cli_output::help_of(&error),
+                    output::help_of(&error),
                 ));
                 self.succeeded = false;
                 return Ok(PipeStep::ReadNext);

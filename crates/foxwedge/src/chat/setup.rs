@@ -21,10 +21,8 @@ use super::{
     approval::no_tool_error,
     models::{DirectEndpoint, ModelChoice},
 };
-use crate::{
-    cli::ChatApi,
-    cli_output::{CliError, clean},
-};
+use crate::cli::ChatApi;
+use foxwedge_local::output::{CliError, clean};
 
 /// Base URL of OpenAI.
 const OPENAI_URL: &str = "https://api.openai.com/v1";

@@ -1,6 +1,6 @@
 //! Slash commands: their table and their parser.
 
-use crate::nearest::nearest;
+use foxwedge_local::nearest::nearest;
 
 /// An entry of the command table.
 #[derive(Clone, Copy, Debug)]
@@ -160,7 +160,7 @@ fn unknown_command(word: &str) -> UnknownSlashCommand {
         Some(name) => format!("did you mean `/{name}`? `/help` lists all"),
         None => "`/help` lists all; a prompt that starts with a slash needs two: `//`".to_owned(),
     };
-    let shown = crate::cli_output::cut(word, 40);
+    let shown = foxwedge_local::output::cut(word, 40);
     UnknownSlashCommand { message: format!("there is no command `/{shown}`"), help }
 }
 

@@ -28,9 +28,11 @@ use super::{
 };
 use crate::{
     cli::ChatArgs,
-    cli_output::{self, BOLD, CliError, HELP, clean, paint, pluralize},
     command::serve::{config_errors, environment::LocalEnvironment},
     runs::{self, OpenStore, StoreLookup},
+};
+use foxwedge_local::{
+    output::{self, BOLD, CliError, HELP, clean, paint, pluralize},
     screen,
 };
 
@@ -114,10 +116,10 @@ pub(crate) async fn run(args: ChatArgs) -> anyhow::Result<ExitCode> {
     if let Some(hint) =
         hint.as_ref().filter(|_| verbosity == ChatVerbosity::All && mode != ChatMode::Terminal)
     {
-        cli_output::write_stderr(&hint.iter().map(|line| format!("{line}\n")).collect::<String>());
+        output::write_stderr(&hint.iter().map(|line| format!("{line}\n")).collect::<String>());
     }
     if verbosity == ChatVerbosity::All {
-        tool_set.notes.iter().for_each(|note| cli_output::print_note(note));
+        tool_set.notes.iter().for_each(|note| output::print_note(note));
     }
     let reader = if io::stdout().is_terminal() {
         ReplyDestination::Terminal
@@ -244,8 +246,8 @@ async fn connect_store(args: &ChatArgs) -> anyhow::Result<OpenStore> {
     // A killed process could not end the commands that its tools had started.
     let ended = tokio::task::spawn_blocking(foxwedge_tools::end_orphans).await.unwrap_or_default();
     if !ended.is_empty() && !args.quiet {
-        let names = cli_output::clean(&ended.join(", "));
-        cli_output::print_note(&format!("ended commands that a killed run left running: {names}"));
+        let names = output::clean(&ended.join(", "));
+        output::print_note(&format!("ended commands that a killed run left running: {names}"));
     }
     Ok(open_store)
 }
@@ -284,12 +286,12 @@ fn ask_for_session(all: &[ChatSessionEntry]) -> anyhow::Result<&ChatSessionEntry
     let table =
         sessions::table(shown, SystemTime::now(), screen::terminal_columns().map(|it| it - 4));
     for (number, line) in table.lines().enumerate() {
-        cli_output::write_stderr(&format!(
+        output::write_stderr(&format!(
             "{} {line}\n",
             paint(BOLD, format_args!("{:>2}.", number + 1))
         ));
     }
-    cli_output::write_stderr(&format!("which one? [1-{}] ", shown.len()));
+    output::write_stderr(&format!("which one? [1-{}] ", shown.len()));
     io::stderr().flush().ok();
     let mut typed = String::new();
     io::stdin().read_line(&mut typed).context("stdin cannot be read")?;
@@ -307,17 +309,13 @@ async fn list_sessions(args: &ChatArgs) -> anyhow::Result<ExitCode> {
     let open_store = match runs::open(args.store.as_deref()).await? {
         StoreLookup::Found(open_store) => open_store.sweep_and_report().await?,
         StoreLookup::Absent(url) => {
-            cli_output::write_stderr(&format!("There are no sessions yet: no store at {url}.\n"));
+            output::write_stderr(&format!("There are no sessions yet: no store at {url}.\n"));
             return Ok(ExitCode::SUCCESS);
         }
     };
     let all = sessions::list_all(&open_store).await?;
-    cli_output::write_stdout(&sessions::table(
-        &all,
-        SystemTime::now(),
-        screen::terminal_columns(),
-    ))?;
-    cli_output::write_stderr(&match all.len() {
+    output::write_stdout(&sessions::table(&all, SystemTime::now(), screen::terminal_columns()))?;
+    output::write_stderr(&match all.len() {
         0 => "There are no sessions yet.\n".to_owned(),
         number => {
             format!("{}; `foxwedge chat --resume ID` resumes one.\n", pluralize(number, "session"))
@@ -328,7 +326,7 @@ async fn list_sessions(args: &ChatArgs) -> anyhow::Result<ExitCode> {
 
 /// The first lines on a terminal.
 fn greeting_lines(chat: &ChatAgent, root: &Path) -> Vec<String> {
-    let home = crate::agents::home_folder();
+    let home = foxwedge_local::agents::home_folder();
     let folder = screen::abbreviate_home(&root.to_string_lossy(), home.as_deref());
     let heading = format!("{} in {}", clean(chat.model()), clean(&folder));
     vec![

@@ -22,11 +22,17 @@ pub(crate) struct ServeArgs {
     /// Store for runs: a file, or postgres://… [env: FOXWEDGE_STORE]
     #[arg(long, value_name = "URL", help_heading = "Record")]
     pub(crate) store: Option<String>,
-    /// Which requests to record as runs [env: FOXWEDGE_RECORD] [default: all]
-    #[arg(long, value_name = "WHICH", help_heading = "Record", value_parser = PossibleValuesParser::new(["all", "none"]))]
+    /// Whether requests are stored as runs [env: FOXWEDGE_STORE_RUNS] [default: true]
+    #[arg(long, value_name = "BOOL", help_heading = "Record", value_parser = PossibleValuesParser::new(["true", "false"]))]
+    pub(crate) store_runs: Option<String>,
+    /// Whether runs include message content [env: FOXWEDGE_STORE_CONTENT] [default: false]
+    #[arg(long, value_name = "BOOL", help_heading = "Record", value_parser = PossibleValuesParser::new(["true", "false"]))]
+    pub(crate) store_content: Option<String>,
+    /// The former name of --store-runs
+    #[arg(long, hide = true)]
     pub(crate) record: Option<String>,
-    /// Whether runs include message content [env: FOXWEDGE_CONTENT] [default: left]
-    #[arg(long, value_name = "CONTENT", help_heading = "Record", value_parser = PossibleValuesParser::new(["kept", "left"]))]
+    /// The former name of --store-content
+    #[arg(long, hide = true)]
     pub(crate) content: Option<String>,
     /// Log format [env: FOXWEDGE_LOG] [default: text]
     #[arg(long, value_name = "FORMAT", help_heading = "Record", value_parser = PossibleValuesParser::new(["text", "json", "off"]))]

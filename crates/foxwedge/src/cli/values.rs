@@ -8,27 +8,9 @@ use clap::{
 use foxwedge_core::{
     Format, OrphanPolicy, PlaceholderLanguage, Profile, TailPolicy, UnansweredPolicy,
 };
+pub(crate) use foxwedge_local::input_format::InputFormat;
 use foxwedge_sessions::SessionAgent;
 use foxwedge_tokens::CountingMethod;
-
-/// The format of an input.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum InputFormat {
-    /// A provider's request format.
-    Wire(Format),
-    /// An agent's session file.
-    Agent(SessionAgent),
-}
-
-impl InputFormat {
-    /// The value on the command line.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            InputFormat::Wire(format) => format.name(),
-            InputFormat::Agent(agent) => agent.name(),
-        }
-    }
-}
 
 /// Output format for findings.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,26 +1,28 @@
 //! `foxwedge check`: reads every target, reports findings, and repairs them with `--fix`.
 
+use crate::check_flags;
 use std::{fs, path::Path, process::ExitCode};
 
 use anyhow::{Context, bail};
 
 use crate::{
-    check_settings::CheckSettings,
     cli::CheckArgs,
-    cli_output::{self, CliError},
     command::fix::check_named,
     deliver::write_outcomes,
-    diagnose, diff,
+    diff, flag_conflicts,
+    report::{self, ReportTotals, summary},
+    target::{self, CheckTarget, TargetKind},
+};
+use crate::{diagnose, pool};
+use foxwedge_local::{
+    check_settings::CheckSettings,
     disk::{self, FileSnapshot},
     findings::{ReportDetail, build_file_report},
-    flag_conflicts,
     outcome::{FileReport, TargetFailure, TargetOutcome, TargetResult},
-    pool,
+    output::{self, CliError},
     repair_plan::{self, RepairPlan},
-    report::{self, ReportTotals, summary},
     size_limit,
     source::{FileCompression, InputHint, InputRejection, decode_text, decompress, parse_input},
-    target::{self, CheckTarget, TargetKind},
 };
 
 /// The settings that apply to every target of one `check` run.
@@ -57,7 +59,7 @@ pub(crate) fn run(args: CheckArgs) -> anyhow::Result<ExitCode> {
     } else {
         report::required_detail(args.output_format)
     };
-    let job = CheckJob { settings: CheckSettings::new(&args)?, detail, mode };
+    let job = CheckJob { settings: check_flags::check_settings(&args)?, detail, mode };
     let targets = target::expand_targets(&args)?;
     if args.show_files {
         return show_files(&targets);
@@ -79,10 +81,7 @@ fn show_files(targets: &[CheckTarget]) -> anyhow::Result<ExitCode> {
                 code = ExitCode::from(2);
             }
             TargetKind::Stdin | TargetKind::Named(_) | TargetKind::FromFolder(_) => {
-                cli_output::write_stdout(&format!(
-                    "{}\n",
-                    cli_output::clean(&target.display_name)
-                ))?;
+                output::write_stdout(&format!("{}\n", output::clean(&target.display_name)))?;
             }
         }
     }

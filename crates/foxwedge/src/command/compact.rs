@@ -16,15 +16,16 @@ use foxwedge_tokens::CachedCounter;
 
 use crate::{
     cli::{CompactArgs, CompactStrategy, ReportFormat},
-    cli_output,
-    cli_output::{CliError, ColorStripper, GOOD, clean, paint, pluralize},
     compact::{
         self as compaction, CompactedOutput, CompactionBudget, CompactionFlags, CompactionResult,
         CompactionTarget, ProviderConversation,
     },
-    diff,
+    diff, report,
+};
+use foxwedge_local::{
     disk::write_whole,
-    report, screen,
+    output::{self, CliError, ColorStripper, GOOD, clean, paint, pluralize},
+    screen,
     source::{decode_text, decompress, parse_input},
 };
 
@@ -75,12 +76,12 @@ fn compact_target(
     let document = target.single_document(&input)?;
     if let (Ok(source), ReportFormat::Full, false) = (&input, args.output_format, args.quiet) {
         let path = clean(&target.display_name);
-        source.notes.iter().for_each(|note| cli_output::print_note(&format!("{path}: {note}")));
+        source.notes.iter().for_each(|note| output::print_note(&format!("{path}: {note}")));
     }
     let conversation = ProviderConversation::of(document);
     if target.is_cline_task() && !args.quiet {
         let path = clean(&target.display_name);
-        cli_output::print_note(&format!(
+        output::print_note(&format!(
             "{path}: Cline does not support hidden messages and sends all of them"
         ));
     }
@@ -120,7 +121,7 @@ fn compact_target(
     let mut backup = None;
     match (writes, target.is_piped()) {
         (true, true) if result.is_unchanged() => {
-            cli_output::write_stdout_raw(|out| out.write_all(target.content()))?
+            output::write_stdout_raw(|out| out.write_all(target.content()))?
         }
         (true, false) if result.is_unchanged() => {}
         (true, piped) => {
@@ -131,17 +132,14 @@ fn compact_target(
             if let Some(diff) =
                 diff::of_compaction(&result).filter(|_| args.diff && result.is_changed())
             {
-                cli_output::write_stdout(&diff)?;
+                output::write_stdout(&diff)?;
             }
         }
     }
     write_report(args, &result)?;
     if let Some(backup) = backup.filter(|_| !args.quiet) {
         let backup = clean(&backup.to_string_lossy());
-        cli_output::write_stderr(&format!(
-            "{} in place; backup: {backup}\n",
-            paint(GOOD, "Compacted")
-        ));
+        output::write_stderr(&format!("{} in place; backup: {backup}\n", paint(GOOD, "Compacted")));
     }
     let findings_remain = result.is_changed() && !compacted.account.remaining.is_clean();
     Ok(if findings_remain { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -168,11 +166,11 @@ fn write_report(args: &CompactArgs, result: &CompactionResult<'_>) -> anyhow::Re
             .with_context(|| format!("`{}` cannot be written", clean(&path.to_string_lossy())))
         }
         None if uses_stdout(args) => {
-            cli_output::write_stderr_with(write);
+            output::write_stderr_with(write);
             Ok(())
         }
-        None if json => cli_output::write_stdout_raw(write),
-        None => cli_output::write_stdout_styled(write),
+        None if json => output::write_stdout_raw(write),
+        None => output::write_stdout_styled(write),
     }
 }
 
@@ -195,7 +193,7 @@ fn report_text(args: &CompactArgs, result: &CompactionResult<'_>) -> String {
     let mut text = compaction::render_unchanged(result);
     let repairs = result.all_repairs().len();
     if repairs > 0 && !args.quiet {
-        let name = crate::check_settings::shell_quote(&clean(result.path));
+        let name = foxwedge_local::check_settings::shell_quote(&clean(result.path));
         let name = if result.path == crate::target::STDIN { "-" } else { &name };
         let steps = pluralize(repairs, "step");
         text.push_str(&format!("It is not valid: `foxwedge fix {name}` repairs it in {steps}.\n"));
@@ -255,17 +253,17 @@ impl CompactFailure {
     fn print_failure(&self, args: &CompactArgs, target: Option<&CompactionTarget>) {
         if args.output_format == ReportFormat::Json {
             let message: Vec<String> = self.error.chain().map(ToString::to_string).collect();
-            let help = cli_output::help_of(&self.error);
+            let help = output::help_of(&self.error);
             let path = target.map(|target| target.display_name.as_str());
             let document =
                 compaction::error_document(path, &message.join(": "), help, self.short.as_deref());
             let write = |out: &mut dyn Write| report::write_pretty(out, &document);
             match &args.output_file {
                 Some(path) => drop(write_whole(path, write)),
-                None if uses_stdout(args) => return cli_output::write_stderr_with(write),
-                None => drop(cli_output::write_stdout_raw(write)),
+                None if uses_stdout(args) => return output::write_stderr_with(write),
+                None => drop(output::write_stdout_raw(write)),
             }
         }
-        cli_output::print_error(&self.error);
+        output::print_error(&self.error);
     }
 }

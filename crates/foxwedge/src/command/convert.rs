@@ -15,16 +15,18 @@ use foxwedge_formats::{
 };
 
 use crate::{
-    cli::{ConversionKind, ConvertArgs, ConvertToolMode, InputFormat, ReportFormat},
-    cli_output,
-    cli_output::{CliError, GOOD, clean, paint},
+    cli::{ConversionKind, ConvertArgs, ConvertToolMode, ReportFormat},
     convert::{
         self, ConversionEnding, ConversionInput, ConversionInputKind, ConversionReport,
         StreamConversionError, convert_stream, recognize_input,
     },
-    disk::write_private,
-    outcome::FileReport,
     report,
+};
+use foxwedge_local::{
+    disk::write_private,
+    input_format::InputFormat,
+    outcome::FileReport,
+    output::{self, CliError, GOOD, clean, paint},
 };
 
 /// Converts one target.
@@ -214,13 +216,13 @@ fn write_result(
             let message =
                 format!("{}: {losses} loss{s}, and --strict allows none", clean(display_name));
             let help = "nothing was written; omit --strict to convert anyway";
-            cli_output::print_error(&CliError::new(message).help(help).into());
+            output::print_error(&CliError::new(message).help(help).into());
         }
         return Ok(ExitCode::FAILURE);
     }
     match &args.output {
         _ if args.report_only => {}
-        None => cli_output::write_stdout_raw(|out| out.write_all(result))?,
+        None => output::write_stdout_raw(|out| out.write_all(result))?,
         Some(path) => write_private(path, |out| out.write_all(result))
             .with_context(|| unwritable_message(args))?,
     }
@@ -240,7 +242,7 @@ fn report_result(args: &ConvertArgs, report: &ConversionReport) -> anyhow::Resul
     if let (Some(path), ReportFormat::Full, false) = (&args.output, args.output_format, args.quiet)
     {
         let path = clean(&path.to_string_lossy());
-        cli_output::write_stderr(&format!("{} {path}\n", paint(GOOD, "written")));
+        output::write_stderr(&format!("{} {path}\n", paint(GOOD, "written")));
     }
     Ok(if report.is_successful() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -255,10 +257,10 @@ fn write_report(args: &ConvertArgs, report: &ConversionReport) -> anyhow::Result
         false => out.write_all(convert::render_report(report).as_bytes()),
     };
     match (args.report_only, json) {
-        (true, true) => cli_output::write_stdout_raw(write),
-        (true, false) => cli_output::write_stdout_styled(write),
+        (true, true) => output::write_stdout_raw(write),
+        (true, false) => output::write_stdout_styled(write),
         (false, _) => {
-            cli_output::write_stderr_with(write);
+            output::write_stderr_with(write);
             Ok(())
         }
     }
@@ -267,17 +269,17 @@ fn write_report(args: &ConvertArgs, report: &ConversionReport) -> anyhow::Result
 /// Reports why there is no result: as text, or as JSON in place of the report.
 fn report_failure(args: &ConvertArgs, display_name: Option<&str>, error: &anyhow::Error) {
     if args.output_format == ReportFormat::Full {
-        return cli_output::print_error(error);
+        return output::print_error(error);
     }
     let message: Vec<String> = error.chain().map(ToString::to_string).collect();
     let document =
-        convert::error_document(display_name, &message.join(": "), cli_output::help_of(error));
+        convert::error_document(display_name, &message.join(": "), output::help_of(error));
     let write = |out: &mut dyn Write| report::write_pretty(out, &document);
     match args.report_only {
         true => {
-            drop(cli_output::write_stdout_raw(write));
-            cli_output::print_error(error);
+            drop(output::write_stdout_raw(write));
+            output::print_error(error);
         }
-        false => cli_output::write_stderr_with(write),
+        false => output::write_stderr_with(write),
     }
 }

@@ -5,10 +5,8 @@ use std::{env, net::SocketAddr, process::ExitCode};
 use foxwedge_gateway::config::{self, ConfigFlags, TokenState};
 
 use super::serve::{config_errors, environment::LocalEnvironment, token};
-use crate::{
-    cli::{EnvArgs, EnvClient, EnvShell},
-    cli_output,
-};
+use crate::cli::{EnvArgs, EnvClient, EnvShell};
+use foxwedge_local::output;
 
 /// Prints the lines for a shell to evaluate. They contain the token.
 pub(crate) fn run(args: EnvArgs) -> anyhow::Result<ExitCode> {
@@ -26,14 +24,14 @@ pub(crate) fn run(args: EnvArgs) -> anyhow::Result<ExitCode> {
     // Clients refuse to start without a key, even if the gateway does not check it.
     let token = local.map_or("none", |token| token.secret.reveal());
     let shell = shell.unwrap_or_else(default_shell);
-    cli_output::write_stdout_raw(|out| {
+    output::write_stdout_raw(|out| {
         for line in env_lines(client, &gateway_url(loaded.config.listen), token) {
             writeln!(out, "{}", line.render(shell))?;
         }
         Ok(())
     })?;
     if client == EnvClient::GeminiCli {
-        cli_output::print_note(
+        output::print_note(
             "the gateway has no endpoint in Gemini's format yet: Gemini CLI will get 404",
         );
     }

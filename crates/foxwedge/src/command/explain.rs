@@ -9,10 +9,10 @@ use foxwedge_core::{ErrorExplanation, PlaceholderLanguage, explain, rules};
 
 use crate::{
     cli::{ExplainArgs, RuleArgs},
-    cli_output::{
-        BOLD, CliError, DIM, ERROR, clean, cut, format_error, paint, write_stderr, write_stdout,
-    },
     command::rule,
+};
+use foxwedge_local::output::{
+    BOLD, CliError, DIM, ERROR, clean, cut, format_error, paint, write_stderr, write_stdout,
 };
 
 pub(crate) fn run(args: ExplainArgs) -> anyhow::Result<ExitCode> {
@@ -45,7 +45,7 @@ fn error_text(args: &ExplainArgs) -> anyhow::Result<String> {
     }
     let bytes = match io::stdin().is_terminal() {
         true => Vec::new(),
-        false => crate::size_limit::read_stdin()?,
+        false => foxwedge_local::size_limit::read_stdin()?,
     };
     let text = String::from_utf8_lossy(&bytes).into_owned();
     if text.trim().is_empty() {

@@ -1,5 +1,6 @@
 //! `foxwedge export`: writes a session as one Markdown, HTML or JSON document.
 
+use foxwedge_local::session_document;
 use std::{path::Path, process::ExitCode};
 
 use anyhow::{Context, bail};
@@ -7,13 +8,15 @@ use foxwedge_core::PartKind;
 use foxwedge_formats::model::{ModelHistory, decode};
 
 use crate::{
-    agents,
     cli::{ExportArgs, ExportFormat},
-    cli_output::{self, CliError, GOOD, clean, paint},
+    sessions::{self, ConversationFileView, LoadedConversation},
+};
+use foxwedge_local::{
+    agents,
     disk::{FileIdentity, write_private},
     export::{self, ExportHeader},
+    output::{self, CliError, GOOD, clean, paint},
     screen::abbreviate_home,
-    sessions::{self, ConversationFileView, LoadedConversation},
     source::InputDocument,
 };
 
@@ -26,7 +29,7 @@ pub(crate) fn run(args: ExportArgs) -> anyhow::Result<ExitCode> {
     let view = loaded.view()?;
     let text = view.text()?;
     let document = view.document(&text)?;
-    let history_text = sessions::history(&document);
+    let history_text = session_document::history(&document);
     let history = decode(&history_text, document.draft().format)
         .context("the history cannot be read again")?;
     let header = header(&loaded, &view, &document);
@@ -37,12 +40,12 @@ pub(crate) fn run(args: ExportArgs) -> anyhow::Result<ExitCode> {
         write(args.format, &header, &history)
     };
     match &args.output {
-        None => cli_output::write_stdout_raw(|out| out.write_all(exported.as_bytes()))?,
+        None => output::write_stdout_raw(|out| out.write_all(exported.as_bytes()))?,
         Some(output) => {
             let display_name = clean(&output.to_string_lossy());
             write_private(output, |out| out.write_all(exported.as_bytes()))
                 .with_context(|| format!("`{display_name}` cannot be written"))?;
-            cli_output::write_stderr(&format!("{} {display_name}\n", paint(GOOD, "exported")));
+            output::write_stderr(&format!("{} {display_name}\n", paint(GOOD, "exported")));
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -78,7 +81,7 @@ fn header(
     document: &InputDocument<'_>,
 ) -> ExportHeader {
     let draft = document.draft();
-    let metadata = sessions::session(document).map(|session| &session.metadata);
+    let metadata = session_document::session(document).map(|session| &session.metadata);
     let optional_text =
         |text: Option<&std::borrow::Cow<'_, str>>| text.map(|text| text.to_string());
     let facts = loaded.facts(document);

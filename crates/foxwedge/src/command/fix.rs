@@ -5,7 +5,8 @@ use std::{
     process::ExitCode,
 };
 
-use crate::{cli::CheckArgs, cli_output::CliError};
+use crate::cli::CheckArgs;
+use foxwedge_local::output::CliError;
 
 /// Repairs every target.
 pub(crate) fn run(args: CheckArgs) -> anyhow::Result<ExitCode> {

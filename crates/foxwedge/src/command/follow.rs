@@ -29,9 +29,9 @@ use self::{
 };
 use crate::{
     cli::{FollowArgs, FollowSource},
-    cli_output::{self, CliError, DIM, HELP, clean, paint},
     runs,
 };
+use foxwedge_local::output::{self, CliError, DIM, HELP, clean, paint};
 
 /// Maximum number of warnings printed.
 const MAX_SHOWN_WARNINGS: usize = 5;
@@ -76,7 +76,7 @@ async fn follow_input(args: FollowArgs, input: FollowInput) -> anyhow::Result<Ex
         // The third signal ends the program, even while a store or a reader blocks.
         () = third_stop => {
             let error = CliError::new("stopped before all output was written");
-            cli_output::print_error(&error.help(UNFINISHED_RUN_HELP).into());
+            output::print_error(&error.help(UNFINISHED_RUN_HELP).into());
             return Ok(ExitCode::from(130));
         }
     };
@@ -112,26 +112,26 @@ fn report_result(
 ) -> anyhow::Result<ExitCode> {
     let tally = stream.tally();
     if let Some(unread) = tally.describe_unread() {
-        cli_output::print_note(&unread);
+        output::print_note(&unread);
     }
     if let Some(unknown) = tally.describe_unknown().filter(|_| args.strict) {
-        cli_output::print_note(&clean(&unknown));
+        output::print_note(&clean(&unknown));
     }
     let (warnings, total) = stream.warnings();
     for warning in warnings.iter().take(MAX_SHOWN_WARNINGS) {
-        cli_output::print_note(&clean(warning));
+        output::print_note(&clean(warning));
     }
     if let Some(more @ 1..) = total.checked_sub(MAX_SHOWN_WARNINGS) {
-        cli_output::print_note(&format!("and {more} more warnings"));
+        output::print_note(&format!("and {more} more warnings"));
     }
     if let (Some(location), Some(run)) = (stream.store_location(), stream.ended.keys().next()) {
-        cli_output::write_stderr(&format!(
+        output::write_stderr(&format!(
             "{}\n",
             paint(DIM, format_args!("recorded in {}", clean(&location)))
         ));
         let (help, store_flag) =
             (paint(HELP, "help"), runs::repeat_store_flag(args.store.as_deref()));
-        cli_output::write_stderr(&format!(
+        output::write_stderr(&format!(
             "  {help}: `foxwedge runs show {run}{store_flag}` shows it again\n"
         ));
     }
@@ -139,7 +139,7 @@ fn report_result(
         FollowEnd::Stopped => return Ok(ExitCode::from(130)),
         FollowEnd::NoReader => return Ok(ExitCode::SUCCESS),
         FollowEnd::TakenOver(message) => {
-            cli_output::print_note(&clean(&message));
+            output::print_note(&clean(&message));
             return Ok(ExitCode::FAILURE);
         }
         FollowEnd::Finished => {}

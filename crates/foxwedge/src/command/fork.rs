@@ -1,5 +1,6 @@
 //! `foxwedge fork`: writes a repaired copy of a session under a new id where its agent finds it.
 
+use foxwedge_local::session_document;
 use std::{
     io,
     path::{Path, PathBuf},
@@ -12,14 +13,15 @@ use foxwedge_formats::outline_options;
 use foxwedge_sessions::{ParsedSession, SessionAgent, read, readable_text};
 
 use crate::{
-    agents,
     cli::{ForkArgs, SessionViewMode},
-    cli_output::{self, CliError, GOOD, HELP, clean, paint, pluralize},
-    disk,
-    outcome::SessionRef,
     sessions::{self, LoadedConversation},
-    source::InputDocument,
     target::SingleTarget,
+};
+use foxwedge_local::{
+    agents, disk,
+    outcome::SessionRef,
+    output::{self, CliError, GOOD, HELP, clean, paint, pluralize},
+    source::InputDocument,
 };
 
 mod naming;
@@ -33,7 +35,7 @@ pub(crate) fn run(args: ForkArgs) -> anyhow::Result<ExitCode> {
     let view = loaded.view()?;
     let raw = view.text()?;
     let document = view.document(&raw)?;
-    let Some(session) = sessions::session(&document) else {
+    let Some(session) = session_document::session(&document) else {
         bail!(
             CliError::new(format!("{}: this is not an agent session", clean(&loaded.display_name)))
                 .help("only sessions have an id; copy a conversation with `cp`")
@@ -54,19 +56,19 @@ pub(crate) fn run(args: ForkArgs) -> anyhow::Result<ExitCode> {
             _ => anyhow::Error::new(error).context(format!("`{display_name}` cannot be written")),
         }
     })?;
-    cli_output::write_stdout(&format!("{}\n", clean(&id)))?;
+    output::write_stdout(&format!("{}\n", clean(&id)))?;
     let repaired = match view.edits.len() {
         0 => String::new(),
         steps => {
             format!(", {}", paint(GOOD, format_args!("repaired in {}", pluralize(steps, "step"))))
         }
     };
-    cli_output::write_stderr(&format!("Copied to {}{repaired}.\n", clean(&path.to_string_lossy())));
+    output::write_stderr(&format!("Copied to {}{repaired}.\n", clean(&path.to_string_lossy())));
     if args.output.is_none() {
         let help = paint(HELP, "help");
         let copy = SessionRef { id: Some(id), ..SessionRef::of(session) };
         let command = copy.resume_command().unwrap_or_else(|| "the list of tasks".to_owned());
-        cli_output::write_stderr(&format!("  {help}: `{command}` resumes it\n"));
+        output::write_stderr(&format!("  {help}: `{command}` resumes it\n"));
     }
     Ok(ExitCode::SUCCESS)
 }

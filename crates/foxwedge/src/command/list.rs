@@ -2,12 +2,14 @@
 
 use std::{collections::HashMap, path::Path, process::ExitCode, time::SystemTime};
 
-use crate::{
+use crate::cli::{ListArgs, ListFormat};
+use crate::pool;
+use foxwedge_local::{
     agents::{self, LocalSessionEntry, SessionListing, SessionOrigin, session_lookup},
-    cli::{ListArgs, ListFormat},
-    cli_output::{self, HELP, clean, paint, pluralize, write_stderr},
-    disk, pool,
-    sessions::{SessionHealth, SessionOverview, read_overview},
+    disk,
+    output::{self, HELP, clean, paint, pluralize, write_stderr},
+    session_health::SessionHealth,
+    session_overview::{SessionOverview, read_overview},
 };
 
 mod table;
@@ -32,9 +34,9 @@ pub(crate) fn run(args: ListArgs) -> anyhow::Result<ExitCode> {
     let rows = session_rows(&args, &listing);
     match args.output_format {
         ListFormat::Text => {
-            cli_output::write_stdout_styled(|out| table::write(out, &rows, SystemTime::now()))?
+            output::write_stdout_styled(|out| table::write(out, &rows, SystemTime::now()))?
         }
-        ListFormat::Json => cli_output::write_stdout_raw(|out| document::write(out, &rows))?,
+        ListFormat::Json => output::write_stdout_raw(|out| document::write(out, &rows))?,
     }
     if args.output_format == ListFormat::Text {
         write_stderr(&footer(&args, &listing, &rows));
@@ -50,10 +52,7 @@ pub(crate) fn run(args: ListArgs) -> anyhow::Result<ExitCode> {
 /// Prints a note for each folder or file that cannot be read.
 fn note_unreadable(listing: &SessionListing) {
     for (path, error) in &listing.unreadable {
-        cli_output::print_note(&format!(
-            "{}: cannot be read: {error}",
-            clean(&path.to_string_lossy())
-        ));
+        output::print_note(&format!("{}: cannot be read: {error}", clean(&path.to_string_lossy())));
     }
 }
 
@@ -63,12 +62,15 @@ fn note_unsupported() {
     let names = agents::find_unsupported().into_iter().map(|(name, path)| {
         format!(
             "{name} ({})",
-            clean(&crate::screen::abbreviate_home(&path.to_string_lossy(), home.as_deref()))
+            clean(&foxwedge_local::screen::abbreviate_home(
+                &path.to_string_lossy(),
+                home.as_deref()
+            ))
         )
     });
     let names: Vec<String> = names.collect();
     if !names.is_empty() {
-        cli_output::print_note(&format!("not supported yet, so not read: {}", names.join(", ")));
+        output::print_note(&format!("not supported yet, so not read: {}", names.join(", ")));
     }
 }
 

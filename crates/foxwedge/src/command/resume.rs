@@ -1,5 +1,6 @@
 //! `foxwedge resume`: prints the history of a session in a form that a provider accepts.
 
+use foxwedge_local::session_document;
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -11,10 +12,12 @@ use foxwedge_formats::{
 
 use crate::{
     cli::{ResumeArgs, SessionViewMode},
-    cli_output::{self, DIM, GOOD, WARNING, clean, cut, paint, pluralize},
+    sessions::{self, ConversationFileView},
+};
+use foxwedge_local::{
     export,
     outcome::message_path,
-    sessions::{self, ConversationFileView},
+    output::{self, DIM, GOOD, WARNING, clean, cut, paint, pluralize},
 };
 
 /// Maximum number of repairs, of losses and of findings that are listed.
@@ -30,19 +33,19 @@ pub(crate) fn run(args: ResumeArgs) -> anyhow::Result<ExitCode> {
     let format = args.to.unwrap_or(document.draft().format);
     let profile = args.profile.unwrap_or_else(|| Profile::for_format(format));
     let (history, losses) =
-        convert_history(sessions::history(&document), document.draft().format, format)?;
+        convert_history(session_document::history(&document), document.draft().format, format)?;
     let options = CheckOptions { profile, rules: RuleSet::of(profile), policy: loaded.policy };
     let repaired = repair_history(&history, format, &options, args.session.view)?;
     let history = if args.pretty { export::pretty(&repaired.history) } else { None }
         .unwrap_or(repaired.history);
-    cli_output::write_stdout_raw(|out| {
+    output::write_stdout_raw(|out| {
         out.write_all(history.trim_end().as_bytes())?;
         out.write_all(b"\n")
     })?;
     print_repairs(&view, &repaired.edits);
     print_losses(&losses);
     print_remaining(&repaired.remaining, format);
-    cli_output::write_stderr(&format!(
+    output::write_stderr(&format!(
         "{} in {}, {}.\n",
         pluralize(messages, "message"),
         format.name(),
@@ -145,5 +148,5 @@ fn print_lines(heading: &str, lines: Vec<String>, total: usize) {
     if more > 0 {
         text.push_str(&format!("  … and {more} more\n"));
     }
-    cli_output::write_stderr(&text);
+    output::write_stderr(&text);
 }

@@ -1,20 +1,17 @@
 //! `foxwedge rule`: the documentation of one rule, or the list of a rule family.
 
+use crate::check_flags;
 use std::{
     io::{self, IsTerminal},
     process::ExitCode,
 };
 
-use crate::{
-    check_settings,
-    cli::RuleArgs,
-    cli_output::{BOLD, DIM, FRAME, paint, write_stdout},
-    command::rules::table,
-};
+use crate::{cli::RuleArgs, command::rules::table};
+use foxwedge_local::output::{BOLD, DIM, FRAME, paint, write_stdout};
 
 /// Prints the documentation: plain Markdown into a pipe, styled on a terminal.
 pub(crate) fn run(args: RuleArgs) -> anyhow::Result<ExitCode> {
-    let rules = check_settings::find_rules(&args.rule)?;
+    let rules = check_flags::find_rules(&args.rule)?;
     let [rule] = rules.as_slice() else {
         write_stdout(&table(rules))?;
         return Ok(ExitCode::SUCCESS);

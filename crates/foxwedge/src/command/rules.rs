@@ -5,10 +5,8 @@ use std::process::ExitCode;
 use foxwedge_core::{Profile, Rule, RuleEvidence, rules};
 use serde::Serialize;
 
-use crate::{
-    cli::{ListFormat, RulesArgs},
-    cli_output::{DIM, ERROR, paint, write_stdout},
-};
+use crate::cli::{ListFormat, RulesArgs};
+use foxwedge_local::output::{DIM, ERROR, paint, write_stdout};
 
 #[derive(Serialize)]
 struct RuleListEntry {

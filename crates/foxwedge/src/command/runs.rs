@@ -13,9 +13,9 @@ use anyhow::bail;
 
 use crate::{
     cli::{ListRunsArgs, RunsAction, RunsArgs},
-    cli_output::CliError,
     runs::{self, OpenStore, StoreLookup},
 };
+use foxwedge_local::output::CliError;
 
 /// Runs one `runs` subcommand. The default is `list`.
 pub(crate) fn run(args: RunsArgs) -> anyhow::Result<ExitCode> {

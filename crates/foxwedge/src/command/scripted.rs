@@ -8,10 +8,8 @@ use std::{net::SocketAddr, process::ExitCode};
 use anyhow::Context;
 use tokio::net::TcpListener;
 
-use crate::{
-    cli::{ScriptedAction, ScriptedArgs},
-    cli_output::{self, CliError},
-};
+use crate::cli::{ScriptedAction, ScriptedArgs};
+use foxwedge_local::output::{self, CliError};
 
 pub(crate) fn run(args: ScriptedArgs) -> anyhow::Result<ExitCode> {
     match args.other {
@@ -36,8 +34,8 @@ fn serve(address: SocketAddr) -> anyhow::Result<ExitCode> {
         let listener = TcpListener::bind(address).await;
         let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
         let address = listener.local_addr().context("cannot read the listen address")?;
-        cli_output::write_stdout(&format!("http://{address}\n"))?;
-        cli_output::write_stderr(&format!(
+        output::write_stdout(&format!("http://{address}\n"))?;
+        output::write_stderr(&format!(
             "the scripted model listens: OPENAI_BASE_URL=http://{address}/v1 \
              ANTHROPIC_BASE_URL=http://{address}, any key, model `scripted`\n"
         ));

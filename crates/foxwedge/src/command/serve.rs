@@ -13,7 +13,8 @@ use std::process::ExitCode;
 use foxwedge_gateway::config::{self, ConfigFlags, TokenRequirement};
 
 use self::environment::LocalEnvironment;
-use crate::{cli::ServeArgs, cli_output};
+use crate::cli::ServeArgs;
+use foxwedge_local::output;
 
 /// Serves until a signal stops it.
 pub(crate) fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
@@ -23,12 +24,12 @@ pub(crate) fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         Err(error) => return Ok(config_errors::report_refused(&error)),
     };
     if print {
-        cli_output::write_stdout(&config_listing::draw(&loaded))?;
+        output::write_stdout(&config_listing::draw(&loaded))?;
         return Ok(ExitCode::SUCCESS);
     }
     if check {
         config_errors::report_warnings(&loaded.warnings);
-        cli_output::write_stdout(&config_summary::draw(&loaded))?;
+        output::write_stdout(&config_summary::draw(&loaded))?;
         return Ok(ExitCode::SUCCESS);
     }
     start::run(loaded)
@@ -41,8 +42,10 @@ fn flags(args: ServeArgs) -> ConfigFlags {
         store: args.store,
         upstream: args.upstream,
         mode: args.mode,
-        record: args.record,
-        content: args.content,
+        store_runs: args.store_runs,
+        store_content: args.store_content,
+        former_record: args.record,
+        former_content: args.content,
         log: args.log,
         token_file: args.token_file,
         token_requirement: if args.no_token {

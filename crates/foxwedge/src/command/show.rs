@@ -1,5 +1,6 @@
 //! `foxwedge show`: a session as a tree, with its findings.
 
+use foxwedge_local::session_document;
 use std::{
     borrow::Cow,
     io::{self, Write},
@@ -11,14 +12,17 @@ use foxwedge_core::Rule;
 use foxwedge_sessions::RecordNode;
 
 use crate::{
+    cli::{SessionViewMode, ShowArgs},
+    sessions::{self, ConversationFileView, LoadedConversation},
+    target::SingleTarget,
+};
+use foxwedge_local::{
     agents::{self, SessionOrigin},
     calendar::format_date,
-    cli::{SessionViewMode, ShowArgs},
-    cli_output::{self, BOLD, CliError, DIM, GOOD, HELP, clean, cut, paint, pluralize},
+    output::{self, BOLD, CliError, DIM, GOOD, HELP, clean, cut, paint, pluralize},
     screen::{self, pad},
-    sessions::{self, ConversationFileView, LoadedConversation, SessionHealth},
+    session_health::SessionHealth,
     source::InputDocument,
-    target::SingleTarget,
     tree::{self, BranchDetail},
 };
 
@@ -31,17 +35,18 @@ pub(crate) fn run(args: ShowArgs) -> anyhow::Result<ExitCode> {
     let view = loaded.view()?;
     let text = view.text()?;
     let document = view.document(&text)?;
-    if args.records && sessions::session(&document).is_none() {
+    if args.records && session_document::session(&document).is_none() {
         bail!(
             CliError::new(format!("{}: this is not an agent session", clean(&loaded.display_name)))
                 .help("only sessions have records; omit --records")
         );
     }
-    let nodes = sessions::session(&document).map_or_else(Vec::new, |session| session.nodes());
-    cli_output::write_stdout_styled(|out| write(out, &args, &loaded, &view, &document, &nodes))?;
+    let nodes =
+        session_document::session(&document).map_or_else(Vec::new, |session| session.nodes());
+    output::write_stdout_styled(|out| write(out, &args, &loaded, &view, &document, &nodes))?;
     if !view.edits.is_empty() && loaded.path().is_some() {
         let help = paint(HELP, "help");
-        cli_output::write_stderr(&format!(
+        output::write_stderr(&format!(
             "  {help}: `foxwedge fix {}` writes this to the file\n",
             loaded.command_name()
         ));
@@ -59,7 +64,7 @@ fn write(
 ) -> io::Result<()> {
     let columns = screen::terminal_columns();
     if args.records {
-        let torn = sessions::session(document)
+        let torn = session_document::session(document)
             .map_or_else(Vec::new, |session| session.left_out().unreadable);
         return tree::records(out, nodes, &torn, columns);
     }
@@ -78,7 +83,7 @@ fn header(
     view: &ConversationFileView<'_>,
     document: &InputDocument<'_>,
 ) -> io::Result<()> {
-    let metadata = sessions::session(document).map(|session| &session.metadata);
+    let metadata = session_document::session(document).map(|session| &session.metadata);
     let facts = loaded.facts(document);
     let name = facts.id.clone().unwrap_or_else(|| loaded.display_name.clone());
     writeln!(out, "{} {}", paint(BOLD, facts.writer), paint(BOLD, clean(&name)))?;

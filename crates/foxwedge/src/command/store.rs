@@ -16,8 +16,10 @@ use foxwedge_store::ArchiveStore;
 
 use crate::{
     cli::{StoreAction, StoreArgs},
-    cli_output::{self, CliError, GOOD, clean, paint, pluralize},
     runs::{self, OpenStore, StoreLookup},
+};
+use foxwedge_local::{
+    output::{self, CliError, GOOD, clean, paint, pluralize},
     screen::format_size,
 };
 
@@ -60,8 +62,8 @@ async fn sweep(flag: Option<&str>) -> anyhow::Result<ExitCode> {
         }
         lines.push('\n');
     }
-    cli_output::write_stdout(&lines)?;
-    cli_output::write_stderr(&match swept.len() {
+    output::write_stdout(&lines)?;
+    output::write_stderr(&match swept.len() {
         0 => "No runs to close.\n".to_owned(),
         closed => {
             format!("{} whose process is gone, closed as interrupted.\n", pluralize(closed, "run"))
@@ -77,7 +79,7 @@ async fn compact(flag: Option<&str>) -> anyhow::Result<ExitCode> {
     let after = open_store.with_store_error(open_store.store.totals().await)?.bytes;
     let size = |bytes: Option<u64>| bytes.map_or_else(|| "?".to_owned(), format_size);
     let (before, after) = (size(before), size(after));
-    cli_output::write_stderr(&format!(
+    output::write_stderr(&format!(
         "{} {}: {before}, now {after}\n",
         paint(GOOD, "compacted"),
         open_store.url

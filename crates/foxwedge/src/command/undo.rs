@@ -9,16 +9,15 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use crate::{
+use crate::{cli::UndoArgs, command::store::parse_age};
+use foxwedge_local::{
     agents::{self, session_lookup},
     calendar::format_date,
-    cli::UndoArgs,
-    cli_output::{self, CliError, DIM, GOOD, clean, paint, pluralize, write_stderr, write_stdout},
-    command::store::parse_age,
     disk::{
         Backup, BackupFolder, BackupStanding, ContentFingerprint, FileLock, FileSnapshot,
         PruneRule, check_idle, replace,
     },
+    output::{self, CliError, DIM, GOOD, clean, paint, pluralize, write_stderr, write_stdout},
     screen::format_size,
     source::identify_session,
 };
@@ -45,7 +44,7 @@ pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
         match restore_file(&backups, &mut known, &resolve_target(path), args.force) {
             Ok(()) => write_stderr(&format!("{} {display_name}\n", paint(GOOD, "restored"))),
             Err(error) => {
-                cli_output::print_error(&error.context(display_name));
+                output::print_error(&error.context(display_name));
                 code = ExitCode::from(2);
             }
         }
@@ -138,7 +137,7 @@ fn restore_file(
         );
     }
     let lock = FileLock::acquire(&real)?;
-    lock.notes().for_each(|text| cli_output::print_note(&text));
+    lock.notes().for_each(|text| output::print_note(&text));
     let now = current_snapshot(&real, found.last())?;
     now.check_writable()?;
     let content = ContentFingerprint::of(&now.content);

@@ -1,6 +1,6 @@
 //! Parses token counts (`32000`, `32k`, `1.5m`) and shares between 0 and 1 from flags.
 
-use crate::cli_output::{CliError, clean, cut};
+use foxwedge_local::output::{CliError, clean, cut};
 
 /// Max token count of a flag: more than any model takes.
 const MAX_TOKENS: u64 = 1_000_000_000_000;

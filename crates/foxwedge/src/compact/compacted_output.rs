@@ -11,10 +11,10 @@ use super::{
     amount::format_spaced,
     compaction_target::{CompactionTarget, ProviderConversation},
 };
-use crate::{
-    cli_output::{self, CliError, clean},
+use foxwedge_local::{
     disk::check_idle,
     findings::ReportDetail,
+    output::{self, CliError, clean},
     repair_plan::{replace_file, verify},
     source::{DocumentBody, FileCompression, InputDocument, decode_text, parse_input},
 };
@@ -83,7 +83,7 @@ impl<'s> CompactedOutput<'s> {
         let settings = target.settings.clone().with_format(conversation.format);
         verify(&content, target.hint, &settings, ReportDetail::default())
             .context("the compaction failed verification")?;
-        cli_output::write_stdout_raw(|out| out.write_all(&content))
+        output::write_stdout_raw(|out| out.write_all(&content))
     }
 }
 
@@ -110,7 +110,7 @@ fn compacted_session_file(
     let marker = format!("[foxwedge] Compacted from {before} to {after} tokens");
     let compacted_file = CompactedFile::of(compacted, &marker);
     let rewritten = session.write_compaction(&compacted_file).map_err(|error| {
-        let name = crate::check_settings::shell_quote(&clean(&target.display_name));
+        let name = foxwedge_local::check_settings::shell_quote(&clean(&target.display_name));
         CliError::new(format!("{}: {error}", clean(&target.display_name))).help(format!(
             "nothing was changed; `foxwedge resume {name} | foxwedge compact -` prints a shorter \
              history"

@@ -4,10 +4,8 @@ use foxwedge_core::compact::{HistoryFraction, TokenLimits};
 use foxwedge_tokens::{ModelTokenizer, models};
 
 use super::amount::{parse_share, parse_tokens};
-use crate::{
-    cli::{CompactArgs, CompactStrategy},
-    cli_output::{CliError, clean, cut},
-};
+use crate::cli::{CompactArgs, CompactStrategy};
+use foxwedge_local::output::{CliError, clean, cut};
 
 /// The history is compacted above this share of the window.
 const THRESHOLD: f64 = 0.9;

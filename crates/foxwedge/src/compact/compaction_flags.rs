@@ -10,10 +10,8 @@ use super::{
     amount::{parse_share, parse_tokens},
     compaction_budget::{CompactionBudget, share_of},
 };
-use crate::{
-    cli::{CompactArgs, CompactStrategy},
-    cli_output::CliError,
-};
+use crate::cli::{CompactArgs, CompactStrategy};
+use foxwedge_local::output::CliError;
 
 /// The part of the settings that does not depend on the conversation.
 #[derive(Clone, Debug)]

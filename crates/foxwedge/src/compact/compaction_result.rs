@@ -14,7 +14,7 @@ use foxwedge_formats::{
 };
 
 use super::compaction_budget::CompactionBudget;
-use crate::preview;
+use foxwedge_local::preview;
 
 /// A compaction, applied or only planned.
 pub(crate) struct CompactionResult<'t> {

@@ -11,14 +11,18 @@ use anyhow::{Context, bail};
 use foxwedge_core::{CheckOptions, Format};
 
 use crate::{
+    cli::CompactArgs,
+    target::{self, SingleTarget},
+};
+use foxwedge_local::outcome::STDIN;
+use foxwedge_local::{
     check_settings::CheckSettings,
-    cli::{CompactArgs, InputFormat},
-    cli_output::{CliError, clean},
     disk::{FileIdentity, FileSnapshot},
+    input_format::InputFormat,
     outcome::{SessionRef, TargetFailure},
+    output::{CliError, clean},
     size_limit,
     source::{DocumentBody, InputDocument, InputHint, InputRejection, ParsedInput},
-    target::{self, STDIN, SingleTarget},
 };
 
 /// The target of `foxwedge compact` with its content.

@@ -8,9 +8,9 @@ use foxwedge_formats::compact::{CompactionAccount, HistorySize};
 use super::{
     amount::format_spaced, compaction_result::CompactionResult, lost_messages, plot, strategies,
 };
-use crate::{
-    cli_output::{BOLD, DIM, GOOD, WARNING, clean, cut, paint, width},
+use foxwedge_local::{
     outcome::message_path,
+    output::{BOLD, DIM, GOOD, WARNING, clean, cut, paint, width},
 };
 
 /// Width of the labels on the left.

@@ -3,7 +3,7 @@
 use foxwedge_formats::compact::MessageOutcome;
 
 use super::{compaction_result::CompactionResult, full::push_row};
-use crate::cli_output::{DIM, clean, paint, pluralize};
+use foxwedge_local::output::{DIM, clean, paint, pluralize};
 
 /// Max user messages listed.
 const MAX_NAMED: usize = 8;

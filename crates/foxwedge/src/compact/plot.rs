@@ -5,7 +5,7 @@ use foxwedge_core::compact::DropReason;
 use foxwedge_formats::compact::MessageOutcome;
 
 use super::{amount::format_spaced, compaction_result::CompactionResult};
-use crate::cli_output::{ADDED, DIM, FRAME, REMOVED, WARNING, paint, width};
+use foxwedge_local::output::{ADDED, DIM, FRAME, REMOVED, WARNING, paint, width};
 
 /// Rows of bars.
 const ROWS: usize = 5;

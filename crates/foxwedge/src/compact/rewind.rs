@@ -10,8 +10,10 @@ use super::{
 };
 use crate::{
     cli::{CompactArgs, ReportFormat},
-    cli_output::{self, CliError, GOOD, clean, paint, pluralize},
     report,
+};
+use foxwedge_local::{
+    output::{self, CliError, GOOD, clean, paint, pluralize},
     source::{DocumentBody, InputDocument, decode_text, decompress, parse_input},
 };
 
@@ -64,20 +66,17 @@ pub(crate) fn undo_compaction(args: &CompactArgs) -> anyhow::Result<ExitCode> {
     if !args.quiet {
         let path = clean(&target.display_name);
         for edit in &repairs {
-            cli_output::print_note(&format!("{path}: FW{} {}", edit.code, clean(&edit.note)));
+            output::print_note(&format!("{path}: FW{} {}", edit.code, clean(&edit.note)));
         }
         let more = repairs.len().saturating_sub(repairs.iter().count());
         if more > 0 {
-            cli_output::print_note(&format!("{path}: … and {more} more repairs"));
+            output::print_note(&format!("{path}: … and {more} more repairs"));
         }
     }
     write_report(args, &target, before, after)?;
     if let Some(backup) = backup.filter(|_| !args.quiet) {
         let backup = clean(&backup.to_string_lossy());
-        cli_output::write_stderr(&format!(
-            "{} in place; backup: {backup}\n",
-            paint(GOOD, "Undone")
-        ));
+        output::write_stderr(&format!("{} in place; backup: {backup}\n", paint(GOOD, "Undone")));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -106,10 +105,10 @@ fn write_report(
                 "after": { "messages": after },
             });
             if target.is_piped() && !args.dry_run {
-                cli_output::write_stderr_with(|out| report::write_pretty(out, &document));
+                output::write_stderr_with(|out| report::write_pretty(out, &document));
                 return Ok(());
             }
-            cli_output::write_stdout_raw(|out| report::write_pretty(out, &document))
+            output::write_stdout_raw(|out| report::write_pretty(out, &document))
         }
         ReportFormat::Full if args.quiet => Ok(()),
         ReportFormat::Full => {
@@ -119,7 +118,7 @@ fn write_report(
                 if args.dry_run { "would be" } else { "is" },
                 pluralize(after, "message"),
             );
-            cli_output::write_stderr(&text);
+            output::write_stderr(&text);
             Ok(())
         }
     }

@@ -10,7 +10,7 @@ use super::{
     compaction_result::{CompactionResult, join_ranges},
     full::{format_message_range, format_message_ranges, push_row, push_steps},
 };
-use crate::cli_output::{DIM, GOOD, WARNING, clean, cut, paint, pluralize};
+use foxwedge_local::output::{DIM, GOOD, WARNING, clean, cut, paint, pluralize};
 
 /// Max tools and units listed per strategy.
 const MAX_LISTED: usize = 5;

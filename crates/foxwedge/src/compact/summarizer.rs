@@ -9,10 +9,8 @@ use std::{
 use foxwedge_formats::compact::{DigestSummarizer, HistorySummarizer, SummaryRequest};
 
 use super::command_guard::{CommandFailure, run_command};
-use crate::{
-    cli::CompactArgs,
-    cli_output::{self, clean, cut, pluralize},
-};
+use crate::cli::CompactArgs;
+use foxwedge_local::output::{self, clean, cut, pluralize};
 
 /// Default timeout of a command.
 const DEFAULT_TIMEOUT_SECONDS: u64 = 120;
@@ -50,7 +48,7 @@ impl HistorySummarizer for SummarizerCommand {
     fn summarize(&mut self, request: &SummaryRequest<'_>) -> Result<String, String> {
         if io::stderr().is_terminal() && !self.quiet {
             let messages = pluralize(request.history.messages.len(), "message");
-            cli_output::print_note(&format!("`{}` summarizes {messages}", self.name));
+            output::print_note(&format!("`{}` summarizes {messages}", self.name));
         }
         let output = run_command(&self.command, request.prompt(), self.timeout, MAX_SUMMARY_BYTES);
         let bytes = output.map_err(|failure| self.describe_failure(&failure))?;

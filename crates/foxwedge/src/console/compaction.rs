@@ -17,10 +17,10 @@ use foxwedge_gateway::console::{CompactionAmount, CompactionPreviewOptions, Loca
 use foxwedge_tokens::{CachedCounter, CountingMethod, ModelTokenizer};
 use serde_json::{Value, json};
 
-use crate::{
+use crate::compact::ProviderConversation;
+use foxwedge_local::{
     check_settings::CheckSettings,
-    cli::InputFormat,
-    compact::ProviderConversation,
+    input_format::InputFormat,
     source::{self, InputHint, InputRejection, ParsedInput},
 };
 

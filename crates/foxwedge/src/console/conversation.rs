@@ -1,6 +1,7 @@
 //! Splits a conversation into messages, and pairs tool calls with their results as the engine does.
 //! The content of a message is decoded only when it is shown.
 
+use foxwedge_local::session_document;
 use std::collections::HashMap;
 
 use foxwedge_core::{Draft, Format, ResultMatch, Role, Span, pair_calls};
@@ -10,8 +11,7 @@ use foxwedge_formats::{
 };
 use foxwedge_gateway::console::LocalSessionError;
 
-use crate::{
-    sessions,
+use foxwedge_local::{
     source::InputDocument,
     tree::{TreeCallState, call_state},
 };
@@ -62,7 +62,7 @@ impl ConsoleConversation {
     pub(super) fn of(
         document: &InputDocument<'_>,
     ) -> Result<ConsoleConversation, LocalSessionError> {
-        let (text, format) = (sessions::history(document), document.draft().format);
+        let (text, format) = (session_document::history(document), document.draft().format);
         let mut conversation = ConsoleConversation {
             text: String::new(),
             format,

@@ -13,7 +13,7 @@ use super::{
     ConsoleSessionFile, MAX_FILE_BYTES, error_refusal, open_session::ConsolePageRows,
     unreadable_refusal,
 };
-use crate::source::{FileCompression, decompress_within};
+use foxwedge_local::source::{FileCompression, decompress_within};
 
 /// A page of lines, each cut to `max_bytes`. Lines are counted from 1.
 pub(super) fn read_lines(

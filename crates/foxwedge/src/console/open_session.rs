@@ -1,5 +1,6 @@
 //! A session that the console shows: read once, served page by page.
 
+use foxwedge_local::session_document;
 use std::collections::{BTreeMap, HashMap};
 
 use foxwedge_core::Role;
@@ -16,10 +17,9 @@ use super::{
     message_json::{self, AnswerDisplay},
     scanner,
 };
-use crate::{
+use foxwedge_local::{
     findings::{ReportDetail, build_file_report},
     outcome::{FileReport, LocatedFinding, SessionRef},
-    sessions,
     source::ParsedInput,
     tree::{BranchCounts, count_branches},
 };
@@ -78,7 +78,7 @@ impl ConsoleSession {
         let document = source.documents.first();
         let document = document
             .ok_or_else(|| LocalSessionError::Unreadable("it contains no conversation".into()))?;
-        let session = sessions::session(document);
+        let session = session_document::session(document);
         let view = ConsoleConversation::of(document)?;
         let nodes = session.map_or_else(Vec::new, |session| session.nodes());
         let branches = count_branches(&nodes, view.len());
@@ -227,8 +227,9 @@ impl ConsoleSession {
 
 /// The check result of a session, from its report.
 pub(super) fn file_check_of(report: &FileReport) -> SessionFileCheck {
-    let health: SessionFileHealth =
-        scanner::convert_health(report.health.unwrap_or(sessions::SessionHealth::Ok));
+    let health: SessionFileHealth = scanner::convert_health(
+        report.health.unwrap_or(foxwedge_local::session_health::SessionHealth::Ok),
+    );
     SessionFileCheck {
         health,
         unreadable_reason: None,

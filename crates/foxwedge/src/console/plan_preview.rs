@@ -14,7 +14,7 @@ use super::{
     repair_rows::{self, RepairPlanRow, strategy_word},
     with_source,
 };
-use crate::{
+use foxwedge_local::{
     check_settings::CheckSettings,
     disk::ContentFingerprint,
     findings::{ReportDetail, build_file_report},

@@ -10,9 +10,9 @@ use super::{
     ConsoleSessionFile, MAX_FILE_BYTES, busy_process, open_session, plan_preview,
     unreadable_refusal, with_source,
 };
-use crate::{
+use crate::command::undo;
+use foxwedge_local::{
     agents,
-    command::undo,
     disk::{BackupStanding, ContentFingerprint, FileSnapshot},
     findings::{ReportDetail, build_file_report},
     outcome::FileReport,

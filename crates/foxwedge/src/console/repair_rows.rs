@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use foxwedge_core::{Edit, Strategy};
 
 use super::conversation::ConsoleConversation;
-use crate::diff::{DiffStep, align};
+use foxwedge_local::align::{DiffStep, align};
 
 /// One row. `before` and `after` are message indexes, `edits` are indexes of edits.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -19,12 +19,12 @@ use foxwedge_gateway::console::{
 use serde_json::{Value, json};
 
 use super::{FileStamp, MAX_FILE_BYTES, busy_process, lock, unix_milliseconds};
-use crate::{
+use foxwedge_local::{
     agents::{self, LocalSessionEntry, SessionListing, SessionOrigin},
     disk::ContentFingerprint,
     outcome::SessionRef,
     screen::abbreviate_home,
-    sessions::{self, SessionOverview, read_overview_within},
+    session_overview::{SessionOverview, read_overview_within},
 };
 
 /// Age of a list after which folders are read again.
@@ -312,11 +312,17 @@ impl ScannedSummary {
 }
 
 /// The same value in the console's type.
-pub(super) fn convert_health(health: sessions::SessionHealth) -> SessionFileHealth {
+pub(super) fn convert_health(
+    health: foxwedge_local::session_health::SessionHealth,
+) -> SessionFileHealth {
     match health {
-        sessions::SessionHealth::Ok => SessionFileHealth::Ok,
-        sessions::SessionHealth::HistoryMissing => SessionFileHealth::HistoryMissing,
-        sessions::SessionHealth::NeedsRepair => SessionFileHealth::NeedsRepair,
-        sessions::SessionHealth::Unreadable => SessionFileHealth::Unreadable,
+        foxwedge_local::session_health::SessionHealth::Ok => SessionFileHealth::Ok,
+        foxwedge_local::session_health::SessionHealth::HistoryMissing => {
+            SessionFileHealth::HistoryMissing
+        }
+        foxwedge_local::session_health::SessionHealth::NeedsRepair => {
+            SessionFileHealth::NeedsRepair
+        }
+        foxwedge_local::session_health::SessionHealth::Unreadable => SessionFileHealth::Unreadable,
     }
 }

@@ -6,10 +6,8 @@ use foxwedge_formats::{
     stream::event::StreamLoss,
 };
 
-use crate::{
-    cli::{ConversionKind, InputFormat},
-    outcome::FileReport,
-};
+use crate::cli::ConversionKind;
+use foxwedge_local::{input_format::InputFormat, outcome::FileReport};
 
 /// A conversion, successful or not.
 pub(crate) struct ConversionReport {

@@ -15,14 +15,18 @@ use super::{
     conversion_report::{ConversionEnding, ConversionReport},
     input_kind::is_session,
 };
+use crate::diagnose;
 use crate::{
-    check_settings::CheckSettings,
-    cli::{ConversionKind, ConvertArgs, InputFormat, ReportFormat},
-    cli_output::{self, CliError, clean, cut},
+    cli::{ConversionKind, ConvertArgs, ReportFormat},
     compact::ProviderConversation,
-    diagnose, export,
+};
+use foxwedge_local::{
+    check_settings::CheckSettings,
+    export,
     findings::{ReportDetail, build_file_report},
+    input_format::InputFormat,
     outcome::{FileReport, TargetFailure},
+    output::{self, CliError, clean, cut},
     source::{
         DocumentBody, InputDocument, InputRejection, ParsedInput, decode_text, decompress,
         parse_input,
@@ -50,9 +54,10 @@ pub(crate) fn request(
     let document = single_document(input, args.to, &parsed)?;
     if let (Ok(source), ReportFormat::Full, false) = (&parsed, args.output_format, args.quiet) {
         let path = clean(&input.display_name);
-        source.notes.iter().for_each(|note| {
-            cli_output::print_note(&format!("{path}: {}", rename_format_flag(note)))
-        });
+        source
+            .notes
+            .iter()
+            .for_each(|note| output::print_note(&format!("{path}: {}", rename_format_flag(note))));
     }
     check_not_empty(input, document)?;
     let conversation = ProviderConversation::of(document);

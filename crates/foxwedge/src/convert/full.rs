@@ -4,10 +4,10 @@ use foxwedge_core::{Edit, Format};
 use foxwedge_formats::model::IdentifierReplacement;
 
 use super::conversion_report::{ConversionEnding, ConversionReport, ReportedLoss};
-use crate::{
-    cli::ConversionKind,
-    cli_output::{BOLD, DIM, GOOD, WARNING, clean, cut, paint, pluralize, width},
+use crate::cli::ConversionKind;
+use foxwedge_local::{
     outcome::{LocatedFinding, message_path},
+    output::{BOLD, DIM, GOOD, WARNING, clean, cut, paint, pluralize, width},
     screen::pad,
 };
 

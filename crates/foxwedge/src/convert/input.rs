@@ -9,12 +9,13 @@ use std::{
 use anyhow::{Context, bail};
 use foxwedge_sessions::SessionAgent;
 
-use crate::{
-    cli_output::{CliError, clean},
+use crate::target::{self, SingleTarget};
+use foxwedge_local::outcome::STDIN;
+use foxwedge_local::{
     disk::FileIdentity,
+    output::{CliError, clean},
     size_limit,
     source::InputHint,
-    target::{self, STDIN, SingleTarget},
 };
 
 /// Bytes per read.

@@ -7,9 +7,10 @@ use super::{
     ConversionInput,
     detect::{DetectedInput, detect_input},
 };
-use crate::{
-    cli::{ConversionKind, ConvertArgs, InputFormat},
-    cli_output::{CliError, clean},
+use crate::cli::{ConversionKind, ConvertArgs};
+use foxwedge_local::{
+    input_format::InputFormat,
+    output::{CliError, clean},
     source::{decode_text, decompress},
 };
 

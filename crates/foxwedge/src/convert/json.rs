@@ -10,12 +10,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, value::RawValue};
 
 use super::conversion_report::{ConversionEnding, ConversionReport, ReportedLoss};
-use crate::{
+use crate::{cli::OutputFormat, report};
+use foxwedge_local::{
     check_settings::CheckSettings,
-    cli::OutputFormat,
-    cli_output::{CliError, clean},
     outcome::{TargetOutcome, TargetResult},
-    report,
+    output::{CliError, clean},
 };
 
 /// The whole document.

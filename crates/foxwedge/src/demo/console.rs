@@ -21,7 +21,8 @@ use tokio::{
 };
 
 use super::{gateway, histories::DEMO_HISTORIES};
-use crate::{cli_output, signals::ProcessSignals};
+use crate::signals::ProcessSignals;
+use foxwedge_local::output;
 
 /// A session of Claude Code 2.0.77 that lost power while it wrote a tool result: the next prompt
 /// follows the torn line, and the agent loses everything before it.
@@ -87,7 +88,7 @@ async fn run_demo(
 ) -> anyhow::Result<ExitCode> {
     wait_until_listening(port, gateway).await?;
     send_requests(port).await?;
-    cli_output::write_stderr(&format!(
+    output::write_stderr(&format!(
         "The console is at\n\n  http://127.0.0.1:{port}/#token={TOKEN}\n\n\
          Sessions: one that an agent left broken. Open it, review the repair, apply it, undo it.\n\
          Requests: histories that a provider rejects, and what the gateway changed.\n\
@@ -150,7 +151,7 @@ impl DemoHome {
 
     fn serve(&self, port: u16) -> anyhow::Result<Child> {
         let listen = format!("127.0.0.1:{port}");
-        let args = ["serve", "--listen", &listen, "--content", "kept", "--token-file"];
+        let args = ["serve", "--listen", &listen, "--store-content", "true", "--token-file"];
         let mut command = self.program(&args)?;
         command.arg(self.0.join("token"));
         command.spawn().context("the gateway cannot be started")

@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 
 use super::{ReportedFinding, file_findings, file_reports, unlisted_by_rule};
-use crate::{
-    cli_output::{BOLD, DIM, ERROR, WARNING, clean, cut, paint},
-    outcome::TargetOutcome,
-};
 use foxwedge_core::{FixApplicability, Severity};
+use foxwedge_local::{
+    outcome::TargetOutcome,
+    output::{BOLD, DIM, ERROR, WARNING, clean, cut, paint},
+};
 
 /// Writes all findings, one per line.
 pub(super) fn write(out: &mut dyn Write, outcomes: &[TargetOutcome]) -> io::Result<()> {

@@ -6,9 +6,9 @@ use foxwedge_core::{RepairLosses, rules};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use super::file_reports;
-use crate::{
-    cli_output::{BOLD, DIM, GOOD, clean, cut, paint, pluralize},
+use foxwedge_local::{
     outcome::{AppliedEdit, FileReport, SessionRef, TargetOutcome, message_path},
+    output::{BOLD, DIM, GOOD, clean, cut, paint, pluralize},
 };
 
 /// One applied edit of a repair, with its file and session.

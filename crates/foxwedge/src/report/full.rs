@@ -3,14 +3,14 @@
 use anstyle::Style;
 use foxwedge_core::{Edit, FixApplicability, Profile, RuleEvidence, Severity, Strategy};
 
-use super::{
-    excerpt::{ExcerptLine, ExcerptLineKind, ExcerptRail, FindingExcerpt, RailEnd},
-    row::{MessageRow, SegmentMark},
-};
-use crate::{
+use foxwedge_local::{
     check_settings::CheckSettings,
-    cli_output::{BOLD, DIM, ERROR, FRAME, HELP, WARNING, clean, cut, paint, width},
     outcome::{FileReport, LocatedFinding},
+    output::{BOLD, DIM, ERROR, FRAME, HELP, WARNING, clean, cut, paint, width},
+};
+use foxwedge_local::{
+    excerpt::{ExcerptLine, ExcerptLineKind, ExcerptRail, FindingExcerpt, RailEnd},
+    message_row::{MessageRow, SegmentMark},
 };
 
 /// Max findings drawn for one file.

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use super::{edits, file_reports, findings, severity_name, unlisted_by_rule};
-use crate::{
-    cli_output::{clean, cut, is_harmful},
+use foxwedge_local::outcome::STDIN;
+use foxwedge_local::{
     outcome::TargetOutcome,
-    target::STDIN,
+    output::{clean, cut, is_harmful},
 };
 
 /// Writes one workflow command for each finding and each applied edit.

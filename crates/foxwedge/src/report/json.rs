@@ -14,7 +14,7 @@ use super::{
     edits::{self, LossCounts, StepEntry, StepList},
     file_findings, file_reports, findings, severity_name, unlisted, unlisted_by_rule,
 };
-use crate::outcome::TargetOutcome;
+use foxwedge_local::outcome::TargetOutcome;
 
 /// The whole document.
 #[derive(Serialize)]

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use super::{edits, findings, summary, unlisted};
-use crate::{
+use foxwedge_local::{
     check_settings::CheckSettings,
-    cli_output::{clean, cut},
     outcome::TargetOutcome,
+    output::{clean, cut},
 };
 
 /// Max rows: comments have a size limit.

@@ -17,10 +17,8 @@ use super::{
     json::{fix_entry, write_pretty},
     severity_name, unlisted_by_rule,
 };
-use crate::{
-    outcome::{TargetFailure, TargetOutcome, TargetResult},
-    target::STDIN,
-};
+use foxwedge_local::outcome::STDIN;
+use foxwedge_local::outcome::{TargetFailure, TargetOutcome, TargetResult};
 
 mod sarif_objects;
 

@@ -9,10 +9,10 @@ use foxwedge_core::{FixApplicability, Rule};
 use serde::Serialize;
 
 use super::{file_reports, json::write_pretty};
-use crate::{
-    cli::OutputFormat,
-    cli_output::{BOLD, DIM, ERROR, paint},
+use crate::cli::OutputFormat;
+use foxwedge_local::{
     outcome::TargetOutcome,
+    output::{BOLD, DIM, ERROR, paint},
 };
 
 /// A rule and the number of its findings.

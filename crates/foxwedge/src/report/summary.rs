@@ -1,12 +1,12 @@
 //! Messages on stderr after a run: failures, notes, applied repairs, and the summary line.
 
 use super::{ReportTotals, edits, file_reports};
-use crate::{
+use foxwedge_local::{
     check_settings::CheckSettings,
-    cli_output::{
+    outcome::{TargetFailure, TargetOutcome, TargetResult},
+    output::{
         BOLD, ERROR, GOOD, HELP, clean, format_error, paint, pluralize, print_note, write_stderr,
     },
-    outcome::{TargetFailure, TargetOutcome, TargetResult},
 };
 
 /// Max failures printed for one file.

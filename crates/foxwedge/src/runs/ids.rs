@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use crate::disk::ContentFingerprint;
+use foxwedge_local::disk::ContentFingerprint;
 
 /// Longest id that a store accepts.
 const MAX_ID_BYTES: usize = 128;

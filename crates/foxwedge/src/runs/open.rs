@@ -9,7 +9,7 @@ use super::{
     store_location::{locate, named_store},
     sweep::sweep,
 };
-use crate::cli_output::{self, CliError, clean, pluralize};
+use foxwedge_local::output::{self, CliError, clean, pluralize};
 
 /// An open store and its URL.
 #[derive(Clone)]
@@ -40,7 +40,7 @@ impl OpenStore {
     pub(crate) async fn sweep_and_report(self) -> anyhow::Result<OpenStore> {
         let closed = self.sweep().await?.len();
         if closed > 0 {
-            cli_output::print_note(&format!(
+            output::print_note(&format!(
                 "closed {} whose process is gone",
                 pluralize(closed, "run")
             ));

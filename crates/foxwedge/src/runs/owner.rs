@@ -3,7 +3,7 @@
 pub(crate) use foxwedge_store::process::current_owner;
 use foxwedge_store::process::machine_id;
 
-use crate::cli_output::{clean, cut};
+use foxwedge_local::output::{clean, cut};
 
 /// The owner as readable text.
 pub(crate) fn describe_owner(owner: &str) -> String {

@@ -3,7 +3,7 @@
 use foxwedge_store::{ListFilter, ListPage, RunRow, Store};
 
 use super::OpenStore;
-use crate::cli_output::{CliError, clean, pluralize};
+use foxwedge_local::output::{CliError, clean, pluralize};
 
 /// Fewest characters of an id that select a run.
 const MIN_ID_LENGTH: usize = 4;

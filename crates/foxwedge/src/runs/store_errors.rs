@@ -4,7 +4,7 @@ use std::error::Error;
 
 use foxwedge_store::{StoreError, StoreUrl};
 
-use crate::cli_output::CliError;
+use foxwedge_local::output::CliError;
 
 /// Help for store addresses.
 pub(super) const ADDRESSES: &str =

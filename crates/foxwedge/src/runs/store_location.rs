@@ -5,9 +5,9 @@ use std::{env, path::PathBuf};
 use foxwedge_store::StoreUrl;
 
 use super::store_errors;
-use crate::{
+use foxwedge_local::{
     agents,
-    cli_output::{CliError, clean},
+    output::{CliError, clean},
 };
 
 /// The environment variable for the store.

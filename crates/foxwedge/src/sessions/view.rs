@@ -3,15 +3,16 @@
 use std::{borrow::Cow, io};
 
 use anyhow::{Context, bail};
-use foxwedge_core::{EditLog, Finding, FixApplicability, Repair, Report};
+use foxwedge_core::{EditLog, Finding, Repair, Report};
 use foxwedge_sessions::SessionText;
 
-use super::{LoadedConversation, SessionHealth};
-use crate::{
-    cli::SessionViewMode,
-    cli_output::{self, CliError, clean},
+use super::LoadedConversation;
+use crate::cli::SessionViewMode;
+use foxwedge_local::{
+    output::{self, CliError, clean},
     source::{DocumentBody, InputDocument},
 };
+use foxwedge_local::{session_document::is_safely_fixable, session_health::SessionHealth};
 
 /// One view of a conversation: the content of the file, and the edits of the repair.
 pub(crate) struct ConversationFileView<'l> {
@@ -31,8 +32,8 @@ impl LoadedConversation {
     pub(crate) fn view(&self) -> anyhow::Result<ConversationFileView<'_>> {
         let text = self.text(&self.content)?;
         let (document, notes) = self.read(&text)?;
-        notes.iter().for_each(|note| cli_output::print_note(&clean(note)));
-        if let crate::source::DocumentBody::Session(session) = &document.body {
+        notes.iter().for_each(|note| output::print_note(&clean(note)));
+        if let foxwedge_local::source::DocumentBody::Session(session) = &document.body {
             crate::diagnose::log_session(&self.display_name, session);
         }
         if self.strict {
@@ -71,7 +72,7 @@ impl LoadedConversation {
         let Some(first) = report.findings.first() else { return Ok(()) };
         let more = match report.total() - 1 {
             0 => String::new(),
-            more => format!(" (and {} more)", cli_output::pluralize(more, "finding")),
+            more => format!(" (and {} more)", output::pluralize(more, "finding")),
         };
         let (code, message) = (first.rule.label(), clean(&first.message));
         Err(CliError::new(format!("{}: {code}: {message}{more}", clean(&self.display_name)))
@@ -135,9 +136,4 @@ fn repair_document<'a>(document: &InputDocument<'a>) -> io::Result<(Vec<u8>, Rep
         }
     };
     Ok((content, repair))
-}
-
-/// Whether a repair fixes a finding by default.
-pub(super) fn is_safely_fixable(finding: &Finding) -> bool {
-    finding.fix.applicability == FixApplicability::Safe
 }

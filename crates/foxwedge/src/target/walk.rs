@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{CheckTarget, TargetKind, file_target};
-use crate::outcome::TargetFailure;
+use foxwedge_local::outcome::TargetFailure;
 
 /// Collects the files of a folder that may contain conversations. Links are not followed: they may
 /// be circular, or point to a file that is read anyway. A folder that cannot be opened becomes a

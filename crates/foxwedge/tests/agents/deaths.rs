@@ -44,7 +44,7 @@ fn an_agent_that_dies_while_it_speaks_is_an_error_that_is_told() {
         let answer = chat.say("one two three four five").raw(&stage.door()).expect("a reply");
         let whole = answer.status == 200 && answer.body.contains("[DONE]");
         assert!(!whole || answer.body.contains("error"), "{answer:?}");
-        assert!(answer.body.contains("the agent is gone"), "{answer:?}");
+        assert!(answer.body.contains("the agent process ended"), "{answer:?}");
         assert!(stream || answer.status == 502, "{answer:?}");
         stage.knows_nobody();
         stage.end();
@@ -168,11 +168,11 @@ fn a_stream_that_is_cut_leaves_a_conversation_that_goes_on() {
     let door = stage.door();
     let mut chat = Chat::new("agent", &[]).streaming();
     let answer = chat.say("a b c d e f g h i j k l m n").raw(&door).expect("a reply");
-    assert!(answer.body.contains("the agent is gone"), "{answer:?}");
+    assert!(answer.body.contains("the agent process ended"), "{answer:?}");
     assert!([Framing::Whole, Framing::BrokenOff].contains(&answer.framing));
     // Nothing of it was kept: the same request is a new one, and dies the same death.
     let again = chat.raw(&door).expect("a reply");
-    assert!(again.body.contains("the agent is gone"), "{again:?}");
+    assert!(again.body.contains("the agent process ended"), "{again:?}");
     assert_eq!(stage.count("start"), 2);
     stage.end();
 }

@@ -16,7 +16,7 @@ use crate::{
 fn stage(name: &str) -> Stage {
     let file = format!("{}/tests/agents/recordings/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
     let words = [env!("CARGO_BIN_EXE_foxwedge"), "scripted", "agent", "--replay", &file];
-    Stage::with(&[("agent", "", &format!("command = {words:?}\nasks = true"))])
+    Stage::with(&[("agent", "", &format!("command = {words:?}\nask_user = true"))])
 }
 
 /// Talks until nothing is called any more.

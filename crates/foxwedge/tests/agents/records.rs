@@ -167,7 +167,8 @@ fn nothing_waits(door: &Door) {
     waited.unwrap_or_else(|trouble| panic!("{trouble}: {agents}"));
 }
 
-const SHORT: &str = "[sessions]\ncall = \"500ms\"\nsnapshot = \"10m\"\nsession = \"10m\"\n";
+const SHORT: &str =
+    "[sessions]\ncall_timeout = \"500ms\"\nreply_ttl = \"10m\"\nsession_ttl = \"10m\"\n";
 
 #[test]
 fn a_call_that_times_out_is_closed_alone_and_its_run_goes_on() {
@@ -225,7 +226,8 @@ fn what_an_agent_says_behind_a_timeout_is_heard_by_whoever_asks_next() {
 
 #[test]
 fn a_run_whose_client_never_comes_back_is_closed_and_everything_is_free() {
-    let settings = "[sessions]\ncall = \"300ms\"\nsnapshot = \"1s\"\nsession = \"2s\"\n";
+    let settings =
+        "[sessions]\ncall_timeout = \"300ms\"\nreply_ttl = \"1s\"\nsession_ttl = \"2s\"\n";
     let stage = Stage::set(settings, &[("agent", "", "idle = \"500ms\"")]);
     let door = stage.door();
     let (_, _, waits) = two_open(&door, false);
@@ -303,7 +305,7 @@ fn a_partial_reply_and_a_restart_behind_it_keep_the_session() {
 
 #[test]
 fn ids_of_replies_differ_from_conversation_to_conversation_and_are_the_same_for_the_same() {
-    let settings = "[sessions]\nagain = \"never\"\n";
+    let settings = "[sessions]\nretries = \"never\"\n";
     let mut stage = Stage::set(settings, &[("agent", "", "")]);
     let mut ids = Vec::new();
     let mut chats = Vec::new();
@@ -368,7 +370,7 @@ fn nothing_is_put_into_the_mouth_of_a_user_who_said_nothing() {
 
 #[test]
 fn conversations_that_begin_alike_stay_apart() {
-    let settings = "[sessions]\nagain = \"never\"\n";
+    let settings = "[sessions]\nretries = \"never\"\n";
     let stage = Stage::set(settings, &[("agent", "", "")]);
     let door = stage.door();
     let mut all: Vec<_> = (0..4).map(|_| two_open(&door, false)).collect();
@@ -394,7 +396,7 @@ fn conversations_that_begin_alike_stay_apart() {
 #[test]
 fn texts_of_two_messages_are_parted_by_a_blank_line_everywhere() {
     for stream in [false, true] {
-        let stage = Stage::set("[record]\ncontent = \"kept\"\n", &[("agent", "own-tool", "")]);
+        let stage = Stage::set("[record]\nstore_content = true\n", &[("agent", "own-tool", "")]);
         let door = stage.door();
         let mut chat = Chat::new("agent", &[]);
         chat.stream = stream;

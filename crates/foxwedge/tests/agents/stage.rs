@@ -26,8 +26,8 @@ const VARIABLES: [&str; 14] = [
     "FOXWEDGE_LISTEN",
     "FOXWEDGE_STORE",
     "FOXWEDGE_MODE",
-    "FOXWEDGE_RECORD",
-    "FOXWEDGE_CONTENT",
+    "FOXWEDGE_STORE_RUNS",
+    "FOXWEDGE_STORE_CONTENT",
     "FOXWEDGE_UPSTREAM",
     "FOXWEDGE_OTLP",
     "FOXWEDGE_FAKE",
@@ -97,7 +97,7 @@ impl Stage {
 
     /// One agent with habits.
     pub(crate) fn habits(habits: &str) -> Stage {
-        Stage::with(&[("agent", habits, "asks = true")])
+        Stage::with(&[("agent", habits, "ask_user = true")])
     }
 
     fn serve(&self) -> Served {

@@ -10,7 +10,7 @@ fn tell(names: &[&str]) {
         let mut stage = Stage::with(&[
             ("agent", "", ""),
             ("agent-slow", "slow=20", ""),
-            ("agent-ask", "ask", "asks = true"),
+            ("agent-ask", "ask", "ask_user = true"),
         ]);
         if let Err(trouble) = story(&mut stage) {
             panic!("{name}: {trouble}\nlog: {:#?}\n{}", stage.log(), stage.said());

@@ -197,7 +197,7 @@ fn nothing_that_was_planted_is_found() {
 #[test]
 fn the_search_finds_what_is_kept_on_purpose() {
     let _turn = turn();
-    let places = found("[record]\ncontent = \"kept\"\n");
+    let places = found("[record]\nstore_content = true\n");
     for expected in ["/v1/runs/", "/v1/repairs/", "runs.db-wal"] {
         assert!(places.iter().any(|place| place.starts_with(expected)), "{expected}: {places:?}");
     }

@@ -26,7 +26,7 @@ fn affordable(wanted: usize) -> usize {
 fn half_heads_are_closed_in_time_and_stop_nobody() {
     let _turn = turn();
     let (provider, folder) = (Provider::scripted(), Temporary::folder());
-    let more = "[times]\nhead = \"3s\"\n";
+    let more = "[timeouts]\nrequest_head = \"3s\"\n";
     let gateway = Gateway::start(&folder, &config(&folder, provider.address, more));
     gateway.serves();
     let before = gateway.memory();
@@ -57,7 +57,7 @@ fn streams_are_held_within_little_memory() {
     let _turn = turn();
     let wanted = rounds("FOXWEDGE_HELD", 2_000);
     let (provider, folder) = (Provider::scripted(), Temporary::folder());
-    let more = "[limits]\nper_owner = 100000\nconnections = 100000\n";
+    let more = "[limits]\nrequests_per_owner = 100000\nconnections = 100000\n";
     let gateway = Gateway::start(&folder, &config(&folder, provider.address, more));
     gateway.serves();
     let before = gateway.memory();

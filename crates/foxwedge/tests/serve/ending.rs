@@ -90,7 +90,7 @@ fn streams_that_are_open_finish_and_are_written() {
 fn streams_that_do_not_finish_are_cut_and_written_as_such() {
     let _turn = turn();
     let (provider, folder) = (Provider::scripted(), Temporary::folder());
-    let more = "[times]\ndrain = \"500ms\"\n";
+    let more = "[timeouts]\nshutdown = \"500ms\"\n";
     let gateway = Gateway::start(&folder, &config(&folder, provider.address, more));
     let streams = open(&gateway, "hang=3");
     let number = streams.len();

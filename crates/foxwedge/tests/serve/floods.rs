@@ -99,7 +99,7 @@ fn clients_that_do_not_read_are_let_go_and_their_upstreams_too() {
         let _ = gone.send(());
     });
     let folder = Temporary::folder();
-    let more = "[times]\nwrite = \"2s\"\n[limits]\nreply = \"8MiB\"\n";
+    let more = "[timeouts]\nclient_write = \"2s\"\n[limits]\nwhole_reply = \"8MiB\"\n";
     let gateway = Gateway::start(&folder, &config(&folder, provider.address, more));
     gateway.serves();
     let before = gateway.memory().now;
@@ -131,7 +131,7 @@ fn clients_that_do_not_read_are_let_go_and_their_upstreams_too() {
 fn an_upstream_that_says_nothing_more_is_not_waited_for_for_ever() {
     let _turn = turn();
     let (provider, folder) = (Provider::scripted(), Temporary::folder());
-    let more = "[times]\nfirst_byte = \"1s\"\nidle = \"1s\"\n";
+    let more = "[timeouts]\nupstream_first_byte = \"1s\"\nstream_idle = \"1s\"\n";
     let gateway = Gateway::start(&folder, &config(&folder, provider.address, more));
     let mut waiting = Vec::new();
     for path in ["/v1/chat/completions", "/v1/responses", "/v1/messages"] {

@@ -24,8 +24,8 @@ const VARIABLES: [&str; 12] = [
     "FOXWEDGE_LISTEN",
     "FOXWEDGE_STORE",
     "FOXWEDGE_MODE",
-    "FOXWEDGE_RECORD",
-    "FOXWEDGE_CONTENT",
+    "FOXWEDGE_STORE_RUNS",
+    "FOXWEDGE_STORE_CONTENT",
     "FOXWEDGE_UPSTREAM",
     "FOXWEDGE_OTLP",
     "OTEL_EXPORTER_OTLP_ENDPOINT",
@@ -62,7 +62,7 @@ pub(crate) fn config(folder: &Temporary, upstream: SocketAddr, more: &str) -> St
     ] {
         text.push_str(&format!(
             "[[upstream]]\nname = \"{name}\"\nkind = \"{kind}\"\nkey = \"none\"\n\
-             base_url = \"http://{upstream}{version}\"\nspeaks = [\"{speaks}\"]\n\
+             base_url = \"http://{upstream}{version}\"\nformats = [\"{speaks}\"]\n\
              [[route]]\nmodel = \"{name}-*\"\nupstream = \"{name}\"\n"
         ));
     }

@@ -24,13 +24,13 @@ use super::{ConnectionAddresses, ConnectionRules, socket::TimedSocket, timers::C
 pub(super) struct ClientConnection<F> {
     pub(super) rules: ConnectionRules,
     pub(super) peer: ConnectionAddresses,
-    pub(super) answer: F,
-    pub(super) at_work: Arc<AtomicUsize>,
+    pub(super) handler: F,
+    pub(super) in_flight: Arc<AtomicUsize>,
     pub(super) stopped: watch::Receiver<bool>,
 }
 
 /// hyper requires at least this much.
-const LEAST_BUFFER: usize = 8 << 10;
+const MIN_BUFFER_BYTES: usize = 8 << 10;
 
 impl<F, R, B> ClientConnection<F>
 where
@@ -44,24 +44,24 @@ where
         let timers = Arc::new(ConnectionTimers::new(self.rules));
         let socket = TimedSocket::new(stream, timers.clone());
         let service = {
-            let (timers, at_work) = (timers.clone(), self.at_work.clone());
-            let (handler, peer) = (self.answer, self.peer);
+            let (timers, in_flight_count) = (timers.clone(), self.in_flight.clone());
+            let (handler, peer) = (self.handler, self.peer);
             service_fn(move |request: Request<Incoming>| {
                 let has_body = !request.body().is_end_stream();
-                let in_flight = InFlightRequest::new(timers.clone(), at_work.clone());
-                let answer = handler(request, peer);
+                let in_flight = InFlightRequest::new(timers.clone(), in_flight_count.clone());
+                let response = handler(request, peer);
                 // Boxed: hyper reserves space for this future as long as the connection lives, but
                 // it is large and only needed until the reply begins.
                 Box::pin(async move {
-                    let response = answer.await;
+                    let response = response.await;
                     if has_body && !response.status().is_success() {
-                        in_flight.pulse.note_refused();
+                        in_flight.timers.note_refused();
                     }
-                    Ok::<_, Infallible>(response.map(|body| InFlightBody { body, work: in_flight }))
+                    Ok::<_, Infallible>(response.map(|body| InFlightBody { body, request: in_flight }))
                 })
             })
         };
-        let buffer = self.rules.head_bytes.max(LEAST_BUFFER);
+        let buffer = self.rules.head_bytes.max(MIN_BUFFER_BYTES);
         let mut connection = pin!(
             http1::Builder::new()
                 // We use our own timers: hyper's would also close idle connections.
@@ -101,30 +101,30 @@ where
 
 /// A request in flight, from its head to the last byte of its reply.
 struct InFlightRequest {
-    pulse: Arc<ConnectionTimers>,
-    at_work: Arc<AtomicUsize>,
+    timers: Arc<ConnectionTimers>,
+    in_flight_count: Arc<AtomicUsize>,
 }
 
 impl InFlightRequest {
-    fn new(pulse: Arc<ConnectionTimers>, at_work: Arc<AtomicUsize>) -> InFlightRequest {
-        pulse.request_started();
-        at_work.fetch_add(1, Ordering::Relaxed);
-        InFlightRequest { pulse, at_work }
+    fn new(timers: Arc<ConnectionTimers>, in_flight_count: Arc<AtomicUsize>) -> InFlightRequest {
+        timers.request_started();
+        in_flight_count.fetch_add(1, Ordering::Relaxed);
+        InFlightRequest { timers, in_flight_count }
     }
 }
 
 impl Drop for InFlightRequest {
     fn drop(&mut self) {
-        self.at_work.fetch_sub(1, Ordering::Relaxed);
-        self.pulse.reply_finished();
+        self.in_flight_count.fetch_sub(1, Ordering::Relaxed);
+        self.timers.reply_finished();
     }
 }
 
 /// A reply body. Dropping it ends the request.
 struct InFlightBody<B> {
     body: B,
-    #[expect(dead_code, reason = "its end is what counts")]
-    work: InFlightRequest,
+    #[expect(dead_code, reason = "only its drop matters")]
+    request: InFlightRequest,
 }
 
 impl<B: Body + Unpin> Body for InFlightBody<B> {

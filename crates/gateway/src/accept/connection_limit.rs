@@ -13,7 +13,7 @@ use crate::metrics::ConnectionRefusal;
 pub(super) struct ConnectionLimit {
     total: usize,
     per_address: usize,
-    taken: Mutex<ConnectionCounts>,
+    counts: Mutex<ConnectionCounts>,
 }
 
 #[derive(Debug, Default)]
@@ -25,14 +25,14 @@ struct ConnectionCounts {
 /// One counted connection. Dropping it frees its place.
 #[derive(Debug)]
 pub(super) struct ConnectionPermit {
-    seats: Arc<ConnectionLimit>,
+    limit: Arc<ConnectionLimit>,
     /// `None` for loopback, which has no per-address limit: a local proxy hides all its clients.
     address: Option<IpAddr>,
 }
 
 impl ConnectionLimit {
     pub(super) fn new(total: usize, per_address: usize) -> ConnectionLimit {
-        ConnectionLimit { total, per_address, taken: Mutex::default() }
+        ConnectionLimit { total, per_address, counts: Mutex::default() }
     }
 
     pub(super) fn take(
@@ -40,7 +40,7 @@ impl ConnectionLimit {
         address: IpAddr,
     ) -> Result<ConnectionPermit, ConnectionRefusal> {
         let address = counted_address(address);
-        let mut counts = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         if counts.all >= self.total {
             return Err(ConnectionRefusal::Total);
         }
@@ -52,13 +52,13 @@ impl ConnectionLimit {
             *count += 1;
         }
         counts.all += 1;
-        Ok(ConnectionPermit { seats: self.clone(), address })
+        Ok(ConnectionPermit { limit: self.clone(), address })
     }
 }
 
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
-        let mut counts = self.seats.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.limit.counts.lock().unwrap_or_else(PoisonError::into_inner);
         counts.all = counts.all.saturating_sub(1);
         if let Some(address) = self.address
             && let Some(count) = counts.by_address.get_mut(&address)
@@ -88,9 +88,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seats_are_counted_in_all_and_by_address_and_come_back() {
-        let seats = Arc::new(ConnectionLimit::new(4, 1));
-        let take = |address: &str| seats.take(address.parse().expect("an address"));
+    fn permits_are_counted_in_total_and_per_address() {
+        let limit = Arc::new(ConnectionLimit::new(4, 1));
+        let take = |address: &str| limit.take(address.parse().expect("an address"));
         let first = take("192.0.2.1").expect("the first of an address");
         let table = [
             ("192.0.2.1", Some(ConnectionRefusal::PerAddress)),
@@ -101,20 +101,20 @@ mod tests {
             ("127.0.0.1", None),
             ("127.0.0.1", Some(ConnectionRefusal::Total)),
         ];
-        let mut held = Vec::new();
+        let mut permits = Vec::new();
         for (address, refusal) in table {
             match take(address) {
-                Ok(seat) => {
+                Ok(permit) => {
                     assert_eq!(refusal, None, "{address}");
-                    held.push(seat);
+                    permits.push(permit);
                 }
-                Err(why) => assert_eq!(Some(why), refusal, "{address}"),
+                Err(reason) => assert_eq!(Some(reason), refusal, "{address}"),
             }
         }
         drop(first);
         assert!(take("192.0.2.1").is_ok());
-        held.clear();
-        let taken = seats.taken.lock().expect("nobody panicked");
-        assert_eq!((taken.all, taken.by_address.len()), (0, 0));
+        permits.clear();
+        let counts = limit.counts.lock().expect("nobody panicked");
+        assert_eq!((counts.all, counts.by_address.len()), (0, 0));
     }
 }

@@ -19,8 +19,8 @@ use super::timers::ConnectionTimers;
 /// A socket that reports its reads and writes to the timers of its connection.
 pub(super) struct TimedSocket {
     stream: TcpStream,
-    pulse: Arc<ConnectionTimers>,
-    end: SocketState,
+    timers: Arc<ConnectionTimers>,
+    state: SocketState,
 }
 
 enum SocketState {
@@ -30,25 +30,25 @@ enum SocketState {
 }
 
 /// Maximum size of one read in bytes.
-const READ: usize = 64 << 10;
+const MAX_READ_BYTES: usize = 64 << 10;
 
 thread_local! {
     /// Read buffer. Data is copied from here into hyper's buffer, because safe code cannot read
     /// into uninitialized memory. There is one per thread, so it stays in the CPU cache and idle
     /// connections need none.
-    static LANDING: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ].into());
+    static READ_BUFFER: RefCell<Box<[u8]>> = RefCell::new(vec![0; MAX_READ_BYTES].into());
 }
 
 impl TimedSocket {
-    pub(super) fn new(stream: TcpStream, pulse: Arc<ConnectionTimers>) -> TimedSocket {
-        TimedSocket { stream, pulse, end: SocketState::Open }
+    pub(super) fn new(stream: TcpStream, timers: Arc<ConnectionTimers>) -> TimedSocket {
+        TimedSocket { stream, timers, state: SocketState::Open }
     }
 
     fn note_write(&self, written: Poll<io::Result<usize>>, of: usize) -> Poll<io::Result<usize>> {
         match &written {
-            Poll::Ready(Ok(number)) => self.pulse.note_written(*number, of),
+            Poll::Ready(Ok(number)) => self.timers.note_written(*number, of),
             Poll::Ready(Err(_)) => {}
-            Poll::Pending => self.pulse.note_blocked(),
+            Poll::Pending => self.timers.note_blocked(),
         }
         written
     }
@@ -60,15 +60,15 @@ impl hyper::rt::Read for TimedSocket {
         context: &mut Context<'_>,
         mut to: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        LANDING.with_borrow_mut(|landing| {
-            let limit = landing.len().min(to.remaining());
-            let Some(landing) = landing.get_mut(..limit) else {
+        READ_BUFFER.with_borrow_mut(|buffer| {
+            let limit = buffer.len().min(to.remaining());
+            let Some(buffer) = buffer.get_mut(..limit) else {
                 return Poll::Ready(Ok(()));
             };
-            let mut read = ReadBuf::new(landing);
+            let mut read = ReadBuf::new(buffer);
             ready!(Pin::new(&mut self.stream).poll_read(context, &mut read))?;
             if !read.filled().is_empty() {
-                self.pulse.note_read();
+                self.timers.note_read();
                 to.put_slice(read.filled());
             }
             Poll::Ready(Ok(()))
@@ -107,17 +107,17 @@ impl hyper::rt::Write for TimedSocket {
     /// So the rest of a refused body is read and discarded for a while.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
-            match self.end {
+            match self.state {
                 SocketState::Open => {
                     ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
-                    if !self.pulse.start_linger() {
+                    if !self.timers.start_linger() {
                         return Poll::Ready(Ok(()));
                     }
-                    self.end = SocketState::Lingering;
+                    self.state = SocketState::Lingering;
                 }
                 SocketState::Lingering => {
-                    let read = LANDING.with_borrow_mut(|landing| {
-                        let mut read = ReadBuf::new(landing);
+                    let read = READ_BUFFER.with_borrow_mut(|buffer| {
+                        let mut read = ReadBuf::new(buffer);
                         ready!(Pin::new(&mut self.stream).poll_read(context, &mut read))?;
                         Poll::Ready(Ok::<_, io::Error>(read.filled().len()))
                     });

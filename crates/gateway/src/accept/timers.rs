@@ -24,7 +24,7 @@ pub(super) struct ConnectionTimers {
     /// Bytes written since a write last blocked.
     written: AtomicU64,
     /// Between two requests, with no byte of the next one received.
-    resting: AtomicBool,
+    idle: AtomicBool,
     /// The client may still be sending a body that will not be read.
     linger: AtomicBool,
 }
@@ -46,7 +46,7 @@ impl ConnectionTimers {
             read_by: AtomicU64::new(milliseconds(rules.head)),
             write_by: AtomicU64::new(NEVER),
             written: AtomicU64::new(0),
-            resting: AtomicBool::new(false),
+            idle: AtomicBool::new(false),
             linger: AtomicBool::new(false),
         }
     }
@@ -65,22 +65,22 @@ impl ConnectionTimers {
 
     /// Notes received bytes.
     pub(super) fn note_read(&self) {
-        if self.resting.load(Relaxed) {
-            self.resting.store(false, Relaxed);
+        if self.idle.load(Relaxed) {
+            self.idle.store(false, Relaxed);
             self.read_by.store(self.deadline_after(self.rules.head), Relaxed);
         }
     }
 
     /// A request head is complete. The request itself has no read deadline.
     pub(super) fn request_started(&self) {
-        self.resting.store(false, Relaxed);
+        self.idle.store(false, Relaxed);
         self.linger.store(false, Relaxed);
         self.read_by.store(NEVER, Relaxed);
     }
 
     /// The reply has ended; the keep-alive time begins.
     pub(super) fn reply_finished(&self) {
-        self.resting.store(true, Relaxed);
+        self.idle.store(true, Relaxed);
         self.read_by.store(self.deadline_after(self.rules.keep_alive), Relaxed);
     }
 
@@ -114,7 +114,7 @@ impl ConnectionTimers {
     pub(super) fn start_linger(&self) -> bool {
         let lingers = self.linger.swap(false, Relaxed);
         if lingers {
-            self.resting.store(false, Relaxed);
+            self.idle.store(false, Relaxed);
             self.read_by.store(self.deadline_after(LINGER), Relaxed);
         }
         lingers
@@ -139,14 +139,14 @@ mod tests {
 
     use super::*;
 
-    /// What is waited for, in seconds from now, rounded.
-    fn waits(pulse: &ConnectionTimers) -> u64 {
-        let due = pulse.next_deadline().saturating_duration_since(Instant::now());
+    /// Seconds until the next deadline, rounded.
+    fn next_wait(timers: &ConnectionTimers) -> u64 {
+        let due = timers.next_deadline().saturating_duration_since(Instant::now());
         (due.as_secs_f64()).round() as u64
     }
 
     #[tokio::test]
-    async fn a_connection_has_one_time_for_each_thing_it_does() {
+    async fn each_phase_of_a_connection_has_its_timeout() {
         let seconds = Duration::from_secs;
         let rules = ConnectionRules {
             head: seconds(10),
@@ -154,32 +154,32 @@ mod tests {
             write: seconds(30),
             ..ConnectionRules::from_config(&GatewayLimits::default(), &GatewayTimeouts::default())
         };
-        let pulse = ConnectionTimers::new(rules);
+        let timers = ConnectionTimers::new(rules);
         let day = 86_400;
-        assert_eq!(waits(&pulse), 10, "the first head is due, whether a byte came or not");
-        pulse.note_read();
-        assert_eq!(waits(&pulse), 10);
-        pulse.request_started();
-        assert_eq!(waits(&pulse), day, "a request takes its time");
-        pulse.note_blocked();
-        assert_eq!(waits(&pulse), 30);
-        pulse.note_written(10, 100);
-        assert_eq!(waits(&pulse), 30, "a few bytes are no progress");
-        pulse.note_written(100, 100);
-        assert_eq!(waits(&pulse), day, "everything went out");
-        pulse.note_blocked();
-        pulse.note_written(64 << 10, 1 << 20);
-        assert_eq!(waits(&pulse), day, "enough went out");
-        pulse.reply_finished();
-        assert_eq!(waits(&pulse), 75, "it rests, and longer than a head may take");
-        pulse.note_read();
-        assert_eq!(waits(&pulse), 10, "the next head began");
-        pulse.request_started();
-        pulse.note_refused();
-        pulse.reply_finished();
-        assert!(pulse.start_linger() && !pulse.start_linger());
-        assert_eq!(waits(&pulse), 2, "the rest of a refused body");
-        assert!(!pulse.is_late());
+        assert_eq!(next_wait(&timers), 10, "the first head is due, whether a byte came or not");
+        timers.note_read();
+        assert_eq!(next_wait(&timers), 10);
+        timers.request_started();
+        assert_eq!(next_wait(&timers), day, "a request has no read deadline");
+        timers.note_blocked();
+        assert_eq!(next_wait(&timers), 30);
+        timers.note_written(10, 100);
+        assert_eq!(next_wait(&timers), 30, "a few bytes are no progress");
+        timers.note_written(100, 100);
+        assert_eq!(next_wait(&timers), day, "everything was written");
+        timers.note_blocked();
+        timers.note_written(64 << 10, 1 << 20);
+        assert_eq!(next_wait(&timers), day, "enough was written");
+        timers.reply_finished();
+        assert_eq!(next_wait(&timers), 75, "idle; keep-alive is longer than the head timeout");
+        timers.note_read();
+        assert_eq!(next_wait(&timers), 10, "the next head began");
+        timers.request_started();
+        timers.note_refused();
+        timers.reply_finished();
+        assert!(timers.start_linger() && !timers.start_linger());
+        assert_eq!(next_wait(&timers), 2, "the rest of a refused body");
+        assert!(!timers.is_late());
     }
 
     #[tokio::test]
@@ -188,9 +188,9 @@ mod tests {
             head: Duration::ZERO,
             ..ConnectionRules::from_config(&GatewayLimits::default(), &GatewayTimeouts::default())
         };
-        let pulse = ConnectionTimers::new(rules);
-        assert!(pulse.is_late());
-        pulse.request_started();
-        assert!(!pulse.is_late());
+        let timers = ConnectionTimers::new(rules);
+        assert!(timers.is_late());
+        timers.request_started();
+        assert!(!timers.is_late());
     }
 }

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn without_tokens_everybody_is_local_and_keys_are_the_providers() {
+    fn without_tokens_every_caller_is_local_and_keys_belong_to_providers() {
         assert_eq!(visit(&[], &[]).as_deref(), Some("local Admin -"));
         assert_eq!(
             visit(&[], &[("authorization", "Bearer sk-mine")]).as_deref(),

@@ -1,5 +1,6 @@
-//! What a process needs on disk, and what is removed with it, also if nobody was there any more to
-//! do so: everything is written down in a file that is locked for as long as somebody cares.
+//! The files of an agent process, and their removal. Every file is first listed in a list file,
+//! which its owner keeps locked. If the owner dies, the lock is released, and the next gateway
+//! removes what is listed.
 
 use std::{
     fs::{self, File},
@@ -10,20 +11,20 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-/// What the names of our folders begin with.
+/// Prefix of our folder names.
 const FOLDER_PREFIX: &str = "foxwedge-agent-";
-/// The file in it that lists everything else, and the folder in it to work in.
+/// The list file and the working folder inside such a folder.
 const LIST_FILE: &str = "list";
 const WORK_FOLDER: &str = "work";
-/// A list is not longer than that.
+/// Maximum size of a list file.
 const MAX_LIST_BYTES: u64 = 1 << 20;
-/// A folder whose list is still empty after that was left by somebody who is gone; before that,
-/// somebody may be about to lock it.
+/// A folder whose list is empty is abandoned after this time. Before that, its owner may be about
+/// to lock it.
 const UNFINISHED_GRACE: Duration = Duration::from_secs(600);
-/// So often a folder that another process removed in the same moment is made again.
+/// How often to retry if another process removes a folder at the same moment.
 const MAX_CREATE_ATTEMPTS: usize = 16;
 
-/// Files and folders that were made for one process. Dropping it removes them.
+/// Files and folders of one agent process. Dropping it removes them.
 #[derive(Debug)]
 pub(super) struct CleanupJournal {
     /// Removed with everything in it.
@@ -32,21 +33,21 @@ pub(super) struct CleanupJournal {
     entries: CleanupList,
 }
 
-/// What lies elsewhere.
+/// Files and folders outside our own folder.
 #[derive(Serialize, Deserialize, Debug, Default)]
 struct CleanupList {
     files: Vec<PathBuf>,
-    /// Folders that had to be made for them, the outermost first; removed if nothing is in them.
+    /// Folders created for the files, outermost first; removed if empty.
     around: Vec<PathBuf>,
-    /// What an agent writes by itself: in folders of that folder, under that name.
+    /// Files that the agent writes itself: a folder to search, and the session name.
     traces: Option<(PathBuf, String)>,
 }
 
 impl CleanupJournal {
-    /// Nothing yet.
+    /// Creates an empty journal in the temporary folder.
     ///
     /// # Errors
-    /// If there is no room.
+    /// If its folder cannot be created.
     pub(super) fn new() -> io::Result<CleanupJournal> {
         CleanupJournal::in_folder(&std::env::temp_dir())
     }
@@ -55,57 +56,58 @@ impl CleanupJournal {
         let number = getrandom::u64().map_err(io::Error::other)?;
         let own = folder.join(format!("{FOLDER_PREFIX}{number:016x}"));
         create_private_folder(&own)?;
-        let listed = CleanupList::default();
+        let entries = CleanupList::default();
         let list = create_private_file(&own.join(LIST_FILE))
-            .inspect_err(|_| remove_listed(&own, &listed))?;
-        // Whoever sweeps may hold it for a moment, to see that it is new.
+            .inspect_err(|_| remove_listed(&own, &entries))?;
+        // A concurrent cleanup may hold the lock for a moment.
         list.lock()?;
-        let mut litter = CleanupJournal { folder: own, list_file: list, entries: listed };
-        litter.write_list()?;
-        Ok(litter)
+        let mut journal = CleanupJournal { folder: own, list_file: list, entries };
+        journal.write_list()?;
+        Ok(journal)
     }
 
-    /// The folder to work in, without links in its path: the one that is named, or a private one.
+    /// The working folder, with symbolic links resolved: the given one, or a private one.
     ///
     /// # Errors
-    /// If it is not there or cannot be made.
-    pub(super) fn work_folder(&mut self, named: Option<&Path>) -> io::Result<PathBuf> {
-        if let Some(named) = named {
-            return fs::canonicalize(named);
+    /// If it does not exist or cannot be created.
+    pub(super) fn work_folder(&mut self, configured: Option<&Path>) -> io::Result<PathBuf> {
+        if let Some(configured) = configured {
+            return fs::canonicalize(configured);
         }
         let path = self.folder.join(WORK_FOLDER);
         create_private_folder(&path)?;
         fs::canonicalize(path)
     }
 
-    /// Writes a file that only its owner may read. One that is there already is left alone.
+    /// Writes a file that only its owner may read. An existing file is not changed.
     ///
     /// # Errors
-    /// If it is there, or cannot be written.
+    /// If the file exists or cannot be written.
     pub(super) fn write(&mut self, path: &Path, text: &str) -> io::Result<()> {
         if path.exists() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
         self.entries.files.push(path.to_owned());
-        let mut tries = 0;
+        let mut attempts = 0;
         let mut file = loop {
-            tries += 1;
-            let made = path.parent().map_or(Ok(()), |folder| self.create_folder(folder));
+            attempts += 1;
+            let created = path.parent().map_or(Ok(()), |folder| self.create_folder(folder));
             self.write_list()?;
-            match made.and_then(|()| create_private_file(path)) {
-                // Another process has removed a folder that it had made, since it was empty.
+            match created.and_then(|()| create_private_file(path)) {
+                // Another process has removed the folder, because it created it and it was empty.
                 Err(error)
-                    if error.kind() == io::ErrorKind::NotFound && tries < MAX_CREATE_ATTEMPTS => {}
+                    if error.kind() == io::ErrorKind::NotFound && attempts < MAX_CREATE_ATTEMPTS => {}
                 file => break file?,
             }
         };
         file.write_all(text.as_bytes())
     }
 
-    /// An agent writes about a session by itself: `NAME.jsonl` and `NAME` in some folder of this one.
+    /// Lists the files that the agent writes for a session itself: `NAME.jsonl` and `NAME` in a
+    /// subfolder of `folder`.
     ///
     /// # Errors
-    /// If that cannot be written down.
+    /// If the list cannot be written.
     pub(super) fn track_session(&mut self, folder: PathBuf, name: String) -> io::Result<()> {
         self.entries.traces = Some((folder, name));
         self.write_list()
@@ -129,7 +131,7 @@ impl CleanupJournal {
         }
     }
 
-    /// Writes down what is to be removed, before it is there.
+    /// Writes the list. This must happen before the listed files are created.
     fn write_list(&mut self) -> io::Result<()> {
         let text = serde_json::to_vec(&self.entries)?;
         self.list_file.set_len(0)?;
@@ -144,22 +146,23 @@ impl Drop for CleanupJournal {
     }
 }
 
-/// Removes what processes left that were ended without a word.
+/// Removes the files of gateways that were killed.
 pub(super) fn remove_abandoned() {
     remove_abandoned_in(&std::env::temp_dir());
 }
 
 fn remove_abandoned_in(folder: &Path) {
-    let Ok(inside) = fs::read_dir(folder) else { return };
-    for one in inside.flatten() {
-        if one.file_name().to_string_lossy().starts_with(FOLDER_PREFIX) {
-            // What cannot be read is not ours, or not whole.
-            drop(open_abandoned(&one.path()));
+    let Ok(folders) = fs::read_dir(folder) else { return };
+    for folder_entry in folders.flatten() {
+        if folder_entry.file_name().to_string_lossy().starts_with(FOLDER_PREFIX) {
+            // Skips folders that are not ours or still in use.
+            drop(open_abandoned(&folder_entry.path()));
         }
     }
 }
 
-/// What somebody left who is gone. Others may write where this lies: only what is our own counts.
+/// Opens an abandoned folder. The temporary folder is shared, so only folders of this user are
+/// accepted.
 fn open_abandoned(own: &Path) -> io::Result<CleanupJournal> {
     if !is_ours(own)? {
         return Err(io::ErrorKind::PermissionDenied.into());
@@ -172,17 +175,17 @@ fn open_abandoned(own: &Path) -> io::Result<CleanupJournal> {
     if text.is_empty() && age < UNFINISHED_GRACE {
         return Err(io::ErrorKind::WouldBlock.into());
     }
-    let listed = serde_json::from_str(&text).unwrap_or_default();
-    Ok(CleanupJournal { folder: own.to_owned(), list_file: list, entries: listed })
+    let entries = serde_json::from_str(&text).unwrap_or_default();
+    Ok(CleanupJournal { folder: own.to_owned(), list_file: list, entries })
 }
 
-/// Whether only we may have written there.
+/// Whether the folder belongs to this user and only this user can write to it.
 #[cfg(unix)]
 fn is_ours(folder: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt as _;
-    let about = fs::symlink_metadata(folder)?;
-    let me = rustix::process::geteuid().as_raw();
-    Ok(about.is_dir() && about.uid() == me && about.mode() & 0o077 == 0)
+    let metadata = fs::symlink_metadata(folder)?;
+    let user = rustix::process::geteuid().as_raw();
+    Ok(metadata.is_dir() && metadata.uid() == user && metadata.mode() & 0o077 == 0)
 }
 
 #[cfg(not(unix))]
@@ -190,25 +193,25 @@ fn is_ours(_: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Whatever cannot be removed stays: nobody could do anything about it.
-fn remove_listed(own: &Path, listed: &CleanupList) {
-    for file in &listed.files {
+/// Removes everything that is listed. Errors are ignored: there is no other way to remove it.
+fn remove_listed(own: &Path, entries: &CleanupList) {
+    for file in &entries.files {
         let _ = fs::remove_file(file);
     }
-    if let Some((folder, name)) = &listed.traces {
+    if let Some((folder, name)) = &entries.traces {
         remove_session_traces(folder, name);
     }
-    for folder in listed.around.iter().rev() {
+    for folder in entries.around.iter().rev() {
         let _ = fs::remove_dir(folder);
     }
     let _ = fs::remove_dir_all(own);
 }
 
-/// Removes what was written about a session, and a folder that held nothing else.
+/// Removes the session's files that the agent wrote, and folders that become empty.
 fn remove_session_traces(folder: &Path, name: &str) {
-    let Ok(inside) = fs::read_dir(folder) else { return };
-    for one in inside.flatten() {
-        let path = one.path();
+    let Ok(folders) = fs::read_dir(folder) else { return };
+    for folder_entry in folders.flatten() {
+        let path = folder_entry.path();
         let file = fs::remove_file(path.join(format!("{name}.jsonl")));
         let more = fs::remove_dir_all(path.join(name));
         if file.is_ok() || more.is_ok() {
@@ -217,7 +220,7 @@ fn remove_session_traces(folder: &Path, name: &str) {
     }
 }
 
-/// A new file that only its owner may read.
+/// Creates a file that only its owner may read.
 fn create_private_file(path: &Path) -> io::Result<File> {
     let mut options = fs::OpenOptions::new();
     options.read(true).write(true).create_new(true);
@@ -226,7 +229,7 @@ fn create_private_file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Makes a folder that only its owner may enter.
+/// Creates a folder that only its owner may enter.
 fn create_private_folder(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -245,25 +248,25 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_was_made_is_removed_and_nothing_else() -> io::Result<()> {
+    fn only_created_files_are_removed() -> io::Result<()> {
         let mut outer = CleanupJournal::new()?;
         let base = outer.work_folder(None)?;
-        let mut litter = CleanupJournal::in_folder(&base)?;
-        let own = litter.work_folder(None)?;
+        let mut journal = CleanupJournal::in_folder(&base)?;
+        let own = journal.work_folder(None)?;
         fs::write(own.join("left"), "by the agent")?;
-        litter.write(&base.join("a/b/one.json"), "1")?;
-        litter.write(&base.join("a/two.json"), "2")?;
-        litter.write(&base.join("c/three.json"), "3")?;
+        journal.write(&base.join("a/b/one.json"), "1")?;
+        journal.write(&base.join("a/two.json"), "2")?;
+        journal.write(&base.join("c/three.json"), "3")?;
         fs::write(base.join("a/stranger"), "not ours")?;
-        assert!(litter.write(&base.join("a/stranger"), "over it").is_err());
+        assert!(journal.write(&base.join("a/stranger"), "over it").is_err());
         for (place, name) in [("p", "s1"), ("p", "s2"), ("q", "s1")] {
             fs::create_dir_all(base.join("projects").join(place).join(name))?;
             fs::write(base.join("projects").join(place).join(format!("{name}.jsonl")), "{}")?;
         }
-        litter.track_session(base.join("projects"), "s1".to_owned())?;
+        journal.track_session(base.join("projects"), "s1".to_owned())?;
         assert_eq!(mode(&base.join("a/two.json"))?, 0o600);
         assert_eq!((mode(&base.join("a"))?, mode(&own)?), (0o700, 0o700));
-        drop(litter);
+        drop(journal);
         assert!(!own.exists() && !base.join("c").exists() && !base.join("a/b").exists());
         assert_eq!(fs::read_to_string(base.join("a/stranger"))?, "not ours");
         let left = base.join("projects/p");
@@ -276,17 +279,17 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_left_is_removed_later_unless_somebody_cares() -> io::Result<()> {
+    fn abandoned_files_are_removed_and_locked_ones_stay() -> io::Result<()> {
         let mut outer = CleanupJournal::new()?;
         let base = outer.work_folder(None)?;
-        let mut lives = CleanupJournal::in_folder(&base)?;
-        lives.write(&base.join("x/kept.json"), "1")?;
-        let mut gone = CleanupJournal::in_folder(&base)?;
-        gone.write(&base.join("y/left.json"), "1")?;
-        let own = gone.folder.clone();
-        // As if its process had been killed: the lock goes, and nothing else.
-        gone.list_file.unlock()?;
-        std::mem::forget(gone);
+        let mut locked = CleanupJournal::in_folder(&base)?;
+        locked.write(&base.join("x/kept.json"), "1")?;
+        let mut abandoned = CleanupJournal::in_folder(&base)?;
+        abandoned.write(&base.join("y/left.json"), "1")?;
+        let own = abandoned.folder.clone();
+        // Simulates a killed process: only the lock is released.
+        abandoned.list_file.unlock()?;
+        std::mem::forget(abandoned);
         let strange = base.join(format!("{FOLDER_PREFIX}strange"));
         fs::create_dir(&strange)?;
         fs::set_permissions(&strange, fs::Permissions::from_mode(0o755))?;
@@ -299,16 +302,16 @@ mod tests {
         assert!(base.join("x/kept.json").exists());
         assert!(!base.join("y").exists() && !own.exists());
         assert!(base.join("z").exists() && strange.exists());
-        drop(lives);
+        drop(locked);
         assert!(!base.join("x").exists());
         Ok(())
     }
 
     #[test]
-    fn nothing_that_is_being_made_is_swept_away() -> io::Result<()> {
+    fn folders_under_construction_are_not_removed() -> io::Result<()> {
         let mut outer = CleanupJournal::new()?;
         let base = outer.work_folder(None)?;
-        // Between the folder and its lock.
+        // Created, but not locked yet.
         let young = base.join(format!("{FOLDER_PREFIX}young"));
         create_private_folder(&young)?;
         create_private_file(&young.join(LIST_FILE))?;
@@ -326,18 +329,18 @@ mod tests {
                     remove_abandoned_in(&base);
                 }
             });
-            let made = (0..500).try_for_each(|_| {
+            let created = (0..500).try_for_each(|_| {
                 let folder = CleanupJournal::in_folder(&base)?.work_folder(None)?;
-                // It was there until its owner left.
-                if folder.exists() { Err(io::Error::other("it stays")) } else { Ok(()) }
+                // The folder exists until its owner is dropped.
+                if folder.exists() { Err(io::Error::other("the folder was not removed")) } else { Ok(()) }
             });
             over.store(true, std::sync::atomic::Ordering::Relaxed);
-            made
+            created
         })
     }
 
     #[test]
-    fn two_that_share_a_folder_do_not_remove_it_under_each_other() -> io::Result<()> {
+    fn journals_that_share_a_folder_do_not_remove_it_from_each_other() -> io::Result<()> {
         let mut outer = CleanupJournal::new()?;
         let base = outer.work_folder(None)?;
         let both = |name: &'static str| {
@@ -351,7 +354,7 @@ mod tests {
         std::thread::scope(|scope| {
             let other = scope.spawn(both("other"));
             both("one")()?;
-            other.join().map_err(|_| io::Error::other("the other one panicked"))?
+            other.join().map_err(|_| io::Error::other("the other thread panicked"))?
         })
     }
 }

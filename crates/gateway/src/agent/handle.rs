@@ -21,7 +21,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use crate::agent::BodyChunk;
 use crate::record::SideChannel;
 
-/// A live agent. It is in the pool for as long as anybody may ask it.
+/// A live agent. It is in the pool as long as it accepts requests.
 #[derive(Debug)]
 pub(crate) struct AgentHandle {
     /// Its session.
@@ -30,34 +30,34 @@ pub(crate) struct AgentHandle {
     pub(super) owner: Arc<str>,
     /// The upstream it belongs to.
     pub(super) upstream: Arc<str>,
-    /// The same for the same tools and instructions.
+    /// Hash of the tools and instructions.
     pub(crate) setup: u128,
-    /// Tools that it knows under another name.
+    /// Tools whose names differ for the agent.
     pub(crate) names: Vec<IdentifierReplacement>,
     pub(super) commands: mpsc::Sender<LiveAgentCommand>,
-    /// Nobody finds it any more.
+    /// Whether it accepts no more requests.
     leaving: AtomicBool,
-    /// Its process is gone, and so is everything around it.
+    /// Whether its process has ended and its files are removed.
     exited: watch::Sender<bool>,
     pub(super) status: Mutex<AgentStatus>,
 }
 
-/// What can be seen of an agent.
+/// The state of an agent that others see.
 #[derive(Debug)]
 pub(super) struct AgentStatus {
     pub(super) phase: BridgePhase,
-    /// Since when.
+    /// Start of the phase.
     pub(super) since: Instant,
     /// Ids of calls without a tool result.
     pub(super) open_calls: Vec<String>,
     /// Open questions.
     pub(super) questions: Vec<PermissionRequest>,
-    /// What the conversation looks like behind each reply since it was told something: a client
-    /// that goes on behind one of them goes on with it.
+    /// Digest of the conversation after each reply since the agent's last input. A client that
+    /// continues after one of these replies continues with this agent.
     pub(super) reply_digests: Vec<u128>,
-    /// Answers that it keeps until none is missing: calls, and the same for the same words.
+    /// Results received while others are missing: call id and digest of the content.
     pub(super) results: Vec<(String, u64)>,
-    /// The agent went on without its client: the next reply takes the place of those before it.
+    /// The agent continued without its client: the next reply replaces the earlier ones.
     pub(super) undelivered: bool,
     /// The current run.
     pub(super) run: Option<Arc<str>>,
@@ -66,30 +66,30 @@ pub(super) struct AgentStatus {
 /// A command for an agent.
 #[derive(Debug)]
 pub(super) enum LiveAgentCommand {
-    /// What would become of a request? Nothing changes.
+    /// Predicts the outcome of a request. Changes nothing.
     Check { tail: RequestTail, done: oneshot::Sender<(RequestCheck, RequestTail)> },
-    /// A client asks.
+    /// A client sends a request.
     Request(Box<AgentRequest>),
-    /// A person decides. Whether there was such a question is told back.
+    /// A user decides a question. Reports whether the question was open.
     Decide { ticket: String, decision: PermissionDecision, done: oneshot::Sender<bool> },
-    /// Nobody needs it any more.
+    /// Ends the agent.
     End,
 }
 
 /// A request of a client.
 #[derive(Debug)]
 pub(crate) struct AgentRequest {
-    /// What is new.
+    /// The new messages.
     pub(crate) tail: RequestTail,
-    /// Where the reply goes. Dropped on the other side: the client is gone.
+    /// Receives the reply. Its receiver is dropped when the client disconnects.
     pub(crate) chunks: mpsc::Sender<BodyChunk>,
     /// The run it belongs to.
     pub(crate) run: Arc<str>,
-    /// What is told beside the reply goes there.
+    /// Receives the notes that are not part of the reply.
     pub(crate) side: Option<SideChannel>,
 }
 
-/// Whether an agent is there.
+/// Whether an agent's process is running.
 #[derive(Clone, Debug)]
 pub(crate) struct AgentPresence(watch::Receiver<bool>);
 
@@ -98,24 +98,24 @@ impl AgentPresence {
         !*self.0.borrow()
     }
 
-    /// One that changes when the other side says so.
+    /// A presence that the sender controls.
     #[cfg(test)]
     pub(crate) fn pair() -> (watch::Sender<bool>, AgentPresence) {
-        let (gone, looks) = watch::channel(false);
-        (gone, AgentPresence(looks))
+        let (exited, receiver) = watch::channel(false);
+        (exited, AgentPresence(receiver))
     }
 }
 
 /// A question that waits for a user.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AgentQuestion {
-    /// Names it.
+    /// The ticket that identifies it.
     pub ticket: String,
-    /// Whether a tool may run, or questions with answers to choose from.
+    /// A permission request, or multiple-choice questions.
     pub kind: PermissionKind,
     /// The agent's name for the tool.
     pub tool: String,
-    /// The id of the call it is about.
+    /// The id of its call, if known.
     pub call: Option<String>,
     /// The arguments of the tool.
     pub input: Value,
@@ -130,7 +130,7 @@ impl AgentHandle {
         names: Vec<IdentifierReplacement>,
         commands: mpsc::Sender<LiveAgentCommand>,
     ) -> AgentHandle {
-        let shown = AgentStatus {
+        let status = AgentStatus {
             phase: BridgePhase::Replying,
             since: Instant::now(),
             open_calls: Vec::new(),
@@ -140,8 +140,8 @@ impl AgentHandle {
             undelivered: false,
             run: None,
         };
-        let (leaving, shown) = (AtomicBool::new(false), Mutex::new(shown));
-        let gone = watch::Sender::new(false);
+        let (leaving, status) = (AtomicBool::new(false), Mutex::new(status));
+        let exited = watch::Sender::new(false);
         AgentHandle {
             session,
             owner,
@@ -150,136 +150,138 @@ impl AgentHandle {
             names,
             commands,
             leaving,
-            exited: gone,
-            status: shown,
+            exited,
+            status,
         }
     }
 
-    /// Which messages of a conversation it has seen: all before this one. `None` if it goes on
-    /// behind none of its replies.
+    /// Number of messages of a conversation that the agent has seen. `None` if the conversation
+    /// contains none of its replies.
     pub(crate) fn known_messages(&self, chain: &[u128]) -> Option<usize> {
-        let shown = self.status();
-        chain.iter().rposition(|value| shown.reply_digests.contains(value)).map(|last| last + 1)
+        let status = self.status();
+        chain.iter().rposition(|value| status.reply_digests.contains(value)).map(|last| last + 1)
     }
 
-    /// Whether a conversation can be its own: two that begin alike, with calls of the same ids, are
-    /// told apart by what each answered. It is behind the newest reply, or says everything again that
-    /// was answered before.
+    /// Whether a conversation can belong to this agent. Conversations with the same beginning and
+    /// the same call ids differ in their tool results: it must continue after the newest reply, or
+    /// repeat all results received so far.
     pub(crate) fn owns_conversation(&self, chain: &[u128], tail: &RequestTail) -> bool {
-        let shown = self.status();
-        if shown.reply_digests.last().is_some_and(|newest| chain.contains(newest)) {
+        let status = self.status();
+        if status.reply_digests.last().is_some_and(|newest| chain.contains(newest)) {
             return true;
         }
-        shown.results.iter().all(|(call, words)| {
-            let said = tail.answers.iter().find(|answer| answer.call == *call);
-            said.is_some_and(|said| result_digest(said) == *words)
+        status.results.iter().all(|(call, digest)| {
+            let answer = tail.answers.iter().find(|answer| answer.call == *call);
+            answer.is_some_and(|answer| result_digest(answer) == *digest)
         })
     }
 
-    /// How many answers it keeps.
+    /// Number of results received while others are missing.
     pub(crate) fn result_count(&self) -> usize {
         self.status().results.len()
     }
 
-    /// Whether it waits for one of these answers.
+    /// Whether it waits for a result of one of these calls.
     pub(super) fn awaits_any<'a>(&self, answers: impl IntoIterator<Item = &'a str>) -> bool {
-        let shown = self.status();
-        answers.into_iter().any(|answer| shown.open_calls.iter().any(|open| open == answer))
+        let status = self.status();
+        answers.into_iter().any(|answer| status.open_calls.iter().any(|open| open == answer))
     }
 
-    /// Whether calls of it are open.
+    /// Whether it has open calls.
     pub(crate) fn has_open_calls(&self) -> bool {
         !self.status().open_calls.is_empty()
     }
 
-    /// Whether its client has not heard all of it.
+    /// Whether it has output that its client has not received.
     pub(crate) fn has_undelivered_reply(&self) -> bool {
         self.status().undelivered
     }
 
-    /// A reply of it is whole; behind it the conversation has this value. Tells the values behind
-    /// earlier replies from which a client may still go on: nothing was told to the agent since.
+    /// Records a complete reply; `tip` is the digest of the conversation after it. Returns the
+    /// digests after earlier replies from which a client may still continue, because the agent has
+    /// had no input since.
     pub(crate) fn record_reply(&self, tip: u128) -> Vec<u128> {
-        let mut shown = self.status();
-        if std::mem::take(&mut shown.undelivered) {
-            shown.reply_digests.clear();
+        let mut status = self.status();
+        if std::mem::take(&mut status.undelivered) {
+            status.reply_digests.clear();
         }
-        let before = shown.reply_digests.clone();
-        shown.reply_digests.push(tip);
+        let before = status.reply_digests.clone();
+        status.reply_digests.push(tip);
         before
     }
 
-    /// It is told something. A client that knows of it goes on behind the reply to that.
+    /// Records that the agent gets new input. The client then continues after the reply to it.
     pub(super) fn record_input(&self) {
-        let mut shown = self.status();
-        shown.results.clear();
-        if !shown.undelivered {
-            shown.reply_digests.clear();
+        let mut status = self.status();
+        status.results.clear();
+        if !status.undelivered {
+            status.reply_digests.clear();
         }
     }
 
-    /// What would become of a request that brings this, and the same back; `None` if it has left.
+    /// Predicts the outcome of a request with this tail, and returns the tail; `None` if the agent
+    /// has exited.
     pub(crate) async fn check(&self, tail: RequestTail) -> Option<(RequestCheck, RequestTail)> {
         let (done, checked) = oneshot::channel();
-        let asked = async {
+        let response = async {
             let _ = self.commands.send(LiveAgentCommand::Check { tail, done }).await;
             checked.await.ok()
         };
-        self.unless_exited(asked).await
+        self.unless_exited(response).await
     }
 
-    /// A client asks: the first piece of the reply. `None` if it has left.
+    /// Sends a request and returns the first chunk of the reply; `None` if the agent has exited.
     pub(crate) async fn send_request(
         &self,
-        asking: AgentRequest,
+        request: AgentRequest,
         replies: &mut mpsc::Receiver<BodyChunk>,
     ) -> Option<BodyChunk> {
-        self.record_results(&asking.tail.answers);
-        let asked = async {
-            let _ = self.commands.send(LiveAgentCommand::Request(Box::new(asking))).await;
+        self.record_results(&request.tail.answers);
+        let response = async {
+            let _ = self.commands.send(LiveAgentCommand::Request(Box::new(request))).await;
             replies.recv().await
         };
-        if let Some(piece) = self.unless_exited(asked).await {
-            return Some(piece);
+        if let Some(chunk) = self.unless_exited(response).await {
+            return Some(chunk);
         }
         replies.try_recv().ok()
     }
 
-    /// Notes which results of open calls the client has given.
+    /// Records which results of open calls the client has sent.
     fn record_results(&self, answers: &[ClientToolResult]) {
-        let mut shown = self.status();
+        let mut status = self.status();
         for answer in answers {
-            let open = shown.open_calls.contains(&answer.call);
-            if open && shown.results.iter().all(|(call, _)| *call != answer.call) {
-                shown.results.push((answer.call.clone(), result_digest(answer)));
+            let open = status.open_calls.contains(&answer.call);
+            if open && status.results.iter().all(|(call, _)| *call != answer.call) {
+                status.results.push((answer.call.clone(), result_digest(answer)));
             }
         }
     }
 
-    /// The next piece of a reply. `None` if it ends without another.
+    /// The next chunk of a reply; `None` if the agent has exited.
     pub(crate) async fn next_chunk(
         &self,
         replies: &mut mpsc::Receiver<BodyChunk>,
     ) -> Option<BodyChunk> {
-        if let Some(piece) = self.unless_exited(replies.recv()).await {
-            return Some(piece);
+        if let Some(chunk) = self.unless_exited(replies.recv()).await {
+            return Some(chunk);
         }
         replies.try_recv().ok()
     }
 
-    /// A person decides; whether there was such a question.
+    /// Passes on a user's decision. Returns whether the question was open.
     pub(super) async fn decide(&self, ticket: String, decision: PermissionDecision) -> bool {
-        let (done, answered) = oneshot::channel();
-        let asked = async {
+        let (done, decided) = oneshot::channel();
+        let response = async {
             let _ = self.commands.send(LiveAgentCommand::Decide { ticket, decision, done }).await;
-            answered.await.ok()
+            decided.await.ok()
         };
-        self.unless_exited(asked).await.unwrap_or(false)
+        self.unless_exited(response).await.unwrap_or(false)
     }
 
-    /// Waits for something that the task of this agent does, and no longer than that task lives. A
-    /// channel does not tell its end reliably: what is sent while its receiver is dropped may stay
-    /// in it for as long as anybody could send, and this handle could.
+    /// Waits for work of the agent's task, but not longer than that task lives. Channels do not
+    /// report their end reliably: a message sent while the receiver is dropped stays in the channel
+    /// as long as a sender exists, and this handle has one.
     async fn unless_exited<T>(&self, work: impl Future<Output = Option<T>>) -> Option<T> {
         tokio::select! {
             biased;
@@ -288,48 +290,48 @@ impl AgentHandle {
         }
     }
 
-    /// Whether nobody finds it any more.
+    /// Whether it accepts no more requests.
     pub(super) fn is_leaving(&self) -> bool {
         self.leaving.load(Ordering::Relaxed)
     }
 
-    /// From now on nobody finds it.
+    /// Marks it as not accepting requests.
     pub(super) fn mark_leaving(&self) {
         self.leaving.store(true, Ordering::Relaxed);
     }
 
-    /// Its process is gone, and so is everything around it.
+    /// Records that its process has ended and its files are removed.
     pub(super) fn mark_exited(&self) {
         self.exited.send_replace(true);
     }
 
-    /// Whether its process is gone, for somebody who looks later.
+    /// A handle to check later whether its process is running.
     pub(crate) fn presence(&self) -> AgentPresence {
         AgentPresence(self.exited.subscribe())
     }
 
-    /// Waits until its process is gone.
+    /// Waits until its process has ended.
     pub(super) async fn wait_for_exit(&self) {
-        // The sender is here.
-        let _ = self.exited.subscribe().wait_for(|gone| *gone).await;
+        // Cannot fail: this handle holds the sender.
+        let _ = self.exited.subscribe().wait_for(|exited| *exited).await;
     }
 
-    /// Nobody needs it any more.
+    /// Ends the agent.
     pub(super) fn stop(&self) {
         self.mark_leaving();
-        // One whose commands wait in a row looks at the mark above.
+        // If the queue is full, the task sees the mark above.
         let _ = self.commands.try_send(LiveAgentCommand::End);
     }
 
-    /// Questions that wait for a person.
+    /// Questions that wait for a user.
     pub(super) fn questions(&self) -> Vec<AgentQuestion> {
-        let shown = self.status();
-        let questions = shown.questions.iter().cloned().map(|ask| AgentQuestion {
-            ticket: ask.ticket,
-            kind: ask.kind,
-            tool: ask.tool,
-            call: ask.call,
-            input: ask.input,
+        let status = self.status();
+        let questions = status.questions.iter().cloned().map(|question| AgentQuestion {
+            ticket: question.ticket,
+            kind: question.kind,
+            tool: question.tool,
+            call: question.call,
+            input: question.input,
         });
         questions.collect()
     }
@@ -339,8 +341,8 @@ impl AgentHandle {
     }
 }
 
-/// The same for the same words.
+/// A digest of a result.
 fn result_digest(answer: &ClientToolResult) -> u64 {
-    let words: String = answer.content.iter().map(Value::to_string).collect();
-    xxh3_64_with_seed(words.as_bytes(), u64::from(answer.error))
+    let content: String = answer.content.iter().map(Value::to_string).collect();
+    xxh3_64_with_seed(content.as_bytes(), u64::from(answer.error))
 }

@@ -1,31 +1,31 @@
-//! The output of a process, line by line, however long they are. Memory has an end: a line that is
-//! longer than anything an agent says is thrown away as it comes.
+//! Reads the output of a process line by line. To limit memory, a line longer than the limit is
+//! discarded while it arrives.
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-/// Bytes of a line.
+/// Maximum length of a line in bytes.
 const MAX_LINE: usize = 64 << 20;
-/// What is read at once.
+/// Size of one read in bytes.
 const READ_SIZE: usize = 64 << 10;
 
-/// What comes.
+/// A line of output.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum AgentOutputLine {
     /// A line without its end.
     Whole(Bytes),
-    /// One that was too long.
+    /// A line that was too long and is discarded.
     TooLong,
 }
 
-/// The lines of an output.
+/// Reads lines.
 #[derive(Debug)]
 pub(super) struct AgentOutputReader<R> {
     from: R,
     buffer: BytesMut,
-    /// So much of the buffer holds no line end.
+    /// Length of the buffer's beginning that has no line end.
     scanned: usize,
-    /// The rest of a line that is too long is thrown away.
+    /// The rest of a line that is too long is discarded.
     skipping: bool,
     max_line: usize,
 }
@@ -35,17 +35,17 @@ impl<R: AsyncRead + Unpin> AgentOutputReader<R> {
         AgentOutputReader::with_max_line(from, MAX_LINE)
     }
 
-    fn with_max_line(from: R, most: usize) -> AgentOutputReader<R> {
+    fn with_max_line(from: R, max_line: usize) -> AgentOutputReader<R> {
         AgentOutputReader {
             from,
             buffer: BytesMut::new(),
             scanned: 0,
             skipping: false,
-            max_line: most,
+            max_line,
         }
     }
 
-    /// The next line; `None` at the end. May be dropped while it waits, and loses nothing.
+    /// The next line; `None` at the end. Cancel safe.
     pub(super) async fn next_line(&mut self) -> Option<AgentOutputLine> {
         loop {
             if let Some(line) = self.take_buffered() {
@@ -59,7 +59,7 @@ impl<R: AsyncRead + Unpin> AgentOutputReader<R> {
         }
     }
 
-    /// A line that is in the buffer.
+    /// Takes a complete line from the buffer.
     fn take_buffered(&mut self) -> Option<AgentOutputLine> {
         let new = self.buffer.get(self.scanned..).unwrap_or_default();
         let Some(end) = new.iter().position(|byte| *byte == b'\n') else {
@@ -80,7 +80,7 @@ impl<R: AsyncRead + Unpin> AgentOutputReader<R> {
         Some(AgentOutputLine::Whole(trim_line_end(line)))
     }
 
-    /// What stands behind the last line end.
+    /// Takes the text after the last line end.
     fn take_rest(&mut self) -> Option<AgentOutputLine> {
         let rest = std::mem::take(&mut self.buffer);
         self.scanned = 0;
@@ -91,7 +91,7 @@ impl<R: AsyncRead + Unpin> AgentOutputReader<R> {
     }
 }
 
-/// A line without its end, as both kinds of systems write it.
+/// Removes the line end, LF or CRLF.
 fn trim_line_end(mut line: BytesMut) -> Bytes {
     line.truncate(line.len() - 1);
     if line.last() == Some(&b'\r') {
@@ -104,8 +104,8 @@ fn trim_line_end(mut line: BytesMut) -> Bytes {
 mod tests {
     use super::*;
 
-    async fn lines(text: &[u8], most: usize) -> Vec<String> {
-        let mut lines = AgentOutputReader::with_max_line(text, most);
+    async fn lines(text: &[u8], max_line: usize) -> Vec<String> {
+        let mut lines = AgentOutputReader::with_max_line(text, max_line);
         let mut all = Vec::new();
         while let Some(line) = lines.next_line().await {
             all.push(match line {
@@ -113,7 +113,7 @@ mod tests {
                 AgentOutputLine::TooLong => "(too long)".to_owned(),
             });
         }
-        assert!(lines.buffer.capacity() <= most + 4 * READ_SIZE);
+        assert!(lines.buffer.capacity() <= max_line + 4 * READ_SIZE);
         all
     }
 
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_without_end_takes_no_memory() {
+    async fn a_line_without_end_is_not_buffered() {
         let mut long = vec![b'x'; 10 * READ_SIZE];
         long.extend_from_slice(b"\nnext\n");
         assert_eq!(lines(&long, READ_SIZE).await, ["(too long)", "next"]);

@@ -1,6 +1,5 @@
-//! One live agent: a process, the way it is spoken to, and the conversation with its client. One
-//! task owns all three. It decides nothing: what happens goes into the conversation, and what comes
-//! out of that is done.
+//! One live agent: its process, its protocol and the bridge to its client, owned by one task. The
+//! task makes no decisions: it passes every event to the bridge and carries out its outputs.
 
 mod reply;
 
@@ -22,16 +21,16 @@ use super::{
 use crate::{ApiError, config, record::SideChannel};
 use reply::{AgentReplySender, ReplySendResult, send_next};
 
-/// How often a client is told that somebody is still at work.
+/// Interval of keep-alives to a waiting client.
 const PING_INTERVAL: Duration = Duration::from_secs(15);
-/// A silence that may mean something while a client waits.
+/// Silence after which the protocol is asked what it means, while a client waits.
 const SILENCE_LIMIT: Duration = Duration::from_secs(60);
 
 /// A live agent.
 pub(super) struct LiveAgent {
     pub(super) handle: Arc<AgentHandle>,
     pub(super) agent: Arc<config::AgentConfig>,
-    /// How long calls may stay unanswered.
+    /// How long calls may wait for their results.
     pub(super) call_timeout: Duration,
     pub(super) process: AgentProcess,
     pub(super) protocol: Box<dyn AgentProtocol>,
@@ -40,24 +39,24 @@ pub(super) struct LiveAgent {
     state: LiveAgentState,
 }
 
-/// What changes as it goes.
+/// The changing part of a live agent.
 struct LiveAgentState {
     reply: Option<AgentReplySender>,
     side: Option<SideChannel>,
-    /// When it has to be ready; `None` if it is.
+    /// Deadline until which it must be ready; `None` if it is.
     ready_by: Option<Instant>,
-    /// When it gave a sign of life.
+    /// Time of the last output.
     last_output: Instant,
-    /// When it said something that means something, and whether the silence behind it was told.
+    /// Time of the last readable event, and whether the silence since then was reported.
     last_event: Instant,
     silence_reported: bool,
-    /// When its client has heard the end of a reply: calls wait from then on.
+    /// When the client received the end of a reply. The call timeout starts here.
     reply_delivered: Instant,
-    /// It is of no use any more.
+    /// The agent must end.
     finished: bool,
 }
 
-/// What happens next.
+/// An event of the task.
 enum LiveAgentEvent {
     Command(Option<LiveAgentCommand>),
     Reply(ReplySendResult),
@@ -69,14 +68,14 @@ impl LiveAgent {
     pub(super) fn new(
         handle: Arc<AgentHandle>,
         agent: Arc<config::AgentConfig>,
-        call: Duration,
+        call_timeout: Duration,
         process: AgentProcess,
         protocol: Box<dyn AgentProtocol>,
-        talk: AgentBridge,
+        bridge: AgentBridge,
         commands: mpsc::Receiver<LiveAgentCommand>,
     ) -> LiveAgent {
         let now = Instant::now();
-        let ready_by = now.checked_add(agent.start);
+        let ready_by = now.checked_add(agent.start_timeout);
         let state = LiveAgentState {
             reply: None,
             side: None,
@@ -90,32 +89,32 @@ impl LiveAgent {
         LiveAgent {
             handle,
             agent,
-            call_timeout: call,
+            call_timeout,
             process,
             protocol,
-            bridge: talk,
+            bridge,
             commands,
             state,
         }
     }
 
-    /// Lives until nobody needs it, or it is gone. The first to ask is the one it was made for.
+    /// Runs until the agent is stopped or exits. `first` is the request that it was started for.
     pub(super) async fn run(mut self, first: AgentRequest) -> StoppingAgent {
         let begin = self.protocol.begin();
         self.write_lines(begin);
         self.start_request(first);
         while !self.state.finished {
-            let wake = self.next_deadline();
-            let full = self.state.reply.as_ref().is_some_and(AgentReplySender::is_full);
+            let deadline = self.next_deadline();
+            let is_full = self.state.reply.as_ref().is_some_and(AgentReplySender::is_full);
             let (reply, commands, process) =
                 (&mut self.state.reply, &mut self.commands, &mut self.process);
             let next = tokio::select! {
                 biased;
-                // A client that is gone is heard of before the next one asks.
-                watched = send_next(reply) => LiveAgentEvent::Reply(watched),
+                // A disconnect is handled before the next request.
+                result = send_next(reply) => LiveAgentEvent::Reply(result),
                 command = commands.recv() => LiveAgentEvent::Command(command),
-                told = process.next_event(), if !full => LiveAgentEvent::Process(told),
-                () = sleep_until(wake) => LiveAgentEvent::Timer,
+                event = process.next_event(), if !is_full => LiveAgentEvent::Process(event),
+                () = sleep_until(deadline) => LiveAgentEvent::Timer,
             };
             self.handle_event(next);
         }
@@ -140,27 +139,27 @@ impl LiveAgent {
             LiveAgentEvent::Command(Some(LiveAgentCommand::Check { tail, done })) => {
                 let check = self.bridge.check(&tail);
                 if check.fault.is_none() {
-                    // Its answers are on their way: they are in time.
+                    // Its results are about to arrive, so they are in time.
                     self.state.reply_delivered = Instant::now();
                 }
-                // Whoever does not wait for it does not need it.
+                // The receiver may be gone.
                 let _ = done.send((check, tail));
             }
-            LiveAgentEvent::Command(Some(LiveAgentCommand::Request(asking))) => {
-                self.start_request(*asking)
+            LiveAgentEvent::Command(Some(LiveAgentCommand::Request(request))) => {
+                self.start_request(*request)
             }
             LiveAgentEvent::Command(Some(LiveAgentCommand::Decide { ticket, decision, done })) => {
-                let asked =
-                    self.bridge.permission_requests().iter().any(|ask| ask.ticket == ticket);
-                if asked {
+                let requests = self.bridge.permission_requests();
+                let is_open = requests.iter().any(|request| request.ticket == ticket);
+                if is_open {
                     self.step(BridgeInput::Decided { ticket, decision });
                 }
-                // Whoever does not wait for it does not need it.
-                let _ = done.send(asked);
+                // The receiver may be gone.
+                let _ = done.send(is_open);
             }
             LiveAgentEvent::Command(Some(LiveAgentCommand::End) | None) => self.stop(),
             LiveAgentEvent::Process(ProcessEvent::Line(line)) => self.handle_line(line),
-            LiveAgentEvent::Process(ProcessEvent::Exited(words)) => self.handle_exit(words),
+            LiveAgentEvent::Process(ProcessEvent::Exited(message)) => self.handle_exit(message),
             LiveAgentEvent::Timer => self.check_deadlines(),
         }
         if self.handle.is_leaving() {
@@ -168,7 +167,7 @@ impl LiveAgent {
         }
     }
 
-    /// Nobody needs it any more.
+    /// Stops the agent.
     fn stop(&mut self) {
         if !self.state.finished {
             self.step(BridgeInput::Stop);
@@ -176,9 +175,9 @@ impl LiveAgent {
         }
     }
 
-    fn start_request(&mut self, asking: AgentRequest) {
-        let AgentRequest { tail, chunks: pieces, run, side } = asking;
-        self.state.reply = Some(AgentReplySender::new(pieces));
+    fn start_request(&mut self, request: AgentRequest) {
+        let AgentRequest { tail, chunks, run, side } = request;
+        self.state.reply = Some(AgentReplySender::new(chunks));
         self.state.side = side;
         self.state.last_output = Instant::now();
         (self.state.last_event, self.state.silence_reported) = (self.state.last_output, false);
@@ -188,17 +187,17 @@ impl LiveAgent {
 
     fn handle_line(&mut self, line: AgentOutputLine) {
         self.state.last_output = Instant::now();
-        let (heard, back) = match line {
+        let (events, responses) = match line {
             AgentOutputLine::Whole(line) => self.protocol.read_line(&line),
             AgentOutputLine::TooLong => (vec![AgentEvent::Unreadable], Vec::new()),
         };
-        self.write_lines(back);
-        self.apply_agent_events(heard);
+        self.write_lines(responses);
+        self.apply_agent_events(events);
     }
 
-    fn apply_agent_events(&mut self, heard: Vec<AgentEvent>) {
-        for heard in heard {
-            match heard {
+    fn apply_agent_events(&mut self, events: Vec<AgentEvent>) {
+        for event in events {
+            match event {
                 AgentEvent::Unreadable => continue,
                 AgentEvent::Ready => self.state.ready_by = None,
                 AgentEvent::StreamEvent(_)
@@ -210,27 +209,27 @@ impl LiveAgent {
                 | AgentEvent::Idle => {}
             }
             (self.state.last_event, self.state.silence_reported) = (Instant::now(), false);
-            self.step(BridgeInput::AgentEvent(heard));
+            self.step(BridgeInput::AgentEvent(event));
         }
     }
 
-    fn handle_exit(&mut self, words: String) {
-        self.step(BridgeInput::Died(words));
+    fn handle_exit(&mut self, message: String) {
+        self.step(BridgeInput::Died(message));
         self.state.finished = true;
     }
 
-    /// Something took too long.
+    /// Handles deadlines that have passed.
     fn check_deadlines(&mut self) {
         let now = Instant::now();
         if self.state.ready_by.is_some_and(|by| by <= now) {
-            let words = format!("it was not ready in time ({:?})", self.agent.start);
-            return self.handle_exit(self.with_stderr_tail(words));
+            let message = format!("it was not ready within {:?}", self.agent.start_timeout);
+            return self.handle_exit(self.with_stderr_tail(message));
         }
         match &mut self.state.reply {
             Some(reply) if !reply.has_ended() => {
-                if deadline_after(self.state.last_output, self.agent.turn) <= now {
-                    let words = format!("it gave no sign of life for {:?}", self.agent.turn);
-                    return self.handle_exit(self.with_stderr_tail(words));
+                if deadline_after(self.state.last_output, self.agent.turn_timeout) <= now {
+                    let message = format!("it wrote no output for {:?}", self.agent.turn_timeout);
+                    return self.handle_exit(self.with_stderr_tail(message));
                 }
                 if deadline_after(reply.last_sent(), PING_INTERVAL) <= now {
                     reply.push_ping();
@@ -239,8 +238,8 @@ impl LiveAgent {
                     && deadline_after(self.state.last_event, SILENCE_LIMIT) <= now
                 {
                     self.state.silence_reported = true;
-                    let heard = self.protocol.on_silence();
-                    self.apply_agent_events(heard);
+                    let events = self.protocol.on_silence();
+                    self.apply_agent_events(events);
                 }
             }
             Some(_) | None => {
@@ -255,24 +254,24 @@ impl LiveAgent {
         }
     }
 
-    /// When calls have waited for too long: since their client has heard of them.
+    /// When open calls time out, counted from the end of the reply that listed them.
     fn call_deadline(&self) -> Option<Instant> {
         let waits = self.state.reply.is_none() && self.handle.has_open_calls();
         waits.then(|| deadline_after(self.state.reply_delivered, self.call_timeout))
     }
 
-    fn with_stderr_tail(&self, words: String) -> String {
+    fn with_stderr_tail(&self, message: String) -> String {
         match self.process.stderr_tail() {
-            said if said.is_empty() => words,
-            said => format!("{words}: {said}"),
+            stderr if stderr.is_empty() => message,
+            stderr => format!("{message}: {stderr}"),
         }
     }
 
-    /// When somebody has to look at the time.
+    /// When to check the deadlines next.
     fn next_deadline(&self) -> Instant {
         let next = match &self.state.reply {
             Some(reply) if !reply.has_ended() => {
-                let next = deadline_after(self.state.last_output, self.agent.turn)
+                let next = deadline_after(self.state.last_output, self.agent.turn_timeout)
                     .min(deadline_after(reply.last_sent(), PING_INTERVAL));
                 if self.state.silence_reported {
                     next
@@ -288,17 +287,18 @@ impl LiveAgent {
         self.state.ready_by.map_or(next, |by| by.min(next))
     }
 
-    /// When it has had nothing to do for too long. Calls may be waited for as long as any other.
+    /// When the agent has been idle for too long. With open calls it lives at least as long as the
+    /// call timeout.
     fn idle_deadline(&self) -> Instant {
-        let shown = self.handle.status();
-        let long = match shown.phase {
-            BridgePhase::Waiting => self.agent.idle.max(self.call_timeout),
+        let status = self.handle.status();
+        let duration = match status.phase {
+            BridgePhase::Waiting => self.agent.idle_timeout.max(self.call_timeout),
             BridgePhase::Idle
             | BridgePhase::Unattended
             | BridgePhase::Replying
-            | BridgePhase::Dead => self.agent.idle,
+            | BridgePhase::Dead => self.agent.idle_timeout,
         };
-        deadline_after(shown.since.max(self.state.last_output), long)
+        deadline_after(status.since.max(self.state.last_output), duration)
     }
 
     fn step(&mut self, input: BridgeInput) {
@@ -310,15 +310,15 @@ impl LiveAgent {
     fn apply_outputs(&mut self, outputs: Vec<BridgeOutput>) {
         for output in outputs {
             match output {
-                BridgeOutput::Command(order) => {
-                    match &order {
-                        // What it was told before is behind it, unless its client knows nothing of it.
+                BridgeOutput::Command(command) => {
+                    match &command {
+                        // New input: the client continues after the reply to it.
                         AgentCommand::Prompt(_) | AgentCommand::ToolResult { .. } => {
                             self.handle.record_input()
                         }
                         AgentCommand::Decide { .. } | AgentCommand::Interrupt => {}
                     }
-                    let lines = self.protocol.encode_command(order);
+                    let lines = self.protocol.encode_command(command);
                     self.write_lines(lines);
                 }
                 BridgeOutput::StreamEvent(event) => {
@@ -331,7 +331,7 @@ impl LiveAgent {
                         reply.finish();
                     }
                 }
-                BridgeOutput::Fail(fault) => self.fail_reply(super::to_api_error(fault)),
+                BridgeOutput::Fail(error) => self.fail_reply(super::to_api_error(error)),
                 BridgeOutput::Note(note) => {
                     if let Some(side) = &mut self.state.side {
                         side.record_note(note);
@@ -342,9 +342,9 @@ impl LiveAgent {
         }
     }
 
-    fn fail_reply(&mut self, fault: ApiError) {
+    fn fail_reply(&mut self, error: ApiError) {
         if let Some(reply) = &mut self.state.reply {
-            reply.fail(fault);
+            reply.fail(error);
         }
     }
 
@@ -352,40 +352,41 @@ impl LiveAgent {
         for line in lines {
             if self.process.write_line(line).is_err() && !self.state.finished {
                 self.state.finished = true;
-                let words = "it does not read what it is told".to_owned();
-                let outputs = self.bridge.step(BridgeInput::Died(words));
+                let message = "it does not read its input".to_owned();
+                let outputs = self.bridge.step(BridgeInput::Died(message));
                 for output in outputs {
-                    if let BridgeOutput::Fail(fault) = output {
-                        self.fail_reply(super::to_api_error(fault));
+                    if let BridgeOutput::Fail(error) = output {
+                        self.fail_reply(super::to_api_error(error));
                     }
                 }
             }
         }
     }
 
-    /// What others see of it. Before the client hears of it: the answers may come at once.
+    /// Publishes the status. This must happen before the client receives the calls, because results
+    /// may arrive at once.
     fn publish_status(&self) {
-        let mut shown = self.handle.status();
+        let mut status = self.handle.status();
         let phase = self.bridge.phase();
-        if shown.phase != phase {
-            shown.phase = phase;
-            shown.since = Instant::now();
+        if status.phase != phase {
+            status.phase = phase;
+            status.since = Instant::now();
         }
-        shown.open_calls.clear();
-        shown.open_calls.extend(self.bridge.open_calls().into_iter().map(|call| call.id.clone()));
-        shown.questions.clear();
-        shown.questions.extend(self.bridge.permission_requests().into_iter().cloned());
+        status.open_calls.clear();
+        status.open_calls.extend(self.bridge.open_calls().into_iter().map(|call| call.id.clone()));
+        status.questions.clear();
+        status.questions.extend(self.bridge.permission_requests().into_iter().cloned());
     }
 }
 
-/// What is left of an agent that nobody can ask any more.
+/// An agent that accepts no more requests and has to be ended.
 pub(super) struct StoppingAgent {
     process: AgentProcess,
     reply: Option<AgentReplySender>,
 }
 
 impl StoppingAgent {
-    /// Ends the process, and tells the client the rest.
+    /// Ends the process and sends the client the rest of its reply.
     pub(super) async fn end(self) {
         let rest = async {
             if let Some(reply) = self.reply {
@@ -396,8 +397,8 @@ impl StoppingAgent {
     }
 }
 
-/// A moment so much later; some settings mean forever.
-fn deadline_after(since: Instant, long: Duration) -> Instant {
+/// `since` plus `long`; a duration too large for the clock counts as a year.
+fn deadline_after(since: Instant, duration: Duration) -> Instant {
     const FOREVER: Duration = Duration::from_secs(365 * 86_400);
-    since.checked_add(long).unwrap_or_else(|| since + FOREVER)
+    since.checked_add(duration).unwrap_or_else(|| since + FOREVER)
 }

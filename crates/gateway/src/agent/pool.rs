@@ -1,5 +1,5 @@
-//! All live agents: found by their session or by a call that waits, at most so many, and all of
-//! them ended at the end.
+//! All live agents: finds them by session or open call, limits their number, and ends them on
+//! shutdown.
 
 mod spawn;
 
@@ -23,23 +23,23 @@ use super::{
 };
 use crate::{ApiError, ApiErrorKind, config};
 
-/// Commands that may wait.
+/// Size of an agent's command queue.
 const COMMAND_QUEUE: usize = 16;
-/// How long one that has to make room may take.
+/// How long an evicted agent may take to exit.
 const EVICTION_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long the last of them may take to end.
+/// How long all agents may take to exit on shutdown.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(15);
-/// One that has waited so long for answers may have to make room; its conversation goes on from
-/// what the client says.
+/// An agent that has waited this long for tool results may be evicted. Its conversation then
+/// continues from the client's history.
 const EVICTABLE_AFTER: Duration = Duration::from_secs(30);
 
-/// All live agents. A copy is the same.
+/// All live agents. Cheap to clone; clones share state.
 #[derive(Clone, Debug)]
 pub(crate) struct AgentPool(Arc<AgentPoolShared>);
 
 #[derive(Debug)]
 struct AgentPoolShared {
-    /// How long calls may stay unanswered.
+    /// How long calls may wait for their results.
     call_timeout: Duration,
     state: Mutex<AgentPoolState>,
 }
@@ -51,7 +51,7 @@ struct AgentPoolState {
     closed: bool,
 }
 
-/// A place for an agent that is about to be started. Dropped before that, it is free again.
+/// A reserved slot for an agent that will be started. Dropping it frees the slot.
 pub(crate) struct AgentSlot {
     handle: Arc<AgentHandle>,
     commands: mpsc::Receiver<LiveAgentCommand>,
@@ -59,66 +59,66 @@ pub(crate) struct AgentSlot {
 }
 
 impl AgentSlot {
-    /// The tools and instructions it was kept for.
+    /// Hash of the tools and instructions it was reserved for.
     pub(crate) fn setup(&self) -> u128 {
         self.handle.setup
     }
 }
 
-/// Whose place it is.
+/// What a slot is reserved for.
 pub(crate) struct AgentSlotOwner {
     /// The upstream it belongs to.
     pub(crate) upstream: Arc<str>,
-    /// Whose it is.
+    /// The owner of the conversation.
     pub(crate) owner: Arc<str>,
     /// Its session.
     pub(crate) session: Arc<str>,
-    /// The same for the same tools and instructions.
+    /// Hash of the tools and instructions.
     pub(crate) setup: u128,
-    /// Names of tools that it knows under another name.
+    /// Tools whose names differ for the agent.
     pub(crate) names: Vec<IdentifierReplacement>,
 }
 
 /// A conversation that needs an agent.
 pub(crate) struct AgentStartRequest {
-    /// How it is started.
+    /// The agent's configuration.
     pub(crate) agent: Arc<config::AgentConfig>,
-    /// A sound request in Anthropic's format.
+    /// A valid request in Anthropic's format.
     pub(crate) body: Value,
-    /// The model to ask for.
+    /// The model to use.
     pub(crate) model: Option<String>,
-    /// Who asks. What is new is all of the body.
-    pub(crate) asking: AgentRequest,
+    /// The client's request. The whole body is new to the agent.
+    pub(crate) request: AgentRequest,
 }
 
-/// How many there are, and what they wait for.
+/// Counts of agents, and of what they wait for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AgentCounts {
     /// Processes.
     pub processes: usize,
-    /// Those that wait for answers of their clients.
+    /// Agents that wait for tool results.
     pub waiting: usize,
-    /// Calls that wait for an answer.
+    /// Calls that wait for a result.
     pub calls: usize,
-    /// Questions that wait for a person.
+    /// Questions that wait for a user.
     pub questions: usize,
 }
 
 impl AgentPool {
-    /// Nobody yet. Calls may stay unanswered for so long.
-    pub(crate) fn new(call: Duration) -> AgentPool {
-        AgentPool(Arc::new(AgentPoolShared { call_timeout: call, state: Mutex::default() }))
+    /// Creates an empty pool. Calls may wait this long for their results.
+    pub(crate) fn new(call_timeout: Duration) -> AgentPool {
+        AgentPool(Arc::new(AgentPoolShared { call_timeout, state: Mutex::default() }))
     }
 
-    /// Removes what agents of before left that were ended without a word.
+    /// Removes the files of agents whose gateway was killed.
     pub(crate) async fn sweep(&self) {
-        // What cannot be removed now is looked at the next time.
+        // What cannot be removed now is tried again at the next start.
         let _ = spawn_blocking(cleanup::remove_abandoned).await;
     }
 
-    /// The agent of an owner that waits for one of these answers, and has seen so many messages. Ids
-    /// may come twice: the one of the session that the client names goes first, then the one whose
-    /// conversation it is; one whose it cannot be is none.
+    /// Finds the owner's agent that waits for one of these tool results. Call ids may repeat, so
+    /// several agents can match: the session that the client names is preferred, then the longest
+    /// known conversation. `can_be` excludes agents to which the conversation cannot belong.
     pub(crate) fn find_waiting(
         &self,
         owner: &str,
@@ -132,15 +132,15 @@ impl AgentPool {
         }
         let state = self.lock();
         let of_owner = state.active().filter(|handle| *handle.owner == *owner);
-        let wants =
+        let waiting =
             of_owner.filter(|handle| handle.awaits_any(answers.iter().map(|answer| &**answer)));
-        let fits = wants.filter_map(|handle| {
+        let candidates = waiting.filter_map(|handle| {
             let seen = handle.known_messages(chain);
             let can = seen.is_none_or(|seen| can_be(handle, seen));
             can.then(|| ((named == Some(&*handle.session), seen, handle.result_count()), handle))
         });
-        // Of those that are alike, the one that waits longest.
-        let best = fits.reduce(|best, next| if next.0 > best.0 { next } else { best });
+        // Among equals, the one that has waited longest.
+        let best = candidates.reduce(|best, next| if next.0 > best.0 { next } else { best });
         best.map(|(_, handle)| handle.clone())
     }
 
@@ -151,16 +151,16 @@ impl AgentPool {
 
     /// The agent that works on a run.
     fn find_by_run(&self, run: &str) -> Option<Arc<AgentHandle>> {
-        let works = |handle: &&Arc<AgentHandle>| handle.status().run.as_deref() == Some(run);
-        self.lock().active().find(works).cloned()
+        let runs_it = |handle: &&Arc<AgentHandle>| handle.status().run.as_deref() == Some(run);
+        self.lock().active().find(runs_it).cloned()
     }
 
-    /// Questions about a run that wait for a person; `None` if nobody works on it here.
+    /// Open questions of a run; `None` if no agent here works on it.
     pub(crate) fn questions(&self, run: &str) -> Option<Vec<AgentQuestion>> {
         self.find_by_run(run).map(|handle| handle.questions())
     }
 
-    /// A person decides about a run; whether there was such a question.
+    /// Passes on a user's decision. Returns whether the question was open.
     pub(crate) async fn decide(
         &self,
         run: &str,
@@ -173,31 +173,30 @@ impl AgentPool {
         }
     }
 
-    /// Somebody stopped a run: its agent is not needed any more.
+    /// Ends the agent of a stopped run.
     pub(crate) fn stop_run(&self, run: &str) {
         if let Some(handle) = self.find_by_run(run) {
             handle.stop();
         }
     }
 
-    /// Keeps a place for an agent. Nothing else changes, but that one that rests may have to make
-    /// room.
+    /// Reserves a slot for an agent. May evict an idle agent.
     ///
     /// # Errors
-    /// If there are as many as there may be, and all of them are needed.
+    /// If the maximum number of agents is running and none can be evicted.
     pub(crate) async fn reserve(
         &self,
-        of: AgentSlotOwner,
-        most: usize,
+        slot_owner: AgentSlotOwner,
+        max_agents: usize,
     ) -> Result<AgentSlot, ApiError> {
-        let AgentSlotOwner { upstream, owner, session, setup, names } = of;
+        let AgentSlotOwner { upstream, owner, session, setup, names } = slot_owner;
         let (sender, commands) = mpsc::channel(COMMAND_QUEUE);
         let handle = Arc::new(AgentHandle::new(session, owner, upstream, setup, names, sender));
-        let late = Instant::now() + EVICTION_TIMEOUT;
+        let deadline = Instant::now() + EVICTION_TIMEOUT;
         loop {
             let before = {
                 let mut state = self.lock();
-                match state.choose_eviction(&handle, most)? {
+                match state.choose_eviction(&handle, max_agents)? {
                     Some(before) => before,
                     None => {
                         state.handles.push(handle.clone());
@@ -206,28 +205,27 @@ impl AgentPool {
                 }
             };
             before.stop();
-            if timeout_at(late, before.wait_for_exit()).await.is_err() {
+            if timeout_at(deadline, before.wait_for_exit()).await.is_err() {
                 return Err(busy_error());
             }
         }
-        let leaves = AgentSlotGuard { pool: self.clone(), handle: handle.clone() };
-        Ok(AgentSlot { handle, commands, guard: leaves })
+        let guard = AgentSlotGuard { pool: self.clone(), handle: handle.clone() };
+        Ok(AgentSlot { handle, commands, guard })
     }
 
-    /// Starts an agent for a conversation, which replies to whoever asks. One that the session had
-    /// before is ended.
+    /// Starts an agent for a conversation. An earlier agent of the session is ended.
     ///
     /// # Errors
-    /// If the gateway is about to stop.
+    /// If the gateway is shutting down.
     pub(crate) fn start(
         &self,
-        seat: AgentSlot,
-        birth: AgentStartRequest,
+        slot: AgentSlot,
+        start: AgentStartRequest,
     ) -> Result<Arc<AgentHandle>, ApiError> {
-        let AgentSlot { handle, commands, guard: leaves } = seat;
+        let AgentSlot { handle, commands, guard } = slot;
         let mut state = self.lock();
         if state.closed {
-            // The seat is given back behind the lock.
+            // Dropping the slot takes the lock.
             drop(state);
             return Err(draining_error());
         }
@@ -236,35 +234,35 @@ impl AgentPool {
                 before.stop();
             }
         }
-        handle.status().run = Some(birth.asking.run.clone());
-        let (call, born) = (self.0.call_timeout, handle.clone());
+        handle.status().run = Some(start.request.run.clone());
+        let (call_timeout, agent) = (self.0.call_timeout, handle.clone());
         state.tasks.retain(|task| !task.is_finished());
         state.tasks.push(tokio::spawn(async move {
-            // Also if something panics: nobody may wait for it in vain.
-            let _leaves = leaves;
-            let leaving = spawn::run_agent(&born, birth, commands, call).await;
-            born.mark_leaving();
-            if let Some(leaving) = leaving {
-                leaving.end().await;
+            // Dropped even on a panic, so that no one waits forever.
+            let _guard = guard;
+            let stopping = spawn::run_agent(&agent, start, commands, call_timeout).await;
+            agent.mark_leaving();
+            if let Some(stopping) = stopping {
+                stopping.end().await;
             }
         }));
         Ok(handle)
     }
 
-    /// How many there are.
+    /// Current counts.
     pub(crate) fn counts(&self) -> AgentCounts {
         let state = self.lock();
         let mut counts = AgentCounts { processes: state.handles.len(), ..AgentCounts::default() };
         for handle in state.active() {
-            let shown = handle.status();
-            counts.waiting += usize::from(shown.phase == BridgePhase::Waiting);
-            counts.calls += shown.open_calls.len();
-            counts.questions += shown.questions.len();
+            let status = handle.status();
+            counts.waiting += usize::from(status.phase == BridgePhase::Waiting);
+            counts.calls += status.open_calls.len();
+            counts.questions += status.questions.len();
         }
         counts
     }
 
-    /// Ends all of them, and waits for that.
+    /// Ends all agents and waits for them.
     pub(crate) async fn drain(&self) {
         let (handles, tasks) = {
             let mut state = self.lock();
@@ -275,7 +273,7 @@ impl AgentPool {
         let aborts: Vec<_> = tasks.iter().map(JoinHandle::abort_handle).collect();
         let all = async {
             for task in tasks {
-                // One that panicked has killed its process.
+                // A task that panicked has killed its process.
                 let _ = task.await;
             }
         };
@@ -290,35 +288,35 @@ impl AgentPool {
 }
 
 impl AgentPoolState {
-    /// Those that may be found.
+    /// Agents that accept requests.
     fn active(&self) -> impl Iterator<Item = &Arc<AgentHandle>> {
         self.handles.iter().filter(|handle| !handle.is_leaving())
     }
 
-    /// Whether there is room for one more. If not, who has to be gone first: one that leaves
-    /// already, one of the same session, or one that has nothing to do.
+    /// The agent to evict, or `None` if there is room for one more. Preferred are agents that are
+    /// already ending, then one of the same session, then idle ones.
     fn choose_eviction(
         &self,
         new: &AgentHandle,
-        most: usize,
+        max_agents: usize,
     ) -> Result<Option<Arc<AgentHandle>>, ApiError> {
         if self.closed {
             return Err(draining_error());
         }
-        let of_it = self.handles.iter().filter(|handle| handle.upstream == new.upstream);
-        if of_it.clone().count() < most {
+        let same_upstream = self.handles.iter().filter(|handle| handle.upstream == new.upstream);
+        if same_upstream.clone().count() < max_agents {
             return Ok(None);
         }
         let now = Instant::now();
-        let idle = of_it.filter_map(|handle| {
-            let shown = handle.status();
-            let rank = match (handle.is_leaving(), shown.phase) {
+        let idle = same_upstream.filter_map(|handle| {
+            let status = handle.status();
+            let rank = match (handle.is_leaving(), status.phase) {
                 (true, _) => 0,
                 (false, _) if handle.session == new.session => 1,
                 (false, BridgePhase::Dead) => 2,
                 (false, BridgePhase::Idle) => 3,
                 (false, BridgePhase::Waiting)
-                    if now.duration_since(shown.since) >= EVICTABLE_AFTER =>
+                    if now.duration_since(status.since) >= EVICTABLE_AFTER =>
                 {
                     4
                 }
@@ -326,13 +324,13 @@ impl AgentPoolState {
                     return None;
                 }
             };
-            Some(((rank, shown.since), handle.clone()))
+            Some(((rank, status.since), handle.clone()))
         });
         idle.min_by_key(|(rank, _)| *rank).map(|(_, handle)| Some(handle)).ok_or_else(busy_error)
     }
 }
 
-/// The end of a task. Whatever happened, its agent is gone then.
+/// Removes an agent from the pool when its task ends for any reason.
 struct AgentSlotGuard {
     pool: AgentPool,
     handle: Arc<AgentHandle>,
@@ -340,22 +338,21 @@ struct AgentSlotGuard {
 
 impl Drop for AgentSlotGuard {
     fn drop(&mut self) {
-        let one = &self.handle;
-        one.mark_leaving();
-        self.pool.lock().handles.retain(|handle| !Arc::ptr_eq(handle, one));
-        one.mark_exited();
+        self.handle.mark_leaving();
+        self.pool.lock().handles.retain(|handle| !Arc::ptr_eq(handle, &self.handle));
+        self.handle.mark_exited();
     }
 }
 
 fn draining_error() -> ApiError {
-    ApiError::new(ApiErrorKind::Unavailable, "draining", "the gateway is about to stop")
+    ApiError::new(ApiErrorKind::Unavailable, "draining", "the gateway is shutting down")
 }
 
 fn busy_error() -> ApiError {
-    let words = "as many agents are at work as there may be";
-    let mut fault = ApiError::new(ApiErrorKind::Unavailable, "agents_busy", words);
-    fault.retry_after = Some(5);
-    fault
+    let message = "the maximum number of agents is running";
+    let mut error = ApiError::new(ApiErrorKind::Unavailable, "agents_busy", message);
+    error.retry_after = Some(5);
+    error
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! One process of an agent: its lines, its end, and everything it leaves behind. It knows nothing
-//! about what the lines say.
+//! One agent process: its lines, its exit and its files. The content of the lines is not
+//! interpreted here.
 
 use std::{
     ffi::OsString,
@@ -22,119 +22,119 @@ use super::{
 use crate::config::AgentConfig;
 use foxwedge_tools::child::{self, ChildInput, ChildInputError, ProcessSignal, StderrTail, signal};
 
-/// Bytes that may wait for a process that does not read.
+/// Maximum number of bytes queued for a process that does not read.
 const MAX_UNREAD_INPUT: usize = 256 << 20;
-/// How long is waited for the rest of the output behind the end of a process, and the other way.
+/// How long to wait for the rest of the output after the exit, or for the exit after the output.
 const EXIT_OUTPUT_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long is waited for the last of what it says on stderr.
+/// How long to wait for the rest of stderr.
 const STDERR_TIMEOUT: Duration = Duration::from_millis(500);
-/// How long a process may take to end by itself.
+/// How long a process may take to exit after SIGTERM.
 const STOP_GRACE: Duration = Duration::from_secs(5);
 
 /// How a process is started.
 #[derive(Debug)]
 pub(super) struct AgentProcessSpec<'a> {
-    /// The command, and what it may see.
+    /// The command and its environment rules.
     pub(super) agent: &'a AgentConfig,
-    /// More arguments.
+    /// Additional arguments.
     pub(super) arguments: &'a [String],
-    /// More variables.
+    /// Additional environment variables.
     pub(super) environment: &'a [(String, String)],
-    /// Where it works.
+    /// Working folder.
     pub(super) folder: &'a Path,
 }
 
-/// A process. Dropping it kills it, with everything it started.
+/// A process. Dropping it kills it together with its children.
 #[derive(Debug)]
 pub(super) struct AgentProcess {
     child: Child,
-    /// Its number, which is that of its group, too.
+    /// Process id, which is also the id of its group.
     process_id: Option<u32>,
     lines: AgentOutputReader<ChildStdout>,
     input: ChildInput,
     stderr_tail: StderrTail,
-    /// Values that no message may hold.
+    /// Values that must not appear in messages.
     secrets: Vec<String>,
     writer: AbortHandle,
     stderr_reader: JoinHandle<()>,
-    /// It has ended, so.
+    /// Exit status, once it has exited.
     status: Option<ExitStatus>,
-    /// It says nothing more.
+    /// Its output is closed.
     stdout_closed: bool,
-    /// When what is missing is not waited for any more.
+    /// When to stop waiting for the exit or the rest of the output.
     exit_deadline: Option<Instant>,
     cleanup: Option<CleanupJournal>,
 }
 
-/// What a process does.
+/// An event of a process.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum ProcessEvent {
-    /// It says something.
+    /// A line of output.
     Line(AgentOutputLine),
-    /// It is gone, in words.
+    /// It has exited; the text describes how.
     Exited(String),
 }
 
-/// It does not read what it is told.
+/// The process does not read its input.
 #[derive(Debug)]
 pub(super) struct InputOverflow;
 
 impl AgentProcess {
-    /// Starts it. What lies on disk for it is removed when it is gone, also if it never was there.
+    /// Starts a process. Its files are removed when it has exited, or if it cannot be started.
     ///
     /// # Errors
-    /// If it cannot be started, in words.
+    /// If it cannot be started.
     pub(super) fn start(
-        start: &AgentProcessSpec<'_>,
-        litter: CleanupJournal,
+        spec: &AgentProcessSpec<'_>,
+        journal: CleanupJournal,
     ) -> io::Result<AgentProcess> {
-        let mut command = build_command(start)?;
+        let mut command = build_command(spec)?;
         let mut child = command.spawn()?;
-        let number = child.id();
+        let process_id = child.id();
         let missing = || io::Error::other("a pipe is missing");
         let stdin = child.stdin.take().ok_or_else(missing)?;
         let stdout = child.stdout.take().ok_or_else(missing)?;
         let stderr = child.stderr.take().ok_or_else(missing)?;
         let (input, writer) = ChildInput::new(stdin, MAX_UNREAD_INPUT);
-        let words = StderrTail::default();
-        let listener = words.read_in_background(stderr);
+        let stderr_tail = StderrTail::default();
+        let stderr_reader = stderr_tail.read_in_background(stderr);
         Ok(AgentProcess {
             child,
-            process_id: number,
+            process_id,
             lines: AgentOutputReader::new(stdout),
             input,
-            stderr_tail: words,
-            secrets: secret_values(start),
+            stderr_tail,
+            secrets: secret_values(spec),
             writer: writer.abort_handle(),
-            stderr_reader: listener,
+            stderr_reader,
             status: None,
             stdout_closed: false,
             exit_deadline: None,
-            cleanup: Some(litter),
+            cleanup: Some(journal),
         })
     }
 
-    /// Tells it a line. Never waits: what it has not read yet lies in memory, up to a point.
+    /// Queues a line of input. Never waits: unread input is kept in memory, up to a limit.
     ///
     /// # Errors
-    /// If too much lies there.
+    /// If the limit is exceeded.
     pub(super) fn write_line(&self, line: String) -> Result<(), InputOverflow> {
         match self.input.write_line(line.into_bytes()) {
             Err(ChildInputError::TooMuch) => Err(InputOverflow),
-            // Whoever closed its input is about to be gone, and that is told in another way.
+            // A process that closed its input is about to exit, which is reported separately.
             Ok(()) | Err(ChildInputError::Closed) => Ok(()),
         }
     }
 
-    /// What it does next. May be dropped while it waits, and loses nothing.
+    /// The next event. Cancel safe.
     pub(super) async fn next_event(&mut self) -> ProcessEvent {
         loop {
-            let waits = match (self.stdout_closed, self.status) {
+            let has_deadline = match (self.stdout_closed, self.status) {
                 (true, Some(_)) => return self.exit_event().await,
                 (false, None) => false,
                 (true, None) | (false, Some(_)) => true,
             };
-            let until = match waits {
+            let until = match has_deadline {
                 true => {
                     *self.exit_deadline.get_or_insert_with(|| Instant::now() + EXIT_OUTPUT_TIMEOUT)
                 }
@@ -150,12 +150,12 @@ impl AgentProcess {
                     Ok(status) => self.status = Some(status),
                     Err(_) => return self.exit_event().await,
                 },
-                () = sleep_until(until), if waits => return self.exit_event().await,
+                () = sleep_until(until), if has_deadline => return self.exit_event().await,
             }
         }
     }
 
-    /// How it ended, and what it said last: that may come a moment later.
+    /// The exit event. Waits a moment for the rest of stderr.
     async fn exit_event(&mut self) -> ProcessEvent {
         if !self.stderr_reader.is_finished() {
             let _ = timeout(STDERR_TIMEOUT, &mut self.stderr_reader).await;
@@ -165,19 +165,19 @@ impl AgentProcess {
 
     fn describe_exit(&self) -> String {
         let how = match self.status {
-            Some(status) => format!("it ended with {status}"),
+            Some(status) => status.to_string(),
             None => "it closed its output".to_owned(),
         };
-        let words = self.stderr_tail();
-        if words.is_empty() { how } else { format!("{how}: {words}") }
+        let stderr = self.stderr_tail();
+        if stderr.is_empty() { how } else { format!("{how}: {stderr}") }
     }
 
-    /// The last of what it said on stderr, fit for a message: without secrets that we know.
+    /// The end of stderr, for messages: known secrets are removed.
     pub(super) fn stderr_tail(&self) -> String {
         self.stderr_tail.to_message(&self.secrets)
     }
 
-    /// Ends it: a wish first, then by force, and nothing that it started stays.
+    /// Ends the process and its children: SIGTERM first, then SIGKILL.
     pub(super) async fn end(mut self) {
         if self.status.is_none() {
             signal(self.process_id, ProcessSignal::Terminate);
@@ -185,16 +185,15 @@ impl AgentProcess {
                 self.status = Some(status);
             }
         }
-        // Its children may be there although it is not. A number that is free again is not given
-        // to another group so soon.
+        // Its children may still run. The group id is not reused so soon.
         self.kill();
         if self.status.is_none() {
-            // One that cannot even be killed is left to the system.
+            // A process that cannot be killed is left to the system.
             let _ = timeout(STOP_GRACE, self.child.wait()).await;
         }
-        let litter = self.cleanup.take();
-        // What an agent left in its folder may take its time.
-        let _ = spawn_blocking(move || drop(litter)).await;
+        let journal = self.cleanup.take();
+        // Removing a large folder may take long.
+        let _ = spawn_blocking(move || drop(journal)).await;
     }
 
     fn kill(&mut self) {
@@ -213,15 +212,15 @@ impl Drop for AgentProcess {
     }
 }
 
-fn build_command(start: &AgentProcessSpec<'_>) -> io::Result<Command> {
-    let Some((program, first)) = start.agent.command.split_first() else {
+fn build_command(spec: &AgentProcessSpec<'_>) -> io::Result<Command> {
+    let Some((program, first)) = spec.agent.command.split_first() else {
         return Err(io::Error::new(io::ErrorKind::NotFound, "no command is set"));
     };
     let mut command = Command::new(program);
-    command.args(first).args(start.arguments).current_dir(start.folder);
-    command.env_clear().envs(visible_environment(&start.agent.env, std::env::vars_os()));
-    command.envs(start.environment.iter().map(|(name, value)| (name, value)));
-    command.envs(start.agent.set.iter().map(|(name, value)| (name, value.reveal())));
+    command.args(first).args(spec.arguments).current_dir(spec.folder);
+    command.env_clear().envs(visible_environment(&spec.agent.env, std::env::vars_os()));
+    command.envs(spec.environment.iter().map(|(name, value)| (name, value)));
+    command.envs(spec.agent.set_env.iter().map(|(name, value)| (name, value.reveal())));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.kill_on_drop(true);
     #[cfg(unix)]
@@ -229,32 +228,33 @@ fn build_command(start: &AgentProcessSpec<'_>) -> io::Result<Command> {
     Ok(command)
 }
 
-/// What an agent sees of our environment: what every program does, and what is its own.
+/// The part of our environment that the agent sees: common variables, its own, and configured
+/// ones.
 fn visible_environment(
     more: &[String],
     all: impl Iterator<Item = (OsString, OsString)>,
 ) -> impl Iterator<Item = (OsString, OsString)> {
     const OWN: [&str; 2] = ["ANTHROPIC_", "CLAUDE_"];
     child::visible_environment(all, move |name| {
-        OWN.iter().any(|beginning| name.starts_with(beginning))
+        OWN.iter().any(|prefix| name.starts_with(prefix))
             || more.iter().any(|one| one == name)
     })
 }
 
-/// Values that look like secrets, or may be some.
-fn secret_values(start: &AgentProcessSpec<'_>) -> Vec<String> {
-    const SHORTEST: usize = 8;
-    let looks = |name: &str| {
-        let words = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "HEADERS"];
-        words.iter().any(|word| name.to_ascii_uppercase().contains(word))
+/// Values that are or may be secrets.
+fn secret_values(spec: &AgentProcessSpec<'_>) -> Vec<String> {
+    const MIN_SECRET_BYTES: usize = 8;
+    let looks_secret = |name: &str| {
+        let marks = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "HEADERS"];
+        marks.iter().any(|mark| name.to_ascii_uppercase().contains(mark))
     };
-    let seen = visible_environment(&start.agent.env, std::env::vars_os());
-    let seen = seen.filter(|(name, _)| name.to_str().is_some_and(looks));
+    let seen = visible_environment(&spec.agent.env, std::env::vars_os());
+    let seen = seen.filter(|(name, _)| name.to_str().is_some_and(looks_secret));
     let seen = seen.filter_map(|(_, value)| value.into_string().ok());
-    let set = start.agent.set.iter().filter(|(name, _)| name != "CLAUDE_CONFIG_DIR");
+    let set = spec.agent.set_env.iter().filter(|(name, _)| name != "CLAUDE_CONFIG_DIR");
     let set = set.map(|(_, value)| value.reveal().to_owned());
-    let mut all: Vec<String> = set.chain(seen).filter(|text| text.len() >= SHORTEST).collect();
-    // One may be the beginning of another.
+    let mut all: Vec<String> = set.chain(seen).filter(|text| text.len() >= MIN_SECRET_BYTES).collect();
+    // Longest first: one may be a prefix of another.
     all.sort_by_key(|text| std::cmp::Reverse(text.len()));
     all
 }

@@ -43,19 +43,19 @@ impl LocalBody for ReplyChannel {
             if self.finished {
                 return Poll::Ready(None);
             }
-            let piece = match self.first.take() {
-                Some(piece) => Some(piece),
+            let chunk = match self.first.take() {
+                Some(chunk) => Some(chunk),
                 None => ready!(self.receiver.poll_recv(context)),
             };
-            let bytes = match piece {
+            let bytes = match chunk {
                 Some(BodyChunk::More(bytes)) => bytes,
                 Some(BodyChunk::Last(bytes)) => {
                     self.finished = true;
                     bytes
                 }
-                Some(BodyChunk::Failed(fault)) => {
+                Some(BodyChunk::Failed(error)) => {
                     self.finished = true;
-                    encode_error_event(&fault)
+                    encode_error_event(&error)
                 }
                 // The sender is gone.
                 None => {
@@ -74,8 +74,8 @@ impl LocalBody for ReplyChannel {
 }
 
 /// The error event of an Anthropic stream.
-fn encode_error_event(fault: &ApiError) -> Bytes {
-    let body = fault.body(Format::Anthropic, "");
+fn encode_error_event(error: &ApiError) -> Bytes {
+    let body = error.body(Format::Anthropic, "");
     [&b"event: error\ndata: "[..], &body, b"\n\n"].concat().into()
 }
 
@@ -84,11 +84,11 @@ mod tests {
     use super::*;
     use foxwedge_upstream::http::IncomingBody;
 
-    /// What comes of some pieces, before whoever tells them goes.
-    async fn told(pieces: Vec<BodyChunk>) -> String {
+    /// The body that these chunks produce before the sender is dropped.
+    async fn body_text(chunks: Vec<BodyChunk>) -> String {
         let (sender, mut receiver) = mpsc::channel(8);
-        for piece in pieces {
-            assert!(sender.try_send(piece).is_ok());
+        for chunk in chunks {
+            assert!(sender.try_send(chunk).is_ok());
         }
         drop(sender);
         let Some(first) = receiver.recv().await else { return "nothing".to_owned() };
@@ -104,14 +104,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reply_ends_with_its_last_piece_and_not_before() {
+    async fn a_reply_ends_with_its_last_chunk() {
         let more = |text: &'static str| BodyChunk::More(Bytes::from_static(text.as_bytes()));
         let last = |text: &'static str| BodyChunk::Last(Bytes::from_static(text.as_bytes()));
-        assert_eq!(told(vec![more("a"), more(""), last("b")]).await, "ab");
-        assert_eq!(told(vec![last("")]).await, "");
-        assert_eq!(told(vec![more("a")]).await, "aclosed");
-        let fault = ApiError::new(crate::ApiErrorKind::Upstream, "agent_died", "it is gone");
-        let text = told(vec![more("a"), BodyChunk::Failed(fault)]).await;
+        assert_eq!(body_text(vec![more("a"), more(""), last("b")]).await, "ab");
+        assert_eq!(body_text(vec![last("")]).await, "");
+        assert_eq!(body_text(vec![more("a")]).await, "aclosed");
+        let error = ApiError::new(crate::ApiErrorKind::Upstream, "agent_died", "it is gone");
+        let text = body_text(vec![more("a"), BodyChunk::Failed(error)]).await;
         assert!(text.starts_with("aevent: error\ndata: {\"error\":{"), "{text}");
         assert!(text.ends_with("}\n\n") && text.contains("it is gone"), "{text}");
     }

@@ -49,7 +49,7 @@ pub(super) async fn decide(
     let row = lookup::visible_run(app, request, id).await?;
     let body: DecisionBody = serde_json::from_slice(&request.body).map_err(|_| {
         error::bad_request(
-            "an answer is {\"question\"?, \"decision\": \"allow\" or \"deny\", \"message\"?, \
+            "the body must be {\"question\"?, \"decision\": \"allow\" or \"deny\", \"message\"?, \
              \"input\"?, \"answers\"?}",
         )
     })?;
@@ -121,7 +121,7 @@ fn decision_reply(run: &str, ticket: &str, decision: &str, repeated: bool) -> Ht
 }
 
 fn question_closed() -> ApiError {
-    conflict("question_closed", "the question was answered otherwise, or withdrawn meanwhile")
+    conflict("question_closed", "the question was answered differently or has been withdrawn")
 }
 
 /// The question with this ticket, or the only open one.
@@ -136,10 +136,10 @@ fn choose_question<'q>(
             })
         }
         (None, [only]) => Ok(only),
-        (None, []) => Err(conflict("nothing_asked", "nothing is asked")),
+        (None, []) => Err(conflict("nothing_asked", "no question is open")),
         (None, _) => {
             let tickets: Vec<&str> = questions.iter().map(|one| &*one.ticket).collect();
-            let message = "several questions are open: name one as `question`";
+            let message = "several questions are open: set `question` to one of them";
             Err(error::bad_request(message).with("questions", json!(tickets)))
         }
     }
@@ -153,21 +153,21 @@ fn parse_decision(
     let verdict = match (decision, &answers) {
         (Some(verdict), _) => verdict,
         (None, Some(_)) => DecisionVerdict::Allow,
-        (None, None) => return Err(error::bad_request("`decision` is `allow` or `deny`")),
+        (None, None) => return Err(error::bad_request("`decision` must be `allow` or `deny`")),
     };
     match (verdict, question.kind) {
         (DecisionVerdict::Deny, _) if input.is_some() || answers.is_some() => {
-            Err(error::bad_request("a denial has no `input` and no `answers`"))
+            Err(error::bad_request("a denial takes no `input` and no `answers`"))
         }
         (DecisionVerdict::Deny, _) => {
-            let message = message.unwrap_or_else(|| "The user said no.".to_owned());
+            let message = message.unwrap_or_else(|| "The user denied this request.".to_owned());
             Ok((PermissionDecision::Deny { message }, "deny"))
         }
         (DecisionVerdict::Allow, _) if message.is_some() => {
-            Err(error::bad_request("only a denial has a `message`"))
+            Err(error::bad_request("only a denial takes a `message`"))
         }
         (DecisionVerdict::Allow, PermissionKind::Permission) if answers.is_some() => {
-            Err(error::bad_request("this asks for a permission: it takes no `answers`"))
+            Err(error::bad_request("this is a permission request: it takes no `answers`"))
         }
         (DecisionVerdict::Allow, PermissionKind::Permission) => {
             Ok((PermissionDecision::Allow { input: input.map(Value::Object) }, "allow"))
@@ -178,7 +178,7 @@ fn parse_decision(
                 Ok((PermissionDecision::Allow { input: Some(Value::Object(input)) }, "allow"))
             }
             (None, None) => Err(error::bad_request(
-                "`answers` is missing: an object from the text of each question to its answer",
+                "`answers` is missing: an object that maps each question text to its answer",
             )),
             (Some(_), Some(_)) => Err(error::bad_request("give `answers` or `input`, not both")),
         },
@@ -212,10 +212,10 @@ mod tests {
         AgentQuestion { ticket, kind, tool, call: None, input }
     }
 
-    /// What comes of a body, in short.
-    fn said(kind: PermissionKind, body: &str) -> String {
-        let Ok(decided) = serde_json::from_str::<DecisionBody>(body) else { return "-".to_owned() };
-        match parse_decision(&question("t", kind), decided) {
+    /// A short description of the parsed body.
+    fn describe(kind: PermissionKind, body: &str) -> String {
+        let Ok(body) = serde_json::from_str::<DecisionBody>(body) else { return "-".to_owned() };
+        match parse_decision(&question("t", kind), body) {
             Ok((PermissionDecision::Allow { input }, _)) => {
                 format!("allow {}", input.map_or("-".to_owned(), |input| input.to_string()))
             }
@@ -223,7 +223,7 @@ mod tests {
             Ok((PermissionDecision::Answers(answers), _)) => {
                 format!("answers {}", Value::Object(answers))
             }
-            Err(fault) => fault.status().as_u16().to_string(),
+            Err(error) => error.status().as_u16().to_string(),
         }
     }
 
@@ -233,7 +233,7 @@ mod tests {
         let table = [
             (Permission, r#"{"decision":"allow"}"#, "allow -"),
             (Permission, r#"{"decision":"allow","input":{"b":2}}"#, r#"allow {"b":2}"#),
-            (Permission, r#"{"decision":"deny"}"#, "deny The user said no."),
+            (Permission, r#"{"decision":"deny"}"#, "deny The user denied this request."),
             (Permission, r#"{"decision":"deny","message":"later"}"#, "deny later"),
             (Permission, r#"{"decision":"deny","input":{}}"#, "400"),
             (Permission, r#"{"decision":"allow","message":"x"}"#, "400"),
@@ -245,26 +245,26 @@ mod tests {
             (Questions, r#"{"answers":{"Which?":"this"}}"#, r#"answers {"Which?":"this"}"#),
             (Questions, r#"{"decision":"allow","answers":{}}"#, "answers {}"),
             (Questions, r#"{"decision":"allow"}"#, "400"),
-            (Questions, r#"{"decision":"deny"}"#, "deny The user said no."),
+            (Questions, r#"{"decision":"deny"}"#, "deny The user denied this request."),
         ];
         for (kind, body, expected) in table {
-            assert_eq!(said(kind, body), expected, "{body}");
+            assert_eq!(describe(kind, body), expected, "{body}");
         }
     }
 
     #[test]
-    fn the_question_that_is_meant_is_the_only_one_or_named() {
+    fn a_question_is_chosen_by_ticket_or_if_it_is_the_only_one() {
         let one = [question("a", PermissionKind::Permission)];
         let two =
             [question("a", PermissionKind::Permission), question("b", PermissionKind::Questions)];
-        let told = |questions: &[AgentQuestion], ticket| match choose_question(questions, ticket) {
+        let chosen_ticket = |questions: &[AgentQuestion], ticket| match choose_question(questions, ticket) {
             Ok(question) => question.ticket.clone(),
-            Err(fault) => fault.status().as_u16().to_string(),
+            Err(error) => error.status().as_u16().to_string(),
         };
-        assert_eq!(told(&one, None), "a");
-        assert_eq!(told(&two, Some("b")), "b");
-        assert_eq!(told(&two, Some("c")), "404");
-        assert_eq!(told(&two, None), "400");
-        assert_eq!(told(&[], None), "409");
+        assert_eq!(chosen_ticket(&one, None), "a");
+        assert_eq!(chosen_ticket(&two, Some("b")), "b");
+        assert_eq!(chosen_ticket(&two, Some("c")), "404");
+        assert_eq!(chosen_ticket(&two, None), "400");
+        assert_eq!(chosen_ticket(&[], None), "409");
     }
 }

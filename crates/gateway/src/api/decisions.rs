@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value;
 
 /// Number of decisions kept.
-const REMEMBERED: usize = 1_024;
+const MAX_DECISIONS: usize = 1_024;
 
 /// The newest decisions on questions of agents.
 #[derive(Debug, Default)]
@@ -39,7 +39,7 @@ impl AnsweredQuestions {
         if let Some(claim) = compare_decisions(&known, run, Some(ticket), decision) {
             return claim;
         }
-        if known.len() >= REMEMBERED {
+        if known.len() >= MAX_DECISIONS {
             known.pop_front();
         }
         let (run, ticket, decision) = (run.to_owned(), ticket.to_owned(), decision.clone());
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_decision_is_taken_once_and_known_again() {
+    fn a_decision_is_applied_once_and_recognized_again() {
         let answered = AnsweredQuestions::default();
         let (yes, no) = (json!({"decision": "allow"}), json!({"decision": "deny"}));
         assert_eq!(answered.earlier_claim("r", Some("t"), &yes), None);
@@ -107,9 +107,9 @@ mod tests {
         assert_eq!(answered.earlier_claim("s", Some("t"), &yes), None);
         answered.forget("r", "t");
         assert_eq!(answered.claim("r", "t", &no), DecisionClaim::First);
-        for number in 0..2 * REMEMBERED {
+        for number in 0..2 * MAX_DECISIONS {
             answered.claim("r", &format!("more-{number}"), &yes);
         }
-        assert_eq!(answered.lock().len(), REMEMBERED);
+        assert_eq!(answered.lock().len(), MAX_DECISIONS);
     }
 }

@@ -10,7 +10,7 @@ use crate::{HttpReply, routes::ApiRequest, serve::GatewayState};
 
 /// Page size, and maximum number of events to replay. Longer runs are shown up to that point.
 const PAGE: usize = 1_000;
-const EVENTS: u64 = 20_000;
+const MAX_EVENTS: u64 = 20_000;
 
 /// `GET /v1/sessions/{id}`.
 pub(super) async fn session(
@@ -65,7 +65,7 @@ pub(super) async fn replay_run(
 ) -> Result<SessionMachine, ApiError> {
     let mut machine = SessionMachine::new(MachineSettings::default());
     let (mut last, mut effects) = (0, Vec::new());
-    while last < EVENTS {
+    while last < MAX_EVENTS {
         let page = app.store.events(&row.id, last, PAGE).await.map_err(store_error)?;
         let Some(end) = page.last() else { break };
         last = end.seq;

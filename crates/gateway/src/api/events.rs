@@ -54,7 +54,7 @@ pub(super) async fn events(
         }
     }
     let encoding = frame_encoding(request, format);
-    let target = FollowTarget { run: row.id, format, options, words: live_text };
+    let target = FollowTarget { run: row.id, format, options, live_text };
     let follow = RunEventsBody::new(feeds, follower, first, target, encoding, app.draining.clone());
     Ok(reply(request, format, ResponseBody::stream(follow)))
 }
@@ -63,7 +63,7 @@ fn format(request: &ApiRequest<'_>) -> Result<UiFormat, ApiError> {
     match request.parameter("format")? {
         None => Ok(UiFormat::AgUi),
         Some(name) => UiFormat::from_name(&name)
-            .ok_or_else(|| error::bad_request("`format` is one of agui, ai-sdk, acp and jsonl")),
+            .ok_or_else(|| error::bad_request("`format` must be one of agui, ai-sdk, acp or jsonl")),
     }
 }
 
@@ -71,12 +71,12 @@ fn options(request: &ApiRequest<'_>) -> Result<EncoderOptions, ApiError> {
     let agui = match request.parameter("agui_version")?.as_deref() {
         None | Some("0") => AgUiRevision::V0,
         Some("1") => AgUiRevision::V1,
-        Some(_) => return Err(error::bad_request("`agui_version` is 0 or 1")),
+        Some(_) => return Err(error::bad_request("`agui_version` must be 0 or 1")),
     };
     let acp = match request.parameter("acp_version")?.as_deref() {
         None | Some("1") => AcpRevision::V1,
         Some("2") => AcpRevision::V2,
-        Some(_) => return Err(error::bad_request("`acp_version` is 1 or 2")),
+        Some(_) => return Err(error::bad_request("`acp_version` must be 1 or 2")),
     };
     let prompt = match request.parameter("prompt")?.as_deref() {
         None => None,
@@ -109,7 +109,7 @@ fn resume_position(request: &ApiRequest<'_>) -> Result<Option<FrameId>, ApiError
 }
 
 fn bad_position() -> ApiError {
-    error::bad_request("`last-event-id` is the id of a frame, as 12.3, or the place of an event")
+    error::bad_request("`last-event-id` must be a frame id such as 12.3, or the sequence number of an event")
 }
 
 /// JSON lines for `jsonl`, unless the client accepts server-sent events.

@@ -46,7 +46,7 @@ pub(super) struct FollowTarget {
     pub(super) format: UiFormat,
     pub(super) options: EncoderOptions,
     /// Text that is not stored.
-    pub(super) words: Option<Arc<dyn EventTextSource>>,
+    pub(super) live_text: Option<Arc<dyn EventTextSource>>,
 }
 
 /// The body of a reply that follows a run.
@@ -152,7 +152,7 @@ impl RunEventsBody {
     /// The log cannot be read further. The client must not take that for the end.
     fn fail(&mut self) -> FollowProgress {
         self.state = RunEventsState::Ended;
-        FollowProgress::Failed("the events cannot be read on".into())
+        FollowProgress::Failed("no more events can be read".into())
     }
 
     /// The keep-alive text, if it is due.
@@ -204,7 +204,7 @@ impl Body for RunEventsBody {
                 if this.shutdown.as_mut().poll(context).is_ready() =>
             {
                 this.state = RunEventsState::Ended;
-                Poll::Ready(Some(Err("the server stops".into())))
+                Poll::Ready(Some(Err("the server is shutting down".into())))
             }
             FollowProgress::Frame | FollowProgress::Pending => match this.keep_alive(context) {
                 Some(keep_alive) => {
@@ -217,7 +217,7 @@ impl Body for RunEventsBody {
 }
 
 fn read_failed() -> foxwedge_store::StoreError {
-    foxwedge_store::StoreError::Invalid("the events cannot be read on".to_owned())
+    foxwedge_store::StoreError::Invalid("no more events can be read".to_owned())
 }
 
 fn next_frame(mut follower: FeedFollower<AnyStore>) -> NextFrameFuture {
@@ -232,6 +232,6 @@ fn refollow(
     target: &FollowTarget,
     last: FrameId,
 ) -> RefollowFuture {
-    let (feeds, FollowTarget { run, format, options, words }) = (feeds.clone(), target.clone());
-    Box::pin(async move { feeds.follow_with(&run, format, options, Some(last), words).await })
+    let (feeds, FollowTarget { run, format, options, live_text }) = (feeds.clone(), target.clone());
+    Box::pin(async move { feeds.follow_with(&run, format, options, Some(last), live_text).await })
 }

@@ -64,11 +64,11 @@ async fn open_calls(
     app: &GatewayState,
     rows: &[RunRow],
 ) -> Result<HashMap<String, Value>, ApiError> {
-    const MOST: usize = 50;
-    const EVENTS: u64 = 2_000;
-    let is_short = |row: &&RunRow| row.state == RunState::Open && row.last <= EVENTS;
+    const MAX_RUNS: usize = 50;
+    const MAX_EVENTS: u64 = 2_000;
+    let is_short = |row: &&RunRow| row.state == RunState::Open && row.last <= MAX_EVENTS;
     let mut counts = HashMap::new();
-    for row in rows.iter().filter(is_short).take(MOST) {
+    for row in rows.iter().filter(is_short).take(MAX_RUNS) {
         let machine = details::replay_run(app, row).await?;
         let run = machine.run(&row.id);
         counts.extend(run.map(|run| (row.id.clone(), shape::summary(&run.summary()))));

@@ -34,7 +34,7 @@ impl ApiRequest<'_> {
         match (found.next(), found.next()) {
             (None, _) => Ok(None),
             (Some(value), None) => decode_parameter(value).map(Some),
-            (Some(_), Some(_)) => Err(error::bad_request("a parameter is given twice")),
+            (Some(_), Some(_)) => Err(error::bad_request("a parameter is given more than once")),
         }
     }
 
@@ -43,7 +43,7 @@ impl ApiRequest<'_> {
         match self.parameter("limit")? {
             None => Ok(DEFAULT_LIMIT),
             Some(text) => match text.parse::<usize>() {
-                Ok(0) | Err(_) => Err(error::bad_request("`limit` is a number from 1 on")),
+                Ok(0) | Err(_) => Err(error::bad_request("`limit` must be a positive number")),
                 Ok(limit) => Ok(limit.min(MAX_LIMIT)),
             },
         }
@@ -55,7 +55,7 @@ impl ApiRequest<'_> {
             None => Ok(None),
             Some("true" | "1") => Ok(Some(true)),
             Some("false" | "0") => Ok(Some(false)),
-            Some(_) => Err(error::bad_request("a parameter is `true` or `false`")),
+            Some(_) => Err(error::bad_request("the parameter must be `true` or `false`")),
         }
     }
 }
@@ -110,7 +110,7 @@ pub(crate) fn is_id(id: &str) -> bool {
 
 /// Decodes percent escapes. All accepted values are short.
 fn decode_parameter(value: &str) -> Result<Cow<'_, str>, ApiError> {
-    let invalid = || error::bad_request("a parameter cannot be read");
+    let invalid = || error::bad_request("a query parameter cannot be decoded");
     if value.len() > 4 * MAX_ID_BYTES {
         return Err(invalid());
     }

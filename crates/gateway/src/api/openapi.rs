@@ -18,7 +18,7 @@ mod tests {
 
     /// All paths and their methods.
     fn routes() -> Vec<(Method, String)> {
-        let faces = GatewayEndpoint::ALL.map(|face| (Method::POST, face.path().to_owned()));
+        let endpoints = GatewayEndpoint::ALL.map(|endpoint| (Method::POST, endpoint.path().to_owned()));
         let others = [
             "/v1/models",
             "/v1/models/{model}",
@@ -63,7 +63,7 @@ mod tests {
             "/v1/console/sessions/{id}/undo",
         ];
         let posts = posts.map(|path| (Method::POST, path.to_owned()));
-        faces.into_iter().chain(others).chain(posts).collect()
+        endpoints.into_iter().chain(others).chain(posts).collect()
     }
 
     fn document() -> Value {
@@ -87,39 +87,39 @@ mod tests {
     }
 
     #[test]
-    fn what_is_described_leads_somewhere() {
+    fn every_described_route_exists() {
         for (method, path) in routes() {
             let path = path.replace("{id}", "x").replace("{model}", "m").replace("{code}", "c");
-            let place = GatewayRoute::find(&method, &path);
-            assert!(place.is_ok(), "{method} {path}");
-            if place.as_ref().ok() == Some(&GatewayRoute::Console) {
-                let place = console::ConsoleRoute::find(&path).expect("a thing of the console");
-                assert!(place.check_method(&method).is_ok(), "{method} {path}");
+            let route = GatewayRoute::find(&method, &path);
+            assert!(route.is_ok(), "{method} {path}");
+            if route.as_ref().ok() == Some(&GatewayRoute::Console) {
+                let route = console::ConsoleRoute::find(&path).expect("a thing of the console");
+                assert!(route.check_method(&method).is_ok(), "{method} {path}");
             }
-            if place.ok() == Some(GatewayRoute::Api) {
-                let place = api::ApiRoute::find(&path).expect("a thing of ours");
-                assert!(place.check_method(&method).is_ok(), "{method} {path}");
+            if route.ok() == Some(GatewayRoute::Api) {
+                let route = api::ApiRoute::find(&path).expect("a thing of ours");
+                assert!(route.check_method(&method).is_ok(), "{method} {path}");
             }
         }
     }
 
     #[test]
-    fn every_reference_is_there() {
-        fn look(value: &Value, document: &Value) {
+    fn every_reference_resolves() {
+        fn check_references(value: &Value, document: &Value) {
             match value {
                 Value::Object(members) => {
                     if let Some(Value::String(reference)) = members.get("$ref") {
                         let pointer = reference.strip_prefix('#').expect("a place in here");
                         assert!(document.pointer(pointer).is_some(), "{reference}");
                     }
-                    members.values().for_each(|value| look(value, document));
+                    members.values().for_each(|value| check_references(value, document));
                 }
-                Value::Array(items) => items.iter().for_each(|value| look(value, document)),
+                Value::Array(items) => items.iter().for_each(|value| check_references(value, document)),
                 Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
             }
         }
         let document = document();
-        look(&document, &document);
+        check_references(&document, &document);
         for (path, methods) in document["paths"].as_object().expect("paths") {
             for (method, operation) in methods.as_object().expect("methods") {
                 assert!(operation["summary"].is_string(), "{method} {path}");

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// How often to check whether a local run has ended, and the pause between checks.
-const LOOKS: usize = 40;
+const MAX_CHECKS: usize = 40;
 const PAUSE: Duration = Duration::from_millis(25);
 
 pub(super) async fn stop(
@@ -26,7 +26,7 @@ pub(super) async fn stop(
     id: &str,
 ) -> Result<HttpReply, ApiError> {
     if !is_empty(&request.body) {
-        return Err(error::bad_request("a stop has no body, or an empty object"));
+        return Err(error::bad_request("the body must be empty or an empty object"));
     }
     app.engine.recorder().flush().await;
     let row = lookup::visible_run(app, request, id).await?;
@@ -53,7 +53,7 @@ async fn wait_until_ended(
     request: &ApiRequest<'_>,
     mut row: RunRow,
 ) -> Result<HttpReply, ApiError> {
-    for _ in 0..LOOKS {
+    for _ in 0..MAX_CHECKS {
         app.engine.recorder().flush().await;
         row = lookup::visible_run(app, request, &row.id).await?;
         if row.state != RunState::Open {

@@ -4,9 +4,10 @@ use std::{net::SocketAddr, sync::Arc};
 
 use super::{
     AccessConfig, AccessToken, SettingOrigin, TokenRequirement, TokenScope, TokenState, address,
-    config_reader::{ConfigReader, SectionReader, SettingValue, display_path, excerpt},
+    config_reader::{ConfigReader, SectionReader, display_path, excerpt, invalid},
     environment,
     secrets::{self, REDACTED_SECRET, SecretSource},
+    table::TokenSettings,
     values::quote,
 };
 use foxwedge_upstream::SecretText;
@@ -21,7 +22,7 @@ const MIN_TOKEN_LENGTH: usize = 16;
 pub(super) fn read_access(
     reader: &mut ConfigReader<'_>,
     root: &mut SectionReader<'_>,
-    listen: &SettingValue<SocketAddr>,
+    listen: SocketAddr,
 ) -> (AccessConfig, TokenState) {
     let mut section = reader.open_section(root, "access");
     let hosts = read_exact_list(reader, &mut section, "hosts", address::parse_host, INVALID_HOST);
@@ -36,14 +37,10 @@ pub(super) fn read_access(
     for section in token_sections {
         read_token(reader, section, &mut tokens);
     }
-    let is_unspecified = listen.value.ip().is_unspecified();
-    if is_unspecified && hosts.is_empty() {
-        reader.report_warning(
-            &listen.origin,
-            "access.hosts",
-            "it listens at every address, and no name is allowed in `Host`",
-            "clients that ask by another name get 403: `[access] hosts = [\"gateway.example\"]`",
-        );
+    if listen.ip().is_unspecified() && hosts.is_empty() {
+        let message = "the gateway listens on every address, but no host name is allowed";
+        let help = "requests to a host name get 403 without `hosts = [\"gateway.example\"]`";
+        reader.report_warning(&root.setting_origin("listen"), "access.hosts", message, help);
     }
     if token_state == TokenState::Disabled {
         check_open_access(reader, listen, listed || !tokens.is_empty());
@@ -52,13 +49,13 @@ pub(super) fn read_access(
 }
 
 const INVALID_HOST: (&str, &str) = (
-    "this is no name of a host",
-    "write names one by one, as \"gateway.example\" or \"gateway.example:8443\"; `*` is not allowed",
+    "is not a host name",
+    "list every name, such as \"gateway.example\" or \"gateway.example:8443\", without `*`",
 );
 
 const INVALID_ORIGIN: (&str, &str) = (
-    "this is no origin",
-    "write origins one by one, as \"https://chat.example\"; `*` is not allowed, nor a path",
+    "is not a web origin",
+    "list every origin, such as \"https://chat.example\", without `*` and without a path",
 );
 
 fn read_exact_list(
@@ -74,7 +71,7 @@ fn read_exact_list(
         match read(&text) {
             Some(value) => values.push(value),
             None => {
-                let message = format!("{}: {message}", quote(&excerpt(&text)));
+                let message = format!("{} {message}", quote(&excerpt(&text)));
                 reader.report_error(&origin, section.full_key(key), message, help);
             }
         }
@@ -134,13 +131,9 @@ fn read_default_token(
     tokens: &mut Vec<AccessToken>,
 ) -> TokenState {
     let Some(path) = environment::token_file(reader.environment) else {
-        let message = "there is no folder for a token";
-        reader.report_error(
-            &SettingOrigin::Default,
-            "",
-            message,
-            "name one: `--token-file FILE`, or set HOME",
-        );
+        let message = "there is no default folder for the token";
+        let help = "use `--token-file FILE`, or set HOME";
+        reader.report_error(&SettingOrigin::Default, "", message, help);
         return TokenState::Ready;
     };
     let display = display_path(&path);
@@ -153,7 +146,7 @@ fn read_default_token(
             if secret.is_none()
                 && let Some(issue) = reader.issues.last_mut()
             {
-                issue.help = Some(format!("remove {display}, and a new one is made"));
+                issue.help = Some(format!("remove {display} to create a new token"));
             }
             tokens.extend(secret.map(|secret| admin_token(reader, secret)));
             TokenState::Ready
@@ -164,15 +157,12 @@ fn read_default_token(
 /// The operator's own token, with access to everything.
 fn admin_token(reader: &mut ConfigReader<'_>, secret: SecretText) -> AccessToken {
     if secret.reveal().len() < MIN_TOKEN_LENGTH {
-        reader.report_warning(
-            &SettingOrigin::Default,
-            "token",
-            "the token is short enough to be guessed",
-            TOKEN_HELP,
-        );
+        reader.report_warning(&SettingOrigin::Default, "token", SHORT_TOKEN, TOKEN_HELP);
     }
     AccessToken { owner: LOCAL_OWNER.into(), secret, scope: TokenScope::Admin }
 }
+
+const SHORT_TOKEN: &str = "the token is short and can be guessed";
 
 const TOKEN_HELP: &str = "use 32 random bytes: `openssl rand -hex 32`";
 
@@ -184,19 +174,13 @@ fn read_token(
     let origin = section.origin();
     let owner = reader.read_text(&mut section, "owner");
     let (owner, from) = owner.unwrap_or_else(|| {
-        let help = "`owner = \"alice\"`: whose sessions and runs these are";
-        reader.report_error(&origin, section.full_key("owner"), "it is missing", help);
+        reader.report_missing(&section, "owner", "`owner = \"alice\"`");
         (String::new(), origin.clone())
     });
     let is_valid = !owner.is_empty() && owner.len() <= 64 && owner.bytes().all(is_owner_byte);
     if !is_valid && !owner.is_empty() {
-        let message = format!("{} is no name of an owner", quote(&excerpt(&owner)));
-        reader.report_error(
-            &from,
-            section.full_key("owner"),
-            message,
-            "use 1 to 64 of A-Z a-z 0-9 . _ @ -",
-        );
+        let help = "use 1 to 64 characters of A-Z a-z 0-9 . _ @ -";
+        reader.report_error(&from, section.full_key("owner"), invalid(&owner), help);
     }
     section.add_setting("owner", quote(&owner), &from);
     let source = SecretSource::of(reader, &mut section, ("token", "token_file"));
@@ -206,29 +190,24 @@ fn read_token(
             secrets::read_secret_variable(reader, &mut section, "token", &name, &origin)
         }
         (false, Some((_, origin))) => {
-            reader.report_error(
-                &origin,
-                section.full_key("env"),
-                "the token is given, too",
-                "keep one of the two",
-            );
+            let message = "the token is set twice";
+            reader.report_error(&origin, section.full_key("env"), message, "keep one of the two");
             None
         }
         (true, None) => {
             let help = "`token_file = \"path\"`, `env = \"NAME\"` or `token = \"…\"`";
-            reader.report_error(&origin, section.full_key("token"), "it is missing", help);
+            reader.report_missing(&section, "token", help);
             None
         }
         (false, None) => source.read(reader, &mut section),
     };
-    let scope = reader.read_setting(&mut section, "scope", TokenScope::User).value;
+    let TokenSettings { scope } = TokenSettings::read(reader, &mut section, None);
     if let Some(secret) = secret {
         if secret.reveal().len() < MIN_TOKEN_LENGTH {
-            let message = "the token is short enough to be guessed";
-            reader.report_warning(&origin, section.full_key("token"), message, TOKEN_HELP);
+            reader.report_warning(&origin, section.full_key("token"), SHORT_TOKEN, TOKEN_HELP);
         }
         if tokens.iter().any(|token| token.secret.equals(secret.reveal())) {
-            let message = "somebody else has the same token";
+            let message = "another owner has the same token";
             reader.report_error(&origin, section.full_key("token"), message, TOKEN_HELP);
         }
         tokens.push(AccessToken { owner: owner.into(), secret, scope });
@@ -241,27 +220,15 @@ fn is_owner_byte(byte: u8) -> bool {
 }
 
 /// Without tokens, only loopback addresses are allowed, and only on explicit request.
-fn check_open_access(
-    reader: &mut ConfigReader<'_>,
-    listen: &SettingValue<SocketAddr>,
-    tokens: bool,
-) {
+fn check_open_access(reader: &mut ConfigReader<'_>, listen: SocketAddr, tokens: bool) {
     let flag = SettingOrigin::Flag("--no-token");
     if tokens {
-        reader.report_error(
-            &flag,
-            "",
-            "tokens are configured",
-            "leave the flag out, or the tokens",
-        );
+        let help = "remove the flag, or the tokens";
+        reader.report_error(&flag, "", "tokens are configured", help);
     }
-    if !listen.value.ip().is_loopback() {
-        let message = format!("`{}` can be reached by others", listen.value);
-        reader.report_error(
-            &flag,
-            "listen",
-            message,
-            "without a token, listen at 127.0.0.1 or [::1] only",
-        );
+    if !listen.ip().is_loopback() {
+        let message = format!("other machines can reach `{listen}`");
+        let help = "without a token, listen on 127.0.0.1 or [::1] only";
+        reader.report_error(&flag, "listen", message, help);
     }
 }

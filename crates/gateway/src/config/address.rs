@@ -8,9 +8,10 @@ use super::values::{ConfigValue, quote};
 
 /// The listen address: an address with its port, or a port alone.
 impl ConfigValue for SocketAddr {
+    type Value = SocketAddr;
+
     fn expected() -> String {
-        "an address with its port, as \"127.0.0.1:4177\" or \"[::1]:4177\"; names are not looked up"
-            .to_owned()
+        "an IP address with a port, such as \"127.0.0.1:4177\" or \"[::1]:4177\"".to_owned()
     }
 
     fn read(text: &str) -> Option<SocketAddr> {
@@ -20,8 +21,8 @@ impl ConfigValue for SocketAddr {
         }
     }
 
-    fn to_toml(&self) -> String {
-        quote(&self.to_string())
+    fn to_toml(value: &SocketAddr) -> String {
+        quote(&value.to_string())
     }
 }
 
@@ -98,7 +99,7 @@ mod tests {
             ("", None),
         ];
         for (text, expected) in table {
-            let shown = SocketAddr::read(text).map(|address| address.to_toml());
+            let shown = SocketAddr::read(text).map(|address| SocketAddr::to_toml(&address));
             assert_eq!(shown.as_deref(), expected, "{text}");
         }
     }

@@ -11,11 +11,12 @@ use foxwedge_core::Format;
 
 use super::{
     SettingOrigin,
-    config_reader::{ConfigReader, SectionReader, display_path, excerpt},
+    config_reader::{ConfigReader, SectionReader, display_path, excerpt, invalid},
     environment,
     secrets::REDACTED_SECRET,
+    table::AgentSettings,
     upstream::add_formats_setting,
-    values::{BoolValue, quote},
+    values::quote,
 };
 use foxwedge_upstream::{SecretText, UpstreamConfig, UpstreamKey, UpstreamTransport};
 
@@ -27,19 +28,19 @@ pub struct AgentConfig {
     /// The command and its first arguments; never empty.
     pub command: Vec<String>,
     /// The working folder of every process; if `None`, a new private one for each.
-    pub folder: Option<PathBuf>,
+    pub working_folder: Option<PathBuf>,
     /// Environment variables that the agent may see, beside the default ones.
     pub env: Vec<String>,
     /// Environment variables that are set for it.
-    pub set: Vec<(String, SecretText)>,
+    pub set_env: Vec<(String, SecretText)>,
     /// Maximum number of processes.
-    pub most: usize,
+    pub max_processes: usize,
     /// How long a process may be idle.
-    pub idle: Duration,
+    pub idle_timeout: Duration,
     /// How long a process may take to start.
-    pub start: Duration,
+    pub start_timeout: Duration,
     /// How long a process may be silent while a client waits.
-    pub turn: Duration,
+    pub turn_timeout: Duration,
 }
 
 /// The agent, and its settings.
@@ -77,11 +78,6 @@ impl AgentKind {
     }
 }
 
-const DEFAULT_PROCESSES: usize = 16;
-const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(600);
-const DEFAULT_START_TIMEOUT: Duration = Duration::from_secs(60);
-const DEFAULT_TURN_TIMEOUT: Duration = Duration::from_secs(600);
-
 /// Reads everything but the name and the kind.
 pub(super) fn read_claude_code(
     reader: &mut ConfigReader<'_>,
@@ -89,58 +85,49 @@ pub(super) fn read_claude_code(
     origin: &SettingOrigin,
 ) -> Option<(UpstreamConfig, AgentConfig)> {
     let command = read_command(reader, section);
-    let folder = read_folder(reader, section);
+    let working_folder = read_folder(reader, section);
     let (state, is_custom) = read_state_folder(reader, section, origin);
     let env = read_env(reader, section);
-    let mut set = read_variables(reader, section);
+    let mut set_env = read_variables(reader, section);
     if let (true, Some(state)) = (is_custom, &state) {
         let text = SecretText::new(state.to_string_lossy());
-        set.insert(0, ("CLAUDE_CONFIG_DIR".to_owned(), text));
+        set_env.insert(0, ("CLAUDE_CONFIG_DIR".to_owned(), text));
     }
     let tools = read_list(reader, section, "tools");
     let permissions = reader.read_text(section, "permissions").map(|(text, origin)| {
         section.add_setting("permissions", quote(&text), &origin);
         text
     });
-    let bare = reader.read_setting(section, "bare", BoolValue(true)).value.0;
-    let asks = reader.read_setting(section, "asks", BoolValue(false));
-    if bare && asks.value.0 {
+    let AgentSettings { bare, ask_user, max_processes, idle_timeout, start_timeout, turn_timeout } =
+        AgentSettings::read(reader, section, None);
+    if bare && ask_user {
         let message = "a bare agent asks for permissions only: it has no tool for questions";
-        reader.report_warning(
-            &asks.origin,
-            section.full_key("asks"),
-            message,
-            "`bare = false` for questions",
-        );
+        let (origin, key) = (section.setting_origin("ask_user"), section.full_key("ask_user"));
+        reader.report_warning(&origin, key, message, "`bare = false` allows questions");
     }
-    let asks = asks.value.0;
-    let most = reader.read_positive(section, "most", DEFAULT_PROCESSES).value;
-    let idle = reader.read_positive(section, "idle", DEFAULT_IDLE_TIMEOUT).value;
-    let start = reader.read_positive(section, "start", DEFAULT_START_TIMEOUT).value;
-    let turn = reader.read_positive(section, "turn", DEFAULT_TURN_TIMEOUT).value;
-    let speaks = vec![Format::Anthropic];
-    add_formats_setting(section, &speaks, &SettingOrigin::Default);
-    let claude = ClaudeCode { state: state?, tools, permissions, bare, may_ask: asks };
+    let formats = vec![Format::Anthropic];
+    add_formats_setting(section, &formats, &SettingOrigin::Default);
+    let claude = ClaudeCode { state: state?, tools, permissions, bare, may_ask: ask_user };
     let agent = AgentConfig {
         kind: AgentKind::ClaudeCode(claude),
         command: command?,
-        folder,
+        working_folder,
         env,
-        set,
-        most,
-        idle,
-        start,
-        turn,
+        set_env,
+        max_processes,
+        idle_timeout,
+        start_timeout,
+        turn_timeout,
     };
     let upstream = UpstreamConfig {
         name: Arc::from(""),
         transport: UpstreamTransport::Agent,
         version: "".into(),
-        speaks,
+        formats,
         profile: None,
         key: UpstreamKey::None,
         headers: Vec::new(),
-        tries: 1,
+        attempts: 1,
     };
     Some((upstream, agent))
 }
@@ -154,27 +141,20 @@ fn read_command(
     let found = reader.read_text_or_texts(section, "command");
     let Some((first, origin)) = found.first() else {
         if section.has("command") {
-            let help = "`command = \"claude\"`, or a list: [\"node\", \"cli.js\"]";
             reader.report_error(
                 &section.origin(),
                 section.full_key("command"),
-                "it is empty",
-                help,
+                EMPTY,
+                COMMAND_HELP,
             );
             return None;
         }
-        section.add_setting("command", quote(default_command()), &SettingOrigin::Default);
-        return Some(vec![default_command().to_owned()]);
+        section.add_setting("command", quote("claude"), &SettingOrigin::Default);
+        return Some(vec!["claude".to_owned()]);
     };
     let origin = origin.clone();
     if first.trim().is_empty() || found.iter().any(|(text, _)| text.contains('\0')) {
-        let help = "`command = \"claude\"`, or a list: [\"node\", \"cli.js\"]";
-        reader.report_error(
-            &origin,
-            section.full_key("command"),
-            "there is nothing to start",
-            help,
-        );
+        reader.report_error(&origin, section.full_key("command"), EMPTY, COMMAND_HELP);
         return None;
     }
     let mut command: Vec<String> = found.into_iter().map(|(text, _)| text).collect();
@@ -186,22 +166,16 @@ fn read_command(
     Some(command)
 }
 
-fn default_command() -> &'static str {
-    "claude"
-}
+const EMPTY: &str = "the command is empty or contains a NUL byte";
+const COMMAND_HELP: &str = "`command = \"claude\"`, or a list: [\"node\", \"cli.js\"]";
 
 fn read_folder(reader: &mut ConfigReader<'_>, section: &mut SectionReader<'_>) -> Option<PathBuf> {
-    let (text, origin) = reader.read_text(section, "folder")?;
+    let (text, origin) = reader.read_text(section, "working_folder")?;
     let path = reader.resolve_path(Path::new(&text));
-    section.add_setting("folder", quote(&display_path(&path)), &origin);
+    section.add_setting("working_folder", quote(&display_path(&path)), &origin);
     if !path.is_absolute() {
-        let help = "name it by its whole path";
-        reader.report_error(
-            &origin,
-            section.full_key("folder"),
-            "the path depends on the current folder",
-            help,
-        );
+        let (key, help) = (section.full_key("working_folder"), "use an absolute path");
+        reader.report_error(&origin, key, "the path is relative", help);
     }
     Some(path)
 }
@@ -230,12 +204,8 @@ fn read_state_folder(
         }
         None => {
             let help = "`state = \"/var/lib/agent\"`, or set HOME";
-            reader.report_error(
-                origin,
-                section.full_key("state"),
-                "nobody knows where it is",
-                help,
-            );
+            let message = "there is no default state folder";
+            reader.report_error(origin, section.full_key("state"), message, help);
             (None, false)
         }
     }
@@ -247,13 +217,8 @@ fn read_env(reader: &mut ConfigReader<'_>, section: &mut SectionReader<'_>) -> V
     let mut from = SettingOrigin::Default;
     for (name, origin) in reader.read_texts(section, "env") {
         if !is_variable_name(&name) {
-            let message = format!("{} is no name of a variable", quote(&excerpt(&name)));
-            reader.report_error(
-                &origin,
-                section.full_key("env"),
-                message,
-                "write names only: [\"AWS_REGION\"]",
-            );
+            let help = "expected names of variables, such as [\"AWS_REGION\"]";
+            reader.report_error(&origin, section.full_key("env"), invalid(&name), help);
             continue;
         }
         from = origin;
@@ -271,18 +236,18 @@ fn read_variables(
     section: &mut SectionReader<'_>,
 ) -> Vec<(String, SecretText)> {
     let mut variables = Vec::new();
-    for (name, text, origin) in reader.read_pairs(section, "set") {
-        let full_key = format!("{}.{}", section.full_key("set"), excerpt(&name));
+    for (name, text, origin) in reader.read_pairs(section, "set_env") {
+        let full_key = format!("{}.{}", section.full_key("set_env"), excerpt(&name));
         if !is_variable_name(&name) {
-            reader.report_error(&origin, full_key, "this is no name of a variable", "");
+            reader.report_error(&origin, full_key, "invalid variable name", "");
             continue;
         }
         let Some(text) = reader.resolve_env(text, &origin, &full_key) else { continue };
         if text.contains('\0') {
-            reader.report_error(&origin, full_key, "its value cannot be set", "");
+            reader.report_error(&origin, full_key, "the value contains a NUL byte", "");
             continue;
         }
-        section.add_setting(&format!("set.{name}"), REDACTED_SECRET.to_owned(), &origin);
+        section.add_setting(&format!("set_env.{name}"), REDACTED_SECRET.to_owned(), &origin);
         variables.push((name, SecretText::new(text)));
     }
     variables

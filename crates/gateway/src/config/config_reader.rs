@@ -8,6 +8,7 @@ use super::{
     document::{TomlTable, TomlValue},
     environment::{ConfigEnvironment, ConfigFlags},
     nearest::nearest,
+    table::{self, SectionTable, SettingRow},
     values::{ConfigValue, quote},
 };
 
@@ -33,13 +34,6 @@ pub struct ConfigSetting {
     pub is_default: bool,
 }
 
-/// A value and its origin.
-#[derive(Clone, Debug)]
-pub(super) struct SettingValue<T> {
-    pub(super) value: T,
-    pub(super) origin: SettingOrigin,
-}
-
 /// Reads a configuration, and collects its sections and issues.
 pub(super) struct ConfigReader<'w> {
     pub(super) environment: &'w dyn ConfigEnvironment,
@@ -57,8 +51,9 @@ pub(super) struct SectionReader<'d> {
     /// The prefix of its keys in messages, such as `limits`.
     pub(super) name: String,
     pub(super) section: ConfigSection,
+    /// Its keys.
+    pub(super) rows: Vec<SettingRow>,
     table: Option<TomlTable<'d>>,
-    known_keys: Vec<&'static str>,
 }
 
 impl<'w> ConfigReader<'w> {
@@ -84,13 +79,10 @@ impl<'w> ConfigReader<'w> {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        self.push_issue(
-            ConfigIssueSeverity::Error,
-            origin,
-            key.into(),
-            message.into(),
-            help.into(),
-        );
+        let (key, message, origin) = (key.into(), message.into(), origin.clone());
+        let help = Some(help.into()).filter(|help| !help.is_empty());
+        let severity = ConfigIssueSeverity::Error;
+        self.issues.push(ConfigIssue { severity, origin, key, message, help });
     }
 
     /// Reports an issue that does not prevent the start.
@@ -101,25 +93,10 @@ impl<'w> ConfigReader<'w> {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        self.push_issue(
-            ConfigIssueSeverity::Warning,
-            origin,
-            key.into(),
-            message.into(),
-            help.into(),
-        );
-    }
-
-    fn push_issue(
-        &mut self,
-        severity: ConfigIssueSeverity,
-        origin: &SettingOrigin,
-        key: String,
-        message: String,
-        help: String,
-    ) {
-        let help = Some(help).filter(|help| !help.is_empty());
-        self.issues.push(ConfigIssue { severity, origin: origin.clone(), key, message, help });
+        self.report_error(origin, key, message, help);
+        if let Some(issue) = self.issues.last_mut() {
+            issue.severity = ConfigIssueSeverity::Warning;
+        }
     }
 
     /// Resolves a value of the form `env:NAME`; `None` if the variable is not set.
@@ -145,101 +122,149 @@ impl<'w> ConfigReader<'w> {
         match value.into_string() {
             Ok(text) => Some((text, origin)),
             Err(_) => {
-                self.report_error(&origin, "", "this is no text", "set it to UTF-8");
+                self.report_error(&origin, "", "the value is not UTF-8", "");
                 None
             }
         }
     }
 
-    /// Reads a setting: its default, or the value of the file, a variable or a flag.
-    pub(super) fn read_setting<T: ConfigValue>(
+    /// Reads a setting of the table: its default, or the value of the file, a variable or a flag.
+    /// With `base`, a setting that the file does not override has that value.
+    pub(super) fn read_setting<K: ConfigValue>(
         &mut self,
         section: &mut SectionReader<'_>,
         key: &'static str,
-        default: T,
-    ) -> SettingValue<T> {
-        let default_text = default.to_toml();
-        let mut set = SettingValue { value: default, origin: SettingOrigin::Default };
-        let full_key = section.full_key(key);
-        for (text, origin) in self.read_layers(section, key) {
-            match T::read(&text) {
-                Some(value) => set = SettingValue { value, origin },
-                None => {
-                    let message = format!("{} does not fit", quote(&excerpt(&text)));
-                    self.report_error(
-                        &origin,
-                        &full_key,
-                        message,
-                        format!("it is {}", T::expected()),
-                    );
-                }
+        default: K::Value,
+        base: Option<K::Value>,
+    ) -> K::Value {
+        let default = match base {
+            Some(base) if !section.has(key) => return base,
+            Some(base) => base,
+            None => default,
+        };
+        let default_text = K::to_toml(&default);
+        let (mut value, mut origin) = (default, SettingOrigin::Default);
+        for (text, from) in self.read_layers(section, key) {
+            if let Some(parsed) = self.parse::<K>(section, key, &text, &from) {
+                (value, origin) = (parsed, from);
             }
         }
-        let value_text = set.value.to_toml();
+        self.check_range::<K>(section, key, &value, &origin);
+        let value_text = K::to_toml(&value);
         let is_default = value_text == default_text;
-        section.section.settings.push(ConfigSetting {
-            key: key.to_owned(),
-            value: value_text,
-            origin: set.origin.clone(),
-            is_default,
-        });
-        set
+        section.add_setting(key, value_text, &origin);
+        if let Some(setting) = section.section.settings.last_mut() {
+            setting.is_default = is_default;
+        }
+        value
     }
 
-    /// Like `read_setting`, for a value that must not be zero.
-    pub(super) fn read_positive<T: ConfigValue + PartialEq + ZeroSetting>(
+    /// Reads a setting of the file that has no default.
+    pub(super) fn read_optional<K: ConfigValue>(
         &mut self,
         section: &mut SectionReader<'_>,
         key: &'static str,
-        default: T,
-    ) -> SettingValue<T> {
-        let set = self.read_setting(section, key, default);
-        if set.value == T::ZERO_VALUE {
-            self.report_error(
-                &set.origin,
-                section.full_key(key),
-                "it has to be more than nothing",
-                "",
-            );
+    ) -> Option<K::Value> {
+        let (text, origin) = self.read_text(section, key)?;
+        let value = self.parse::<K>(section, key, &text, &origin)?;
+        section.add_setting(key, K::to_toml(&value), &origin);
+        self.check_range::<K>(section, key, &value, &origin);
+        Some(value)
+    }
+
+    fn check_range<K: ConfigValue>(
+        &mut self,
+        section: &SectionReader<'_>,
+        key: &str,
+        value: &K::Value,
+        origin: &SettingOrigin,
+    ) {
+        let (Some(row), Some(found)) = (section.row(key), K::amount(value)) else { return };
+        let limit = |text| K::read(text).and_then(|limit| K::amount(&limit));
+        let full_key = section.full_key(key);
+        if limit(row.min).is_some_and(|min| found < min) {
+            self.report_error(origin, full_key, format!("must be at least {}", row.min), "");
+        } else if found == 0 && !row.may_be_zero {
+            self.report_error(origin, full_key, "must be more than 0", "");
+        } else if limit(row.max).is_some_and(|max| found > max) {
+            self.report_error(origin, full_key, format!("must be at most {}", row.max), "");
+        } else if limit(row.warn_below).is_some_and(|limit| found < limit) {
+            let message = format!("{found} bytes is very small: agents need {}", row.warn_below);
+            self.report_warning(origin, full_key, message, "a number without a unit is bytes");
         }
-        set
+    }
+
+    fn parse<K: ConfigValue>(
+        &mut self,
+        section: &SectionReader<'_>,
+        key: &str,
+        text: &str,
+        origin: &SettingOrigin,
+    ) -> Option<K::Value> {
+        let value = K::read(text);
+        if value.is_none() {
+            let new_word = section.row(key).and_then(|row| new_word(row, text));
+            let (message, help) = match new_word {
+                Some(word) => (format!("`{text}` is now `{word}`"), String::new()),
+                None => (invalid(text), format!("expected {}", K::expected())),
+            };
+            self.report_error(origin, section.full_key(key), message, help);
+        }
+        value
     }
 
     /// The values of the file, the variables and the flag, in order of increasing priority.
     pub(super) fn read_layers(
         &mut self,
-        section: &mut SectionReader<'_>,
+        section: &SectionReader<'_>,
         key: &'static str,
     ) -> Vec<(String, SettingOrigin)> {
-        let mut layers: Vec<(String, SettingOrigin)> =
-            self.read_text(section, key).into_iter().collect();
-        let full_key = section.full_key(key);
+        let mut layers: Vec<_> = self.read_text(section, key).into_iter().collect();
+        let Some(row) = section.row(key) else { return layers };
+        if let Some((text, origin)) = self.read_variable(row.former_variable) {
+            let new_name = row.variables.first().copied().unwrap_or_default();
+            let message = format!("this variable is now `{new_name}`");
+            let help = new_word(row, &text).map(|word| format!("`{new_name}={word}`"));
+            self.report_error(&origin, "", message, help.unwrap_or_default());
+        }
         // The first of several names has the highest priority.
-        for name in variables_for(&full_key).iter().rev() {
+        for name in row.variables.iter().rev() {
             layers.extend(self.read_variable(name));
         }
-        if let Some((name, text)) = flag_for(self.flags, &full_key) {
-            layers.push((text.to_owned(), SettingOrigin::Flag(name)));
+        let Some((name, value)) = row.flag else { return layers };
+        if let Some((former, former_value)) = row.former_flag
+            && let Some(text) = former_value(self.flags)
+        {
+            let message = format!("this flag is now `{name}`");
+            let help = new_word(row, text).map(|word| format!("`{name} {word}`"));
+            self.report_error(&SettingOrigin::Flag(former), "", message, help.unwrap_or_default());
         }
+        let text = value(self.flags).clone();
+        layers.extend(text.map(|text| (text, SettingOrigin::Flag(name))));
         layers
+    }
+
+    /// Reports a value of the wrong type.
+    fn report_type(&mut self, found: &TomlValue<'_>, full_key: String, expected: &str) {
+        let message = format!("invalid value: {}", found.kind_name());
+        self.report_error(&found.origin(), full_key, message, format!("expected {expected}"));
+    }
+
+    /// Reports that a required key is missing.
+    pub(super) fn report_missing(&mut self, section: &SectionReader<'_>, key: &str, help: &str) {
+        self.report_error(&section.origin(), section.full_key(key), "missing", help);
     }
 
     /// Reads a string, an integer or a boolean of the file, as text.
     pub(super) fn read_text(
         &mut self,
-        section: &mut SectionReader<'_>,
+        section: &SectionReader<'_>,
         key: &'static str,
     ) -> Option<(String, SettingOrigin)> {
-        let found = section.take_value(key)?;
+        let found = section.value(key)?;
         let text = found.scalar();
         if text.is_none() {
-            let message = format!("{} does not fit", found.kind_name());
-            self.report_error(
-                &found.origin(),
-                section.full_key(key),
-                message,
-                "it is one value, as \"text\"",
-            );
+            self.report_type(&found, section.full_key(key), "one value, such as \"text\"");
         }
         text.map(|text| (text, found.origin()))
     }
@@ -247,21 +272,15 @@ impl<'w> ConfigReader<'w> {
     /// Reads a list of texts in the file.
     pub(super) fn read_texts(
         &mut self,
-        section: &mut SectionReader<'_>,
+        section: &SectionReader<'_>,
         key: &'static str,
     ) -> Vec<(String, SettingOrigin)> {
-        let Some(found) = section.take_value(key) else { return Vec::new() };
+        let Some(found) = section.value(key) else { return Vec::new() };
         let texts: Option<Vec<_>> = found.list().and_then(|list| {
             list.iter().map(|found| Some((found.scalar()?, found.origin()))).collect()
         });
         texts.unwrap_or_else(|| {
-            let message = format!("{} does not fit", found.kind_name());
-            self.report_error(
-                &found.origin(),
-                section.full_key(key),
-                message,
-                "it is a list: [\"a\", \"b\"]",
-            );
+            self.report_type(&found, section.full_key(key), "a list, such as [\"a\", \"b\"]");
             Vec::new()
         })
     }
@@ -269,10 +288,10 @@ impl<'w> ConfigReader<'w> {
     /// Reads a list of texts in the file, or one text.
     pub(super) fn read_text_or_texts(
         &mut self,
-        section: &mut SectionReader<'_>,
+        section: &SectionReader<'_>,
         key: &'static str,
     ) -> Vec<(String, SettingOrigin)> {
-        let one = section.take_value(key).and_then(|found| Some((found.scalar()?, found.origin())));
+        let one = section.value(key).and_then(|found| Some((found.scalar()?, found.origin())));
         match one {
             Some(one) => vec![one],
             None => self.read_texts(section, key),
@@ -282,114 +301,120 @@ impl<'w> ConfigReader<'w> {
     /// Reads a table of texts in the file.
     pub(super) fn read_pairs(
         &mut self,
-        section: &mut SectionReader<'_>,
+        section: &SectionReader<'_>,
         key: &'static str,
     ) -> Vec<(String, String, SettingOrigin)> {
-        let Some(found) = section.take_value(key) else { return Vec::new() };
+        let Some(found) = section.value(key) else { return Vec::new() };
         let Some(table) = found.table() else {
-            let message = format!("{} does not fit", found.kind_name());
-            self.report_error(
-                &found.origin(),
-                section.full_key(key),
-                message,
-                "it is a table: { a = \"b\" }",
-            );
+            self.report_type(&found, section.full_key(key), "a table, such as { a = \"b\" }");
             return Vec::new();
         };
         let mut pairs = Vec::new();
         for (name, origin) in table.keys() {
-            match table.get(name).and_then(|found| found.scalar()) {
+            let Some(value) = table.get(name) else { continue };
+            match value.scalar() {
                 Some(text) => pairs.push((name.to_owned(), text, origin)),
                 None => {
                     let full_key = format!("{}.{}", section.full_key(key), excerpt(name));
-                    self.report_error(
-                        &origin,
-                        full_key,
-                        "it is no text",
-                        "write { name = \"value\" }",
-                    );
+                    self.report_type(&value, full_key, "one value, such as \"text\"");
                 }
             }
         }
         pairs
     }
 
-    /// Opens a table, which may be missing.
+    /// Reads a section with nothing but the keys of the table.
+    pub(super) fn read_section<'d, T>(
+        &mut self,
+        root: &SectionReader<'d>,
+        key: &'static str,
+        read: fn(&mut ConfigReader<'w>, &mut SectionReader<'d>, Option<T>) -> T,
+    ) -> T {
+        let mut section = self.open_section(root, key);
+        let value = read(self, &mut section, None);
+        self.close_section(section);
+        value
+    }
+
+    /// Opens a table, which may be missing. One with the former name is read, too; `close_section`
+    /// reports that name.
     pub(super) fn open_section<'d>(
         &mut self,
-        root: &mut SectionReader<'d>,
+        root: &SectionReader<'d>,
         key: &'static str,
     ) -> SectionReader<'d> {
-        let table = root.take_value(key).and_then(|found| {
+        let spec = table::section(key);
+        let found = root.value(key).or_else(|| root.table?.get(spec.former_name));
+        let table = found.and_then(|found| {
             let table = found.table();
             if table.is_none() {
-                let help = format!("write it as `[{key}]`");
-                self.report_error(
-                    &found.origin(),
-                    key,
-                    format!("{} does not fit", found.kind_name()),
-                    help,
-                );
+                self.report_type(&found, key.to_owned(), &format!("a table: `[{key}]`"));
             }
             table
         });
-        SectionReader::new(key, format!("[{key}]"), table)
+        SectionReader { table, ..SectionReader::of(spec) }
     }
 
     /// Opens all tables of a list, such as `[[upstream]]`.
     pub(super) fn open_sections<'d>(
         &mut self,
-        root: &mut SectionReader<'d>,
+        root: &SectionReader<'d>,
         key: &'static str,
     ) -> Vec<SectionReader<'d>> {
-        let Some(found) = root.take_value(key) else { return Vec::new() };
+        let Some(found) = root.value(key) else { return Vec::new() };
         let tables: Option<Vec<TomlTable<'d>>> =
             found.list().and_then(|list| list.iter().map(TomlValue::table).collect());
         let Some(tables) = tables else {
-            let help = format!("write `[[{key}]]` above each of them");
-            self.report_error(
-                &found.origin(),
-                key,
-                format!("{} does not fit", found.kind_name()),
-                help,
-            );
+            self.report_type(&found, key.to_owned(), &format!("`[[{key}]]` above each table"));
             return Vec::new();
         };
-        tables
-            .into_iter()
-            .map(|table| SectionReader::new(key, format!("[[{key}]]"), Some(table)))
-            .collect()
+        let open =
+            |table| SectionReader { table: Some(table), ..SectionReader::of(table::section(key)) };
+        tables.into_iter().map(open).collect()
     }
 
     /// Ends a section: unknown keys are errors.
     pub(super) fn close_section(&mut self, section: SectionReader<'_>) {
+        let mut known: Vec<(&str, &str)> =
+            section.rows.iter().map(|row| (row.key, row.former)).collect();
+        if section.name.is_empty() {
+            let sections = table::sections().into_iter().skip(1);
+            known.extend(sections.map(|section| (section.name, section.former_name)));
+            known.dedup();
+        }
         for (key, origin) in section.table.iter().flat_map(TomlTable::keys) {
-            if section.known_keys.contains(&key) {
+            if known.iter().any(|(name, _)| *name == key) {
                 continue;
             }
-            let help = match nearest(key, section.known_keys.iter().copied()) {
+            if let Some((name, _)) = known.iter().find(|(_, former)| *former == key) {
+                let (former, new) = (section.full_key(key), section.full_key(name));
+                let text = section.value(key).and_then(|value| value.scalar());
+                let word = section.row(name).and_then(|row| new_word(row, &text?));
+                let help = word.map(|word| format!("`{name} = {word}`")).unwrap_or_default();
+                self.report_error(&origin, "", format!("`{former}` is now `{new}`"), help);
+                continue;
+            }
+            let names = || known.iter().map(|(name, _)| *name);
+            let help = match nearest(key, names()) {
                 Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("known here: {}", section.known_keys.join(", ")),
+                None => format!("known keys: {}", names().collect::<Vec<_>>().join(", ")),
             };
-            self.report_error(
-                &origin,
-                section.full_key(&excerpt(key)),
-                "there is no such key",
-                help,
-            );
+            self.report_error(&origin, section.full_key(&excerpt(key)), "unknown key", help);
         }
         self.sections.push(section.section);
     }
 }
 
 impl<'d> SectionReader<'d> {
-    pub(super) fn new(
-        name: impl Into<String>,
-        header: String,
-        table: Option<TomlTable<'d>>,
-    ) -> SectionReader<'d> {
+    /// A section of the table, without a table of the file.
+    pub(super) fn of(SectionTable { name, header, rows, .. }: SectionTable) -> SectionReader<'d> {
         let section = ConfigSection { header, settings: Vec::new() };
-        SectionReader { name: name.into(), section, table, known_keys: Vec::new() }
+        SectionReader { name: name.to_owned(), section, rows, table: None }
+    }
+
+    /// The settings before the first header.
+    pub(super) fn root(table: Option<TomlTable<'d>>) -> SectionReader<'d> {
+        SectionReader { table, ..SectionReader::of(table::section("")) }
     }
 
     /// A key with the prefix of the section.
@@ -404,78 +429,44 @@ impl<'d> SectionReader<'d> {
 
     /// Whether the file sets the key.
     pub(super) fn has(&self, key: &str) -> bool {
-        self.table.is_some_and(|table| table.get(key).is_some())
+        self.value(key).is_some()
     }
 
-    /// Marks a key as known, for keys that are read only if they are set.
-    pub(super) fn mark_known(&mut self, key: &'static str) {
-        self.take_value(key);
+    /// The row of a key.
+    pub(super) fn row(&self, key: &str) -> Option<&SettingRow> {
+        self.rows.iter().find(|row| row.key == key)
+    }
+
+    /// The setting that was read for a key.
+    pub(super) fn setting(&self, key: &str) -> Option<&ConfigSetting> {
+        self.section.settings.iter().find(|setting| setting.key == key)
+    }
+
+    /// The origin of a setting that was read.
+    pub(super) fn setting_origin(&self, key: &str) -> SettingOrigin {
+        self.setting(key).map_or(SettingOrigin::Default, |setting| setting.origin.clone())
     }
 
     /// Adds a setting that was read in another way.
     pub(super) fn add_setting(&mut self, key: &str, value: String, origin: &SettingOrigin) {
-        let is_default = *origin == SettingOrigin::Default;
-        let key = key.to_owned();
-        self.section.settings.push(ConfigSetting {
-            key,
-            value,
-            origin: origin.clone(),
-            is_default,
-        });
+        let (key, origin) = (key.to_owned(), origin.clone());
+        let is_default = origin == SettingOrigin::Default;
+        self.section.settings.push(ConfigSetting { key, value, origin, is_default });
     }
 
-    fn take_value(&mut self, key: &'static str) -> Option<TomlValue<'d>> {
-        if !self.known_keys.contains(&key) {
-            self.known_keys.push(key);
-        }
+    fn value(&self, key: &str) -> Option<TomlValue<'d>> {
         self.table?.get(key)
     }
 }
 
-/// A value with a zero.
-pub(super) trait ZeroSetting {
-    const ZERO_VALUE: Self;
+/// The new spelling of a former word.
+fn new_word(row: &SettingRow, word: &str) -> Option<&'static str> {
+    row.former_words.iter().find(|(former, _)| *former == word).map(|(_, new)| *new)
 }
 
-impl ZeroSetting for usize {
-    const ZERO_VALUE: usize = 0;
-}
-
-impl ZeroSetting for super::values::ByteSize {
-    const ZERO_VALUE: super::values::ByteSize = super::values::ByteSize(0);
-}
-
-impl ZeroSetting for std::time::Duration {
-    const ZERO_VALUE: std::time::Duration = std::time::Duration::ZERO;
-}
-
-/// The variables that set a key, by priority.
-pub(super) fn variables_for(key: &str) -> &'static [&'static str] {
-    match key {
-        "listen" => &["FOXWEDGE_LISTEN"],
-        "store" => &["FOXWEDGE_STORE"],
-        "guard.mode" => &["FOXWEDGE_MODE"],
-        "guard.language" => &["FOXWEDGE_LANG"],
-        "record.runs" => &["FOXWEDGE_RECORD"],
-        "record.content" => &["FOXWEDGE_CONTENT"],
-        "telemetry.log" => &["FOXWEDGE_LOG"],
-        "telemetry.otlp" => &["FOXWEDGE_OTLP", "OTEL_EXPORTER_OTLP_ENDPOINT"],
-        _ => &[],
-    }
-}
-
-/// The flag that sets a key, and its value.
-fn flag_for<'f>(flags: &'f ConfigFlags, key: &str) -> Option<(&'static str, &'f str)> {
-    let (name, value) = match key {
-        "listen" => ("--listen", &flags.listen),
-        "store" => ("--store", &flags.store),
-        "guard.mode" => ("--mode", &flags.mode),
-        "record.runs" => ("--record", &flags.record),
-        "record.content" => ("--content", &flags.content),
-        "telemetry.log" => ("--log", &flags.log),
-        _ => return None,
-    };
-    Some((name, value.as_deref()?))
+/// The message about a value that cannot be parsed.
+pub(super) fn invalid(text: &str) -> String {
+    format!("invalid value {}", quote(&excerpt(text)))
 }
 
 /// The start of a text, for messages.

@@ -95,10 +95,10 @@ impl<'d> TomlValue<'d> {
     /// The type of the value, for error messages.
     pub(super) fn kind_name(&self) -> &'static str {
         match self.value.get_ref() {
-            DeValue::String(_) => "a text",
+            DeValue::String(_) => "a string",
             DeValue::Integer(_) => "a number",
             DeValue::Float(_) => "a number with a fraction",
-            DeValue::Boolean(_) => "true or false",
+            DeValue::Boolean(_) => "a boolean",
             DeValue::Datetime(_) => "a date",
             DeValue::Array(_) => "a list",
             DeValue::Table(_) => "a table",

@@ -53,10 +53,14 @@ pub struct ConfigFlags {
     pub upstream: Option<String>,
     /// `--mode`.
     pub mode: Option<String>,
-    /// `--record`.
-    pub record: Option<String>,
-    /// `--content`.
-    pub content: Option<String>,
+    /// `--store-runs`.
+    pub store_runs: Option<String>,
+    /// `--store-content`.
+    pub store_content: Option<String>,
+    /// `--record`, the former name of `--store-runs`.
+    pub former_record: Option<String>,
+    /// `--content`, the former name of `--store-content`.
+    pub former_content: Option<String>,
     /// `--log`.
     pub log: Option<String>,
     /// `--token-file`.

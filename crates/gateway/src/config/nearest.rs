@@ -24,7 +24,7 @@ mod tests {
 
     #[test]
     fn a_slip_finds_its_word() {
-        let known = ["base_url", "key", "key_file", "headers", "tries"];
+        let known = ["base_url", "key", "key_file", "headers", "attempts"];
         let table = [
             ("base-url", Some("base_url")),
             ("baseurl", Some("base_url")),

@@ -48,7 +48,7 @@ pub struct ConfigIssue {
     pub severity: ConfigIssueSeverity,
     /// The origin of the value.
     pub origin: SettingOrigin,
-    /// The key, such as `limits.body`; empty if the issue concerns a whole file.
+    /// The key, such as `limits.request_body`; empty if the issue concerns a whole file.
     pub key: String,
     /// What is wrong.
     pub message: String,

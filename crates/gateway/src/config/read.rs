@@ -7,13 +7,15 @@ use std::{
 
 use super::{
     AccessToken, ConfigEnvironment, ConfigError, ConfigFlags, ConfigIssue, ConfigIssueSeverity,
-    ConfigSection, FileExposure, GatewayConfig, SettingOrigin, TokenScope,
+    ConfigSection, ConsoleConfig, FileExposure, GatewayConfig, GatewayTimeouts, GuardConfig,
+    RecordConfig, SettingOrigin, TokenScope,
     access::read_access,
     config_reader::{ConfigReader, SectionReader, display_path},
     document::ConfigDocument,
     environment,
     routes::read_routes,
     sections,
+    table::RootSettings,
     upstreams::read_upstreams,
 };
 use foxwedge_upstream::SecretText;
@@ -66,8 +68,7 @@ pub fn read(
     let path = found.as_ref().map(|(path, _, _)| path.clone());
     reader.folder = path.as_deref().and_then(Path::parent).map(Path::to_owned);
     let document = found.as_ref().and_then(|(path, text, _)| parse_file(&mut reader, path, text));
-    let mut root =
-        SectionReader::new("", String::new(), document.as_ref().map(ConfigDocument::root));
+    let mut root = SectionReader::root(document.as_ref().map(ConfigDocument::root));
     let loaded = read_sections(&mut reader, &mut root);
     // The settings before the first header come first.
     let root_index = reader.sections.len();
@@ -91,26 +92,25 @@ fn read_sections(
     reader: &mut ConfigReader<'_>,
     root: &mut SectionReader<'_>,
 ) -> (GatewayConfig, TokenState) {
-    let listen = sections::listen(reader, root);
+    let RootSettings { listen } = RootSettings::read(reader, root, None);
     let store = sections::store(reader, root);
-    let (access, token_state) = read_access(reader, root, &listen);
+    let (access, token_state) = read_access(reader, root, listen);
     let limits = sections::limits(reader, root);
-    let times = sections::times(reader, root);
-    let guard = sections::guard(reader, root);
+    let timeouts = reader.read_section(root, "timeouts", GatewayTimeouts::read);
+    let guard = reader.read_section(root, "guard", GuardConfig::read);
     let sessions = sections::sessions(reader, root);
-    let record = sections::record(reader, root);
+    let record = reader.read_section(root, "record", RecordConfig::read);
     let telemetry = sections::telemetry(reader, root);
-    let console = sections::console(reader, root);
+    let console = reader.read_section(root, "console", ConsoleConfig::read);
     let upstream_list = read_upstreams(reader, root);
     let routes = read_routes(reader, root, &upstream_list, guard);
     let upstreams = upstream_list.entries.iter().map(|entry| Arc::clone(&entry.upstream)).collect();
-    let listen = listen.value;
     let config = GatewayConfig {
         listen,
         access,
         store,
         limits,
-        times,
+        timeouts,
         guard,
         sessions,
         record,
@@ -127,8 +127,7 @@ fn open_file(reader: &mut ConfigReader<'_>) -> Option<(PathBuf, String, FileExpo
     let (path, origin) = match environment::file(reader.flags, reader.environment) {
         Ok(found) => found?,
         Err(origin) => {
-            let message = "the path depends on the current folder";
-            reader.report_error(&origin, "", message, "name the file by its whole path");
+            reader.report_error(&origin, "", "the path is relative", "use an absolute path");
             return None;
         }
     };
@@ -157,7 +156,12 @@ fn parse_file<'t>(
         Ok(document) => Some(document),
         Err(errors) => {
             for error in errors {
-                reader.report_error(&error.origin, "", error.message, "the file has to be TOML");
+                reader.report_error(
+                    &error.origin,
+                    "",
+                    error.message,
+                    "the file must be valid TOML",
+                );
             }
             None
         }
@@ -173,15 +177,11 @@ fn warn_if_exposed(reader: &mut ConfigReader<'_>, path: &Path, exposure: FileExp
     match (exposure, reader.inline_secret.clone()) {
         (FileExposure::Private, _) | (FileExposure::Readable, None) => {}
         (FileExposure::Readable, Some(origin)) => {
-            reader.report_warning(
-                &origin,
-                "",
-                "others may read the file, and a secret stands in it",
-                help,
-            );
+            let message = "other users can read the file, and it contains a secret";
+            reader.report_warning(&origin, "", message, help);
         }
         (FileExposure::Writable, _) => {
-            reader.report_warning(&file_origin, "", "others may change the file", help);
+            reader.report_warning(&file_origin, "", "other users can change the file", help);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use foxwedge_core::{Policy, UnansweredPolicy};
+use foxwedge_core::Policy;
 use foxwedge_upstream::{
     SCRIPTED_NAME, UpstreamKind, UpstreamTransport,
     http::HttpClient,
@@ -10,11 +10,12 @@ use foxwedge_upstream::{
 };
 
 use super::{
-    GatewayConfig, GuardConfig, GuardMode, ModelRoute, OverflowPolicy, RepairRetry, SettingOrigin,
-    config_reader::{ConfigReader, SectionReader, excerpt},
+    GatewayConfig, GuardConfig, GuardMode, ModelRoute, SettingOrigin,
+    config_reader::{ConfigReader, SectionReader, excerpt, invalid},
     nearest::nearest,
+    table,
     upstreams::{UpstreamEntry, UpstreamList},
-    values::{ConfigValue, quote},
+    values::quote,
 };
 use crate::guard::repair_policy;
 
@@ -61,8 +62,8 @@ impl ModelRoute {
     /// The policy for the repair of a history that the provider refuses; `None` if it is not
     /// repaired.
     pub fn retry_repair_policy(&self) -> Option<Policy> {
-        match (self.guard.mode, self.guard.heal) {
-            (GuardMode::Fix, RepairRetry::Once) => Some(repair_policy(&self.guard)),
+        match (self.guard.mode, self.guard.repair_after_refusal) {
+            (GuardMode::Fix, true) => Some(repair_policy(&self.guard)),
             (GuardMode::Fix | GuardMode::Off | GuardMode::Observe | GuardMode::Strict, _) => None,
         }
     }
@@ -76,9 +77,10 @@ impl ModelRoute {
         client: HttpClient,
         model: &str,
     ) -> Result<ModelEndpoint, ModelEndpointError> {
-        let model = self.rename.as_deref().unwrap_or(model);
+        let model = self.upstream_model.as_deref().unwrap_or(model);
         let repair = self.retry_repair_policy();
-        ModelEndpoint::of_upstream(client, Arc::clone(&self.upstream), model, self.window, repair)
+        let upstream = Arc::clone(&self.upstream);
+        ModelEndpoint::of_upstream(client, upstream, model, self.context_window, repair)
     }
 }
 
@@ -163,7 +165,7 @@ fn warn_unused_upstreams(
     for UpstreamEntry { upstream, origin, .. } in entries {
         let is_used = routes.iter().any(|route| route.upstream.name == upstream.name);
         if !is_used && &*upstream.name != SCRIPTED_NAME {
-            let message = "no route leads there";
+            let message = "no route uses this upstream";
             let help =
                 format!("`[[route]]` with `model = \"…\"` and `upstream = \"{}\"`", upstream.name);
             reader.report_warning(origin, format!("upstream.{}", upstream.name), message, help);
@@ -179,7 +181,7 @@ fn default_route(
     guard: GuardConfig,
     origin: &SettingOrigin,
 ) -> Arc<ModelRoute> {
-    let mut section = SectionReader::new("route", "[[route]]".to_owned(), None);
+    let mut section = SectionReader::of(table::section("route"));
     section.add_setting("model", quote(model), origin);
     section.add_setting("upstream", quote(&entry.upstream.name), origin);
     reader.close_section(section);
@@ -187,9 +189,9 @@ fn default_route(
         model: model.into(),
         upstream: Arc::clone(&entry.upstream),
         agent: entry.agent.clone(),
-        rename: None,
+        upstream_model: None,
         guard,
-        window: None,
+        context_window: None,
     })
 }
 
@@ -206,51 +208,24 @@ fn read_route(
         section.name = format!("route.{model}");
     }
     let entry = read_route_upstream(reader, &mut section, upstreams);
-    let rename = reader.read_text(&mut section, "rename").and_then(|(text, origin)| {
-        section.add_setting("rename", quote(&text), &origin);
+    let upstream_model = reader.read_text(&section, "upstream_model");
+    let upstream_model = upstream_model.and_then(|(text, origin)| {
+        section.add_setting("upstream_model", quote(&text), &origin);
         let is_valid = is_model_name(&text) && !text.contains('*');
         if !is_valid {
-            let message = format!("{} is no name of a model", quote(&excerpt(&text)));
-            reader.report_error(
-                &origin,
-                section.full_key("rename"),
-                message,
-                "write the upstream's own name",
-            );
+            let help = "expected the upstream's own name of the model";
+            reader.report_error(&origin, section.full_key("upstream_model"), invalid(&text), help);
         }
         is_valid.then(|| text.into_boxed_str())
     });
-    let guard = GuardConfig {
-        mode: read_override::<GuardMode>(reader, &mut section, "mode", guard.mode),
-        unanswered: read_override::<UnansweredPolicy>(
-            reader,
-            &mut section,
-            "unanswered",
-            guard.unanswered,
-        ),
-        language: read_override(reader, &mut section, "language", guard.language),
-        overflow: read_override::<OverflowPolicy>(reader, &mut section, "overflow", guard.overflow),
-        heal: read_override::<RepairRetry>(reader, &mut section, "heal", guard.heal),
-    };
-    let window =
-        section.has("window").then(|| reader.read_positive(&mut section, "window", 1_usize).value);
-    section.mark_known("window");
+    let context_window = reader.read_optional::<usize>(&mut section, "context_window");
+    let context_window = context_window.and_then(|tokens| u64::try_from(tokens).ok());
+    let guard = GuardConfig::read(reader, &mut section, Some(guard));
     reader.close_section(section);
-    let window = window.and_then(|window| u64::try_from(window).ok());
     let (model, entry) = (model?, entry?);
     let (upstream, agent) = (Arc::clone(&entry.upstream), entry.agent.clone());
-    Some(ModelRoute { model: model.into(), upstream, agent, rename, guard, window })
-}
-
-/// The setting of the route, or the global one.
-fn read_override<T: ConfigValue>(
-    reader: &mut ConfigReader<'_>,
-    section: &mut SectionReader<'_>,
-    key: &'static str,
-    global: T,
-) -> T {
-    section.mark_known(key);
-    if section.has(key) { reader.read_setting(section, key, global).value } else { global }
+    let model = model.into();
+    Some(ModelRoute { model, upstream, agent, upstream_model, guard, context_window })
 }
 
 fn read_model_pattern(
@@ -261,31 +236,21 @@ fn read_model_pattern(
     let Some((model, origin)) = reader.read_text(section, "model") else {
         if !section.has("model") {
             let help = "`model = \"claude-*\"`";
-            reader.report_error(
-                &section.origin(),
-                section.full_key("model"),
-                "it is missing",
-                help,
-            );
+            reader.report_missing(section, "model", help);
         }
         return None;
     };
     section.add_setting("model", quote(&model), &origin);
     let prefix = model.strip_suffix('*').unwrap_or(&model);
     if !(is_model_name(prefix) || model == "*") || prefix.contains('*') {
-        let message = format!("{} is no name of a model", quote(&excerpt(&model)));
-        let help = "write a name, or its beginning and one `*` at the end";
-        reader.report_error(&origin, section.full_key("model"), message, help);
+        let help = "expected a model name, or a prefix with one `*` at the end";
+        reader.report_error(&origin, section.full_key("model"), invalid(&model), help);
         return None;
     }
     if earlier_routes.iter().any(|route| *route.model == *model) {
-        let message = format!("there is another route for {}", quote(&excerpt(&model)));
-        reader.report_error(
-            &origin,
-            section.full_key("model"),
-            message,
-            "only the first would ever be taken",
-        );
+        let message = format!("another route has the model {}", quote(&excerpt(&model)));
+        let help = "only the first one would be used";
+        reader.report_error(&origin, section.full_key("model"), message, help);
         return None;
     }
     Some(model)
@@ -303,15 +268,11 @@ fn read_route_upstream<'u>(
             .chain(entries.iter().map(|entry| &*entry.upstream.name))
     };
     let names = || names().collect::<std::collections::BTreeSet<&str>>();
-    let known = || format!("known: {}", names().into_iter().collect::<Vec<_>>().join(", "));
+    let known =
+        || format!("known upstreams: {}", names().into_iter().collect::<Vec<_>>().join(", "));
     let Some((name, origin)) = reader.read_text(section, "upstream") else {
         if !section.has("upstream") {
-            reader.report_error(
-                &section.origin(),
-                section.full_key("upstream"),
-                "it is missing",
-                known(),
-            );
+            reader.report_missing(section, "upstream", &known());
         }
         return None;
     };

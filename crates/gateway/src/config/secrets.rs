@@ -54,13 +54,9 @@ impl SecretSource {
         match (self.plain, self.file) {
             (None, None) => None,
             (Some(_), Some((_, origin))) => {
-                let message = format!("`{key}` is given, too");
-                reader.report_error(
-                    &origin,
-                    section.full_key(key_file),
-                    message,
-                    "keep one of the two",
-                );
+                let message = format!("`{key}` is also set");
+                let full_key = section.full_key(key_file);
+                reader.report_error(&origin, full_key, message, "keep one of the two");
                 None
             }
             (Some((text, origin)), None) => {
@@ -94,12 +90,8 @@ pub(super) fn read_secret_variable(
         Some((text, _)) => check_secret(reader, &variable_origin, &section.full_key(key), &text),
         None => {
             let message = format!("the variable {name} is not set");
-            reader.report_error(
-                origin,
-                section.full_key(key),
-                message,
-                format!("`export {name}=…`"),
-            );
+            let help = format!("`export {name}=…`");
+            reader.report_error(origin, section.full_key(key), message, help);
             None
         }
     }
@@ -119,12 +111,8 @@ pub(super) fn read_secret_file(
         }
         Err(error) => {
             let message = format!("`{}` cannot be read: {error}", display_path(path));
-            reader.report_error(
-                origin,
-                key,
-                message,
-                "it is a file with the secret and nothing else",
-            );
+            let help = "expected a file with nothing but the secret";
+            reader.report_error(origin, key, message, help);
             None
         }
     }
@@ -142,7 +130,7 @@ pub(super) fn check_secret(
         text if text.trim().is_empty() => "the secret is empty",
         text if text.len() > MAX_SECRET_BYTES => "the secret is too long",
         text if !text.bytes().all(|byte| byte.is_ascii_graphic()) => {
-            "the secret holds a space or a sign that cannot be sent"
+            "the secret contains a space or a character that cannot be sent"
         }
         text => return Some(SecretText::new(text)),
     };
@@ -158,16 +146,13 @@ fn warn_if_exposed(
     exposure: FileExposure,
 ) {
     let display = display_path(path);
-    let help = format!("`chmod 600 {display}`");
-    match exposure {
-        FileExposure::Private => {}
-        FileExposure::Readable => {
-            reader.report_warning(origin, key, format!("others may read `{display}`"), help);
-        }
-        FileExposure::Writable => {
-            reader.report_warning(origin, key, format!("others may change `{display}`"), help);
-        }
-    }
+    let access = match exposure {
+        FileExposure::Private => return,
+        FileExposure::Readable => "read",
+        FileExposure::Writable => "change",
+    };
+    let message = format!("other users can {access} `{display}`");
+    reader.report_warning(origin, key, message, format!("`chmod 600 {display}`"));
 }
 
 impl ConfigReader<'_> {

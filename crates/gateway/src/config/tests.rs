@@ -3,6 +3,7 @@
 mod agents;
 mod complaints;
 mod layers;
+mod manual;
 mod secret_text;
 mod where_models_go;
 

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use foxwedge_core::{Format, Profile};
 use foxwedge_upstream::{
-    AddressPolicy, DEFAULT_TRIES, SCRIPTED_NAME, UpstreamConfig, UpstreamKey, UpstreamKind,
-    UpstreamTransport, format_base_url, parse_base_url,
+    AddressPolicy, SCRIPTED_NAME, UpstreamConfig, UpstreamKey, UpstreamKind, UpstreamTransport,
+    format_base_url, parse_base_url,
 };
 use http::{HeaderName, HeaderValue};
 
 use super::{
     SettingOrigin, agent,
-    config_reader::{ConfigReader, SectionReader, excerpt},
+    config_reader::{ConfigReader, SectionReader, excerpt, invalid},
     secrets::{self, REDACTED_SECRET, SecretSource},
+    table::{self, UpstreamSettings},
     token,
     upstreams::UpstreamEntry,
     values::{ConfigValue, quote},
@@ -30,40 +31,29 @@ pub(super) fn read_upstream(
     if let Some(name) = &name {
         section.name = format!("upstream.{name}");
     }
-    let kind = reader.read_text(&mut section, "kind");
-    let kind = match kind.map(|(text, origin)| (UpstreamKind::read(&text), text, origin)) {
-        Some((Some(kind), _, origin)) => {
-            section.add_setting("kind", kind.to_toml(), &origin);
-            Some(kind)
-        }
-        Some((None, text, origin)) => {
-            let message = format!("{} does not fit", quote(&excerpt(&text)));
-            reader.report_error(
-                &origin,
-                section.full_key("kind"),
-                message,
-                format!("it is {}", UpstreamKind::expected()),
-            );
-            None
-        }
-        None => {
-            let help = format!("it is {}", UpstreamKind::expected());
-            reader.report_error(&origin, section.full_key("kind"), "it is missing", help);
-            None
-        }
-    };
+    let kind = reader.read_optional::<UpstreamKind>(&mut section, "kind");
+    if !section.has("kind") {
+        let help = format!("expected {}", UpstreamKind::expected());
+        reader.report_missing(&section, "kind", &help);
+    }
     let settings = match kind {
-        Some(UpstreamKind::ClaudeCode) => agent::read_claude_code(reader, &mut section, &origin)
-            .map(|(upstream, agent)| (upstream, Some(Arc::new(agent)))),
+        Some(UpstreamKind::ClaudeCode) => {
+            section.rows = table::agent_rows();
+            agent::read_claude_code(reader, &mut section, &origin)
+                .map(|(upstream, agent)| (upstream, Some(Arc::new(agent))))
+        }
         Some(_) | None => read_upstream_settings(reader, &mut section, kind, &origin)
             .map(|upstream| (upstream, None)),
     };
-    section.section.settings.sort_by_key(|setting| setting_order(&setting.key));
+    let rows = &section.rows;
+    section.section.settings.sort_by_key(|setting| {
+        rows.iter().position(|row| row.key == setting.key).unwrap_or(rows.len())
+    });
     reader.close_section(section);
     let (name, kind, (mut upstream, agent)) = (name?, kind?, settings?);
     if name == SCRIPTED_NAME && kind != UpstreamKind::Scripted {
-        let message = "this is the name of the built-in model";
-        reader.report_error(&origin, "upstream.name", message, "give it another name");
+        let message = format!("`{SCRIPTED_NAME}` is reserved for the built-in model");
+        reader.report_error(&origin, "upstream.name", message, "choose another name");
         return None;
     }
     upstream.name = name.into();
@@ -77,12 +67,7 @@ fn read_upstream_name(
 ) -> Option<String> {
     let Some((name, origin)) = reader.read_text(section, "name") else {
         if !section.has("name") {
-            reader.report_error(
-                &section.origin(),
-                section.full_key("name"),
-                "it is missing",
-                "`name = \"openai\"`",
-            );
+            reader.report_missing(section, "name", "`name = \"openai\"`");
         }
         return None;
     };
@@ -90,23 +75,14 @@ fn read_upstream_name(
     let is_valid_byte =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     if name.is_empty() || name.len() > 64 || !name.bytes().all(is_valid_byte) {
-        let message = format!("{} is no name", quote(&excerpt(&name)));
-        reader.report_error(
-            &origin,
-            section.full_key("name"),
-            message,
-            "use 1 to 64 of A-Z a-z 0-9 . _ -",
-        );
+        let help = "use 1 to 64 characters of A-Z a-z 0-9 . _ -";
+        reader.report_error(&origin, section.full_key("name"), invalid(&name), help);
         return None;
     }
     if declared_names.contains(&name) {
-        let message = format!("there is another `{name}`");
-        reader.report_error(
-            &origin,
-            section.full_key("name"),
-            message,
-            "give each upstream a name of its own",
-        );
+        let message = format!("another upstream has the name `{name}`");
+        let help = "every upstream needs its own name";
+        reader.report_error(&origin, section.full_key("name"), message, help);
         return None;
     }
     Some(name)
@@ -119,51 +95,21 @@ fn read_upstream_settings(
     kind: Option<UpstreamKind>,
     origin: &SettingOrigin,
 ) -> Option<UpstreamConfig> {
-    let private = match section.has("private") {
-        true => reader.read_setting(section, "private", PrivateFlag(AddressPolicy::Public)).value.0,
-        false => AddressPolicy::Public,
-    };
-    section.mark_known("private");
+    let UpstreamSettings { allow_private, attempts } =
+        UpstreamSettings::read(reader, section, None);
+    let private = if allow_private { AddressPolicy::Private } else { AddressPolicy::Public };
     let url = reader.read_text(section, "base_url");
     let source = SecretSource::of(reader, section, ("key", "key_file"));
-    let profile = reader.read_text(section, "profile").and_then(|(text, origin)| {
-        let profile = Profile::read(&text);
-        match profile {
-            Some(profile) => section.add_setting("profile", profile.to_toml(), &origin),
-            None => {
-                let help = format!("it is {}", Profile::expected());
-                reader.report_error(
-                    &origin,
-                    section.full_key("profile"),
-                    "there is no such profile",
-                    help,
-                );
-            }
-        }
-        profile
-    });
+    let profile = reader.read_optional::<Profile>(section, "profile");
     let formats = read_formats(reader, section, kind);
     let headers = read_headers(reader, section);
-    let tries = reader.read_positive(section, "tries", usize::try_from(DEFAULT_TRIES).unwrap_or(1));
-    if tries.value > 10 {
-        reader.report_error(
-            &tries.origin,
-            section.full_key("tries"),
-            "nobody should be asked so often",
-            "at most 10",
-        );
-    }
     let kind = kind?;
     if kind == UpstreamKind::Scripted {
-        for key in ["base_url", "key", "key_file", "private"] {
+        for key in ["base_url", "key", "key_file", "allow_private"] {
             if section.has(key) {
-                let message = "the built-in model lives here";
-                reader.report_error(
-                    origin,
-                    section.full_key(key),
-                    message,
-                    format!("leave `{key}` out"),
-                );
+                let message = "the built-in model has no such setting";
+                let help = format!("remove `{key}`");
+                reader.report_error(origin, section.full_key(key), message, help);
             }
         }
     }
@@ -172,57 +118,9 @@ fn read_upstream_settings(
         url.is_some_and(|(text, _)| kind.default_url() != Some(text.trim_end_matches('/')));
     let key = read_upstream_key(reader, section, kind, source, is_custom_url, origin)?;
     let (transport, version) = transport?;
-    let tries = u32::try_from(tries.value).unwrap_or(1);
+    let attempts = u32::try_from(attempts).unwrap_or(1);
     let name = Arc::from("");
-    Some(UpstreamConfig { name, transport, version, speaks: formats, profile, key, headers, tries })
-}
-
-/// The position of a key when an upstream is shown.
-fn setting_order(key: &str) -> usize {
-    const ORDER: [&str; 20] = [
-        "name",
-        "kind",
-        "base_url",
-        "private",
-        "key",
-        "key_file",
-        "command",
-        "folder",
-        "state",
-        "tools",
-        "permissions",
-        "bare",
-        "asks",
-        "most",
-        "idle",
-        "start",
-        "turn",
-        "profile",
-        "speaks",
-        "tries",
-    ];
-    ORDER.iter().position(|known| *known == key).unwrap_or(ORDER.len())
-}
-
-/// A boolean, as in `private = true`.
-struct PrivateFlag(AddressPolicy);
-
-impl ConfigValue for PrivateFlag {
-    fn expected() -> String {
-        "true or false".to_owned()
-    }
-
-    fn read(text: &str) -> Option<PrivateFlag> {
-        match text {
-            "true" => Some(PrivateFlag(AddressPolicy::Private)),
-            "false" => Some(PrivateFlag(AddressPolicy::Public)),
-            _ => None,
-        }
-    }
-
-    fn to_toml(&self) -> String {
-        (self.0 == AddressPolicy::Private).to_string()
-    }
+    Some(UpstreamConfig { name, transport, version, formats, profile, key, headers, attempts })
 }
 
 /// Reads how the upstream is reached, and the path before its endpoints.
@@ -241,19 +139,16 @@ pub(super) fn read_transport(
     let configured = url.map(|(text, origin)| (text.as_str(), origin));
     let Some((text, from)) = configured.or(default) else {
         let help = "`base_url = \"https://api.example.com/v1\"`";
-        reader.report_error(origin, section.full_key("base_url"), "it is missing", help);
+        reader.report_error(origin, section.full_key("base_url"), "missing", help);
         return None;
     };
     match parse_base_url(text, kind.style(), private) {
         Ok(base) => {
-            section.add_setting(
-                "base_url",
-                quote(&format_base_url(&base.target, &base.version)),
-                from,
-            );
+            let url = format_base_url(&base.target, &base.version);
+            section.add_setting("base_url", quote(&url), from);
             if base.is_unencrypted {
-                let message = "everybody on the way can read what is sent, keys too";
-                let help = "use `https://`; for a host of your own network say `private = true`";
+                let message = "the connection is not encrypted: keys and content can be read";
+                let help = "use `https://`; for a host in your own network, `allow_private = true`";
                 reader.report_warning(from, section.full_key("base_url"), message, help);
             }
             Some((UpstreamTransport::Network(base.target), base.version))
@@ -304,7 +199,7 @@ fn read_upstream_key(
                  client's own key",
                 variables.join(" or ")
             );
-            reader.report_error(origin, section.full_key("key"), "there is no key", help);
+            reader.report_error(origin, section.full_key("key"), "missing", help);
             None
         }
     }
@@ -321,8 +216,8 @@ pub(super) fn provider_key(
         if !token::is_foxwedge_token(&text) {
             return Some((text, origin));
         }
-        let message = "this is a token of foxwedge, not a key: it is not used";
-        let help = "it was set for a client by `foxwedge env`; start the gateway in another shell";
+        let message = "this is a foxwedge token, not a provider key; it is not used";
+        let help = "`foxwedge env` set it for a client; start the gateway in another shell";
         reader.report_warning(&origin, "", message, help);
     }
     None
@@ -335,14 +230,13 @@ fn read_formats(
 ) -> Vec<Format> {
     let mut formats: Vec<Format> = Vec::new();
     let mut from = SettingOrigin::Default;
-    for (text, origin) in reader.read_texts(section, "speaks") {
+    for (text, origin) in reader.read_texts(section, "formats") {
         match Format::read(&text) {
             Some(format) if formats.contains(&format) => {}
             Some(format) => formats.push(format),
             None => {
-                let message = format!("{} is no format", quote(&excerpt(&text)));
-                let help = format!("it is {}", Format::expected());
-                reader.report_error(&origin, section.full_key("speaks"), message, help);
+                let help = format!("expected {}", Format::expected());
+                reader.report_error(&origin, section.full_key("formats"), invalid(&text), help);
             }
         }
         from = origin;
@@ -360,8 +254,8 @@ pub(super) fn add_formats_setting(
     formats: &[Format],
     origin: &SettingOrigin,
 ) {
-    let names: Vec<String> = formats.iter().map(ConfigValue::to_toml).collect();
-    section.add_setting("speaks", format!("[{}]", names.join(", ")), origin);
+    let names: Vec<String> = formats.iter().map(Format::to_toml).collect();
+    section.add_setting("formats", format!("[{}]", names.join(", ")), origin);
 }
 
 /// Headers that are controlled by the connection, not by the operator.
@@ -388,30 +282,28 @@ fn read_headers(
     for (name, text, origin) in reader.read_pairs(section, "headers") {
         let full_key = format!("{}.{}", section.full_key("headers"), excerpt(&name));
         let Ok(header) = name.parse::<HeaderName>() else {
-            reader.report_error(&origin, full_key, "this is no name of a header", "");
+            reader.report_error(&origin, full_key, "invalid header name", "");
             continue;
         };
         if RESERVED_HEADERS.contains(&header.as_str()) {
-            reader.report_error(
-                &origin,
-                full_key,
-                "this header belongs to the connection",
-                "leave it out",
-            );
+            let message = "the connection sets this header";
+            reader.report_error(&origin, full_key, message, "remove it");
             continue;
         }
         let Some(text) = reader.resolve_env(text, &origin, &full_key) else { continue };
         let Ok(mut value) = HeaderValue::from_str(&text) else {
-            reader.report_error(&origin, full_key, "its value cannot be sent", "");
+            reader.report_error(
+                &origin,
+                full_key,
+                "the value contains a character that cannot be sent",
+                "",
+            );
             continue;
         };
         // Some providers take their key in a custom header.
         value.set_sensitive(true);
-        section.add_setting(
-            &format!("headers.{}", header.as_str()),
-            REDACTED_SECRET.to_owned(),
-            &origin,
-        );
+        let key = format!("headers.{}", header.as_str());
+        section.add_setting(&key, REDACTED_SECRET.to_owned(), &origin);
         headers.push((header, value));
     }
     headers

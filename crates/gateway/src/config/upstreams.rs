@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use foxwedge_upstream::{
-    AddressPolicy, DEFAULT_TRIES, SCRIPTED_NAME, UpstreamConfig, UpstreamKey, UpstreamKind,
+    AddressPolicy, DEFAULT_ATTEMPTS, SCRIPTED_NAME, UpstreamConfig, UpstreamKey, UpstreamKind,
     UpstreamTransport,
 };
 
@@ -12,6 +12,7 @@ use super::{
     AgentConfig, SettingOrigin,
     config_reader::{ConfigReader, SectionReader, excerpt},
     secrets::{self, REDACTED_SECRET},
+    table,
     upstream::{add_formats_setting, provider_key, read_transport, read_upstream},
     values::{ConfigValue, quote},
 };
@@ -74,10 +75,10 @@ fn implicit_upstream(
     key: &str,
     origin: &SettingOrigin,
 ) -> Option<UpstreamEntry> {
-    let mut section =
-        SectionReader::new(format!("upstream.{name}"), "[[upstream]]".to_owned(), None);
+    let mut section = SectionReader::of(table::section("upstream"));
+    section.name = format!("upstream.{name}");
     section.add_setting("name", quote(name), origin);
-    section.add_setting("kind", kind.to_toml(), origin);
+    section.add_setting("kind", UpstreamKind::to_toml(&kind), origin);
     let transport = read_transport(reader, &mut section, kind, url, AddressPolicy::Public, origin);
     let upstream_key = match key {
         "" => Some(UpstreamKey::None),
@@ -93,9 +94,10 @@ fn implicit_upstream(
 }
 
 fn scripted_entry(reader: &mut ConfigReader<'_>) -> UpstreamEntry {
-    let mut section = SectionReader::new("upstream.scripted", "[[upstream]]".to_owned(), None);
+    let mut section = SectionReader::of(table::section("upstream"));
     section.add_setting("name", quote(SCRIPTED_NAME), &SettingOrigin::Default);
-    section.add_setting("kind", UpstreamKind::Scripted.to_toml(), &SettingOrigin::Default);
+    let kind = UpstreamKind::to_toml(&UpstreamKind::Scripted);
+    section.add_setting("kind", kind, &SettingOrigin::Default);
     reader.close_section(section);
     new_entry(
         UpstreamKind::Scripted,
@@ -119,11 +121,11 @@ fn new_entry(
         name: name.into(),
         transport,
         version,
-        speaks: kind.formats(),
+        formats: kind.formats(),
         profile: None,
         key,
         headers: Vec::new(),
-        tries: DEFAULT_TRIES,
+        attempts: DEFAULT_ATTEMPTS,
     };
     UpstreamEntry { upstream: Arc::new(upstream), agent: None, kind, origin: origin.clone() }
 }
@@ -141,7 +143,7 @@ fn choose_upstream(
     if !text.contains("://") {
         let names: Vec<&str> = entries.iter().map(|entry| &*entry.upstream.name).collect();
         let message = format!("there is no upstream {}", quote(&excerpt(text)));
-        let help = format!("known: {}; or give an address: https://…", names.join(", "));
+        let help = format!("known upstreams: {}; or use a URL: https://…", names.join(", "));
         reader.report_error(&origin, "", message, help);
         return None;
     }

@@ -5,21 +5,34 @@ use std::time::Duration;
 use foxwedge_core::{Format, PlaceholderLanguage, Profile, UnansweredPolicy};
 
 use super::{
-    BusyPolicy, ContentRecording, GatewayLogFormat, GuardMode, OverflowPolicy, RepairRetry,
-    ReplayPolicy, RunRecording, TokenScope,
+    BusyPolicy, ContentRecording, GatewayLogFormat, GuardMode, OverflowPolicy, ReplayPolicy,
+    TokenScope,
 };
 use foxwedge_upstream::UpstreamKind;
 
-/// A value that can be set in a file, a variable or a flag.
-pub(super) trait ConfigValue: Sized {
+/// The type of a setting: how its values are written in a file, a variable or a flag.
+pub(super) trait ConfigValue {
+    /// The values.
+    type Value;
+
     /// What is expected, for error messages.
     fn expected() -> String;
 
-    /// Parses the value.
-    fn read(text: &str) -> Option<Self>;
+    /// Parses a value.
+    fn read(text: &str) -> Option<Self::Value>;
 
-    /// The value as TOML.
-    fn to_toml(&self) -> String;
+    /// A value as TOML.
+    fn to_toml(value: &Self::Value) -> String;
+
+    /// The size of a value, for ranges; `None` if the type has no order.
+    fn amount(_: &Self::Value) -> Option<u128> {
+        None
+    }
+
+    /// The allowed words, if there are only some.
+    fn allowed_words() -> Vec<&'static str> {
+        Vec::new()
+    }
 }
 
 /// A value with a fixed set of names.
@@ -29,18 +42,29 @@ pub(super) trait WordValue: Copy + PartialEq + 'static {
 }
 
 impl<T: WordValue> ConfigValue for T {
+    type Value = T;
+
     fn expected() -> String {
-        let names: Vec<String> = T::words().iter().map(|(name, _)| format!("`{name}`")).collect();
-        format!("one of {}", names.join(", "))
+        match T::allowed_words().as_slice() {
+            ["true", "false"] => "true or false".to_owned(),
+            words => format!("one of `{}`", words.join("`, `")),
+        }
     }
 
     fn read(text: &str) -> Option<T> {
         T::words().into_iter().find(|(name, _)| *name == text).map(|(_, value)| value)
     }
 
-    fn to_toml(&self) -> String {
-        let entry = T::words().into_iter().find(|(_, value)| value == self);
-        quote(entry.map_or("", |(name, _)| name))
+    fn to_toml(value: &T) -> String {
+        let entry = T::words().into_iter().find(|(_, known)| known == value);
+        match entry.map_or("", |(name, _)| name) {
+            name @ ("true" | "false") => name.to_owned(),
+            name => quote(name),
+        }
+    }
+
+    fn allowed_words() -> Vec<&'static str> {
+        T::words().into_iter().map(|(name, _)| name).collect()
     }
 }
 
@@ -65,10 +89,9 @@ words! {
         "strict" => GuardMode::Strict;
     OverflowPolicy: "compact" => OverflowPolicy::Compact, "summarize" => OverflowPolicy::Summarize,
         "pass" => OverflowPolicy::Pass;
-    RepairRetry: "once" => RepairRetry::Once, "never" => RepairRetry::Never;
     ReplayPolicy: "marked" => ReplayPolicy::Marked, "identical" => ReplayPolicy::Identical, "never" => ReplayPolicy::Never;
-    RunRecording: "all" => RunRecording::All, "none" => RunRecording::None;
-    ContentRecording: "left" => ContentRecording::Omitted, "kept" => ContentRecording::Stored;
+    bool: "true" => true, "false" => false;
+    ContentRecording: "true" => ContentRecording::Stored, "false" => ContentRecording::Omitted;
     GatewayLogFormat: "text" => GatewayLogFormat::Text, "json" => GatewayLogFormat::Json, "off" => GatewayLogFormat::Off;
     TokenScope: "user" => TokenScope::User, "admin" => TokenScope::Admin;
     PlaceholderLanguage: "en" => PlaceholderLanguage::English, "zh" => PlaceholderLanguage::Chinese;
@@ -98,6 +121,8 @@ impl WordValue for Format {
 
 /// A count.
 impl ConfigValue for usize {
+    type Value = usize;
+
     fn expected() -> String {
         "a whole number".to_owned()
     }
@@ -106,21 +131,26 @@ impl ConfigValue for usize {
         text.replace('_', "").parse().ok()
     }
 
-    fn to_toml(&self) -> String {
-        self.to_string()
+    fn to_toml(value: &usize) -> String {
+        value.to_string()
+    }
+
+    fn amount(value: &usize) -> Option<u128> {
+        Some(*value as u128)
     }
 }
 
 /// A number of bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct ByteSize(pub(super) usize);
+pub(super) struct ByteSize;
 
 impl ConfigValue for ByteSize {
+    type Value = usize;
+
     fn expected() -> String {
-        "a size, as \"512KiB\" or \"32MiB\", or a number of bytes".to_owned()
+        "a size, such as \"512KiB\" or \"32MiB\", or a number of bytes".to_owned()
     }
 
-    fn read(text: &str) -> Option<ByteSize> {
+    fn read(text: &str) -> Option<usize> {
         let (number, unit) = split_number(text.trim())?;
         let unit = match unit.trim_start() {
             "" | "B" => 1,
@@ -132,18 +162,22 @@ impl ConfigValue for ByteSize {
             "GiB" => 1 << 30,
             _ => return None,
         };
-        number.checked_mul(unit)?.try_into().ok().map(ByteSize)
+        number.checked_mul(unit)?.try_into().ok()
     }
 
-    fn to_toml(&self) -> String {
-        let is_multiple = |unit: usize| self.0 > 0 && self.0.is_multiple_of(unit);
+    fn to_toml(bytes: &usize) -> String {
+        let is_multiple = |unit: usize| *bytes > 0 && bytes.is_multiple_of(unit);
         match [("GiB", 30), ("MiB", 20), ("KiB", 10)]
             .into_iter()
             .find(|(_, bits)| is_multiple(1 << bits))
         {
-            Some((unit, bits)) => format!("\"{}{unit}\"", self.0 >> bits),
-            None => self.0.to_string(),
+            Some((unit, bits)) => format!("\"{}{unit}\"", bytes >> bits),
+            None => bytes.to_string(),
         }
+    }
+
+    fn amount(bytes: &usize) -> Option<u128> {
+        Some(*bytes as u128)
     }
 }
 
@@ -151,8 +185,10 @@ impl ConfigValue for ByteSize {
 const LONGEST_DURATION: Duration = Duration::from_secs(100 * 365 * 86_400);
 
 impl ConfigValue for Duration {
+    type Value = Duration;
+
     fn expected() -> String {
-        "a time with its unit, as \"500ms\", \"30s\", \"10m\", \"24h\" or \"7d\"".to_owned()
+        "a duration with a unit, such as \"500ms\", \"30s\", \"10m\", \"24h\" or \"7d\"".to_owned()
     }
 
     fn read(text: &str) -> Option<Duration> {
@@ -178,9 +214,9 @@ impl ConfigValue for Duration {
         }
     }
 
-    fn to_toml(&self) -> String {
+    fn to_toml(value: &Duration) -> String {
         let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
-        let millis = self.as_millis();
+        let millis = value.as_millis();
         let is_multiple = |(_, unit): &(&str, u128)| millis.is_multiple_of(*unit) && millis > 0;
         match units.into_iter().find(is_multiple) {
             // A common value for session lifetimes, usually written as 24h.
@@ -190,11 +226,17 @@ impl ConfigValue for Duration {
             None => format!("\"{millis}ms\""),
         }
     }
+
+    fn amount(value: &Duration) -> Option<u128> {
+        Some(value.as_millis())
+    }
 }
 
 impl ConfigValue for BusyPolicy {
+    type Value = BusyPolicy;
+
     fn expected() -> String {
-        "`refuse`, or how long to wait, as \"60s\"".to_owned()
+        "`refuse`, or a duration with a unit, such as \"60s\"".to_owned()
     }
 
     fn read(text: &str) -> Option<BusyPolicy> {
@@ -204,28 +246,11 @@ impl ConfigValue for BusyPolicy {
         }
     }
 
-    fn to_toml(&self) -> String {
-        match self {
+    fn to_toml(value: &BusyPolicy) -> String {
+        match value {
             BusyPolicy::Refuse => quote("refuse"),
-            BusyPolicy::Wait(time) => time.to_toml(),
+            BusyPolicy::Wait(time) => Duration::to_toml(time),
         }
-    }
-}
-
-/// A boolean, as in `bare = true`.
-pub(super) struct BoolValue(pub(super) bool);
-
-impl ConfigValue for BoolValue {
-    fn expected() -> String {
-        "true or false".to_owned()
-    }
-
-    fn read(text: &str) -> Option<BoolValue> {
-        text.parse().ok().map(BoolValue)
-    }
-
-    fn to_toml(&self) -> String {
-        self.0.to_string()
     }
 }
 
@@ -264,7 +289,7 @@ mod tests {
             ("18446744073709551615d", None),
         ];
         for (text, expected) in times {
-            let shown = Duration::read(text).map(|time| time.to_toml());
+            let shown = Duration::read(text).map(|time| Duration::to_toml(&time));
             assert_eq!(shown.as_deref(), expected, "{text}");
         }
         let sizes = [
@@ -281,7 +306,7 @@ mod tests {
             ("18446744073709551615GiB", None),
         ];
         for (text, expected) in sizes {
-            let shown = ByteSize::read(text).map(|size| size.to_toml());
+            let shown = ByteSize::read(text).map(|size| ByteSize::to_toml(&size));
             assert_eq!(shown.as_deref(), expected, "{text}");
         }
     }
@@ -293,7 +318,12 @@ mod tests {
         assert_eq!(GuardMode::expected(), "one of `off`, `observe`, `fix`, `strict`");
         assert_eq!(Format::read("bedrock"), None);
         assert_eq!(BusyPolicy::read("refuse"), Some(BusyPolicy::Refuse));
-        assert_eq!(BusyPolicy::read("1m").map(|busy| busy.to_toml()).as_deref(), Some("\"1m\""));
+        let busy = BusyPolicy::read("1m").map(|busy| BusyPolicy::to_toml(&busy));
+        assert_eq!(busy.as_deref(), Some("\"1m\""));
+        assert_eq!(
+            (bool::expected().as_str(), bool::to_toml(&true).as_str()),
+            ("true or false", "true")
+        );
         assert_eq!(quote("a\"b\\\n"), r#""a\"b\\\n""#);
         for mode in [GuardMode::Off, GuardMode::Observe, GuardMode::Fix, GuardMode::Strict] {
             assert_eq!(GuardMode::read(mode.name()), Some(mode));

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use crate::{
     ApiError, ApiErrorKind,
-    config::{SessionFileAccess, TokenScope},
+    config::TokenScope,
 };
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -34,10 +34,9 @@ pub(super) fn allowed_sessions<'a>(
     request: &ApiRequest<'_>,
 ) -> Result<&'a Arc<dyn LocalSessions>, ApiError> {
     let denied = |code, message: &str| ApiError::new(ApiErrorKind::Permission, code, message);
-    let sessions = match (&app.console.local_sessions, app.config.console.files) {
-        (Some(sessions), SessionFileAccess::Shown) => sessions,
-        (None, SessionFileAccess::Shown | SessionFileAccess::Hidden)
-        | (Some(_), SessionFileAccess::Hidden) => {
+    let sessions = match (&app.console.local_sessions, app.config.console.session_files) {
+        (Some(sessions), true) => sessions,
+        (None, _) | (Some(_), false) => {
             return Err(denied("files_off", "session files are not shown by this gateway"));
         }
     };

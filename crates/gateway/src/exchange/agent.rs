@@ -100,7 +100,7 @@ fn matches_history(
     }
     let source = text(&prepared.guarded.body).ok();
     let tail = source
-        .and_then(|source| RequestTail::read(source, request.endpoint.wire(), known_messages).ok());
+        .and_then(|source| RequestTail::read(source, request.endpoint.format(), known_messages).ok());
     tail.is_some_and(|tail| handle.owns_conversation(&prepared.chain, &tail))
 }
 
@@ -160,7 +160,7 @@ async fn run_plan(
         }
         plan = plan_from_history(engine, request, prepared, agent, session_guard).await?.plan;
     }
-    let AgentStart { seat: mut slot, mut history, one_call_at_a_time } = match plan {
+    let AgentStart { mut slot, mut history, one_call_at_a_time } = match plan {
         AgentPlan::Start(start) => *start,
         AgentPlan::List { open, places: resume_points } => {
             let reply =
@@ -182,7 +182,7 @@ async fn run_plan(
             agent: agent.clone(),
             body: history.clone(),
             model: agent_model(agent, prepared),
-            asking: AgentRequest { tail, chunks, run: run.clone(), side: side_channel.clone() },
+            request: AgentRequest { tail, chunks, run: run.clone(), side: side_channel.clone() },
         };
         let handle = engine.agents.start(slot, start_request)?;
         let first = handle.next_chunk(&mut replies).await.ok_or_else(agent_gone_error)?;
@@ -203,7 +203,7 @@ async fn run_plan(
 
 /// The model to request from the agent.
 fn agent_model(agent: &config::AgentConfig, prepared: &RoutedRequest) -> Option<String> {
-    match &prepared.route.rename {
+    match &prepared.route.upstream_model {
         Some(rename) => Some(rename.to_string()),
         None => agent.kind.model(&prepared.requested_model).map(str::to_owned),
     }
@@ -224,7 +224,7 @@ async fn client_reply(
             IncomingBody::from_local(ReplyChannel::new(first, rest)),
         )),
         (first, false) => {
-            let max_bytes = engine.config.limits.reply;
+            let max_bytes = engine.config.limits.whole_reply;
             let body =
                 collect_message(&read_full_reply(handle, first, &mut rest, max_bytes).await?)?;
             Ok(upstream_reply("application/json", IncomingBody::from_bytes(body)))
@@ -236,7 +236,7 @@ async fn client_reply(
 fn collect_message(events: &[u8]) -> Result<Bytes, ApiError> {
     let format = Format::Anthropic;
     let broken =
-        || ApiError::new(ApiErrorKind::Upstream, "upstream_unreadable", "the reply is not whole");
+        || ApiError::new(ApiErrorKind::Upstream, "upstream_unreadable", "the reply is incomplete");
     let collection = stream::collect(format, events).map_err(|_| broken())?;
     match collection.ending {
         CollectedEnding::Complete => {
@@ -309,5 +309,5 @@ fn open_calls_reply(model: &str, seed: u128, open: &[ClientToolCall]) -> Upstrea
 }
 
 fn agent_gone_error() -> ApiError {
-    ApiError::new(ApiErrorKind::Upstream, AGENT_GONE_CODE, "the agent is gone")
+    ApiError::new(ApiErrorKind::Upstream, AGENT_GONE_CODE, "the agent process ended")
 }

@@ -27,16 +27,16 @@ pub(super) async fn count_tokens(
     let mut prepared =
         prepare(engine, request).inspect_err(|error| fill_refusal_summary(error, summary))?;
     fill_summary(&prepared, summary);
-    let upstream_counts = prepared.wire == Format::Anthropic
+    let upstream_counts = prepared.format == Format::Anthropic
         && !matches!(prepared.route.upstream.transport, UpstreamTransport::Agent);
     if !upstream_counts {
         let tokens = text(&prepared.guarded.body)
             .ok()
             .and_then(|source| {
-                engine.token_counters.count_tokens(source, prepared.wire, &prepared.model)
+                engine.token_counters.count_tokens(source, prepared.format, &prepared.model)
             })
             .ok_or_else(|| {
-                ApiError::new(ApiErrorKind::Server, "uncounted", "the request was not counted")
+                ApiError::new(ApiErrorKind::Server, "uncounted", "the tokens of the request cannot be counted")
             })?;
         let reply = ResponseBuilder { engine, request, routed_request: &prepared, summary };
         let content_type = HeaderValue::from_static("application/json");
@@ -56,7 +56,7 @@ pub(super) async fn count_tokens(
                 ApiError::new(
                     ApiErrorKind::Upstream,
                     "upstream_cut",
-                    format!("the count broke off: {error}"),
+                    format!("the count was interrupted: {error}"),
                 )
             })?;
             let content_type = content_type.unwrap_or(HeaderValue::from_static("application/json"));

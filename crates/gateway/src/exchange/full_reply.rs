@@ -29,7 +29,7 @@ pub(super) async fn read_full_reply(
     incoming: IncomingBody,
     mut work: ReplyInFlight,
 ) -> Result<GatewayBody, ApiError> {
-    let max_bytes = reply.engine.config.limits.reply;
+    let max_bytes = reply.engine.config.limits.whole_reply;
     let read = tokio::select! {
         biased;
         _ = &mut work.stop_guard.stop => None,
@@ -44,7 +44,7 @@ pub(super) async fn read_full_reply(
         Some(Err(error)) => {
             work.span.set_failure(502);
             work.recording.finish(ReplyCompletion::Cut, None);
-            let message = format!("the upstream's reply broke off: {error}");
+            let message = format!("the upstream's reply was interrupted: {error}");
             return Err(ApiError::new(ApiErrorKind::Upstream, "upstream_cut", message));
         }
     };
@@ -95,7 +95,7 @@ fn convert_body(
     on_reply: &mut ReplyCallback<'_>,
 ) -> Option<Bytes> {
     let prepared = reply.routed_request;
-    let (from, to) = (prepared.wire, reply.request.endpoint.wire());
+    let (from, to) = (prepared.format, reply.request.endpoint.format());
     let text = std::str::from_utf8(&bytes).ok()?;
     let notify = |outcome: &ModelResponse<'_>, on_reply: &mut ReplyCallback<'_>| {
         if let ModelResponse::Reply(reply) = outcome {
@@ -129,7 +129,7 @@ fn collect_stream(
     bytes: &[u8],
     on_reply: &mut ReplyCallback<'_>,
 ) -> Option<Bytes> {
-    let collection = stream::collect(reply.routed_request.wire, bytes).ok()?;
+    let collection = stream::collect(reply.routed_request.format, bytes).ok()?;
     let outcome = match collection.ending {
         CollectedEnding::Complete => {
             on_reply(&collection.reply);
@@ -138,7 +138,7 @@ fn collect_stream(
         CollectedEnding::Failed(failure) => ModelResponse::Error(failure),
         CollectedEnding::Truncated => return None,
     };
-    Some(encode_reply(&outcome, reply.request.endpoint.wire(), &reply.request.id).body.into())
+    Some(encode_reply(&outcome, reply.request.endpoint.format(), &reply.request.id).body.into())
 }
 
 /// Encodes a complete reply as a stream, for a client that requested one.

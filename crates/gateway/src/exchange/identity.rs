@@ -109,7 +109,7 @@ fn session_name(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
         }
         None => {
             let message = format!(
-                "the header `{header}` is not the name of a session: a name has 1 to {} characters, \
+                "the header `{header}` is not a valid session name: a name has 1 to {} characters, \
                  each an ASCII letter, a digit, `-` or `_`",
                 session::LONGEST_NAME
             );

@@ -29,7 +29,7 @@ pub(super) struct RoutedRequest {
     /// The upstream's name of the model.
     pub(super) model: Arc<str>,
     /// The upstream's format.
-    pub(super) wire: Format,
+    pub(super) format: Format,
     pub(super) stream: bool,
     pub(super) include_usage: bool,
     /// How many tokens the reply may have.
@@ -61,11 +61,11 @@ fn prepare_body(
     request: &GatewayRequest,
     body: Bytes,
 ) -> Result<RoutedRequest, ApiError> {
-    let from = request.endpoint.wire();
+    let from = request.endpoint.format();
     let source = text(&body).map_err(|error| unreadable_body_error(&body, &error))?;
     // The route decides how closely to parse; most routes need the default.
     let default_options = outline_options(foxwedge_core::Profile::for_format(from));
-    let reading = read_within(source, from, default_options, engine.config.limits.messages)
+    let reading = read_within(source, from, default_options, engine.config.limits.history_messages)
         .map_err(|error| unreadable_body_error(&body, &error))?;
     let envelope = &reading.envelope;
     refuse_foreign(envelope)?;
@@ -77,7 +77,7 @@ fn prepare_body(
         );
     }
     let identity = {
-        let replay_policy = engine.config.sessions.again;
+        let replay_policy = engine.config.sessions.retries;
         identify(request, envelope, &requested_model, replay_policy, &engine.sessions)?
     };
     let route = engine
@@ -85,7 +85,7 @@ fn prepare_body(
         .route(&requested_model)
         .ok_or_else(|| unknown_model_error(&requested_model))?;
     let model: Arc<str> =
-        route.rename.as_deref().map_or_else(|| requested_model.clone(), Arc::from);
+        route.upstream_model.as_deref().map_or_else(|| requested_model.clone(), Arc::from);
     let format = upstream_wire(&route, from);
     // Stored conversations exist only at the provider that stored them.
     let stored_upstream =
@@ -133,15 +133,15 @@ fn prepare_body(
         route,
         requested_model,
         model,
-        wire: format,
+        format,
         guarded,
     })
 }
 
 /// The format of the upstream request: the client's own, if the upstream supports it.
 fn upstream_wire(route: &ModelRoute, from: Format) -> Format {
-    let speaks = &route.upstream.speaks;
-    if speaks.contains(&from) { from } else { speaks.first().copied().unwrap_or(from) }
+    let formats = &route.upstream.formats;
+    if formats.contains(&from) { from } else { formats.first().copied().unwrap_or(from) }
 }
 
 /// Parses the document again if the route's rules need other options.
@@ -175,7 +175,7 @@ fn refuse_stateful(envelope: &RequestEnvelope<'_>) -> Result<(), ApiError> {
             .at("conversation"));
     }
     if envelope.thread {
-        let message = "message threads are not kept here: send the whole conversation";
+        let message = "message threads are not stored: send the whole conversation";
         return Err(ApiError::new(
             ApiErrorKind::InvalidRequest,
             "thread_unsupported_request",
@@ -184,7 +184,7 @@ fn refuse_stateful(envelope: &RequestEnvelope<'_>) -> Result<(), ApiError> {
         .with("error_code", json!("thread_unsupported_request")));
     }
     if envelope.background == Some(true) {
-        let message = "replies are not made in the background here";
+        let message = "background responses are not supported";
         return Err(ApiError::new(ApiErrorKind::InvalidRequest, "background_unsupported", message)
             .at("background"));
     }
@@ -235,7 +235,7 @@ fn answered_call_ids(
 }
 
 fn unknown_model_error(model: &str) -> ApiError {
-    let message = format!("the model `{}` is not known here", shorten_name(model));
+    let message = format!("no provider is configured for the model `{}`", shorten_name(model));
     ApiError::new(ApiErrorKind::NotFound, "model_not_found", message).at("model")
 }
 

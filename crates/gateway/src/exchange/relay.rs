@@ -61,9 +61,9 @@ impl ResponseRelay {
         work: ReplyInFlight,
         headers: &HeaderMap,
     ) -> ResponseRelay {
-        let (from, to) = (prepared.wire, request.endpoint.wire());
+        let (from, to) = (prepared.format, request.endpoint.format());
         let limits =
-            StreamLimits { frame: engine.config.limits.event, held: engine.config.limits.reply };
+            StreamLimits { frame: engine.config.limits.stream_event, held: engine.config.limits.whole_reply };
         let mode = if from == to {
             RelayMode::Forward(Some(Box::new(StreamWatcher::new(from, limits))))
         } else {
@@ -252,7 +252,7 @@ fn converter_options(
 
 /// The events for a client when its stream is incomplete.
 fn cut_off_events(format: Format, events: usize, id: &str) -> String {
-    const MESSAGE: &str = "the upstream's reply broke off";
+    const MESSAGE: &str = "the upstream's reply was interrupted";
     let error = json!({ "message": MESSAGE, "type": "server_error", "param": null, "code": "upstream_cut" });
     match format {
         Format::OpenaiChat => format!("\n\ndata: {}\n\n", json!({ "error": error })),

@@ -80,7 +80,7 @@ impl ResponseBuilder<'_> {
         body: &[u8],
         tries: UpstreamTries,
     ) -> GatewayResponse {
-        let (from, to) = (self.routed_request.wire, self.request.endpoint.wire());
+        let (from, to) = (self.routed_request.format, self.request.endpoint.format());
         self.summary.error_code = Some("upstream");
         let mut headers = self.headers(upstream_headers, JSON_CONTENT_TYPE);
         if tries == UpstreamTries::Exhausted {
@@ -105,7 +105,7 @@ impl ResponseBuilder<'_> {
         upstream_headers: &HeaderMap,
         content_type: HeaderValue,
     ) -> HeaderMap {
-        let converted = self.routed_request.wire != self.request.endpoint.wire();
+        let converted = self.routed_request.format != self.request.endpoint.format();
         let mut headers = response_headers(upstream_headers, converted);
         headers.insert(header::CONTENT_TYPE, content_type);
         add_gateway_headers(self.summary, &mut headers);
@@ -137,7 +137,7 @@ pub(super) fn error_response(
     if error.retries_exhausted {
         headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
     }
-    let body = GatewayBody::full(error.body(endpoint.wire(), request));
+    let body = GatewayBody::full(error.body(endpoint.format(), request));
     GatewayResponse { status: error.status(), headers, body, summary }
 }
 
@@ -235,5 +235,5 @@ fn unclear_error(status: StatusCode) -> ApiError {
         400..500 => ApiErrorKind::InvalidRequest,
         _ => ApiErrorKind::Upstream,
     };
-    ApiError::new(kind, "upstream_error", format!("the upstream answered with status {status}"))
+    ApiError::new(kind, "upstream_error", format!("the upstream returned status {status}"))
 }

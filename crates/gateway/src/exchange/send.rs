@@ -12,7 +12,7 @@ use crate::{
 };
 use foxwedge_upstream::{
     RejectionClass, RepairedRetry,
-    http::{HttpError, HttpErrorKind as Trouble},
+    http::{HttpError, HttpErrorKind},
     repair_for_retry,
     send::{
         AttemptObserver, RetryCause, RetryPlan, RetryPolicy, UpstreamRequest, UpstreamTries,
@@ -47,8 +47,8 @@ async fn send_with_retries(
     let upstream_request = UpstreamRequest {
         upstream: &route.upstream,
         operation: request.endpoint.operation(),
-        format: prepared.wire,
-        client_format: request.endpoint.wire(),
+        format: prepared.format,
+        client_format: request.endpoint.format(),
         model: &prepared.model,
         stream: prepared.stream,
         headers: &request.headers,
@@ -56,9 +56,9 @@ async fn send_with_retries(
         trace,
     };
     let body = prepared.guarded.body.clone();
-    let (format, guarded) = (prepared.wire, &mut prepared.guarded);
-    let mut observer = GatewayAttemptObserver { engine, route: &route, wire: format, guarded };
-    let mut policy = RetryPolicy::new(route.upstream.tries);
+    let (format, guarded) = (prepared.format, &mut prepared.guarded);
+    let mut observer = GatewayAttemptObserver { engine, route: &route, format, guarded };
+    let mut policy = RetryPolicy::new(route.upstream.attempts);
     if is_sdk_retry(&request.headers) {
         policy = policy.for_client_retry();
     }
@@ -76,7 +76,7 @@ async fn send_with_retries(
 struct GatewayAttemptObserver<'a> {
     engine: &'a EngineShared,
     route: &'a ModelRoute,
-    wire: Format,
+    format: Format,
     guarded: &'a mut GuardedRequest,
 }
 
@@ -99,9 +99,9 @@ impl AttemptObserver for GatewayAttemptObserver<'_> {
         explanation: &ErrorExplanation<'_>,
     ) -> Option<Bytes> {
         let policy = self.route.retry_repair_policy()?;
-        let profile = self.route.upstream.profile(self.wire);
+        let profile = self.route.upstream.profile(self.format);
         let RepairedRetry { body, changes, check_options: _ } =
-            repair_for_retry(sent, self.wire, profile, policy, explanation)?;
+            repair_for_retry(sent, self.format, profile, policy, explanation)?;
         self.guarded.body = body.clone();
         self.guarded.changes.append(changes);
         self.guarded.action = GuardAction::Fixed;
@@ -114,17 +114,17 @@ impl AttemptObserver for GatewayAttemptObserver<'_> {
 }
 
 fn unreachable_error(error: &HttpError) -> ApiError {
-    let message = format!("the upstream cannot be asked: {error}");
+    let message = format!("the request to the upstream failed: {error}");
     match error.kind {
-        Trouble::Timeout => {
+        HttpErrorKind::Timeout => {
             ApiError::new(ApiErrorKind::UpstreamTimeout, "upstream_timeout", message)
         }
-        Trouble::Redirect => ApiError::new(ApiErrorKind::Upstream, "upstream_redirect", message),
-        Trouble::Closed
-        | Trouble::Malformed
-        | Trouble::TooLarge
-        | Trouble::Forbidden
-        | Trouble::Failed => ApiError::new(ApiErrorKind::Upstream, "upstream_unreachable", message),
+        HttpErrorKind::Redirect => ApiError::new(ApiErrorKind::Upstream, "upstream_redirect", message),
+        HttpErrorKind::Closed
+        | HttpErrorKind::Malformed
+        | HttpErrorKind::TooLarge
+        | HttpErrorKind::Forbidden
+        | HttpErrorKind::Failed => ApiError::new(ApiErrorKind::Upstream, "upstream_unreachable", message),
     }
 }
 

@@ -44,8 +44,8 @@ pub(super) async fn fit_with_summary(
     prepared: &mut RoutedRequest,
 ) {
     let route = prepared.route.clone();
-    let (format, model, reply) = (prepared.wire, prepared.model.clone(), prepared.max_output);
-    let budget = ContextBudget { route: &route, wire: format, model: &model, reply };
+    let (format, model, reply) = (prepared.format, prepared.model.clone(), prepared.max_output);
+    let budget = ContextBudget { route: &route, format, model: &model, reply };
     if route.guard.overflow != OverflowPolicy::Summarize
         || !budget.may_overflow(&prepared.guarded.body)
     {
@@ -56,7 +56,7 @@ pub(super) async fn fit_with_summary(
         endpoint: request.endpoint,
         caller: request.caller.clone(),
         route: route.clone(),
-        wire: format,
+        format,
         model: model.clone(),
         runtime: Handle::current(),
     };
@@ -64,7 +64,7 @@ pub(super) async fn fit_with_summary(
     let counters = engine.token_counters.clone();
     let work = move || {
         let budget =
-            ContextBudget { route: &summarizer.route.clone(), wire: format, model: &model, reply };
+            ContextBudget { route: &summarizer.route.clone(), format, model: &model, reply };
         let stages = [CompactionStage::Elide, CompactionStage::Summarize, CompactionStage::Budget];
         compact_request(&mut guarded, budget, &counters, &stages, &mut summarizer);
         guarded
@@ -82,8 +82,8 @@ pub(super) fn context_overflow_error(
     endpoint: GatewayEndpoint,
     prepared: &RoutedRequest,
 ) -> Option<ApiError> {
-    let RoutedRequest { route, wire, model, max_output, .. } = prepared;
-    let budget = ContextBudget { route, wire: *wire, model, reply: *max_output };
+    let RoutedRequest { route, format, model, max_output, .. } = prepared;
+    let budget = ContextBudget { route, format: *format, model, reply: *max_output };
     let ContextOverflow { tokens, window } =
         find_overflow(&prepared.guarded.body, budget, &engine.token_counters)?;
     let (location, message) = match endpoint {
@@ -117,7 +117,7 @@ struct UpstreamSummarizer {
     endpoint: GatewayEndpoint,
     caller: RequestCaller,
     route: Arc<ModelRoute>,
-    wire: Format,
+    format: Format,
     model: Arc<str>,
     runtime: Handle,
 }
@@ -155,8 +155,8 @@ impl UpstreamSummarizer {
         let request = UpstreamRequest {
             upstream: &self.route.upstream,
             operation: self.endpoint.operation(),
-            format: self.wire,
-            client_format: self.endpoint.wire(),
+            format: self.format,
+            client_format: self.endpoint.format(),
             model: &self.model,
             stream: false,
             headers: &headers,
@@ -168,7 +168,7 @@ impl UpstreamSummarizer {
             let is_success = reply.status.is_success();
             reply.body.read_all(MAX_REPLY_BYTES).await.ok().filter(|_| is_success)
         })?;
-        let ModelResponse::Reply(reply) = decode_reply(text(&reply).ok()?, self.wire).ok()?.outcome
+        let ModelResponse::Reply(reply) = decode_reply(text(&reply).ok()?, self.format).ok()?.outcome
         else {
             return None;
         };
@@ -187,7 +187,7 @@ impl UpstreamSummarizer {
             "messages": [{ "role": "user", "content": prompt }],
         });
         let request = request.to_string();
-        let source = match self.wire {
+        let source = match self.format {
             Format::OpenaiChat => request,
             format => {
                 let options = convert::ConversionOptions::default();
@@ -195,13 +195,13 @@ impl UpstreamSummarizer {
             }
         };
         let body = Bytes::from(source);
-        let profile = profile_of(&self.route, self.wire, self.wire);
-        let reading = read(text(&body).ok()?, self.wire, outline_options(profile)).ok()?;
+        let profile = profile_of(&self.route, self.format, self.format);
+        let reading = read(text(&body).ok()?, self.format, outline_options(profile)).ok()?;
         let input = GuardInput {
             body: &body,
             reading: &reading,
-            from: self.wire,
-            to: self.wire,
+            from: self.format,
+            to: self.format,
             route: &self.route,
             model: &self.model,
         };

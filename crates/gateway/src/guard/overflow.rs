@@ -27,7 +27,7 @@ const ALWAYS_FITS_BYTES: usize = 2_000;
 pub(crate) struct ContextBudget<'a> {
     pub(crate) route: &'a ModelRoute,
     /// The format of the request.
-    pub(crate) wire: Format,
+    pub(crate) format: Format,
     /// The upstream's name of the model.
     pub(crate) model: &'a str,
     /// How many tokens the reply may have.
@@ -39,7 +39,7 @@ impl ContextBudget<'_> {
     /// no count.
     pub(crate) fn may_overflow(self, body: &[u8]) -> bool {
         // No known model has a smaller window: no need to search the table.
-        let tiny = self.route.window.is_none() && body.len() < ALWAYS_FITS_BYTES;
+        let tiny = self.route.context_window.is_none() && body.len() < ALWAYS_FITS_BYTES;
         !tiny
             && self.route.guard.mode == GuardMode::Fix
             && self.limits().is_some_and(|limits| body.len() as u64 > limits.max_tokens())
@@ -47,7 +47,7 @@ impl ContextBudget<'_> {
 
     fn limits(self) -> Option<TokenLimits> {
         let known = models::find_model(self.model);
-        let window = self.route.window.or(known.map(|model| model.window))?;
+        let window = self.route.context_window.or(known.map(|model| model.window))?;
         let reply = self.reply.unwrap_or(DEFAULT_REPLY_TOKENS).min(window / 2);
         let limits = TokenLimits::of_window(window, reply, HistoryFraction::new(WINDOW_SHARE)?);
         Some(limits.with_pace(CompactionPace::Incremental))
@@ -71,7 +71,7 @@ pub(crate) fn find_overflow(
     budget: ContextBudget<'_>,
     counters: &TokenCounters,
 ) -> Option<ContextOverflow> {
-    let window = budget.route.window?;
+    let window = budget.route.context_window?;
     match budget.route.guard.mode {
         GuardMode::Fix | GuardMode::Strict => {}
         GuardMode::Off | GuardMode::Observe => return None,
@@ -82,7 +82,7 @@ pub(crate) fn find_overflow(
     }
     let source = text(body).ok()?;
     let reading =
-        foxwedge_formats::read(source, budget.wire, foxwedge_formats::OutlineOptions::default())
+        foxwedge_formats::read(source, budget.format, foxwedge_formats::OutlineOptions::default())
             .ok()?;
     let draft = &reading.draft;
     let weights = counters.with_counter(budget.model, |counter| {
@@ -110,7 +110,7 @@ pub(super) fn compact_if_needed(
 ) {
     let budget = ContextBudget {
         route: input.route,
-        wire: input.to,
+        format: input.to,
         model: input.model,
         reply: input.reading.envelope.max_output,
     };
@@ -139,10 +139,10 @@ pub(crate) fn compact_request(
 ) {
     let (Some(limits), Ok(source)) = (budget.limits(), text(&guarded.body)) else { return };
     let mut settings =
-        CompactionSettings::new(route_check_options(budget.route, budget.wire), limits);
+        CompactionSettings::new(route_check_options(budget.route, budget.format), limits);
     settings.stages = stages.to_vec();
     let compacted = counters.with_counter(budget.model, |counter| {
-        compact(source, budget.wire, &settings, counter, summarizer)
+        compact(source, budget.format, &settings, counter, summarizer)
     });
     let Ok(compacted) = compacted else { return };
     if !compacted.is_changed() {
@@ -156,7 +156,7 @@ pub(crate) fn compact_request(
         message: 0,
         calls: Vec::new(),
         note: format!(
-            "{} messages of {} tokens became {} of {}: the model's window has no room for more",
+            "compacted {} messages with {} tokens to {} with {}, to fit the context window",
             before.messages, before.tokens, after.messages, after.tokens
         ),
     });

@@ -9,7 +9,7 @@ use super::{GuardInput, GuardedRequest};
 /// Writes the upstream's model name into a request that stays in its format.
 pub(super) fn rename_model(guarded: &mut GuardedRequest, input: GuardInput<'_>) {
     let requested = input.reading.draft.body.model.as_deref();
-    if requested == Some(input.model) || input.route.rename.is_none() {
+    if requested == Some(input.model) || input.route.upstream_model.is_none() {
         return;
     }
     if let Some(body) = replace_model(&guarded.body, input.to, input.model) {

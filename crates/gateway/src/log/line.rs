@@ -62,7 +62,7 @@ pub(super) enum LogStyle {
 }
 
 /// Maximum length of a client-chosen value.
-const LONGEST: usize = 128;
+const MAX_VALUE_CHARS: usize = 128;
 
 impl RequestLogLine {
     /// Writes the line, including the line end.
@@ -198,8 +198,8 @@ fn is_harmful(c: char) -> bool {
 fn sanitize(text: &str) -> String {
     let mut clean: String = text
         .chars()
-        .take(LONGEST)
-        .map(|one| if is_harmful(one) { '\u{fffd}' } else { one })
+        .take(MAX_VALUE_CHARS)
+        .map(|c| if is_harmful(c) { '\u{fffd}' } else { c })
         .collect();
     if clean.len() < text.len() {
         clean.push('…');
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_written_as_everybody_writes_them() {
+    fn timestamps_use_rfc_3339() {
         for (seconds, expected) in [
             (0, "1970-01-01T00:00:00.000Z"),
             (951_782_399, "2000-02-28T23:59:59.000Z"),

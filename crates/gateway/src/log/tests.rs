@@ -5,11 +5,11 @@ use http::{Method, StatusCode};
 
 use super::*;
 
-/// A place for lines that can be read afterwards.
+/// A writer whose content can be read afterwards.
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
+struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Kept {
+impl Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().expect("nobody panicked").extend_from_slice(bytes);
         Ok(bytes.len())
@@ -48,18 +48,18 @@ fn line() -> RequestLogLine {
     }
 }
 
-fn written(form: config::GatewayLogFormat) -> String {
-    let kept = Kept::default();
+fn written(format: config::GatewayLogFormat) -> String {
+    let buffer = SharedBuffer::default();
     let (log, writer) =
-        RequestLog::start(form, Some(Box::new(kept.clone())), Metrics::new()).expect("a thread");
+        RequestLog::start(format, Some(Box::new(buffer.clone())), Metrics::new()).expect("a thread");
     log.write_line(line());
     writer.close();
-    let bytes = kept.0.lock().expect("nobody panicked").clone();
+    let bytes = buffer.0.lock().expect("nobody panicked").clone();
     String::from_utf8(bytes).expect("text")
 }
 
 #[test]
-fn a_line_says_what_happened_as_text_and_as_json() {
+fn a_line_has_the_same_fields_as_text_and_as_json() {
     assert_eq!(
         written(config::GatewayLogFormat::Text),
         "1970-01-01T00:00:00.000Z POST /v1/messages 200 12ms request.id=r1 owner=ann \
@@ -81,12 +81,12 @@ fn a_line_says_what_happened_as_text_and_as_json() {
     assert_eq!(written(config::GatewayLogFormat::Off), "");
 }
 
-/// A writer that waits for leave.
-struct Gate(mpsc::Receiver<()>);
+/// A writer that blocks until the sender is dropped.
+struct BlockingWriter(mpsc::Receiver<()>);
 
-impl Write for Gate {
+impl Write for BlockingWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // The other end is closed, so nothing blocks us.
+        // Returns once the sender is dropped.
         let _ = self.0.recv();
         Ok(bytes.len())
     }
@@ -97,27 +97,27 @@ impl Write for Gate {
 }
 
 #[test]
-fn a_log_that_cannot_be_written_loses_lines_and_blocks_no_request() {
-    let (leave, wait) = mpsc::channel();
-    let meter = Metrics::new();
+fn a_blocked_log_drops_lines_and_blocks_no_request() {
+    let (release, blocked) = mpsc::channel();
+    let metrics = Metrics::new();
     let (log, writer) = RequestLog::start(
         config::GatewayLogFormat::Json,
-        Some(Box::new(Gate(wait))),
-        meter.clone(),
+        Some(Box::new(BlockingWriter(blocked))),
+        metrics.clone(),
     )
     .expect("a thread");
-    // The thread takes at most one heap away before it waits.
+    // The thread takes at most one full queue before it blocks.
     for _ in 0..2 * MAX_QUEUED_LINES + 1 {
         log.write_line(line());
     }
-    let lost = meter
+    let dropped = metrics
         .render()
         .lines()
         .find_map(|line| {
             line.strip_prefix(r#"foxwedge_dropped_total{what="lines"} "#)?.parse().ok()
         })
         .unwrap_or(0_usize);
-    assert!(lost >= 1, "{lost}");
-    drop(leave);
+    assert!(dropped >= 1, "{dropped}");
+    drop(release);
     writer.close();
 }

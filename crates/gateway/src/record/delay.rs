@@ -78,22 +78,22 @@ mod tests {
                 })
                 .collect();
             let max_commit = random(200) + 1;
-            let mut held: Vec<u64> = Vec::new();
+            let mut delayed: Vec<u64> = Vec::new();
             let (mut now, mut last_commit) = (0_u64, 0_u64);
-            while !coming.is_empty() || !held.is_empty() {
-                if held.is_empty() {
+            while !coming.is_empty() || !delayed.is_empty() {
+                if delayed.is_empty() {
                     now = now.max(coming[0].0);
                 }
                 let arrived = coming.iter().filter(|(at, _)| *at <= now).map(|(at, _)| *at);
-                let oldest = arrived.chain(held.iter().copied()).min().expect("something waits");
+                let oldest = arrived.chain(delayed.iter().copied()).min().expect("something waits");
                 let wait = pause(age(oldest, now), QueuedRunEnd::Nothing);
                 now += u64::try_from(wait.as_millis()).expect("short");
                 let (batch, later) = coming.into_iter().partition(|(at, _)| *at <= now);
                 let batch: Vec<(u64, bool)> = batch;
                 coming = later;
-                let mut writes: Vec<u64> = std::mem::take(&mut held);
+                let mut writes: Vec<u64> = std::mem::take(&mut delayed);
                 for (at, is_start) in batch {
-                    if is_start && may_hold(age(at, now)) { held.push(at) } else { writes.push(at) }
+                    if is_start && may_hold(age(at, now)) { delayed.push(at) } else { writes.push(at) }
                 }
                 for at in writes {
                     let limit = u64::try_from(MAX_DELAY.as_millis()).expect("short") + last_commit;

@@ -208,8 +208,8 @@ mod tests {
         RunEvent::new(&run.into(), EventPayload::Text(text))
     }
 
-    fn shown(live_text: &LiveText, run: &str, message: &str) -> String {
-        let mut event = text(run, message, "[9 characters, not kept]");
+    fn text_of(live_text: &LiveText, run: &str, message: &str) -> String {
+        let mut event = text(run, message, "[9 characters, not recorded]");
         live_text.restore(&mut event);
         match event.body {
             EventPayload::Text(text) => text.full.expect("it is there"),
@@ -226,9 +226,9 @@ mod tests {
             assert!(live_text.lock().bytes <= MAX_KEPT_BYTES, "{at}");
             assert!(live_text.lock().order.len() <= 200);
         }
-        assert_eq!(shown(&live_text, "r199", "m1-0").len(), 200 << 10);
-        assert_eq!(shown(&live_text, "r0", "m1-0"), "[9 characters, not kept]");
-        assert_eq!(shown(&live_text, "r199", "m1-1"), "[9 characters, not kept]");
+        assert_eq!(text_of(&live_text, "r199", "m1-0").len(), 200 << 10);
+        assert_eq!(text_of(&live_text, "r0", "m1-0"), "[9 characters, not recorded]");
+        assert_eq!(text_of(&live_text, "r199", "m1-1"), "[9 characters, not recorded]");
         tokio::time::advance(KEEP_TIME + Duration::from_secs(1)).await;
         live_text.sweep();
         let runs = live_text.lock();
@@ -254,7 +254,7 @@ mod tests {
         for text in ["one", "two"] {
             live_text.keep(&run, LiveTextKey::Text("m1-0".into()), text.to_owned());
         }
-        assert_eq!(shown(&live_text, "r", "m1-0"), "[9 characters, not kept]");
+        assert_eq!(text_of(&live_text, "r", "m1-0"), "[9 characters, not recorded]");
         assert!(!format!("{live_text:?}").contains("two"));
     }
 }

@@ -88,7 +88,7 @@ pub(super) struct RequestStart {
     pub(super) model: Arc<str>,
     pub(super) agent: Option<Arc<str>>,
     pub(super) forked: Option<Arc<str>>,
-    pub(super) wire: Format,
+    pub(super) format: Format,
     /// Calls of the run whose results it brings.
     pub(super) answered_calls: Vec<Arc<str>>,
     /// Calls whose result is marked as an error.

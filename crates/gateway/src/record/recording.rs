@@ -47,7 +47,7 @@ struct RepairContext {
     model: Arc<str>,
     before: Bytes,
     mode: GuardMode,
-    wire: Format,
+    format: Format,
     changes: usize,
     repair: Option<u64>,
 }
@@ -75,7 +75,7 @@ impl RequestRecording {
             reply: {
                 let live_text = recorder.0.live_text.as_ref().filter(|_| sender.is_some());
                 let budget = live_text.map(|live_text| live_text.budget());
-                ReplyRecorder::new(recorder.0.config.content, budget, position.turn)
+                ReplyRecorder::new(recorder.0.config.store_content, budget, position.turn)
             },
             repair_context: RepairContext {
                 owner: start.owner.clone(),
@@ -83,7 +83,7 @@ impl RequestRecording {
                 model: start.model.clone(),
                 before: start.original_body.clone(),
                 mode: start.mode,
-                wire: start.wire,
+                format: start.format,
                 changes: start.guarded.changes.len(),
                 repair: None,
             },
@@ -111,7 +111,7 @@ impl RequestRecording {
             queue: self.recorder.0.queue.clone(),
             session: self.session.clone(),
             run: self.position.run.clone(),
-            content: self.recorder.0.config.content,
+            content: self.recorder.0.config.store_content,
             waiting_runs: self.recorder.0.waiting_runs.clone(),
             open_questions: HashMap::new(),
         })
@@ -220,7 +220,7 @@ impl RequestRecording {
             return;
         }
         let context = &mut self.repair_context;
-        let bodies = match self.recorder.0.config.content {
+        let bodies = match self.recorder.0.config.store_content {
             ContentRecording::Stored => Some((context.before.clone(), guarded.body.clone())),
             ContentRecording::Omitted => None,
         };
@@ -233,7 +233,7 @@ impl RequestRecording {
             run: self.position.run.clone(),
             model: context.model.clone(),
             mode: context.mode,
-            wire: context.wire,
+            format: context.format,
             action: guarded.action,
             findings: guarded.findings.clone(),
             changes: guarded.changes.clone(),

@@ -49,7 +49,7 @@ pub struct RepairRecord {
     /// How the route handles findings.
     pub mode: GuardMode,
     /// The client's format.
-    pub wire: Format,
+    pub format: Format,
     /// What the guard did.
     pub action: GuardAction,
     /// The findings.
@@ -89,7 +89,7 @@ impl RepairRecord {
             "run": &*self.run,
             "model": &*self.model,
             "mode": self.mode.name(),
-            "format": self.wire.name(),
+            "format": self.format.name(),
             "action": self.action.name(),
             "findings": annotations::findings_json(&self.findings),
             "changes": self.changes.len(),
@@ -236,7 +236,7 @@ mod tests {
             run: "r".into(),
             model: "m".into(),
             mode: GuardMode::Fix,
-            wire: Format::Anthropic,
+            format: Format::Anthropic,
             action: GuardAction::Fixed,
             findings: vec![FindingTally { code: 101, strategy: "insert-answer", count: 1 }],
             changes: CountedList::default(),

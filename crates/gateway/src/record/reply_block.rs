@@ -60,7 +60,7 @@ pub(super) fn omitted_json(bytes: usize) -> RawJson {
 
 /// The placeholder for text that is not stored. It must not look like the text.
 pub(super) fn omitted_text(characters: usize) -> String {
-    format!("[{characters} characters, not kept]")
+    format!("[{characters} characters, not recorded]")
 }
 
 /// A name for the record: short enough, and always the same for the same text.

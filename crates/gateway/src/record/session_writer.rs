@@ -220,7 +220,7 @@ pub(super) fn new_session(session: &Arc<str>, start: &RequestStart) -> NewSessio
     // Formatted as text and not as a JSON tree, since this runs for every request. Format names
     // need no escapes.
     let forked = start.forked.as_deref().map_or(Value::Null, Value::from);
-    let format = start.wire.name();
+    let format = start.format.name();
     let meta =
         format!("{{\"forked_from\":{forked},\"format\":\"{format}\",\"source\":\"gateway\"}}");
     NewSession { id: session.to_string(), owner: start.owner.to_string(), title, meta: Some(meta) }
@@ -259,7 +259,7 @@ pub(super) fn log_request_end(log: &mut RunLog, end: RequestEnd, completeness: R
     events.into_iter().for_each(|event| log.log_event(event.at, event.body));
     log.add_usage(at, &usage);
     if completeness == RecordCompleteness::Incomplete {
-        let message = "not all of it could be written down";
+        let message = "not everything could be recorded";
         log.warn(at, "record_incomplete", message);
     }
     match (outcome, completeness) {

@@ -35,7 +35,7 @@ impl Bench {
     }
 
     async fn over(store: Arc<AnyStore>, content: ContentRecording, capacity: usize) -> Bench {
-        let record = config::RecordConfig { content, ..config::RecordConfig::default() };
+        let record = config::RecordConfig { store_content: content, ..config::RecordConfig::default() };
         let (metrics, sessions) = (Metrics::new(), config::SessionConfig::default());
         let started = GatewayRecorder::start_with_capacity(
             "me".into(),
@@ -78,7 +78,7 @@ impl Bench {
             original_body: &Bytes::copy_from_slice(body.as_bytes()),
             guarded,
             mode: GuardMode::Fix,
-            wire: Format::OpenaiChat,
+            format: Format::OpenaiChat,
         })
     }
 

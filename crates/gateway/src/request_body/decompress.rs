@@ -120,9 +120,9 @@ fn open_decoder(
 }
 
 fn unsupported_encoding() -> ApiError {
-    error::unsupported("`content-encoding` has to be gzip, deflate, zstd or nothing")
+    error::unsupported("`content-encoding` must be gzip, deflate, zstd or absent")
 }
 
 fn invalid_body() -> ApiError {
-    error::bad_request("the packed body cannot be unpacked")
+    error::bad_request("the body cannot be decompressed")
 }

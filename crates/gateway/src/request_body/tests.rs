@@ -14,12 +14,12 @@ use http_body::{Frame, SizeHint};
 use super::*;
 
 /// A body in chunks; `None` is a chunk that never arrives.
-struct Pieces {
-    pieces: VecDeque<Option<&'static [u8]>>,
-    told: Option<u64>,
+struct ChunkedBody {
+    chunks: VecDeque<Option<&'static [u8]>>,
+    length: Option<u64>,
 }
 
-impl Body for Pieces {
+impl Body for ChunkedBody {
     type Data = Bytes;
     type Error = std::io::Error;
 
@@ -27,24 +27,24 @@ impl Body for Pieces {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
-        match self.pieces.front() {
+        match self.chunks.front() {
             None => Poll::Ready(None),
             Some(None) => Poll::Pending,
-            Some(Some(piece)) => {
-                let frame = Frame::data(Bytes::from_static(piece));
-                self.pieces.pop_front();
+            Some(Some(chunk)) => {
+                let frame = Frame::data(Bytes::from_static(chunk));
+                self.chunks.pop_front();
                 Poll::Ready(Some(Ok(frame)))
             }
         }
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.told.map_or_else(SizeHint::default, SizeHint::with_exact)
+        self.length.map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }
 
-fn limits(body: usize, unpacked: usize) -> GatewayLimits {
-    GatewayLimits { body, unpacked, ..GatewayLimits::default() }
+fn limits(request_body: usize, decompressed_body: usize) -> GatewayLimits {
+    GatewayLimits { request_body, decompressed_body, ..GatewayLimits::default() }
 }
 
 fn read(
@@ -58,12 +58,12 @@ fn read(
             (HeaderName::from_static(name), HeaderValue::from_str(value).expect("a header"))
         })
         .collect();
-    let told = Some(bytes.len() as u64);
-    let pieces = VecDeque::from([Some(&*bytes.leak())]);
+    let length = Some(bytes.len() as u64);
+    let chunks = VecDeque::from([Some(&*bytes.leak())]);
     run(async move {
-        read_body(&headers, Pieces { pieces, told }, &limits, Duration::from_secs(1))
+        read_body(&headers, ChunkedBody { chunks, length }, &limits, Duration::from_secs(1))
             .await
-            .map_err(|fault| fault.kind.status().as_u16())
+            .map_err(|error| error.kind.status().as_u16())
     })
 }
 
@@ -98,7 +98,7 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_packed_body_is_unpacked_whatever_the_way() {
+fn a_body_is_decompressed_in_every_encoding() {
     for size in [0, 5, 100_000, (4 << 20) + 1] {
         let text: Vec<u8> = b"hello ".iter().copied().cycle().take(size).collect();
         for (name, packed) in [
@@ -119,7 +119,7 @@ fn a_packed_body_is_unpacked_whatever_the_way() {
 }
 
 #[test]
-fn what_cannot_be_unpacked_is_refused() {
+fn a_body_that_cannot_be_decompressed_is_refused() {
     let good = gzip(b"hello");
     for (name, bytes, expected) in [
         ("br", good.clone(), 415),
@@ -156,10 +156,10 @@ fn a_bomb_is_refused_before_it_takes_memory() {
 
 #[test]
 fn a_body_that_is_or_becomes_too_large_is_refused() {
-    let collect = |told, pieces: &[&'static [u8]]| {
-        let pieces = pieces.iter().map(|piece| Some(*piece)).collect();
-        run(collect(Pieces { pieces, told }, 4, Duration::from_secs(1)))
-            .map_err(|fault| fault.kind.status().as_u16())
+    let collect = |length, chunks: &[&'static [u8]]| {
+        let chunks = chunks.iter().map(|chunk| Some(*chunk)).collect();
+        run(collect(ChunkedBody { chunks, length }, 4, Duration::from_secs(1)))
+            .map_err(|error| error.kind.status().as_u16())
     };
     // The length is known in advance: nothing is read.
     assert_eq!(collect(Some(5), &[]), Err(413));
@@ -170,26 +170,26 @@ fn a_body_that_is_or_becomes_too_large_is_refused() {
 }
 
 #[test]
-fn a_body_that_stops_coming_is_given_up() {
+fn a_stalled_body_times_out() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let result = runtime.expect("a runtime").block_on(async {
-        let pieces = VecDeque::from([Some(&b"ab"[..]), None]);
-        collect(Pieces { pieces, told: Some(4) }, 4, Duration::ZERO).await
+        let chunks = VecDeque::from([Some(&b"ab"[..]), None]);
+        collect(ChunkedBody { chunks, length: Some(4) }, 4, Duration::ZERO).await
     });
-    assert_eq!(result.map_err(|fault| fault.code), Err("body_too_slow"));
+    assert_eq!(result.map_err(|error| error.code), Err("body_too_slow"));
 }
 
 #[test]
 fn a_single_chunk_is_not_copied() {
-    let piece: &'static [u8] = b"whole";
+    let chunk: &'static [u8] = b"whole";
     let mut context = Context::from_waker(Waker::noop());
     let mut future = std::pin::pin!(collect(
-        Pieces { pieces: VecDeque::from([Some(piece)]), told: Some(5) },
+        ChunkedBody { chunks: VecDeque::from([Some(chunk)]), length: Some(5) },
         10,
         Duration::from_secs(1),
     ));
     let Poll::Ready(Ok(bytes)) = future.as_mut().poll(&mut context) else {
         panic!("everything was there");
     };
-    assert_eq!(bytes.as_ptr(), piece.as_ptr());
+    assert_eq!(bytes.as_ptr(), chunk.as_ptr());
 }

@@ -5,26 +5,26 @@ use tokio::{
     sync::oneshot,
 };
 
-/// Sends requests over connections of their own, and gives back what came until the server closed.
-async fn said(requests: &[String]) -> Vec<String> {
+/// Sends each request over its own connection, and returns the bytes until the server closes it.
+async fn replies_to(requests: &[String]) -> Vec<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let (stop, stopped) = oneshot::channel::<()>();
     let server = tokio::spawn(serve_scripted(listener, async {
         let _ = stopped.await;
     }));
-    let mut told = Vec::new();
+    let mut replies = Vec::new();
     for request in requests {
         let mut socket = TcpStream::connect(address).await.expect("a connection");
         socket.write_all(request.as_bytes()).await.expect("sent");
         let mut bytes = Vec::new();
-        // A connection that is cut may end in an error; what came before it counts.
+        // A cut connection may end in an error; the bytes before it count.
         let _ = socket.read_to_end(&mut bytes).await;
-        told.push(String::from_utf8_lossy(&bytes).into_owned());
+        replies.push(String::from_utf8_lossy(&bytes).into_owned());
     }
     drop(stop);
     server.await.expect("the server ends");
-    told
+    replies
 }
 
 fn post(path: &str, body: &str) -> String {
@@ -36,10 +36,10 @@ fn post(path: &str, body: &str) -> String {
 
 #[tokio::test]
 async fn every_provider_answers_under_its_own_path() {
-    let words = r#"[{"role":"user","content":"hello"}]"#;
-    let chat = format!(r#"{{"model":"scripted","messages":{words}}}"#);
-    let messages = format!(r#"{{"model":"scripted","max_tokens":50,"messages":{words}}}"#);
-    let responses = format!(r#"{{"model":"scripted","input":{words}}}"#);
+    let history = r#"[{"role":"user","content":"hello"}]"#;
+    let chat = format!(r#"{{"model":"scripted","messages":{history}}}"#);
+    let messages = format!(r#"{{"model":"scripted","max_tokens":50,"messages":{history}}}"#);
+    let responses = format!(r#"{{"model":"scripted","input":{history}}}"#);
     let gemini = r#"{"contents":[{"parts":[{"text":"hello"}]}]}"#;
     let table = [
         (post("/v1/chat/completions", &chat), "200 OK", "You said: hello"),
@@ -62,9 +62,9 @@ async fn every_provider_answers_under_its_own_path() {
         (post("/v1/embeddings", "{}"), "404 Not Found", "path"),
     ];
     let requests: Vec<String> = table.iter().map(|row| row.0.clone()).collect();
-    for (told, (request, status, words)) in said(&requests).await.iter().zip(&table) {
-        let first = told.lines().next().unwrap_or_default();
-        assert!(first.ends_with(status) && told.contains(words), "{request}\n{told}");
+    for (replies, (request, status, messages)) in replies_to(&requests).await.iter().zip(&table) {
+        let first = replies.lines().next().unwrap_or_default();
+        assert!(first.ends_with(status) && replies.contains(messages), "{request}\n{replies}");
     }
 }
 
@@ -79,8 +79,8 @@ async fn a_cut_stream_has_no_end_and_a_whole_one_has() {
         post("/v1/chat/completions", &body("scripted")),
         post("/v1/chat/completions", &body("scripted?cut=2")),
     ];
-    let told = said(&requests).await;
-    assert!(told[0].contains("[DONE]") && told[0].ends_with("0\r\n\r\n"), "{}", told[0]);
-    assert_eq!(told[1].matches("data: ").count(), 2, "{}", told[1]);
-    assert!(!told[1].ends_with("0\r\n\r\n"), "{}", told[1]);
+    let replies = replies_to(&requests).await;
+    assert!(replies[0].contains("[DONE]") && replies[0].ends_with("0\r\n\r\n"), "{}", replies[0]);
+    assert_eq!(replies[1].matches("data: ").count(), 2, "{}", replies[1]);
+    assert!(!replies[1].ends_with("0\r\n\r\n"), "{}", replies[1]);
 }

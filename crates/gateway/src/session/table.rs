@@ -51,7 +51,7 @@ impl SessionTable {
         now: Instant,
         config: &config::SessionConfig,
     ) -> Result<ResolvedSession, Arc<Notify>> {
-        self.make_room(config.nodes);
+        self.make_room(config.max_prefixes);
         match query.selector {
             SessionSelector::Name(name) => {
                 let serial = self.find_named(query.owner, name, now);
@@ -67,7 +67,7 @@ impl SessionTable {
                     query.prefix_keys(),
                     SessionMatchKind::Named,
                     now,
-                    config.session,
+                    config.session_ttl,
                 );
                 if let Some(found) = found {
                     return Ok(found);
@@ -101,7 +101,7 @@ impl SessionTable {
                     values,
                     SessionMatchKind::Reply,
                     now,
-                    config.session,
+                    config.session_ttl,
                 );
                 Ok(found.unwrap_or_else(|| self.start_session(query.owner, now)))
             }
@@ -111,7 +111,7 @@ impl SessionTable {
                     query.prefix_keys(),
                     SessionMatchKind::Prefix,
                     now,
-                    config.session,
+                    config.session_ttl,
                 );
                 Ok(found.unwrap_or_else(|| self.start_session(query.owner, now)))
             }

@@ -60,7 +60,7 @@ async fn a_continued_conversation_is_found_by_its_longest_prefix() {
 
 #[tokio::test(start_paused = true)]
 async fn a_named_session_handles_one_request_at_a_time() {
-    let sessions = sessions(|config| config.busy = BusyPolicy::Wait(5 * SECOND));
+    let sessions = sessions(|config| config.busy_wait = BusyPolicy::Wait(5 * SECOND));
     let query = SessionQuery { selector: SessionSelector::Name("mine"), ..chain(&[1]) };
     let first = claimed_guard(sessions.claim(query).await);
     assert_eq!((&**first.session(), first.match_kind()), ("mine", SessionMatchKind::Named));
@@ -72,7 +72,7 @@ async fn a_named_session_handles_one_request_at_a_time() {
     tokio::task::yield_now().await;
     drop(first);
     assert_eq!(&*waiting.await.expect("a task"), "mine");
-    let refusing = super::tests::sessions(|config| config.busy = BusyPolicy::Refuse);
+    let refusing = super::tests::sessions(|config| config.busy_wait = BusyPolicy::Refuse);
     let _first = claimed_guard(refusing.claim(query).await);
     assert!(matches!(refusing.claim(query).await, SessionMatch::Busy));
 }
@@ -150,7 +150,7 @@ async fn a_retry_gets_the_reply_that_was_lost() {
 
 #[tokio::test(start_paused = true)]
 async fn cached_replies_stay_within_the_byte_limit() {
-    let sessions = sessions(|config| config.replies = 4_000);
+    let sessions = sessions(|config| config.reply_cache = 4_000);
     for at in 0..100 {
         let mut guard = claimed_guard(sessions.claim(chain(&[at])).await);
         guard.commit_reply(at + 1_000, &[], None, Some(cached_reply(&"x".repeat(500))));
@@ -194,7 +194,7 @@ async fn a_session_is_found_by_reply_id_and_after_a_restart() {
 
 #[tokio::test(start_paused = true)]
 async fn a_million_conversations_do_not_grow_without_bound() {
-    let sessions = sessions(|config| config.nodes = 1_000);
+    let sessions = sessions(|config| config.max_prefixes = 1_000);
     for at in 0..20_000_u128 {
         let mut guard = claimed_guard(sessions.claim(chain(&[at * 2])).await);
         guard.commit_reply(at * 2 + 1, &[], None, None);

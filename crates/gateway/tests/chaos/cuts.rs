@@ -1,5 +1,5 @@
-//! A provider that breaks off, at every event, in every format, for every face: no client ever
-//! takes half a reply for a whole one, and no run stays open.
+//! A provider that cuts its reply at every event, in every format, for every endpoint: no client
+//! mistakes a partial reply for a complete one, and no run stays open.
 
 use std::sync::Arc;
 
@@ -13,79 +13,79 @@ use tokio::{
 use crate::{
     client::{post, send},
     judge::{Verdict, stream},
-    stage::{FACES, FORMATS, PATIENCE, Scripted, Stage, body},
+    stage::{ENDPOINTS, FORMATS, TIMEOUT, ScriptedServer, TestGateway, body},
 };
 
-/// Asks for a stream, and reads until the gateway closes.
-async fn ask(stage: &Stage, path: &str, body: &str) -> String {
-    let talk = async {
-        let mut stream = TcpStream::connect(stage.address).await.expect("somebody listens");
+/// Requests a stream and reads until the gateway closes the connection.
+async fn ask(gateway: &TestGateway, path: &str, body: &str) -> String {
+    let reading = async {
+        let mut stream = TcpStream::connect(gateway.address).await.expect("somebody listens");
         stream.write_all(&post(path, "", body)).await.expect("it goes out");
         let mut bytes = Vec::new();
-        let mut piece = vec![0; 64 << 10];
-        while let Ok(number @ 1..) = stream.read(&mut piece).await {
-            bytes.extend_from_slice(&piece[..number]);
+        let mut chunk = vec![0; 64 << 10];
+        while let Ok(number @ 1..) = stream.read(&mut chunk).await {
+            bytes.extend_from_slice(&chunk[..number]);
         }
         String::from_utf8_lossy(&bytes).into_owned()
     };
-    timeout(PATIENCE, talk).await.expect("it ends")
+    timeout(TIMEOUT, reading).await.expect("it ends")
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_stream_that_was_cut_looks_whole() {
-    let provider = Scripted::start().await;
-    let stage = Stage::start(provider.address, "").await;
+async fn no_cut_stream_looks_complete() {
+    let provider = ScriptedServer::start().await;
+    let gateway = TestGateway::start(provider.address, "").await;
     let mut cuts = 0;
-    for (path, list) in FACES {
+    for (path, list) in ENDPOINTS {
         for format in FORMATS {
-            let uncut = ask(&stage, path, &body(list, &format!("{format}-scripted"), true)).await;
-            let Verdict::Whole(words) = stream(path, &uncut) else { panic!("{uncut}") };
-            assert_eq!(words, "You said: one two three four five", "{path} from {format}");
+            let uncut = ask(&gateway, path, &body(list, &format!("{format}-scripted"), true)).await;
+            let Verdict::Whole(full_text) = stream(path, &uncut) else { panic!("{uncut}") };
+            assert_eq!(full_text, "You said: one two three four five", "{path} from {format}");
             let mut whole = 0;
             for at in 0.. {
                 let model = format!("{format}-scripted?cut={at}");
-                let came = ask(&stage, path, &body(list, &model, true)).await;
-                let told = format!("{path} from {format}, cut at {at}: {came}");
-                match stream(path, &came) {
-                    Verdict::Failed => assert_eq!(whole, 0, "{told}"),
-                    // All words were there; what was cut off says nothing more.
-                    Verdict::Whole(told_words) => {
-                        assert_eq!(told_words, words, "{told}");
+                let received = ask(&gateway, path, &body(list, &model, true)).await;
+                let context = format!("{path} from {format}, cut at {at}: {received}");
+                match stream(path, &received) {
+                    Verdict::Failed => assert_eq!(whole, 0, "{context}"),
+                    // The text was complete; only end marks were cut off.
+                    Verdict::Whole(text) => {
+                        assert_eq!(text, full_text, "{context}");
                         whole += 1;
                     }
-                    Verdict::Silent => panic!("{told}"),
+                    Verdict::Silent => panic!("{context}"),
                 }
                 cuts += 1;
-                // Behind the last event nothing is left to cut; the end itself may have a few.
+                // After the last event nothing is left to cut. The end may have a few events.
                 if whole == 4 {
-                    assert!(at >= 8, "{told}");
+                    assert!(at >= 8, "{context}");
                     break;
                 }
-                assert!(at < 60, "{told}");
+                assert!(at < 60, "{context}");
             }
         }
     }
     println!("{cuts} streams were cut");
-    stage.end().await;
+    gateway.end().await;
     provider.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_reply_that_makes_no_sense_looks_whole() {
-    let provider = Scripted::start().await;
-    let more = "[limits]\nevent = \"64KiB\"\n[times]\nidle = \"2s\"\nfirst_byte = \"2s\"\n";
-    let stage = Arc::new(Stage::start(provider.address, more).await);
-    let mut asking = JoinSet::new();
-    for (path, list) in FACES {
+async fn no_malformed_reply_looks_complete() {
+    let provider = ScriptedServer::start().await;
+    let more = "[limits]\nstream_event = \"64KiB\"\n[timeouts]\nstream_idle = \"2s\"\nupstream_first_byte = \"2s\"\n";
+    let gateway = Arc::new(TestGateway::start(provider.address, more).await);
+    let mut clients = JoinSet::new();
+    for (path, list) in ENDPOINTS {
         for format in FORMATS {
             for fault in FAULTS {
-                let (stage, model) = (stage.clone(), format!("{format}-scripted?{fault}"));
-                asking.spawn(async move { nonsense(&stage, path, list, &model).await });
+                let (gateway, model) = (gateway.clone(), format!("{format}-scripted?{fault}"));
+                clients.spawn(async move { check_invalid_reply(&gateway, path, list, &model).await });
             }
         }
     }
-    asking.join_all().await;
-    Arc::into_inner(stage).expect("nobody asks any more").end().await;
+    clients.join_all().await;
+    Arc::into_inner(gateway).expect("nobody asks any more").end().await;
     provider.end().await;
 }
 
@@ -104,11 +104,11 @@ const FAULTS: [&str; 12] = [
     "delay=600000",
 ];
 
-/// Asks for a reply in one piece and for a stream. Both end in an error of the client's form.
-async fn nonsense(stage: &Stage, path: &str, list: &str, model: &str) {
+/// Requests a full reply and a stream. Both end in an error in the client's format.
+async fn check_invalid_reply(gateway: &TestGateway, path: &str, list: &str, model: &str) {
     let request = post(path, "", body(list, model, false));
-    let answer = timeout(PATIENCE, send(stage.address, request)).await.expect("a reply");
-    // A line of a stream means nothing to a reply in one piece.
+    let answer = timeout(TIMEOUT, send(gateway.address, request)).await.expect("a reply");
+    // The length of a stream line does not matter for a full reply.
     if model.contains("long-line") {
         assert_eq!(answer.status, 200, "{path} {model}: {answer:?}");
     } else {
@@ -119,6 +119,6 @@ async fn nonsense(stage: &Stage, path: &str, list: &str, model: &str) {
         let anthropic = answer.json()["type"] == "error";
         assert_eq!(anthropic, path == "/v1/messages", "{path} {model}: {answer:?}");
     }
-    let came = ask(stage, path, &body(list, model, true)).await;
-    assert_eq!(stream(path, &came), Verdict::Failed, "{path} {model}: {came}");
+    let received = ask(gateway, path, &body(list, model, true)).await;
+    assert_eq!(stream(path, &received), Verdict::Failed, "{path} {model}: {received}");
 }

@@ -1,5 +1,5 @@
-//! A client that leaves, at every stage: the provider is let go, the run ends, the session is free,
-//! and nothing is counted any more.
+//! A client that disconnects, at every stage: the upstream connection is closed, the run ends, the
+//! session is free, and all gauges are back to zero.
 
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -9,94 +9,93 @@ use tokio::{
 
 use crate::{
     client::{post, send},
-    raw::{Raw, Says, Seen},
-    stage::{FACES, FORMATS, PATIENCE, Scripted, Stage, body},
+    raw::{RawProvider, ReplyExtent, ProviderEvent},
+    stage::{ENDPOINTS, FORMATS, TIMEOUT, ScriptedServer, TestGateway, body},
 };
 
 const NAMED: &str = "x-foxwedge-session: mine\r\n";
 
-async fn begin(stage: &Stage, bytes: &[u8]) -> TcpStream {
-    let mut stream = TcpStream::connect(stage.address).await.expect("somebody listens");
+async fn begin(gateway: &TestGateway, bytes: &[u8]) -> TcpStream {
+    let mut stream = TcpStream::connect(gateway.address).await.expect("somebody listens");
     stream.write_all(bytes).await.expect("it goes out");
     stream
 }
 
-async fn next(raw: &mut Raw) -> Option<Seen> {
-    timeout(PATIENCE, raw.seen.recv()).await.expect("the provider sees something")
+async fn next(raw: &mut RawProvider) -> Option<ProviderEvent> {
+    timeout(TIMEOUT, raw.events.recv()).await.expect("the provider sees something")
 }
 
-/// Reads until so many events came.
-async fn hear(stream: &mut TcpStream, events: usize) {
-    let (mut bytes, mut piece) = (Vec::new(), vec![0; 4096]);
-    let heard = async {
+/// Reads until this many events have arrived.
+async fn read_events(stream: &mut TcpStream, events: usize) {
+    let (mut bytes, mut chunk) = (Vec::new(), vec![0; 4096]);
+    let read = async {
         while bytes.windows(6).filter(|window| *window == b"data: ").count() < events {
-            let number = stream.read(&mut piece).await.expect("bytes");
+            let number = stream.read(&mut chunk).await.expect("bytes");
             assert!(number > 0, "{}", String::from_utf8_lossy(&bytes));
-            bytes.extend_from_slice(&piece[..number]);
+            bytes.extend_from_slice(&chunk[..number]);
         }
     };
-    timeout(PATIENCE, heard).await.expect("events come");
+    timeout(TIMEOUT, read).await.expect("events come");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn before_the_request_is_there_nothing_happens() {
-    let provider = Scripted::start().await;
-    let stage = Stage::start(provider.address, "").await;
-    for (path, list) in FACES {
+async fn a_partial_request_has_no_effect() {
+    let provider = ScriptedServer::start().await;
+    let gateway = TestGateway::start(provider.address, "").await;
+    for (path, list) in ENDPOINTS {
         let request = post(path, NAMED, body(list, "chat-scripted", true));
         let head = request.windows(4).position(|window| window == b"\r\n\r\n").expect("a head") + 4;
         let half = head + (request.len() - head) / 2;
         for sent in [0, 10, head - 2, head, head + 1, half, request.len() - 1] {
-            drop(begin(&stage, &request[..sent]).await);
+            drop(begin(&gateway, &request[..sent]).await);
         }
     }
-    assert_eq!(stage.rests().await, serde_json::json!([]));
-    let asked = stage.count("foxwedge_upstream_requests_total").await;
-    assert_eq!(asked, "nothing", "nobody was asked");
-    assert_eq!(stage.look("/v1/runs").await.json()["data"], serde_json::json!([]));
-    stage.end().await;
+    assert_eq!(gateway.wait_until_idle().await, serde_json::json!([]));
+    let requests = gateway.count("foxwedge_upstream_requests_total").await;
+    assert_eq!(requests, "nothing", "no request was sent upstream");
+    assert_eq!(gateway.fetch("/v1/runs").await.json()["data"], serde_json::json!([]));
+    gateway.end().await;
     provider.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn at_every_stage_the_provider_is_let_go_and_the_run_ends() {
+async fn a_disconnect_at_any_stage_closes_the_upstream_and_ends_the_run() {
     let mut left = 0;
-    for says in [Says::Nothing, Says::Events(1), Says::Events(2), Says::Events(5)] {
-        let mut raw = Raw::start(says).await;
-        let stage = Stage::start(raw.address, "").await;
-        for (path, list) in FACES {
+    for extent in [ReplyExtent::Nothing, ReplyExtent::Events(1), ReplyExtent::Events(2), ReplyExtent::Events(5)] {
+        let mut raw = RawProvider::start(extent).await;
+        let gateway = TestGateway::start(raw.address, "").await;
+        for (path, list) in ENDPOINTS {
             for format in FORMATS {
                 let model = format!("{format}-scripted");
-                // A whole reply is waited for; a stream is heard in part.
+                // Waits for a full reply; reads only part of a stream.
                 for streams in [true, false] {
                     let request = post(path, NAMED, body(list, &model, streams));
-                    let mut client = begin(&stage, &request).await;
-                    assert_eq!(next(&mut raw).await, Some(Seen::Said));
-                    // The first events of another format may be none of the client's.
-                    match says {
-                        Says::Events(2..) if streams => hear(&mut client, 1).await,
-                        Says::Nothing | Says::Events(_) => {}
+                    let mut client = begin(&gateway, &request).await;
+                    assert_eq!(next(&mut raw).await, Some(ProviderEvent::Replied));
+                    // The first events of another format may have no equivalent for the client.
+                    match extent {
+                        ReplyExtent::Events(2..) if streams => read_events(&mut client, 1).await,
+                        ReplyExtent::Nothing | ReplyExtent::Events(_) => {}
                     }
                     drop(client);
-                    assert_eq!(next(&mut raw).await, Some(Seen::Closed), "{path} from {format}");
-                    // The next request of the session would take the place of a run that has not
-                    // ended yet.
-                    assert_eq!(stage.rests().await, serde_json::json!([]));
+                    assert_eq!(next(&mut raw).await, Some(ProviderEvent::Closed), "{path} from {format}");
+                    // The next request of the session would replace a run that has not ended yet.
+                    assert_eq!(gateway.wait_until_idle().await, serde_json::json!([]));
                     left += 1;
                 }
             }
         }
-        let runs = stage.look("/v1/runs?limit=1000").await.json();
+        let runs = gateway.fetch("/v1/runs?limit=1000").await.json();
         let runs = runs["data"].as_array().expect("a list");
-        assert_eq!(runs.len(), FACES.len() * FORMATS.len() * 2, "{says:?}");
+        assert_eq!(runs.len(), ENDPOINTS.len() * FORMATS.len() * 2, "{extent:?}");
         for run in runs {
-            assert_eq!(run["outcome"], "stopped", "{says:?}: {run}");
+            assert_eq!(run["outcome"], "stopped", "{extent:?}: {run}");
         }
-        // The session that all of them had is free.
+        // The session that all requests used is free.
         let free = post("/v1/chat/completions", NAMED, body("messages", "scripted", false));
-        let answer = timeout(PATIENCE, send(stage.address, free)).await.expect("a reply");
+        let answer = timeout(TIMEOUT, send(gateway.address, free)).await.expect("a reply");
         assert_eq!((answer.status, answer.header("x-foxwedge-session")), (200, "mine"));
-        stage.end().await;
+        gateway.end().await;
     }
     println!("{left} clients left");
 }

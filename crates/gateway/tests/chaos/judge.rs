@@ -1,16 +1,16 @@
-//! What a client makes of a reply: whole, an error, or neither. It reads as clients do, and shares
-//! nothing with the code that it judges.
+//! How a client sees a reply: complete, an error, or neither. It reads as clients do and shares no
+//! code with the gateway.
 
 use serde_json::Value;
 
-/// What a client makes of a stream.
+/// How a client sees a stream.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
-    /// It came to its end, with these words.
+    /// It is complete, with this text.
     Whole(String),
-    /// It says that something went wrong.
+    /// It reports an error.
     Failed,
-    /// It just ends. A client that does not look closely takes that for the end.
+    /// It just ends. A careless client takes that for a complete reply.
     Silent,
 }
 
@@ -20,7 +20,7 @@ pub(crate) fn stream(path: &str, bytes: &str) -> Verdict {
     if !head.starts_with("HTTP/1.1 200") {
         return Verdict::Failed;
     }
-    let (body, finished) = unchunked(body);
+    let (body, finished) = decode_chunks(body);
     let mut words = String::new();
     let (mut whole, mut failed) = (false, false);
     for frame in body.split("\n\n").filter(|frame| !frame.trim().is_empty()) {
@@ -32,7 +32,7 @@ pub(crate) fn stream(path: &str, bytes: &str) -> Verdict {
             continue;
         }
         let Ok(event) = serde_json::from_str::<Value>(&data) else {
-            // What cannot be read makes every SDK raise.
+            // Every SDK raises an error on invalid JSON.
             failed = true;
             continue;
         };
@@ -40,7 +40,7 @@ pub(crate) fn stream(path: &str, bytes: &str) -> Verdict {
         match kind {
             "error" | "response.failed" => failed = true,
             "response.completed" | "response.incomplete" | "message_stop" => whole = true,
-            // Clients need no last mark once they know why it ended.
+            // Clients need no end mark once they have a stop reason.
             "message_delta" => whole |= event["delta"]["stop_reason"].is_string(),
             "response.output_text.delta" => words.push_str(event["delta"].as_str().unwrap_or("")),
             "content_block_delta" => words.push_str(event["delta"]["text"].as_str().unwrap_or("")),
@@ -59,8 +59,8 @@ pub(crate) fn stream(path: &str, bytes: &str) -> Verdict {
     }
 }
 
-/// The body without its chunks, and whether the last one came.
-fn unchunked(mut rest: &str) -> (String, bool) {
+/// The decoded chunked body, and whether its last chunk arrived.
+fn decode_chunks(mut rest: &str) -> (String, bool) {
     let mut body = String::new();
     while let Some((size, more)) = rest.split_once("\r\n") {
         let Ok(size) = usize::from_str_radix(size.trim(), 16) else { break };
@@ -74,7 +74,7 @@ fn unchunked(mut rest: &str) -> (String, bool) {
 }
 
 #[test]
-fn the_judge_tells_apart_what_it_has_to() {
+fn the_judge_distinguishes_all_verdicts() {
     let reply = |body: &str, end: &str| {
         format!("HTTP/1.1 200 OK\r\n\r\n{:x}\r\n{body}\r\n{end}", body.len())
     };
@@ -87,7 +87,7 @@ fn the_judge_tells_apart_what_it_has_to() {
         (reply(&ended, ""), Verdict::Whole("hi".to_owned())),
         (reply(&error, "0\r\n\r\n"), Verdict::Failed),
         (reply(word, ""), Verdict::Failed),
-        // The planted mistake: a stream that was cut and ends as if nothing had been.
+        // The mistake to detect: a cut stream that ends as if it were complete.
         (reply(word, "0\r\n\r\n"), Verdict::Silent),
         ("HTTP/1.1 502 Bad Gateway\r\n\r\n{}".to_owned(), Verdict::Failed),
     ];

@@ -1,5 +1,5 @@
-//! The gateway between broken providers and clients that leave: over real sockets, with a provider
-//! behind it that breaks on demand. `docs/gateway/reliability.md` says what each of these proves.
+//! The gateway between broken providers and clients that disconnect: over real sockets, with a
+//! provider that fails on demand. See `docs/gateway/reliability.md`.
 
 #[path = "../gateway/client.rs"]
 #[allow(dead_code, reason = "other tests send other things")]

@@ -13,36 +13,36 @@ use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle, time::timeout};
 
 use crate::client::{Answer, get, send};
 
-/// Whoever waits longer has found a bug.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// Longer than any correct wait.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The faces: where they are asked, and how their list of messages is called.
-pub(crate) const FACES: [(&str, &str); 3] = [
+/// The endpoints: path, and the name of the message list.
+pub(crate) const ENDPOINTS: [(&str, &str); 3] = [
     ("/v1/chat/completions", "messages"),
     ("/v1/responses", "input"),
     ("/v1/messages", "messages"),
 ];
 
-/// The formats of providers: each has an upstream of that name.
+/// Provider formats; each has an upstream of the same name.
 pub(crate) const FORMATS: [&str; 4] = ["chat", "responses", "messages", "gemini"];
 
-/// A gateway that serves, and nothing is written anywhere.
-pub(crate) struct Stage {
+/// A running gateway that writes nothing to disk.
+pub(crate) struct TestGateway {
     pub(crate) address: SocketAddr,
     stop: oneshot::Sender<()>,
     task: JoinHandle<DrainReport>,
 }
 
-/// A provider that serves.
-pub(crate) struct Scripted {
+/// A running provider.
+pub(crate) struct ScriptedServer {
     pub(crate) address: SocketAddr,
     stop: oneshot::Sender<()>,
     task: JoinHandle<DrainReport>,
 }
 
-struct Nowhere(String);
+struct MemoryConfig(String);
 
-impl ConfigEnvironment for Nowhere {
+impl ConfigEnvironment for MemoryConfig {
     fn variable(&self, _: &str) -> Option<OsString> {
         None
     }
@@ -57,7 +57,8 @@ impl ConfigEnvironment for Nowhere {
     }
 }
 
-/// One upstream for each format at that address, asked for by `chat-…`, `responses-…` and so on.
+/// The configuration: one upstream per format at that address, for the models `chat-…`,
+/// `responses-…` and so on.
 fn file(upstream: SocketAddr, more: &str) -> String {
     let mut text = format!("store = \"memory\"\n[telemetry]\nlog = \"off\"\n{more}\n");
     for (name, kind, version, speaks) in [
@@ -68,22 +69,22 @@ fn file(upstream: SocketAddr, more: &str) -> String {
     ] {
         text.push_str(&format!(
             "[[upstream]]\nname = \"{name}\"\nkind = \"{kind}\"\nkey = \"none\"\n\
-             base_url = \"http://{upstream}{version}\"\nspeaks = [\"{speaks}\"]\n\
+             base_url = \"http://{upstream}{version}\"\nformats = [\"{speaks}\"]\n\
              [[route]]\nmodel = \"{name}-*\"\nupstream = \"{name}\"\n"
         ));
     }
     text + "[[route]]\nmodel = \"scripted*\"\nupstream = \"scripted\"\n"
 }
 
-impl Stage {
-    /// A gateway with upstreams at that address.
-    pub(crate) async fn start(upstream: SocketAddr, more: &str) -> Stage {
+impl TestGateway {
+    /// Starts a gateway with upstreams at that address.
+    pub(crate) async fn start(upstream: SocketAddr, more: &str) -> TestGateway {
         let flags = ConfigFlags {
             config: Some("/stage.toml".into()),
             token_requirement: TokenRequirement::NotRequired,
             ..ConfigFlags::default()
         };
-        let loaded = config::read(&flags, &Nowhere(file(upstream, more)));
+        let loaded = config::read(&flags, &MemoryConfig(file(upstream, more)));
         let config = Arc::new(loaded.unwrap_or_else(|refused| panic!("{refused:?}")).config);
         let store = Arc::new(AnyStore::open(&StoreUrl::Memory).await.expect("memory"));
         let engine = GatewayEngine::open(config.clone(), store.clone()).await.expect("an engine");
@@ -97,59 +98,59 @@ impl Stage {
             };
             gateway.serve(listener, stop).await.expect("it begins")
         });
-        Stage { address, stop, task }
+        TestGateway { address, stop, task }
     }
 
-    /// What the gateway says at a path.
-    pub(crate) async fn look(&self, path: &str) -> Answer {
-        timeout(PATIENCE, send(self.address, get(path, ""))).await.expect("a reply")
+    /// Sends a GET request.
+    pub(crate) async fn fetch(&self, path: &str) -> Answer {
+        timeout(TIMEOUT, send(self.address, get(path, ""))).await.expect("a reply")
     }
 
-    /// A number of the metrics.
+    /// The value of a metric.
     pub(crate) async fn count(&self, name: &str) -> String {
-        let metrics = self.look("/metrics").await.body;
+        let metrics = self.fetch("/metrics").await.body;
         let line = metrics.lines().find_map(|line| line.strip_prefix(name));
         line.unwrap_or("nothing").trim().to_owned()
     }
 
-    /// Waits until nobody is served but whoever asks, and says which runs are open then.
-    pub(crate) async fn rests(&self) -> Value {
+    /// Waits until no other request is in flight, and returns the open runs.
+    pub(crate) async fn wait_until_idle(&self) -> Value {
         let calm = async {
             let one = |count: String| count == "1";
             while !(one(self.count("foxwedge_requests_at_work ").await)
                 && one(self.count("foxwedge_connections ").await))
             {}
         };
-        timeout(PATIENCE, calm).await.expect("everybody goes");
-        self.look("/v1/runs?open=true").await.json()["data"].clone()
+        timeout(TIMEOUT, calm).await.expect("everybody goes");
+        self.fetch("/v1/runs?open=true").await.json()["data"].clone()
     }
 
-    /// Ends it, and everything has ended.
+    /// Checks that no run is open, and stops the gateway.
     pub(crate) async fn end(self) {
-        assert_eq!(self.rests().await, json!([]));
+        assert_eq!(self.wait_until_idle().await, json!([]));
         let _ = self.stop.send(());
-        timeout(PATIENCE, self.task).await.expect("it ends").expect("it does not panic");
+        timeout(TIMEOUT, self.task).await.expect("it ends").expect("it does not panic");
     }
 }
 
-impl Scripted {
-    pub(crate) async fn start() -> Scripted {
+impl ScriptedServer {
+    pub(crate) async fn start() -> ScriptedServer {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(serve_scripted(listener, async {
             let _ = stopped.await;
         }));
-        Scripted { address, stop, task }
+        ScriptedServer { address, stop, task }
     }
 
     pub(crate) async fn end(self) {
         let _ = self.stop.send(());
-        timeout(PATIENCE, self.task).await.expect("it ends").expect("it does not panic");
+        timeout(TIMEOUT, self.task).await.expect("it ends").expect("it does not panic");
     }
 }
 
-/// A request of a face.
+/// A request body.
 pub(crate) fn body(list: &str, model: &str, stream: bool) -> String {
     let words = "one two three four five";
     let mut body = json!({"model": model, "stream": stream});

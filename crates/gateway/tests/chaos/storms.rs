@@ -1,76 +1,76 @@
-//! Many clients at once, and a provider that has too much to do.
+//! Many clients at once, with an overloaded provider.
 
 use tokio::{task::JoinSet, time::timeout};
 
 use crate::{
     client::{Answer, post, send},
-    stage::{FACES, PATIENCE, Scripted, Stage, body},
+    stage::{ENDPOINTS, TIMEOUT, ScriptedServer, TestGateway, body},
 };
 
 const CLIENTS: usize = 200;
 
-/// Asks so often at once, each face in turn.
-async fn storm(stage: &Stage, model: &'static str) -> Vec<(&'static str, Answer)> {
+/// Sends many requests at once, alternating between the endpoints.
+async fn storm(gateway: &TestGateway, model: &'static str) -> Vec<(&'static str, Answer)> {
     let mut clients = JoinSet::new();
     for number in 0..CLIENTS {
-        let (path, list) = FACES[number % FACES.len()];
+        let (path, list) = ENDPOINTS[number % ENDPOINTS.len()];
         let stream = number.is_multiple_of(2);
         let request = post(path, "", body(list, model, stream));
-        let to = stage.address;
+        let to = gateway.address;
         clients.spawn(async move { (path, send(to, request).await) });
     }
-    timeout(PATIENCE, clients.join_all()).await.expect("everybody is answered")
+    timeout(TIMEOUT, clients.join_all()).await.expect("everybody is answered")
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn everybody_who_is_refused_once_is_answered() {
-    let provider = Scripted::start().await;
-    let stage = Stage::start(provider.address, "").await;
-    for (path, answer) in storm(&stage, "scripted?status=429&fail-first=1").await {
+async fn every_client_refused_once_gets_a_reply_after_a_retry() {
+    let provider = ScriptedServer::start().await;
+    let gateway = TestGateway::start(provider.address, "").await;
+    for (path, answer) in storm(&gateway, "scripted?status=429&fail-first=1").await {
         assert_eq!(answer.status, 200, "{path}: {answer:?}");
         assert!(answer.body.contains("five"), "{path}: {answer:?}");
     }
-    // Each was sent again once, and no more than that.
-    let retries = stage.count("foxwedge_retries_total{upstream=\"scripted\"}").await;
+    // Each request was retried exactly once.
+    let retries = gateway.count("foxwedge_retries_total{upstream=\"scripted\"}").await;
     assert_eq!(retries, CLIENTS.to_string());
-    stage.end().await;
+    gateway.end().await;
     provider.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_refused_for_ever_is_told_so_and_the_provider_is_not_asked_three_times_for_all()
+async fn permanent_refusals_are_reported_and_the_retry_budget_limits_retries()
 {
-    let provider = Scripted::start().await;
-    let stage = Stage::start(provider.address, "").await;
-    for (path, answer) in storm(&stage, "chat-scripted?status=429&retry-after=0").await {
+    let provider = ScriptedServer::start().await;
+    let gateway = TestGateway::start(provider.address, "").await;
+    for (path, answer) in storm(&gateway, "chat-scripted?status=429&retry-after=0").await {
         assert_eq!((answer.status, answer.header("retry-after")), (429, "0"), "{path}: {answer:?}");
         assert_eq!(answer.header("x-should-retry"), "false", "{path}: {answer:?}");
         let kind = answer.json()["error"]["type"].clone();
         assert!(kind.is_string(), "{path}: {answer:?}");
     }
-    let asked = "foxwedge_upstream_requests_total{upstream=\"chat\",status=\"4xx\"}";
-    // Retries that are of no use are a fifth of the requests.
-    let asked: usize = stage.count(asked).await.parse().expect("a number");
-    assert!(asked > CLIENTS && asked <= CLIENTS + CLIENTS / 5, "{asked}");
-    // Whoever should wait longer than a client does is told at once.
-    for (path, answer) in storm(&stage, "messages-scripted?status=429&retry-after=3600").await {
+    let requests = "foxwedge_upstream_requests_total{upstream=\"chat\",status=\"4xx\"}";
+    // The retry budget limits useless retries to a fifth of the requests.
+    let requests: usize = gateway.count(requests).await.parse().expect("a number");
+    assert!(requests > CLIENTS && requests <= CLIENTS + CLIENTS / 5, "{requests}");
+    // A wait longer than clients accept is reported at once.
+    for (path, answer) in storm(&gateway, "messages-scripted?status=429&retry-after=3600").await {
         assert_eq!((answer.status, answer.header("retry-after")), (429, "3600"), "{path}");
     }
-    let asked = "foxwedge_upstream_requests_total{upstream=\"messages\",status=\"4xx\"}";
-    assert_eq!(stage.count(asked).await, CLIENTS.to_string());
-    stage.end().await;
+    let requests = "foxwedge_upstream_requests_total{upstream=\"messages\",status=\"4xx\"}";
+    assert_eq!(gateway.count(requests).await, CLIENTS.to_string());
+    gateway.end().await;
     provider.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_provider_that_is_not_there_is_told() {
-    let provider = Scripted::start().await;
+async fn an_unreachable_provider_is_reported() {
+    let provider = ScriptedServer::start().await;
     let address = provider.address;
     provider.end().await;
-    let stage = Stage::start(address, "").await;
-    for (path, answer) in storm(&stage, "gemini-scripted").await {
+    let gateway = TestGateway::start(address, "").await;
+    for (path, answer) in storm(&gateway, "gemini-scripted").await {
         assert_eq!(answer.status, 502, "{path}: {answer:?}");
         assert!(answer.json()["error"]["message"].is_string(), "{path}: {answer:?}");
     }
-    stage.end().await;
+    gateway.end().await;
 }

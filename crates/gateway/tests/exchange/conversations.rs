@@ -1,11 +1,11 @@
-//! Conversations stay apart: nothing of one ever reaches another, however alike they are.
+//! Conversations are isolated: no content of one reaches another, however similar they are.
 
 use std::collections::{HashMap, HashSet};
 
 use foxwedge_gateway::{GatewayEndpoint, GatewayEngine};
 use serde_json::{Value, json};
 
-use crate::stand::{Heard, asked, engine, hear};
+use crate::stand::{TestReply, build_request, engine, send_request};
 
 /// All headers that name a session.
 const NAMES: [&str; 4] =
@@ -16,10 +16,10 @@ fn hello() -> String {
         .to_string()
 }
 
-async fn say(engine: &GatewayEngine, headers: &[(&str, &str)]) -> Heard {
-    let heard = hear(engine, asked(GatewayEndpoint::Chat, hello(), headers)).await;
-    assert_eq!(heard.status, 200, "{}", heard.body);
-    heard
+async fn say(engine: &GatewayEngine, headers: &[(&str, &str)]) -> TestReply {
+    let reply = send_request(engine, build_request(GatewayEndpoint::Chat, hello(), headers)).await;
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    reply
 }
 
 #[tokio::test]
@@ -28,34 +28,34 @@ async fn two_sessions_with_equal_first_requests_stay_apart() {
         let engine = engine("").await;
         let one = say(&engine, &[(header, "one")]).await;
         let two = say(&engine, &[(header, "two")]).await;
-        let told = |heard: &Heard| {
-            ["x-foxwedge-session", "x-foxwedge-replayed"].map(|name| heard.header(name).to_owned())
+        let describe = |reply: &TestReply| {
+            ["x-foxwedge-session", "x-foxwedge-replayed"].map(|name| reply.header(name).to_owned())
         };
-        assert_eq!(told(&one), ["one", ""], "{header}");
-        assert_eq!(told(&two), ["two", ""], "{header}");
+        assert_eq!(describe(&one), ["one", ""], "{header}");
+        assert_eq!(describe(&two), ["two", ""], "{header}");
         assert_ne!(one.header("x-foxwedge-run"), two.header("x-foxwedge-run"));
-        // Marked as retries, each gets its own reply; nobody gets that of another.
+        // Marked as retries, each gets its own reply, never that of another.
         let retry = ("x-stainless-retry-count", "1");
         let again = say(&engine, &[(header, "one"), retry]).await;
-        assert_eq!(told(&again), ["one", "true"]);
+        assert_eq!(describe(&again), ["one", "true"]);
         assert_eq!(again.header("x-foxwedge-run"), one.header("x-foxwedge-run"));
         let third = say(&engine, &[(header, "three"), retry]).await;
-        assert_eq!(told(&third), ["three", ""], "a retry whose first never came");
+        assert_eq!(describe(&third), ["three", ""], "a retry whose first never came");
         let unnamed = say(&engine, &[retry]).await;
         assert_eq!(unnamed.header("x-foxwedge-replayed"), "", "the reply of a named session");
     }
 }
 
 #[tokio::test]
-async fn the_reply_to_an_unnamed_request_is_never_given_to_a_named_one() {
+async fn the_reply_to_an_unnamed_request_is_never_replayed_to_a_named_one() {
     let engine = engine("").await;
     let retry = ("x-stainless-retry-count", "1");
     let first = say(&engine, &[]).await;
     for header in NAMES {
         for headers in [&[(header, "mine")][..], &[(header, "mine"), retry]] {
-            let heard = say(&engine, headers).await;
-            assert_eq!(heard.header("x-foxwedge-session"), "mine");
-            assert_ne!(heard.header("x-foxwedge-run"), first.header("x-foxwedge-run"));
+            let reply = say(&engine, headers).await;
+            assert_eq!(reply.header("x-foxwedge-session"), "mine");
+            assert_ne!(reply.header("x-foxwedge-run"), first.header("x-foxwedge-run"));
         }
     }
     let again = say(&engine, &[retry]).await;
@@ -63,20 +63,20 @@ async fn the_reply_to_an_unnamed_request_is_never_given_to_a_named_one() {
 }
 
 #[tokio::test]
-async fn a_prompt_that_is_repeated_on_purpose_gets_a_fresh_reply_also_under_one_name() {
+async fn a_prompt_repeated_on_purpose_gets_a_new_reply_even_under_one_name() {
     let engine = engine("").await;
     for headers in [&[][..], &[("x-session-id", "cron")]] {
         let mut runs = HashSet::new();
         for _ in 0..4 {
-            let heard = say(&engine, headers).await;
-            assert_eq!(heard.header("x-foxwedge-replayed"), "", "{headers:?}");
-            assert!(runs.insert(heard.header("x-foxwedge-run").to_owned()), "{headers:?}");
+            let reply = say(&engine, headers).await;
+            assert_eq!(reply.header("x-foxwedge-replayed"), "", "{headers:?}");
+            assert!(runs.insert(reply.header("x-foxwedge-run").to_owned()), "{headers:?}");
         }
     }
 }
 
 #[tokio::test]
-async fn a_retry_without_a_name_is_answered_from_memory_only_if_one_client_can_have_sent_it() {
+async fn an_unnamed_retry_is_replayed_only_if_a_single_client_can_have_sent_it() {
     let retry = ("x-stainless-retry-count", "1");
     let engine = engine("").await;
     let first = say(&engine, &[]).await;
@@ -84,10 +84,10 @@ async fn a_retry_without_a_name_is_answered_from_memory_only_if_one_client_can_h
         say(&engine, &[retry]).await.header("x-foxwedge-run"),
         first.header("x-foxwedge-run")
     );
-    // Another client says the same: nobody can tell any more whose retry comes.
+    // Another client sends the same: now a retry could come from either.
     say(&engine, &[]).await;
     assert_eq!(say(&engine, &[retry]).await.header("x-foxwedge-replayed"), "");
-    // A key says whose it is.
+    // An idempotency key identifies the client.
     let (mine, yours) = (("idempotency-key", "mine"), ("idempotency-key", "yours"));
     let one = say(&engine, &[mine]).await;
     let two = say(&engine, &[yours]).await;
@@ -99,14 +99,14 @@ async fn a_retry_without_a_name_is_answered_from_memory_only_if_one_client_can_h
 }
 
 #[tokio::test]
-async fn a_reply_that_its_client_went_on_from_is_not_given_to_another() {
+async fn a_reply_that_its_client_continued_from_is_not_replayed_to_another() {
     let engine = engine("").await;
     let first = say(&engine, &[]).await;
-    let on = json!({"model": "scripted", "messages": [
+    let continued = json!({"model": "scripted", "messages": [
         {"role": "user", "content": "hello there"}, first.json()["choices"][0]["message"],
         {"role": "user", "content": "go on"}]});
-    let on = hear(&engine, asked(GatewayEndpoint::Chat, on.to_string(), &[])).await;
-    assert_eq!(on.header("x-foxwedge-match"), "prefix");
+    let continued = send_request(&engine, build_request(GatewayEndpoint::Chat, continued.to_string(), &[])).await;
+    assert_eq!(continued.header("x-foxwedge-match"), "prefix");
     let other = say(&engine, &[("x-stainless-retry-count", "1")]).await;
     assert_eq!(other.header("x-foxwedge-replayed"), "", "its first request never came here");
 }
@@ -116,22 +116,22 @@ async fn conversations_that_share_a_cache_key_keep_their_own_sessions() {
     let engine = engine("").await;
     let ask = |messages: Value| {
         let body = json!({"model": "scripted", "prompt_cache_key": "app", "messages": messages});
-        asked(GatewayEndpoint::Chat, body.to_string(), &[])
+        build_request(GatewayEndpoint::Chat, body.to_string(), &[])
     };
-    let words = |text: &str| json!({"role": "user", "content": text});
-    let one = hear(&engine, ask(json!([words("one")]))).await;
+    let user_message = |text: &str| json!({"role": "user", "content": text});
+    let one = send_request(&engine, ask(json!([user_message("one")]))).await;
     assert_eq!(one.header("x-foxwedge-session"), "app");
-    let two = hear(&engine, ask(json!([words("two")]))).await;
+    let two = send_request(&engine, ask(json!([user_message("two")]))).await;
     assert_ne!(two.header("x-foxwedge-session"), "app");
-    for (first, heard) in [("one", &one), ("two", &two)] {
-        let messages = json!([words(first), heard.json()["choices"][0]["message"], words("go on")]);
-        let on = hear(&engine, ask(messages)).await;
-        assert_eq!(on.header("x-foxwedge-session"), heard.header("x-foxwedge-session"));
+    for (first, reply) in [("one", &one), ("two", &two)] {
+        let messages = json!([user_message(first), reply.json()["choices"][0]["message"], user_message("go on")]);
+        let continued = send_request(&engine, ask(messages)).await;
+        assert_eq!(continued.header("x-foxwedge-session"), reply.header("x-foxwedge-session"));
     }
 }
 
 #[tokio::test]
-async fn a_name_that_does_not_fit_is_an_error_in_the_clients_form() {
+async fn an_invalid_session_name_is_an_error_in_the_clients_format() {
     let engine = engine("").await;
     let bodies = [
         (
@@ -145,12 +145,12 @@ async fn a_name_that_does_not_fit_is_an_error_in_the_clients_form() {
                    "messages": [{"role": "user", "content": "x"}]}),
         ),
     ];
-    for (face, body) in bodies {
+    for (endpoint, body) in bodies {
         for header in NAMES {
             for name in ["../x", "a b", &"x".repeat(200), ""] {
-                let heard = hear(&engine, asked(face, body.to_string(), &[(header, name)])).await;
-                assert_eq!(heard.status, 400, "{header}: {name:?}");
-                let error = &heard.json()["error"];
+                let reply = send_request(&engine, build_request(endpoint, body.to_string(), &[(header, name)])).await;
+                assert_eq!(reply.status, 400, "{header}: {name:?}");
+                let error = &reply.json()["error"];
                 assert_eq!(error["type"], "invalid_request_error", "{error}");
                 let message = error["message"].as_str().expect("words");
                 assert!(message.contains(header) && message.contains("128"), "{message}");
@@ -173,11 +173,11 @@ impl Conversation {
     }
 }
 
-/// Numbers that look like chance, the same for the same seed.
-struct Dice(u64);
+/// Pseudo-random numbers, the same for the same seed.
+struct TestRandom(u64);
 
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
+impl TestRandom {
+    fn below(&mut self, sides: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -185,7 +185,7 @@ impl Dice {
     }
 }
 
-async fn send(engine: &GatewayEngine, of: &Conversation, messages: &[Value], retry: bool) -> Heard {
+async fn send(engine: &GatewayEngine, of: &Conversation, messages: &[Value], retry: bool) -> TestReply {
     let body = json!({
         "model": "scripted", "messages": messages,
         "tools": [{"type": "function",
@@ -196,40 +196,41 @@ async fn send(engine: &GatewayEngine, of: &Conversation, messages: &[Value], ret
     if retry {
         headers.push(("x-stainless-retry-count", "1"));
     }
-    let heard = hear(engine, asked(GatewayEndpoint::Chat, body.to_string(), &headers)).await;
-    assert_eq!(heard.status, 200, "{}", heard.body);
-    heard
+    let reply = send_request(engine, build_request(GatewayEndpoint::Chat, body.to_string(), &headers)).await;
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    reply
 }
 
-/// Clients that begin alike, under other names, the same name and none, take turns; some requests are
-/// retried, marked and not. The model of the law knows nothing but what each client sent and heard.
+/// Clients with the same first messages, under different names, the same name or none, take turns.
+/// Some requests are retried, marked or not. The test model knows only what each client sent and
+/// received.
 #[tokio::test]
 async fn nothing_of_a_conversation_reaches_another() {
     for seed in 1..=25_u64 {
         let engine = engine("").await;
-        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut random = TestRandom(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let mut all: Vec<Conversation> = (0..6)
             .map(|at| Conversation {
-                headers: match dice.roll(4) {
-                    0 => vec![(NAMES[dice.roll(4)], format!("name-{at}"))],
-                    1 => vec![(NAMES[dice.roll(4)], "shared".to_owned())],
+                headers: match random.below(4) {
+                    0 => vec![(NAMES[random.below(4)], format!("name-{at}"))],
+                    1 => vec![(NAMES[random.below(4)], "shared".to_owned())],
                     _ => Vec::new(),
                 },
                 messages: Vec::new(),
                 last: None,
             })
             .collect();
-        // Who was given a run, and what a session holds, without a name.
+        // The client that received each run, and the content of each unnamed session.
         let mut runs: HashMap<String, usize> = HashMap::new();
         let mut histories: HashMap<String, Vec<Value>> = HashMap::new();
         let mut sent: HashMap<String, HashSet<usize>> = HashMap::new();
         for _ in 0..60 {
-            let at = dice.roll(all.len());
-            let retry = dice.roll(3) == 0 && all[at].last.is_some();
+            let at = random.below(all.len());
+            let retry = random.below(3) == 0 && all[at].last.is_some();
             if retry {
                 let (messages, run) = all[at].last.clone().expect("it is there");
-                let heard = send(&engine, &all[at], &messages, true).await;
-                let got = heard.header("x-foxwedge-run").to_owned();
+                let reply = send(&engine, &all[at], &messages, true).await;
+                let got = reply.header("x-foxwedge-run").to_owned();
                 let owner = *runs.entry(got.clone()).or_insert(at);
                 let shares = all[at].headers == all[owner].headers && all[at].is_declared();
                 assert!(owner == at || shares, "seed {seed}: {at} got the run of {owner}");
@@ -238,7 +239,7 @@ async fn nothing_of_a_conversation_reaches_another() {
                     assert_eq!(got, run, "seed {seed}: a marked retry gets the same reply");
                 }
                 if got != run {
-                    // It was asked anew: that is the newest reply now.
+                    // It was sent upstream again, so this is the newest reply now.
                     all[at].last = Some((messages, got));
                 }
                 continue;
@@ -252,14 +253,14 @@ async fn nothing_of_a_conversation_reaches_another() {
                                      "content": format!("result of client {at}")}));
             }
             if open.is_empty() {
-                let words = ["hello there", r#"call look with {"n":1}"#][dice.roll(2)];
-                messages.push(json!({"role": "user", "content": words}));
+                let user_message = ["hello there", r#"call look with {"n":1}"#][random.below(2)];
+                messages.push(json!({"role": "user", "content": user_message}));
             }
-            let heard = send(&engine, &all[at], &messages, false).await;
-            let session = heard.header("x-foxwedge-session").to_owned();
-            let run = heard.header("x-foxwedge-run").to_owned();
-            assert_eq!(heard.header("x-foxwedge-replayed"), "", "seed {seed}: asked on purpose");
-            let reply = heard.json()["choices"][0]["message"].clone();
+            let reply = send(&engine, &all[at], &messages, false).await;
+            let session = reply.header("x-foxwedge-session").to_owned();
+            let run = reply.header("x-foxwedge-run").to_owned();
+            assert_eq!(reply.header("x-foxwedge-replayed"), "", "seed {seed}: asked on purpose");
+            let reply = reply.json()["choices"][0]["message"].clone();
             let others = reply.to_string();
             for other in (0..all.len()).filter(|other| *other != at) {
                 assert!(!others.contains(&format!("client {other}")), "seed {seed}: {others}");

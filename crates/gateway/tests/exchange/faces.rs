@@ -1,4 +1,4 @@
-//! Every face on every kind of upstream, in pieces and whole.
+//! Every endpoint with every kind of upstream, streamed and not.
 
 use foxwedge_gateway::GatewayEndpoint;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ const UPSTREAMS: [&str; 4] = ["chat", "responses", "messages", "gemini"];
 /// Routes by the name of the upstream.
 fn routes() -> String {
     let route = |name: &&str| {
-        format!("[[route]]\nmodel = \"{name}\"\nupstream = \"{name}\"\nrename = \"scripted\"\n")
+        format!("[[route]]\nmodel = \"{name}\"\nupstream = \"{name}\"\nupstream_model = \"scripted\"\n")
     };
     UPSTREAMS.iter().map(route).collect()
 }
@@ -20,9 +20,9 @@ fn tool() -> Value {
 }
 
 /// A request that makes the model call two tools.
-fn request(face: GatewayEndpoint, model: &str, stream: bool) -> Value {
+fn request(endpoint: GatewayEndpoint, model: &str, stream: bool) -> Value {
     let words = "call weather with {\"city\":\"Oslo\"} and call weather with {\"city\":\"Bergen\"}";
-    match face {
+    match endpoint {
         GatewayEndpoint::Chat => json!({
             "model": model, "stream": stream,
             "messages": [{"role": "user", "content": words}],
@@ -41,15 +41,15 @@ fn request(face: GatewayEndpoint, model: &str, stream: bool) -> Value {
 }
 
 #[tokio::test]
-async fn parallel_calls_come_back_together_on_every_face_from_every_upstream() {
+async fn parallel_calls_arrive_together_on_every_endpoint_from_every_upstream() {
     let engine = engine(&routes()).await;
-    for face in [GatewayEndpoint::Chat, GatewayEndpoint::Responses, GatewayEndpoint::Messages] {
+    for endpoint in [GatewayEndpoint::Chat, GatewayEndpoint::Responses, GatewayEndpoint::Messages] {
         for upstream in UPSTREAMS {
-            let place = format!("{} on {upstream}", face.name());
-            let heard = ask(&engine, face, &request(face, upstream, false)).await;
-            assert_eq!(heard.status, 200, "{place}: {}", heard.body);
-            let body = heard.json();
-            let (calls, stop) = match face {
+            let place = format!("{} on {upstream}", endpoint.name());
+            let reply = ask(&engine, endpoint, &request(endpoint, upstream, false)).await;
+            assert_eq!(reply.status, 200, "{place}: {}", reply.body);
+            let body = reply.json();
+            let (calls, stop) = match endpoint {
                 GatewayEndpoint::Chat => {
                     let choice = &body["choices"][0];
                     (
@@ -68,16 +68,16 @@ async fn parallel_calls_come_back_together_on_every_face_from_every_upstream() {
                     (calls.count(), body["stop_reason"].clone())
                 }
             };
-            let expected = match face {
+            let expected = match endpoint {
                 GatewayEndpoint::Chat => "tool_calls",
                 GatewayEndpoint::Responses => "completed",
                 GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => "tool_use",
             };
             assert_eq!((calls, stop), (2, json!(expected)), "{place}: {body}");
-            let named = if face.name() == upstream { "scripted" } else { upstream };
+            let named = if endpoint.name() == upstream { "scripted" } else { upstream };
             assert_eq!(body["model"], json!(named), "{place}: told anew, it is the client's name");
-            assert_eq!(heard.header("x-foxwedge-action"), "none", "{place}");
-            let made = match face {
+            assert_eq!(reply.header("x-foxwedge-action"), "none", "{place}");
+            let made = match endpoint {
                 GatewayEndpoint::Chat => body["created"].as_u64(),
                 GatewayEndpoint::Responses => body["created_at"].as_u64(),
                 GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => None,
@@ -88,15 +88,15 @@ async fn parallel_calls_come_back_together_on_every_face_from_every_upstream() {
 }
 
 #[tokio::test]
-async fn a_stream_ends_as_its_face_ends_streams_from_every_upstream() {
+async fn a_stream_ends_in_the_format_of_its_endpoint_from_every_upstream() {
     let engine = engine(&routes()).await;
-    for face in [GatewayEndpoint::Chat, GatewayEndpoint::Responses, GatewayEndpoint::Messages] {
+    for endpoint in [GatewayEndpoint::Chat, GatewayEndpoint::Responses, GatewayEndpoint::Messages] {
         for upstream in UPSTREAMS {
-            let place = format!("{} on {upstream}", face.name());
-            let heard = ask(&engine, face, &request(face, upstream, true)).await;
-            assert_eq!(heard.status, 200, "{place}: {}", heard.body);
-            assert!(heard.header("content-type").starts_with("text/event-stream"), "{place}");
-            let (calls, end) = match face {
+            let place = format!("{} on {upstream}", endpoint.name());
+            let reply = ask(&engine, endpoint, &request(endpoint, upstream, true)).await;
+            assert_eq!(reply.status, 200, "{place}: {}", reply.body);
+            assert!(reply.header("content-type").starts_with("text/event-stream"), "{place}");
+            let (calls, end) = match endpoint {
                 GatewayEndpoint::Chat => ("\"name\":\"weather\"", "data: [DONE]\n\n"),
                 GatewayEndpoint::Responses => {
                     ("\"function_call\",\"status\":\"in_progress", "response.completed")
@@ -105,9 +105,9 @@ async fn a_stream_ends_as_its_face_ends_streams_from_every_upstream() {
                     ("\"name\":\"weather\"", "message_stop")
                 }
             };
-            let found = heard.body.matches(calls).count();
-            assert_eq!(found, 2, "{place}: {}", heard.body);
-            assert!(heard.body.contains(end), "{place}: {}", heard.body);
+            let found = reply.body.matches(calls).count();
+            assert_eq!(found, 2, "{place}: {}", reply.body);
+            assert!(reply.body.contains(end), "{place}: {}", reply.body);
         }
     }
 }
@@ -120,8 +120,8 @@ async fn tokens_are_counted_by_the_upstream_or_here() {
         body.as_object_mut()
             .expect("an object")
             .retain(|key, _| key != "stream" && key != "max_tokens");
-        let heard = ask(&engine, GatewayEndpoint::CountTokens, &body).await;
-        assert_eq!(heard.status, 200, "{upstream}: {}", heard.body);
-        assert!(heard.json()["input_tokens"].as_u64() > Some(5), "{upstream}: {}", heard.body);
+        let reply = ask(&engine, GatewayEndpoint::CountTokens, &body).await;
+        assert_eq!(reply.status, 200, "{upstream}: {}", reply.body);
+        assert!(reply.json()["input_tokens"].as_u64() > Some(5), "{upstream}: {}", reply.body);
     }
 }

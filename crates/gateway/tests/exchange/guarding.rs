@@ -1,9 +1,9 @@
-//! What the guard does in each mode, and what it says about it.
+//! What the guard does and reports in each mode.
 
 use foxwedge_gateway::GatewayEndpoint;
 use serde_json::{Value, json};
 
-use crate::stand::{ask, asked, engine, hear};
+use crate::stand::{ask, build_request, engine, send_request};
 
 fn broken() -> serde_json::Value {
     json!({
@@ -21,7 +21,7 @@ fn broken() -> serde_json::Value {
 
 fn route(mode: &str) -> String {
     format!(
-        "[[route]]\nmodel = \"m\"\nupstream = \"chat\"\nrename = \"scripted\"\nmode = \"{mode}\"\n"
+        "[[route]]\nmodel = \"m\"\nupstream = \"chat\"\nupstream_model = \"scripted\"\nmode = \"{mode}\"\n"
     )
 }
 
@@ -35,16 +35,16 @@ async fn each_mode_does_what_it_says() {
     ];
     for (mode, status, action, findings) in table {
         let engine = engine(&route(mode)).await;
-        let heard = ask(&engine, GatewayEndpoint::Chat, &broken()).await;
-        let told = (heard.header("x-foxwedge-action"), heard.header("x-foxwedge-findings"));
+        let reply = ask(&engine, GatewayEndpoint::Chat, &broken()).await;
+        let headers = (reply.header("x-foxwedge-action"), reply.header("x-foxwedge-findings"));
         assert_eq!(
-            (heard.status.as_u16(), told),
+            (reply.status.as_u16(), headers),
             (status, (action, findings)),
             "{mode}: {}",
-            heard.body
+            reply.body
         );
         if mode == "strict" {
-            let error = heard.json()["error"].clone();
+            let error = reply.json()["error"].clone();
             assert_eq!(error["type"], "invalid_request_error");
             assert_eq!((&error["rule"], &error["param"]), (&json!("FW101"), &json!("messages[1]")));
         }
@@ -52,10 +52,10 @@ async fn each_mode_does_what_it_says() {
 }
 
 #[tokio::test]
-async fn a_refusal_for_the_shape_of_a_history_is_repaired_and_sent_once_more() {
-    // The upstream is a stricter provider than the configuration says.
+async fn a_history_that_the_upstream_rejects_is_repaired_and_sent_again_once() {
+    // The upstream is stricter than its configured profile.
     let engine =
-        engine("[[route]]\nmodel = \"m\"\nupstream = \"chat\"\nrename = \"scripted-mistral\"\n")
+        engine("[[route]]\nmodel = \"m\"\nupstream = \"chat\"\nupstream_model = \"scripted-mistral\"\n")
             .await;
     let body = json!({
         "model": "m",
@@ -67,9 +67,9 @@ async fn a_refusal_for_the_shape_of_a_history_is_repaired_and_sent_once_more() {
             {"role": "tool", "tool_call_id": "call_of_more_than_nine_letters", "name": "read", "content": "A"},
         ],
     });
-    let heard = ask(&engine, GatewayEndpoint::Chat, &body).await;
-    assert_eq!(heard.status, 200, "{}", heard.body);
-    assert_eq!(heard.header("x-foxwedge-action"), "fixed");
+    let reply = ask(&engine, GatewayEndpoint::Chat, &body).await;
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    assert_eq!(reply.header("x-foxwedge-action"), "fixed");
     assert!(
         engine
             .metrics()
@@ -79,7 +79,7 @@ async fn a_refusal_for_the_shape_of_a_history_is_repaired_and_sent_once_more() {
 }
 
 #[tokio::test]
-async fn a_history_that_is_too_long_is_made_shorter() {
+async fn a_history_that_is_too_long_is_compacted() {
     for overflow in ["compact", "summarize"] {
         too_long(overflow).await;
     }
@@ -87,7 +87,7 @@ async fn a_history_that_is_too_long_is_made_shorter() {
 
 async fn too_long(overflow: &str) {
     let engine = engine(&format!(
-        "[[route]]\nmodel = \"m\"\nupstream = \"messages\"\nrename = \"scripted\"\nwindow = 8000\n\
+        "[[route]]\nmodel = \"m\"\nupstream = \"messages\"\nupstream_model = \"scripted\"\ncontext_window = 8000\n\
          overflow = \"{overflow}\"\n",
     ))
     .await;
@@ -100,10 +100,10 @@ async fn too_long(overflow: &str) {
     let mut messages: Vec<_> = turns.collect();
     messages.push(json!({"role": "user", "content": "and now?"}));
     let body = json!({"model": "m", "max_tokens": 100, "messages": messages});
-    let heard = ask(&engine, GatewayEndpoint::Messages, &body).await;
-    assert_eq!(heard.status, 200, "{}", heard.body);
+    let reply = ask(&engine, GatewayEndpoint::Messages, &body).await;
+    assert_eq!(reply.status, 200, "{}", reply.body);
     let (before, after) =
-        heard.header("x-foxwedge-compacted").split_once("->").expect("a compaction");
+        reply.header("x-foxwedge-compacted").split_once("->").expect("a compaction");
     assert!(
         before.parse::<u64>().expect("it is there") > 8_000
             && after.parse::<u64>().expect("it is there") < 8_000
@@ -111,9 +111,9 @@ async fn too_long(overflow: &str) {
 }
 
 #[tokio::test]
-async fn what_lies_on_a_server_is_refused_and_never_repaired() {
+async fn server_side_state_is_refused_and_never_repaired() {
     let engine =
-        engine("[[route]]\nmodel = \"m\"\nupstream = \"chat\"\nrename = \"scripted\"\n").await;
+        engine("[[route]]\nmodel = \"m\"\nupstream = \"chat\"\nupstream_model = \"scripted\"\n").await;
     let table = [
         (
             GatewayEndpoint::Responses,
@@ -128,11 +128,11 @@ async fn what_lies_on_a_server_is_refused_and_never_repaired() {
             "thread_unsupported_request",
         ),
     ];
-    for (face, body, code) in table {
-        let heard = ask(&engine, face, &body).await;
-        assert_eq!(heard.status, 400, "{}", heard.body);
-        assert!(heard.body.contains(code), "{}", heard.body);
-        assert_eq!(heard.header("x-foxwedge-action"), "none");
+    for (endpoint, body, code) in table {
+        let reply = ask(&engine, endpoint, &body).await;
+        assert_eq!(reply.status, 400, "{}", reply.body);
+        assert!(reply.body.contains(code), "{}", reply.body);
+        assert_eq!(reply.header("x-foxwedge-action"), "none");
     }
 }
 
@@ -141,8 +141,8 @@ async fn no_request_chooses_its_upstream() {
     let engine = engine("").await;
     for key in ["api_base", "base_url", "api_key"] {
         let body = json!({"model": "scripted", "messages": [{"role": "user", "content": "hi"}], key: "http://evil.example"});
-        let heard = ask(&engine, GatewayEndpoint::Chat, &body).await;
-        assert_eq!((heard.status.as_u16(), &heard.json()["error"]["param"]), (400, &json!(key)));
+        let reply = ask(&engine, GatewayEndpoint::Chat, &body).await;
+        assert_eq!((reply.status.as_u16(), &reply.json()["error"]["param"]), (400, &json!(key)));
     }
 }
 
@@ -152,18 +152,18 @@ async fn a_body_that_cannot_be_read_is_an_error_with_its_place() {
     for body in
         ["", "{", "[]", "{\"model\":\"m\"}", "{\"model\":\"m\",\"messages\":7}", "\u{feff}", "nul"]
     {
-        let heard = hear(&engine, asked(GatewayEndpoint::Chat, body.to_owned(), &[])).await;
-        assert_eq!(heard.status, 400, "{body}: {}", heard.body);
-        assert_eq!(heard.json()["error"]["type"], "invalid_request_error", "{body}");
+        let reply = send_request(&engine, build_request(GatewayEndpoint::Chat, body.to_owned(), &[])).await;
+        assert_eq!(reply.status, 400, "{body}: {}", reply.body);
+        assert_eq!(reply.json()["error"]["type"], "invalid_request_error", "{body}");
     }
     let deep = format!("{{\"model\":\"m\",\"messages\":{}", "[".repeat(100_000));
-    assert_eq!(hear(&engine, asked(GatewayEndpoint::Chat, deep, &[])).await.status, 400);
+    assert_eq!(send_request(&engine, build_request(GatewayEndpoint::Chat, deep, &[])).await.status, 400);
 }
 
-/// A request of `words` words in each face's form.
-fn long(face: GatewayEndpoint, words: usize) -> Value {
+/// A request with `words` words, in the format of the endpoint.
+fn long(endpoint: GatewayEndpoint, words: usize) -> Value {
     let text = "word ".repeat(words);
-    match face {
+    match endpoint {
         GatewayEndpoint::Responses => json!({"model": "m", "input": text}),
         _ => {
             json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": text}]})
@@ -172,38 +172,38 @@ fn long(face: GatewayEndpoint, words: usize) -> Value {
 }
 
 #[tokio::test]
-async fn what_cannot_fit_a_window_is_refused_in_the_providers_words_before_it_is_sent() {
+async fn a_request_that_exceeds_the_window_is_refused_in_the_providers_format_before_sending() {
     let overflows = ["compact", "summarize", "pass"];
     for (upstream, overflow) in
         ["chat", "responses", "messages", "gemini"].into_iter().zip(overflows.into_iter().cycle())
     {
         let engine = engine(&format!(
-            "[[route]]\nmodel = \"m\"\nupstream = \"{upstream}\"\nrename = \"scripted\"\n\
-             window = 3000\noverflow = \"{overflow}\"\n"
+            "[[route]]\nmodel = \"m\"\nupstream = \"{upstream}\"\nupstream_model = \"scripted\"\n\
+             context_window = 3000\noverflow = \"{overflow}\"\n"
         ))
         .await;
-        for (face, stream) in
+        for (endpoint, stream) in
             [GatewayEndpoint::Chat, GatewayEndpoint::Responses, GatewayEndpoint::Messages]
                 .into_iter()
-                .flat_map(|face| [(face, false), (face, true)])
+                .flat_map(|endpoint| [(endpoint, false), (endpoint, true)])
         {
-            let mut body = long(face, 20_000);
+            let mut body = long(endpoint, 20_000);
             body["stream"] = json!(stream);
-            let heard = ask(&engine, face, &body).await;
-            assert_eq!(heard.status, 400, "{upstream}, {face:?}: {}", heard.body);
-            let error = &heard.json()["error"];
+            let reply = ask(&engine, endpoint, &body).await;
+            assert_eq!(reply.status, 400, "{upstream}, {endpoint:?}: {}", reply.body);
+            let error = &reply.json()["error"];
             assert_eq!(error["type"], "invalid_request_error", "{error}");
             let message = error["message"].as_str().expect("words");
-            match face {
+            match endpoint {
                 GatewayEndpoint::Messages => {
                     assert!(message.starts_with("prompt is too long: "), "{message}");
                     assert!(message.ends_with(" tokens > 3000 maximum"), "{message}");
                 }
                 _ => assert_eq!(error["code"], "context_length_exceeded"),
             }
-            // Near the edge nobody is sure, and the provider says it.
-            let heard = ask(&engine, face, &long(face, 3_200)).await;
-            assert_eq!(heard.status, 200, "{upstream}, {face:?}: {}", heard.body);
+            // Close to the limit the count is not certain, so the provider decides.
+            let reply = ask(&engine, endpoint, &long(endpoint, 3_200)).await;
+            assert_eq!(reply.status, 200, "{upstream}, {endpoint:?}: {}", reply.body);
         }
         let name = engine.metrics().render();
         let sent =
@@ -214,9 +214,9 @@ async fn what_cannot_fit_a_window_is_refused_in_the_providers_words_before_it_is
 }
 
 #[tokio::test]
-async fn a_window_that_nobody_set_refuses_nothing() {
+async fn without_a_configured_window_nothing_is_refused() {
     let engine =
-        engine("[[route]]\nmodel = \"m\"\nupstream = \"chat\"\nrename = \"scripted\"\n").await;
-    let heard = ask(&engine, GatewayEndpoint::Chat, &long(GatewayEndpoint::Chat, 20_000)).await;
-    assert_eq!(heard.status, 200, "{}", heard.body);
+        engine("[[route]]\nmodel = \"m\"\nupstream = \"chat\"\nupstream_model = \"scripted\"\n").await;
+    let reply = ask(&engine, GatewayEndpoint::Chat, &long(GatewayEndpoint::Chat, 20_000)).await;
+    assert_eq!(reply.status, 200, "{}", reply.body);
 }

@@ -5,9 +5,9 @@ use foxwedge_scripted::{ScriptedProvider, check_request};
 use foxwedge_testkit::{Random, history};
 use serde_json::{Value, json};
 
-use crate::stand::{asked, engine, hear};
+use crate::stand::{build_request, engine, send_request};
 
-/// How many histories for each format; more by `FOXWEDGE_HISTORIES`.
+/// Number of histories per format; `FOXWEDGE_HISTORIES` overrides it.
 fn cases() -> u64 {
     std::env::var("FOXWEDGE_HISTORIES").ok().and_then(|it| it.parse().ok()).unwrap_or(400)
 }
@@ -20,11 +20,11 @@ fn request(random: &mut Random, dialect: &str, key: &str) -> Value {
     };
     let object = body.as_object_mut().expect("an object");
     object.insert("model".to_owned(), json!("scripted"));
-    // What lies on a server is another matter.
+    // References to server-side state are tested elsewhere.
     for stateful in ["previous_response_id", "conversation", "thread", "stream"] {
         object.remove(stateful);
     }
-    // So are tools that are none, and a list of them with nothing in it.
+    // So are invalid tools and empty tool lists.
     let tools = object.get("tools").and_then(Value::as_array);
     if !tools.is_some_and(|tools| !tools.is_empty() && tools.iter().all(Value::is_object)) {
         object.remove("tools");
@@ -35,7 +35,8 @@ fn request(random: &mut Random, dialect: &str, key: &str) -> Value {
     body
 }
 
-/// Whether there are words, a call or an answer in it. Thoughts and tools of the provider's own do not cross.
+/// Whether it has text, a tool call or a tool result. Reasoning and provider-run tools are not
+/// converted.
 fn says_something(value: &Value) -> bool {
     match value {
         Value::Array(list) => list.iter().any(says_something),
@@ -52,13 +53,13 @@ fn says_something(value: &Value) -> bool {
     }
 }
 
-/// Items of which nobody can say what they are: a kind or an id of their own that is no string.
+/// Items that cannot be interpreted: their type or id is not a string.
 fn is_junk(list: &Value) -> bool {
     let junk = |it: &Value| it.as_str().is_none() && !it.is_null();
     list.as_array().into_iter().flatten().any(|item| {
         let searches = item["type"].as_str().is_some_and(|kind| kind.starts_with("tool_search"));
         let blocks = item["content"].as_array().into_iter().flatten();
-        // A thought that is none; providers want the field, and it may not be made up.
+        // Reasoning without its content; providers require the field, and it must not be invented.
         let hollow = |it: &Value| it["type"] == "thinking" && !it["thinking"].is_string();
         junk(&item["type"])
             || junk(&item["id"])
@@ -67,7 +68,7 @@ fn is_junk(list: &Value) -> bool {
     })
 }
 
-/// An upstream that speaks every format, and for each face one of another format.
+/// An upstream with every format, and for each endpoint one with another format.
 const ROUTES: &str = r#"
 [[upstream]]
 name = "all"
@@ -78,19 +79,19 @@ upstream = "all"
 [[route]]
 model = "from-chat"
 upstream = "messages"
-rename = "scripted"
+upstream_model = "scripted"
 [[route]]
 model = "from-responses"
 upstream = "messages"
-rename = "scripted"
+upstream_model = "scripted"
 [[route]]
 model = "from-messages"
 upstream = "chat"
-rename = "scripted"
+upstream_model = "scripted"
 "#;
 
 #[tokio::test]
-async fn what_a_strict_provider_refuses_gets_through() {
+async fn histories_that_a_strict_provider_rejects_are_repaired() {
     let engine = engine(ROUTES).await;
     let table = [
         (GatewayEndpoint::Chat, "openai-chat", "messages"),
@@ -98,24 +99,24 @@ async fn what_a_strict_provider_refuses_gets_through() {
         (GatewayEndpoint::Messages, "anthropic", "messages"),
     ];
     let (mut refused, mut sent, mut through) = (0, 0, Vec::new());
-    for (face, dialect, key) in table {
-        let provider = ScriptedProvider::of(face.wire(), "scripted").expect("a provider");
+    for (endpoint, dialect, key) in table {
+        let provider = ScriptedProvider::of(endpoint.format(), "scripted").expect("a provider");
         for seed in 0..cases() {
             let mut body = request(&mut Random::new(seed), dialect, key);
-            // Instructions alone are no conversation everywhere.
+            // Not every provider accepts instructions alone.
             let spoken = |it: &&Value| it["role"] != "system" && it["role"] != "developer";
             let list = body[key].as_array();
             let empty = list.is_some_and(|it| !it.iter().filter(spoken).any(says_something));
             let directly = check_request(provider, body.to_string().as_bytes());
-            // Nothing can be made of a history of nothing, and what only a server has is not here.
+            // An empty history cannot be repaired, and server-side state is not available here.
             if empty || body.to_string().contains("item_reference") || is_junk(&body[key]) {
                 continue;
             }
-            // What no reader understands is refused by everybody.
+            // Every provider rejects what cannot be parsed.
             let text = body.to_string();
             if foxwedge_formats::read(
                 &text,
-                face.wire(),
+                endpoint.format(),
                 foxwedge_formats::OutlineOptions::default(),
             )
             .is_err()
@@ -124,11 +125,11 @@ async fn what_a_strict_provider_refuses_gets_through() {
             }
             sent += 1;
             refused += usize::from(directly.is_some());
-            for model in ["scripted".to_owned(), format!("from-{}", face.name())] {
+            for model in ["scripted".to_owned(), format!("from-{}", endpoint.name())] {
                 body["model"] = json!(model);
-                let heard = hear(&engine, asked(face, body.to_string(), &[])).await;
-                if heard.status != 200 {
-                    through.push(format!("{dialect} {seed} {model}: {}\n  {body}", heard.body));
+                let reply = send_request(&engine, build_request(endpoint, body.to_string(), &[])).await;
+                if reply.status != 200 {
+                    through.push(format!("{dialect} {seed} {model}: {}\n  {body}", reply.body));
                 }
             }
         }

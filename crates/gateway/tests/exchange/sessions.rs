@@ -1,20 +1,20 @@
-//! Conversations are found again without the client's help.
+//! Conversations are recognized without help of the client.
 
 use foxwedge_gateway::GatewayEndpoint;
 use serde_json::{Value, json};
 
-use crate::stand::{Heard, asked, engine, hear};
+use crate::stand::{TestReply, build_request, engine, send_request};
 
 async fn chat(
     engine: &foxwedge_gateway::GatewayEngine,
     messages: &Value,
     headers: &[(&str, &str)],
-) -> Heard {
+) -> TestReply {
     let body = json!({
         "model": "scripted", "messages": messages,
         "tools": [{"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}],
     });
-    hear(engine, asked(GatewayEndpoint::Chat, body.to_string(), headers)).await
+    send_request(engine, build_request(GatewayEndpoint::Chat, body.to_string(), headers)).await
 }
 
 #[tokio::test]
@@ -23,10 +23,10 @@ async fn a_conversation_with_calls_stays_one_session() {
     let mut messages = json!([{"role": "user", "content": "call weather"}]);
     let first = chat(&engine, &messages, &[]).await;
     assert_eq!(first.header("x-foxwedge-match"), "new", "{}", first.body);
-    let said = first.json()["choices"][0]["message"].clone();
-    let id = said["tool_calls"][0]["id"].clone();
-    // As clients do: without fields they do not know, with their own spelling of arguments.
-    let arguments = said["tool_calls"][0]["function"]["arguments"].as_str().expect("it is there");
+    let message = first.json()["choices"][0]["message"].clone();
+    let id = message["tool_calls"][0]["id"].clone();
+    // As clients do: without unknown fields, and with their own formatting of arguments.
+    let arguments = message["tool_calls"][0]["function"]["arguments"].as_str().expect("it is there");
     let arguments: Value = serde_json::from_str(arguments).expect("it is there");
     let spelled = serde_json::to_string_pretty(&arguments).expect("it is there");
     let list = messages.as_array_mut().expect("it is there");
@@ -36,14 +36,14 @@ async fn a_conversation_with_calls_stays_one_session() {
     let second = chat(&engine, &messages, &[]).await;
     assert_eq!(second.header("x-foxwedge-match"), "prefix", "{}", second.body);
     assert_eq!(second.header("x-foxwedge-session"), first.header("x-foxwedge-session"));
-    // The same beginning again is another conversation.
+    // The same first messages again are another conversation.
     let other = chat(&engine, &json!([{"role": "user", "content": "call weather"}]), &[]).await;
     assert_eq!(other.header("x-foxwedge-match"), "new");
     assert_ne!(other.header("x-foxwedge-session"), first.header("x-foxwedge-session"));
 }
 
 #[tokio::test]
-async fn a_session_that_is_named_is_that_session_and_a_marked_retry_is_not_asked_twice() {
+async fn a_named_session_is_used_and_a_marked_retry_is_sent_upstream_once() {
     let engine = engine("").await;
     let messages = json!([{"role": "user", "content": "hello"}]);
     let named = ("x-session-id", "mine");
@@ -65,41 +65,41 @@ async fn a_session_that_is_named_is_that_session_and_a_marked_retry_is_not_asked
 }
 
 #[tokio::test]
-async fn what_a_client_only_names_is_served_from_memory_or_refused() {
+async fn referenced_items_are_served_from_memory_or_refused() {
     let engine =
-        engine("[[route]]\nmodel = \"m\"\nupstream = \"messages\"\nrename = \"scripted\"\n").await;
+        engine("[[route]]\nmodel = \"m\"\nupstream = \"messages\"\nupstream_model = \"scripted\"\n").await;
     for stream in [false, true] {
         let first = json!({"model": "m", "stream": stream, "input": "my name is Ada"});
-        let heard = hear(&engine, asked(GatewayEndpoint::Responses, first.to_string(), &[])).await;
+        let reply = send_request(&engine, build_request(GatewayEndpoint::Responses, first.to_string(), &[])).await;
         let reply = match stream {
-            false => heard.json(),
+            false => reply.json(),
             true => {
-                let last = heard.body.rsplit("data: ").find(|it| it.contains("response.completed"));
+                let last = reply.body.rsplit("data: ").find(|it| it.contains("response.completed"));
                 let last: Value = serde_json::from_str(last.expect("an end").trim()).expect("JSON");
                 last["response"].clone()
             }
         };
         let (id, item) = (&reply["id"], &reply["output"][0]["id"]);
         let by_reply = json!({"model": "m", "previous_response_id": id, "input": "and now?"});
-        let heard =
-            hear(&engine, asked(GatewayEndpoint::Responses, by_reply.to_string(), &[])).await;
+        let reply =
+            send_request(&engine, build_request(GatewayEndpoint::Responses, by_reply.to_string(), &[])).await;
         assert_eq!(
-            (heard.status.as_u16(), heard.header("x-foxwedge-match")),
+            (reply.status.as_u16(), reply.header("x-foxwedge-match")),
             (200, "prefix"),
             "{}",
-            heard.body
+            reply.body
         );
         let by_item = json!({"model": "m", "input": [
             {"role": "user", "content": "my name is Ada"},
             {"type": "item_reference", "id": item},
             {"role": "user", "content": "and then?"}]});
-        let heard =
-            hear(&engine, asked(GatewayEndpoint::Responses, by_item.to_string(), &[])).await;
+        let reply =
+            send_request(&engine, build_request(GatewayEndpoint::Responses, by_item.to_string(), &[])).await;
         assert_eq!(
-            (heard.status.as_u16(), heard.header("x-foxwedge-losses")),
+            (reply.status.as_u16(), reply.header("x-foxwedge-losses")),
             (200, ""),
             "{}",
-            heard.body
+            reply.body
         );
     }
     let table = [
@@ -115,7 +115,7 @@ async fn what_a_client_only_names_is_served_from_memory_or_refused() {
         ),
     ];
     for (body, status, code) in table {
-        let heard = hear(&engine, asked(GatewayEndpoint::Responses, body.to_string(), &[])).await;
-        assert_eq!((heard.status.as_u16(), &heard.json()["error"]["code"]), (status, &json!(code)));
+        let reply = send_request(&engine, build_request(GatewayEndpoint::Responses, body.to_string(), &[])).await;
+        assert_eq!((reply.status.as_u16(), &reply.json()["error"]["code"]), (status, &json!(code)));
     }
 }

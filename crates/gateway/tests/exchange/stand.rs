@@ -1,4 +1,4 @@
-//! An engine with the built-in model behind it, in every format.
+//! An engine with the built-in model as upstream, in every format.
 
 use std::{ffi::OsString, io, path::Path, sync::Arc};
 
@@ -11,32 +11,32 @@ use foxwedge_store::{AnyStore, StoreUrl};
 use http::{HeaderMap, HeaderName, StatusCode};
 use serde_json::Value;
 
-/// The upstreams of the tests: one for each format, which speaks nothing else.
+/// The upstreams of the tests: one per format.
 const FILE: &str = r#"
 store = "memory"
 [record]
-runs = "none"
+store_runs = false
 [[upstream]]
 name = "chat"
 kind = "scripted"
-speaks = ["openai-chat"]
+formats = ["openai-chat"]
 [[upstream]]
 name = "responses"
 kind = "scripted"
-speaks = ["openai-responses"]
+formats = ["openai-responses"]
 [[upstream]]
 name = "messages"
 kind = "scripted"
-speaks = ["anthropic"]
+formats = ["anthropic"]
 [[upstream]]
 name = "gemini"
 kind = "scripted"
-speaks = ["gemini"]
+formats = ["gemini"]
 "#;
 
-struct Nowhere(String);
+struct MemoryConfig(String);
 
-impl ConfigEnvironment for Nowhere {
+impl ConfigEnvironment for MemoryConfig {
     fn variable(&self, _: &str) -> Option<OsString> {
         None
     }
@@ -52,13 +52,13 @@ impl ConfigEnvironment for Nowhere {
 
 /// A reply, read to its end.
 #[derive(Debug)]
-pub(crate) struct Heard {
+pub(crate) struct TestReply {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: String,
 }
 
-impl Heard {
+impl TestReply {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.body))
     }
@@ -68,22 +68,22 @@ impl Heard {
     }
 }
 
-/// An engine with more in its configuration.
+/// An engine with additional configuration.
 pub(crate) async fn engine(more: &str) -> GatewayEngine {
     let flags = ConfigFlags {
         config: Some("/stand.toml".into()),
         token_requirement: TokenRequirement::NotRequired,
         ..ConfigFlags::default()
     };
-    let loaded = config::read(&flags, &Nowhere(format!("{FILE}{more}")));
+    let loaded = config::read(&flags, &MemoryConfig(format!("{FILE}{more}")));
     let config = loaded.unwrap_or_else(|refused| panic!("{refused:?}")).config;
     let store = AnyStore::open(&StoreUrl::Memory).await.expect("a store in memory");
     GatewayEngine::open(Arc::new(config), Arc::new(store)).await.expect("an engine")
 }
 
-/// A request without headers of its own.
-pub(crate) fn asked(
-    face: GatewayEndpoint,
+/// A request of the owner `local`.
+pub(crate) fn build_request(
+    endpoint: GatewayEndpoint,
     body: impl Into<Bytes>,
     headers: &[(&str, &str)],
 ) -> GatewayRequest {
@@ -91,7 +91,7 @@ pub(crate) fn asked(
         (name.parse::<HeaderName>().expect("a name"), value.parse().expect("a value"))
     });
     GatewayRequest {
-        endpoint: face,
+        endpoint,
         headers: pairs.collect(),
         body: body.into(),
         caller: RequestCaller { owner: "local".into(), client_key: None },
@@ -99,14 +99,14 @@ pub(crate) fn asked(
     }
 }
 
-pub(crate) async fn ask(engine: &GatewayEngine, face: GatewayEndpoint, body: &Value) -> Heard {
-    hear(engine, asked(face, body.to_string(), &[])).await
+pub(crate) async fn ask(engine: &GatewayEngine, endpoint: GatewayEndpoint, body: &Value) -> TestReply {
+    send_request(engine, build_request(endpoint, body.to_string(), &[])).await
 }
 
-pub(crate) async fn hear(engine: &GatewayEngine, asked: GatewayRequest) -> Heard {
-    let answered = engine.handle(asked).await;
-    let body = read(answered.body).await;
-    Heard { status: answered.status, headers: answered.headers, body }
+pub(crate) async fn send_request(engine: &GatewayEngine, request: GatewayRequest) -> TestReply {
+    let response = engine.handle(request).await;
+    let body = read(response.body).await;
+    TestReply { status: response.status, headers: response.headers, body }
 }
 
 pub(crate) async fn read(mut body: GatewayBody) -> String {

@@ -1,12 +1,12 @@
-//! Upstreams in trouble: what is waited out, what is told, and in whose words.
+//! Failing upstreams: which errors are retried, which are reported, and in which format.
 
 use foxwedge_gateway::GatewayEndpoint;
 use serde_json::{Value, json};
 
 use crate::stand::{ask, engine};
 
-fn request(face: GatewayEndpoint, model: &str, stream: bool) -> Value {
-    match face {
+fn request(endpoint: GatewayEndpoint, model: &str, stream: bool) -> Value {
+    match endpoint {
         GatewayEndpoint::Responses => {
             json!({"model": model, "stream": stream, "input": "hello there my old friend, how do you do today"})
         }
@@ -17,11 +17,11 @@ fn request(face: GatewayEndpoint, model: &str, stream: bool) -> Value {
     }
 }
 
-const FACES: [GatewayEndpoint; 3] =
+const ENDPOINTS: [GatewayEndpoint; 3] =
     [GatewayEndpoint::Chat, GatewayEndpoint::Responses, GatewayEndpoint::Messages];
 
 #[tokio::test(start_paused = true)]
-async fn passing_trouble_is_waited_out_and_lasting_trouble_is_told() {
+async fn transient_errors_are_retried_and_permanent_errors_are_reported() {
     let engine = engine("").await;
     let table = [
         ("scripted?status=429&fail-first=1", 200),
@@ -32,16 +32,16 @@ async fn passing_trouble_is_waited_out_and_lasting_trouble_is_told() {
         ("scripted?html", 502),
         ("scripted?empty", 502),
     ];
-    for face in FACES {
+    for endpoint in ENDPOINTS {
         for (model, status) in table {
-            let heard = ask(&engine, face, &request(face, model, false)).await;
-            assert_eq!(heard.status, status, "{} {model}: {}", face.name(), heard.body);
+            let reply = ask(&engine, endpoint, &request(endpoint, model, false)).await;
+            assert_eq!(reply.status, status, "{} {model}: {}", endpoint.name(), reply.body);
             if status != 200 {
-                let error = heard.json()["error"].clone();
+                let error = reply.json()["error"].clone();
                 assert!(
                     error["message"].is_string() && error["type"].is_string(),
                     "{}",
-                    heard.body
+                    reply.body
                 );
             }
         }
@@ -49,21 +49,21 @@ async fn passing_trouble_is_waited_out_and_lasting_trouble_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_is_cut_anywhere_ends_in_an_error_and_never_looks_whole() {
+async fn a_stream_cut_anywhere_ends_in_an_error_and_never_looks_complete() {
     let routes = "[[route]]\nmodel = \"cut*\"\nupstream = \"UP\"\n";
     for upstream in ["chat", "responses", "messages", "gemini"] {
-        for face in FACES {
+        for endpoint in ENDPOINTS {
             for at in 0..6 {
-                let rename = format!("rename = \"scripted?cut={at}\"\n");
+                let rename = format!("upstream_model = \"scripted?cut={at}\"\n");
                 let engine = engine(&format!("{}{rename}", routes.replace("UP", upstream))).await;
-                let heard = ask(&engine, face, &request(face, "cut", true)).await;
-                let place = format!("{} on {upstream} cut at {at}: {}", face.name(), heard.body);
+                let reply = ask(&engine, endpoint, &request(endpoint, "cut", true)).await;
+                let place = format!("{} on {upstream} cut at {at}: {}", endpoint.name(), reply.body);
                 assert!(
-                    heard.body.contains("error") || heard.body.contains("response.failed"),
+                    reply.body.contains("error") || reply.body.contains("response.failed"),
                     "{place}"
                 );
                 for whole in ["[DONE]", "message_stop", "response.completed"] {
-                    assert!(!heard.body.contains(whole), "{place}");
+                    assert!(!reply.body.contains(whole), "{place}");
                 }
             }
         }
@@ -71,13 +71,13 @@ async fn a_stream_that_is_cut_anywhere_ends_in_an_error_and_never_looks_whole() 
 }
 
 #[tokio::test]
-async fn a_stream_that_makes_no_sense_ends_in_an_error() {
-    let engine = engine("[limits]\nevent = \"64KiB\"\n").await;
+async fn a_malformed_stream_ends_in_an_error() {
+    let engine = engine("[limits]\nstream_event = \"64KiB\"\n").await;
     for fault in ["malformed", "long-line=300000"] {
-        for face in FACES {
-            let heard =
-                ask(&engine, face, &request(face, &format!("scripted?{fault}"), true)).await;
-            assert_eq!(heard.status, 200);
+        for endpoint in ENDPOINTS {
+            let reply =
+                ask(&engine, endpoint, &request(endpoint, &format!("scripted?{fault}"), true)).await;
+            assert_eq!(reply.status, 200);
         }
     }
 }

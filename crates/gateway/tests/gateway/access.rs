@@ -1,11 +1,11 @@
-//! The door: rules of security, one test for each, named by the rule.
+//! Access rules, one test per rule.
 
 use crate::{
     client::{Answer, get, post, send},
     server::{CHAT, Server, TOKEN, config},
 };
 
-/// Every route with a way to ask it, and whether it needs a token.
+/// Every route: method, path, and whether it needs a token.
 const ROUTES: [(&str, &str, bool); 16] = [
     ("POST", "/v1/chat/completions", true),
     ("POST", "/v1/responses", true),
@@ -33,8 +33,8 @@ async fn ask(server: &Server, method: &str, path: &str, headers: &str) -> Answer
 }
 
 #[tokio::test]
-async fn a_host_that_is_not_ours_is_refused_on_every_route() {
-    let server = Server::usual().await;
+async fn an_unknown_host_is_refused_on_every_route() {
+    let server = Server::start_default().await;
     for (method, path, _) in ROUTES {
         let headers = format!("host: evil.example\r\nx-api-key: {TOKEN}\r\n");
         let answer = ask(&server, method, path, &headers).await;
@@ -50,7 +50,7 @@ async fn a_host_that_is_not_ours_is_refused_on_every_route() {
 
 #[tokio::test]
 async fn a_web_page_of_another_origin_is_refused_on_every_route() {
-    let server = Server::usual().await;
+    let server = Server::start_default().await;
     for (method, path, _) in ROUTES {
         for origin in ["https://evil.example", "null", "http://localhost:3000"] {
             let headers = format!("host: localhost\r\norigin: {origin}\r\nx-api-key: {TOKEN}\r\n");
@@ -66,8 +66,8 @@ async fn a_web_page_of_another_origin_is_refused_on_every_route() {
 }
 
 #[tokio::test]
-async fn a_listed_origin_is_told_so_and_never_by_a_wildcard() {
-    let server = Server::usual().await;
+async fn a_listed_origin_gets_cors_headers_without_wildcards() {
+    let server = Server::start_default().await;
     let page = "host: localhost\r\norigin: https://app.example\r\n\
                 access-control-request-method: POST\r\n\
                 access-control-request-headers: authorization, content-type\r\n";
@@ -84,7 +84,7 @@ async fn a_listed_origin_is_told_so_and_never_by_a_wildcard() {
         (answer.status, answer.header("access-control-allow-origin")),
         (200, "https://app.example")
     );
-    // Its own pages need no leave, and everybody else gets none.
+    // Pages of the gateway itself need no CORS headers; other origins get none.
     let own = ask(&server, "GET", "/health", "host: localhost:1\r\norigin: http://localhost:1\r\n");
     let own = own.await;
     assert_eq!((own.status, own.header("access-control-allow-origin")), (200, ""));
@@ -93,7 +93,7 @@ async fn a_listed_origin_is_told_so_and_never_by_a_wildcard() {
 
 #[tokio::test]
 async fn without_a_valid_token_nothing_but_health_and_the_page_is_open() {
-    let server = Server::usual().await;
+    let server = Server::start_default().await;
     for (method, path, needs) in ROUTES {
         for token in ["", "x-api-key: wrong\r\n", "authorization: Basic YW5uOmFubg==\r\n"] {
             let answer = ask(&server, method, path, &format!("host: localhost\r\n{token}")).await;
@@ -104,8 +104,8 @@ async fn without_a_valid_token_nothing_but_health_and_the_page_is_open() {
 }
 
 #[tokio::test]
-async fn a_token_comes_in_any_of_the_usual_headers_and_never_in_an_address() {
-    let server = Server::usual().await;
+async fn a_token_is_accepted_in_the_usual_headers_and_not_in_the_url() {
+    let server = Server::start_default().await;
     for (header, status) in [
         (format!("authorization: Bearer {TOKEN}\r\n"), 200),
         (format!("x-api-key: {TOKEN}\r\n"), 200),
@@ -127,7 +127,7 @@ async fn a_token_comes_in_any_of_the_usual_headers_and_never_in_an_address() {
 
 #[tokio::test]
 async fn a_header_that_would_choose_an_upstream_is_refused() {
-    let server = Server::usual().await;
+    let server = Server::start_default().await;
     for name in ["x-portkey-custom-host", "x-litellm-api-base", "x-base-url", "api-base"] {
         let headers = format!("x-api-key: {TOKEN}\r\n{name}: http://169.254.169.254\r\n");
         let answer = send(server.address, post("/v1/chat/completions", &headers, CHAT)).await;
@@ -138,7 +138,7 @@ async fn a_header_that_would_choose_an_upstream_is_refused() {
 }
 
 #[tokio::test]
-async fn without_tokens_everybody_on_this_machine_is_local() {
+async fn without_tokens_every_local_caller_is_the_owner_local() {
     let mut config = config();
     config.access.tokens.clear();
     let server = Server::start(config).await;
@@ -153,8 +153,8 @@ async fn without_tokens_everybody_on_this_machine_is_local() {
 }
 
 #[tokio::test]
-async fn requests_for_a_proxy_are_no_requests_for_us() {
-    let server = Server::usual().await;
+async fn proxy_requests_are_refused() {
+    let server = Server::start_default().await;
     let close = "connection: close\r\n";
     for (request, status) in [
         (format!("GET http://localhost/health HTTP/1.1\r\nhost: localhost\r\n{close}\r\n"), 200),

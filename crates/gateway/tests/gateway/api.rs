@@ -1,4 +1,4 @@
-//! Sessions, runs and repairs, as their owners and others see them.
+//! Sessions, runs and repairs, as owners and others see them.
 
 use std::net::SocketAddr;
 
@@ -20,7 +20,7 @@ const ANN: &str = TOKEN;
 const ADMIN: &str = "canary-token-bob";
 const CARL: &str = "canary-token-carl";
 
-/// A history that ends with a call that nobody answered.
+/// A history that ends with a tool call without a result.
 const BROKEN: &str = r#"{"model":"scripted","messages":[
     {"role":"user","content":"hello"},
     {"role":"assistant","content":null,"tool_calls":[
@@ -39,7 +39,7 @@ fn key(token: &str) -> String {
     format!("x-api-key: {token}\r\n")
 }
 
-async fn look(to: SocketAddr, token: &str, path: &str) -> Answer {
+async fn fetch(to: SocketAddr, token: &str, path: &str) -> Answer {
     send(to, get(path, &key(token))).await
 }
 
@@ -49,23 +49,23 @@ async fn chat(to: SocketAddr, token: &str, body: &str) -> Answer {
     answer
 }
 
-/// Asks for a call; the body of the request that answers it, and the run.
+/// Makes the model call a tool. Returns the body of the request with the result, and the run.
 async fn call(to: SocketAddr, token: &str) -> (String, String) {
     let tools = json!([{"type": "function", "function": {"name": "read", "parameters":
         {"type": "object", "properties": {}}}}]);
     let mut messages = vec![json!({"role": "user", "content": "call read"})];
     let body = json!({"model": "scripted", "messages": messages, "tools": tools});
     let answer = chat(to, token, &body.to_string()).await;
-    let said = answer.json()["choices"][0]["message"].clone();
-    let id = said["tool_calls"][0]["id"].clone();
-    messages.push(said);
+    let message = answer.json()["choices"][0]["message"].clone();
+    let id = message["tool_calls"][0]["id"].clone();
+    messages.push(message);
     messages.push(json!({"role": "tool", "tool_call_id": id, "content": "canary-words"}));
     let body = json!({"model": "scripted", "messages": messages, "tools": tools});
     (body.to_string(), answer.header("x-foxwedge-run").to_owned())
 }
 
-/// A stream that hangs after a few pieces, once its head is there; and its run.
-async fn hang(to: SocketAddr, token: &str) -> (TcpStream, String) {
+/// Starts a stream that hangs after a few chunks, and reads its head. Returns it and its run.
+async fn start_hanging_stream(to: SocketAddr, token: &str) -> (TcpStream, String) {
     let body = r#"{"model":"scripted?hang=3","stream":true,
         "messages":[{"role":"user","content":"hello"}]}"#;
     let mut stream = TcpStream::connect(to).await.expect("somebody listens");
@@ -85,42 +85,42 @@ async fn a_conversation_with_calls_is_one_run() {
     let server = server().await;
     let to = server.address;
     let (answers, run) = call(to, ANN).await;
-    let open = look(to, ANN, "/v1/runs?open=true").await.json();
+    let open = fetch(to, ANN, "/v1/runs?open=true").await.json();
     assert_eq!(open["data"][0]["id"], *run);
     assert_eq!(open["data"][0]["state"], "open");
     assert_eq!(open["data"][0]["calls"], json!({"total": 1, "by_status": {"running": 1}}));
-    let detail = look(to, ANN, &format!("/v1/runs/{run}")).await.json();
+    let detail = fetch(to, ANN, &format!("/v1/runs/{run}")).await.json();
     assert_eq!(detail["tools"][0]["status"], "running");
 
     let second = chat(to, ANN, &answers).await;
     assert_eq!(second.header("x-foxwedge-run"), run);
     assert_eq!(second.header("x-foxwedge-match"), "prefix");
     let session = second.header("x-foxwedge-session").to_owned();
-    let detail = look(to, ANN, &format!("/v1/runs/{run}")).await.json();
+    let detail = fetch(to, ANN, &format!("/v1/runs/{run}")).await.json();
     assert_eq!(detail["outcome"], "completed");
     assert_eq!(detail["calls"], json!({"total": 1, "by_status": {"succeeded": 1}}));
     assert_eq!(detail["tools"][0]["name"], "read");
     assert_eq!(detail["session"], *session);
 
-    let sessions = look(to, ANN, "/v1/sessions").await.json();
+    let sessions = fetch(to, ANN, "/v1/sessions").await.json();
     assert_eq!(sessions["data"][0]["id"], *session);
     assert_eq!(sessions["data"][0]["owner"], "ann");
-    let of_session = look(to, ANN, &format!("/v1/sessions/{session}")).await.json();
+    let of_session = fetch(to, ANN, &format!("/v1/sessions/{session}")).await.json();
     assert_eq!(of_session["session"], sessions["data"][0]);
     assert_eq!(of_session["data"][0]["id"], *run);
-    let runs = look(to, ANN, &format!("/v1/runs?session={session}&open=false")).await.json();
+    let runs = fetch(to, ANN, &format!("/v1/runs?session={session}&open=false")).await.json();
     assert_eq!(runs["data"], of_session["data"]);
 
-    // Nothing of what was said is anywhere.
+    // No content is stored anywhere.
     for path in [format!("/v1/runs/{run}"), format!("/v1/runs/{run}/events?format=jsonl")] {
-        let answer = look(to, ANN, &path).await;
+        let answer = fetch(to, ANN, &path).await;
         assert!(!answer.body.contains("canary-words"), "{path}: {}", answer.body);
     }
     server.end().await;
 }
 
 #[tokio::test]
-async fn events_come_in_every_format_and_from_any_place() {
+async fn events_are_available_in_every_format_and_from_any_position() {
     let server = server().await;
     let to = server.address;
     let (answers, run) = call(to, ANN).await;
@@ -135,22 +135,22 @@ async fn events_come_in_every_format_and_from_any_place() {
         ("?format=jsonl", "application/x-ndjson", "\"run-ended\""),
     ];
     for (query, kind, last) in table {
-        let answer = look(to, ANN, &events(query)).await;
+        let answer = fetch(to, ANN, &events(query)).await;
         assert_eq!((answer.status, answer.header("content-type")), (200, kind), "{query}");
         let end = answer.body.rfind(last).unwrap_or_else(|| panic!("{query}: {}", answer.body));
         assert!(end > answer.body.len() / 2, "{query}: {}", answer.body);
     }
-    let whole = look(to, ANN, &events("")).await.body;
+    let whole = fetch(to, ANN, &events("")).await.body;
     let ids: Vec<&str> = whole.lines().filter_map(|line| line.strip_prefix("id: ")).collect();
     let (middle, last) = (ids[ids.len() / 2], ids[ids.len() - 1]);
     let header = |id: &str| format!("{}last-event-id: {id}\r\n", key(ANN));
     let resumed = send(to, get(&events(""), &header(middle))).await.body;
     let behind: Vec<&str> = resumed.lines().filter_map(|line| line.strip_prefix("id: ")).collect();
     assert_eq!(behind, ids[ids.len() / 2 + 1..]);
-    // Whoever has everything, or asks for what is still coming, hears that there is nothing.
+    // A reader that has everything, or wants new events only, gets 204.
     assert_eq!(send(to, get(&events(""), &header(last))).await.status, 204);
-    assert_eq!(look(to, ANN, &events("?after=99999")).await.status, 204);
-    assert_eq!(look(to, ANN, &events("?format=ai-sdk")).await.status, 204);
+    assert_eq!(fetch(to, ANN, &events("?after=99999")).await.status, 204);
+    assert_eq!(fetch(to, ANN, &events("?format=ai-sdk")).await.status, 204);
     let as_events = format!("{}accept: text/event-stream\r\n", key(ANN));
     let answer = send(to, get(&events("?format=jsonl"), &as_events)).await;
     assert_eq!(answer.header("content-type"), "text/event-stream");
@@ -158,13 +158,13 @@ async fn events_come_in_every_format_and_from_any_place() {
 }
 
 #[tokio::test]
-async fn a_run_at_work_is_followed_and_stopped() {
+async fn a_run_in_progress_is_followed_and_stopped() {
     let server = server().await;
     let to = server.address;
-    let (client, run) = hang(to, ANN).await;
+    let (client, run) = start_hanging_stream(to, ANN).await;
     let follower = tokio::spawn({
         let path = format!("/v1/runs/{run}/events");
-        async move { look(to, ANN, &path).await }
+        async move { fetch(to, ANN, &path).await }
     });
     let stop = post(&format!("/v1/runs/{run}/stop"), &key(ANN), "{}");
     let stopped = send(to, &stop).await;
@@ -173,7 +173,7 @@ async fn a_run_at_work_is_followed_and_stopped() {
     assert_eq!(stopped.json()["run"]["outcome"], "stopped");
     let followed = follower.await.expect("a follower").body;
     assert!(followed.contains("RUN_STARTED") && followed.contains("RUN_FINISHED"), "{followed}");
-    // The client hears that this is not the end.
+    // The client sees that the reply is not complete.
     let rest = rest(client).await.body;
     assert!(!rest.contains("[DONE]"), "{rest}");
     let again = send(to, &stop).await.json();
@@ -182,7 +182,7 @@ async fn a_run_at_work_is_followed_and_stopped() {
 }
 
 #[tokio::test]
-async fn a_run_that_waits_for_answers_is_stopped() {
+async fn a_run_that_waits_for_tool_results_is_stopped() {
     let server = server().await;
     let to = server.address;
     let (answers, run) = call(to, ANN).await;
@@ -191,7 +191,7 @@ async fn a_run_that_waits_for_answers_is_stopped() {
     assert_eq!(stopped["run"]["calls"]["by_status"], json!({"interrupted": 1}));
     let second = chat(to, ANN, &answers).await;
     assert_ne!(second.header("x-foxwedge-run"), run);
-    let runs = look(to, ANN, "/v1/runs").await.json();
+    let runs = fetch(to, ANN, "/v1/runs").await.json();
     let outcomes: Vec<&Value> =
         runs["data"].as_array().expect("a list").iter().map(|run| &run["outcome"]).collect();
     assert_eq!(outcomes, ["completed", "stopped"]);
@@ -202,24 +202,24 @@ async fn a_run_that_waits_for_answers_is_stopped() {
 async fn a_client_that_leaves_ends_its_run() {
     let server = server().await;
     let to = server.address;
-    let (client, run) = hang(to, ANN).await;
+    let (client, run) = start_hanging_stream(to, ANN).await;
     drop(client);
     // The stream of events ends with the run.
-    let followed = look(to, ANN, &format!("/v1/runs/{run}/events?format=jsonl")).await.body;
+    let followed = fetch(to, ANN, &format!("/v1/runs/{run}/events?format=jsonl")).await.body;
     assert!(followed.contains("\"run-ended\""), "{followed}");
-    let detail = look(to, ANN, &format!("/v1/runs/{run}")).await.json();
+    let detail = fetch(to, ANN, &format!("/v1/runs/{run}")).await.json();
     assert_eq!(detail["outcome"], "stopped");
     server.end().await;
 }
 
 #[tokio::test]
-async fn what_belongs_to_others_is_not_there() {
+async fn objects_of_other_owners_are_not_found() {
     let server = server().await;
     let to = server.address;
     let mine = chat(to, ANN, BROKEN).await;
     let run = mine.header("x-foxwedge-run").to_owned();
     let session = mine.header("x-foxwedge-session").to_owned();
-    let repair = look(to, ANN, "/v1/repairs").await.json()["data"][0]["id"].clone();
+    let repair = fetch(to, ANN, "/v1/repairs").await.json()["data"][0]["id"].clone();
     let repair = repair.as_str().expect("a repair").to_owned();
     chat(to, CARL, CHAT).await;
     let paths = [
@@ -232,13 +232,13 @@ async fn what_belongs_to_others_is_not_there() {
         format!("/v1/repairs/{repair}"),
     ];
     for path in &paths {
-        // As if it had never been there: the same words for what is nowhere.
-        let theirs = look(to, CARL, path).await;
-        let nowhere = path.replace(&run, "nowhere").replace(&session, "nowhere");
-        let nowhere = look(to, CARL, &nowhere.replace(&repair, "p-1")).await;
-        assert_eq!((theirs.status, &theirs.body), (404, &nowhere.body), "{path}");
+        // The same reply as for an object that does not exist.
+        let foreign = fetch(to, CARL, path).await;
+        let missing = path.replace(&run, "nowhere").replace(&session, "nowhere");
+        let missing = fetch(to, CARL, &missing.replace(&repair, "p-1")).await;
+        assert_eq!((foreign.status, &foreign.body), (404, &missing.body), "{path}");
         for token in [ANN, ADMIN] {
-            assert_eq!(look(to, token, path).await.status, 200, "{path} {token}");
+            assert_eq!(fetch(to, token, path).await.status, 200, "{path} {token}");
         }
         assert_eq!(send(to, get(path, "")).await.status, 401, "{path}");
     }
@@ -246,7 +246,7 @@ async fn what_belongs_to_others_is_not_there() {
     assert_eq!(send(to, post(&stop, &key(CARL), "")).await.status, 404);
     assert_eq!(send(to, post(&stop, "", "")).await.status, 401);
     let count = async |token: &str, path: &str| {
-        look(to, token, path).await.json()["data"].as_array().map_or(0, Vec::len)
+        fetch(to, token, path).await.json()["data"].as_array().map_or(0, Vec::len)
     };
     for (path, expected) in
         [("/v1/sessions", [1, 1, 2]), ("/v1/runs", [1, 1, 2]), ("/v1/repairs", [1, 0, 1])]
@@ -258,18 +258,18 @@ async fn what_belongs_to_others_is_not_there() {
 }
 
 #[tokio::test]
-async fn repairs_say_what_was_done_and_not_what_was_said() {
+async fn repairs_show_changes_without_content() {
     let server = server().await;
     let to = server.address;
     let answer = chat(to, ANN, BROKEN).await;
     assert_eq!(answer.header("x-foxwedge-action"), "fixed");
-    let list = look(to, ANN, "/v1/repairs").await;
+    let list = fetch(to, ANN, "/v1/repairs").await;
     let row = &list.json()["data"][0];
     assert_eq!(row["run"], *answer.header("x-foxwedge-run"));
     assert_eq!(row["findings"][0]["code"], "FW101");
     assert_eq!((&row["mode"], &row["action"]), (&json!("fix"), &json!("fixed")));
     let path = format!("/v1/repairs/{}", row["id"].as_str().expect("an id"));
-    let detail = look(to, ANN, &path).await;
+    let detail = fetch(to, ANN, &path).await;
     assert!(detail.json()["changes"][0]["note"].is_string(), "{}", detail.body);
     assert_eq!(detail.json()["body_before"], Value::Null);
     assert!(!detail.body.contains("canary-words") && !list.body.contains("canary-words"));
@@ -284,12 +284,12 @@ async fn lists_are_read_page_by_page() {
         chat(to, ANN, CHAT).await;
     }
     for list in ["/v1/runs", "/v1/sessions"] {
-        let whole = look(to, ANN, list).await.json();
+        let whole = fetch(to, ANN, list).await.json();
         assert_eq!((&whole["has_more"], &whole["next"]), (&json!(false), &Value::Null));
         let mut seen: Vec<Value> = Vec::new();
         let mut after = String::new();
         loop {
-            let page = look(to, ANN, &format!("{list}?limit=2{after}")).await.json();
+            let page = fetch(to, ANN, &format!("{list}?limit=2{after}")).await.json();
             seen.extend(page["data"].as_array().expect("a list").clone());
             match page["next"].as_str() {
                 Some(next) => after = format!("&after={next}"),
@@ -298,12 +298,12 @@ async fn lists_are_read_page_by_page() {
         }
         assert_eq!(Value::Array(seen), whole["data"], "{list}");
     }
-    assert_eq!(look(to, ANN, "/v1/runs?limit=99999999").await.status, 200);
+    assert_eq!(fetch(to, ANN, "/v1/runs?limit=99999999").await.status, 200);
     server.end().await;
 }
 
 #[tokio::test]
-async fn a_conversation_goes_on_behind_a_restart() {
+async fn a_conversation_continues_after_a_restart() {
     let folder = std::env::temp_dir().join(format!("foxwedge-api-{}", std::process::id()));
     let mut config = config();
     config.store = StoreUrl::Sqlite(folder.join("runs.db"));
@@ -314,18 +314,18 @@ async fn a_conversation_goes_on_behind_a_restart() {
     let second = chat(server.address, ANN, &answers).await;
     assert_eq!(second.header("x-foxwedge-match"), "prefix");
     let session = second.header("x-foxwedge-session");
-    let of_session = look(server.address, ANN, &format!("/v1/sessions/{session}")).await.json();
+    let of_session = fetch(server.address, ANN, &format!("/v1/sessions/{session}")).await.json();
     let runs = of_session["data"].as_array().expect("a list");
-    let told: Vec<(&Value, &Value)> =
+    let outcomes: Vec<(&Value, &Value)> =
         runs.iter().map(|run| (&run["id"], &run["outcome"])).collect();
     let (newer, completed) = (json!(second.header("x-foxwedge-run")), json!("completed"));
-    assert_eq!(told, [(&newer, &completed), (&json!(run), &json!("interrupted"))]);
+    assert_eq!(outcomes, [(&newer, &completed), (&json!(run), &json!("interrupted"))]);
     server.end().await;
     std::fs::remove_dir_all(&folder).expect("removed");
 }
 
 #[tokio::test]
-async fn odd_questions_get_clear_answers() {
+async fn invalid_requests_get_clear_errors() {
     let server = server().await;
     let to = server.address;
     let run = chat(to, ANN, CHAT).await.header("x-foxwedge-run").to_owned();
@@ -356,7 +356,7 @@ async fn odd_questions_get_clear_answers() {
         (format!("/v1/runs/{run}/else"), 404),
     ];
     for (path, status) in table {
-        let answer = look(to, ANN, &path).await;
+        let answer = fetch(to, ANN, &path).await;
         assert_eq!(answer.status, status, "{path}: {}", answer.body);
         if status != 200 {
             assert!(answer.json()["error"]["code"].is_string(), "{path}: {}", answer.body);

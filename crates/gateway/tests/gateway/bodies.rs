@@ -1,4 +1,4 @@
-//! Hostile bodies: refused early, and the reason arrives.
+//! Hostile bodies: refused early, and the client receives the reason.
 
 use std::{io::Write as _, time::Duration};
 
@@ -22,8 +22,8 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_body_that_says_it_is_too_large_is_refused_before_it_is_read() {
-    let server = Server::usual().await;
+async fn a_body_with_a_too_large_content_length_is_refused_unread() {
+    let server = Server::start_default().await;
     let head = format!(
         "POST {PATH} HTTP/1.1\r\nhost: localhost\r\nx-api-key: {TOKEN}\r\n\
          content-length: {}\r\n\r\n",
@@ -31,7 +31,7 @@ async fn a_body_that_says_it_is_too_large_is_refused_before_it_is_read() {
     );
     let mut stream = TcpStream::connect(server.address).await.expect("somebody listens");
     stream.write_all(head.as_bytes()).await.expect("the head goes out");
-    // Not a byte of the body is sent.
+    // No byte of the body is sent.
     let mut bytes = vec![0; 4096];
     let number = stream.read(&mut bytes).await.expect("a reply");
     let answer = Answer::read(&bytes[..number]);
@@ -43,13 +43,13 @@ async fn a_body_that_says_it_is_too_large_is_refused_before_it_is_read() {
 
 #[tokio::test]
 async fn a_client_that_sends_64_mebibytes_at_once_learns_why_it_was_refused() {
-    let server = Server::usual().await;
+    let server = Server::start_default().await;
     let headers = format!("x-api-key: {TOKEN}\r\n");
     let stream = TcpStream::connect(server.address).await.expect("somebody listens");
     let (mut reader, mut writer) = stream.into_split();
     let sending = tokio::spawn(async move {
         let bytes = post(PATH, &headers, vec![b' '; 64 << 20]);
-        // The server may close before it has everything.
+        // The server may close the connection before it has read everything.
         let _ = writer.write_all(&bytes).await;
     });
     let mut bytes = Vec::new();
@@ -62,10 +62,10 @@ async fn a_client_that_sends_64_mebibytes_at_once_learns_why_it_was_refused() {
 #[tokio::test]
 async fn a_client_that_reads_only_after_it_has_sent_everything_learns_it_too() {
     let mut config = config();
-    config.limits.body = 1 << 20;
+    config.limits.request_body = 1 << 20;
     let server = Server::start(config).await;
     let headers = format!("x-api-key: {TOKEN}\r\n");
-    // More than the kernel keeps: somebody has to take it, or the connection is reset.
+    // More than the kernel buffers: the server must read it, or the connection is reset.
     let mut stream = TcpStream::connect(server.address).await.expect("somebody listens");
     let bytes = post(PATH, &headers, vec![b' '; 24 << 20]);
     stream.write_all(&bytes).await.expect("everything goes out");
@@ -76,7 +76,7 @@ async fn a_client_that_reads_only_after_it_has_sent_everything_learns_it_too() {
 #[tokio::test]
 async fn a_body_in_chunks_is_counted_as_it_comes() {
     let mut config = config();
-    config.limits.body = 1_000;
+    config.limits.request_body = 1_000;
     let server = Server::start(config).await;
     let mut request = format!(
         "POST {PATH} HTTP/1.1\r\nhost: localhost\r\nx-api-key: {TOKEN}\r\nconnection: close\r\n\
@@ -93,8 +93,8 @@ async fn a_body_in_chunks_is_counted_as_it_comes() {
 }
 
 #[tokio::test]
-async fn packed_bodies_are_unpacked_and_bombs_are_not() {
-    let server = Server::usual().await;
+async fn compressed_bodies_are_decompressed_up_to_the_limit() {
+    let server = Server::start_default().await;
     let headers = |encoding| format!("x-api-key: {TOKEN}\r\ncontent-encoding: {encoding}\r\n");
     let bomb = gzip(&vec![b' '; 65 << 20]);
     assert!(bomb.len() < 1 << 20);
@@ -115,9 +115,9 @@ async fn packed_bodies_are_unpacked_and_bombs_are_not() {
 }
 
 #[tokio::test]
-async fn a_body_that_stops_coming_is_given_up() {
+async fn a_stalled_body_times_out() {
     let mut config = config();
-    config.times.body = Duration::from_millis(50);
+    config.timeouts.request_body = Duration::from_millis(50);
     let server = Server::start(config).await;
     let request = format!(
         "POST {PATH} HTTP/1.1\r\nhost: localhost\r\nx-api-key: {TOKEN}\r\ncontent-length: 100\r\n\r\n{{"
@@ -131,7 +131,7 @@ async fn a_body_that_stops_coming_is_given_up() {
 #[tokio::test]
 async fn a_head_that_is_too_large_is_refused() {
     let mut config = config();
-    config.limits.head = 8 << 10;
+    config.limits.request_head = 8 << 10;
     let server = Server::start(config).await;
     let fits = format!("x-filler: {}\r\n", "x".repeat(4 << 10));
     let large = format!("x-filler: {}\r\n", "x".repeat(9 << 10));
@@ -145,7 +145,7 @@ async fn a_head_that_is_too_large_is_refused() {
 
 #[tokio::test]
 async fn two_lengths_that_differ_are_refused() {
-    let server = Server::usual().await;
+    let server = Server::start_default().await;
     let request = format!(
         "POST {PATH} HTTP/1.1\r\nhost: localhost\r\nx-api-key: {TOKEN}\r\n\
          content-length: 5\r\ncontent-length: 6\r\n\r\n{{}}   "
@@ -155,8 +155,8 @@ async fn two_lengths_that_differ_are_refused() {
 }
 
 #[tokio::test]
-async fn a_transfer_encoding_that_nobody_here_reads_is_refused() {
-    let server = Server::usual().await;
+async fn an_unsupported_transfer_encoding_is_refused() {
+    let server = Server::start_default().await;
     for (coding, status) in [
         ("chunked", 200),
         ("Chunked", 200),

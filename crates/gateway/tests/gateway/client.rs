@@ -1,4 +1,4 @@
-//! A client that sends exactly the bytes it is told to.
+//! A client that sends exactly the given bytes.
 
 use std::net::SocketAddr;
 
@@ -16,7 +16,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Reads one from the bytes of a connection.
+    /// Parses the bytes of a connection.
     pub(crate) fn read(bytes: &[u8]) -> Answer {
         let text = String::from_utf8_lossy(bytes);
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
@@ -24,7 +24,7 @@ impl Answer {
         Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
     }
 
-    /// A header; empty if it is not there.
+    /// A header; empty if it is missing.
     pub(crate) fn header(&self, name: &str) -> &str {
         let lines = self.head.lines().skip(1);
         let found = lines.filter_map(|line| line.split_once(": ")).find(|(one, _)| *one == name);
@@ -44,17 +44,17 @@ pub(crate) async fn send(to: SocketAddr, bytes: impl AsRef<[u8]>) -> Answer {
     rest(stream).await
 }
 
-/// Reads until the server closes; a reset is an end, too.
+/// Reads until the server closes or resets the connection.
 pub(crate) async fn rest(mut stream: TcpStream) -> Answer {
     let mut bytes = Vec::new();
-    let mut piece = vec![0; 64 << 10];
-    while let Ok(number @ 1..) = stream.read(&mut piece).await {
-        bytes.extend_from_slice(&piece[..number]);
+    let mut chunk = vec![0; 64 << 10];
+    while let Ok(number @ 1..) = stream.read(&mut chunk).await {
+        bytes.extend_from_slice(&chunk[..number]);
     }
     Answer::read(&bytes)
 }
 
-/// Waits until the server closes, whatever it says.
+/// Waits until the server closes the connection; ignores the content.
 pub(crate) async fn closed(stream: TcpStream) {
     rest(stream).await;
 }

@@ -1,4 +1,5 @@
-//! Hostile connections, against the loop alone: half heads, too many, slow readers, clients that go.
+//! Hostile connections against the accept loop alone: partial heads, too many connections, slow
+//! readers, disconnects.
 
 use std::{
     convert::Infallible,
@@ -30,16 +31,16 @@ use tokio::{
 
 use crate::client::{Answer, closed, get, send};
 
-/// A loop that serves.
-pub(crate) struct Loop {
+/// A running accept loop.
+pub(crate) struct AcceptLoop {
     pub(crate) address: SocketAddr,
     pub(crate) meter: Metrics,
     stop: oneshot::Sender<()>,
     task: JoinHandle<DrainReport>,
 }
 
-impl Loop {
-    pub(crate) async fn start<F, R, B>(rules: ConnectionRules, answer: F) -> Loop
+impl AcceptLoop {
+    pub(crate) async fn start<F, R, B>(rules: ConnectionRules, answer: F) -> AcceptLoop
     where
         F: Fn(Request<Incoming>, ConnectionAddresses) -> R + Clone + Send + Sync + 'static,
         R: Future<Output = Response<B>> + Send + 'static,
@@ -53,7 +54,7 @@ impl Loop {
         let task = tokio::spawn(accept(listener, rules, meter.clone(), answer, async {
             let _ = stopped.await;
         }));
-        Loop { address, meter, stop, task }
+        AcceptLoop { address, meter, stop, task }
     }
 
     pub(crate) async fn end(self) -> DrainReport {
@@ -76,16 +77,16 @@ async fn half(to: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Whoever needs many files has to wait for the others who do.
-static FILES: Mutex<()> = Mutex::const_new(());
+/// Tests that need many open files run one at a time.
+static OPEN_FILES_LOCK: Mutex<()> = Mutex::const_new(());
 
 #[tokio::test]
-async fn three_hundred_half_heads_are_closed_and_stop_nobody() {
-    let _files = FILES.lock().await;
+async fn three_hundred_partial_heads_are_closed_and_block_no_other_client() {
+    let _files = OPEN_FILES_LOCK.lock().await;
     let server =
-        Loop::start(ConnectionRules { head: Duration::from_millis(300), ..rules() }, hello).await;
+        AcceptLoop::start(ConnectionRules { head: Duration::from_millis(300), ..rules() }, hello).await;
     let mut sockets = Vec::new();
-    for _ in 0..HELD {
+    for _ in 0..STREAMS {
         sockets.push(half(server.address).await);
     }
     assert_eq!(send(server.address, get("/", "")).await.status, 200);
@@ -96,9 +97,9 @@ async fn three_hundred_half_heads_are_closed_and_stop_nobody() {
 }
 
 #[tokio::test]
-async fn a_head_that_comes_byte_by_byte_is_not_waited_for() {
+async fn a_head_sent_byte_by_byte_times_out() {
     let server =
-        Loop::start(ConnectionRules { head: Duration::from_millis(100), ..rules() }, hello).await;
+        AcceptLoop::start(ConnectionRules { head: Duration::from_millis(100), ..rules() }, hello).await;
     let (mut reader, mut writer) = half(server.address).await.into_split();
     let drip = tokio::spawn(async move {
         loop {
@@ -116,27 +117,27 @@ async fn a_head_that_comes_byte_by_byte_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn a_connection_that_rests_too_long_is_closed() {
+async fn a_connection_that_is_idle_too_long_is_closed() {
     let rules = ConnectionRules { keep_alive: Duration::from_millis(50), ..rules() };
-    let server = Loop::start(rules, hello).await;
+    let server = AcceptLoop::start(rules, hello).await;
     let mut stream = TcpStream::connect(server.address).await.expect("somebody listens");
     stream.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("it goes out");
-    // The reply, and then the end.
+    // The reply, then the end of the connection.
     let answer = crate::client::rest(stream).await;
     assert_eq!((answer.status, answer.body.as_str()), (200, "hello"));
     server.end().await;
 }
 
 #[tokio::test]
-async fn connections_above_the_limit_are_closed_at_once_and_seats_come_back() {
-    let server = Loop::start(ConnectionRules { connections: 2, ..rules() }, hello).await;
+async fn connections_above_the_limit_are_closed_and_places_become_free_again() {
+    let server = AcceptLoop::start(ConnectionRules { connections: 2, ..rules() }, hello).await;
     let first = half(server.address).await;
     let second = half(server.address).await;
-    // The kernel takes it; the loop closes it.
+    // The kernel accepts the connection; the loop closes it.
     let third = TcpStream::connect(server.address).await.expect("the kernel listens");
     closed(third).await;
     drop((first, second));
-    // The seats are free when the loop has seen the ends: until then everybody is sent away.
+    // Places become free when the loop has seen the disconnects. Until then it refuses connections.
     while Answer::read(&ask(server.address).await).status != 200 {}
     let refused = r#"foxwedge_connections_refused_total{why="total"}"#;
     assert!(server.meter.render().lines().any(|line| line.starts_with(refused)));
@@ -153,7 +154,7 @@ async fn ask(to: SocketAddr) -> Vec<u8> {
 
 #[tokio::test]
 async fn pipelined_requests_are_answered_in_order() {
-    let server = Loop::start(rules(), |request: Request<Incoming>, _| async move {
+    let server = AcceptLoop::start(rules(), |request: Request<Incoming>, _| async move {
         Response::new(ResponseBody::full(request.uri().path().to_owned()))
     })
     .await;
@@ -168,13 +169,13 @@ async fn pipelined_requests_are_answered_in_order() {
     server.end().await;
 }
 
-/// A body without end, and a word when it is dropped.
-struct Endless {
+/// An endless body that reports when it is dropped.
+struct EndlessBody {
     sent: Arc<AtomicUsize>,
     over: mpsc::UnboundedSender<()>,
 }
 
-impl Body for Endless {
+impl Body for EndlessBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -187,46 +188,46 @@ impl Body for Endless {
     }
 }
 
-impl Drop for Endless {
+impl Drop for EndlessBody {
     fn drop(&mut self) {
         let _ = self.over.send(());
     }
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_is_let_go_and_holds_no_memory() {
+async fn a_client_that_does_not_read_is_disconnected_and_uses_little_memory() {
     let (over, mut ended) = mpsc::unbounded_channel();
     let sent = Arc::new(AtomicUsize::new(0));
     let counted = sent.clone();
     let rules = ConnectionRules { write: Duration::from_millis(200), ..rules() };
-    let server = Loop::start(rules, move |_, _| {
-        let body = Endless { sent: counted.clone(), over: over.clone() };
+    let server = AcceptLoop::start(rules, move |_, _| {
+        let body = EndlessBody { sent: counted.clone(), over: over.clone() };
         async { Response::new(body) }
     })
     .await;
     let mut stream = TcpStream::connect(server.address).await.expect("somebody listens");
     stream.write_all(get("/", "").as_bytes()).await.expect("it goes out");
     ended.recv().await.expect("the reply is dropped");
-    // What the kernel keeps on both sides, and little of ours.
+    // The buffers of the kernel on both sides, and little of ours.
     assert!(sent.load(Ordering::Relaxed) < 32 << 20);
     drop(stream);
     server.end().await;
 }
 
 #[tokio::test]
-async fn the_work_for_a_client_that_goes_is_dropped() {
-    struct Told(mpsc::UnboundedSender<&'static str>);
-    impl Drop for Told {
+async fn the_work_for_a_client_that_disconnects_is_dropped() {
+    struct DropNotice(mpsc::UnboundedSender<&'static str>);
+    impl Drop for DropNotice {
         fn drop(&mut self) {
             let _ = self.0.send("dropped");
         }
     }
-    let (tell, mut told) = mpsc::unbounded_channel();
-    let server = Loop::start(rules(), move |_, _| {
-        let tell = tell.clone();
+    let (sender, mut events) = mpsc::unbounded_channel();
+    let server = AcceptLoop::start(rules(), move |_, _| {
+        let sender = sender.clone();
         async move {
-            let _ = tell.send("began");
-            let _told = Told(tell);
+            let _ = sender.send("began");
+            let _notice = DropNotice(sender);
             std::future::pending::<()>().await;
             Response::new(ResponseBody::full(""))
         }
@@ -234,52 +235,52 @@ async fn the_work_for_a_client_that_goes_is_dropped() {
     .await;
     let mut stream = TcpStream::connect(server.address).await.expect("somebody listens");
     stream.write_all(get("/", "").as_bytes()).await.expect("it goes out");
-    assert_eq!(told.recv().await, Some("began"));
+    assert_eq!(events.recv().await, Some("began"));
     drop(stream);
-    assert_eq!(told.recv().await, Some("dropped"));
+    assert_eq!(events.recv().await, Some("dropped"));
     server.end().await;
 }
 
 #[tokio::test]
 async fn three_hundred_streams_are_held_and_others_are_served() {
-    let _files = FILES.lock().await;
+    let _files = OPEN_FILES_LOCK.lock().await;
     let (over, _ended) = mpsc::unbounded_channel::<()>();
-    let server = Loop::start(rules(), move |request: Request<Incoming>, _| {
+    let server = AcceptLoop::start(rules(), move |request: Request<Incoming>, _| {
         let over = over.clone();
         async move {
             match request.uri().path() {
-                "/held" => Response::new(ResponseBody::stream(Held { first: true, _over: over })),
+                "/held" => Response::new(ResponseBody::stream(StalledBody { first: true, _over: over })),
                 _ => Response::new(ResponseBody::full("hello")),
             }
         }
     })
     .await;
-    let mut held = Vec::new();
-    for _ in 0..HELD {
+    let mut streams = Vec::new();
+    for _ in 0..STREAMS {
         let mut stream = TcpStream::connect(server.address).await.expect("somebody listens");
         stream.write_all(get("/held", "").as_bytes()).await.expect("it goes out");
-        held.push(stream);
+        streams.push(stream);
     }
     let mut first = [0; 15];
-    for stream in &mut held {
+    for stream in &mut streams {
         stream.read_exact(&mut first).await.expect("a reply begins");
         assert_eq!(&first, b"HTTP/1.1 200 OK");
     }
     assert_eq!(send(server.address, get("/", "")).await.body, "hello");
-    drop(held);
+    drop(streams);
     server.end().await;
 }
 
-/// Both ends of every connection are files of this process, and it may have a thousand.
-const HELD: usize = 300;
+/// Both ends of every connection are files of this process, whose limit is about a thousand.
+const STREAMS: usize = 300;
 
-/// One piece, and then nothing for ever.
-struct Held {
+/// One chunk, and then nothing.
+struct StalledBody {
     first: bool,
     _over: mpsc::UnboundedSender<()>,
 }
 
-impl Body for Held {
+impl Body for StalledBody {
     type Data = Bytes;
     type Error = Box<dyn std::error::Error + Send + Sync>;
 

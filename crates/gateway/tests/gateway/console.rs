@@ -1,33 +1,33 @@
-//! The console: who may look at what, and what hostile requests get.
+//! The console: access rules, and hostile requests.
 
 use std::{net::SocketAddr, sync::Arc};
 
-use foxwedge_gateway::config::{GatewayConfig, SessionFileAccess};
+use foxwedge_gateway::config::GatewayConfig;
 use serde_json::{Value, json};
 
 use crate::{
     client::{Answer, get, post, send},
-    machine::{Made, SESSIONS},
+    machine::{FakeMachine, SESSIONS},
     server::{CHAT, Server, TOKEN, config},
 };
 
 const ADMIN: &str = "canary-token-bob";
 
-async fn start(config: GatewayConfig) -> (Server, Arc<Made>) {
-    let made = Arc::new(Made::default());
-    (Server::start_on(config, Some(made.clone())).await, made)
+async fn start(config: GatewayConfig) -> (Server, Arc<FakeMachine>) {
+    let machine = Arc::new(FakeMachine::default());
+    (Server::start_on(config, Some(machine.clone())).await, machine)
 }
 
 fn bearer(token: &str) -> String {
     format!("authorization: Bearer {token}\r\n")
 }
 
-async fn look(to: SocketAddr, path: &str) -> Answer {
+async fn fetch(to: SocketAddr, path: &str) -> Answer {
     send(to, get(path, &bearer(ADMIN))).await
 }
 
-async fn told(to: SocketAddr, path: &str) -> Value {
-    let answer = look(to, path).await;
+async fn fetch_json(to: SocketAddr, path: &str) -> Value {
+    let answer = fetch(to, path).await;
     assert_eq!(answer.status, 200, "{path}: {}", answer.body);
     answer.json()
 }
@@ -39,7 +39,7 @@ fn code(answer: &Answer) -> (u16, String) {
 
 #[tokio::test]
 async fn only_an_administrator_at_the_machine_sees_files() {
-    let (server, made) = start(config()).await;
+    let (server, machine) = start(config()).await;
     let to = server.address;
     let path = "/v1/console/sessions/f-0/messages";
     let with = |headers: &str| format!("GET {path} HTTP/1.1\r\nconnection: close\r\n{headers}\r\n");
@@ -53,12 +53,12 @@ async fn only_an_administrator_at_the_machine_sees_files() {
         (host.to_owned(), 401, "invalid_api_key"),
         (format!("{host}authorization: Bearer wrong\r\n"), 401, "invalid_api_key"),
         (format!("{host}{user}"), 403, "files_for_admins"),
-        // The name of a gateway that others reach, and whatever passed the request on.
+        // A public host name, and requests forwarded by a proxy.
         (format!("host: gate.example\r\n{admin}"), 403, "files_for_loopback"),
         (format!("{host}{admin}x-forwarded-for: 192.0.2.1\r\n"), 403, "files_for_loopback"),
         (format!("{host}{admin}forwarded: for=192.0.2.1\r\n"), 403, "files_for_loopback"),
         (format!("{host}{admin}via: 1.1 proxy\r\n"), 403, "files_for_loopback"),
-        // Pages of others.
+        // Pages of other origins.
         (format!("{host}{admin}origin: http://evil.example\r\n"), 403, "origin_not_allowed"),
         (format!("{host}{admin}origin: null\r\n"), 403, "origin_not_allowed"),
         (format!("host: evil.example\r\n{admin}"), 403, "host_not_allowed"),
@@ -70,9 +70,9 @@ async fn only_an_administrator_at_the_machine_sees_files() {
         assert_eq!(code(&answer), (status, expected.to_owned()), "{headers}");
         seen += usize::from(status == 200);
     }
-    // Nothing else got through to the machine.
-    assert_eq!(made.asked.lock().expect("nobody panicked").len(), seen);
-    // Nor does anything change for whoever may not look.
+    // No other request reached the machine.
+    assert_eq!(machine.calls.lock().expect("nobody panicked").len(), seen);
+    // Callers without access cannot change anything either.
     for (path, body) in [("repair", r#"{"plan":"p"}"#), ("undo", "")] {
         let path = format!("/v1/console/sessions/f-0/{path}");
         assert_eq!(code(&send(to, post(&path, &user, body)).await).1, "files_for_admins");
@@ -80,32 +80,32 @@ async fn only_an_administrator_at_the_machine_sees_files() {
         assert_eq!(code(&send(to, post(&path, &foreign, body)).await).1, "origin_not_allowed");
         assert_eq!(send(to, post(&path, "", body)).await.status, 401);
     }
-    assert_eq!(made.asked.lock().expect("nobody panicked").len(), seen);
+    assert_eq!(machine.calls.lock().expect("nobody panicked").len(), seen);
     server.end().await;
 }
 
 #[tokio::test]
 async fn files_can_be_switched_off_and_need_a_token() {
     let mut hidden = config();
-    hidden.console.files = SessionFileAccess::Hidden;
+    hidden.console.session_files = false;
     let mut open = config();
     open.access.tokens.clear();
     for (config, expected) in [(hidden, "files_off"), (open, "files_need_token")] {
-        let (server, made) = start(config).await;
+        let (server, machine) = start(config).await;
         let to = server.address;
-        assert_eq!(told(to, "/v1/console").await["files"]["why"], expected);
-        let list = told(to, "/v1/console/sessions").await;
+        assert_eq!(fetch_json(to, "/v1/console").await["files"]["why"], expected);
+        let list = fetch_json(to, "/v1/console/sessions").await;
         assert_eq!((&list["data"], &list["files"]["enabled"]), (&json!([]), &json!(false)));
         for path in ["", "/messages", "/tree", "/records", "/findings", "/repair", "/repair.md"] {
-            let answer = look(to, &format!("/v1/console/sessions/f-0{path}")).await;
+            let answer = fetch(to, &format!("/v1/console/sessions/f-0{path}")).await;
             assert_eq!(code(&answer), (403, expected.to_owned()), "{path}");
         }
-        assert_eq!(made.asked.lock().expect("nobody panicked").len(), 0);
+        assert_eq!(machine.calls.lock().expect("nobody panicked").len(), 0);
         server.end().await;
     }
-    // Without a view of the machine there is nothing to see.
-    let server = Server::usual().await;
-    assert_eq!(told(server.address, "/v1/console").await["files"]["why"], "files_off");
+    // Without access to local sessions there are none.
+    let server = Server::start_default().await;
+    assert_eq!(fetch_json(server.address, "/v1/console").await["files"]["why"], "files_off");
     server.end().await;
 }
 
@@ -119,20 +119,20 @@ async fn sessions_are_listed_page_by_page_and_filtered() {
         let rows = page["data"].as_array().expect("rows").iter();
         rows.map(|row| row["id"].as_str().unwrap_or_default().to_owned()).collect()
     };
-    let all = told(to, "/v1/console/sessions?sub_agents=true").await;
-    // The request was just now, and everything else long ago.
+    let all = fetch_json(to, "/v1/console/sessions?sub_agents=true").await;
+    // The request is recent, everything else is old.
     assert_eq!(all["data"][0]["source"], "gateway");
     assert_eq!(all["data"][0]["health"], "ok");
     assert_eq!(ids(&all).len(), SESSIONS + 1);
     assert_eq!(all["scan"]["state"], "running");
     assert_eq!(all["counts"]["needs-repair"], 3);
     assert_eq!(all["counts"]["unknown"], 1);
-    // Every page once, whatever its size, though times are the same for two at a time.
+    // Every row appears once for any page size, although pairs of rows have the same time.
     for limit in 1..=4 {
         let (mut seen, mut after) = (Vec::new(), String::new());
         loop {
             let path = format!("/v1/console/sessions?sub_agents=1&limit={limit}{after}");
-            let page = told(to, &path).await;
+            let page = fetch_json(to, &path).await;
             seen.extend(ids(&page));
             let Some(next) = page["next"].as_str() else { break };
             after = format!("&after={next}");
@@ -153,22 +153,22 @@ async fn sessions_are_listed_page_by_page_and_filtered() {
         ("agent=codex", 0),
         ("live=true", 1),
     ] {
-        let found = told(to, &format!("/v1/console/sessions?{query}")).await;
+        let found = fetch_json(to, &format!("/v1/console/sessions?{query}")).await;
         assert_eq!(ids(&found).len(), expected, "{query}");
     }
     for query in ["limit=0", "limit=x", "source=x", "health=x", "rule=FW999", "after=x", "q=%ff"] {
-        let answer = look(to, &format!("/v1/console/sessions?{query}")).await;
+        let answer = fetch(to, &format!("/v1/console/sessions?{query}")).await;
         assert_eq!(code(&answer), (400, "bad_request".to_owned()), "{query}");
     }
-    // A user sees his own, and no file.
+    // Users see their own sessions, and no files.
     let own = send(to, get("/v1/console/sessions", &bearer(TOKEN))).await.json();
     assert_eq!((&own["data"], &own["files"]["why"]), (&json!([]), &json!("files_for_admins")));
     server.end().await;
 }
 
 #[tokio::test]
-async fn no_name_leads_anywhere_else() {
-    let (server, made) = start(config()).await;
+async fn invalid_names_reach_no_other_file() {
+    let (server, machine) = start(config()).await;
     let to = server.address;
     let long = "x".repeat(5_000);
     for id in [
@@ -185,26 +185,26 @@ async fn no_name_leads_anywhere_else() {
         &long,
     ] {
         for path in ["", "/messages", "/records", "/repair", "/repair.md"] {
-            let answer = look(to, &format!("/v1/console/sessions/{id}{path}")).await;
+            let answer = fetch(to, &format!("/v1/console/sessions/{id}{path}")).await;
             assert!([400, 404].contains(&answer.status), "{id}{path}: {}", answer.status);
         }
     }
     for path in ["f-0/../../x", "f-0//repair", "f-0/repair/x", "/etc/passwd", "f-0/else"] {
-        let answer = look(to, &format!("/v1/console/sessions/{path}")).await;
+        let answer = fetch(to, &format!("/v1/console/sessions/{path}")).await;
         assert_eq!(answer.status, 404, "{path}");
     }
-    assert_eq!(code(&look(to, "/v1/console/sessions/f-99").await).1, "session_not_found");
-    assert_eq!(made.asked.lock().expect("nobody panicked").len(), 0);
-    // A mistake of ours is an error without words, and the next one is served.
-    let answer = look(to, "/v1/console/sessions/f-panic").await;
+    assert_eq!(code(&fetch(to, "/v1/console/sessions/f-99").await).1, "session_not_found");
+    assert_eq!(machine.calls.lock().expect("nobody panicked").len(), 0);
+    // A panic becomes an error without details, and the next request is served.
+    let answer = fetch(to, "/v1/console/sessions/f-panic").await;
     assert_eq!(code(&answer), (500, "internal_error".to_owned()));
     assert!(!answer.body.contains("canary"), "{}", answer.body);
-    assert_eq!(told(to, "/v1/console/sessions/f-0").await["version"], "v1");
+    assert_eq!(fetch_json(to, "/v1/console/sessions/f-0").await["version"], "v1");
     server.end().await;
 }
 
 #[tokio::test]
-async fn what_is_asked_reaches_the_machine_and_its_refusals_the_client() {
+async fn requests_reach_the_machine_and_its_errors_reach_the_client() {
     let (server, _) = start(config()).await;
     let to = server.address;
     for (path, expected) in [
@@ -218,10 +218,10 @@ async fn what_is_asked_reaches_the_machine_and_its_refusals_the_client() {
         ("compaction?fraction=0.5", "compaction File(\"f-0\") fraction 0.5 None"),
         ("compaction?budget=900&model=m", "compaction File(\"f-0\") budget 900 Some(\"m\")"),
     ] {
-        let found = told(to, &format!("/v1/console/sessions/f-0/{path}")).await;
+        let found = fetch_json(to, &format!("/v1/console/sessions/f-0/{path}")).await;
         assert_eq!(found["asked"], expected, "{path}");
     }
-    let markdown = look(to, "/v1/console/sessions/f-0/repair.md").await;
+    let markdown = fetch(to, "/v1/console/sessions/f-0/repair.md").await;
     assert_eq!(markdown.header("content-type"), "text/markdown; charset=utf-8");
     for path in [
         "messages?from=x",
@@ -235,7 +235,7 @@ async fn what_is_asked_reaches_the_machine_and_its_refusals_the_client() {
         "compaction?budget=-1",
         "compaction?fraction=0.5&budget=9",
     ] {
-        let answer = look(to, &format!("/v1/console/sessions/f-0/{path}")).await;
+        let answer = fetch(to, &format!("/v1/console/sessions/f-0/{path}")).await;
         assert_eq!(code(&answer), (400, "bad_request".to_owned()), "{path}");
     }
     let repair = "/v1/console/sessions/f-0/repair";
@@ -278,8 +278,8 @@ async fn what_is_asked_reaches_the_machine_and_its_refusals_the_client() {
 }
 
 #[tokio::test]
-async fn the_page_is_for_anybody_and_loads_nothing_from_elsewhere() {
-    let server = Server::usual().await;
+async fn the_page_is_public_and_loads_nothing_from_other_origins() {
+    let server = Server::start_default().await;
     let to = server.address;
     for path in ["/", "/ui", "/ui/"] {
         let page = send(to, get(path, "")).await;
@@ -291,7 +291,7 @@ async fn the_page_is_for_anybody_and_loads_nothing_from_elsewhere() {
         assert_eq!(page.header("x-content-type-options"), "nosniff");
         assert_eq!(page.header("referrer-policy"), "no-referrer");
     }
-    // Whatever the page names is there, in both places, and is not sent twice.
+    // Every file that the page names exists under both paths, and is cached.
     let page = send(to, get("/", "")).await.body;
     let named = page.split(['"', '\'']).filter_map(|text| text.strip_prefix("/ui/"));
     for name in named.filter(|name| !name.is_empty()) {
@@ -306,7 +306,7 @@ async fn the_page_is_for_anybody_and_loads_nothing_from_elsewhere() {
         }
     }
     assert_eq!(send(to, get("/ui/none.js", "")).await.status, 401, "nobody learns what there is");
-    assert_eq!(look(to, "/ui/none.js").await.status, 404);
+    assert_eq!(fetch(to, "/ui/none.js").await.status, 404);
     let evil = "GET / HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n";
     assert_eq!(send(to, evil).await.status, 403);
     server.end().await;
@@ -314,16 +314,16 @@ async fn the_page_is_for_anybody_and_loads_nothing_from_elsewhere() {
 
 #[tokio::test]
 async fn rules_have_pages() {
-    let server = Server::usual().await;
+    let server = Server::start_default().await;
     let to = server.address;
-    let about = told(to, "/v1/console").await;
+    let about = fetch_json(to, "/v1/console").await;
     assert_eq!(about["scope"], "admin");
     assert!(about["rules"].as_array().is_some_and(|rules| rules.len() > 40));
     for name in ["FW101", "unanswered-call", "fw101"] {
-        let rule = told(to, &format!("/v1/console/rules/{name}")).await;
+        let rule = fetch_json(to, &format!("/v1/console/rules/{name}")).await;
         assert_eq!(rule["name"], "unanswered-call");
         assert!(rule["page"].as_str().is_some_and(|page| page.len() > 100));
     }
-    assert_eq!(code(&look(to, "/v1/console/rules/FW999").await).1, "rule_not_found");
+    assert_eq!(code(&fetch(to, "/v1/console/rules/FW999").await).1, "rule_not_found");
     server.end().await;
 }

@@ -1,4 +1,4 @@
-//! The feed of requests and the counts by the minute, as those see them who may.
+//! The request feed and the counts per minute, and who may see them.
 
 use std::net::SocketAddr;
 
@@ -16,7 +16,7 @@ use crate::{
 
 const ADMIN: &str = "canary-token-bob";
 
-/// A history that ends with a call that nobody answered.
+/// A history that ends with a tool call without a result.
 const BROKEN: &str = r#"{"model":"scripted","messages":[
     {"role":"user","content":"hello"},
     {"role":"assistant","content":null,"tool_calls":[
@@ -24,12 +24,12 @@ const BROKEN: &str = r#"{"model":"scripted","messages":[
     {"role":"user","content":"canary-words"}],
     "tools":[{"type":"function","function":{"name":"read","parameters":{"type":"object"}}}]}"#;
 
-async fn look(to: SocketAddr, token: &str, path: &str) -> Answer {
+async fn fetch(to: SocketAddr, token: &str, path: &str) -> Answer {
     send(to, get(path, &format!("x-api-key: {token}\r\n"))).await
 }
 
-async fn told(to: SocketAddr, token: &str, path: &str) -> Value {
-    let answer = look(to, token, path).await;
+async fn fetch_json(to: SocketAddr, token: &str, path: &str) -> Value {
+    let answer = fetch(to, token, path).await;
     assert_eq!(answer.status, 200, "{path}: {}", answer.body);
     answer.json()
 }
@@ -38,36 +38,36 @@ async fn chat(to: SocketAddr, token: &str, body: &str) -> Answer {
     send(to, post("/v1/chat/completions", &format!("x-api-key: {token}\r\n"), body)).await
 }
 
-/// The rows of the feed; a request may be told a moment after its last byte.
-async fn rows(to: SocketAddr, token: &str, query: &str, least: usize) -> Vec<Value> {
+/// The rows of the feed. A request may appear a moment after its last byte.
+async fn rows(to: SocketAddr, token: &str, query: &str, min: usize) -> Vec<Value> {
     for _ in 0..200 {
-        let page = told(to, token, &format!("/v1/console/feed?{query}")).await;
+        let page = fetch_json(to, token, &format!("/v1/console/feed?{query}")).await;
         let rows = page["data"].as_array().expect("rows").clone();
-        if rows.len() >= least {
+        if rows.len() >= min {
             return rows;
         }
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
-    panic!("there are not {least} rows");
+    panic!("there are not {min} rows");
 }
 
 #[tokio::test]
-async fn every_request_is_told_once_to_those_who_may_see_it() {
-    let server = Server::usual().await;
+async fn every_request_appears_once_for_callers_who_may_see_it() {
+    let server = Server::start_default().await;
     let to = server.address;
     assert_eq!(chat(to, TOKEN, CHAT).await.status, 200);
     assert_eq!(chat(to, ADMIN, BROKEN).await.status, 200);
     assert_eq!(chat(to, TOKEN, r#"{"model":"nobody","messages":[]}"#).await.status, 404);
     assert_eq!(chat(to, "wrong", CHAT).await.status, 401);
     let all = rows(to, ADMIN, "", 3).await;
-    // Whoever has no token leaves no trace here, nor do looks.
+    // Requests without a token do not appear, nor do requests to the console.
     assert_eq!(all.len(), 3);
-    let told_of = |row: &Value| {
+    let describe = |row: &Value| {
         let text = |key: &str| row[key].as_str().unwrap_or("-").to_owned();
         format!("{} {} {} {}", text("owner"), row["status"], text("action"), row["findings"])
     };
     assert_eq!(
-        all.iter().map(told_of).collect::<Vec<_>>(),
+        all.iter().map(describe).collect::<Vec<_>>(),
         ["ann 404 failed {}", "bob 200 fixed {\"FW101\":1}", "ann 200 none {}"]
     );
     let fixed = &all[1];
@@ -76,17 +76,17 @@ async fn every_request_is_told_once_to_those_who_may_see_it() {
     assert!(fixed["ms"].as_f64() >= fixed["first_ms"].as_f64());
     assert_eq!(fixed["bytes_in"], BROKEN.len());
     let repair = fixed["repair"].as_str().expect("a repair");
-    assert_eq!(told(to, ADMIN, &format!("/v1/repairs/{repair}")).await["action"], "fixed");
-    // What was said is not kept unless somebody asked for it.
+    assert_eq!(fetch_json(to, ADMIN, &format!("/v1/repairs/{repair}")).await["action"], "fixed");
+    // Content is not recorded by default.
     let id = fixed["id"].as_str().expect("an id");
-    let detail = told(to, ADMIN, &format!("/v1/console/feed/{id}")).await;
+    let detail = fetch_json(to, ADMIN, &format!("/v1/console/feed/{id}")).await;
     assert_eq!(
         (detail["changes"].as_array().map(Vec::len), &detail["body_before"]),
         (Some(1), &Value::Null)
     );
-    // Everybody sees his own.
+    // Users see their own requests.
     assert_eq!(rows(to, TOKEN, "", 2).await.len(), 2);
-    assert_eq!(look(to, TOKEN, &format!("/v1/console/feed/{id}")).await.status, 404);
+    assert_eq!(fetch(to, TOKEN, &format!("/v1/console/feed/{id}")).await.status, 404);
     for (query, expected) in [
         ("action=fixed", 1),
         ("rule=FW101", 1),
@@ -103,49 +103,49 @@ async fn every_request_is_told_once_to_those_who_may_see_it() {
         assert_eq!(rows(to, ADMIN, query, expected).await.len(), expected, "{query}");
     }
     for odd in ["status=9xx", "status=x", "action=x", "rule=x", "after=x", "after=p-1", "limit=0"] {
-        let status = look(to, ADMIN, &format!("/v1/console/feed?{odd}")).await.status;
+        let status = fetch(to, ADMIN, &format!("/v1/console/feed?{odd}")).await.status;
         assert!([400, 404].contains(&status), "{odd}: {status}");
     }
     for odd in ["q-", "q-x", "q-1", "x", "q-99999999999999999999999"] {
-        assert_eq!(look(to, ADMIN, &format!("/v1/console/feed/{odd}")).await.status, 404, "{odd}");
+        assert_eq!(fetch(to, ADMIN, &format!("/v1/console/feed/{odd}")).await.status, 404, "{odd}");
     }
     // Page by page.
-    let first = told(to, ADMIN, "/v1/console/feed?limit=2").await;
+    let first = fetch_json(to, ADMIN, "/v1/console/feed?limit=2").await;
     let next = first["next"].as_str().expect("more");
-    let second = told(to, ADMIN, &format!("/v1/console/feed?limit=2&after={next}")).await;
+    let second = fetch_json(to, ADMIN, &format!("/v1/console/feed?limit=2&after={next}")).await;
     assert_eq!((&second["data"][0]["id"], &second["next"]), (&all[2]["id"], &Value::Null));
-    let series = told(to, TOKEN, "/v1/console/series").await;
+    let series = fetch_json(to, TOKEN, "/v1/console/series").await;
     assert_eq!(series["total"]["requests"], 3);
     assert_eq!(series["total"]["status"], json!({ "2xx": 2, "4xx": 1 }));
     assert_eq!(series["total"]["findings"], json!({ "FW101": 1 }));
     assert_eq!(series["total"]["repairs"], json!({ "FW101": 1 }));
     assert!(series["total"]["ms"]["p99"].as_f64() >= series["total"]["ms"]["p50"].as_f64());
-    assert_eq!(look(to, ADMIN, "/v1/console/series?minutes=0").await.status, 400);
+    assert_eq!(fetch(to, ADMIN, "/v1/console/series?minutes=0").await.status, 400);
     server.end().await;
 }
 
 #[tokio::test]
-async fn what_came_in_and_went_out_is_shown_where_it_is_kept() {
+async fn request_and_reply_bodies_are_shown_if_recorded() {
     let mut config = config();
-    config.record.content = ContentRecording::Stored;
+    config.record.store_content = ContentRecording::Stored;
     let server = Server::start(config).await;
     let to = server.address;
     assert_eq!(chat(to, ADMIN, BROKEN).await.status, 200);
     let row = rows(to, ADMIN, "", 1).await.remove(0);
     let id = row["id"].as_str().expect("an id");
-    let detail = told(to, ADMIN, &format!("/v1/console/feed/{id}")).await;
+    let detail = fetch_json(to, ADMIN, &format!("/v1/console/feed/{id}")).await;
     assert_eq!(detail["body_before"], BROKEN);
     assert!(detail["body_after"].as_str().is_some_and(|body| body.contains("\"tool\"")));
     server.end().await;
 }
 
-/// Reads until a text stands in what came.
-async fn until(stream: &mut TcpStream, heard: &mut String, wanted: &str) {
-    while !heard.contains(wanted) {
-        let mut piece = [0; 4096];
-        let read = stream.read(&mut piece).await.expect("it goes on");
-        assert!(read > 0, "it ended without `{wanted}`: {heard}");
-        heard.push_str(&String::from_utf8_lossy(&piece[..read]));
+/// Reads until the received text contains `wanted`.
+async fn until(stream: &mut TcpStream, received: &mut String, wanted: &str) {
+    while !received.contains(wanted) {
+        let mut chunk = [0; 4096];
+        let read = stream.read(&mut chunk).await.expect("it goes on");
+        assert!(read > 0, "it ended without `{wanted}`: {received}");
+        received.push_str(&String::from_utf8_lossy(&chunk[..read]));
     }
 }
 
@@ -153,42 +153,42 @@ async fn follow(to: SocketAddr, token: &str, query: &str) -> (TcpStream, String)
     let mut stream = TcpStream::connect(to).await.expect("somebody listens");
     let text = get(&format!("/v1/console/feed/events?{query}"), &format!("x-api-key: {token}\r\n"));
     stream.write_all(text.as_bytes()).await.expect("it goes out");
-    let mut heard = String::new();
-    until(&mut stream, &mut heard, "\r\n\r\n").await;
-    assert!(heard.contains("text/event-stream"), "{heard}");
-    (stream, heard)
+    let mut received = String::new();
+    until(&mut stream, &mut received, "\r\n\r\n").await;
+    assert!(received.contains("text/event-stream"), "{received}");
+    (stream, received)
 }
 
 #[tokio::test]
-async fn new_requests_are_told_as_they_end_and_from_any_place_on() {
-    let server = Server::usual().await;
+async fn finished_requests_are_streamed_from_any_position() {
+    let server = Server::start_default().await;
     let to = server.address;
     chat(to, ADMIN, CHAT).await;
     let before = rows(to, ADMIN, "", 1).await.remove(0);
-    let (mut admin, mut heard) = follow(to, ADMIN, "").await;
-    let (mut user, mut user_heard) = follow(to, TOKEN, "").await;
+    let (mut admin, mut received) = follow(to, ADMIN, "").await;
+    let (mut user, mut user_received) = follow(to, TOKEN, "").await;
     chat(to, ADMIN, BROKEN).await;
     chat(to, TOKEN, CHAT).await;
-    until(&mut admin, &mut heard, "\"owner\":\"ann\"").await;
+    until(&mut admin, &mut received, "\"owner\":\"ann\"").await;
     assert!(
-        heard.contains("event: request\n") && heard.contains("\"action\":\"fixed\""),
-        "{heard}"
+        received.contains("event: request\n") && received.contains("\"action\":\"fixed\""),
+        "{received}"
     );
-    assert_eq!(heard.matches("event: request").count(), 2, "only what came since: {heard}");
-    until(&mut user, &mut user_heard, "\"owner\":\"ann\"").await;
-    assert!(!user_heard.contains("\"owner\":\"bob\""), "{user_heard}");
-    // Whoever comes back gets what came meanwhile.
+    assert_eq!(received.matches("event: request").count(), 2, "only what came since: {received}");
+    until(&mut user, &mut user_received, "\"owner\":\"ann\"").await;
+    assert!(!user_received.contains("\"owner\":\"bob\""), "{user_received}");
+    // A client that reconnects gets the requests in between.
     let id = before["id"].as_str().expect("an id");
-    let (mut back, mut heard) = follow(to, ADMIN, &format!("after={id}")).await;
-    until(&mut back, &mut heard, "\"owner\":\"ann\"").await;
-    assert_eq!(heard.matches("event: request").count(), 2, "{heard}");
-    assert!(!heard.contains("missed"), "{heard}");
-    // A filter holds here, too.
-    let (mut some, mut heard) = follow(to, ADMIN, &format!("after={id}&action=none")).await;
-    until(&mut some, &mut heard, "event: request").await;
-    assert!(!heard.contains("\"action\":\"fixed\""), "{heard}");
-    assert_eq!(look(to, ADMIN, "/v1/console/feed/events?after=x").await.status, 400);
-    // A server that stops breaks it off.
+    let (mut back, mut received) = follow(to, ADMIN, &format!("after={id}")).await;
+    until(&mut back, &mut received, "\"owner\":\"ann\"").await;
+    assert_eq!(received.matches("event: request").count(), 2, "{received}");
+    assert!(!received.contains("missed"), "{received}");
+    // Filters apply here, too.
+    let (mut some, mut received) = follow(to, ADMIN, &format!("after={id}&action=none")).await;
+    until(&mut some, &mut received, "event: request").await;
+    assert!(!received.contains("\"action\":\"fixed\""), "{received}");
+    assert_eq!(fetch(to, ADMIN, "/v1/console/feed/events?after=x").await.status, 400);
+    // Shutdown cuts the stream.
     let ended = server.stop();
     let mut rest = Vec::new();
     let _ = admin.read_to_end(&mut rest).await;
@@ -196,13 +196,13 @@ async fn new_requests_are_told_as_they_end_and_from_any_place_on() {
 }
 
 #[tokio::test]
-async fn memory_is_bounded_and_what_fell_out_is_said() {
-    let server = Server::usual().await;
+async fn memory_is_bounded_and_missed_rows_are_reported() {
+    let server = Server::start_default().await;
     let to = server.address;
     chat(to, ADMIN, CHAT).await;
     let first = rows(to, ADMIN, "", 1).await.remove(0);
     let mut stream = TcpStream::connect(to).await.expect("somebody listens");
-    // More than are kept, over one connection; the names are as long as a client likes.
+    // More than are kept, over one connection, with long names.
     let name = "scripted".to_owned() + &"x".repeat(3_000);
     let body =
         json!({ "model": name, "messages": [{ "role": "user", "content": "hi" }] }).to_string();
@@ -220,25 +220,25 @@ async fn memory_is_bounded_and_what_fell_out_is_said() {
         writer.write_all(last.as_bytes()).await.expect("that was all");
     };
     let read = async {
-        let mut heard = Vec::new();
-        reader.read_to_end(&mut heard).await.expect("replies");
-        String::from_utf8_lossy(&heard).matches("HTTP/1.1 200").count()
+        let mut received = Vec::new();
+        reader.read_to_end(&mut received).await.expect("replies");
+        String::from_utf8_lossy(&received).matches("HTTP/1.1 200").count()
     };
     let ((), replies) = tokio::join!(write, read);
     assert_eq!(replies, 2_100);
-    let page = told(to, ADMIN, "/v1/console/feed?limit=1000").await;
+    let page = fetch_json(to, ADMIN, "/v1/console/feed?limit=1000").await;
     let model = page["data"][0]["model"].as_str().expect("a model");
     assert!(model.len() < 200, "{}", model.len());
     let id = first["id"].as_str().expect("an id");
-    assert_eq!(look(to, ADMIN, &format!("/v1/console/feed/{id}")).await.status, 404);
-    let (mut stream, mut heard) = follow(to, ADMIN, &format!("after={id}")).await;
-    until(&mut stream, &mut heard, "event: missed").await;
+    assert_eq!(fetch(to, ADMIN, &format!("/v1/console/feed/{id}")).await.status, 404);
+    let (mut stream, mut received) = follow(to, ADMIN, &format!("after={id}")).await;
+    until(&mut stream, &mut received, "event: missed").await;
     server.end().await;
 }
 
 #[tokio::test]
-async fn an_error_of_an_upstream_has_not_passed() {
-    let server = Server::usual().await;
+async fn an_upstream_error_is_not_counted_as_passed() {
+    let server = Server::start_default().await;
     let to = server.address;
     for status in ["429", "500", "503"] {
         let body = CHAT.replace("scripted", &format!("scripted?status={status}"));
@@ -246,9 +246,9 @@ async fn an_error_of_an_upstream_has_not_passed() {
     }
     assert_eq!(chat(to, TOKEN, CHAT).await.status, 200);
     let all = rows(to, TOKEN, "", 4).await;
-    let told_of = |row: &Value| format!("{} {} {}", row["status"], row["action"], row["trouble"]);
+    let describe = |row: &Value| format!("{} {} {}", row["status"], row["action"], row["trouble"]);
     assert_eq!(
-        all.iter().map(told_of).collect::<Vec<_>>(),
+        all.iter().map(describe).collect::<Vec<_>>(),
         [
             "200 \"none\" null",
             "503 \"failed\" \"upstream\"",

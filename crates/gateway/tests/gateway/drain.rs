@@ -1,4 +1,4 @@
-//! The wish to stop.
+//! Graceful shutdown.
 
 use std::time::Duration;
 
@@ -13,16 +13,16 @@ use tokio::{
 
 use crate::{
     client::{closed, get, rest, send},
-    connections::{Loop, rules},
+    connections::{AcceptLoop, rules},
     server::{Server, TOKEN},
 };
 
 #[tokio::test]
-async fn requests_at_work_finish_and_resting_connections_are_closed() {
+async fn requests_in_flight_finish_and_idle_connections_are_closed() {
     let (began, mut begun) = mpsc::unbounded_channel();
     let leave = std::sync::Arc::new(Semaphore::new(0));
     let waited = leave.clone();
-    let server = Loop::start(rules(), move |request: Request<Incoming>, _: ConnectionAddresses| {
+    let server = AcceptLoop::start(rules(), move |request: Request<Incoming>, _: ConnectionAddresses| {
         let (began, leave) = (began.clone(), waited.clone());
         async move {
             if request.uri().path() == "/slow" {
@@ -43,7 +43,7 @@ async fn requests_at_work_finish_and_resting_connections_are_closed() {
     let address = server.address;
     let end = tokio::spawn(server.end());
     closed(resting).await;
-    // The port is closed before anything else.
+    // The port is closed first.
     assert!(TcpStream::connect(address).await.is_err());
     leave.add_permits(1);
     let answer = rest(slow).await;
@@ -53,10 +53,10 @@ async fn requests_at_work_finish_and_resting_connections_are_closed() {
 }
 
 #[tokio::test]
-async fn what_takes_too_long_is_cut_and_counted() {
+async fn requests_that_take_too_long_are_cut_and_counted() {
     let (began, mut begun) = mpsc::unbounded_channel();
     let rules = ConnectionRules { drain: Duration::from_millis(50), ..rules() };
-    let server = Loop::start(rules, move |_: Request<Incoming>, _: ConnectionAddresses| {
+    let server = AcceptLoop::start(rules, move |_: Request<Incoming>, _: ConnectionAddresses| {
         let began = began.clone();
         async move {
             let _ = began.send(());
@@ -73,8 +73,8 @@ async fn what_takes_too_long_is_cut_and_counted() {
 }
 
 #[tokio::test]
-async fn a_gateway_that_served_everything_stops_at_once_and_its_log_is_whole() {
-    let server = Server::usual().await;
+async fn an_idle_gateway_stops_at_once_and_its_log_is_complete() {
+    let server = Server::start_default().await;
     let headers = format!("x-api-key: {TOKEN}\r\n");
     for _ in 0..3 {
         assert_eq!(send(server.address, get("/v1/models", &headers)).await.status, 200);

@@ -1,4 +1,4 @@
-//! A machine that is made up: a few sessions, and a note of everything it is asked.
+//! A fake machine: a few sessions, and a record of all calls.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,11 +10,11 @@ use foxwedge_gateway::console::{
 use serde_json::{Value, json};
 
 #[derive(Default)]
-pub(crate) struct Made {
-    pub(crate) asked: Mutex<Vec<String>>,
+pub(crate) struct FakeMachine {
+    pub(crate) calls: Mutex<Vec<String>>,
 }
 
-/// Sessions of that machine, the newest first; every third is needs-repair.
+/// Number of its sessions, newest first; every third needs repair.
 pub(crate) const SESSIONS: usize = 7;
 
 fn file(number: usize) -> Arc<SessionFileSummary> {
@@ -53,9 +53,9 @@ fn file(number: usize) -> Arc<SessionFileSummary> {
     })
 }
 
-impl Made {
+impl FakeMachine {
     fn note(&self, what: String) -> Result<Value, LocalSessionError> {
-        self.asked.lock().expect("nobody panicked").push(what.clone());
+        self.calls.lock().expect("nobody panicked").push(what.clone());
         Ok(json!({ "asked": what }))
     }
 
@@ -64,7 +64,7 @@ impl Made {
     }
 }
 
-impl LocalSessions for Made {
+impl LocalSessions for FakeMachine {
     fn agents(&self) -> Vec<&'static str> {
         vec!["claude-code"]
     }

@@ -1,5 +1,4 @@
-//! The gateway over real sockets: who comes in, what hostile clients get, and that nothing of it
-//! stops the others.
+//! The gateway over real sockets: access, hostile clients, and that they do not affect others.
 
 mod client;
 mod server;

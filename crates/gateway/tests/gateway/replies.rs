@@ -1,4 +1,4 @@
-//! What clients get: forms, ids, lists, and what everybody may know.
+//! Replies: formats, ids, lists, and public pages.
 
 use serde_json::{Value, json};
 use tokio::{io::AsyncWriteExt as _, net::TcpStream};
@@ -13,8 +13,8 @@ fn key() -> String {
 }
 
 #[tokio::test]
-async fn an_error_has_the_form_of_the_clients_provider() {
-    let server = Server::usual().await;
+async fn an_error_has_the_format_of_the_clients_provider() {
+    let server = Server::start_default().await;
     let table = [
         (get("/v1/chat/completions", &key()), 405, "/error/type", "invalid_request_error"),
         (get("/v1/messages", &key()), 405, "/error/type", "invalid_request_error"),
@@ -39,12 +39,12 @@ async fn an_error_has_the_form_of_the_clients_provider() {
 
 #[tokio::test]
 async fn every_reply_carries_the_id_of_its_request() {
-    let server = Server::usual().await;
+    let server = Server::start_default().await;
     let own = send(server.address, get("/health", "x-request-id: my.id-7_a\r\n")).await;
     assert_eq!(own.header("x-request-id"), "my.id-7_a");
     for headers in ["", "x-request-id: a b\r\n", "x-request-id: ../../etc\r\n"] {
-        let made = send(server.address, get("/nothing", headers)).await;
-        assert_eq!(made.header("x-request-id").len(), 36, "{headers}");
+        let generated = send(server.address, get("/nothing", headers)).await;
+        assert_eq!(generated.header("x-request-id").len(), 36, "{headers}");
     }
     let (_, log) = server.end().await;
     let ids: Vec<Value> = log
@@ -56,8 +56,8 @@ async fn every_reply_carries_the_id_of_its_request() {
 }
 
 #[tokio::test]
-async fn models_are_listed_in_the_form_of_the_client() {
-    let server = Server::usual().await;
+async fn models_are_listed_in_the_format_of_the_client() {
+    let server = Server::start_default().await;
     let openai = send(server.address, get("/v1/models", &key())).await.json();
     assert_eq!(openai["object"], "list");
     let anthropic = format!("{}anthropic-version: 2023-06-01\r\n", key());
@@ -69,8 +69,8 @@ async fn models_are_listed_in_the_form_of_the_client() {
 }
 
 #[tokio::test]
-async fn a_request_goes_through_and_is_told_of() {
-    let server = Server::usual().await;
+async fn a_request_is_served_logged_and_counted() {
+    let server = Server::start_default().await;
     let answer = send(server.address, post("/v1/chat/completions", &key(), CHAT)).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
     let metrics = send(server.address, get("/metrics", &key())).await;
@@ -102,8 +102,8 @@ async fn a_request_goes_through_and_is_told_of() {
 }
 
 #[tokio::test]
-async fn health_says_that_somebody_is_there_and_nothing_else() {
-    let server = Server::usual().await;
+async fn health_reports_only_that_the_gateway_runs() {
+    let server = Server::start_default().await;
     for path in ["/health", "/liveness", "/readiness", "/health/liveness", "/health/readiness"] {
         let answer = send(server.address, get(path, "")).await;
         assert_eq!((answer.status, answer.body.as_str()), (200, r#"{"status":"ok"}"#), "{path}");
@@ -112,8 +112,8 @@ async fn health_says_that_somebody_is_there_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn the_page_may_load_nothing_and_be_framed_by_nobody() {
-    let server = Server::usual().await;
+async fn the_page_may_load_nothing_and_cannot_be_framed() {
+    let server = Server::start_default().await;
     for path in ["/", "/ui"] {
         let answer = send(server.address, get(path, "")).await;
         assert_eq!(answer.status, 200);
@@ -125,14 +125,14 @@ async fn the_page_may_load_nothing_and_be_framed_by_nobody() {
 }
 
 #[tokio::test]
-async fn an_owner_with_too_many_requests_at_work_is_asked_to_come_back() {
+async fn an_owner_with_too_many_requests_in_flight_gets_retry_after() {
     let mut config = config();
-    config.limits.per_owner = 1;
+    config.limits.requests_per_owner = 1;
     let server = Server::start(config).await;
     let slow = CHAT.replace("scripted", "scripted?delay=600000");
     let mut first = TcpStream::connect(server.address).await.expect("somebody listens");
     first.write_all(&post("/v1/chat/completions", &key(), slow)).await.expect("it goes out");
-    // The first is at work when the second one is refused.
+    // The first request is in flight when the second one is refused.
     let refused = loop {
         let answer = send(server.address, get("/v1/models", &key())).await;
         if answer.status != 200 {
@@ -143,15 +143,15 @@ async fn an_owner_with_too_many_requests_at_work_is_asked_to_come_back() {
     let other = "x-api-key: canary-token-bob\r\n";
     assert_eq!(send(server.address, get("/v1/models", other)).await.status, 200);
     drop(first);
-    // And its place comes back when it is gone.
+    // Its place is free again when it has ended.
     while send(server.address, get("/v1/models", &key())).await.status != 200 {}
     server.end().await;
 }
 
 #[tokio::test]
-async fn what_a_token_opens_stays_in_no_cache() {
-    let server = Server::usual().await;
-    let kept = [
+async fn replies_that_need_a_token_are_not_cached() {
+    let server = Server::start_default().await;
+    let private_paths = [
         "/v1/sessions",
         "/v1/runs",
         "/v1/repairs",
@@ -161,15 +161,15 @@ async fn what_a_token_opens_stays_in_no_cache() {
         "/v1/sessions/nothing",
         "/metrics",
     ];
-    for path in kept {
+    for path in private_paths {
         for headers in [key(), String::new()] {
             let answer = send(server.address, get(path, &headers)).await;
             assert_eq!(answer.header("cache-control"), "no-store", "{path}: {answer:?}");
         }
     }
-    let asked = send(server.address, post("/v1/chat/completions", &key(), CHAT)).await;
-    assert_eq!((asked.status, asked.header("cache-control")), (200, "no-store"));
-    let run = asked.header("x-foxwedge-run").to_owned();
+    let reply = send(server.address, post("/v1/chat/completions", &key(), CHAT)).await;
+    assert_eq!((reply.status, reply.header("cache-control")), (200, "no-store"));
+    let run = reply.header("x-foxwedge-run").to_owned();
     let events = format!("/v1/runs/{run}/events?format=jsonl");
     let events = send(server.address, get(&events, &key())).await;
     assert!(["no-store", "no-cache"].contains(&events.header("cache-control")), "{events:?}");

@@ -1,17 +1,17 @@
-//! Planted secrets, in every place where a client can put one, are found nowhere afterwards.
+//! Secrets planted everywhere a client can put one must not appear in logs, metrics or errors.
 
 use crate::{
     client::{get, post, send},
     server::{Server, TOKEN},
 };
 
-/// Every planted value has this in it; so have the tokens.
+/// Part of every planted value and of the tokens.
 const CANARY: &str = "canary";
 
 #[tokio::test]
 async fn no_secret_and_no_content_gets_into_logs_metrics_or_errors() {
-    let server = Server::usual().await;
-    let said = r#"{"model":"scripted","messages":[{"role":"user","content":"canary-content"}]}"#;
+    let server = Server::start_default().await;
+    let body = r#"{"model":"scripted","messages":[{"role":"user","content":"canary-content"}]}"#;
     let wrong = r#"{"model":"scripted","messages":[{"role":"canary-role"#;
     let unknown = r#"{"model":"nothing","messages":[{"role":"user","content":"canary-content"}]}"#;
     let own = format!(
@@ -23,10 +23,10 @@ async fn no_secret_and_no_content_gets_into_logs_metrics_or_errors() {
     let mut errors = Vec::new();
     for path in ["/v1/chat/completions", "/v1/responses", "/v1/messages"] {
         let path = format!("{path}?key=canary-query");
-        send(server.address, post(&path, &own, said)).await;
+        send(server.address, post(&path, &own, body)).await;
         errors.push(send(server.address, post(&path, &own, wrong)).await);
         errors.push(send(server.address, post(&path, &own, unknown)).await);
-        errors.push(send(server.address, post(&path, bad, said)).await);
+        errors.push(send(server.address, post(&path, bad, body)).await);
         errors.push(
             send(server.address, post(&path, &format!("{own}x-base-url: canary\r\n"), "")).await,
         );

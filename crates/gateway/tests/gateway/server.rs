@@ -20,26 +20,26 @@ use foxwedge_store::{AnyStore, StoreUrl};
 use foxwedge_upstream::{SecretText, UpstreamConfig, UpstreamKey, UpstreamTransport};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 
-/// The token of `ann`, who is nobody special.
+/// The token of `ann`, a normal user.
 pub(crate) const TOKEN: &str = "canary-token-ann";
 
-/// A body that the built-in model answers.
+/// A valid request body for the built-in model.
 pub(crate) const CHAT: &str =
     r#"{"model":"scripted","messages":[{"role":"user","content":"hello"}]}"#;
 
-/// A gateway that serves.
+/// A running gateway.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
-    log: Kept,
+    log: SharedBuffer,
     stop: oneshot::Sender<()>,
     task: JoinHandle<DrainReport>,
 }
 
-/// What was written.
+/// The written log.
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
+struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Kept {
+impl Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().expect("nobody panicked").extend_from_slice(bytes);
         Ok(bytes.len())
@@ -50,25 +50,25 @@ impl Write for Kept {
     }
 }
 
-/// The usual configuration: two tokens, one more host, one origin.
+/// The default configuration: two tokens, one more host, one origin.
 pub(crate) fn config() -> GatewayConfig {
     let upstream = Arc::new(UpstreamConfig {
         name: "scripted".into(),
         transport: UpstreamTransport::Scripted,
         version: "/v1".into(),
-        speaks: vec![Format::OpenaiChat, Format::OpenaiResponses, Format::Anthropic],
+        formats: vec![Format::OpenaiChat, Format::OpenaiResponses, Format::Anthropic],
         profile: None,
         key: UpstreamKey::None,
         headers: Vec::new(),
-        tries: 1,
+        attempts: 1,
     });
     let route = Arc::new(ModelRoute {
         model: "scripted*".into(),
         upstream: upstream.clone(),
         agent: None,
-        rename: None,
+        upstream_model: None,
         guard: GuardConfig::default(),
-        window: None,
+        context_window: None,
     });
     let token = |owner: &str, secret: &str, scope| AccessToken {
         owner: owner.into(),
@@ -87,7 +87,7 @@ pub(crate) fn config() -> GatewayConfig {
         },
         store: StoreUrl::Memory,
         limits: GatewayLimits::default(),
-        times: GatewayTimeouts::default(),
+        timeouts: GatewayTimeouts::default(),
         guard: GuardConfig::default(),
         sessions: SessionConfig::default(),
         record: RecordConfig::default(),
@@ -107,7 +107,7 @@ impl Server {
         Server::start_on(config, None).await
     }
 
-    /// The same, on a machine that the console may look at.
+    /// Starts a gateway whose console can see local sessions.
     pub(crate) async fn start_on(
         config: GatewayConfig,
         machine: Option<Arc<dyn LocalSessions>>,
@@ -118,7 +118,7 @@ impl Server {
         let listener = TcpListener::bind(config.listen).await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel();
-        let log = Kept::default();
+        let log = SharedBuffer::default();
         let mut gateway = GatewayServer::new(config, engine, store).log_to(log.clone());
         if let Some(machine) = machine {
             gateway = gateway.local_sessions(machine);
@@ -132,11 +132,11 @@ impl Server {
         Server { address, log, stop, task }
     }
 
-    pub(crate) async fn usual() -> Server {
+    pub(crate) async fn start_default() -> Server {
         Server::start(config()).await
     }
 
-    /// The wish to stop, without waiting.
+    /// Requests the stop, without waiting for it.
     pub(crate) fn stop(self) -> JoinHandle<(DrainReport, String)> {
         let _ = self.stop.send(());
         let (task, log) = (self.task, self.log);
@@ -147,7 +147,7 @@ impl Server {
         })
     }
 
-    /// Stops, and says what happened and what the log says.
+    /// Stops, and returns the drain report and the log.
     pub(crate) async fn end(self) -> (DrainReport, String) {
         self.stop().await.expect("it ends")
     }

@@ -1,4 +1,4 @@
-//! What was said is not stored by default, and whoever follows its own run live hears it all the same.
+//! Content is not stored by default. The owner of a run still receives it live.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -16,7 +16,7 @@ use crate::{
 
 const ADMIN: &str = "canary-token-bob";
 const FORMATS: [&str; 4] = ["agui", "ai-sdk", "acp", "jsonl"];
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn key(token: &str) -> String {
     format!("x-api-key: {token}\r\n")
@@ -33,7 +33,7 @@ async fn ask(to: SocketAddr, stream: bool, messages: &[Value]) -> Answer {
     answer
 }
 
-/// Begins to follow, and has its head.
+/// Starts to follow a run and reads the response head.
 async fn follow(to: SocketAddr, token: &str, run: &str, format: &str) -> TcpStream {
     let mut stream = TcpStream::connect(to).await.expect("somebody listens");
     let path = format!("/v1/runs/{run}/events?format={format}");
@@ -45,7 +45,7 @@ async fn follow(to: SocketAddr, token: &str, run: &str, format: &str) -> TcpStre
 }
 
 #[tokio::test]
-async fn the_owner_follows_the_words_of_a_run_live_and_nobody_else_does() {
+async fn only_the_owner_of_a_run_receives_its_text_live() {
     let server = Server::start(config()).await;
     let to = server.address;
     for stream in [false, true] {
@@ -69,24 +69,24 @@ async fn the_owner_follows_the_words_of_a_run_live_and_nobody_else_does() {
         let last = ask(to, stream, &messages).await;
         assert_eq!(last.header("x-foxwedge-run"), run, "{last:?}");
         for (format, token, follower) in followers {
-            let told = timeout(PATIENCE, rest(follower)).await.expect("it ends").body;
+            let events = timeout(TIMEOUT, rest(follower)).await.expect("it ends").body;
             if token == TOKEN {
-                assert!(told.contains("canary-input"), "{format}, {stream}: {told}");
-                assert!(told.contains("The tool said: canary-answer"), "{format}: {told}");
-                assert!(!told.contains("not kept"), "{format}: {told}");
+                assert!(events.contains("canary-input"), "{format}, {stream}: {events}");
+                assert!(events.contains("The tool said: canary-answer"), "{format}: {events}");
+                assert!(!events.contains("not recorded"), "{format}: {events}");
             } else {
-                assert!(!told.contains("canary"), "{format}: {told}");
-                assert!(told.contains("[28 characters, not kept]"), "{format}: {told}");
+                assert!(!events.contains("canary"), "{format}: {events}");
+                assert!(events.contains("[28 characters, not recorded]"), "{format}: {events}");
             }
         }
-        // Whoever was cut off goes on with the words; whoever comes when all is over does not.
+        // A follower that reconnects gets the text; one that comes after the end does not.
         let path = format!("/v1/runs/{run}/events?format=jsonl");
-        let on = send(to, get(&format!("{path}&after=1"), &key(TOKEN))).await;
-        assert!(on.body.contains("The tool said: canary-answer"), "{}", on.body);
+        let resumed = send(to, get(&format!("{path}&after=1"), &key(TOKEN))).await;
+        assert!(resumed.body.contains("The tool said: canary-answer"), "{}", resumed.body);
         for path in [path, format!("/v1/runs/{run}")] {
             let late = send(to, get(&path, &key(TOKEN))).await;
             assert!(!late.body.contains("canary"), "{}", late.body);
-            assert!(late.body.contains("[28 characters, not kept]"), "{}", late.body);
+            assert!(late.body.contains("[28 characters, not recorded]"), "{}", late.body);
         }
     }
     server.end().await;

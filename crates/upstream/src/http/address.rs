@@ -25,29 +25,29 @@ pub(super) fn is_allowed(address: IpAddr, addresses: AddressPolicy) -> bool {
     fits && !METADATA.contains(&address)
 }
 
-/// Not local, and no metadata: what a configuration may allow.
+/// Neither link-local nor metadata: addresses that a configuration may allow.
 fn is_usable(address: Ipv4Addr) -> bool {
     let [first, ..] = address.octets();
-    // 0.x.x.x is this machine, from 224 on nothing is one machine.
+    // 0.x.x.x is this machine; from 224 on, addresses are multicast or reserved.
     !address.is_link_local() && first != 0 && first < 224 && !METADATA.contains(&address.into())
 }
 
-/// An address of the open network.
+/// An address on the public network.
 fn is_public(address: Ipv4Addr) -> bool {
     let [first, second, third, _] = address.octets();
     let special = address.is_loopback()
         || address.is_private()
         || address.is_documentation()
-        // Between a provider and its customers.
+        // Carrier-grade NAT.
         || (first == 100 && (64..128).contains(&second))
-        // Assigned to protocols; the way to 6to4; measuring.
+        // Protocol assignments, 6to4 relays, benchmarking.
         || (first == 192 && second == 0 && third == 0)
         || (first == 192 && second == 88 && third == 99)
         || (first == 198 && (18..20).contains(&second));
     is_usable(address) && !special
 }
 
-/// An address of the open network. Forms that embed another address are not: their
+/// An address on the public network. Forms that embed another address are not: their
 /// destination is unknown.
 fn is_public_6(address: Ipv6Addr) -> bool {
     match address.segments() {
@@ -65,7 +65,7 @@ fn is_usable_6(address: Ipv6Addr) -> bool {
     !local && embedded_addresses(address).into_iter().flatten().all(is_usable)
 }
 
-/// The addresses that an address carries inside.
+/// The IPv4 addresses embedded in an IPv6 address.
 fn embedded_addresses(address: Ipv6Addr) -> [Option<Ipv4Addr>; 2] {
     let from = |high: u16, low: u16| {
         let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
@@ -77,14 +77,14 @@ fn embedded_addresses(address: Ipv6Addr) -> [Option<Ipv4Addr>; 2] {
         [0, 0, 0, 0, 0, 0, high, low]
         | [0, 0, 0, 0, 0, 0xffff, high, low]
         | [0, 0, 0, 0, 0xffff, 0, high, low]
-        // NAT64, with the known prefix and with a local one.
+        // NAT64, with the well-known prefix and with the local one.
         | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
         | [0x64, 0xff9b, 1, _, _, _, high, low]
         // ISATAP.
         | [_, _, _, _, 0 | 0x0200, 0x5efe, high, low] => [from(high, low), None],
         // 6to4.
         [0x2002, high, low, ..] => [from(high, low), None],
-        // Teredo: the server, and the client with its bits turned.
+        // Teredo: the server, and the client with inverted bits.
         [0x2001, 0, high, low, _, _, client_high, client_low] => {
             [from(high, low), from(!client_high, !client_low)]
         }

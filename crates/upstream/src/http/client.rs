@@ -150,9 +150,9 @@ impl ConnectionExchange {
     fn new(
         connection: UpstreamConnection,
         sending: UnsentRequest,
-        most: usize,
+        max_head: usize,
     ) -> ConnectionExchange {
-        let reader = ResponseHeadReader::new(most);
+        let reader = ResponseHeadReader::new(max_head);
         let since = Instant::now();
         ConnectionExchange {
             connection,
@@ -259,7 +259,7 @@ mod tests {
     use crate::http::connection::ConnectionStream;
 
     #[tokio::test]
-    async fn a_connection_is_stale_if_it_closes_at_once_and_without_a_word() {
+    async fn a_connection_is_stale_if_it_closes_at_once_without_a_response() {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let stream = TcpStream::connect(listener.local_addr().expect("an address")).await;
         let connection =
@@ -280,13 +280,13 @@ mod tests {
             (HttpErrorKind::Timeout, RequestDelivery::MaybeSent, now, false, false),
             (HttpErrorKind::Malformed, RequestDelivery::MaybeSent, now, false, false),
         ];
-        for (kind, reached, since, heard, expected) in table {
-            (exchange.since, exchange.response_begun) = (since, heard);
+        for (kind, reached, since, response_begun, expected) in table {
+            (exchange.since, exchange.response_begun) = (since, response_begun);
             let error = match reached {
                 RequestDelivery::NotSent => HttpError::before_send(HttpStage::Head, kind, ""),
                 RequestDelivery::MaybeSent => HttpError::after_send(HttpStage::Head, kind, ""),
             };
-            assert_eq!(exchange.is_stale(&error), expected, "{kind:?} {reached:?} {heard}");
+            assert_eq!(exchange.is_stale(&error), expected, "{kind:?} {reached:?} {response_begun}");
         }
     }
 }

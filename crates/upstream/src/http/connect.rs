@@ -147,8 +147,8 @@ where
                     pause.as_mut().reset(Instant::now() + ADDRESS_DELAY);
                 }
                 None if running.is_empty() => {
-                    let nobody = || io::ErrorKind::AddrNotAvailable.into();
-                    return Poll::Ready(Err(failed.unwrap_or_else(nobody)));
+                    let no_address = || io::ErrorKind::AddrNotAvailable.into();
+                    return Poll::Ready(Err(failed.unwrap_or_else(no_address)));
                 }
                 None => return Poll::Pending,
             }
@@ -197,14 +197,14 @@ mod tests {
         let open = listener.local_addr().expect("an address");
         let stream = connect_to_first(&[closed, open], soon()).await.expect("connected");
         assert_eq!(stream.peer_addr().expect("an address"), open);
-        let error = connect_to_first(&[closed, closed], soon()).await.expect_err("nobody there");
+        let error = connect_to_first(&[closed, closed], soon()).await.expect_err("no listener");
         assert_eq!((error.stage, error.delivery), (HttpStage::Connect, RequestDelivery::NotSent));
     }
 
     #[tokio::test]
-    async fn an_address_that_never_answers_does_not_hold_up_the_next() {
+    async fn a_silent_address_does_not_delay_the_next() {
         let address = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
-        // Port 1 never answers, port 2 refuses, port 3 answers.
+        // Port 1 never responds, port 2 refuses, port 3 accepts.
         let open = |address: SocketAddr| {
             Box::pin(async move {
                 match address.port() {

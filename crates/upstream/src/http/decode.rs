@@ -1,5 +1,5 @@
-//! Takes the framing off a body: a number of bytes, chunks, or everything until the end of the
-//! connection. It has no socket: bytes may be split anywhere, and it keeps its position.
+//! Removes the framing of a body: a number of bytes, chunks, or everything until the connection
+//! closes. It has no socket: bytes may be split anywhere, and it keeps its position.
 
 use crate::http::HttpErrorKind;
 
@@ -28,9 +28,9 @@ pub(super) enum BodyDecoder {
 pub(super) enum ChunkPosition {
     /// Before the first digit of a length.
     Start,
-    /// Behind a digit of a length.
+    /// After a digit of a length.
     Size(u64),
-    /// Behind the length, in the spaces that some put there.
+    /// After the length, in spaces that some servers add.
     Space(u64, u32),
     /// In an extension, which is ignored.
     Extension(u64, u32),
@@ -38,13 +38,13 @@ pub(super) enum ChunkPosition {
     SizeEnd(u64),
     /// Remaining bytes of the chunk.
     Data(u64),
-    /// Behind the bytes.
+    /// After the bytes.
     DataEnd,
-    /// Before the line feed behind the bytes.
+    /// Before the line feed after the bytes.
     DataFeed,
-    /// Behind the last chunk, at the beginning of a line.
+    /// After the last chunk, at the start of a line.
     Trailer(u32),
-    /// In a line behind the last chunk.
+    /// In a line after the last chunk.
     TrailerLine(u32),
     /// Before the line feed of such a line.
     TrailerFeed(u32),
@@ -81,9 +81,8 @@ impl BodyDecoder {
     /// A body in chunks.
     pub(super) const CHUNKED: BodyDecoder = BodyDecoder::Chunked(ChunkPosition::Start);
 
-    /// Takes the framing off. The contents of several chunks are moved together, over the framing
-    /// that stood between them. What came before a fault is given first, the fault with the next
-    /// call.
+    /// Removes the framing. The contents of several chunks are moved together, over the framing
+    /// between them. Content before an error is returned first, the error by the next call.
     pub(super) fn decode(&mut self, bytes: &mut [u8]) -> Result<DecodedRange, ResponseReadError> {
         match self {
             BodyDecoder::Length(left) => {
@@ -100,7 +99,7 @@ impl BodyDecoder {
             BodyDecoder::Chunked(_) => {
                 let found = self.decode_chunks(bytes);
                 match self {
-                    BodyDecoder::Broken(fault) if found.start == found.end => Err(*fault),
+                    BodyDecoder::Broken(error) if found.start == found.end => Err(*error),
                     BodyDecoder::Broken(_)
                     | BodyDecoder::Chunked(_)
                     | BodyDecoder::Ended
@@ -109,7 +108,7 @@ impl BodyDecoder {
                 }
             }
             BodyDecoder::Ended => Ok(DecodedRange::default()),
-            BodyDecoder::Broken(fault) => Err(*fault),
+            BodyDecoder::Broken(error) => Err(*error),
         }
     }
 
@@ -124,7 +123,7 @@ impl BodyDecoder {
                 kind: HttpErrorKind::Closed,
                 detail: "the connection was closed before its end",
             }),
-            BodyDecoder::Broken(fault) => Err(*fault),
+            BodyDecoder::Broken(error) => Err(*error),
         }
     }
 
@@ -146,8 +145,8 @@ impl BodyDecoder {
                     *self = BodyDecoder::Ended;
                     return found;
                 }
-                Err(fault) => {
-                    *self = BodyDecoder::Broken(fault);
+                Err(error) => {
+                    *self = BodyDecoder::Broken(error);
                     return found;
                 }
             }

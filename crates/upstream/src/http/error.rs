@@ -130,7 +130,7 @@ impl HttpError {
         HttpError::before_send(
             HttpStage::Address,
             HttpErrorKind::Forbidden,
-            "it is not asked over a network",
+            "the upstream has no network address",
         )
     }
 

@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 
 use crate::http::decode::{BodyDecoder, ResponseReadError};
 
-/// Headers of a reply.
+/// Maximum headers of a response.
 const MAX_HEADERS: usize = 128;
 const HTTP_VERSION_PREFIX: &[u8] = b"HTTP/1.";
 
@@ -212,10 +212,10 @@ impl BodyFraming {
         }
         if status == StatusCode::NO_CONTENT {
             // A body where none is allowed: the framing cannot be trusted.
-            let sound = !self.chunked && self.length.unwrap_or(0) == 0;
+            let has_no_body = !self.chunked && self.length.unwrap_or(0) == 0;
             return Ok((
                 BodyDecoder::Ended,
-                if sound { self.reuse } else { ConnectionReuse::Close },
+                if has_no_body { self.reuse } else { ConnectionReuse::Close },
             ));
         }
         if status == StatusCode::NOT_MODIFIED || method == Method::HEAD {
@@ -230,7 +230,7 @@ impl BodyFraming {
     }
 }
 
-/// Digits and nothing else.
+/// Parses a number that consists of digits only.
 fn parse_length(text: &[u8]) -> Option<u64> {
     if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
         return None;

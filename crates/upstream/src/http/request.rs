@@ -1,4 +1,4 @@
-//! Writes the head of a request, as bytes.
+//! Encodes the head of a request.
 
 use std::io::Write as _;
 
@@ -10,7 +10,7 @@ use crate::{
     http::{HttpError, HttpErrorKind, HttpRequest, HttpStage},
 };
 
-/// The head. Values of headers cannot hold the end of a line; the path and the host are looked at.
+/// Encodes the head. Header values cannot hold a line end; the path and the host are checked.
 pub(super) fn encode_head(
     target: &NetworkTarget,
     request: &HttpRequest<'_>,
@@ -18,11 +18,11 @@ pub(super) fn encode_head(
     let forbidden =
         |detail| HttpError::before_send(HttpStage::Send, HttpErrorKind::Forbidden, detail);
     if !request.path.starts_with('/') || !request.path.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(forbidden("the path is not one"));
+        return Err(forbidden("the path is not valid"));
     }
     let host = without_brackets(&target.host);
     if host.is_empty() || !host.bytes().all(is_host_byte) {
-        return Err(forbidden("the host is not one"));
+        return Err(forbidden("the host is not valid"));
     }
     let sent = || request.headers.iter().filter(|(name, _)| !is_connection_header(name));
     let length: usize = sent().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
@@ -36,7 +36,7 @@ pub(super) fn encode_head(
     head.extend_from_slice(if address { b"[" } else { b"" });
     head.extend_from_slice(host.as_bytes());
     head.extend_from_slice(if address { b"]" } else { b"" });
-    // Writing into memory does not fail.
+    // Writing to memory does not fail.
     if target.port != if target.tls { 443 } else { 80 } {
         let _ = write!(head, ":{}", target.port);
     }
@@ -54,7 +54,7 @@ pub(super) fn encode_head(
     Ok(head.into())
 }
 
-/// A host without the brackets that addresses wear in a URL.
+/// A host without the brackets of an IPv6 address in a URL.
 pub(super) fn without_brackets(host: &str) -> &str {
     host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
 }
@@ -63,9 +63,9 @@ fn is_host_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b':' | b'%')
 }
 
-/// Headers that say something about one connection, not about the request.
+/// Headers that belong to one connection, not to the request.
 pub(super) fn is_connection_header(name: &HeaderName) -> bool {
-    const OURS: [HeaderName; 9] = [
+    const CONNECTION_HEADERS: [HeaderName; 9] = [
         header::HOST,
         header::CONTENT_LENGTH,
         header::TRANSFER_ENCODING,
@@ -76,7 +76,7 @@ pub(super) fn is_connection_header(name: &HeaderName) -> bool {
         header::EXPECT,
         header::PROXY_AUTHORIZATION,
     ];
-    OURS.contains(name) || matches!(name.as_str(), "keep-alive" | "proxy-connection")
+    CONNECTION_HEADERS.contains(name) || matches!(name.as_str(), "keep-alive" | "proxy-connection")
 }
 
 #[cfg(test)]
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_has_the_targets_host_and_the_bodys_length() {
+    fn the_head_has_host_and_content_length() {
         let table = [
             (
                 true,
@@ -152,9 +152,9 @@ mod tests {
     }
 
     #[test]
-    fn nothing_can_be_put_behind_the_path_or_the_host() {
-        let path = "sending the request to the upstream: the path is not one";
-        let host = "sending the request to the upstream: the host is not one";
+    fn path_and_host_cannot_inject_headers() {
+        let path = "sending the request to the upstream: the path is not valid";
+        let host = "sending the request to the upstream: the host is not valid";
         for bad in ["", "v1", "/a b", "/a\r\nx: y", "/a\n", "/ä", "/\u{7f}", "http://a/", "/\0"] {
             assert_eq!(written(true, "a", 443, Method::POST, bad, ""), path, "{bad:?}");
         }

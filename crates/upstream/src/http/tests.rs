@@ -1,4 +1,4 @@
-//! The client against a server that does everything wrong that can be done.
+//! The client against a server that misbehaves in every possible way.
 
 mod server;
 mod replies;
@@ -13,7 +13,7 @@ use http::{HeaderMap, Method};
 use super::*;
 use crate::NetworkTarget;
 
-/// Nothing in a test lasts so long: what waits for it hangs.
+/// No test takes this long: a wait of this length hangs.
 const LONG: Duration = Duration::from_secs(60);
 
 fn settings() -> HttpSettings {
@@ -30,19 +30,19 @@ async fn post(
     client.send(target, request).await
 }
 
-/// Asks, reads all, and tells it in a line: status and body, or what went wrong.
-async fn ask(client: &HttpClient, target: &NetworkTarget) -> String {
+/// Sends a request and reads the response: its status and body in one line, or the error.
+async fn fetch(client: &HttpClient, target: &NetworkTarget) -> String {
     let reply = match post(client, target, Bytes::from_static(b"{}")).await {
         Ok(reply) => reply,
-        Err(error) => return told(&error),
+        Err(error) => return describe(&error),
     };
     let status = reply.status.as_u16();
     match reply.body.read_all(1 << 20).await {
         Ok(body) => format!("{status} {}", String::from_utf8_lossy(&body)),
-        Err(error) => format!("{status} {}", told(&error)),
+        Err(error) => format!("{status} {}", describe(&error)),
     }
 }
 
-fn told(error: &HttpError) -> String {
+fn describe(error: &HttpError) -> String {
     format!("{} {} {:?}", error.stage.name(), error.kind.name(), error.delivery)
 }

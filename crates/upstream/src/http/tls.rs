@@ -1,4 +1,4 @@
-//! How connections are encrypted: the usual roots, TLS 1.2 and 1.3, HTTP/1.1 and nothing else.
+//! TLS configuration: default root certificates, TLS 1.2 and 1.3, HTTP/1.1 only.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::ServerName};
 
 use crate::http::{HttpError, HttpErrorKind, HttpStage};
 
-/// The rules for a client that was given none.
+/// The default TLS configuration.
 pub(super) fn default_config() -> Result<Arc<ClientConfig>, rustls::Error> {
     let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -17,7 +17,7 @@ pub(super) fn default_config() -> Result<Arc<ClientConfig>, rustls::Error> {
     Ok(Arc::new(config))
 }
 
-/// The name that a certificate has to be for.
+/// The name that the certificate must match.
 pub(super) fn server_name(host: &str) -> Result<ServerName<'static>, HttpError> {
     ServerName::try_from(host.to_owned()).map_err(|error| {
         HttpError::before_send(HttpStage::Tls, HttpErrorKind::Forbidden, "the host is not a name")

@@ -39,7 +39,7 @@ pub enum ModelEndpointError {
     #[error("`{0}` is an agent that runs its own tools, not a model")]
     Agent(Arc<str>),
     /// The upstream does not support the format.
-    #[error("`{upstream}` does not speak `{wire}`")]
+    #[error("`{upstream}` does not support the format `{wire}`")]
     Format {
         /// The upstream.
         upstream: Arc<str>,
@@ -76,10 +76,10 @@ impl ModelEndpoint {
         if let UpstreamTransport::Agent = upstream.transport {
             return Err(ModelEndpointError::Agent(upstream.name.clone()));
         }
-        let Some(wire) = upstream.speaks.first().copied() else {
+        let Some(wire) = upstream.formats.first().copied() else {
             return Err(ModelEndpointError::Format {
                 upstream: upstream.name.clone(),
-                wire: "anything",
+                wire: "any",
             });
         };
         let name = model.into();
@@ -169,7 +169,7 @@ impl ModelEndpoint {
     /// Sets the total attempts of a request with transient errors.
     #[must_use]
     pub fn with_attempts(mut self, attempts: u32) -> ModelEndpoint {
-        self.upstream_mut().tries = attempts;
+        self.upstream_mut().attempts = attempts;
         self
     }
 
@@ -185,7 +185,7 @@ impl ModelEndpoint {
     /// # Errors
     /// If the upstream does not support it.
     pub fn with_wire(mut self, wire: Format) -> Result<ModelEndpoint, ModelEndpointError> {
-        if !self.upstream.speaks.contains(&wire) {
+        if !self.upstream.formats.contains(&wire) {
             let upstream = self.upstream.name.clone();
             return Err(ModelEndpointError::Format { upstream, wire: wire.name() });
         }

@@ -84,7 +84,7 @@ type PendingDeltas = Arc<Mutex<VecDeque<ReplyDelta>>>;
 impl EndpointStream {
     pub(super) fn new(endpoint_request: EndpointRequest) -> EndpointStream {
         let deltas = PendingDeltas::default();
-        let retry_policy = RetryPolicy::new(endpoint_request.upstream.tries);
+        let retry_policy = RetryPolicy::new(endpoint_request.upstream.attempts);
         let (stage, reader) =
             (endpoint_request.start(&deltas, &retry_policy), endpoint_request.new_reader());
         EndpointStream { endpoint_request, stage, deltas, reader, failed: None, retry_policy }
@@ -221,7 +221,7 @@ impl EndpointStream {
             ReplyReadEnd::Unreadable(stream_error) => {
                 Some(cut_off_error(format!("the reply cannot be read on: {stream_error}")))
             }
-            ReplyReadEnd::TooLong => Some(cut_off_error("the reply is longer than can be kept")),
+            ReplyReadEnd::TooLong => Some(cut_off_error("the reply exceeds the size limit")),
         };
     }
 }

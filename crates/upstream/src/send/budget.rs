@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_happens_no_more_retries_fail_than_the_budget_has() {
+    fn failed_retries_never_exceed_the_budget() {
         let mut state = 88_172_645_463_325_252_u64;
         let mut random = move |sides: u64| {
             state ^= state << 13;

@@ -284,8 +284,8 @@ mod tests {
             ("retry-after-ms", "99999999999999999999999999"),
         ];
         for (name, value) in far {
-            for (tried, most) in [(1, 3), (2, 3), (3, 3), (1, u32::MAX)] {
-                let decision = retry_decision(tried, most, parsed(name, value), 0);
+            for (tried, max) in [(1, 3), (2, 3), (3, 3), (1, u32::MAX)] {
+                let decision = retry_decision(tried, max, parsed(name, value), 0);
                 assert_eq!(decision, RetryDecision::NotNow, "{name}: {value}");
             }
         }

@@ -1,6 +1,6 @@
-//! Models behind the loop's trait: the built-in one in every format, and endpoints over HTTP.
+//! Chat models: the built-in one in every format, and endpoints over HTTP.
 
-mod stand;
+mod conversation;
 mod server;
 mod turns;
 mod faults;

@@ -14,8 +14,8 @@ use foxwedge_upstream::{
 use serde_json::{Value, json};
 
 use crate::{
-    server::{Play, lines, serve},
-    stand::{Heard, Talk, assert_agrees, said},
+    server::{ServerReply, lines, serve},
+    conversation::{ReceivedReply, Conversation, assert_agrees, message_content},
 };
 
 fn openai(url: &str) -> ModelEndpoint {
@@ -23,7 +23,7 @@ fn openai(url: &str) -> ModelEndpoint {
     ModelEndpoint::openai(&format!("{url}/v1"), key, "m").expect("an endpoint")
 }
 
-/// An endpoint in a format that has an address of its own elsewhere.
+/// An endpoint on loopback for a format that usually has a fixed address.
 fn at(url: &str, wire: Format) -> ModelEndpoint {
     let port = url.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
     let target = NetworkTarget {
@@ -37,11 +37,11 @@ fn at(url: &str, wire: Format) -> ModelEndpoint {
         name: "here".into(),
         transport: UpstreamTransport::Network(target),
         version: if wire == Format::Gemini { "/v1beta".into() } else { "/v1".into() },
-        speaks: vec![wire],
+        formats: vec![wire],
         profile: None,
         key: UpstreamKey::Configured(SecretText::new("sk-canary")),
         headers: Vec::new(),
-        tries: 3,
+        attempts: 3,
     };
     let client = HttpClient::new(HttpSettings::default());
     let repair = Some(Policy::default());
@@ -59,23 +59,23 @@ fn call(index: usize, id: &str, arguments: &str) -> Value {
         "function": {"name": "look", "arguments": arguments}}]})
 }
 
-fn talk(model: ModelEndpoint) -> Talk {
-    let mut talk = Talk::with(model);
-    talk.user("hello");
-    talk
+fn conversation(model: ModelEndpoint) -> Conversation {
+    let mut conversation = Conversation::new(model);
+    conversation.add_prompt("hello");
+    conversation
 }
 
 #[tokio::test]
-async fn a_request_goes_where_it_should_with_its_key_and_its_session() {
-    let reply = || Play::events(&[chunk(json!({"content": "hi"}), Some("stop")), json!("[DONE]")]);
-    let (url, playing) = serve(vec![reply(), reply()]).await;
-    let heard = talk(openai(&url)).turn().await;
-    assert_eq!((heard.text(), heard.error), ("hi".to_owned(), None));
+async fn requests_have_path_key_and_session() {
+    let response = || ServerReply::events(&[chunk(json!({"content": "hi"}), Some("stop")), json!("[DONE]")]);
+    let (url, server) = serve(vec![response(), response()]).await;
+    let reply = conversation(openai(&url)).turn().await;
+    assert_eq!((reply.text(), reply.error), ("hi".to_owned(), None));
     let gateway =
         ModelEndpoint::gateway(&url, Some(SecretText::new("fwk-token")), "m").expect("an endpoint");
-    let heard = talk(gateway.with_session("chat-1").expect("a name")).turn().await;
-    assert_eq!(heard.stop(), Some(ReplyStopReason::Done));
-    let requests = playing.await.expect("played");
+    let reply = conversation(gateway.with_session("chat-1").expect("a name")).turn().await;
+    assert_eq!(reply.stop(), Some(ReplyStopReason::Done));
+    let requests = server.await.expect("server finished");
     assert!(requests[0].starts_with("post /v1/chat/completions http/1.1"), "{}", requests[0]);
     assert!(requests[0].contains("authorization: bearer sk-canary"), "{}", requests[0]);
     assert!(requests[0].contains("\"stream\":true"), "{}", requests[0]);
@@ -91,7 +91,7 @@ async fn other_formats_have_their_own_paths_and_keys() {
         "usage": {"input_tokens": 3, "output_tokens": 1}});
     let gemini = json!({"candidates": [{"content": {"role": "model", "parts": [{"text": "hi"}]},
         "finishReason": "STOP"}]});
-    for (wire, reply, path, key) in [
+    for (wire, response, path, key) in [
         (Format::Anthropic, claude, "post /v1/messages ", "x-api-key: sk-canary"),
         (
             Format::Gemini,
@@ -100,13 +100,13 @@ async fn other_formats_have_their_own_paths_and_keys() {
             "x-goog-api-key: sk-canary",
         ),
     ] {
-        // Both ignore that the reply was to come in pieces.
-        let (url, playing) = serve(vec![Play::json(200, reply)]).await;
+        // Both ignore that the reply was requested as a stream.
+        let (url, server) = serve(vec![ServerReply::json(200, response)]).await;
         let endpoint = at(&url, wire);
         assert_eq!((&*endpoint.about().name, endpoint.about().window), ("m", Some(7)));
-        let heard = talk(endpoint).turn().await;
-        assert_eq!((heard.text(), heard.error), ("hi".to_owned(), None), "{wire:?}");
-        let request = playing.await.expect("played").remove(0);
+        let reply = conversation(endpoint).turn().await;
+        assert_eq!((reply.text(), reply.error), ("hi".to_owned(), None), "{wire:?}");
+        let request = server.await.expect("server finished").remove(0);
         assert!(request.starts_with(path) && request.contains(key), "{request}");
     }
 }
@@ -117,19 +117,19 @@ async fn ids_that_are_missing_or_repeated_are_computed_and_the_same_everywhere()
         chunk(call(0, "call_1", "{\"n\":1}"), None),
         chunk(call(1, "call_1", "{\"n\":2}"), None),
         chunk(call(2, "", "{\"n\":3}"), None),
-        // Called, whatever the reason of the stop says.
+        // These are calls, whatever the stop reason is.
         chunk(json!({}), Some("stop")),
         json!("[DONE]"),
     ];
-    let (url, _) = serve(vec![Play::events(&events), Play::events(&events)]).await;
+    let (url, _) = serve(vec![ServerReply::events(&events), ServerReply::events(&events)]).await;
     let mut all: Vec<Vec<ReplyToolCall>> = Vec::new();
     for _ in 0..2 {
-        let heard = talk(openai(&url)).turn().await;
-        let calls = heard.calls();
-        assert_eq!(calls.len(), 3, "{heard:?}");
+        let reply = conversation(openai(&url)).turn().await;
+        let calls = reply.calls();
+        assert_eq!(calls.len(), 3, "{reply:?}");
         assert_eq!(calls[0].id, "call_1");
         assert!(calls[1].id != "call_1" && calls[1].id != calls[2].id && !calls[2].id.is_empty());
-        let (_, written) = said(&heard.message.expect("a message"), Format::OpenaiChat);
+        let (_, written) = message_content(&reply.message.expect("a message"), Format::OpenaiChat);
         let expected: Vec<String> = calls
             .iter()
             .map(|call| format!("{} {} {}", call.id, call.name, call.arguments))
@@ -137,17 +137,17 @@ async fn ids_that_are_missing_or_repeated_are_computed_and_the_same_everywhere()
         assert_eq!(written, expected);
         all.push(calls);
     }
-    // The same request and reply give the same ids.
+    // The same request and response give the same ids.
     assert_eq!(all[0], all[1]);
     let call = json!({"functionCall": {"name": "look", "args": {"n": 1}}});
-    let reply = json!({"candidates": [{"content": {"role": "model", "parts": [call, call]},
+    let response = json!({"candidates": [{"content": {"role": "model", "parts": [call, call]},
         "finishReason": "STOP"}]});
-    let (url, _) = serve(vec![Play::events(&[reply])]).await;
-    let mut talk = talk(at(&url, Format::Gemini));
-    let calls = talk.turn().await.calls();
+    let (url, _) = serve(vec![ServerReply::events(&[response])]).await;
+    let mut conversation = conversation(at(&url, Format::Gemini));
+    let calls = conversation.turn().await.calls();
     assert!(calls.len() == 2 && calls[0].id != calls[1].id && !calls[0].id.is_empty(), "{calls:?}");
-    talk.answer(&calls);
-    let body: Value = serde_json::from_str(&talk.composed().body).expect("JSON");
+    conversation.add_results(&calls);
+    let body: Value = serde_json::from_str(&conversation.compose_request().body).expect("JSON");
     for (at, call) in calls.iter().enumerate() {
         assert_eq!(body["contents"][1]["parts"][at]["functionCall"]["id"], call.id, "{body}");
         assert_eq!(body["contents"][2]["parts"][at]["functionResponse"]["id"], call.id, "{body}");
@@ -155,7 +155,7 @@ async fn ids_that_are_missing_or_repeated_are_computed_and_the_same_everywhere()
 }
 
 #[tokio::test]
-async fn of_what_came_at_once_only_what_was_told_is_in_the_message() {
+async fn the_message_holds_only_delivered_deltas() {
     let events = [
         chunk(json!({"reasoning_content": "Hm. "}), None),
         chunk(json!({"reasoning_content": "Well."}), None),
@@ -167,97 +167,97 @@ async fn of_what_came_at_once_only_what_was_told_is_in_the_message() {
         json!("[DONE]"),
     ];
     for taken in 0..8 {
-        let (url, _) = serve(vec![Play::events(&events)]).await;
-        let mut speech = talk(openai(&url)).ask();
-        let mut heard = Heard::default();
+        let (url, _) = serve(vec![ServerReply::events(&events)]).await;
+        let mut stream = conversation(openai(&url)).send();
+        let mut reply = ReceivedReply::default();
         for _ in 0..taken {
-            heard.pieces.extend(speech.next_delta().await.expect("a piece"));
+            reply.deltas.extend(stream.next_delta().await.expect("a delta"));
         }
-        assert_agrees(&heard, speech.take_message().as_deref(), Format::OpenaiChat);
+        assert_agrees(&reply, stream.take_message().as_deref(), Format::OpenaiChat);
     }
 }
 
 #[tokio::test]
-async fn a_call_that_the_limit_cut_off_is_told_as_it_is() {
+async fn a_call_cut_off_by_the_limit_is_delivered_unchanged() {
     let events = [
         chunk(call(0, "call_1", "{\"n\": [1, 2"), None),
         chunk(json!({}), Some("length")),
         json!("[DONE]"),
     ];
-    let (url, _) = serve(vec![Play::events(&events)]).await;
-    let mut talk = talk(openai(&url));
-    let heard = talk.turn().await;
-    assert_eq!((heard.error.clone(), heard.stop()), (None, Some(ReplyStopReason::Length)));
-    assert_eq!(heard.calls()[0].arguments, "{\"n\": [1, 2");
-    talk.answer(&heard.calls());
-    talk.sealed();
+    let (url, _) = serve(vec![ServerReply::events(&events)]).await;
+    let mut conversation = conversation(openai(&url));
+    let reply = conversation.turn().await;
+    assert_eq!((reply.error.clone(), reply.stop()), (None, Some(ReplyStopReason::Length)));
+    assert_eq!(reply.calls()[0].arguments, "{\"n\": [1, 2");
+    conversation.add_results(&reply.calls());
+    conversation.valid_request();
 }
 
-/// A history with a call whose id not everybody takes.
-fn with_a_call(model: ModelEndpoint) -> Talk {
-    let mut talk = talk(model);
+/// A history with a call id that some providers refuse.
+fn with_a_call(model: ModelEndpoint) -> Conversation {
+    let mut conversation = conversation(model);
     let message = json!({"role": "assistant", "content": "",
         "tool_calls": [{"id": "call_1", "type": "function",
             "function": {"name": "look", "arguments": "{\"n\":1}"}}]});
-    talk.turns.push((Format::OpenaiChat, message.to_string()));
+    conversation.turns.push((Format::OpenaiChat, message.to_string()));
     let (id, name) = ("call_1".to_owned(), "look".to_owned());
-    talk.answer(&[ReplyToolCall { id, name, arguments: "{}".to_owned() }]);
-    talk
+    conversation.add_results(&[ReplyToolCall { id, name, arguments: "{}".to_owned() }]);
+    conversation
 }
 
 #[tokio::test]
-async fn a_refused_shape_is_repaired_once_and_never_sent_again_as_it_was() {
+async fn a_refused_history_is_repaired_once_and_never_resent_unchanged() {
     let refusal = || {
-        Play::json(
+        ServerReply::json(
             400,
             json!({"object": "error", "type": "invalid_request_message_order",
             "message": "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9."}),
         )
     };
-    let reply = Play::events(&[chunk(json!({"content": "ok"}), Some("stop")), json!("[DONE]")]);
-    let (url, playing) = serve(vec![refusal(), reply]).await;
-    let heard = with_a_call(openai(&url)).turn().await;
-    assert_eq!((heard.text(), heard.error.clone()), ("ok".to_owned(), None));
-    let Some(ReplyDelta::Repaired(changes)) = heard.pieces.first() else { panic!("{heard:?}") };
+    let response = ServerReply::events(&[chunk(json!({"content": "ok"}), Some("stop")), json!("[DONE]")]);
+    let (url, server) = serve(vec![refusal(), response]).await;
+    let reply = with_a_call(openai(&url)).turn().await;
+    assert_eq!((reply.text(), reply.error.clone()), ("ok".to_owned(), None));
+    let Some(ReplyDelta::Repaired(changes)) = reply.deltas.first() else { panic!("{reply:?}") };
     assert_eq!(changes.iter().map(|change| change.code).collect::<Vec<_>>(), [203]);
-    let requests = playing.await.expect("played");
+    let requests = server.await.expect("server finished");
     assert_eq!(requests[0].matches("\"call_1\"").count(), 2, "{}", requests[0]);
     assert_eq!(requests[1].matches("\"call_1\"").count(), 0, "{}", requests[1]);
-    // One that goes on refusing is believed.
-    let (url, playing) = serve(vec![refusal(), refusal()]).await;
-    let heard = with_a_call(openai(&url)).turn().await;
-    assert_eq!(heard.code(), "refused");
-    assert!(heard.error.expect("an error").message.contains("with a length of 9"));
-    assert_eq!(playing.await.expect("played").len(), 2);
+    // A second refusal is final.
+    let (url, server) = serve(vec![refusal(), refusal()]).await;
+    let reply = with_a_call(openai(&url)).turn().await;
+    assert_eq!(reply.code(), "refused");
+    assert!(reply.error.expect("an error").message.contains("with a length of 9"));
+    assert_eq!(server.await.expect("server finished").len(), 2);
 }
 
 #[tokio::test]
-async fn an_overflow_and_a_wrong_key_have_names_of_their_own() {
+async fn overflow_and_wrong_key_have_their_own_codes() {
     let error = |message: &str| json!({"error": {"message": message, "code": "x", "type": "y"}});
     let overflow = error("This model's maximum context length is 8192 tokens. Please shorten.");
     let key = error("Incorrect API key provided: sk-canary.");
-    let (url, _) = serve(vec![Play::json(400, overflow), Play::json(401, key)]).await;
-    let heard = talk(openai(&url)).turn().await;
-    assert_eq!(heard.code(), "overflow");
-    assert!(heard.error.expect("an error").message.contains("8192"));
-    let heard = talk(openai(&url)).turn().await;
-    let error = heard.error.expect("an error");
+    let (url, _) = serve(vec![ServerReply::json(400, overflow), ServerReply::json(401, key)]).await;
+    let reply = conversation(openai(&url)).turn().await;
+    assert_eq!(reply.code(), "overflow");
+    assert!(reply.error.expect("an error").message.contains("8192"));
+    let reply = conversation(openai(&url)).turn().await;
+    let error = reply.error.expect("an error");
     assert!(error.code == "unauthorized" && !error.message.contains("canary"), "{error}");
 }
 
 #[tokio::test]
-async fn nobody_at_the_address_is_told_after_some_tries() {
+async fn an_unreachable_address_is_reported_after_all_attempts() {
     // A port that was free a moment ago.
-    let (url, playing) = serve(Vec::new()).await;
-    playing.await.expect("played");
-    let heard = talk(openai(&url).with_attempts(2)).turn().await;
-    assert_eq!((heard.waits(), heard.code()), (1, "upstream_unreachable"));
-    let error = heard.error.expect("an error");
+    let (url, server) = serve(Vec::new()).await;
+    server.await.expect("server finished");
+    let reply = conversation(openai(&url).with_attempts(2)).turn().await;
+    assert_eq!((reply.retries(), reply.code()), (1, "upstream_unreachable"));
+    let error = reply.error.expect("an error");
     assert!(error.retryable && error.message.contains("cannot be reached"), "{error}");
 }
 
 #[tokio::test]
-async fn a_failure_in_the_middle_keeps_what_was_said_and_one_at_the_beginning_is_waited_out() {
+async fn a_failure_before_content_is_retried_and_one_after_keeps_the_content() {
     let start = json!({"type": "message_start", "message": {"id": "m1", "type": "message",
         "role": "assistant", "model": "m", "content": [], "usage": {"input_tokens": 3}}});
     let failure = json!({"type": "error",
@@ -268,45 +268,45 @@ async fn a_failure_in_the_middle_keeps_what_was_said_and_one_at_the_beginning_is
         "delta": {"type": "text_delta", "text": "Half a "}});
     let whole = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m",
         "content": [{"type": "text", "text": "hi"}], "stop_reason": "end_turn"});
-    let plays = vec![
-        Play::events(&[start.clone(), failure.clone()]),
-        Play::json(200, whole),
-        Play::events(&[start, open, text, failure]),
+    let replies = vec![
+        ServerReply::events(&[start.clone(), failure.clone()]),
+        ServerReply::json(200, whole),
+        ServerReply::events(&[start, open, text, failure]),
     ];
-    let (url, _) = serve(plays).await;
+    let (url, _) = serve(replies).await;
     let endpoint = at(&url, Format::Anthropic);
-    let heard = talk(endpoint.clone()).turn().await;
-    assert_eq!((heard.waits(), heard.text(), heard.error.clone()), (1, "hi".to_owned(), None));
-    let mut talk = talk(endpoint);
-    let heard = talk.turn().await;
-    let error = heard.error.clone().expect("an error");
+    let reply = conversation(endpoint.clone()).turn().await;
+    assert_eq!((reply.retries(), reply.text(), reply.error.clone()), (1, "hi".to_owned(), None));
+    let mut conversation = conversation(endpoint);
+    let reply = conversation.turn().await;
+    let error = reply.error.clone().expect("an error");
     assert!(error.code == "cut" && error.message.contains("Overloaded, sorry"), "{error}");
-    assert_eq!(said(&heard.message.expect("a message"), Format::Anthropic).0, "Half a ");
+    assert_eq!(message_content(&reply.message.expect("a message"), Format::Anthropic).0, "Half a ");
 }
 
 #[tokio::test]
-async fn a_broken_connection_is_a_cut_and_leaving_closes_it() {
+async fn a_broken_connection_is_a_cut_and_dropping_closes_it() {
     let half = lines(&[chunk(json!({"content": "Half"}), None)]);
-    let (url, playing) = serve(vec![Play::Break(half.clone()), Play::Hang(half)]).await;
-    let heard = talk(openai(&url)).turn().await;
-    assert_eq!((heard.text(), heard.code()), ("Half".to_owned(), "cut"));
-    let talk = talk(openai(&url));
-    let mut speech = talk.ask();
-    assert_eq!(speech.next_delta().await, Ok(Some(ReplyDelta::Text("Half".to_owned()))));
-    drop(speech);
-    assert_eq!(playing.await.expect("played").last().map(String::as_str), Some("closed"));
+    let (url, server) = serve(vec![ServerReply::Break(half.clone()), ServerReply::Hang(half)]).await;
+    let reply = conversation(openai(&url)).turn().await;
+    assert_eq!((reply.text(), reply.code()), ("Half".to_owned(), "cut"));
+    let conversation = conversation(openai(&url));
+    let mut stream = conversation.send();
+    assert_eq!(stream.next_delta().await, Ok(Some(ReplyDelta::Text("Half".to_owned()))));
+    drop(stream);
+    assert_eq!(server.await.expect("server finished").last().map(String::as_str), Some("closed"));
 }
 
 #[tokio::test]
-async fn a_stream_that_says_it_is_none_is_read_all_the_same() {
+async fn a_stream_without_its_content_type_is_read() {
     let events = lines(&[chunk(json!({"content": "hi"}), Some("stop")), json!("[DONE]")]);
-    let (url, _) = serve(vec![Play::Say(200, "text/plain", events)]).await;
-    let heard = talk(openai(&url)).turn().await;
-    assert_eq!((heard.text(), heard.error), ("hi".to_owned(), None));
+    let (url, _) = serve(vec![ServerReply::Complete(200, "text/plain", events)]).await;
+    let reply = conversation(openai(&url)).turn().await;
+    assert_eq!((reply.text(), reply.error), ("hi".to_owned(), None));
 }
 
 #[test]
-fn what_is_no_model_is_refused_with_a_reason() {
+fn invalid_endpoints_are_refused_with_a_reason() {
     let bad = ModelEndpoint::openai("ftp://a.example", None, "m").expect_err("no address");
     assert!(matches!(bad, ModelEndpointError::Address { .. }), "{bad}");
     for key in ["", "a\nb"] {

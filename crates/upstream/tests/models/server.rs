@@ -1,4 +1,4 @@
-//! A server that says what it is told to, over loopback HTTP.
+//! A server on loopback that sends scripted replies.
 
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -6,28 +6,28 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// What the server does with one request.
-pub(crate) enum Play {
+/// How the server replies to one request.
+pub(crate) enum ServerReply {
     /// Replies: status, content type, body.
-    Say(u16, &'static str, String),
+    Complete(u16, &'static str, String),
     /// Streams these events and closes the connection in the middle of the body.
     Break(String),
     /// Streams these events and waits until the client closes.
     Hang(String),
 }
 
-impl Play {
-    pub(crate) fn json(status: u16, body: impl ToString) -> Play {
-        Play::Say(status, "application/json", body.to_string())
+impl ServerReply {
+    pub(crate) fn json(status: u16, body: impl ToString) -> ServerReply {
+        ServerReply::Complete(status, "application/json", body.to_string())
     }
 
     /// Events, each a line of data.
-    pub(crate) fn events(events: &[serde_json::Value]) -> Play {
-        Play::Say(200, "text/event-stream", lines(events))
+    pub(crate) fn events(events: &[serde_json::Value]) -> ServerReply {
+        ServerReply::Complete(200, "text/event-stream", lines(events))
     }
 }
 
-/// Events as they stand in a stream.
+/// The events as lines of a stream.
 pub(crate) fn lines(events: &[serde_json::Value]) -> String {
     let line = |event: &serde_json::Value| match event.as_str() {
         Some(word) => format!("data: {word}\n\n"),
@@ -36,43 +36,43 @@ pub(crate) fn lines(events: &[serde_json::Value]) -> String {
     events.iter().map(line).collect()
 }
 
-/// Plays these, one connection after the other. The handle gives the requests as they came; one
-/// that was left is followed by `closed`.
-pub(crate) async fn serve(plays: Vec<Play>) -> (String, JoinHandle<Vec<String>>) {
+/// Sends these replies, one per connection. The handle returns the requests; one that the client
+/// left is followed by `closed`.
+pub(crate) async fn serve(replies: Vec<ServerReply>) -> (String, JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
-    let playing = tokio::spawn(async move {
-        let mut heard = Vec::new();
-        for play in plays {
+    let server = tokio::spawn(async move {
+        let mut requests = Vec::new();
+        for reply in replies {
             let (mut stream, _) = listener.accept().await.expect("a connection");
-            heard.push(request(&mut stream).await);
-            let (head, body) = match &play {
-                Play::Say(status, kind, body) => {
+            requests.push(request(&mut stream).await);
+            let (head, body) = match &reply {
+                ServerReply::Complete(status, kind, body) => {
                     let length = body.len();
                     (
                         format!("{status} X\r\ncontent-type: {kind}\r\ncontent-length: {length}"),
                         body,
                     )
                 }
-                Play::Break(body) | Play::Hang(body) => {
+                ServerReply::Break(body) | ServerReply::Hang(body) => {
                     let head = "200 X\r\ncontent-type: text/event-stream\r\ncontent-length: 999999";
                     (head.to_owned(), body)
                 }
             };
-            let reply = format!("HTTP/1.1 {head}\r\nconnection: close\r\n\r\n{body}");
-            stream.write_all(reply.as_bytes()).await.expect("written");
-            if let Play::Hang(_) = play {
+            let response = format!("HTTP/1.1 {head}\r\nconnection: close\r\n\r\n{body}");
+            stream.write_all(response.as_bytes()).await.expect("written");
+            if let ServerReply::Hang(_) = reply {
                 let mut rest = [0; 64];
                 while stream.read(&mut rest).await.is_ok_and(|count| count > 0) {}
-                heard.push("closed".to_owned());
+                requests.push("closed".to_owned());
             }
         }
-        heard
+        requests
     });
-    (format!("http://127.0.0.1:{port}"), playing)
+    (format!("http://127.0.0.1:{port}"), server)
 }
 
-/// A request: its head in small letters, and its body.
+/// Reads a request: its head in lower case, and its body.
 async fn request(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     loop {

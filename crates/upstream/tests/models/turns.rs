@@ -1,13 +1,13 @@
-//! Turn after turn, in every format: what a model said goes back to it, and a strict judge takes it.
+//! Several turns in every format: replies go back to the model, and strict validation accepts them.
 
 use foxwedge_core::{Format, Profile};
 use foxwedge_upstream::model::{
     ChatModel as _, ModelEndpoint, ReplyDelta, ReplyStopReason, ReplyToolCall, ValidRequest,
 };
 
-use crate::stand::{Heard, Talk, assert_agrees, hear, said};
+use crate::conversation::{ReceivedReply, Conversation, assert_agrees, read_reply, message_content};
 
-/// The built-in model as everybody whose rules it knows.
+/// The built-in model with the rules of every provider that it knows.
 fn models() -> Vec<ModelEndpoint> {
     vec![
         ModelEndpoint::scripted("scripted"),
@@ -22,47 +22,47 @@ fn models() -> Vec<ModelEndpoint> {
 }
 
 #[tokio::test]
-async fn a_conversation_with_calls_and_thoughts_goes_on_in_every_format() {
+async fn conversations_with_calls_and_reasoning_continue_in_every_format() {
     for model in models() {
         let about = model.about().clone();
-        let told = format!("{:?} {}", about.wire, about.name);
-        let mut talk = Talk::with(model);
+        let label = format!("{:?} {}", about.wire, about.name);
+        let mut conversation = Conversation::new(model);
         for round in 1..=3 {
-            talk.user(&format!(
+            conversation.add_prompt(&format!(
                 "think call look with {{\"n\":{round}}} and call peek with {{\"n\":7}}"
             ));
-            let heard = talk.turn().await;
-            assert_eq!(heard.error, None, "{told}: {}", talk.composed().body);
-            assert!(!heard.is_mended(), "{told}: the judge refused it");
-            assert_eq!(heard.stop(), Some(ReplyStopReason::Done), "{told}");
-            assert!(!heard.thought().is_empty(), "{told}");
-            let calls = heard.calls();
+            let reply = conversation.turn().await;
+            assert_eq!(reply.error, None, "{label}: {}", conversation.compose_request().body);
+            assert!(!reply.is_repaired(), "{label}: the history was refused");
+            assert_eq!(reply.stop(), Some(ReplyStopReason::Done), "{label}");
+            assert!(!reply.reasoning().is_empty(), "{label}");
+            let calls = reply.calls();
             let expected = [("look", round), ("peek", 7)];
             let found: Vec<_> = calls.iter().map(|call| (&*call.name, number(call))).collect();
-            assert_eq!(found, expected, "{told}");
+            assert_eq!(found, expected, "{label}");
             assert!(calls[0].id != calls[1].id && calls.iter().all(|call| !call.id.is_empty()));
-            // The message says what the pieces say.
-            let message = heard.message.clone().expect("a message");
-            let (text, written) = said(&message, about.wire);
-            assert_eq!(text, heard.text(), "{told}");
+            // The message holds what the deltas held.
+            let message = reply.message.clone().expect("a message");
+            let (text, written) = message_content(&message, about.wire);
+            assert_eq!(text, reply.text(), "{label}");
             let expected: Vec<String> = calls
                 .iter()
                 .map(|call| format!("{} {} {}", call.id, call.name, call.arguments))
                 .collect();
-            assert_eq!(written, expected, "{told}");
-            talk.answer(&calls);
-            let heard = talk.turn().await;
-            assert_eq!(heard.error, None, "{told}: {}", talk.composed().body);
-            assert!(!heard.is_mended() && heard.text().contains("look of"), "{told}");
-            let usage = heard.pieces.iter().any(|piece| matches!(piece, ReplyDelta::Usage(_)));
-            assert!(usage || about.wire == Format::OpenaiChat, "{told}");
+            assert_eq!(written, expected, "{label}");
+            conversation.add_results(&calls);
+            let reply = conversation.turn().await;
+            assert_eq!(reply.error, None, "{label}: {}", conversation.compose_request().body);
+            assert!(!reply.is_repaired() && reply.text().contains("look of"), "{label}");
+            let usage = reply.deltas.iter().any(|delta| matches!(delta, ReplyDelta::Usage(_)));
+            assert!(usage || about.wire == Format::OpenaiChat, "{label}");
         }
-        // Nothing of its own had to be repaired on the way back.
-        talk.user("bye");
-        let composed = talk.composed();
-        let codes: Vec<u16> = composed.target_edits.iter().map(|edit| edit.code).collect();
-        assert_eq!(codes, [0; 0], "{told}: {}", composed.body);
-        let kept = match (about.wire, about.profile) {
+        // None of its own messages had to be repaired.
+        conversation.add_prompt("bye");
+        let compose_request = conversation.compose_request();
+        let codes: Vec<u16> = compose_request.target_edits.iter().map(|edit| edit.code).collect();
+        assert_eq!(codes, [0; 0], "{label}: {}", compose_request.body);
+        let marker = match (about.wire, about.profile) {
             (_, Profile::Mistral) => None,
             (Format::OpenaiChat, _) => Some("\"reasoning_content\":\""),
             (Format::OpenaiResponses, _) => Some("\"encrypted_content\":\""),
@@ -70,80 +70,80 @@ async fn a_conversation_with_calls_and_thoughts_goes_on_in_every_format() {
             (Format::Gemini, _) => Some("\"thoughtSignature\":\""),
             (Format::Bedrock, _) => None,
         };
-        if let Some(kept) = kept {
-            assert!(composed.body.matches(kept).count() >= 3, "{told}: {}", composed.body);
+        if let Some(marker) = marker {
+            assert!(compose_request.body.matches(marker).count() >= 3, "{label}: {}", compose_request.body);
         }
     }
 }
 
-/// The number that a call takes.
+/// The argument `n` of a call.
 fn number(call: &ReplyToolCall) -> u64 {
     let arguments: serde_json::Value = serde_json::from_str(&call.arguments).expect("JSON");
     arguments["n"].as_u64().expect("a number")
 }
 
 #[tokio::test]
-async fn one_conversation_may_go_through_every_model() {
-    let mut talk = Talk::with(ModelEndpoint::scripted("scripted"));
+async fn one_conversation_can_use_every_model() {
+    let mut conversation = Conversation::new(ModelEndpoint::scripted("scripted"));
     for model in models().into_iter().chain(models()) {
-        talk.model = model;
-        talk.user("think call look with {\"n\":1}");
-        let heard = talk.turn().await;
-        assert_eq!(heard.error, None, "{:?} {}", talk.model.about(), talk.composed().body);
-        talk.answer(&heard.calls());
-        let heard = talk.turn().await;
-        assert_eq!(heard.error, None, "{:?} {}", talk.model.about(), talk.composed().body);
-        assert!(!heard.is_mended());
-        assert!(heard.text().contains("look of"), "{:?}", heard);
+        conversation.model = model;
+        conversation.add_prompt("think call look with {\"n\":1}");
+        let reply = conversation.turn().await;
+        assert_eq!(reply.error, None, "{:?} {}", conversation.model.about(), conversation.compose_request().body);
+        conversation.add_results(&reply.calls());
+        let reply = conversation.turn().await;
+        assert_eq!(reply.error, None, "{:?} {}", conversation.model.about(), conversation.compose_request().body);
+        assert!(!reply.is_repaired());
+        assert!(reply.text().contains("look of"), "{:?}", reply);
     }
 }
 
 #[tokio::test]
-async fn whoever_stops_listening_has_what_was_told_and_no_more() {
+async fn a_partial_message_holds_exactly_the_deltas_that_were_read() {
     for model in models() {
         let wire = model.about().wire;
-        let mut talk = Talk::with(model);
-        talk.user("think call look with {\"n\":1} and call peek with {\"n\":2}");
-        let mut requests = vec![talk.sealed()];
+        let mut conversation = Conversation::new(model);
+        conversation.add_prompt("think call look with {\"n\":1} and call peek with {\"n\":2}");
+        let mut requests = vec![conversation.valid_request()];
         if wire != Format::Gemini {
-            // Everything is read before the first piece is told.
-            let body = talk.composed().body.replacen('{', "{\"stream\":false,", 1);
-            requests.extend(ValidRequest::validate(body.into(), wire, &talk.model.check_options()));
+            // The whole reply is read before its first delta is returned.
+            let body = conversation.compose_request().body.replacen('{', "{\"stream\":false,", 1);
+            requests.extend(ValidRequest::validate(body.into(), wire, &conversation.model.check_options()));
         }
         for request in requests {
-            let all = hear(&mut *talk.model.send(request.clone())).await.pieces;
+            let all = read_reply(&mut *conversation.model.send(request.clone())).await.deltas;
             for taken in 0..all.len() {
-                let mut speech = talk.model.send(request.clone());
-                let mut heard = Heard::default();
-                for piece in &all[..taken] {
-                    assert_eq!(speech.next_delta().await, Ok(Some(piece.clone())), "{wire:?}");
-                    heard.pieces.push(piece.clone());
+                let mut stream = conversation.model.send(request.clone());
+                let mut reply = ReceivedReply::default();
+                for delta in &all[..taken] {
+                    assert_eq!(stream.next_delta().await, Ok(Some(delta.clone())), "{wire:?}");
+                    reply.deltas.push(delta.clone());
                 }
-                assert_agrees(&heard, speech.take_message().as_deref(), wire);
+                assert_agrees(&reply, stream.take_message().as_deref(), wire);
             }
         }
     }
 }
 
 #[tokio::test]
-async fn a_reply_that_may_not_be_longer_says_so() {
+async fn a_reply_at_the_token_limit_stops_with_length() {
     for wire in [Format::OpenaiChat, Format::OpenaiResponses, Format::Anthropic, Format::Gemini] {
-        let mut talk = Talk::with(ModelEndpoint::scripted_in(wire, "scripted"));
-        talk.user(&"long ".repeat(60));
-        let body = talk.composed().body.replace("4000", "16");
-        let sealed = ValidRequest::validate(body.into(), wire, &talk.model.check_options());
-        let heard = hear(&mut *talk.model.send(sealed.expect("sound"))).await;
+        let mut conversation = Conversation::new(ModelEndpoint::scripted_in(wire, "scripted"));
+        conversation.add_prompt(&"long ".repeat(60));
+        let body = conversation.compose_request().body.replace("4000", "16");
+        let valid_request = ValidRequest::validate(body.into(), wire, &conversation.model.check_options());
+        let reply = read_reply(&mut *conversation.model.send(valid_request.expect("valid"))).await;
         assert_eq!(
-            (heard.error.clone(), heard.stop()),
+            (reply.error.clone(), reply.stop()),
             (None, Some(ReplyStopReason::Length)),
             "{wire:?}"
         );
-        assert!(!heard.text().is_empty());
+        assert!(!reply.text().is_empty());
     }
 }
 
 #[test]
-fn a_name_or_a_host_brings_its_rules_and_its_window() {
+fn profile_and_window_follow_from_name_and_host() {
     let openai =
         |url: &str, model: &str| ModelEndpoint::openai(url, None, model).expect("an endpoint");
     let table = [
@@ -163,6 +163,6 @@ fn a_name_or_a_host_brings_its_rules_and_its_window() {
     }
     assert_eq!(ModelEndpoint::scripted("x").with_window(9).about().window, Some(9));
     let responses = openai("https://api.openai.com/v1", "gpt-5").with_wire(Format::OpenaiResponses);
-    assert_eq!(responses.expect("spoken").about().profile, Profile::OpenaiResponses);
+    assert_eq!(responses.expect("supported").about().profile, Profile::OpenaiResponses);
     assert!(ModelEndpoint::scripted("x").with_wire(Format::Gemini).is_err());
 }

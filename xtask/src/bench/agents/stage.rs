@@ -48,6 +48,14 @@ impl Record {
             Record::All => "all",
         }
     }
+
+    /// The value of `--store-runs`.
+    fn store_runs(self) -> &'static str {
+        match self {
+            Record::None => "false",
+            Record::All => "true",
+        }
+    }
 }
 
 impl World {
@@ -114,7 +122,7 @@ impl World {
             self.set.iter().map(|(name, value)| format!("{name} = {value:?}")).collect();
         let text = format!(
             "[[upstream]]\nname = \"{MODEL}\"\nkind = \"claude-code\"\ncommand = {:?}\n\
-             state = \"{}\"\nset = {{ {} }}\nmost = {most}\nidle = \"{idle}s\"\n\
+             state = \"{}\"\nset_env = {{ {} }}\nmax_processes = {most}\nidle_timeout = \"{idle}s\"\n\
              [[route]]\nmodel = \"{MODEL}\"\nupstream = \"{MODEL}\"\n",
             self.command,
             self.folder.join("state").display(),
@@ -124,7 +132,7 @@ impl World {
         let listener = TcpListener::bind(("127.0.0.1", 0)).and_then(|found| found.local_addr());
         let address = listener.map_err(|error| error.to_string())?.to_string();
         let mut command = Command::new(&self.binary);
-        command.args(["serve", "--log", "off", "--record", record.name(), "--listen", &address]);
+        command.args(["serve", "--log", "off", "--store-runs", record.store_runs(), "--listen", &address]);
         command.arg("--config").arg(&config).arg("--store").arg(folder.join("runs.db"));
         self.alone(&mut command);
         command.env("FOXWEDGE_TOKEN", TOKEN).current_dir(&folder);

@@ -1,44 +1,44 @@
-//! Puts the values of variables into a text: `${NAME}` and `${NAME:-instead}`.
+//! Expands variables in a text: `${NAME}` and `${NAME:-default}`.
 
 use super::VariableLookup;
 
-/// Bytes that a text may grow to.
+/// Maximum bytes of an expanded text.
 const MAX_TEXT: usize = 1 << 20;
 
-/// The text with the values in it. A `$` without a brace behind it stays as it is.
+/// Expands the variables of a text. A `$` without a following brace stays as it is.
 pub(super) fn expand_variables(text: &str, lookup: &VariableLookup<'_>) -> Result<String, String> {
-    let mut told = String::with_capacity(text.len());
+    let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some((before, behind)) = rest.split_once("${") {
-        told.push_str(before);
-        let Some((inside, after)) = behind.split_once('}') else {
+    while let Some((before, after_open)) = rest.split_once("${") {
+        expanded.push_str(before);
+        let Some((inside, after)) = after_open.split_once('}') else {
             return Err("a `${` is not closed".to_owned());
         };
-        let (name, instead) = match inside.split_once(":-") {
-            Some((name, instead)) => (name, Some(instead)),
+        let (name, default) = match inside.split_once(":-") {
+            Some((name, default)) => (name, Some(default)),
             None => (inside, None),
         };
         let is_name = |name: &str| {
-            let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let is_name_char = |c: char| c.is_ascii_alphanumeric() || c == '_';
             name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-                && name.chars().all(is_part)
+                && name.chars().all(is_name_char)
         };
         if !is_name(name) {
-            return Err("a `${…}` holds no name of a variable".to_owned());
+            return Err("a `${…}` does not hold a variable name".to_owned());
         }
-        // As a shell has it: what is set and empty counts as missing.
-        match (lookup(name).filter(|value| !value.is_empty() || instead.is_none()), instead) {
-            (Some(value), _) => told.push_str(&value),
-            (None, Some(instead)) => told.push_str(instead),
+        // As in a shell: with a default, an empty variable counts as not set.
+        match (lookup(name).filter(|value| !value.is_empty() || default.is_none()), default) {
+            (Some(value), _) => expanded.push_str(&value),
+            (None, Some(default)) => expanded.push_str(default),
             (None, None) => return Err(format!("the variable `{name}` is not set")),
         }
-        if told.len() > MAX_TEXT {
+        if expanded.len() > MAX_TEXT {
             return Err("it is too long".to_owned());
         }
         rest = after;
     }
-    told.push_str(rest);
-    Ok(told)
+    expanded.push_str(rest);
+    Ok(expanded)
 }
 
 #[cfg(test)]
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_are_put_in() {
+    fn variables_are_expanded() {
         let lookup = |name: &str| match name {
             "HOME" => Some("/home/me".to_owned()),
             "EMPTY" => Some(String::new()),
@@ -64,13 +64,13 @@ mod tests {
             ("${EMPTY}", Ok("")),
             ("${EMPTY:-there}", Ok("there")),
             ("${NOBODY:-http://a:-b}", Ok("http://a:-b")),
-            // What a variable holds is not looked at again.
+            // Values are not expanded again.
             ("${TRICK}", Ok("${HOME}")),
             ("${NOBODY}", Err("the variable `NOBODY` is not set")),
             ("${HOME", Err("a `${` is not closed")),
-            ("${}", Err("a `${…}` holds no name of a variable")),
-            ("${1}", Err("a `${…}` holds no name of a variable")),
-            ("${a b}", Err("a `${…}` holds no name of a variable")),
+            ("${}", Err("a `${…}` does not hold a variable name")),
+            ("${1}", Err("a `${…}` does not hold a variable name")),
+            ("${a b}", Err("a `${…}` does not hold a variable name")),
         ];
         for (text, expected) in table {
             let found = expand_variables(text, &lookup);

@@ -2,11 +2,11 @@
 
 use super::{McpConfigError, McpConfigPath, McpServer, McpTransport, address, check_name};
 
-/// Reads a server from one line. The command is split as a shell splits it, and nothing else of a
-/// shell is done.
+/// Parses a server from one line. The command is split as a shell splits it, but variables and
+/// patterns are not expanded.
 ///
 /// # Errors
-/// If the line is not of that form.
+/// If the line does not have this form.
 pub fn parse_line(text: &str) -> Result<McpServer, McpConfigError> {
     let form = "a server looks like NAME=COMMAND or NAME=https://…";
     let Some((name, rest)) = text.split_once('=') else {
@@ -33,21 +33,22 @@ pub fn parse_line(text: &str) -> Result<McpServer, McpConfigError> {
     }
 }
 
-/// Splits a line at its blanks, as a shell does: quotes keep blanks, a backslash keeps one sign.
+/// Splits a line at whitespace, as a shell does: quotes keep whitespace, a backslash keeps one
+/// character.
 fn split_command(text: &str) -> Result<Vec<String>, &'static str> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
-    let mut signs = text.chars();
-    while let Some(sign) = signs.next() {
-        match sign {
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
             '\0' => return Err("it holds a zero byte"),
             ' ' | '\t' | '\n' | '\r' => words.extend(word.take()),
             '\'' => {
                 let word = word.get_or_insert_default();
                 loop {
-                    match signs.next() {
+                    match chars.next() {
                         Some('\'') => break,
-                        Some(sign) => word.push(sign),
+                        Some(c) => word.push(c),
                         None => return Err("a quote is not closed"),
                     }
                 }
@@ -55,23 +56,23 @@ fn split_command(text: &str) -> Result<Vec<String>, &'static str> {
             '"' => {
                 let word = word.get_or_insert_default();
                 loop {
-                    match signs.next() {
+                    match chars.next() {
                         Some('"') => break,
-                        Some('\\') => match signs.next() {
-                            Some(sign @ ('"' | '\\' | '$' | '`')) => word.push(sign),
-                            Some(sign) => word.extend(['\\', sign]),
+                        Some('\\') => match chars.next() {
+                            Some(c @ ('"' | '\\' | '$' | '`')) => word.push(c),
+                            Some(c) => word.extend(['\\', c]),
                             None => return Err("a quote is not closed"),
                         },
-                        Some(sign) => word.push(sign),
+                        Some(c) => word.push(c),
                         None => return Err("a quote is not closed"),
                     }
                 }
             }
-            '\\' => match signs.next() {
-                Some(sign) => word.get_or_insert_default().push(sign),
-                None => return Err("nothing stands behind the last backslash"),
+            '\\' => match chars.next() {
+                Some(c) => word.get_or_insert_default().push(c),
+                None => return Err("nothing follows the last backslash"),
             },
-            sign => word.get_or_insert_default().push(sign),
+            c => word.get_or_insert_default().push(c),
         }
     }
     words.extend(word);
@@ -83,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_split_as_a_shell_does_it() {
+    fn commands_are_split_as_in_a_shell() {
         let table: [(&str, Result<&[&str], &str>); 14] = [
             ("", Ok(&[])),
             ("  a  b\tc ", Ok(&["a", "b", "c"])),
@@ -98,7 +99,7 @@ mod tests {
             ("a 'b", Err("a quote is not closed")),
             ("a \"b", Err("a quote is not closed")),
             ("a \"b\\", Err("a quote is not closed")),
-            ("a\\", Err("nothing stands behind the last backslash")),
+            ("a\\", Err("nothing follows the last backslash")),
         ];
         for (text, expected) in table {
             let found = split_command(text);
@@ -109,30 +110,30 @@ mod tests {
     }
 
     #[test]
-    fn a_server_has_a_name_and_a_way() {
+    fn a_line_holds_a_name_and_a_transport() {
         let stdio = |command: &[&str]| McpTransport::Stdio {
             command: command.iter().map(|word| (*word).to_owned()).collect(),
             env: Vec::new(),
             folder: None,
         };
         let http = |url: &str| McpTransport::Http { url: url.to_owned(), headers: Vec::new() };
-        let fine = [
+        let valid = [
             ("files=npx -y x /tmp", "files", stdio(&["npx", "-y", "x", "/tmp"])),
             ("a=b --key=c", "a", stdio(&["b", "--key=c"])),
             ("a=https://mcp.example/x?y=z", "a", http("https://mcp.example/x?y=z")),
             (" a = http://127.0.0.1:9/mcp ", "a", http("http://127.0.0.1:9/mcp")),
         ];
-        for (text, name, how) in fine {
-            assert_eq!(parse_line(text), Ok(McpServer::new(name, how)), "{text}");
+        for (text, name, transport) in valid {
+            assert_eq!(parse_line(text), Ok(McpServer::new(name, transport)), "{text}");
         }
-        let wrong = [
+        let invalid = [
             ("npx -y x", "`npx`: a server looks like NAME=COMMAND or NAME=https://…"),
             ("a=", "`a`: a server looks like NAME=COMMAND or NAME=https://…"),
             ("a=''", "`a`: a server looks like NAME=COMMAND or NAME=https://…"),
             ("a='", "`a`: a quote is not closed"),
-            ("a=https://", "`a`: this is no address"),
+            ("a=https://", "`a`: it is not a valid URL"),
         ];
-        for (text, expected) in wrong {
+        for (text, expected) in invalid {
             let found = parse_line(text).map_err(|error| error.to_string());
             assert_eq!(found.err().as_deref(), Some(expected), "{text}");
         }

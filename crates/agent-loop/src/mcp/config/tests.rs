@@ -8,7 +8,7 @@ fn lookup(name: &str) -> Option<String> {
 }
 
 #[test]
-fn both_kinds_of_servers_are_read() {
+fn stdio_and_http_servers_are_parsed() {
     let text = r#"{"other": 1, "mcpServers": {
         "files": {"command": "npx", "args": ["-y", "${WHAT:-files}"], "env": {"KEY": "${TOKEN}"},
                   "cwd": "/tmp", "unknown": [1], "tools": ["a", "b"], "timeout": 5000},
@@ -54,28 +54,28 @@ fn both_kinds_of_servers_are_read() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_place() {
+fn errors_name_the_place() {
     let server = |server: &str| format!(r#"{{"mcpServers": {{"a": {server}}}}}"#);
     let table = [
-        ("{".to_owned(), "`line 1, column 1`: this is no JSON"),
+        ("{".to_owned(), "`line 1, column 1`: this is not valid JSON"),
         ("[]".to_owned(), "`mcpServers`: it is missing"),
         (
             r#"{"mcpServers": []}"#.to_owned(),
-            "`mcpServers`: this has to be an object of servers by their names, not a list",
+            "`mcpServers`: this must be an object that maps names to servers, not a list",
         ),
-        (server("7"), "`mcpServers.a`: this has to be an object, not a number"),
-        (server("{}"), "`mcpServers.a`: neither `command` nor `url` says how to reach it"),
+        (server("7"), "`mcpServers.a`: this must be an object, not a number"),
+        (server("{}"), "`mcpServers.a`: it needs `command` or `url`"),
         (
             server(r#"{"command": "x", "url": "https://a"}"#),
             "`mcpServers.a`: it has both `command` and `url`",
         ),
         (
             server(r#"{"command": "x", "args": ["fine", 7]}"#),
-            "`mcpServers.a.args[1]`: this has to be a text, not a number",
+            "`mcpServers.a.args[1]`: this must be a string, not a number",
         ),
         (
             server(r#"{"command": "x", "args": "y"}"#),
-            "`mcpServers.a.args`: this has to be a list of texts, not a text",
+            "`mcpServers.a.args`: this must be a list of strings, not a string",
         ),
         (
             server(r#"{"command": "x", "args": ["", "${NOBODY}"]}"#),
@@ -83,23 +83,23 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             server(r#"{"command": "x", "env": {"K": null}}"#),
-            "`mcpServers.a.env.K`: this has to be a text, not null",
+            "`mcpServers.a.env.K`: this must be a string, not null",
         ),
         (
             server(r#"{"command": "x", "env": {"a=b": ""}}"#),
-            "`mcpServers.a.env.a=b`: this is no name of a variable",
+            "`mcpServers.a.env.a=b`: invalid variable name",
         ),
         (server(r#"{"command": ""}"#), "`mcpServers.a.command`: it is empty"),
-        (server(r#"{"command": "x\u0000"}"#), "`mcpServers.a`: a text in it holds a zero byte"),
+        (server(r#"{"command": "x\u0000"}"#), "`mcpServers.a`: a string in it holds a zero byte"),
         (server(r#"{"type": "http"}"#), "`mcpServers.a`: `url` is missing"),
         (server(r#"{"type": "stdio"}"#), "`mcpServers.a`: `command` is missing"),
         (
             server(r#"{"type": "ws", "url": "https://a"}"#),
-            r#"`mcpServers.a.type`: this has to be "stdio" or "http""#,
+            r#"`mcpServers.a.type`: this must be "stdio" or "http""#,
         ),
         (
             server(r#"{"type": "sse", "url": "https://a"}"#),
-            r#"`mcpServers.a.type`: the old transport `sse` is not supported; start the server with streamable HTTP, and set "type": "http" and that address, which mostly ends in `/mcp`"#,
+            r#"`mcpServers.a.type`: the old transport `sse` is not supported; start the server with streamable HTTP, and set "type": "http" and its address, which usually ends in `/mcp`"#,
         ),
         (
             server(r#"{"url": "https://me:${TOKEN}@a"}"#),
@@ -107,7 +107,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             server(r#"{"url": "https://a", "headers": {"X": "a\nb${TOKEN}"}}"#),
-            "`mcpServers.a.headers.X`: this is no value of a header",
+            "`mcpServers.a.headers.X`: invalid header value",
         ),
         (
             server(r#"{"url": "https://a", "headers": {"Mcp-Session-Id": "x"}}"#),
@@ -115,11 +115,11 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             server(r#"{"command": "x", "timeout": "5"}"#),
-            "`mcpServers.a.timeout`: this has to be a number of milliseconds from 1 to 86400000, not a text",
+            "`mcpServers.a.timeout`: this must be a number of milliseconds from 1 to 86400000, not a string",
         ),
         (
             server(r#"{"command": "x", "trustReading": 1}"#),
-            "`mcpServers.a.trustReading`: this has to be true or false, not a number",
+            "`mcpServers.a.trustReading`: this must be true or false, not a number",
         ),
     ];
     for (text, expected) in table {

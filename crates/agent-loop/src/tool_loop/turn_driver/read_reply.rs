@@ -70,7 +70,7 @@ impl ReplyProgress {
 }
 
 fn too_large_error() -> ModelError {
-    let message = "the reply is too large to be kept".to_owned();
+    let message = "the reply is too large to be stored".to_owned();
     ModelError { code: TOO_LARGE, message, retryable: false }
 }
 

@@ -116,7 +116,7 @@ fn a_configuration_names_its_models() {
                 base_url = \"http://127.0.0.1:9/v1\"\n\n\
                 [[upstream]]\nname = \"cc\"\nkind = \"claude-code\"\ncommand = [\"x\"]\n\n\
                 [[route]]\nmodel = \"agent\"\nupstream = \"cc\"\n\n\
-                [[route]]\nmodel = \"local\"\nupstream = \"mine\"\nrename = \"llama\"\n";
+                [[route]]\nmodel = \"local\"\nupstream = \"mine\"\nupstream_model = \"llama\"\n";
     let environment = fake(&[], Some(file));
     let table = [
         (None, "route mine local"),

@@ -8,10 +8,8 @@ use anstyle::Style;
 use serde_json::Value;
 
 use super::{calls::changed_lines, row::StyledRow};
-use crate::{
-    cli_output::{BOLD, DIM, WARNING},
-    runs::draw::{SignSet, call_subject},
-};
+use crate::runs::draw::{SignSet, call_subject};
+use foxwedge_local::output::{BOLD, DIM, WARNING};
 
 /// Time without typing before a key counts as an answer, in milliseconds.
 pub(super) const QUIET_MILLIS: u64 = 400;
@@ -79,7 +77,8 @@ impl ApprovalPrompt {
             return plain(command);
         }
         if let Some(content) = text("content") {
-            let lines = content.lines().map(|line| (crate::cli_output::ADDED, format!("+ {line}")));
+            let lines =
+                content.lines().map(|line| (foxwedge_local::output::ADDED, format!("+ {line}")));
             return lines.collect();
         }
         let Value::Object(fields) = &self.input else { return Vec::new() };

@@ -7,8 +7,10 @@ use serde_json::Value;
 use super::row::StyledRow;
 use crate::{
     chat::call_mark::CallMark,
-    cli_output::{ADDED, BOLD, DIM, REMOVED, clean, width},
     runs::draw::{SignSet, call_subject},
+};
+use foxwedge_local::{
+    output::{ADDED, BOLD, DIM, REMOVED, clean, width},
     screen::fit_columns,
 };
 

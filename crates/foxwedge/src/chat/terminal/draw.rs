@@ -8,10 +8,8 @@ use super::{
     row::StyledRow,
     screen::{ScreenWork, TerminalScreen},
 };
-use crate::{
-    cli_output::{BOLD, DIM, FRAME, WARNING, width as columns},
-    runs::draw::SignSet,
-};
+use crate::runs::draw::SignSet;
+use foxwedge_local::output::{BOLD, DIM, FRAME, WARNING, width as columns};
 
 /// Maximum rows of incomplete text.
 const MAX_TEXT_ROWS: usize = 8;

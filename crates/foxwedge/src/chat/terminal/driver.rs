@@ -40,10 +40,8 @@ use super::{
     row::StyledRow,
     screen::{ScreenAction, ScreenError, TerminalScreen},
 };
-use crate::{
-    cli_output::{self, DIM},
-    runs::draw::SignSet,
-};
+use crate::runs::draw::SignSet;
+use foxwedge_local::output::{self, DIM};
 
 /// Interval of the spinner, in milliseconds.
 const SPINNER_MILLIS: u64 = 120;
@@ -432,8 +430,5 @@ fn terminal_size() -> (usize, usize) {
 
 /// An error with its help, for the screen.
 fn screen_error(error: &anyhow::Error) -> ScreenError {
-    ScreenError {
-        message: format!("{error:#}"),
-        help: cli_output::help_of(error).map(str::to_owned),
-    }
+    ScreenError { message: format!("{error:#}"), help: output::help_of(error).map(str::to_owned) }
 }

@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthChar;
 
 use super::keys::TerminalKey;
-use crate::cli_output::is_harmful;
+use foxwedge_local::output::is_harmful;
 
 /// Size limit of the text.
 const MAX_TEXT_BYTES: usize = 16 << 20;

@@ -4,7 +4,7 @@
 use anstyle::Style;
 
 use super::row::StyledRow;
-use crate::cli_output::{BOLD, DIM, HELP};
+use foxwedge_local::output::{BOLD, DIM, HELP};
 
 /// Size limit of a waiting line. Rows of a longer line are emitted before it ends.
 const MAX_LINE_BYTES: usize = 4 << 10;

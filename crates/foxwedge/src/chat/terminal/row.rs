@@ -4,8 +4,8 @@ use anstream::adapter::strip_str;
 use anstyle::Style;
 use unicode_width::UnicodeWidthChar;
 
-use crate::{
-    cli_output::{clean, width},
+use foxwedge_local::{
+    output::{clean, width},
     screen::fit_columns,
 };
 
@@ -136,7 +136,7 @@ fn row_break(cells: &[(Style, char)], max: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli_output::BOLD;
+    use foxwedge_local::output::BOLD;
 
     #[test]
     fn rows_break_at_words() {

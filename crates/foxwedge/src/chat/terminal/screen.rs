@@ -22,10 +22,8 @@ use super::{
     markdown::MarkdownFlow,
     row::StyledRow,
 };
-use crate::{
-    cli_output::{BOLD, DIM, ERROR, HELP},
-    runs::{RunTimes, draw::SignSet},
-};
+use crate::runs::{RunTimes, draw::SignSet};
+use foxwedge_local::output::{BOLD, DIM, ERROR, HELP};
 use run_events::ThoughtView;
 
 /// Maximum time between two presses of Esc or Ctrl-C that count as double, in milliseconds.

@@ -10,10 +10,8 @@ use std::{
 use anyhow::{Context, bail};
 use tokio::sync::mpsc;
 
-use crate::{
-    cli_output::{CliError, clean},
-    target::STDIN,
-};
+use foxwedge_local::outcome::STDIN;
+use foxwedge_local::output::{CliError, clean};
 
 /// Size of the read buffer.
 const READ_BYTES: usize = 1 << 18;

@@ -8,7 +8,7 @@ use foxwedge_run::{
 };
 
 use super::{input::FollowInputLine, sorter::FollowEventSorter, warnings::FollowWarnings};
-use crate::cli_output::{cut, pluralize};
+use foxwedge_local::output::{cut, pluralize};
 
 /// Maximum size of the lines buffered until the agent is detected.
 const MAX_UNDECIDED_BYTES: usize = 1 << 20;

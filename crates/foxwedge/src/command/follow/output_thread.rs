@@ -9,7 +9,7 @@ use std::{
 use anyhow::Context;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::cli_output::escape_unsafe;
+use foxwedge_local::output::escape_unsafe;
 
 /// How output is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,8 +9,8 @@ use super::{
 use crate::{
     cli::{FrameArgs, RunView},
     runs::{RunFrameWriter, draw::SignSet},
-    screen,
 };
+use foxwedge_local::screen;
 
 /// Renders effects to stdout.
 pub(super) struct FollowRenderer {

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use foxwedge_sessions::SessionAgent;
 
-use crate::{
-    agents::session_lookup::is_session_id, cli_output::CliError, disk::ContentFingerprint,
+use foxwedge_local::{
+    agents::session_lookup::is_session_id, disk::ContentFingerprint, output::CliError,
 };
 
 /// The id of the copy with this number, in the notation of the agent's own ids.
@@ -42,7 +42,7 @@ pub(super) fn check(agent: SessionAgent, id: &str) -> Result<(), CliError> {
     };
     Err(CliError::new(format!(
         "`{}` is not a valid id for {}",
-        crate::cli_output::clean(id),
+        foxwedge_local::output::clean(id),
         agent.name()
     ))
     .help(format!("ids of this agent must be {expected}")))

@@ -9,7 +9,9 @@ use std::{
 use serde::Serialize;
 
 use super::ListedSessionRow;
-use crate::{agents::SessionOrigin, calendar::format_timestamp, sessions::SessionHealth};
+use foxwedge_local::{
+    agents::SessionOrigin, calendar::format_timestamp, session_health::SessionHealth,
+};
 
 #[derive(Serialize)]
 struct SessionListJson<'a> {

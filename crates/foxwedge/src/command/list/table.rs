@@ -9,11 +9,11 @@ use std::{
 use anstyle::Style;
 
 use super::ListedSessionRow;
-use crate::{
+use foxwedge_local::{
     agents,
-    cli_output::{BOLD, DIM, clean, pluralize, width},
+    output::{BOLD, DIM, clean, pluralize, width},
     screen::{self, StyledLine, abbreviate_home, fit_columns, format_age, format_size, pad},
-    sessions::SessionHealth,
+    session_health::SessionHealth,
     source::format_rule_counts,
 };
 

@@ -12,9 +12,9 @@ use foxwedge_store::{RunRow, RunState, Store, StoreWatch};
 
 use crate::{
     cli::RunEventsArgs,
-    cli_output::{CliError, clean},
     runs::{self, OpenStore, PAGE, RunFrameWriter, SteadyClock},
 };
+use foxwedge_local::output::{CliError, clean};
 
 /// Maximum wait for a store notification before the log is read again.
 const WATCH_TIMEOUT: Duration = Duration::from_secs(5);

@@ -12,13 +12,15 @@ use foxwedge_store::{ListFilter, ListPage, RunRow, RunState, Store};
 
 use super::document;
 use crate::{
-    agents::session_lookup::shorten_ids,
     cli::ListRunsArgs,
-    cli_output::{self, BOLD, DIM, clean, cut, pluralize, width},
     runs::{
         self, StoreLookup,
         draw::{SignSet, format_call_counts, format_duration, outcome_text},
     },
+};
+use foxwedge_local::{
+    agents::session_lookup::shorten_ids,
+    output::{self, BOLD, DIM, clean, cut, pluralize, width},
     screen::{self, StyledLine, fit_columns, format_age, pad},
 };
 
@@ -33,9 +35,9 @@ pub(super) async fn run(flag: Option<&str>, args: &ListRunsArgs) -> anyhow::Resu
         StoreLookup::Found(open_store) => open_store.sweep_and_report().await?,
         StoreLookup::Absent(url) => {
             if args.json {
-                cli_output::write_stdout_raw(|out| document::write(out, &[]))?;
+                output::write_stdout_raw(|out| document::write(out, &[]))?;
             }
-            cli_output::write_stderr(&format!(
+            output::write_stderr(&format!(
                 "No run was recorded yet: there is no store at {url}.\n"
             ));
             return Ok(ExitCode::SUCCESS);
@@ -53,11 +55,11 @@ pub(super) async fn run(flag: Option<&str>, args: &ListRunsArgs) -> anyhow::Resu
     let more = rows.len() > limit;
     rows.truncate(limit);
     if args.json {
-        cli_output::write_stdout_raw(|out| document::write(out, &rows))?;
+        output::write_stdout_raw(|out| document::write(out, &rows))?;
         return Ok(ExitCode::SUCCESS);
     }
-    cli_output::write_stdout_styled(|out| write(out, &rows, SystemTime::now()))?;
-    cli_output::write_stderr(&footer(&rows, more));
+    output::write_stdout_styled(|out| write(out, &rows, SystemTime::now()))?;
+    output::write_stderr(&footer(&rows, more));
     Ok(ExitCode::SUCCESS)
 }
 

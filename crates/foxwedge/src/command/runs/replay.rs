@@ -7,10 +7,12 @@ use foxwedge_run::{MachineInput, MachineLimits, MachineSettings, RunEffect, Sess
 
 use crate::{
     cli::ReplayArgs,
-    cli_output::{self, CliError, clean, pluralize},
     runs::{RunFrameWriter, draw::warning_text},
+};
+use foxwedge_local::outcome::STDIN;
+use foxwedge_local::{
+    output::{self, CliError, clean, pluralize},
     size_limit,
-    target::STDIN,
 };
 
 use super::document;
@@ -24,15 +26,15 @@ pub(super) fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     let replay = EventReplay::of(&bytes);
     if let Some(first) = replay.unreadable.first() {
         let lines = pluralize(replay.unreadable.len(), "line");
-        cli_output::print_note(&format!(
+        output::print_note(&format!(
             "{display_name}: {lines} could not be read; the first is line {first}"
         ));
     }
     for warning in replay.warnings.iter().take(MAX_SHOWN_WARNINGS) {
-        cli_output::print_note(&clean(warning));
+        output::print_note(&clean(warning));
     }
     if let Some(more @ 1..) = replay.warnings.len().checked_sub(MAX_SHOWN_WARNINGS) {
-        cli_output::print_note(&format!("and {more} more warnings"));
+        output::print_note(&format!("and {more} more warnings"));
     }
     if replay.session.runs().is_empty() {
         bail!(CliError::new(format!("{display_name}: no run found")).help(
@@ -40,14 +42,14 @@ pub(super) fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
         ));
     }
     match args.telling {
-        None => cli_output::write_stdout_raw(|out| {
+        None => output::write_stdout_raw(|out| {
             document::write_pretty(out, &replay.session.canonical_state())
         })?,
         Some(telling) => {
             let mut frames = RunFrameWriter::new(telling.format(), args.frames, None);
             let mut text = String::new();
             replay.effects.iter().for_each(|effect| frames.push(effect, &mut text));
-            cli_output::write_stdout_raw(|out| out.write_all(text.as_bytes()))?;
+            output::write_stdout_raw(|out| out.write_all(text.as_bytes()))?;
         }
     }
     let all_ended = replay.session.runs().iter().all(|run| run.is_over());

@@ -14,13 +14,15 @@ use serde_json::Value;
 
 use super::document;
 use crate::{
-    calendar::format_date,
     cli::ShowRunArgs,
-    cli_output::{self, BOLD, DIM, HELP, clean, cut, paint},
     runs::{
         self, OpenStore, RunTimes,
         draw::{self, SignSet},
     },
+};
+use foxwedge_local::{
+    calendar::format_date,
+    output::{self, BOLD, DIM, HELP, clean, cut, paint},
     screen::{self, StyledLine, pad},
 };
 
@@ -35,16 +37,16 @@ pub(super) async fn run(flag: Option<&str>, args: &ShowRunArgs) -> anyhow::Resul
     let session =
         runs::replay(&open_store, &row.id, |effect: &RunEffect| times.record(effect)).await?;
     if args.json {
-        cli_output::write_stdout_raw(|out| {
+        output::write_stdout_raw(|out| {
             document::write_pretty(out, &ShownRunJson::of(&row, &session))
         })?;
         return Ok(ExitCode::SUCCESS);
     }
-    cli_output::write_stdout_styled(|out| write(out, &open_store, &row, &session, &times))?;
+    output::write_stdout_styled(|out| write(out, &open_store, &row, &session, &times))?;
     if row.state == RunState::Open {
         let help = paint(HELP, "help");
         let (id, store_flag) = (&row.id, runs::repeat_store_flag(flag));
-        cli_output::write_stderr(&format!(
+        output::write_stderr(&format!(
             "  {help}: `foxwedge runs events {id} --follow{store_flag}` follows it\n"
         ));
     }

@@ -7,12 +7,12 @@ use foxwedge_store::{CloseAuthority, FinalizeResult, RunRow, RunState, close_run
 
 use crate::{
     cli::StopRunArgs,
-    cli_output::{self, GOOD, paint},
     runs::{
         self,
         draw::{format_call_counts, outcome_text},
     },
 };
+use foxwedge_local::output::{self, GOOD, paint};
 
 /// Stops one run. A run that has ended is not changed.
 pub(super) async fn run(flag: Option<&str>, args: &StopRunArgs) -> anyhow::Result<ExitCode> {
@@ -26,7 +26,7 @@ pub(super) async fn run(flag: Option<&str>, args: &StopRunArgs) -> anyhow::Resul
         close_run(&*open_store.store, &row.id, request, CloseAuthority::Operator).await,
     )? {
         FinalizeResult::Recorded(row) => {
-            cli_output::write_stderr(&format!(
+            output::write_stderr(&format!(
                 "{} {}{}\n",
                 paint(GOOD, "stopped"),
                 row.id,
@@ -41,7 +41,7 @@ pub(super) async fn run(flag: Option<&str>, args: &StopRunArgs) -> anyhow::Resul
 /// Reports a run that had ended before the stop. The exit code is 1.
 fn report_ended(row: &RunRow) -> ExitCode {
     let outcome = row.state.outcome().map_or("unknown outcome", outcome_text);
-    cli_output::print_note(&format!(
+    output::print_note(&format!(
         "run `{}` has already ended: {outcome}{}",
         row.id,
         describe_counts(row)

@@ -17,12 +17,10 @@ use std::{env, process, process::ExitCode};
 
 use serde_json::{Value, json};
 
-use crate::{
-    cli::ScriptedAgentArgs,
-    cli_output::{self, CliError},
-};
+use crate::cli::ScriptedAgentArgs;
 use arguments::ClaudeArguments;
 use calls::HostToolCall;
+use foxwedge_local::output::{self, CliError};
 use model::{AgentModelError, AgentModelReply, HostTool};
 use pipe::{HostMessage, HostPipe, HostPipeStop};
 use quirks::{AgentQuirk, AgentQuirkSet};
@@ -38,7 +36,7 @@ const INTERRUPTED_TEXT: &str = "[Request interrupted by user]";
 pub(crate) fn run(args: ScriptedAgentArgs) -> anyhow::Result<ExitCode> {
     let arguments = ClaudeArguments::read(&args.rest);
     if arguments.version {
-        cli_output::write_stdout(&format!("{VERSION} (Claude Code)\n"))?;
+        output::write_stdout(&format!("{VERSION} (Claude Code)\n"))?;
         return Ok(ExitCode::SUCCESS);
     }
     let quirks = AgentQuirkSet::read(args.fake.as_deref().unwrap_or_default())?;

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use foxwedge_gateway::config::{ConfigError, ConfigIssue, ConfigIssueSeverity};
 
-use crate::{
+use foxwedge_local::{
     agents,
-    cli_output::{self, ERROR, HELP, WARNING, clean, paint, pluralize},
+    output::{self, ERROR, HELP, WARNING, clean, paint, pluralize},
     screen::abbreviate_home,
 };
 
@@ -24,13 +24,13 @@ pub(crate) fn report_refused(error: &ConfigError) -> ExitCode {
             pluralize(errors, "error")
         ));
     }
-    cli_output::write_stderr(&lines);
+    output::write_stderr(&lines);
     ExitCode::from(2)
 }
 
 /// Prints configuration warnings.
 pub(crate) fn report_warnings(warnings: &[ConfigIssue]) {
-    cli_output::write_stderr(&warnings.iter().map(draw_issue).collect::<String>());
+    output::write_stderr(&warnings.iter().map(draw_issue).collect::<String>());
 }
 
 fn draw_issue(issue: &ConfigIssue) -> String {

@@ -3,8 +3,8 @@
 use foxwedge_gateway::config::{ConfigSection, LoadedConfig, SettingOrigin};
 
 use super::config_errors::display_text;
-use crate::{
-    cli_output::{BOLD, DIM, clean, paint, width},
+use foxwedge_local::{
+    output::{BOLD, DIM, clean, paint, width},
     screen::pad,
 };
 

@@ -7,8 +7,8 @@ use foxwedge_gateway::config::{
 use foxwedge_upstream::{UpstreamConfig, UpstreamKey, UpstreamTransport};
 
 use super::config_errors::{display_store, display_text};
-use crate::{
-    cli_output::{BOLD, DIM, clean, paint, width},
+use foxwedge_local::{
+    output::{BOLD, DIM, clean, paint, width},
     screen::pad,
 };
 
@@ -20,8 +20,8 @@ pub(super) fn draw(loaded: &LoadedConfig) -> String {
     rows.push(["token".to_owned(), describe_token(loaded), String::new()]);
     rows.push(setting_row(loaded, "", "store", "store"));
     rows.push(setting_row(loaded, "[guard]", "mode", "guard"));
-    rows.push(setting_row(loaded, "[record]", "runs", "record"));
-    rows.push(setting_row(loaded, "[record]", "content", "content"));
+    rows.push(setting_row(loaded, "[record]", "store_runs", "store runs"));
+    rows.push(setting_row(loaded, "[record]", "store_content", "store content"));
     rows.push(setting_row(loaded, "[telemetry]", "log", "log"));
     for (label, list) in [("hosts", &access.hosts), ("origins", &access.origins)] {
         if !list.is_empty() {
@@ -107,7 +107,7 @@ fn upstream_row(loaded: &LoadedConfig, upstream: &UpstreamConfig) -> [String; 4]
             .and_then(|section| find_setting(section, "base_url"))
             .map_or(String::new(), |setting| unquote(&setting.value)),
     };
-    let formats: Vec<&str> = upstream.speaks.iter().map(|format| format.name()).collect();
+    let formats: Vec<&str> = upstream.formats.iter().map(|format| format.name()).collect();
     let key_setting = section.and_then(|section| {
         find_setting(section, "key").or_else(|| find_setting(section, "key_file"))
     });
@@ -128,13 +128,13 @@ fn upstream_row(loaded: &LoadedConfig, upstream: &UpstreamConfig) -> [String; 4]
 /// A route: model, upstream, and settings that differ from the gateway's.
 fn route_row(route: &ModelRoute, config: &GatewayConfig) -> [String; 3] {
     let mut notes = Vec::new();
-    if let Some(name) = &route.rename {
+    if let Some(name) = &route.upstream_model {
         notes.push(format!("as {name}"));
     }
     if route.guard.mode != config.guard.mode {
         notes.push(route.guard.mode.name().to_owned());
     }
-    if let Some(window) = route.window {
+    if let Some(window) = route.context_window {
         notes.push(format!("{window} tokens"));
     }
     [clean(&route.model), format!("→ {}", route.upstream.name), clean(&notes.join(", "))]
@@ -151,7 +151,7 @@ fn changed_settings(loaded: &LoadedConfig) -> Vec<[String; 3]> {
             (head.as_str(), setting.key.as_str()),
             ("access", _)
                 | ("guard", "mode")
-                | ("record", "runs" | "content")
+                | ("record", "store_runs" | "store_content")
                 | ("telemetry", "log")
         );
         let row = || {

@@ -6,7 +6,7 @@ use anyhow::Context;
 use foxwedge_gateway::{DrainReport, GatewayServer};
 use foxwedge_gateway::{
     GatewayEngine,
-    config::{GatewayConfig, LoadedConfig, SessionFileAccess},
+    config::{GatewayConfig, LoadedConfig},
 };
 use tokio::{net::TcpListener, sync::oneshot};
 
@@ -14,7 +14,8 @@ use super::{
     startup_messages,
     token::{self, TokenCreation},
 };
-use crate::{cli_output::CliError, console::ConsoleBackend, runs, signals::ProcessSignals};
+use crate::{console::ConsoleBackend, runs, signals::ProcessSignals};
+use foxwedge_local::output::CliError;
 
 /// How the gateway stopped.
 enum ServeEnd {
@@ -68,9 +69,9 @@ async fn serve(loaded: LoadedConfig, token_creation: TokenCreation) -> anyhow::R
         let _ = stopped.await;
     };
     let gateway = GatewayServer::new(Arc::clone(&config), engine, store.store);
-    let gateway = match config.console.files {
-        SessionFileAccess::Shown => gateway.local_sessions(Arc::new(ConsoleBackend::new())),
-        SessionFileAccess::Hidden => gateway,
+    let gateway = match config.console.session_files {
+        true => gateway.local_sessions(Arc::new(ConsoleBackend::new())),
+        false => gateway,
     };
     let served = gateway.serve(listener, stopped);
     tokio::pin!(served);
@@ -78,7 +79,7 @@ async fn serve(loaded: LoadedConfig, token_creation: TokenCreation) -> anyhow::R
         served = &mut served => return Ok(ServeEnd::Drained(served?)),
         () = signals.next() => {}
     }
-    startup_messages::report_draining(config.telemetry.log, config.times.drain.as_secs());
+    startup_messages::report_draining(config.telemetry.log, config.timeouts.shutdown.as_secs());
     drop(stop);
     tokio::select! {
         served = &mut served => Ok(ServeEnd::Drained(served?)),

@@ -14,8 +14,8 @@ use super::{
     config_errors::{self, display_text},
     token::TokenCreation,
 };
-use crate::{
-    cli_output::{self, BOLD, DIM, HELP, clean, paint, pluralize},
+use foxwedge_local::{
+    output::{self, BOLD, DIM, HELP, clean, paint, pluralize},
     screen::pad,
 };
 
@@ -30,7 +30,7 @@ pub(super) fn report_warnings(loaded: &LoadedConfig) {
                 let (message, help) = (issue.to_string(), &issue.help);
                 json_line(&json!({ "level": "warn", "message": message, "help": help }))
             };
-            cli_output::write_stderr(&loaded.warnings.iter().map(line).collect::<String>());
+            output::write_stderr(&loaded.warnings.iter().map(line).collect::<String>());
         }
     }
 }
@@ -40,12 +40,12 @@ pub(super) fn report_closed_runs(log: GatewayLogFormat, closed: usize) {
     match (closed, log) {
         (0, _) => {}
         (closed, GatewayLogFormat::Json) => {
-            cli_output::write_stderr(&json_line(
+            output::write_stderr(&json_line(
                 &json!({ "level": "info", "message": "runs closed", "runs": closed }),
             ));
         }
         (closed, GatewayLogFormat::Text | GatewayLogFormat::Off) => {
-            cli_output::print_note(&format!(
+            output::print_note(&format!(
                 "closed {} whose process is gone",
                 pluralize(closed, "run")
             ));
@@ -65,11 +65,11 @@ pub(super) fn report_ready(
     match loaded.config.telemetry.log {
         GatewayLogFormat::Json => {
             let message = json!({ "level": "info", "message": "listening", "address": url });
-            cli_output::write_stderr(&json_line(&message));
+            output::write_stderr(&json_line(&message));
         }
         GatewayLogFormat::Text | GatewayLogFormat::Off => {
             let console = console_url(loaded, address, io::stderr().is_terminal());
-            cli_output::write_stderr(&ready_text(loaded, &url, &console, store, token_creation));
+            output::write_stderr(&ready_text(loaded, &url, &console, store, token_creation));
         }
     }
 }
@@ -78,9 +78,9 @@ pub(super) fn report_ready(
 pub(super) fn report_draining(log: GatewayLogFormat, seconds: u64) {
     match log {
         GatewayLogFormat::Json => {
-            cli_output::write_stderr(&json_line(&json!({ "level": "info", "message": "draining" })))
+            output::write_stderr(&json_line(&json!({ "level": "info", "message": "draining" })))
         }
-        GatewayLogFormat::Text | GatewayLogFormat::Off => cli_output::write_stderr(&format!(
+        GatewayLogFormat::Text | GatewayLogFormat::Off => output::write_stderr(&format!(
             "Finishing open requests, for at most {seconds} s; a second signal stops at once.\n"
         )),
     }
@@ -92,11 +92,11 @@ pub(super) fn report_stopped(log: GatewayLogFormat, finished: usize, cut: usize)
         GatewayLogFormat::Json => {
             let message =
                 json!({ "level": "info", "message": "stopped", "finished": finished, "cut": cut });
-            cli_output::write_stderr(&json_line(&message));
+            output::write_stderr(&json_line(&message));
         }
         GatewayLogFormat::Text | GatewayLogFormat::Off => {
             let cut = if cut == 0 { String::new() } else { format!("; requests cut off: {cut}") };
-            cli_output::write_stderr(&format!("Stopped{cut}.\n"));
+            output::write_stderr(&format!("Stopped{cut}.\n"));
         }
     }
 }

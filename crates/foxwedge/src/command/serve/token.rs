@@ -6,7 +6,7 @@ use anyhow::Context;
 use foxwedge_gateway::config::{self, LoadedConfig, TokenState};
 use foxwedge_upstream::SecretText;
 
-use crate::{cli_output::clean, disk::create_private};
+use foxwedge_local::{disk::create_private, output::clean};
 
 /// Whether the token was created by this start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,10 +4,8 @@ use std::process::ExitCode;
 
 use foxwedge_store::{ArchiveStore, ListFilter, ListPage, RunState, Store, verify_log};
 
-use crate::{
-    cli_output::{self, ERROR, HELP, WARNING, clean, paint, pluralize},
-    runs::{OpenStore, PAGE, SteadyClock},
-};
+use crate::runs::{OpenStore, PAGE, SteadyClock};
+use foxwedge_local::output::{self, ERROR, HELP, WARNING, clean, paint, pluralize};
 
 /// Prints all problems. The exit code is 1 if anything is damaged.
 pub(super) async fn run(flag: Option<&str>) -> anyhow::Result<ExitCode> {
@@ -17,8 +15,8 @@ pub(super) async fn run(flag: Option<&str>) -> anyhow::Result<ExitCode> {
         report.add_damage("database", &damage);
     }
     check_runs(&open_store, &mut report).await?;
-    cli_output::write_stdout(&report.lines)?;
-    cli_output::write_stderr(&report.summary_text(&open_store));
+    output::write_stdout(&report.lines)?;
+    output::write_stderr(&report.summary_text(&open_store));
     Ok(if report.damaged == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, IsTerminal};
 
 use anyhow::{Context, bail};
 
-use crate::cli_output::{self, CliError, WARNING, paint};
+use foxwedge_local::output::{self, CliError, WARNING, paint};
 
 /// Whether the user confirmed, with `--yes` or at the terminal.
 pub(super) fn confirm(yes: bool, question: &str) -> anyhow::Result<bool> {
@@ -17,12 +17,12 @@ pub(super) fn confirm(yes: bool, question: &str) -> anyhow::Result<bool> {
                 .help("nothing was deleted; --yes confirms without asking")
         );
     }
-    cli_output::write_stderr(&format!("{} [y/N] ", paint(WARNING, question)));
+    output::write_stderr(&format!("{} [y/N] ", paint(WARNING, question)));
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer).context("cannot read the answer")?;
     let confirmed = matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes");
     if !confirmed {
-        cli_output::write_stderr("Nothing was deleted.\n");
+        output::write_stderr("Nothing was deleted.\n");
     }
     Ok(confirmed)
 }

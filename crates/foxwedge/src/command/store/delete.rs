@@ -6,11 +6,8 @@ use anyhow::bail;
 use foxwedge_store::Store;
 
 use super::confirm::confirm;
-use crate::{
-    cli::DeleteArgs,
-    cli_output::{self, CliError, GOOD, clean, paint, pluralize},
-    runs::OpenStore,
-};
+use crate::{cli::DeleteArgs, runs::OpenStore};
+use foxwedge_local::output::{self, CliError, GOOD, clean, paint, pluralize};
 
 /// A session or run to delete.
 enum DeleteTarget {
@@ -36,13 +33,11 @@ pub(super) async fn run(flag: Option<&str>, args: &DeleteArgs) -> anyhow::Result
             DeleteTarget::Run(id) => ("run", id, open_store.store.delete_run(id).await),
         };
         match open_store.with_store_error(deleted) {
-            Ok(true) => {
-                cli_output::write_stderr(&format!("{} {kind} {id}\n", paint(GOOD, "deleted")))
-            }
+            Ok(true) => output::write_stderr(&format!("{} {kind} {id}\n", paint(GOOD, "deleted"))),
             // It was deleted together with its session.
-            Ok(false) => cli_output::print_note(&format!("{kind} {id} is already deleted")),
+            Ok(false) => output::print_note(&format!("{kind} {id} is already deleted")),
             Err(error) => {
-                cli_output::print_error(&error);
+                output::print_error(&error);
                 code = ExitCode::from(2);
             }
         }

@@ -7,8 +7,10 @@ use serde_json::json;
 
 use crate::{
     cli::StorePathArgs,
-    cli_output::{self, DIM, clean, paint},
     runs::{self, StoreLookup},
+};
+use foxwedge_local::{
+    output::{self, DIM, clean, paint},
     screen::{format_size, pad},
 };
 
@@ -25,16 +27,16 @@ pub(super) async fn run(flag: Option<&str>, args: &StorePathArgs) -> anyhow::Res
     if args.json {
         let totals = totals.as_ref().map(document);
         let document = json!({ "version": 1, "store": url, "about": totals });
-        cli_output::write_stdout_raw(|out| {
+        output::write_stdout_raw(|out| {
             serde_json::to_writer_pretty(&mut *out, &document)?;
             out.write_all(b"\n")
         })?;
         return Ok(ExitCode::SUCCESS);
     }
-    cli_output::write_stdout(&format!("{url}\n"))?;
+    output::write_stdout(&format!("{url}\n"))?;
     match totals {
-        None => cli_output::write_stderr("There is no store there yet.\n"),
-        Some(totals) => cli_output::write_stdout(&lines(&totals))?,
+        None => output::write_stderr("There is no store there yet.\n"),
+        Some(totals) => output::write_stdout(&lines(&totals))?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -11,8 +11,10 @@ use foxwedge_store::{ListFilter, ListPage, PruneReport, SessionRow, Store};
 use super::confirm::confirm;
 use crate::{
     cli::PruneArgs,
-    cli_output::{self, CliError, DIM, GOOD, clean, paint, pluralize},
     runs::{OpenStore, PAGE, SteadyClock},
+};
+use foxwedge_local::{
+    output::{self, CliError, DIM, GOOD, clean, paint, pluralize},
     screen::format_age,
 };
 
@@ -37,20 +39,17 @@ pub(super) async fn run(flag: Option<&str>, args: &PruneArgs) -> anyhow::Result<
     let before = SteadyClock::new().now().saturating_sub(max_age);
     let old = old_sessions(&open_store, before).await?;
     if old.is_empty() {
-        cli_output::write_stderr(&format!(
-            "No session is older than {}.\n",
-            clean(&args.older_than)
-        ));
+        output::write_stderr(&format!("No session is older than {}.\n", clean(&args.older_than)));
         // Expired snapshots of live agents are deleted even without old sessions.
         if !args.dry_run {
             open_store.with_store_error(open_store.store.prune(before, PRUNE_BATCH).await)?;
         }
         return Ok(ExitCode::SUCCESS);
     }
-    cli_output::write_stdout(&session_lines(&old))?;
+    output::write_stdout(&session_lines(&old))?;
     let sessions = pluralize(old.len(), "session");
     if args.dry_run {
-        cli_output::write_stderr(&format!("{sessions} would be deleted; nothing was deleted.\n"));
+        output::write_stderr(&format!("{sessions} would be deleted; nothing was deleted.\n"));
         return Ok(ExitCode::SUCCESS);
     }
     let whose = if old.len() == 1 { "its" } else { "their" };
@@ -59,7 +58,7 @@ pub(super) async fn run(flag: Option<&str>, args: &PruneArgs) -> anyhow::Result<
     }
     let deleted = prune_sessions(&open_store, before).await?;
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    cli_output::write_stderr(&format!(
+    output::write_stderr(&format!(
         "{} {}, {}\n",
         paint(GOOD, "deleted"),
         pluralize(count(deleted.sessions), "session"),

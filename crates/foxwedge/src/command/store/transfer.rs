@@ -17,10 +17,12 @@ use foxwedge_store::{
 
 use crate::{
     cli::{ImportArgs, StoreExportArgs},
-    cli_output::{self, CliError, GOOD, clean, paint, pluralize},
-    disk::write_private,
     runs::{self, OpenStore},
-    target::STDIN,
+};
+use foxwedge_local::outcome::STDIN;
+use foxwedge_local::{
+    disk::write_private,
+    output::{self, CliError, GOOD, clean, paint, pluralize},
 };
 
 /// Maximum number of conflicting ids listed.
@@ -44,13 +46,13 @@ pub(super) async fn export(flag: Option<&str>, args: &StoreExportArgs) -> anyhow
     };
     for damage in &exported.damage {
         let help = "everything before the damage was written";
-        cli_output::print_error(&CliError::new(damage).help(help).into());
+        output::print_error(&CliError::new(damage).help(help).into());
     }
     let ExportReport { sessions, runs, events, records, .. } = exported;
     let to =
         file.map_or_else(String::new, |path| format!(" to {}", clean(&path.to_string_lossy())));
     let counts = describe_counts(sessions, runs, events, records);
-    cli_output::write_stderr(&format!("{} {counts}{to}\n", paint(GOOD, "written")));
+    output::write_stderr(&format!("{} {counts}{to}\n", paint(GOOD, "written")));
     Ok(if exported.damage.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -114,7 +116,7 @@ fn report_import(display_name: &str, imported: &ImportReport, open_store: &OpenS
         0 => "nothing new".to_owned(),
         _ => describe_counts(*sessions, *runs, *events, *records),
     };
-    cli_output::write_stderr(&format!(
+    output::write_stderr(&format!(
         "{} {counts} into {}\n",
         paint(GOOD, "read"),
         clean(&open_store.url.to_string())
@@ -129,12 +131,12 @@ fn report_import(display_name: &str, imported: &ImportReport, open_store: &OpenS
             ids.join(", ")
         );
         let help = "the stored content was kept; import into another store, or delete it first";
-        cli_output::print_error(&CliError::new(text).help(help).into());
+        output::print_error(&CliError::new(text).help(help).into());
     }
     if let Some(damage) = damage {
         let text = format!("{display_name}:{}: {}", damage.line, damage.what);
         let help = "everything before that line was imported, nothing from there on";
-        cli_output::print_error(&CliError::new(text).help(help).into());
+        output::print_error(&CliError::new(text).help(help).into());
     }
     let success = *conflicting == 0 && damage.is_none();
     if success { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -4,7 +4,8 @@ use foxwedge_core::{Format, Profile};
 use foxwedge_formats::model::LossKind;
 
 use super::*;
-use crate::{cli::InputFormat, convert::conversion_report::ReportedLossPlace, outcome::FileReport};
+use crate::convert::conversion_report::ReportedLossPlace;
+use foxwedge_local::{input_format::InputFormat, outcome::FileReport};
 
 fn report(losses: Vec<ReportedLoss>) -> ConversionReport {
     ConversionReport {

@@ -4,8 +4,8 @@ use anstyle::Style;
 use foxwedge_run::{RawJson, ToolStatus, ToolStatusReason};
 
 use super::{SignSet, call_subject::answer_text, format_duration};
-use crate::{
-    cli_output::{BOLD, DIM, clean, width},
+use foxwedge_local::{
+    output::{BOLD, DIM, clean, width},
     screen::{StyledLine, fit_columns},
 };
 

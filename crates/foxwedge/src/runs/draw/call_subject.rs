@@ -3,7 +3,7 @@
 use foxwedge_run::RawJson;
 use serde_json::{Map, Value};
 
-use crate::{cli_output::clean, preview};
+use foxwedge_local::{output::clean, preview};
 
 /// The most informative arguments, best first.
 const TELLING_ARGUMENTS: [&str; 17] = [

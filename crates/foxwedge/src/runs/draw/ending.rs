@@ -3,8 +3,8 @@
 use foxwedge_run::{Outcome, RunEnd, RunSummary, RunUsage, ToolStatus};
 
 use super::{SignSet, format_duration};
-use crate::{
-    cli_output::{BOLD, DIM, clean, cut, pluralize},
+use foxwedge_local::{
+    output::{BOLD, DIM, clean, cut, pluralize},
     screen::StyledLine,
 };
 

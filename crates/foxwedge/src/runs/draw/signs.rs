@@ -5,7 +5,7 @@ use std::env;
 use anstyle::Style;
 use foxwedge_run::{Outcome, TaskStatus, ToolStatus};
 
-use crate::cli_output::{DIM, ERROR, FRAME, GOOD, WARNING};
+use foxwedge_local::output::{DIM, ERROR, FRAME, GOOD, WARNING};
 
 /// The set of signs that the terminal can show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

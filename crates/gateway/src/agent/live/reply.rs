@@ -1,5 +1,4 @@
-//! The reply that a client waits for, on its way out of the task that owns the agent. A client that
-//! reads slowly makes the agent wait, and nobody else.
+//! Sends a reply from the agent's task to the client. A slow client delays only its own agent.
 
 use std::{collections::VecDeque, future::pending, time::Duration};
 
@@ -13,32 +12,32 @@ use tokio::{
 use crate::ApiError;
 use crate::agent::{BodyChunk, PING};
 
-/// Pieces that may wait before the agent has to.
+/// Number of queued chunks at which the agent has to wait.
 const MAX_QUEUED_CHUNKS: usize = 64;
-/// How long a client may take to read the rest of a reply whose agent is gone.
+/// How long a client may take to read the rest of a reply whose agent has exited.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A reply that goes on, or that waits for its client to read the end.
+/// A reply in progress, or one whose end the client has not read yet.
 pub(super) struct AgentReplySender {
     sender: mpsc::Sender<BodyChunk>,
     outbox: VecDeque<BodyChunk>,
-    /// What is said at once is sent at once.
+    /// Events that are sent together as one chunk.
     buffer: Vec<u8>,
     ended: bool,
     last_sent: Instant,
 }
 
-/// What became of a reply.
+/// The result of sending.
 pub(super) enum ReplySendResult {
-    /// A piece was sent.
+    /// A chunk was sent.
     Sent,
-    /// All of it was sent.
+    /// The whole reply was sent.
     Finished,
-    /// Nobody wants the rest.
+    /// The client has disconnected.
     ClientGone,
 }
 
-/// Sends the next piece, or waits until the client is gone.
+/// Sends the next chunk. If there is none, waits until the client disconnects.
 pub(super) async fn send_next(reply: &mut Option<AgentReplySender>) -> ReplySendResult {
     let Some(reply) = reply else { return pending().await };
     reply.flush_buffer();
@@ -49,11 +48,11 @@ pub(super) async fn send_next(reply: &mut Option<AgentReplySender>) -> ReplySend
         reply.sender.closed().await;
         return ReplySendResult::ClientGone;
     }
-    // Nothing is taken out before there is room for it: whoever waits here may be dropped.
+    // Cancel safe: a chunk is taken out only when there is room for it.
     match reply.sender.reserve().await {
-        Ok(room) => {
-            if let Some(piece) = reply.outbox.pop_front() {
-                room.send(piece);
+        Ok(permit) => {
+            if let Some(chunk) = reply.outbox.pop_front() {
+                permit.send(chunk);
             }
             ReplySendResult::Sent
         }
@@ -63,11 +62,11 @@ pub(super) async fn send_next(reply: &mut Option<AgentReplySender>) -> ReplySend
 
 impl AgentReplySender {
     pub(super) fn new(sender: mpsc::Sender<BodyChunk>) -> AgentReplySender {
-        let (outbox, said) = (VecDeque::new(), Vec::new());
-        AgentReplySender { sender, outbox, buffer: said, ended: false, last_sent: Instant::now() }
+        let (outbox, buffer) = (VecDeque::new(), Vec::new());
+        AgentReplySender { sender, outbox, buffer, ended: false, last_sent: Instant::now() }
     }
 
-    /// An event of an Anthropic stream.
+    /// Adds an event of an Anthropic stream.
     pub(super) fn push_event(&mut self, event: &Value) {
         if self.ended {
             return;
@@ -76,31 +75,31 @@ impl AgentReplySender {
         self.buffer.extend_from_slice(b"event: ");
         self.buffer.extend_from_slice(name.as_bytes());
         self.buffer.extend_from_slice(b"\ndata: ");
-        // Writing a tree into memory cannot fail.
+        // Writing JSON into memory cannot fail.
         let _ = serde_json::to_writer(&mut self.buffer, event);
         self.buffer.extend_from_slice(b"\n\n");
         self.last_sent = Instant::now();
     }
 
-    /// It is whole.
+    /// Ends the reply.
     pub(super) fn finish(&mut self) {
         if !self.ended {
             self.ended = true;
-            let said = std::mem::take(&mut self.buffer);
-            self.outbox.push_back(BodyChunk::Last(said.into()));
+            let bytes = std::mem::take(&mut self.buffer);
+            self.outbox.push_back(BodyChunk::Last(bytes.into()));
         }
     }
 
-    /// It cannot go on.
-    pub(super) fn fail(&mut self, fault: ApiError) {
+    /// Ends the reply with an error.
+    pub(super) fn fail(&mut self, error: ApiError) {
         if !self.ended {
             self.flush_buffer();
             self.ended = true;
-            self.outbox.push_back(BodyChunk::Failed(fault));
+            self.outbox.push_back(BodyChunk::Failed(error));
         }
     }
 
-    /// Somebody is still at work.
+    /// Adds a keep-alive.
     pub(super) fn push_ping(&mut self) {
         if !self.ended {
             self.flush_buffer();
@@ -113,22 +112,22 @@ impl AgentReplySender {
         self.ended
     }
 
-    /// When something was said last.
+    /// Time of the last event or keep-alive.
     pub(super) fn last_sent(&self) -> Instant {
         self.last_sent
     }
 
-    /// Whether the client has to read first.
+    /// Whether the queue is full.
     pub(super) fn is_full(&self) -> bool {
         self.outbox.len() >= MAX_QUEUED_CHUNKS
     }
 
-    /// Sends the rest, to a client that may be slow, but not for ever.
+    /// Sends the rest, with a timeout for slow clients.
     pub(super) async fn send_rest(mut self) {
         self.flush_buffer();
         let rest = async {
-            while let Some(piece) = self.outbox.pop_front() {
-                if self.sender.send(piece).await.is_err() {
+            while let Some(chunk) = self.outbox.pop_front() {
+                if self.sender.send(chunk).await.is_err() {
                     return;
                 }
             }
@@ -138,8 +137,8 @@ impl AgentReplySender {
 
     fn flush_buffer(&mut self) {
         if !self.buffer.is_empty() {
-            let said = std::mem::take(&mut self.buffer);
-            self.outbox.push_back(BodyChunk::More(said.into()));
+            let bytes = std::mem::take(&mut self.buffer);
+            self.outbox.push_back(BodyChunk::More(bytes.into()));
         }
     }
 }

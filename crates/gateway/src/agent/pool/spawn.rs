@@ -1,4 +1,4 @@
-//! How an agent comes to life: its folder, its files, its process.
+//! Starts an agent: its folder, its files, its process.
 
 use std::{
     io,
@@ -23,59 +23,60 @@ use super::{
 use crate::agent::BodyChunk;
 use crate::{ApiError, ApiErrorKind, config};
 
-/// Starts an agent and lets it live. `None` if it never did; whoever asks is told.
+/// Starts an agent and runs it to its end. Returns `None` if it could not be started; the client
+/// then gets an error.
 pub(super) async fn run_agent(
     handle: &Arc<AgentHandle>,
-    birth: AgentStartRequest,
+    start: AgentStartRequest,
     commands: mpsc::Receiver<LiveAgentCommand>,
-    call: Duration,
+    call_timeout: Duration,
 ) -> Option<StoppingAgent> {
-    let AgentStartRequest { agent, body, model, mut asking, .. } = birth;
+    let AgentStartRequest { agent, body, model, mut request, .. } = start;
     let ready = {
         let agent = agent.clone();
-        // A long history makes a long file.
+        // The session file of a long history is large.
         spawn_blocking(move || prepare_files(&agent, &body, model.as_deref()))
     };
-    let ready = match timeout(agent.start, ready).await {
-        Ok(ready) => ready.unwrap_or_else(|_| Err(io::Error::other("it was given up"))),
+    let ready = match timeout(agent.start_timeout, ready).await {
+        Ok(ready) => ready.unwrap_or_else(|_| Err(io::Error::other("its files could not be written"))),
         Err(_) => Err(io::Error::other("its files could not be written in time")),
     };
-    let started = ready.and_then(|(launch, folder, litter)| {
-        let start = AgentProcessSpec {
+    let started = ready.and_then(|(launch, folder, journal)| {
+        let spec = AgentProcessSpec {
             agent: &agent,
             arguments: &launch.arguments,
             environment: &launch.environment,
             folder: &folder,
         };
-        Ok((AgentProcess::start(&start, litter)?, launch))
+        Ok((AgentProcess::start(&spec, journal)?, launch))
     });
     let (process, launch) = match started {
         Ok(started) => started,
         Err(error) => {
             let command = agent.command.first().map_or("", String::as_str);
-            let words = format!("the agent cannot be started: `{command}`: {error}");
-            let fault = ApiError::new(ApiErrorKind::Upstream, "agent_unavailable", words);
-            // A client that is gone does not need to know.
-            let _ = asking.chunks.send(BodyChunk::Failed(fault)).await;
+            let message = format!("the agent cannot be started: `{command}`: {error}");
+            let error = ApiError::new(ApiErrorKind::Upstream, "agent_unavailable", message);
+            // The client may have disconnected.
+            let _ = request.chunks.send(BodyChunk::Failed(error)).await;
             return None;
         }
     };
-    let talk = AgentBridge::new(launch.prompt.is_none());
-    asking.tail.answers.clear();
-    asking.tail.user_content = launch.prompt.unwrap_or_default();
+    let bridge = AgentBridge::new(launch.prompt.is_none());
+    request.tail.answers.clear();
+    request.tail.user_content = launch.prompt.unwrap_or_default();
     let handle = handle.clone();
-    let live = LiveAgent::new(handle, agent, call, process, launch.protocol, talk, commands);
-    Some(live.run(asking).await)
+    let live = LiveAgent::new(handle, agent, call_timeout, process, launch.protocol, bridge, commands);
+    Some(live.run(request).await)
 }
 
-/// Everything that lies on disk before the process starts.
+/// Writes all files that must exist before the process starts.
 fn prepare_files(
     agent: &config::AgentConfig,
     body: &Value,
     model: Option<&str>,
 ) -> io::Result<(AgentLaunch, PathBuf, CleanupJournal)> {
-    let mut litter = CleanupJournal::new()?;
-    let folder = litter.work_folder(agent.folder.as_deref())?;
+    let mut journal = CleanupJournal::new()?;
+    let folder = journal.work_folder(agent.working_folder.as_deref())?;
     let session = random_uuid()?;
     let path = folder.to_string_lossy();
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -88,21 +89,21 @@ fn prepare_files(
         now,
     });
     if let Some(folder) = agent.kind.session_folder() {
-        litter.track_session(folder, session)?;
+        journal.track_session(folder, session)?;
     }
     for (path, text) in &launch.files {
-        litter.write(path, text)?;
+        journal.write(path, text)?;
     }
     drop(path);
-    Ok((launch, folder, litter))
+    Ok((launch, folder, journal))
 }
 
-/// A name that nobody else has, as agents want it: a UUID by chance.
+/// A random UUID, as agents require for session ids.
 fn random_uuid() -> io::Result<String> {
     let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     let number = u128::from_be_bytes(bytes);
-    // Version 4, and the variant that everybody uses.
+    // Version 4, RFC 4122 variant.
     let number = number & !(0xf << 76) | (4 << 76);
     let number = number & !(0x3 << 62) | (2 << 62);
     let text = format!("{number:032x}");
@@ -116,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fresh_name_is_a_uuid() -> io::Result<()> {
+    fn a_new_session_id_is_a_uuid() -> io::Result<()> {
         let (one, two) = (random_uuid()?, random_uuid()?);
         assert_ne!(one, two);
         let bytes = one.as_bytes();

@@ -1,4 +1,4 @@
-//! Agents that are only children of the shell: whether there is room, who is found, who goes.
+//! Tests with shell processes as agents: limits, lookup and eviction.
 
 use std::{io, path::PathBuf};
 
@@ -22,24 +22,24 @@ fn agent(script: &str, most: usize) -> Arc<config::AgentConfig> {
     Arc::new(config::AgentConfig {
         kind: AgentKind::ClaudeCode(claude),
         command: ["/bin/sh", "-c", script, "sh"].map(str::to_owned).to_vec(),
-        folder: None,
+        working_folder: None,
         env: Vec::new(),
-        set: Vec::new(),
-        most,
-        idle: LONG,
-        start: LONG,
-        turn: LONG,
+        set_env: Vec::new(),
+        max_processes: most,
+        idle_timeout: LONG,
+        start_timeout: LONG,
+        turn_timeout: LONG,
     })
 }
 
 /// A conversation that needs an agent.
-struct Needed(AgentSlotOwner, AgentStartRequest);
+struct StartSpec(AgentSlotOwner, AgentStartRequest);
 
-/// A conversation, and where its reply comes.
-fn birth(agent: &Arc<config::AgentConfig>, session: &str) -> (Needed, mpsc::Receiver<BodyChunk>) {
-    let (pieces, replies) = mpsc::channel(8);
+/// A conversation that needs an agent, and the receiver of its reply.
+fn start_spec(agent: &Arc<config::AgentConfig>, session: &str) -> (StartSpec, mpsc::Receiver<BodyChunk>) {
+    let (chunks, replies) = mpsc::channel(8);
     let run: Arc<str> = format!("run of {session}").into();
-    let asking = AgentRequest { tail: RequestTail::default(), chunks: pieces, run, side: None };
+    let request = AgentRequest { tail: RequestTail::default(), chunks, run, side: None };
     let owner = AgentSlotOwner {
         upstream: "agents".into(),
         owner: "me".into(),
@@ -47,25 +47,25 @@ fn birth(agent: &Arc<config::AgentConfig>, session: &str) -> (Needed, mpsc::Rece
         setup: 1,
         names: Vec::new(),
     };
-    let birth = AgentStartRequest {
+    let start = AgentStartRequest {
         agent: agent.clone(),
         body: json!({ "messages": [{ "role": "user", "content": "hello" }] }),
         model: None,
-        asking,
+        request,
     };
-    (Needed(owner, birth), replies)
+    (StartSpec(owner, start), replies)
 }
 
 impl AgentPool {
-    async fn begin(&self, Needed(owner, birth): Needed) -> Result<Arc<AgentHandle>, ApiError> {
-        let seat = self.reserve(owner, birth.agent.most).await?;
-        self.start(seat, birth)
+    async fn begin(&self, StartSpec(owner, start): StartSpec) -> Result<Arc<AgentHandle>, ApiError> {
+        let slot = self.reserve(owner, start.agent.max_processes).await?;
+        self.start(slot, start)
     }
 }
 
-async fn until(mut is_so: impl FnMut() -> bool) -> bool {
+async fn until(mut condition: impl FnMut() -> bool) -> bool {
     for _ in 0..1_000 {
-        if is_so() {
+        if condition() {
             return true;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -73,37 +73,37 @@ async fn until(mut is_so: impl FnMut() -> bool) -> bool {
     false
 }
 
-/// Starts one, and waits until it has heard who asks.
-async fn start(pool: &AgentPool, birth: Needed) -> Result<Arc<AgentHandle>, ApiError> {
-    let handle = pool.begin(birth).await?;
+/// Starts an agent and waits until it has its first request.
+async fn start(pool: &AgentPool, spec: StartSpec) -> Result<Arc<AgentHandle>, ApiError> {
+    let handle = pool.begin(spec).await?;
     handle.status().run = None;
     assert!(until(|| handle.status().run.is_some()).await);
     Ok(handle)
 }
 
-/// As if the agent had come to that, and its task did not know.
-fn pretend(handle: &AgentHandle, phase: BridgePhase, open: &[&str], tips: &[u128]) {
-    let mut shown = handle.status();
-    shown.phase = phase;
-    shown.open_calls = open.iter().map(|call| (*call).to_owned()).collect();
-    shown.reply_digests = tips.to_vec();
+/// Sets the status of an agent without its task.
+fn set_status(handle: &AgentHandle, phase: BridgePhase, open: &[&str], tips: &[u128]) {
+    let mut status = handle.status();
+    status.phase = phase;
+    status.open_calls = open.iter().map(|call| (*call).to_owned()).collect();
+    status.reply_digests = tips.to_vec();
 }
 
 #[tokio::test]
-async fn no_more_live_than_may_and_one_that_rests_makes_room() -> Result<(), ApiError> {
+async fn the_limit_holds_and_an_idle_agent_is_evicted() -> Result<(), ApiError> {
     let pool = AgentPool::new(LONG);
     let agent = agent("exec sleep 1000", 2);
-    let (one, _one) = birth(&agent, "one");
-    let (two, _two) = birth(&agent, "two");
+    let (one, _one) = start_spec(&agent, "one");
+    let (two, _two) = start_spec(&agent, "two");
     let (one, two) = (start(&pool, one).await?, start(&pool, two).await?);
-    let (three, _three) = birth(&agent, "three");
-    let refused = pool.begin(three).await.err().map(|fault| (fault.code, fault.retry_after));
+    let (three, _three) = start_spec(&agent, "three");
+    let refused = pool.begin(three).await.err().map(|error| (error.code, error.retry_after));
     assert_eq!(refused, Some(("agents_busy", Some(5))));
-    pretend(&two, BridgePhase::Waiting, &["call"], &[]);
-    let (three, _three) = birth(&agent, "three");
+    set_status(&two, BridgePhase::Waiting, &["call"], &[]);
+    let (three, _three) = start_spec(&agent, "three");
     assert!(pool.begin(three).await.is_err(), "it has not waited long");
-    pretend(&one, BridgePhase::Idle, &[], &[]);
-    let (three, _three) = birth(&agent, "three");
+    set_status(&one, BridgePhase::Idle, &[], &[]);
+    let (three, _three) = start_spec(&agent, "three");
     start(&pool, three).await?;
     assert_eq!(pool.counts(), AgentCounts { processes: 2, waiting: 1, calls: 1, questions: 0 });
     assert!(
@@ -113,8 +113,8 @@ async fn no_more_live_than_may_and_one_that_rests_makes_room() -> Result<(), Api
     );
     pool.drain().await;
     assert_eq!(pool.counts(), AgentCounts::default());
-    let (four, _four) = birth(&agent, "four");
-    assert_eq!(pool.begin(four).await.err().map(|fault| fault.code), Some("draining"));
+    let (four, _four) = start_spec(&agent, "four");
+    assert_eq!(pool.begin(four).await.err().map(|error| error.code), Some("draining"));
     Ok(())
 }
 
@@ -122,11 +122,11 @@ async fn no_more_live_than_may_and_one_that_rests_makes_room() -> Result<(), Api
 async fn an_agent_is_found_by_its_session_its_run_and_its_calls() -> Result<(), ApiError> {
     let pool = AgentPool::new(LONG);
     let agent = agent("exec sleep 1000", 4);
-    let (one, _one) = birth(&agent, "one");
-    let (two, _two) = birth(&agent, "two");
+    let (one, _one) = start_spec(&agent, "one");
+    let (two, _two) = start_spec(&agent, "two");
     let (one, two) = (start(&pool, one).await?, start(&pool, two).await?);
-    pretend(&one, BridgePhase::Waiting, &["a", "b"], &[11]);
-    pretend(&two, BridgePhase::Waiting, &["b", "c"], &[21, 22]);
+    set_status(&one, BridgePhase::Waiting, &["a", "b"], &[11]);
+    set_status(&two, BridgePhase::Waiting, &["b", "c"], &[21, 22]);
     let found = |owner: &str, answers: &[&str], chain: &[u128]| {
         let answers: Vec<Arc<str>> = answers.iter().map(|it| Arc::from(*it)).collect();
         pool.find_waiting(owner, &answers, chain, None, |_, _| true)
@@ -146,7 +146,7 @@ async fn an_agent_is_found_by_its_session_its_run_and_its_calls() -> Result<(), 
     for (owner, answers, chain, expected) in table {
         assert_eq!(found(owner, answers, chain).as_deref(), expected, "{answers:?} {chain:?}");
     }
-    // A name goes before the conversation, and before nobody else's calls.
+    // The named session is preferred, but only if it waits for the call.
     let named = |call: &str, name: &str| {
         let found = pool.find_waiting("me", &[call.into()], &[1, 22, 5], Some(name), |_, _| true);
         found.map(|handle| handle.session.to_string())
@@ -160,7 +160,7 @@ async fn an_agent_is_found_by_its_session_its_run_and_its_calls() -> Result<(), 
     pool.stop_run("run of one");
     assert!(pool.find_by_session("one").is_none());
     assert!(pool.find_waiting("me", &["a".into()], &[11], None, |_, _| true).is_none());
-    let (again, _again) = birth(&agent, "two");
+    let (again, _again) = start_spec(&agent, "two");
     let again = start(&pool, again).await?;
     assert!(!Arc::ptr_eq(&again, &two));
     timeout(LONG, async { tokio::join!(one.wait_for_exit(), two.wait_for_exit()) })
@@ -172,9 +172,9 @@ async fn an_agent_is_found_by_its_session_its_run_and_its_calls() -> Result<(), 
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_ends_its_agent() -> Result<(), ApiError> {
+async fn a_client_that_disconnects_ends_its_agent() -> Result<(), ApiError> {
     let pool = AgentPool::new(LONG);
-    let (one, replies) = birth(&agent("exec sleep 1000", 1), "one");
+    let (one, replies) = start_spec(&agent("exec sleep 1000", 1), "one");
     let handle = pool.begin(one).await?;
     drop(replies);
     timeout(LONG, handle.wait_for_exit()).await.expect("it goes");
@@ -184,17 +184,17 @@ async fn a_client_that_goes_away_ends_its_agent() -> Result<(), ApiError> {
 }
 
 #[tokio::test]
-async fn a_crowd_gets_no_more_than_there_may_be() {
+async fn many_clients_at_once_do_not_exceed_the_limit() {
     let pool = AgentPool::new(LONG);
     let agent = agent("trap '' TERM; sleep 1000", 3);
-    let mut crowd = tokio::task::JoinSet::new();
+    let mut clients = tokio::task::JoinSet::new();
     for number in 0..20 {
-        let (birth, replies) = birth(&agent, &format!("s{number}"));
+        let (spec, replies) = start_spec(&agent, &format!("s{number}"));
         let pool = pool.clone();
-        crowd.spawn(async move { (pool.begin(birth).await.map_err(|fault| fault.code), replies) });
+        clients.spawn(async move { (pool.begin(spec).await.map_err(|error| error.code), replies) });
     }
     let (mut started, mut waiting) = (0, Vec::new());
-    while let Some(done) = crowd.join_next().await {
+    while let Some(done) = clients.join_next().await {
         let (handle, replies) = done.expect("no panic");
         match handle {
             Ok(_) => started += 1,
@@ -208,56 +208,56 @@ async fn a_crowd_gets_no_more_than_there_may_be() {
     assert_eq!(pool.counts(), AgentCounts::default());
 }
 
-/// What a client hears of an agent that is no good.
-async fn hears(agent: config::AgentConfig) -> io::Result<String> {
+/// The error that the client of a broken agent gets.
+async fn client_error(agent: config::AgentConfig) -> io::Result<String> {
     let pool = AgentPool::new(LONG);
-    let (one, mut replies) = birth(&Arc::new(agent), "one");
-    let told = match pool.begin(one).await {
+    let (one, mut replies) = start_spec(&Arc::new(agent), "one");
+    let message = match pool.begin(one).await {
         Ok(_) => replies.recv().await,
-        Err(fault) => Some(BodyChunk::Failed(fault)),
+        Err(error) => Some(BodyChunk::Failed(error)),
     };
     pool.drain().await;
     assert_eq!(pool.counts(), AgentCounts::default());
-    match told {
-        Some(BodyChunk::Failed(fault)) => {
-            Ok(format!("{} {}: {}", fault.status().as_u16(), fault.code, fault.message))
+    match message {
+        Some(BodyChunk::Failed(error)) => {
+            Ok(format!("{} {}: {}", error.status().as_u16(), error.code, error.message))
         }
         other => Err(io::Error::other(format!("{other:?}"))),
     }
 }
 
 #[tokio::test]
-async fn an_agent_that_is_no_good_is_told_in_words() -> io::Result<()> {
+async fn a_broken_agent_is_reported_to_its_client() -> io::Result<()> {
     let of = |script: &str| config::AgentConfig::clone(&agent(script, 1));
     let mut missing = of("");
     missing.command = vec!["/nowhere/at/all".to_owned()];
-    let told = hears(missing).await?;
-    assert!(told.starts_with("502 agent_unavailable: the agent cannot be started"), "{told}");
-    let told = hears(of("echo no key >&2; exit 7")).await?;
-    let expected = "502 agent_died: the agent is gone: it ended with exit status: 7: no key";
-    assert_eq!(told, expected);
+    let message = client_error(missing).await?;
+    assert!(message.starts_with("502 agent_unavailable: the agent cannot be started"), "{message}");
+    let message = client_error(of("echo no key >&2; exit 7")).await?;
+    let expected = "502 agent_died: the agent process ended: exit status: 7: no key";
+    assert_eq!(message, expected);
     let mut slow = of("exec sleep 1000");
-    slow.start = Duration::from_millis(20);
-    let told = hears(slow).await?;
-    assert!(told.contains("it was not ready in time"), "{told}");
-    let mut still = of("exec sleep 1000");
-    still.turn = Duration::from_millis(20);
-    let told = hears(still).await?;
-    assert!(told.contains("it gave no sign of life"), "{told}");
+    slow.start_timeout = Duration::from_millis(20);
+    let message = client_error(slow).await?;
+    assert!(message.contains("it was not ready within"), "{message}");
+    let mut silent = of("exec sleep 1000");
+    silent.turn_timeout = Duration::from_millis(20);
+    let message = client_error(silent).await?;
+    assert!(message.contains("it wrote no output for"), "{message}");
     let mut nowhere = of("exec sleep 1000");
-    nowhere.folder = Some(PathBuf::from("/nowhere"));
-    let told = hears(nowhere).await?;
-    assert!(told.starts_with("502 agent_unavailable"), "{told}");
+    nowhere.working_folder = Some(PathBuf::from("/nowhere"));
+    let message = client_error(nowhere).await?;
+    assert!(message.starts_with("502 agent_unavailable"), "{message}");
     Ok(())
 }
 
-/// A request for an agent, and where its reply comes.
-fn asking() -> (AgentRequest, mpsc::Receiver<BodyChunk>) {
-    let (pieces, replies) = mpsc::channel(8);
+/// A request for an agent, and the receiver of its reply.
+fn request() -> (AgentRequest, mpsc::Receiver<BodyChunk>) {
+    let (chunks, replies) = mpsc::channel(8);
     (
         AgentRequest {
             tail: RequestTail::default(),
-            chunks: pieces,
+            chunks,
             run: "run".into(),
             side: None,
         },
@@ -265,7 +265,7 @@ fn asking() -> (AgentRequest, mpsc::Receiver<BodyChunk>) {
     )
 }
 
-/// A handle without an agent, and the end at which its commands come out.
+/// A handle without an agent, and the receiver of its commands.
 fn handle() -> (Arc<AgentHandle>, mpsc::Receiver<LiveAgentCommand>) {
     let (sender, commands) = mpsc::channel(COMMAND_QUEUE);
     let text = Arc::<str>::from;
@@ -273,24 +273,24 @@ fn handle() -> (Arc<AgentHandle>, mpsc::Receiver<LiveAgentCommand>) {
     (Arc::new(handle), commands)
 }
 
-/// Why nobody may wait for a channel alone: room was there, then nobody who reads, then a message.
-/// It is neither read nor dropped for as long as anybody could send another.
+/// Shows why waiting for a channel alone is not enough: a message that is sent after the receiver
+/// was dropped is neither read nor dropped while a sender exists.
 #[tokio::test]
 async fn a_channel_keeps_what_is_sent_while_its_receiver_is_dropped() {
     let (sender, receiver) = mpsc::channel(1);
-    let (done, mut answered) = tokio::sync::oneshot::channel::<()>();
+    let (done, mut receiver_done) = tokio::sync::oneshot::channel::<()>();
     let room = sender.reserve().await.expect("room");
     drop(receiver);
     room.send(done);
-    assert_eq!(answered.try_recv(), Err(tokio::sync::oneshot::error::TryRecvError::Empty));
+    assert_eq!(receiver_done.try_recv(), Err(tokio::sync::oneshot::error::TryRecvError::Empty));
     drop(sender);
-    assert_eq!(answered.try_recv(), Err(tokio::sync::oneshot::error::TryRecvError::Closed));
+    assert_eq!(receiver_done.try_recv(), Err(tokio::sync::oneshot::error::TryRecvError::Closed));
 }
 
-/// Nobody reads the commands any more, and they are still there: so it is when a request is sent
-/// while the task that reads them ends.
+/// The commands are no longer read but still queued. This happens when a request is sent while the
+/// agent's task ends.
 #[tokio::test(start_paused = true)]
-async fn a_request_that_nobody_takes_out_ends_with_the_task_of_the_agent() {
+async fn a_request_that_is_never_read_ends_with_the_agents_task() {
     let (handle, _commands) = handle();
     let ending = {
         let handle = handle.clone();
@@ -299,27 +299,27 @@ async fn a_request_that_nobody_takes_out_ends_with_the_task_of_the_agent() {
             handle.mark_exited();
         })
     };
-    let (asking, mut replies) = asking();
+    let (request, mut replies) = request();
     let everything = async {
         let decision = PermissionDecision::Allow { input: None };
         tokio::join!(
-            handle.send_request(asking, &mut replies),
+            handle.send_request(request, &mut replies),
             handle.check(RequestTail::default()),
             handle.decide("ticket".to_owned(), decision),
         )
     };
-    let (piece, check, decided) = timeout(LONG, everything).await.expect("an end");
-    assert!(piece.is_none() && check.is_none() && !decided);
+    let (chunk, check, decided) = timeout(LONG, everything).await.expect("an end");
+    assert!(chunk.is_none() && check.is_none() && !decided);
     ending.await.expect("no panic");
-    // Whoever comes later is not kept waiting, either, and full queues keep nobody.
+    // Later requests do not wait either, even if the queue is full.
     for _ in 0..2 * COMMAND_QUEUE {
-        let (asking, mut replies) = self::asking();
-        let piece = timeout(LONG, handle.send_request(asking, &mut replies)).await.expect("an end");
-        assert!(piece.is_none());
+        let (request, mut replies) = self::request();
+        let chunk = timeout(LONG, handle.send_request(request, &mut replies)).await.expect("an end");
+        assert!(chunk.is_none());
     }
 }
 
-/// The end of an agent and a request meet at any time: the request has an end.
+/// A request may race with the end of its agent; it must always end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_request_that_meets_the_end_of_an_agent_ends() {
     for _ in 0..2_000 {
@@ -327,34 +327,34 @@ async fn every_request_that_meets_the_end_of_an_agent_ends() {
         let owner = {
             let handle = handle.clone();
             tokio::spawn(async move {
-                // It answers the first, if that is there, and is gone.
-                if let Ok(LiveAgentCommand::Request(asking)) = commands.try_recv() {
-                    let _ = asking.chunks.send(BodyChunk::Last(bytes::Bytes::new())).await;
+                // Replies to the first request, if there is one, and exits.
+                if let Ok(LiveAgentCommand::Request(request)) = commands.try_recv() {
+                    let _ = request.chunks.send(BodyChunk::Last(bytes::Bytes::new())).await;
                 }
                 drop(commands);
                 handle.mark_exited();
             })
         };
-        let (asking, mut replies) = asking();
-        let ended = timeout(LONG, handle.send_request(asking, &mut replies)).await;
+        let (request, mut replies) = request();
+        let ended = timeout(LONG, handle.send_request(request, &mut replies)).await;
         assert!(matches!(ended, Ok(None | Some(BodyChunk::Last(_)))), "{ended:?}");
         owner.await.expect("no panic");
     }
 }
 
-/// A place that nobody uses is free again, and nobody had to go for it.
+/// Dropping a slot frees it, and no agent was evicted for it.
 #[tokio::test]
-async fn a_place_that_is_given_back_changes_nothing() -> Result<(), ApiError> {
+async fn dropping_a_slot_changes_nothing() -> Result<(), ApiError> {
     let pool = AgentPool::new(LONG);
     let agent = agent("exec sleep 1000", 2);
-    let (one, _one) = birth(&agent, "one");
+    let (one, _one) = start_spec(&agent, "one");
     let one = start(&pool, one).await?;
-    pretend(&one, BridgePhase::Waiting, &["call"], &[7]);
-    let (Needed(again, _), _again) = birth(&agent, "one");
-    let seat = pool.reserve(again, 2).await?;
-    let (two, _two) = birth(&agent, "two");
-    assert_eq!(pool.begin(two).await.err().map(|fault| fault.code), Some("agents_busy"));
-    drop(seat);
+    set_status(&one, BridgePhase::Waiting, &["call"], &[7]);
+    let (StartSpec(again, _), _again) = start_spec(&agent, "one");
+    let slot = pool.reserve(again, 2).await?;
+    let (two, _two) = start_spec(&agent, "two");
+    assert_eq!(pool.begin(two).await.err().map(|error| error.code), Some("agents_busy"));
+    drop(slot);
     assert_eq!(pool.counts(), AgentCounts { processes: 1, waiting: 1, calls: 1, questions: 0 });
     assert!(pool.find_by_session("one").is_some_and(|found| Arc::ptr_eq(&found, &one)));
     pool.drain().await;

@@ -1,4 +1,4 @@
-//! Children of the shell that do what agents should not.
+//! Shell processes that misbehave as agents may.
 
 use std::{fs, io, path::PathBuf, time::Duration};
 
@@ -9,7 +9,7 @@ use super::*;
 use crate::config::AgentKind;
 use foxwedge_upstream::SecretText;
 
-/// Nothing here takes that long.
+/// Longer than any test takes.
 const LONG: Duration = Duration::from_secs(30);
 
 fn agent(script: &str) -> AgentConfig {
@@ -23,61 +23,61 @@ fn agent(script: &str) -> AgentConfig {
     AgentConfig {
         kind: AgentKind::ClaudeCode(claude),
         command: ["/bin/sh", "-c", script, "sh"].map(str::to_owned).to_vec(),
-        folder: None,
+        working_folder: None,
         env: vec!["FOXWEDGE_TEST_SEEN".to_owned()],
-        set: vec![("SET".to_owned(), SecretText::new("by us"))],
-        most: 1,
-        idle: LONG,
-        start: LONG,
-        turn: LONG,
+        set_env: vec![("SET".to_owned(), SecretText::new("by us"))],
+        max_processes: 1,
+        idle_timeout: LONG,
+        start_timeout: LONG,
+        turn_timeout: LONG,
     }
 }
 
-/// A child that runs a script in a folder of its own.
+/// A process that runs a script in a folder of its own.
 fn child(script: &str) -> io::Result<(AgentProcess, PathBuf)> {
-    let mut litter = CleanupJournal::new()?;
-    let folder = litter.work_folder(None)?;
+    let mut journal = CleanupJournal::new()?;
+    let folder = journal.work_folder(None)?;
     let agent = agent(script);
-    let start = AgentProcessSpec {
+    let spec = AgentProcessSpec {
         agent: &agent,
         arguments: &["one".to_owned()],
         environment: &[("GIVEN".to_owned(), "given".to_owned())],
         folder: &folder,
     };
-    Ok((AgentProcess::start(&start, litter)?, folder))
+    Ok((AgentProcess::start(&spec, journal)?, folder))
 }
 
-/// What it does, to its end.
-async fn all(process: &mut AgentProcess) -> Vec<String> {
-    let mut told = Vec::new();
+/// All events until the exit, as texts.
+async fn collect_events(process: &mut AgentProcess) -> Vec<String> {
+    let mut events = Vec::new();
     loop {
         match timeout(LONG, process.next_event()).await {
             Ok(ProcessEvent::Line(AgentOutputLine::Whole(line))) => {
-                told.push(String::from_utf8_lossy(&line).into_owned());
+                events.push(String::from_utf8_lossy(&line).into_owned());
             }
-            Ok(ProcessEvent::Line(AgentOutputLine::TooLong)) => told.push("(too long)".to_owned()),
-            Ok(ProcessEvent::Exited(words)) => {
-                told.push(format!("gone: {words}"));
-                return told;
+            Ok(ProcessEvent::Line(AgentOutputLine::TooLong)) => events.push("(too long)".to_owned()),
+            Ok(ProcessEvent::Exited(message)) => {
+                events.push(format!("gone: {message}"));
+                return events;
             }
             Err(_) => {
-                told.push("it hangs".to_owned());
-                return told;
+                events.push("it hangs".to_owned());
+                return events;
             }
         }
     }
 }
 
-/// Whether a process is there and is no corpse.
-fn lives(number: &str) -> bool {
-    let state = fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+/// Whether a process is running, and not a zombie.
+fn is_running(pid: &str) -> bool {
+    let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = state.rsplit(')').next().map(str::trim_start).unwrap_or_default().to_owned();
     !state.is_empty() && !state.starts_with(['Z', 'X'])
 }
 
-async fn dies(number: &str) -> bool {
+async fn wait_for_exit(pid: &str) -> bool {
     for _ in 0..1_000 {
-        if !lives(number) {
+        if !is_running(pid) {
             return true;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -86,7 +86,7 @@ async fn dies(number: &str) -> bool {
 }
 
 #[tokio::test]
-async fn lines_go_both_ways_and_the_end_is_told() -> io::Result<()> {
+async fn lines_go_both_ways_and_the_exit_is_reported() -> io::Result<()> {
     let script =
         r#"printf '%s %s %s\n' "$1" "$GIVEN" "$SET"; read -r a; printf '<%s>\n' "$a"; exit 3"#;
     let (mut process, folder) = child(script)?;
@@ -95,22 +95,22 @@ async fn lines_go_both_ways_and_the_end_is_told() -> io::Result<()> {
         ProcessEvent::Line(AgentOutputLine::Whole("one given by us".into()))
     );
     assert!(process.write_line("hello".to_owned()).is_ok());
-    assert_eq!(all(&mut process).await, ["<hello>", "gone: it ended with exit status: 3"]);
+    assert_eq!(collect_events(&mut process).await, ["<hello>", "gone: exit status: 3"]);
     process.end().await;
     assert!(!folder.exists());
     Ok(())
 }
 
 #[tokio::test]
-async fn garbage_is_told_as_it_is_and_the_last_words_are_kept() -> io::Result<()> {
+async fn garbage_is_passed_on_and_the_end_of_stderr_is_kept() -> io::Result<()> {
     let script = r#"printf '\377\376{\n\n{"a":'; i=0
         while [ $i -lt 300 ]; do echo "noise $i, which is long enough to fill it" >&2; i=$((i+1)); done
         printf 'the \033[31mreason\007\n' >&2; exit 1"#;
     let (mut process, _) = child(script)?;
-    let told = all(&mut process).await;
-    assert_eq!(told[..3], ["\u{fffd}\u{fffd}{", "", "{\"a\":"]);
-    let last = told.last().map(String::as_str).unwrap_or_default();
-    assert!(last.starts_with("gone: it ended with exit status: 1: "), "{last}");
+    let events = collect_events(&mut process).await;
+    assert_eq!(events[..3], ["\u{fffd}\u{fffd}{", "", "{\"a\":"]);
+    let last = events.last().map(String::as_str).unwrap_or_default();
+    assert!(last.starts_with("gone: exit status: 1: "), "{last}");
     assert!(
         last.ends_with("the [31mreason") && last.len() < child::STDERR_TAIL_BYTES + 100,
         "{last}"
@@ -121,68 +121,68 @@ async fn garbage_is_told_as_it_is_and_the_last_words_are_kept() -> io::Result<()
 }
 
 #[tokio::test]
-async fn secrets_are_no_last_words() -> io::Result<()> {
-    let mut litter = CleanupJournal::new()?;
-    let folder = litter.work_folder(None)?;
+async fn secrets_are_removed_from_stderr() -> io::Result<()> {
+    let mut journal = CleanupJournal::new()?;
+    let folder = journal.work_folder(None)?;
     let mut agent = agent("echo \"what is $K and $K2?\" >&2");
-    agent.set = [("K", "canary-12345"), ("K2", "canary-123456")]
+    agent.set_env = [("K", "canary-12345"), ("K2", "canary-123456")]
         .map(|(name, value)| (name.to_owned(), SecretText::new(value)))
         .to_vec();
-    let start =
+    let spec =
         AgentProcessSpec { agent: &agent, arguments: &[], environment: &[], folder: &folder };
-    let mut process = AgentProcess::start(&start, litter)?;
-    let told = all(&mut process).await;
-    assert_eq!(told, ["gone: it ended with exit status: 0: what is [secret] and [secret]?"]);
+    let mut process = AgentProcess::start(&spec, journal)?;
+    let events = collect_events(&mut process).await;
+    assert_eq!(events, ["gone: exit status: 0: what is [secret] and [secret]?"]);
     process.end().await;
     Ok(())
 }
 
 #[tokio::test]
-async fn the_whole_tree_ends_also_if_it_does_not_want_to() -> io::Result<()> {
+async fn the_process_tree_is_killed_even_if_it_ignores_sigterm() -> io::Result<()> {
     let script =
         r#"trap '' TERM; sh -c 'trap "" TERM; sleep 1000 & echo $!; wait' & echo $$; wait"#;
     let (mut process, folder) = child(script)?;
-    let mut numbers = Vec::new();
+    let mut pids = Vec::new();
     for _ in 0..2 {
         let ProcessEvent::Line(AgentOutputLine::Whole(line)) = process.next_event().await else {
             panic!("it is gone")
         };
-        numbers.push(String::from_utf8_lossy(&line).into_owned());
+        pids.push(String::from_utf8_lossy(&line).into_owned());
     }
-    assert!(numbers.iter().all(|number| lives(number)), "{numbers:?}");
+    assert!(pids.iter().all(|pid| is_running(pid)), "{pids:?}");
     timeout(LONG, process.end()).await?;
-    for number in numbers {
-        assert!(dies(&number).await, "{number} lives");
+    for pid in pids {
+        assert!(wait_for_exit(&pid).await, "{pid} lives");
     }
     assert!(!folder.exists());
     Ok(())
 }
 
 #[tokio::test]
-async fn dropped_it_is_killed_with_its_tree() -> io::Result<()> {
+async fn dropping_a_process_kills_its_tree() -> io::Result<()> {
     let (mut process, folder) = child("sleep 1000 & echo $!; wait")?;
     let ProcessEvent::Line(AgentOutputLine::Whole(line)) = process.next_event().await else {
         panic!("it is gone")
     };
-    let number = String::from_utf8_lossy(&line).into_owned();
-    assert!(lives(&number));
+    let pid = String::from_utf8_lossy(&line).into_owned();
+    assert!(is_running(&pid));
     drop(process);
-    assert!(dies(&number).await, "{number} lives");
+    assert!(wait_for_exit(&pid).await, "{pid} lives");
     assert!(!folder.exists());
     Ok(())
 }
 
 #[tokio::test]
-async fn one_whose_children_keep_its_output_open_is_gone_all_the_same() -> io::Result<()> {
+async fn an_exit_is_reported_although_children_keep_the_output_open() -> io::Result<()> {
     let (mut process, _) = child("sleep 1000 & echo last")?;
-    let told = all(&mut process).await;
-    assert_eq!(told, ["last", "gone: it ended with exit status: 0"]);
+    let events = collect_events(&mut process).await;
+    assert_eq!(events, ["last", "gone: exit status: 0"]);
     timeout(LONG, process.end()).await?;
     Ok(())
 }
 
 #[tokio::test]
-async fn one_that_does_not_read_keeps_nobody_waiting() -> io::Result<()> {
+async fn a_process_that_does_not_read_blocks_no_writer() -> io::Result<()> {
     let (mut process, _) = child("echo here; sleep 1000")?;
     let line = "x".repeat(1 << 20);
     for _ in 0..4 {
@@ -192,27 +192,27 @@ async fn one_that_does_not_read_keeps_nobody_waiting() -> io::Result<()> {
         process.next_event().await,
         ProcessEvent::Line(AgentOutputLine::Whole("here".into()))
     );
-    let most = MAX_UNREAD_INPUT / line.len() + 2;
-    assert!((0..most).any(|_| process.write_line(line.clone()).is_err()));
+    let max_lines = MAX_UNREAD_INPUT / line.len() + 2;
+    assert!((0..max_lines).any(|_| process.write_line(line.clone()).is_err()));
     timeout(LONG, process.end()).await?;
     Ok(())
 }
 
 #[tokio::test]
-async fn one_that_cannot_be_started_leaves_nothing() -> io::Result<()> {
-    let mut litter = CleanupJournal::new()?;
-    let folder = litter.work_folder(None)?;
+async fn a_failed_start_leaves_no_files() -> io::Result<()> {
+    let mut journal = CleanupJournal::new()?;
+    let folder = journal.work_folder(None)?;
     let mut agent = agent("");
     agent.command = vec!["/nowhere/at/all".to_owned()];
-    let start =
+    let spec =
         AgentProcessSpec { agent: &agent, arguments: &[], environment: &[], folder: &folder };
-    assert!(AgentProcess::start(&start, litter).is_err());
+    assert!(AgentProcess::start(&spec, journal).is_err());
     assert!(!folder.exists());
     Ok(())
 }
 
 #[test]
-fn an_agent_sees_what_it_needs_and_no_keys_of_others() {
+fn an_agent_sees_no_keys_of_other_providers() {
     let all = [
         "PATH",
         "HOME",

@@ -9,18 +9,18 @@ const WHOLE: &str = r#"
 name = "cc"
 kind = "claude-code"
 command = ["./bin/node", "cli.js"]
-folder = "~/work"
+working_folder = "~/work"
 state = "/var/lib/claude"
 env = ["AWS_REGION"]
-set = { IS_SANDBOX = "1", TOKEN = "env:SECRET" }
+set_env = { IS_SANDBOX = "1", TOKEN = "env:SECRET" }
 tools = ["Bash", "Read"]
 permissions = "plan"
 bare = false
-asks = true
-most = 3
-idle = "5m"
-start = "20s"
-turn = "1h"
+ask_user = true
+max_processes = 3
+idle_timeout = "5m"
+start_timeout = "20s"
+turn_timeout = "1h"
 "#;
 
 fn only(config: &GatewayConfig) -> (&UpstreamConfig, &AgentConfig) {
@@ -36,7 +36,7 @@ fn only(config: &GatewayConfig) -> (&UpstreamConfig, &AgentConfig) {
 fn all_settings_of_an_agent_are_read() {
     let loaded = Here::new().with("SECRET", "canary").saying(WHOLE).loaded();
     let (upstream, agent) = only(&loaded.config);
-    assert_eq!((&*upstream.name, &upstream.speaks[..]), ("cc", &[Format::Anthropic][..]));
+    assert_eq!((&*upstream.name, &upstream.formats[..]), ("cc", &[Format::Anthropic][..]));
     let claude = ClaudeCode {
         state: "/var/lib/claude".into(),
         tools: vec!["Bash".to_owned(), "Read".to_owned()],
@@ -46,19 +46,19 @@ fn all_settings_of_an_agent_are_read() {
     };
     assert_eq!(agent.kind, AgentKind::ClaudeCode(claude));
     assert_eq!(agent.command, ["/home/fox/.config/foxwedge/./bin/node", "cli.js"]);
-    assert_eq!(agent.folder.as_deref(), Some(Path::new("/home/fox/work")));
+    assert_eq!(agent.working_folder.as_deref(), Some(Path::new("/home/fox/work")));
     assert_eq!(agent.env, ["AWS_REGION"]);
     let set: Vec<(&str, &str)> =
-        agent.set.iter().map(|(name, value)| (&**name, value.reveal())).collect();
+        agent.set_env.iter().map(|(name, value)| (&**name, value.reveal())).collect();
     let expected =
         [("CLAUDE_CONFIG_DIR", "/var/lib/claude"), ("IS_SANDBOX", "1"), ("TOKEN", "canary")];
     assert_eq!(set, expected);
-    let seconds = |time: Duration| time.as_secs();
-    let times = (agent.most, seconds(agent.idle), seconds(agent.start), seconds(agent.turn));
-    assert_eq!(times, (3, 300, 20, 3600));
+    let times =
+        [agent.idle_timeout, agent.start_timeout, agent.turn_timeout].map(|it| it.as_secs());
+    assert_eq!((agent.max_processes, times), (3, [300, 20, 3600]));
     let shown = format!("{:?}", loaded.sections);
     assert!(!shown.contains("canary"), "{shown}");
-    assert_eq!(setting(&loaded, "[[upstream]]", "set.TOKEN"), "\"[secret]\" # foxwedge.toml:9");
+    assert_eq!(setting(&loaded, "[[upstream]]", "set_env.TOKEN"), "\"[secret]\" # foxwedge.toml:9");
     assert_eq!(
         setting(&loaded, "[[upstream]]", "tools"),
         "[\"Bash\", \"Read\"] # foxwedge.toml:10"
@@ -73,8 +73,11 @@ fn an_agent_needs_only_name_and_kind() {
     let AgentKind::ClaudeCode(claude) = &agent.kind;
     assert_eq!(claude.state, Path::new("/home/fox/.claude"));
     assert!(claude.bare && !claude.may_ask && claude.tools.is_empty());
-    assert_eq!((&agent.command[..], agent.folder.is_none()), (&["claude".to_owned()][..], true));
-    assert_eq!((agent.most, agent.set.len()), (16, 0));
+    assert_eq!(
+        (&agent.command[..], agent.working_folder.is_none()),
+        (&["claude".to_owned()][..], true)
+    );
+    assert_eq!((agent.max_processes, agent.set_env.len()), (16, 0));
     assert!(config.models().contains(&"claude-code"));
     let moved = Here::new().with("CLAUDE_CONFIG_DIR", "/else").saying(text).loaded().config;
     let AgentKind::ClaudeCode(claude) = &only(&moved).1.kind;

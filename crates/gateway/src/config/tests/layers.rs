@@ -25,8 +25,8 @@ fn flags_and_variables_have_their_settings() {
     let here = Here::new()
         .with("FOXWEDGE_LISTEN", "127.0.0.1:1")
         .with("FOXWEDGE_STORE", "memory:")
-        .with("FOXWEDGE_RECORD", "none")
-        .with("FOXWEDGE_CONTENT", "kept")
+        .with("FOXWEDGE_STORE_RUNS", "false")
+        .with("FOXWEDGE_STORE_CONTENT", "true")
         .with("FOXWEDGE_LOG", "json")
         .with("FOXWEDGE_LANG", "zh")
         .with("OTEL_EXPORTER_OTLP_ENDPOINT", "http://one:4318")
@@ -36,8 +36,8 @@ fn flags_and_variables_have_their_settings() {
     let table = [
         ("", "listen", "\"127.0.0.1:1\" # FOXWEDGE_LISTEN"),
         ("", "store", "\"memory:\" # FOXWEDGE_STORE"),
-        ("[record]", "runs", "\"none\" # FOXWEDGE_RECORD"),
-        ("[record]", "content", "\"kept\" # FOXWEDGE_CONTENT"),
+        ("[record]", "store_runs", "false # FOXWEDGE_STORE_RUNS"),
+        ("[record]", "store_content", "true # FOXWEDGE_STORE_CONTENT"),
         ("[telemetry]", "log", "\"json\" # FOXWEDGE_LOG"),
         ("[telemetry]", "otlp", "\"http://two:4318\" # FOXWEDGE_OTLP"),
         ("[guard]", "language", "\"zh\" # FOXWEDGE_LANG"),
@@ -50,16 +50,16 @@ fn flags_and_variables_have_their_settings() {
     let typed = here.typed(|flags| {
         flags.listen = Some("[::1]:2".to_owned());
         flags.store = Some("runs.db".to_owned());
-        flags.record = Some("all".to_owned());
-        flags.content = Some("left".to_owned());
+        flags.store_runs = Some("true".to_owned());
+        flags.store_content = Some("false".to_owned());
         flags.log = Some("off".to_owned());
     });
     let loaded = typed.loaded();
     let table = [
         ("", "listen", "\"[::1]:2\" # --listen"),
         ("", "store", "\"sqlite:runs.db\" # --store"),
-        ("[record]", "runs", "\"all\" # --record"),
-        ("[record]", "content", "\"left\" # --content"),
+        ("[record]", "store_runs", "true # --store-runs"),
+        ("[record]", "store_content", "false # --store-content"),
         ("[telemetry]", "log", "\"off\" # --log"),
     ];
     for (header, key, expected) in table {
@@ -78,12 +78,7 @@ fn a_file_of_the_current_folder_is_never_taken() {
     let loaded = here().with("XDG_CONFIG_HOME", ".").loaded();
     assert_eq!((loaded.file, loaded.config.guard.mode), (None, GuardMode::Fix));
     let issues = here().with("FOXWEDGE_CONFIG", "foxwedge.toml").complaints();
-    assert_eq!(
-        issues,
-        [
-            "FOXWEDGE_CONFIG: the path depends on the current folder | name the file by its whole path"
-        ]
-    );
+    assert_eq!(issues, ["FOXWEDGE_CONFIG: the path is relative | use an absolute path"]);
     let issues = Here::default().with("HOME", ".").complaints();
     assert_eq!(issues.len(), 2, "{issues:?}");
 }
@@ -133,7 +128,7 @@ fn nothing_set_is_the_default() {
         access,
         store,
         limits,
-        times,
+        timeouts,
         guard,
         sessions,
         record,
@@ -143,7 +138,7 @@ fn nothing_set_is_the_default() {
     assert_eq!(listen.to_string(), "127.0.0.1:4177");
     assert_eq!(store.to_string(), "sqlite:/home/fox/.local/share/foxwedge/foxwedge.db");
     assert_eq!(limits, GatewayLimits::default());
-    assert_eq!(times, GatewayTimeouts::default());
+    assert_eq!(timeouts, GatewayTimeouts::default());
     assert_eq!(guard, GuardConfig::default());
     assert_eq!(sessions, SessionConfig::default());
     assert_eq!(record, RecordConfig::default());
@@ -167,70 +162,70 @@ owner = "alice"
 token = "a-token-of-alice-0123456789"
 scope = "admin"
 [limits]
-head = "32KiB"
-body = "1MiB"
-unpacked = 2_097_152
-messages = 5
-depth = 6
+request_head = "32KiB"
+request_body = "1MiB"
+decompressed_body = 2_097_152
+history_messages = 5
+json_depth = 6
 connections = 7
-per_address = 8
-per_owner = 9
-event = "3MiB"
-reply = "4MiB"
-[times]
-head = "1s"
-body = "2s"
+connections_per_address = 8
+requests_per_owner = 9
+stream_event = "3MiB"
+whole_reply = "4MiB"
+[timeouts]
+request_head = "1s"
+request_body = "2s"
 keep_alive = "3s"
-write = "4s"
-connect = "5s"
-first_byte = "6s"
-idle = "7s"
-drain = "0s"
+client_write = "4s"
+upstream_connect = "5s"
+upstream_first_byte = "6s"
+stream_idle = "7s"
+shutdown = "0s"
 [guard]
 mode = "observe"
 unanswered = "drop-turn"
 language = "zh"
 overflow = "pass"
-heal = "never"
+repair_after_refusal = false
 [sessions]
-call = "1m"
-snapshot = "2m"
-session = "3m"
-nodes = 10
-replies = "5MiB"
-again = "identical"
-busy = "refuse"
+call_timeout = "1m"
+reply_ttl = "2m"
+session_ttl = "3m"
+max_prefixes = 10
+reply_cache = "5MiB"
+retries = "identical"
+busy_wait = "refuse"
 [record]
-runs = "none"
-content = "kept"
-repairs = 0
-repair_bytes = 0
+store_runs = false
+store_content = true
+max_repairs = 0
+max_repair_bytes = 0
 [telemetry]
 log = "json"
 otlp = "http://collector:4318"
 otlp_headers = { authorization = "Bearer canary-otlp" }
 [console]
-files = false
+session_files = false
 [[upstream]]
 name = "own"
 kind = "openai-compatible"
 base_url = "http://vllm.internal:8000/v1"
-private = true
+allow_private = true
 key = "none"
 profile = "mistral"
-speaks = ["openai-chat", "anthropic"]
-tries = 2
+formats = ["openai-chat", "anthropic"]
+attempts = 2
 headers = { x-team = "canary-team" }
 [[route]]
 model = "claude-*"
 upstream = "own"
-rename = "qwen"
+upstream_model = "qwen"
 mode = "strict"
 unanswered = "drop-call"
 language = "en"
 overflow = "compact"
-heal = "once"
-window = 200000
+repair_after_refusal = true
+context_window = 200000
 "#;
 
 #[test]
@@ -261,10 +256,13 @@ fn every_setting_can_be_set_in_a_file_and_is_shown_as_written() {
     assert_eq!(again.config.limits, loaded.config.limits);
     assert_eq!(again.config.sessions, loaded.config.sessions);
     let route = loaded.config.route("claude-x").expect("a route");
-    assert_eq!((route.rename.as_deref(), route.window), (Some("qwen"), Some(200_000)));
-    assert_eq!((route.guard.mode, route.guard.heal), (GuardMode::Strict, RepairRetry::Once));
+    assert_eq!(
+        (route.upstream_model.as_deref(), route.context_window),
+        (Some("qwen"), Some(200_000))
+    );
+    assert!(route.guard.mode == GuardMode::Strict && route.guard.repair_after_refusal);
     let upstream = &loaded.config.upstreams[0];
-    assert_eq!((upstream.tries, &*upstream.version), (2, "/v1"));
+    assert_eq!((upstream.attempts, &*upstream.version), (2, "/v1"));
     assert_eq!(loaded.config.access.hosts, ["gateway.example:8443"]);
     assert_eq!(loaded.config.access.tokens[0].scope, TokenScope::Admin);
 }

@@ -46,7 +46,7 @@ fn keys_in_the_environment_create_upstreams() {
     }
     let openai = &config.upstreams[0];
     let wires = [foxwedge_core::Format::OpenaiChat, foxwedge_core::Format::OpenaiResponses];
-    assert_eq!((&openai.speaks[..], openai.tries), (&wires[..], 3));
+    assert_eq!((&openai.formats[..], openai.attempts), (&wires[..], 3));
     let UpstreamTransport::Network(target) = &openai.transport else { panic!("not far away") };
     assert_eq!((target.tls, &*target.host, target.port), (true, "api.openai.com", 443));
     assert_eq!((&*target.prefix, &*openai.version), ("", "/v1"));
@@ -69,7 +69,7 @@ fn a_foxwedge_token_is_not_used_as_a_provider_key() {
     assert_eq!(names(&here.loaded().config), ["scripted"]);
     let issues = here.complaints();
     assert!(
-        issues[0].starts_with("warning: OPENAI_API_KEY: this is a token of foxwedge"),
+        issues[0].starts_with("warning: OPENAI_API_KEY: this is a foxwedge token"),
         "{issues:?}"
     );
     assert!(!issues.concat().contains(&token));
@@ -83,7 +83,7 @@ fn a_file_with_upstreams_leaves_other_keys_alone() {
     assert_eq!(
         issues,
         [
-            "foxwedge.toml:1: `upstream.main.key`: there is no key | set ANTHROPIC_API_KEY, or `key`, or `key_file`; `key = \"caller\"` uses the client's own key"
+            "foxwedge.toml:1: `upstream.main.key`: missing | set ANTHROPIC_API_KEY, or `key`, or `key_file`; `key = \"caller\"` uses the client's own key"
         ]
     );
     let config = here.with("ANTHROPIC_API_KEY", "sk-2").loaded().config;
@@ -153,7 +153,8 @@ fn a_name_goes_before_a_pattern_and_a_longer_pattern_before_a_shorter_one() {
     let issues = here.complaints();
     assert_eq!(issues.len(), 1, "{issues:?}");
     assert!(
-        issues[0].starts_with("warning: foxwedge.toml:13: `upstream.idle`: no route leads there")
+        issues[0]
+            .starts_with("warning: foxwedge.toml:13: `upstream.idle`: no route uses this upstream")
     );
 }
 
@@ -180,13 +181,13 @@ fn a_flag_sends_everything_to_one_upstream() {
     assert!(matches!(&config.upstreams[0].key, UpstreamKey::Configured(key) if key.equals("k")));
     let config = flag(keys(), "https://api.anthropic.com").loaded().config;
     assert_eq!(names(&config), ["anthropic", "openai", "scripted"]);
-    assert_eq!(config.upstreams[0].speaks, [foxwedge_core::Format::Anthropic]);
+    assert_eq!(config.upstreams[0].formats, [foxwedge_core::Format::Anthropic]);
     assert!(matches!(&config.upstreams[0].key, UpstreamKey::Configured(key) if key.equals("sk-2")));
     let issues = flag(keys(), "banana").complaints();
     assert_eq!(
         issues,
         [
-            "--upstream: there is no upstream \"banana\" | known: openai, anthropic, scripted; or give an address: https://…"
+            "--upstream: there is no upstream \"banana\" | known upstreams: openai, anthropic, scripted; or use a URL: https://…"
         ]
     );
     let issues = flag(keys(), "https://me:canary@x").complaints();

@@ -44,7 +44,7 @@ pub(super) enum AgentPlan {
 }
 
 pub(super) struct AgentStart {
-    pub(super) seat: AgentSlot,
+    pub(super) slot: AgentSlot,
     /// A valid request in Anthropic's format.
     pub(super) history: Value,
     pub(super) one_call_at_a_time: bool,
@@ -59,7 +59,7 @@ pub(in super::super) async fn plan_request(
     session_guard: &SessionGuard,
 ) -> Result<PlannedRequest, ApiError> {
     let body = prepared.guarded.body.clone();
-    let format = request.endpoint.wire();
+    let format = request.endpoint.format();
     let source = text(&body).map_err(|error| unreadable_body_error(&body, &error))?;
     let read_error = |error| unreadable_body_error(&body, &error);
     if let Some(handle) = engine.agents.find_by_session(session_guard.session())
@@ -91,7 +91,7 @@ pub(super) async fn plan_from_history(
     session_guard: &SessionGuard,
 ) -> Result<PlannedRequest, ApiError> {
     let body = prepared.guarded.body.clone();
-    let format = request.endpoint.wire();
+    let format = request.endpoint.format();
     let source = text(&body).map_err(|error| unreadable_body_error(&body, &error))?;
     let read_error = |error| unreadable_body_error(&body, &error);
     let setup = setup_digest(source, format);
@@ -114,10 +114,10 @@ pub(super) async fn plan_from_history(
     let full_body = merged.body.map_or(body, Bytes::from);
     guard_history(engine, format, prepared, &full_body)?;
     let history = serde_json::from_slice(&prepared.guarded.body).map_err(|_| {
-        ApiError::new(ApiErrorKind::Server, "unreadable_history", "the history cannot be told anew")
+        ApiError::new(ApiErrorKind::Server, "unreadable_history", "the history cannot be converted for the agent")
     })?;
     let slot = reserve_seat(engine, request, prepared, agent, session_guard, setup).await?;
-    let start = AgentStart { seat: slot, history, one_call_at_a_time: new.one_at_a_time };
+    let start = AgentStart { slot, history, one_call_at_a_time: new.one_at_a_time };
     let plan = AgentPlan::Start(Box::new(start));
     Ok(PlannedRequest { plan, ignored: Vec::new() })
 }
@@ -138,7 +138,7 @@ pub(super) async fn reserve_seat(
         setup,
         names: prepared.guarded.names.clone(),
     };
-    engine.agents.reserve(slot_owner, agent.most).await
+    engine.agents.reserve(slot_owner, agent.max_processes).await
 }
 
 /// The new input for a live agent; `None` if it cannot continue: its history differs, or it was
@@ -182,14 +182,14 @@ fn guard_history(
         GuardMode::Off | GuardMode::Observe | GuardMode::Fix => GuardMode::Fix,
     };
     let source = text(body).map_err(|error| unreadable_body_error(body, &error))?;
-    let options = outline_options(profile_of(&route, from, prepared.wire));
+    let options = outline_options(profile_of(&route, from, prepared.format));
     let reading =
         read(source, from, options).map_err(|error| unreadable_body_error(body, &error))?;
     let input = GuardInput {
         body,
         reading: &reading,
         from,
-        to: prepared.wire,
+        to: prepared.format,
         route: &route,
         model: &prepared.model,
     };
@@ -217,8 +217,8 @@ fn nothing_new_error(format: Format, empty: bool) -> ApiError {
     let message = match empty {
         true => format!("`{field}` is empty: at least one message is required"),
         false => format!(
-            "`{field}` ends without anything new: a live agent needs words of the user or tool \
-             results behind its last message"
+            "`{field}` contains nothing new: a live agent needs user text or tool results \
+             after its last message"
         ),
     };
     ApiError::new(ApiErrorKind::InvalidRequest, "nothing_new", message).at(field)

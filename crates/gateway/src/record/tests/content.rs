@@ -86,11 +86,11 @@ async fn sizes_names_and_statuses_are_there() {
         }
     }
     let expected = [
-        r#"thought "[21 characters, not kept]""#,
-        r#"text "[18 characters, not kept]""#,
+        r#"thought "[21 characters, not recorded]""#,
+        r#"text "[18 characters, not recorded]""#,
         r#"call read {"foxwedge":"24 bytes left out"}"#,
         "result Ok",
-        r#"text "[21 characters, not kept]""#,
+        r#"text "[21 characters, not recorded]""#,
     ];
     assert_eq!(seen, expected);
 }

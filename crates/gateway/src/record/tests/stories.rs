@@ -23,7 +23,7 @@ async fn calls_results_and_the_final_text_are_one_run() {
     let row = &bench.runs().await[0];
     assert_eq!((row.agent.as_deref(), row.model.as_deref()), (Some("agent/1.0"), Some("model-1")));
     let RunState::Ended { ended, .. } = &row.state else { panic!("it has ended") };
-    assert_eq!(ended.text.as_deref(), Some("[4 characters, not kept]"));
+    assert_eq!(ended.text.as_deref(), Some("[4 characters, not recorded]"));
     assert_eq!(ended.usage.map(|usage| (usage.input, usage.output)), Some((20, 4)));
     let session = bench.store.session("s").await.expect("a store").expect("a session");
     assert_eq!((&*session.owner, &*session.title), ("ann", "model-1 · agent/1.0"));
@@ -269,7 +269,7 @@ async fn nothing_is_recorded_if_recording_is_off() {
     let store = AnyStore::open(&foxwedge_store::StoreUrl::Memory).await.expect("a store");
     let store = Arc::new(store);
     let record =
-        config::RecordConfig { runs: RunRecording::None, ..config::RecordConfig::default() };
+        config::RecordConfig { store_runs: false, ..config::RecordConfig::default() };
     let started = GatewayRecorder::start(
         store.clone(),
         record,

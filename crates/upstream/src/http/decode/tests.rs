@@ -1,6 +1,6 @@
 use super::*;
 
-/// Reads a body cut at these places: the content, how many bytes were left over, and how it ended.
+/// Reads a body that is split at `cuts`: the content, the number of bytes left over, and the end.
 fn read(mut decoder: BodyDecoder, body: &[u8], cuts: &[usize]) -> (Vec<u8>, usize, &'static str) {
     let mut content = Vec::new();
     let mut waiting = Vec::new();
@@ -18,13 +18,13 @@ fn read(mut decoder: BodyDecoder, body: &[u8], cuts: &[usize]) -> (Vec<u8>, usiz
                         break;
                     }
                 }
-                Err(fault) => return (content, 0, fault.detail),
+                Err(error) => return (content, 0, error.detail),
             }
         }
     }
     match decoder {
         BodyDecoder::Ended => (content, waiting.len(), "ended"),
-        mut decoder => (content, 0, decoder.close().err().map_or("closed", |fault| fault.detail)),
+        mut decoder => (content, 0, decoder.close().err().map_or("closed", |error| error.detail)),
     }
 }
 
@@ -97,7 +97,7 @@ fn a_body_reads_the_same_wherever_it_is_cut() {
 }
 
 #[test]
-fn lines_and_trailers_without_an_end_are_refused() {
+fn endless_lines_and_trailers_are_refused() {
     let table = [
         (format!("5;{}", "x".repeat(5_000)), "a chunk's line is too long"),
         (format!("5{}", " ".repeat(5_000)), "a chunk's line is too long"),
@@ -112,10 +112,10 @@ fn lines_and_trailers_without_an_end_are_refused() {
 }
 
 #[test]
-fn the_chunks_of_one_read_come_out_together() {
+fn chunks_of_one_read_are_returned_together() {
     let mut body: Vec<u8> = b"5\r\nhello\r\n1\r\n \r\n5\r\nworld\r\n".to_vec();
     let mut decoder = BodyDecoder::CHUNKED;
-    let found = decoder.decode(&mut body).expect("sound");
+    let found = decoder.decode(&mut body).expect("valid");
     assert_eq!(found, DecodedRange { start: 3, end: 14, used: 26 });
     assert_eq!(&body[3..14], b"hello world");
 }

@@ -1,29 +1,29 @@
 use super::*;
 
-/// Reads a head whose bytes come in pieces of this size.
+/// Reads a head whose bytes arrive in chunks of this size.
 fn read(
     text: &[u8],
-    piece: usize,
-    most: usize,
+    chunk_size: usize,
+    max_length: usize,
 ) -> Result<Option<(ResponseHead, Vec<u8>)>, &'static str> {
-    let mut reader = ResponseHeadReader::new(most);
+    let mut reader = ResponseHeadReader::new(max_length);
     let mut buffer = BytesMut::new();
-    let mut pieces = text.chunks(piece);
-    while let Some(piece) = pieces.next() {
-        buffer.extend_from_slice(piece);
-        if let Some(head) = reader.read(&mut buffer, &Method::POST).map_err(|fault| fault.detail)? {
-            let rest = pieces.flatten().copied();
+    let mut chunks = text.chunks(chunk_size);
+    while let Some(chunk) = chunks.next() {
+        buffer.extend_from_slice(chunk);
+        if let Some(head) = reader.read(&mut buffer, &Method::POST).map_err(|error| error.detail)? {
+            let rest = chunks.flatten().copied();
             return Ok(Some((head, buffer.iter().copied().chain(rest).collect())));
         }
     }
     Ok(None)
 }
 
-/// In one word: status, framing, what becomes of the connection; or what is wrong.
-fn told(text: &str) -> String {
+/// One line: status, framing and reuse of the connection; or the error.
+fn describe(text: &str) -> String {
     let whole = read(text.as_bytes(), usize::MAX, 4096);
-    for piece in 1..text.len().min(40) {
-        assert_eq!(read(text.as_bytes(), piece, 4096), whole, "{text:?} in pieces of {piece}");
+    for chunk_size in 1..text.len().min(40) {
+        assert_eq!(read(text.as_bytes(), chunk_size, 4096), whole, "{text:?} in chunks of {chunk_size}");
     }
     match whole {
         Ok(Some((head, rest))) => {
@@ -32,18 +32,18 @@ fn told(text: &str) -> String {
                 BodyDecoder::Chunked(_) => "chunked".to_owned(),
                 BodyDecoder::UntilClose => "until close".to_owned(),
                 BodyDecoder::Ended => "none".to_owned(),
-                BodyDecoder::Broken(fault) => fault.detail.to_owned(),
+                BodyDecoder::Broken(error) => error.detail.to_owned(),
             };
             let rest = String::from_utf8_lossy(&rest);
             format!("{} {body} {:?} {rest:?}", head.status.as_u16(), head.reuse)
         }
-        Ok(None) => "not whole".to_owned(),
+        Ok(None) => "incomplete".to_owned(),
         Err(detail) => detail.to_owned(),
     }
 }
 
 #[test]
-fn a_head_says_how_its_body_is_framed() {
+fn framing_is_read_from_the_head() {
     let table = [
         ("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello", "200 5 Reuse \"hello\""),
         ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "200 none Reuse \"\""),
@@ -72,8 +72,8 @@ fn a_head_says_how_its_body_is_framed() {
         ),
         ("HTTP/1.1 200 OK\ncontent-length: 1\n\nx", "200 1 Reuse \"x\""),
         ("HTTP/1.1 200 \u{e4}\r\nx: \u{e4}\r\ncontent-length: 1\r\n\r\n", "200 1 Reuse \"\""),
-        ("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r", "not whole"),
-        ("HTTP/1.1 100 Continue\r\n\r\n", "not whole"),
+        ("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r", "incomplete"),
+        ("HTTP/1.1 100 Continue\r\n\r\n", "incomplete"),
         (
             "HTTP/1.1 101 Switching Protocols\r\n\r\n",
             "it changes the protocol, which nobody asked for",
@@ -116,15 +116,15 @@ fn a_head_says_how_its_body_is_framed() {
         ("SSH-2.0-OpenSSH\r\n", "it is not HTTP/1.1"),
     ];
     for (text, expected) in table {
-        assert_eq!(told(text), expected, "{text:?}");
+        assert_eq!(describe(text), expected, "{text:?}");
     }
 }
 
 #[test]
-fn headers_keep_their_order_and_lose_what_is_the_connections() {
+fn headers_keep_their_order_without_connection_headers() {
     let text = "HTTP/1.1 200 OK\r\nX-One: 1\r\nconnection: keep-alive\r\nkeep-alive: timeout=5\r\n\
                 transfer-encoding: chunked\r\nempty:\r\nx-one:  2 \r\ncontent-type: a/b\r\n\r\n";
-    let (head, _) = read(text.as_bytes(), 7, 4096).expect("sound").expect("whole");
+    let (head, _) = read(text.as_bytes(), 7, 4096).expect("valid").expect("complete");
     let found: Vec<(&str, &[u8])> =
         head.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
     let expected: Vec<(&str, &[u8])> =
@@ -133,7 +133,7 @@ fn headers_keep_their_order_and_lose_what_is_the_connections() {
 }
 
 #[test]
-fn a_head_without_an_end_is_refused_at_its_limit() {
+fn an_endless_head_is_refused_at_the_limit() {
     let long = format!("HTTP/1.1 200 OK\r\nx: {}", "y".repeat(1 << 20));
     let lines = format!("HTTP/1.1 200 OK\r\n{}", "x: y\r\n".repeat(1 << 10));
     let ended = format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "y".repeat(5_000));

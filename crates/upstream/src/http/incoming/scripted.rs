@@ -1,4 +1,4 @@
-//! A reply of the built-in model, as if it came from a network.
+//! A response of the built-in model, as if it came from the network.
 
 use std::{
     pin::Pin,
@@ -13,9 +13,9 @@ use tokio::time::{Sleep, sleep};
 
 use crate::http::{HttpError, HttpErrorKind, HttpSettings, HttpStage};
 
-/// The pieces that are still to come, and how it ends.
+/// The remaining chunks, and how the response ends.
 pub(super) struct ScriptedResponseBody {
-    pieces: vec::IntoIter<ScriptedChunk>,
+    chunks: vec::IntoIter<ScriptedChunk>,
     end: ResponseEnding,
     pub(super) idle: Duration,
     next: Option<ScriptedChunk>,
@@ -23,10 +23,10 @@ pub(super) struct ScriptedResponseBody {
 }
 
 impl ScriptedResponseBody {
-    pub(super) fn new(play: ScriptedResponse) -> ScriptedResponseBody {
+    pub(super) fn new(script: ScriptedResponse) -> ScriptedResponseBody {
         let idle = HttpSettings::default().idle;
-        let pieces = play.chunks.into_iter();
-        ScriptedResponseBody { pieces, end: play.end, idle, next: None, timer: None }
+        let chunks = script.chunks.into_iter();
+        ScriptedResponseBody { chunks, end: script.end, idle, next: None, timer: None }
     }
 
     pub(super) fn poll_next(
@@ -35,10 +35,10 @@ impl ScriptedResponseBody {
     ) -> Poll<Option<Result<Bytes, HttpError>>> {
         loop {
             if self.next.is_none() {
-                self.next = self.pieces.next();
+                self.next = self.chunks.next();
             }
             let after = match (&self.next, self.end) {
-                (Some(piece), _) => piece.delay,
+                (Some(chunk), _) => chunk.delay,
                 (None, ResponseEnding::Complete) => return Poll::Ready(None),
                 (None, ResponseEnding::Cut) => {
                     let detail = "the connection was closed before its end";
@@ -62,8 +62,8 @@ impl ScriptedResponseBody {
                 ))));
             }
             match self.next.take() {
-                Some(piece) if !piece.bytes.is_empty() => {
-                    return Poll::Ready(Some(Ok(piece.bytes.into())));
+                Some(chunk) if !chunk.bytes.is_empty() => {
+                    return Poll::Ready(Some(Ok(chunk.bytes.into())));
                 }
                 Some(_) | None => {}
             }
@@ -85,20 +85,20 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_play_is_played_piece_by_piece_to_its_end() {
-        let piece = |bytes: &str| ScriptedChunk { delay: Duration::ZERO, bytes: bytes.into() };
+    async fn scripted_chunks_are_delivered_to_the_end() {
+        let chunk = |bytes: &str| ScriptedChunk { delay: Duration::ZERO, bytes: bytes.into() };
         let wait = ScriptedChunk { delay: Duration::from_millis(1), bytes: b"!".to_vec() };
         let slow = ScriptedChunk { delay: Duration::from_secs(3600), bytes: b"!".to_vec() };
         let table = [
             (vec![], ResponseEnding::Complete, ""),
-            (vec![piece("a"), piece(""), piece("b"), wait], ResponseEnding::Complete, "a b !"),
-            (vec![piece("a")], ResponseEnding::Cut, "a closed"),
-            (vec![piece("a")], ResponseEnding::Hang, "a late"),
-            (vec![piece("a"), slow], ResponseEnding::Complete, "a late"),
+            (vec![chunk("a"), chunk(""), chunk("b"), wait], ResponseEnding::Complete, "a b !"),
+            (vec![chunk("a")], ResponseEnding::Cut, "a closed"),
+            (vec![chunk("a")], ResponseEnding::Hang, "a late"),
+            (vec![chunk("a"), slow], ResponseEnding::Complete, "a late"),
         ];
-        for (pieces, end, expected) in table {
-            let play = ScriptedResponse { status: 200, headers: Vec::new(), chunks: pieces, end };
-            let mut incoming = IncomingBody::from_script(play).with_idle(Duration::from_millis(20));
+        for (chunks, end, expected) in table {
+            let script = ScriptedResponse { status: 200, headers: Vec::new(), chunks, end };
+            let mut incoming = IncomingBody::from_script(script).with_idle(Duration::from_millis(20));
             let mut found = Vec::new();
             while let Some(next) = incoming.next().await {
                 found.push(match next {

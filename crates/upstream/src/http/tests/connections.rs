@@ -1,4 +1,4 @@
-//! Connections: used again, replaced, refused.
+//! Connections: reused, replaced, refused.
 
 use super::{
     server::{Step, loopback, serve},
@@ -11,98 +11,98 @@ const CLOSE: &str = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r
 const REQUEST: &str = "POST /v1/x HTTP/1.1 {}";
 
 #[tokio::test]
-async fn a_connection_carries_one_request_after_the_other() {
+async fn a_connection_is_reused_for_the_next_request() {
     let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n";
     let none = "HTTP/1.1 204 No Content\r\n\r\n";
-    let (ok, chunked, none) = (Step::say(OK), Step::say(chunked), Step::say(none));
-    let hear = Step::Hear;
-    let play = vec![hear.clone(), ok.clone(), hear.clone(), chunked, hear.clone(), none, hear, ok];
-    let (target, playing) = serve(vec![play]).await;
+    let (ok, chunked, none) = (Step::write(OK), Step::write(chunked), Step::write(none));
+    let read_request = Step::Read;
+    let script = vec![read_request.clone(), ok.clone(), read_request.clone(), chunked, read_request.clone(), none, read_request, ok];
+    let (target, server) = serve(vec![script]).await;
     let client = HttpClient::new(settings());
     for expected in ["200 ok", "200 ok", "204 ", "200 ok"] {
-        assert_eq!(ask(&client, &target).await, expected);
+        assert_eq!(fetch(&client, &target).await, expected);
         assert_eq!(client.idle_connections(), 1);
     }
-    assert_eq!(playing.await.expect("played"), [[REQUEST; 4]]);
+    assert_eq!(server.await.expect("server finished"), [[REQUEST; 4]]);
 }
 
 #[tokio::test]
-async fn a_connection_that_must_not_be_used_again_is_not() {
+async fn a_connection_that_cannot_be_reused_is_closed() {
     let table = [
-        ("it says so", CLOSE.to_owned()),
-        ("it is old", OK.replace("1.1", "1.0")),
-        ("more came than was said", format!("{OK}more")),
-        ("a second reply came", format!("{OK}{OK}")),
-        ("only its end ends the reply", "HTTP/1.1 200 OK\r\n\r\nok".to_owned()),
+        ("connection: close", CLOSE.to_owned()),
+        ("HTTP/1.0", OK.replace("1.1", "1.0")),
+        ("bytes after the body", format!("{OK}more")),
+        ("a second response", format!("{OK}{OK}")),
+        ("body until close", "HTTP/1.1 200 OK\r\n\r\nok".to_owned()),
     ];
     for (why, reply) in table {
-        let play = vec![Step::Hear, Step::say(&reply)];
-        let (target, playing) = serve(vec![play, vec![Step::Hear, Step::say(CLOSE)]]).await;
+        let script = vec![Step::Read, Step::write(&reply)];
+        let (target, server) = serve(vec![script, vec![Step::Read, Step::write(CLOSE)]]).await;
         let client = HttpClient::new(settings());
-        assert_eq!(ask(&client, &target).await, "200 ok", "{why}");
+        assert_eq!(fetch(&client, &target).await, "200 ok", "{why}");
         assert_eq!(client.idle_connections(), 0, "{why}");
-        assert_eq!(ask(&client, &target).await, "200 ok", "{why}");
-        assert_eq!(playing.await.expect("played"), [[REQUEST], [REQUEST]], "{why}");
+        assert_eq!(fetch(&client, &target).await, "200 ok", "{why}");
+        assert_eq!(server.await.expect("server finished"), [[REQUEST], [REQUEST]], "{why}");
     }
 }
 
 #[tokio::test]
-async fn a_connection_that_closed_while_it_rested_is_replaced_once() {
-    let good = vec![Step::Hear, Step::say(CLOSE)];
+async fn a_connection_that_closed_while_idle_is_replaced_once() {
+    let good = vec![Step::Read, Step::write(CLOSE)];
     let table = [
-        // It closes at rest: nothing is sent on it.
-        (vec![Step::Hear, Step::say(OK)], Some(good.clone()), "200 ok"),
-        // It closes while the request is on its way.
-        (vec![Step::Hear, Step::say(OK), Step::Hear], Some(good.clone()), "200 ok"),
-        // The new one closes as well: once is enough.
+        // It closes while idle: nothing is sent on it.
+        (vec![Step::Read, Step::write(OK)], Some(good.clone()), "200 ok"),
+        // It closes while the request is being sent.
+        (vec![Step::Read, Step::write(OK), Step::Read], Some(good.clone()), "200 ok"),
+        // The new one closes, too: there is no second retry.
         (
-            vec![Step::Hear, Step::say(OK), Step::Hear],
-            Some(vec![Step::Hear]),
+            vec![Step::Read, Step::write(OK), Step::Read],
+            Some(vec![Step::Read]),
             "head closed MaybeSent",
         ),
-        // A byte of a reply had come.
+        // A byte of a response had arrived.
         (
-            vec![Step::Hear, Step::say(OK), Step::Hear, Step::say("H")],
+            vec![Step::Read, Step::write(OK), Step::Read, Step::write("H")],
             None,
             "head closed MaybeSent",
         ),
-        // It was sent something that is no reply.
+        // It sent something that is not a response.
         (
-            vec![Step::Hear, Step::say(OK), Step::Hear, Step::say("?")],
+            vec![Step::Read, Step::write(OK), Step::Read, Step::write("?")],
             None,
             "head malformed MaybeSent",
         ),
     ];
     for (first, second, expected) in table {
-        let plays = [first].into_iter().chain(second).collect();
-        let (target, playing) = serve(plays).await;
+        let scripts = [first].into_iter().chain(second).collect();
+        let (target, server) = serve(scripts).await;
         let client = HttpClient::new(settings());
-        assert_eq!(ask(&client, &target).await, "200 ok");
+        assert_eq!(fetch(&client, &target).await, "200 ok");
         assert_eq!(client.idle_connections(), 1);
-        assert_eq!(ask(&client, &target).await, expected);
-        playing.await.expect("played");
+        assert_eq!(fetch(&client, &target).await, expected);
+        server.await.expect("server finished");
     }
 }
 
 #[tokio::test]
-async fn a_new_connection_that_closes_is_not_tried_again() {
-    let (target, playing) = serve(vec![vec![Step::Hear], vec![]]).await;
+async fn a_new_connection_that_closes_is_not_retried() {
+    let (target, server) = serve(vec![vec![Step::Read], vec![]]).await;
     let client = HttpClient::new(settings());
-    assert_eq!(ask(&client, &target).await, "head closed MaybeSent");
-    playing.abort();
+    assert_eq!(fetch(&client, &target).await, "head closed MaybeSent");
+    server.abort();
 }
 
 #[tokio::test]
-async fn only_so_many_connections_rest_and_only_so_long() {
-    for (most_resting, resting, expected) in
+async fn idle_connections_are_limited_in_number_and_time() {
+    for (max_idle, idle_time, expected) in
         [(2, LONG, 2), (0, LONG, 0), (9, LONG, 4), (9, Duration::ZERO, 1)]
     {
         let client = HttpClient::new(HttpSettings {
-            max_idle_connections: most_resting,
-            connection_idle: resting,
+            max_idle_connections: max_idle,
+            connection_idle: idle_time,
             ..settings()
         });
-        // Four at a time: no reply comes before all have asked.
+        // Four at a time: no response arrives before all requests are sent.
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let target = loopback(port);
@@ -118,26 +118,26 @@ async fn only_so_many_connections_rest_and_only_so_long() {
             streams
         });
         let (one, two, three, four) = tokio::join!(
-            ask(&client, &target),
-            ask(&client, &target),
-            ask(&client, &target),
-            ask(&client, &target)
+            fetch(&client, &target),
+            fetch(&client, &target),
+            fetch(&client, &target),
+            fetch(&client, &target)
         );
         assert_eq!([one, two, three, four], ["200 ok"; 4]);
-        assert_eq!(client.idle_connections(), expected, "{most_resting} {resting:?}");
-        let _streams = server.await.expect("played");
+        assert_eq!(client.idle_connections(), expected, "{max_idle} {idle_time:?}");
+        let _streams = server.await.expect("server finished");
         client.close_expired_connections();
-        assert_eq!(client.idle_connections(), if resting == LONG { expected } else { 0 });
+        assert_eq!(client.idle_connections(), if idle_time == LONG { expected } else { 0 });
     }
 }
 
 #[tokio::test]
-async fn a_swept_client_lets_go_of_connections_that_closed() {
-    let (target, playing) = serve(vec![vec![Step::Hear, Step::say(OK)]]).await;
+async fn closed_connections_are_removed_from_the_pool() {
+    let (target, server) = serve(vec![vec![Step::Read, Step::write(OK)]]).await;
     let client = HttpClient::new(settings());
-    assert_eq!(ask(&client, &target).await, "200 ok");
-    playing.await.expect("played");
-    // The news that it closed needs a turn of the loop.
+    assert_eq!(fetch(&client, &target).await, "200 ok");
+    server.await.expect("server finished");
+    // The runtime needs a turn to notice the close.
     while client.idle_connections() > 0 {
         tokio::task::yield_now().await;
         client.close_expired_connections();
@@ -145,36 +145,36 @@ async fn a_swept_client_lets_go_of_connections_that_closed() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_not_allowed_is_not_connected_to() {
-    let (target, playing) = serve(vec![vec![Step::Hear, Step::say(CLOSE)]]).await;
+async fn a_forbidden_address_is_not_connected_to() {
+    let (target, server) = serve(vec![vec![Step::Read, Step::write(CLOSE)]]).await;
     let client = HttpClient::new(settings());
-    assert_eq!(ask(&client, &target).await, "200 ok");
-    playing.await.expect("played");
+    assert_eq!(fetch(&client, &target).await, "200 ok");
+    server.await.expect("server finished");
     for host in ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "10.0.0.1", "0.0.0.0"] {
         let target =
             NetworkTarget { host: host.into(), addresses: AddressPolicy::Public, ..target.clone() };
-        assert_eq!(ask(&client, &target).await, "address forbidden NotSent", "{host}");
+        assert_eq!(fetch(&client, &target).await, "address forbidden NotSent", "{host}");
     }
     for host in ["169.254.169.254", "[fe80::1]", "0.0.0.0", "[::]", "[64:ff9b::a9fe:a9fe]"] {
         let target = NetworkTarget { host: host.into(), ..target.clone() };
-        assert_eq!(ask(&client, &target).await, "address forbidden NotSent", "{host}");
+        assert_eq!(fetch(&client, &target).await, "address forbidden NotSent", "{host}");
     }
 }
 
 #[tokio::test]
-async fn a_connection_that_a_loose_rule_allowed_is_not_for_a_strict_one() {
-    let (target, playing) = serve(vec![vec![Step::Hear, Step::say(OK), Step::Wait]]).await;
+async fn a_private_connection_is_not_reused_for_a_public_target() {
+    let (target, server) = serve(vec![vec![Step::Read, Step::write(OK), Step::Wait]]).await;
     let client = HttpClient::new(settings());
-    assert_eq!(ask(&client, &target).await, "200 ok");
+    assert_eq!(fetch(&client, &target).await, "200 ok");
     assert_eq!(client.idle_connections(), 1);
     let strict = NetworkTarget { addresses: AddressPolicy::Public, ..target };
-    assert_eq!(ask(&client, &strict).await, "address forbidden NotSent");
+    assert_eq!(fetch(&client, &strict).await, "address forbidden NotSent");
     drop(client);
-    playing.await.expect("played");
+    server.await.expect("server finished");
 }
 
 #[tokio::test]
-async fn a_request_that_cannot_be_written_is_not_sent() {
+async fn an_invalid_request_is_not_sent() {
     let target = loopback(1);
     let client = HttpClient::new(settings());
     let headers = HeaderMap::new();
@@ -182,16 +182,16 @@ async fn a_request_that_cannot_be_written_is_not_sent() {
         let request =
             HttpRequest { method: Method::POST, path, headers: &headers, body: Bytes::new() };
         let error = client.send(&target, request).await.expect_err("refused");
-        assert_eq!(told(&error), "send forbidden NotSent");
+        assert_eq!(describe(&error), "send forbidden NotSent");
     }
-    assert_eq!(ask(&client, &target).await, "connect failed NotSent");
+    assert_eq!(fetch(&client, &target).await, "connect failed NotSent");
 }
 
 #[test]
-fn requests_and_replies_may_move_between_threads() {
-    fn moves<T: Send>(_: &T) {}
+fn requests_and_responses_are_send() {
+    fn assert_send<T: Send>(_: &T) {}
     let client = HttpClient::new(settings());
     let target = loopback(1);
-    moves(&post(&client, &target, Bytes::new()));
-    moves(&std::marker::PhantomData::<(HttpClient, HttpResponse, HttpError)>);
+    assert_send(&post(&client, &target, Bytes::new()));
+    assert_send(&std::marker::PhantomData::<(HttpClient, HttpResponse, HttpError)>);
 }

@@ -1,4 +1,4 @@
-//! A server that says what it is told to, byte for byte.
+//! A server that follows a script, byte for byte.
 
 use std::sync::Arc;
 
@@ -16,50 +16,50 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::{AddressPolicy, NetworkTarget};
 
-/// What the server does next on a connection. At the end of its steps it closes it.
+/// What the server does next on a connection. After the last step it closes it.
 #[derive(Clone)]
 pub(super) enum Step {
     /// Reads a whole request.
-    Hear,
+    Read,
     /// Reads the head of a request, and nothing of its body.
-    HearHead,
+    ReadHead,
     /// Writes these bytes at once.
-    Say(Vec<u8>),
+    Write(Vec<u8>),
     /// Writes these bytes one by one.
-    Spell(Vec<u8>),
+    WriteByByte(Vec<u8>),
     /// Waits until the client closes.
     Wait,
-    /// Says that nothing more will come, as encryption wants it.
-    Farewell,
+    /// Sends the close notification of TLS.
+    CloseNotify,
 }
 
 impl Step {
-    pub(super) fn say(text: &str) -> Step {
-        Step::Say(text.into())
+    pub(super) fn write(text: &str) -> Step {
+        Step::Write(text.into())
     }
 }
 
-/// Plays these connections, one after the other. The handle gives what was heard on each: the
-/// requests, and `closed` if the client closed.
-pub(super) async fn serve(plays: Vec<Vec<Step>>) -> (NetworkTarget, JoinHandle<Vec<Vec<String>>>) {
+/// Serves one connection per script, one after the other. The handle returns what was received on
+/// each: the requests, and `closed` if the client closed.
+pub(super) async fn serve(scripts: Vec<Vec<Step>>) -> (NetworkTarget, JoinHandle<Vec<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
-    let playing = tokio::spawn(async move {
-        let mut heard = Vec::new();
-        for play in plays {
+    let server = tokio::spawn(async move {
+        let mut received = Vec::new();
+        for script in scripts {
             let (stream, _) = listener.accept().await.expect("a connection");
             stream.set_nodelay(true).expect("an option");
-            heard.push(perform(stream, play).await);
+            received.push(run_script(stream, script).await);
         }
-        heard
+        received
     });
-    (loopback(port), playing)
+    (loopback(port), server)
 }
 
-/// The same, encrypted, with a certificate for `localhost` that nobody but a test trusts. A client
-/// that does not trust it is heard as `refused`.
+/// As [`serve`], over TLS, with a certificate for `localhost` that only tests trust. A client that
+/// does not trust it is recorded as `refused`.
 pub(super) async fn serve_tls(
-    plays: Vec<Vec<Step>>,
+    scripts: Vec<Vec<Step>>,
 ) -> (NetworkTarget, JoinHandle<Vec<Vec<String>>>) {
     let key = PrivateKeyDer::from_pem_slice(include_bytes!("tls/key.pem")).expect("a key");
     let config = ServerConfig::builder_with_provider(ring::default_provider().into())
@@ -71,18 +71,18 @@ pub(super) async fn serve_tls(
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
-    let playing = tokio::spawn(async move {
-        let mut heard = Vec::new();
-        for play in plays {
+    let server = tokio::spawn(async move {
+        let mut received = Vec::new();
+        for script in scripts {
             let (stream, _) = listener.accept().await.expect("a connection");
-            heard.push(match acceptor.accept(stream).await {
-                Ok(stream) => perform(stream, play).await,
+            received.push(match acceptor.accept(stream).await {
+                Ok(stream) => run_script(stream, script).await,
                 Err(_) => vec!["refused".to_owned()],
             });
         }
-        heard
+        received
     });
-    (NetworkTarget { tls: true, host: "localhost".into(), ..loopback(port) }, playing)
+    (NetworkTarget { tls: true, host: "localhost".into(), ..loopback(port) }, server)
 }
 
 /// The certificate of [`serve_tls`].
@@ -96,56 +96,56 @@ pub(super) fn loopback(port: u16) -> NetworkTarget {
     NetworkTarget { tls: false, host, port, prefix, addresses: AddressPolicy::Private }
 }
 
-async fn perform<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S, play: Vec<Step>) -> Vec<String> {
-    let mut heard = Vec::new();
-    let mut waiting = Vec::new();
-    for step in play {
+async fn run_script<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S, script: Vec<Step>) -> Vec<String> {
+    let mut received = Vec::new();
+    let mut buffer = Vec::new();
+    for step in script {
         match step {
-            Step::Hear => heard.push(hear(&mut stream, &mut waiting, true).await),
-            Step::HearHead => heard.push(hear(&mut stream, &mut waiting, false).await),
-            Step::Say(bytes) => {
+            Step::Read => received.push(read_request(&mut stream, &mut buffer, true).await),
+            Step::ReadHead => received.push(read_request(&mut stream, &mut buffer, false).await),
+            Step::Write(bytes) => {
                 let _ = stream.write_all(&bytes).await;
                 let _ = stream.flush().await;
             }
-            Step::Spell(bytes) => {
+            Step::WriteByByte(bytes) => {
                 for byte in bytes {
                     let _ = stream.write_all(&[byte]).await;
                     tokio::task::yield_now().await;
                 }
             }
-            Step::Farewell => drop(stream.shutdown().await),
+            Step::CloseNotify => drop(stream.shutdown().await),
             Step::Wait => {
                 let mut rest = [0; 4096];
                 while stream.read(&mut rest).await.is_ok_and(|count| count > 0) {}
-                heard.push("closed".to_owned());
+                received.push("closed".to_owned());
             }
         }
     }
-    heard
+    received
 }
 
-/// A request without its headers, or `closed`.
-async fn hear<S: AsyncRead + Unpin>(stream: &mut S, waiting: &mut Vec<u8>, body: bool) -> String {
+/// Reads a request: its line and body, or `closed`.
+async fn read_request<S: AsyncRead + Unpin>(stream: &mut S, buffer: &mut Vec<u8>, body: bool) -> String {
     let end = loop {
-        if let Some(at) = waiting.windows(4).position(|four| four == b"\r\n\r\n") {
+        if let Some(at) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {
             break at + 4;
         }
-        if stream.read_buf(waiting).await.unwrap_or(0) == 0 {
+        if stream.read_buf(buffer).await.unwrap_or(0) == 0 {
             return "closed".to_owned();
         }
     };
-    let head = String::from_utf8_lossy(&waiting.drain(..end).collect::<Vec<_>>()).into_owned();
+    let head = String::from_utf8_lossy(&buffer.drain(..end).collect::<Vec<_>>()).into_owned();
     let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
     let length = match length {
         Some(length) if body => length.parse().expect("a number"),
         Some(_) | None => 0,
     };
-    while waiting.len() < length {
-        if stream.read_buf(waiting).await.unwrap_or(0) == 0 {
+    while buffer.len() < length {
+        if stream.read_buf(buffer).await.unwrap_or(0) == 0 {
             return "closed".to_owned();
         }
     }
-    let content: Vec<u8> = waiting.drain(..length).collect();
+    let content: Vec<u8> = buffer.drain(..length).collect();
     let line = head.lines().next().unwrap_or_default();
     match length {
         0..50 => format!("{line} {}", String::from_utf8_lossy(&content)),

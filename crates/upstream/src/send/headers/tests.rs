@@ -7,7 +7,7 @@ fn map(pairs: &[(&str, &str)]) -> HeaderMap {
     pairs.iter().map(pair).collect()
 }
 
-/// Which of these come back, in the same format and across formats.
+/// Which of these are returned, in the same format and across formats.
 fn coming_back(pairs: &[(&str, &str)]) -> [Vec<String>; 2] {
     [false, true].map(|crosses| {
         let back = response_headers(&map(pairs), crosses);
@@ -16,7 +16,7 @@ fn coming_back(pairs: &[(&str, &str)]) -> [Vec<String>; 2] {
 }
 
 #[test]
-fn every_class_of_a_replys_headers_passes_or_stays() {
+fn response_headers_are_returned_or_dropped_by_class() {
     // (the header, under which name it passes in the same format, and across formats)
     let table = [
         ("content-type", "content-type", ""),
@@ -32,7 +32,7 @@ fn every_class_of_a_replys_headers_passes_or_stays() {
         ("openai-version", "openai-version", ""),
         ("x-codex-primary-used-percent", "x-codex-primary-used-percent", ""),
         ("x-litellm-response-cost", "x-litellm-response-cost", ""),
-        // What would send a client, a browser or a proxy elsewhere, or says who may do what.
+        // Headers that redirect a client, browser or proxy, or set access rules.
         ("location", "", ""),
         ("content-location", "", ""),
         ("refresh", "", ""),
@@ -52,7 +52,7 @@ fn every_class_of_a_replys_headers_passes_or_stays() {
         ("clear-site-data", "", ""),
         ("alt-svc", "", ""),
         ("service-worker-allowed", "", ""),
-        // What is about the connection, the body's packing, or the upstream's own place.
+        // Headers about the connection, the encoding of the body, or the upstream itself.
         ("connection", "", ""),
         ("keep-alive", "", ""),
         ("transfer-encoding", "", ""),
@@ -68,7 +68,7 @@ fn every_class_of_a_replys_headers_passes_or_stays() {
         ("cache-control", "", ""),
         ("etag", "", ""),
         ("vary", "", ""),
-        // What we say ourselves cannot come from elsewhere.
+        // Headers that only we set.
         ("x-foxwedge-session", "", ""),
         ("x-foxwedge-run", "", ""),
         ("x-foxwedge-replayed", "", ""),
@@ -80,14 +80,14 @@ fn every_class_of_a_replys_headers_passes_or_stays() {
             name => vec![name.to_owned()],
         });
         assert_eq!(coming_back(&[(name, "1")]), expected, "{name}");
-        // Whatever it is, it stays if the upstream says that it is for one hop.
+        // Any header that the upstream declares as hop-by-hop is dropped.
         let hop = [(name, "1"), ("connection", name)];
         assert_eq!(coming_back(&hop), [Vec::<String>::new(), Vec::new()], "{name}");
     }
 }
 
 #[test]
-fn no_header_outside_the_list_comes_back() {
+fn no_header_outside_the_list_is_returned() {
     let parts = [
         "x",
         "location",
@@ -119,7 +119,7 @@ fn no_header_outside_the_list_comes_back() {
         let words: Vec<&str> = (0..=roll(4)).map(|_| parts[roll(parts.len())]).collect();
         let name = words.join("-");
         for (crosses, back) in [false, true].into_iter().zip(coming_back(&[(&name, "v")])) {
-            // Spelled out once more, without looking at the lists above.
+            // Written again, independent of the lists above.
             let passes = match name.as_str() {
                 "x-request-id" | "request-id" | "retry-after" => true,
                 name => {
@@ -138,7 +138,7 @@ fn no_header_outside_the_list_comes_back() {
 }
 
 #[test]
-fn what_a_client_says_to_this_hop_does_not_go_on() {
+fn client_headers_for_this_hop_are_not_forwarded() {
     let headers = map(&[
         ("connection", "close, X-Hop"),
         ("connection", "x-other,, keep-alive"),

@@ -10,9 +10,9 @@ use crate::{
         line_printer::describe_fewer_tools,
         terminal::{markdown::MarkdownFlow, row::StyledRow},
     },
-    cli_output::{DIM, WARNING, pluralize},
     runs::draw::{activity_text, format_duration},
 };
+use foxwedge_local::output::{DIM, WARNING, pluralize};
 
 /// Size limit of a thought that is kept to be shown later.
 const MAX_THOUGHT_BYTES: usize = 64 << 10;

@@ -5,14 +5,12 @@ use anstyle::Style;
 use foxwedge_run::{Outcome, ToolStatus};
 
 use super::story::Story;
-use crate::{
-    chat::terminal::{
-        keys::TerminalKey,
-        paint::{TerminalColors, TerminalPainter},
-        row::StyledRow,
-    },
-    cli_output::BOLD,
+use crate::chat::terminal::{
+    keys::TerminalKey,
+    paint::{TerminalColors, TerminalPainter},
+    row::StyledRow,
 };
+use foxwedge_local::output::BOLD;
 
 struct Terminal {
     story: Story,

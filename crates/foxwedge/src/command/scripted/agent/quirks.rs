@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use crate::cli_output::CliError;
+use foxwedge_local::output::CliError;
 
 /// Maximum pause between two lines.
 const MAX_PAUSE_MILLIS: u64 = 600_000;

@@ -1,0 +1,28 @@
+//! Sessions on this machine: finds them, checks them, repairs them on disk without losing data,
+//! undoes repairs, and exports conversations.
+//!
+//! The command line, the gateway's console and a program that embeds Foxwedge use the same code.
+
+pub mod agents;
+pub mod align;
+pub mod calendar;
+pub mod check_settings;
+pub mod disk;
+pub mod excerpt;
+pub mod export;
+pub mod findings;
+pub mod input_format;
+pub mod message_row;
+pub mod nearest;
+pub mod outcome;
+pub mod output;
+pub mod positions;
+pub mod preview;
+pub mod repair_plan;
+pub mod screen;
+pub mod session_document;
+pub mod session_health;
+pub mod session_overview;
+pub mod size_limit;
+pub mod source;
+pub mod tree;

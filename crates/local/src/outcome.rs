@@ -1,0 +1,228 @@
+//! The outcome of one target as data, the only input of reports.
+
+use std::{ops::Range, path::PathBuf};
+
+use foxwedge_core::{
+    Edit, Finding, FindingCounts, FixApplicability, Format, Profile, RepairLosses,
+};
+use foxwedge_formats::TextPosition;
+use foxwedge_sessions::{ParsedSession, SessionAgent};
+
+use crate::{
+    check_settings::shell_quote, excerpt::FindingExcerpt, output::clean,
+    session_health::SessionHealth,
+};
+
+/// The display name of stdin.
+pub const STDIN: &str = "<stdin>";
+
+/// A target with its result.
+#[derive(Clone, Debug)]
+pub struct TargetOutcome {
+    /// As the user typed it, or as found in a folder.
+    pub path: String,
+    /// A shorter name for commands: the id of a session.
+    pub name: Option<String>,
+    /// The result.
+    pub result: TargetResult,
+}
+
+impl TargetOutcome {
+    /// Its name in suggested commands.
+    pub fn command_name(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.path)
+    }
+}
+
+/// The result for one target.
+#[derive(Clone, Debug)]
+pub enum TargetResult {
+    /// It was read and checked.
+    Checked(Box<FileReport>),
+    /// It was found in a folder and is not a conversation.
+    Skipped,
+    /// It could not be read or written.
+    Failed(TargetFailure),
+}
+
+/// Why a target, or a line of it, could not be read or written.
+#[derive(Clone, Debug)]
+pub struct TargetFailure {
+    /// What went wrong.
+    pub message: String,
+    /// Where, if that is known.
+    pub position: Option<TextPosition>,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl TargetFailure {
+    /// A failure without a position.
+    pub fn new(message: impl Into<String>) -> TargetFailure {
+        TargetFailure { message: message.into(), position: None, help: None }
+    }
+
+    /// From an error with its causes and its help.
+    pub fn from_error(error: &anyhow::Error) -> TargetFailure {
+        let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+        let help = crate::output::help_of(error).map(str::to_owned);
+        TargetFailure { message: causes.join(": "), position: None, help }
+    }
+
+    /// Sets the position.
+    pub fn at(mut self, position: TextPosition) -> TargetFailure {
+        self.position = Some(position);
+        self
+    }
+
+    /// Sets the hint.
+    pub fn help(mut self, help: impl Into<String>) -> TargetFailure {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// A target that was read.
+#[derive(Clone, Debug, Default)]
+pub struct FileReport {
+    /// Messages in all its documents.
+    pub messages: usize,
+    /// Its session, if it is a session file.
+    pub session: Option<SessionRef>,
+    /// Health of the session.
+    pub health: Option<SessionHealth>,
+    /// The profiles it was checked against, without duplicates.
+    pub profiles: Vec<Profile>,
+    /// The first findings of each rule; after a repair, those that remain.
+    pub findings: Vec<LocatedFinding>,
+    /// Counts of all findings, listed or not.
+    pub counts: FindingCounts,
+    /// The edits of all planned repairs. Findings refer to ranges of them.
+    pub edits: Vec<Edit>,
+    /// Number of findings that a repair fixed.
+    pub fixed: usize,
+    /// Number of findings that a repair would fix, where it is only previewed.
+    pub planned: usize,
+    /// What a repair did: the first edits of each rule.
+    pub applied: Vec<AppliedEdit>,
+    /// What the repair removed.
+    pub losses: RepairLosses,
+    /// Number of edits of the repair, listed or not.
+    pub steps: usize,
+    /// Path of the backup of the replaced file.
+    pub backup: Option<PathBuf>,
+    /// The diff of a previewed repair.
+    pub diff: Option<String>,
+    /// The repaired document, if it is written to stdout.
+    pub output: Option<Vec<u8>>,
+    /// Documents that could not be read.
+    pub failures: Vec<TargetFailure>,
+    /// Notes for the user.
+    pub notes: Vec<String>,
+}
+
+impl FileReport {
+    /// Number of findings that are counted but not listed.
+    pub fn unlisted(&self) -> usize {
+        self.counts.total().saturating_sub(self.findings.len())
+    }
+
+    /// The edits of a repair that would fix a finding.
+    pub fn edits_of(&self, located: &LocatedFinding) -> &[Edit] {
+        self.edits.get(located.edits.start as usize..located.edits.end as usize).unwrap_or_default()
+    }
+}
+
+/// The session of a file.
+#[derive(Clone, Debug)]
+pub struct SessionRef {
+    /// The agent.
+    pub agent: SessionAgent,
+    /// The session id.
+    pub id: Option<String>,
+    /// Working directory of the session.
+    pub folder: Option<String>,
+}
+
+impl SessionRef {
+    /// The reference to a parsed session.
+    pub fn of(session: &ParsedSession<'_>) -> SessionRef {
+        SessionRef {
+            agent: session.agent,
+            id: session.metadata.id.as_deref().map(str::to_owned),
+            folder: session.metadata.folder.as_deref().map(str::to_owned),
+        }
+    }
+
+    /// The agent's command that resumes the session, if the agent has one.
+    pub fn resume_command(&self) -> Option<String> {
+        let id = clean(self.id.as_deref()?);
+        let folder = self.folder.as_deref().map(|folder| shell_quote(&clean(folder)));
+        let cd = folder.map_or_else(String::new, |folder| format!("cd {folder} && "));
+        match self.agent {
+            SessionAgent::ClaudeCode => Some(format!("{cd}claude --resume {id}")),
+            SessionAgent::Codex => Some(format!("codex resume {id}")),
+            SessionAgent::GeminiCli => Some(format!("{cd}gemini --resume {id}")),
+            SessionAgent::Neovate => Some(format!("{cd}neovate --resume {id}")),
+            SessionAgent::Cline => None,
+        }
+    }
+}
+
+/// A finding with its position in the file.
+#[derive(Clone, Debug)]
+pub struct LocatedFinding {
+    /// The finding.
+    pub finding: Finding,
+    /// Its position in the file.
+    pub position: TextPosition,
+    /// Position of the matching call or result.
+    pub partner: Option<TextPosition>,
+    /// The format of its document.
+    pub wire: Format,
+    /// The edits that would fix it, as a range of [`FileReport::edits`].
+    pub edits: Range<u32>,
+    /// The messages around it, ready to be drawn.
+    pub excerpt: Option<Box<FindingExcerpt>>,
+}
+
+impl LocatedFinding {
+    /// The message, as `messages[3]`.
+    pub fn message(&self) -> String {
+        message_path(self.wire, self.finding.location.message)
+    }
+
+    /// Whether a repair fixes it.
+    pub fn is_fixable(&self, unsafe_fixes: bool) -> bool {
+        match self.finding.fix.applicability {
+            FixApplicability::Safe => true,
+            FixApplicability::Unsafe => unsafe_fixes,
+            FixApplicability::None => false,
+        }
+    }
+}
+
+/// One edit of a repair that was applied.
+#[derive(Clone, Debug)]
+pub struct AppliedEdit {
+    /// The edit.
+    pub edit: Edit,
+    /// The format of its document.
+    pub wire: Format,
+    /// Role of the message.
+    pub role: Option<&'static str>,
+    /// Position of the message in the file before the repair.
+    pub position: Option<TextPosition>,
+    /// Line of the document, if the file has several documents.
+    pub line: Option<usize>,
+}
+
+/// The path of a message in the request: `messages[3]`, `input[3]` or `contents[3]`.
+pub fn message_path(format: Format, message: usize) -> String {
+    let list = match format {
+        Format::OpenaiChat | Format::Anthropic | Format::Bedrock => "messages",
+        Format::OpenaiResponses => "input",
+        Format::Gemini => "contents",
+    };
+    format!("{list}[{message}]")
+}
