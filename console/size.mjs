@@ -1,13 +1,13 @@
-/** How many bytes a browser loads: the built files, packed. `node size.mjs FOLDER` */
+/** Prints how many bytes a browser loads: the built files, compressed. `node size.mjs FOLDER` */
 
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 
 const [folder = "dist"] = process.argv.slice(2);
-let all = 0;
+let total = 0;
 for (const name of readdirSync(folder, { recursive: true })) {
   const path = join(folder, name);
-  if (statSync(path).isFile()) all += gzipSync(readFileSync(path), { level: 9 }).length;
+  if (statSync(path).isFile()) total += gzipSync(readFileSync(path), { level: 9 }).length;
 }
-console.log(all);
+console.log(total);

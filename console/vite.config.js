@@ -1,4 +1,4 @@
-/** The build: one page, one script, one style sheet, always under the same names. */
+/** The build: one page, one script and one style sheet, with fixed names. */
 
 import { defineConfig } from "vite";
 

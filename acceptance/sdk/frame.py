@@ -1,10 +1,10 @@
-"""Makes Bedrock streams out of event lists that people can read.
+"""Encodes readable event lists as Bedrock streams.
 
     python3 frame.py EVENTS.jsonl STREAM.bin
 
 A line is `{"event": NAME, "payload": {...}}`, `{"exception": NAME, "payload": {...}}`, or, as the last one,
-`{"cut": N}`: the stream ends N bytes earlier. The frames are those of the AWS event stream encoding: a prelude
-with both lengths and its checksum, headers, the payload, and a checksum over everything.
+`{"cut": N}`: the stream ends N bytes earlier. Frames use the AWS event stream encoding: a prelude with both
+lengths and its checksum, the headers, the payload, and a checksum of everything.
 """
 
 import json
@@ -30,7 +30,7 @@ def frame(entry):
     headers = header(f":{kind}-type", entry[kind])
     headers += header(":content-type", "application/json") + header(":message-type", kind)
     payload = json.dumps(entry["payload"], ensure_ascii=False, separators=(",", ":")).encode()
-    # Two lengths and a checksum before, a checksum behind: sixteen bytes.
+    # Two lengths and a checksum before, a checksum after: sixteen bytes.
     prelude = struct.pack("!II", len(headers) + len(payload) + 16, len(headers))
     message = prelude + checksum(prelude) + headers + payload
     return message + checksum(message)

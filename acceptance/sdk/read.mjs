@@ -1,10 +1,10 @@
-// Lets the official TypeScript SDKs read response bodies and streams, and prints what they understood.
+// Parses response bodies and streams with the official TypeScript SDKs, and prints the results.
 //
 //     node read.mjs FORMAT KIND FILE [READER [PIECE]]
 //     node read.mjs < JOBS
 //
-// The words, the jobs and the answers are those of read.py. There is no `strict` here: types are gone at run time.
-// Node looks for packages beside the script, so it is run from a folder that holds both.
+// Arguments, jobs and results are those of read.py. There is no `strict` reader: types do not exist at run time.
+// Node looks for packages beside the script, so it must run from a folder that holds both.
 
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -16,9 +16,9 @@ const MODULES = {
   gemini: "./readers/gemini.mjs",
 };
 
-async function main(words) {
-  if (words.length > 0) {
-    const [format, kind, path, reader, piece] = words;
+async function main(args) {
+  if (args.length > 0) {
+    const [format, kind, path, reader, piece] = args;
     return print(await read({ format, kind, path, reader, piece }));
   }
   for await (const line of createInterface({ input: process.stdin })) print(await read(JSON.parse(line)));
@@ -27,18 +27,18 @@ async function main(words) {
 async function read({ format, kind, path, reader = "plain", piece = 0 }) {
   const body = readFileSync(path);
   const module = await import(MODULES[format]);
-  const reading = { response: module.response, stream: module.stream }[kind];
+  const parse = { response: module.response, stream: module.stream }[kind];
   try {
-    return await reading(body, reader, Number(piece));
+    return await parse(body, reader, Number(piece));
   } catch (error) {
     return { error: `${error.constructor.name}: ${error.message}` };
   }
 }
 
-function print(answer) {
-  process.stdout.write(`${JSON.stringify(answer)}\n`);
+function print(result) {
+  process.stdout.write(`${JSON.stringify(result)}\n`);
 }
 
-// What the SDKs have to say on the way is not part of the answers.
+// Output of the SDKs is not part of the results.
 console.log = console.error;
 await main(process.argv.slice(2));

@@ -1,22 +1,22 @@
-"""Lets the official Python SDKs read response bodies and streams, and prints what they understood.
+"""Parses response bodies and streams with the official Python SDKs, and prints the results.
 
     python3 read.py FORMAT KIND FILE [READER [PIECE]]
     python3 read.py < JOBS
 
 FORMAT is openai-chat, openai-responses, anthropic, gemini or bedrock; KIND is response or stream. READER is
-`plain` (what arrives is taken as it comes), `strict` (what arrives must also fit the SDK's own types) or `helper`
-(the SDK puts the pieces together itself). PIECE is how many bytes arrive at a time; 0 is all at once.
+`plain` (events are taken as they arrive), `strict` (they must also match the SDK's own types) or `helper` (the SDK
+combines the deltas itself). PIECE is how many bytes arrive at a time; 0 is all at once.
 
-A job is a line `{"format", "kind", "path", "reader", "piece"}`. Each job answers with one line in its order:
-`{"text", "reasoning", "calls", "stop", "usage", "id", "model"}`, or `{"error"}` if the SDK raised. Nothing here
-reaches a network: every SDK is given a transport that holds the bytes of the file.
+A job is a line `{"format", "kind", "path", "reader", "piece"}`. Each job prints one line, in order:
+`{"text", "reasoning", "calls", "stop", "usage", "id", "model"}`, or `{"error"}` if the SDK raised. There is no
+network access: every SDK gets a transport that returns the bytes of the file.
 """
 
 import importlib
 import json
 import sys
 
-# Nothing is left beside the scripts, wherever they are run.
+# No bytecode files beside the scripts.
 sys.dont_write_bytecode = True
 
 MODULES = {
@@ -28,13 +28,13 @@ MODULES = {
 }
 
 
-def main(words):
-    # Not whatever the machine was set up for: files, and what is printed, are UTF-8.
+def main(args):
+    # Always UTF-8, whatever the locale.
     sys.stdin.reconfigure(encoding="utf-8")
     sys.stdout.reconfigure(encoding="utf-8")
-    if words:
+    if args:
         names = ("format", "kind", "path", "reader", "piece")
-        jobs = [json.dumps(dict(zip(names, words)))]
+        jobs = [json.dumps(dict(zip(names, args)))]
     else:
         jobs = sys.stdin
     for line in jobs:
@@ -46,20 +46,20 @@ def read(job):
         body = file.read()
     reader, piece = job.get("reader", "plain"), int(job.get("piece", 0))
     module = importlib.import_module(MODULES[job["format"]])
-    reading = {"response": module.response, "stream": module.stream}[job["kind"]]
+    parse = {"response": module.response, "stream": module.stream}[job["kind"]]
     try:
-        return reading(body, reader, piece)
+        return parse(body, reader, piece)
     except Exception as error:
-        misfits = told(error.__cause__) if reader == "strict" else ""
-        return {"error": f"{type(error).__name__}: {error}{misfits}"}
+        details = describe_validation(error.__cause__) if reader == "strict" else ""
+        return {"error": f"{type(error).__name__}: {error}{details}"}
 
 
-def told(cause):
-    """What does not fit a type; of many possible types, only those that were meant."""
+def describe_validation(cause):
+    """The validation errors; in a union, only those of the type that matches."""
     errors = cause.errors() if hasattr(cause, "errors") else []
-    not_meant = {error["loc"][0] for error in errors if error["loc"][1:] == ("type",)}
-    meant = [error for error in errors if error["loc"][0] not in not_meant]
-    return "".join(f" {'.'.join(map(str, error['loc']))}: {error['msg']};" for error in meant[:3])
+    other_types = {error["loc"][0] for error in errors if error["loc"][1:] == ("type",)}
+    relevant = [error for error in errors if error["loc"][0] not in other_types]
+    return "".join(f" {'.'.join(map(str, error['loc']))}: {error['msg']};" for error in relevant[:3])
 
 
 if __name__ == "__main__":

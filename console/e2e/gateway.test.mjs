@@ -1,4 +1,4 @@
-/** The page in front of a real gateway. */
+/** The console with a real gateway. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const ID = "02875600-5448-4024-b80c-0014fb984e0b";
 let browser;
 let gateway;
 
-/** A live agent that asks whether it may. */
+/** A configuration with a live agent that requests an approval. */
 const AGENT = `
 [[upstream]]
 name = "scripted"
@@ -37,7 +37,7 @@ upstream = "scripted"
 
 before(async () => {
   const text = readFileSync(join(fixtures(), "sessions/claude-code/2.1.325", BROKEN), "utf8")
-    // All versions that were tried go on with open calls; this one is older.
+    // All tested versions continue with open calls; this version is older.
     .replaceAll("2.1.325", "1.0.99");
   gateway = await Gateway.start({ sessions: { [`${ID}.jsonl`]: text }, config: AGENT });
   browser = await launch();
@@ -48,13 +48,13 @@ after(async () => {
   await gateway?.close();
 });
 
-/** Opens a place and looks on while the test does something. */
-async function seen(hash, look) {
-  const { page, context, troubles } = await openPage(browser, { locale: "en-US" });
+/** Opens a route and runs the test with the page. Page errors fail the test. */
+async function withPage(hash, run) {
+  const { page, context, errors } = await openPage(browser, { locale: "en-US" });
   try {
     await page.goto(gateway.page(hash));
-    await look(page);
-    assert.deepEqual(troubles, []);
+    await run(page);
+    assert.deepEqual(errors, []);
   } finally {
     await context.close();
   }
@@ -65,32 +65,32 @@ const statuses = (page) =>
     .locator("[data-call] [data-status]")
     .evaluateAll((all) => all.map((one) => one.dataset.status));
 
-test("the token leaves the address, and without one the page asks for it", async () => {
-  await seen("/runs", async (page) => {
+test("the token is removed from the address, and without one the page prompts for it", async () => {
+  await withPage("/runs", async (page) => {
     await page.locator("h1", { hasText: "Runs" }).waitFor();
     assert.equal(new URL(page.url()).hash, "#/runs");
     await page.reload();
     await page.locator(".server.up").waitFor();
-    const works = await page.evaluate(() => sessionStorage.getItem("foxwedge.token"));
+    const working = await page.evaluate(() => sessionStorage.getItem("foxwedge.token"));
     await page.evaluate(() => sessionStorage.clear());
     await page.reload();
-    await page.getByText("This gateway wants a token").waitFor();
-    // A link that is pasted into the locked page opens it, and leaves the address.
-    await page.evaluate((token) => (location.hash = `token=${token}&/runs`), works);
+    await page.getByText("This gateway requires a token").waitFor();
+    // A link that is pasted into the locked page unlocks it, and its token is removed.
+    await page.evaluate((token) => (location.hash = `token=${token}&/runs`), working);
     await page.locator("h1", { hasText: "Runs" }).waitFor();
     assert.equal(new URL(page.url()).hash, "#/runs");
-    // A link that somebody planted does not replace the token, neither at once nor at the next load.
+    // A planted link does not replace the token, neither at once nor at the next load.
     await page.evaluate(() => (location.hash = "token=planted&/feed"));
     await page.locator("h1", { hasText: "Requests" }).waitFor();
     assert.equal(new URL(page.url()).hash, "#/feed");
     await page.reload();
     await page.locator(".server.up").waitFor();
-    assert.equal(await page.evaluate(() => sessionStorage.getItem("foxwedge.token")), works);
+    assert.equal(await page.evaluate(() => sessionStorage.getItem("foxwedge.token")), working);
   });
 });
 
-test("a run with calls beside each other is seen from start to end", async () => {
-  await seen("/runs", async (page) => {
+test("a run with parallel calls is shown from start to end", async () => {
+  await withPage("/runs", async (page) => {
     const { run, finish } = await gateway.waiting("one");
     await page.locator(`a[href="#/runs/${run}"] [data-open="2"]`).waitFor();
     await page.locator(`a[href="#/runs/${run}"]`).click();
@@ -103,7 +103,7 @@ test("a run with calls beside each other is seen from start to end", async () =>
     assert.deepEqual(await statuses(page), ["succeeded", "succeeded"]);
     assert.equal(await page.locator(".pulse").count(), 0);
     assert.equal(await page.locator("[aria-busy=true]").count(), 0);
-    await page.getByRole("tab", { name: /Said/ }).click();
+    await page.getByRole("tab", { name: /Output/ }).click();
     await page.getByText("The tools said").waitFor();
     await page.getByRole("tab", { name: /Events/ }).click();
     await page.getByRole("button", { name: "AG-UI" }).click();
@@ -111,9 +111,9 @@ test("a run with calls beside each other is seen from start to end", async () =>
   });
 });
 
-test("a run that is stopped in mid-tool settles every badge, and ends once", async () => {
+test("a run that is stopped during a tool call settles every badge, and ends once", async () => {
   const { run } = await gateway.waiting("two");
-  await seen(`/runs/${run}`, async (page) => {
+  await withPage(`/runs/${run}`, async (page) => {
     await page.locator("[data-call]").nth(1).waitFor();
     await page.evaluate(() => {
       window.ends = [];
@@ -134,20 +134,20 @@ test("a run that is stopped in mid-tool settles every badge, and ends once", asy
     for (const status of await statuses(page)) assert.ok(!open.includes(status), status);
     assert.equal(await page.locator(".pulse").count(), 0);
     assert.equal(await stop.count(), 0);
-    await page.getByText("The run is over: stopped").waitFor({ state: "attached" });
-    const ends = await page.evaluate(() => window.ends.filter((words) => words !== ""));
-    assert.deepEqual(ends, ["The run is over: stopped"]);
+    await page.getByText("The run ended: stopped").waitFor({ state: "attached" });
+    const ends = await page.evaluate(() => window.ends.filter((text) => text !== ""));
+    assert.deepEqual(ends, ["The run ended: stopped"]);
   });
 });
 
-test("a gateway that is killed and comes back is told honestly", async () => {
+test("a gateway crash is shown as a lost connection, then as an interrupted run", async () => {
   const { run } = await gateway.waiting("three");
-  await seen(`/runs/${run}`, async (page) => {
+  await withPage(`/runs/${run}`, async (page) => {
     await page.locator("[data-call]").nth(1).waitFor();
     await gateway.kill();
     await page.locator('[data-line="lost"]').waitFor();
     await page.getByText(/Disconnected since/).waitFor();
-    assert.equal(await page.locator(".pulse").count(), 0, "nothing is claimed to go on");
+    assert.equal(await page.locator(".pulse").count(), 0, "nothing is animated while disconnected");
     await gateway.run();
     await page.locator('.page-head [data-outcome="interrupted"]').waitFor({ timeout: 60_000 });
     assert.equal(await page.locator('[data-line="lost"]').count(), 0);
@@ -157,27 +157,27 @@ test("a gateway that is killed and comes back is told honestly", async () => {
   });
 });
 
-test("what an agent asks is answered where it is seen", async () => {
+test("an approval request of an agent is answered in the console", async () => {
   const messages = [{ role: "user", content: "hello" }];
-  const asked = gateway.ask("v1/chat/completions", { model: "claude-code", messages });
-  await seen("/runs?state=open", async (page) => {
+  const response = gateway.request("v1/chat/completions", { model: "claude-code", messages });
+  await withPage("/runs?state=open", async (page) => {
     await page
       .locator(".row", { hasText: "claude-code" })
       .locator('[data-status="awaiting_approval"]')
       .waitFor();
     await page.locator(".row", { hasText: "claude-code" }).click();
-    await page.getByRole("region", { name: "The agent asks" }).waitFor();
+    await page.getByRole("region", { name: "The agent needs your input" }).waitFor();
     await page.getByRole("button", { name: "Allow" }).click();
     await page.locator('.page-head [data-outcome="completed"]').waitFor();
-    assert.equal(await page.getByRole("region", { name: "The agent asks" }).count(), 0);
+    assert.equal(await page.getByRole("region", { name: "The agent needs your input" }).count(), 0);
   });
-  await asked;
+  await response;
 });
 
-test("a broken session is listed, opened, repaired and put back", async () => {
+test("an invalid session is listed, opened, repaired and restored", async () => {
   const file = join(gateway.folder, `${ID}.jsonl`);
   const broken = readFileSync(file, "utf8");
-  await seen("/sessions", async (page) => {
+  await withPage("/sessions", async (page) => {
     const row = page.locator(".row", { hasText: "SCENARIO:mcp3" });
     await row.locator('[data-health="needs-repair"]').waitFor();
     await row.click();
@@ -195,15 +195,15 @@ test("a broken session is listed, opened, repaired and put back", async () => {
     await page.getByRole("link", { name: "See the session" }).click();
     await page.locator('.page-head [data-health="ok"]').waitFor();
     await page.getByRole("button", { name: "Undo the repair" }).click();
-    await page.getByRole("button", { name: /Click again to put/ }).click();
+    await page.getByRole("button", { name: /Click again to restore/ }).click();
     await page.locator('.page-head [data-health="needs-repair"]').waitFor();
     assert.equal(readFileSync(file, "utf8"), broken);
   });
 });
 
-test("requests show up as they come, with what was found in them", async () => {
-  await seen("/feed", async (page) => {
-    await page.getByText("New requests show up as they come").waitFor();
+test("new requests appear live, with their findings", async () => {
+  await withPage("/feed", async (page) => {
+    await page.getByText("New requests appear as they arrive").waitFor();
     const call = { id: "call_1", type: "function", function: { name: "look", arguments: "{}" } };
     await gateway.chat([
       { role: "user", content: "hello" },
@@ -214,7 +214,7 @@ test("requests show up as they come, with what was found in them", async () => {
     await row.getByText("FW101").waitFor();
     await row.click();
     await page.getByText("What was changed").waitFor();
-    await page.getByText("What came in").waitFor();
+    await page.getByText("Request as received").waitFor();
     await page.getByRole("link", { name: "Metrics" }).click();
     await page.getByText("Findings by rule").waitFor();
     await page.getByRole("button", { name: "Numbers" }).first().click();

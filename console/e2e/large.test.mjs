@@ -1,4 +1,4 @@
-/** A session of 50 MB on disk, opened in the page. */
+/** Opens a session file of 50 MB in the console. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,12 +9,12 @@ import { Gateway } from "./parts/serve.mjs";
 const ID = "33333333-c3b2-4b68-824c-244ec5e45f31";
 const RECORDS = 30_000;
 
-/** A file as Claude Code writes it: words, calls, long answers. */
+/** A file as Claude Code writes it: text, tool calls, long tool results. */
 function large() {
   const lines = [];
   for (let at = 0; at < RECORDS; at += 1) {
     const uuid = (n) => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
-    const message = said(at);
+    const message = messageAt(at);
     lines.push(
       JSON.stringify({
         parentUuid: at === 0 ? null : uuid(at - 1),
@@ -32,7 +32,7 @@ function large() {
   return `${lines.join("\n")}\n`;
 }
 
-function said(at) {
+function messageAt(at) {
   const assistant = (block) => ({
     role: "assistant",
     id: `msg_${at}`,
@@ -61,15 +61,15 @@ function said(at) {
   }
 }
 
-test("a session of 50 MB is opened, and read at both ends", async () => {
+test("a session of 50 MB opens, and its start and end can be read", async () => {
   const text = large();
   assert.ok(text.length > 50_000_000, `${text.length} bytes`);
   const gateway = await Gateway.start({ sessions: { [`${ID}.jsonl`]: text } });
   const browser = await launch();
   try {
-    const { page, troubles } = await openPage(browser, { locale: "en-US" });
+    const { page, errors } = await openPage(browser, { locale: "en-US" });
     page.setDefaultTimeout(120_000);
-    const small = async () => {
+    const assertSmall = async () => {
       const nodes = await page.evaluate(() => document.querySelectorAll("*").length);
       assert.ok(nodes < 3_000, `${nodes} nodes`);
     };
@@ -77,18 +77,18 @@ test("a session of 50 MB is opened, and read at both ends", async () => {
     await page.locator('.row [data-health="ok"]').waitFor();
     await page.locator(".row").first().click();
     await page.locator('[data-message="0"]').waitFor();
-    await small();
+    await assertSmall();
     await page.locator('[data-message="0"]').focus();
     await page.keyboard.press("End");
     await page.locator(`[data-message="${RECORDS - 1}"]`).waitFor();
-    await small();
+    await assertSmall();
     await page.getByRole("tab", { name: /Records/ }).click();
     await page.getByRole("list", { name: "Records" }).waitFor();
-    await small();
+    await assertSmall();
     await page.getByRole("tab", { name: /Branches/ }).click();
     await page.getByRole("treeitem").first().waitFor();
-    await small();
-    assert.deepEqual(troubles, []);
+    await assertSmall();
+    assert.deepEqual(errors, []);
   } finally {
     await browser.close();
     await gateway.close();

@@ -1,9 +1,12 @@
-/** Takes pictures of every page in both themes: `node e2e/look.mjs FOLDER [PAGES] [en|zh] [WIDTHxHEIGHT]`. */
+/**
+ * Takes screenshots of every page in both themes:
+ * `node e2e/look.mjs FOLDER [PAGES] [en|zh] [WIDTHxHEIGHT]`.
+ */
 
 import { mkdirSync } from "node:fs";
 
 import { launch, openPage } from "./parts/browser.mjs";
-import { startMade } from "./parts/made.mjs";
+import { startFakeGateway } from "./parts/made.mjs";
 
 const [folder = "build/look", only = "", language = "en", size = "1360x860"] =
   process.argv.slice(2);
@@ -29,10 +32,10 @@ const PAGES = [
   ["rule", "#/rules/FW101"],
 ];
 
-const site = await startMade();
+const site = await startFakeGateway();
 const browser = await launch();
 for (const theme of ["light", "dark"]) {
-  const { page, troubles } = await openPage(browser, {
+  const { page, errors } = await openPage(browser, {
     colorScheme: theme,
     locale: language === "zh" ? "zh-CN" : "en-US",
     viewport: { width, height },
@@ -44,7 +47,7 @@ for (const theme of ["light", "dark"]) {
     await page.waitForTimeout(900);
     await page.screenshot({ path: `${folder}/${name}-${theme}.png` });
   }
-  for (const trouble of troubles) console.log(trouble);
+  for (const error of errors) console.log(error);
   await page.context().close();
 }
 await browser.close();

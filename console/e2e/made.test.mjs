@@ -1,4 +1,4 @@
-/** The page in front of a made-up gateway: what no real one would say, and more than one would. */
+/** The console with a fake gateway: hostile, unusual and very large responses. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { after, before, test } from "node:test";
 
 import { launch, openPage } from "./parts/browser.mjs";
 import { runEvents } from "./parts/data.mjs";
-import { startMade } from "./parts/made.mjs";
+import { startFakeGateway } from "./parts/made.mjs";
 import { json, sse } from "./parts/site.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -15,19 +15,19 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const PAGES = [
   ["#/sessions", "Sessions"],
   ["#/sessions/f-0001", "fix the parser"],
-  ["#/sessions/f-0001?tab=findings", "never answered"],
-  ["#/sessions/f-0001?tab=tree", "on the path"],
+  ["#/sessions/f-0001?tab=findings", "has no result"],
+  ["#/sessions/f-0001?tab=tree", "on the active path"],
   ["#/sessions/f-0001?tab=cut", "Naive cut"],
   ["#/sessions/f-0001?tab=raw", "parentUuid"],
   ["#/sessions/f-0001/repair", "unanswered-call"],
-  ["#/sessions/s-9c01", "Its requests"],
-  ["#/runs", "at work"],
+  ["#/sessions/s-9c01", "Requests in this session"],
+  ["#/runs", "running"],
   ["#/runs/run-1?call=1+c3", "cargo test"],
-  ["#/runs/run-open", "May Bash"],
+  ["#/runs/run-open", "Allow Bash"],
   ["#/runs/run-1?tab=said", "I look at the lexer"],
   ["#/runs/run-1?tab=tasks", "Keep empty lines"],
   ["#/runs/run-1?tab=events", "run-started"],
-  ["#/runs/run-1?tab=more", "Events taken"],
+  ["#/runs/run-1?tab=more", "Events accepted"],
   ["#/feed?id=q-1000000", "What was changed"],
   ["#/compaction", "Naive cut"],
   ["#/metrics", "Findings by rule"],
@@ -44,26 +44,26 @@ after(async () => {
   await browser?.close();
 });
 
-async function seen(site, options, look) {
-  const { page, context, troubles } = await openPage(browser, { locale: "en-US", ...options });
+async function withPage(site, options, run) {
+  const { page, context, errors } = await openPage(browser, { locale: "en-US", ...options });
   try {
-    await look(page);
-    assert.deepEqual(troubles, []);
+    await run(page);
+    assert.deepEqual(errors, []);
   } finally {
     await context.close();
     await site.close();
   }
 }
 
-/** Goes somewhere, and waits until it is there. */
-async function visit(page, site, hash, words) {
+/** Opens a route and waits for a text on its page. */
+async function visit(page, site, hash, text) {
   await page.goto(`${site.url}${hash}`);
-  await page.getByText(words).first().waitFor();
+  await page.getByText(text).first().waitFor();
 }
 
 const nodes = (page) => page.evaluate(() => document.querySelectorAll("*").length);
 
-test("500 shuffled, repeated and late events: nothing moves behind the end", async () => {
+test("500 shuffled, repeated and late events: nothing changes after the end", async () => {
   const calls = 60;
   const events = [{ type: "run-started", agent: "x" }];
   for (let at = 0; at < calls; at += 1) {
@@ -75,7 +75,7 @@ test("500 shuffled, repeated and late events: nothing moves behind the end", asy
       input: { at },
       status: "running",
     });
-    for (let piece = 0; piece < 6; piece += 1)
+    for (let delta = 0; delta < 6; delta += 1)
       events.push({ type: "text", messageId: `m${at}`, delta: `word ` });
     const status = ["succeeded", "failed", "denied"][at % 3];
     if (at % 10 !== 9)
@@ -84,21 +84,21 @@ test("500 shuffled, repeated and late events: nothing moves behind the end", asy
         toolCallId: `c${at}`,
         turn: 1,
         status,
-        content: `said ${at}`,
+        content: `result ${at}`,
       });
   }
   events.push({ type: "run-ended", reason: "completed" });
   const log = events.map((event, at) =>
     JSON.stringify({ ...event, runId: "run-1", epoch: 1, seq: at + 1, at: 1_000_000 + at }),
   );
-  let late;
-  const site = await startMade({
+  let sendLate;
+  const site = await startFakeGateway({
     events: ({ reply }) => {
       const send = sse(reply);
       const doubled = shuffled([...log, ...log.slice(0, 70)]);
       assert.ok(doubled.length >= 500, `${doubled.length} events`);
       doubled.forEach((line, at) => send(`${at + 1}.1`, line));
-      late = () =>
+      sendLate = () =>
         shuffled(log).forEach((line, at) => {
           const changed = { ...JSON.parse(line), seq: 10_000 + at };
           if (changed.type === "tool-result") changed.status = "succeeded";
@@ -107,7 +107,7 @@ test("500 shuffled, repeated and late events: nothing moves behind the end", asy
         });
     },
   });
-  await seen(site, {}, async (page) => {
+  await withPage(site, {}, async (page) => {
     await page.goto(`${site.url}#/runs/run-1`);
     await page.locator('.page-head [data-outcome="completed"]').waitFor();
     const state = () =>
@@ -118,7 +118,7 @@ test("500 shuffled, repeated and late events: nothing moves behind the end", asy
       );
     const settled = await state();
     assert.match(settled, /18 ?\n*done[^]*18 ?\n*failed[^]*18 ?\n*denied[^]*6 ?\n*may have run/);
-    late();
+    sendLate();
     await page.getByRole("tab", { name: "Details" }).click();
     await page
       .locator("dt", { hasText: "Too late" })
@@ -132,45 +132,45 @@ test("500 shuffled, repeated and late events: nothing moves behind the end", asy
   });
 });
 
-test("a lost connection is told, and goes on behind the last event", async () => {
+test("a lost connection is shown, and the stream resumes after the last event", async () => {
   const all = runEvents("run-1", { ended: true });
-  const asked = [];
+  const lastEventIds = [];
   let isUp = true;
-  let cut;
-  const site = await startMade({
+  let disconnect;
+  const site = await startFakeGateway({
     events: ({ request, reply }) => {
-      asked.push(request.headers["last-event-id"]);
+      lastEventIds.push(request.headers["last-event-id"]);
       if (!isUp) return json(reply, 503, { error: { message: "away", code: "away" } });
       const send = sse(reply);
-      const from = Number(asked.at(-1)?.split(".")[0] ?? 0);
+      const from = Number(lastEventIds.at(-1)?.split(".")[0] ?? 0);
       const until = from === 0 ? 25 : all.length;
       for (const event of all.slice(from, until)) send(`${event.seq}.1`, JSON.stringify(event));
-      cut = () => reply.destroy();
+      disconnect = () => reply.destroy();
       if (until === all.length) reply.end();
       return undefined;
     },
   });
-  await seen(site, {}, async (page) => {
+  await withPage(site, {}, async (page) => {
     await page.goto(`${site.url}#/runs/run-1`);
     await page.locator('[data-call="c8"] [data-status="running"]').waitFor();
     assert.ok((await page.locator(".pulse").count()) > 0);
     isUp = false;
-    cut();
+    disconnect();
     await page.locator('[data-line="lost"]').waitFor();
-    assert.equal(await page.locator(".pulse").count(), 0, "nobody knows whether anything moves");
+    assert.equal(await page.locator(".pulse").count(), 0, "nothing is animated while disconnected");
     assert.equal(await page.locator('[data-call="c8"] [data-status="running"]').count(), 1);
     isUp = true;
     await page.locator('.page-head [data-outcome="stopped"]').waitFor();
     assert.equal(await page.locator('[data-line="lost"]').count(), 0);
-    assert.equal(asked[0], undefined);
-    assert.equal(asked.at(-1), "25.1");
+    assert.equal(lastEventIds[0], undefined);
+    assert.equal(lastEventIds.at(-1), "25.1");
     assert.equal(await page.locator('[data-call="c8"] [data-status="interrupted"]').count(), 1);
   });
 });
 
 test("everything can be reached with the keyboard", async () => {
-  const site = await startMade();
-  await seen(site, {}, async (page) => {
+  const site = await startFakeGateway();
+  await withPage(site, {}, async (page) => {
     const focused = () => page.evaluate(() => document.activeElement?.textContent ?? "");
     await visit(page, site, "#/sessions", "fix the parser");
     await page.keyboard.press("Tab");
@@ -191,7 +191,7 @@ test("everything can be reached with the keyboard", async () => {
     for (let at = 0; at < 30 && !(await focused()).startsWith("Conversation"); at += 1)
       await page.keyboard.press("Tab");
     await page.keyboard.press("ArrowRight");
-    await page.getByRole("tabpanel").getByText("is never answered").waitFor();
+    await page.getByRole("tabpanel").getByText("has no result").waitFor();
 
     await page.keyboard.press("Control+k");
     await page.keyboard.type("run-7f3a");
@@ -217,9 +217,9 @@ test("everything can be reached with the keyboard", async () => {
 });
 
 for (const theme of ["light", "dark"]) {
-  test(`no page has a serious fault of access in the ${theme} theme`, async () => {
-    const site = await startMade();
-    await seen(site, { colorScheme: theme, reducedMotion: "reduce" }, async (page) => {
+  test(`no page has a serious accessibility violation in the ${theme} theme`, async () => {
+    const site = await startFakeGateway();
+    await withPage(site, { colorScheme: theme, reducedMotion: "reduce" }, async (page) => {
       for (const [hash, words] of PAGES) {
         await visit(page, site, hash, words);
         await page.evaluate(AXE);
@@ -237,32 +237,32 @@ for (const theme of ["light", "dark"]) {
         });
         assert.deepEqual(found, [], hash);
         const running = await page.evaluate(() => document.getAnimations().length);
-        assert.equal(running, 0, `${hash}: something moves`);
+        assert.equal(running, 0, `${hash}: an animation runs`);
       }
     });
   });
 }
 
-test("the theme that was chosen stays", async () => {
-  const site = await startMade();
-  await seen(site, { colorScheme: "light" }, async (page) => {
+test("the chosen theme is stored", async () => {
+  const site = await startFakeGateway();
+  await withPage(site, { colorScheme: "light" }, async (page) => {
     await visit(page, site, "#/sessions", "fix the parser");
-    const paper = () =>
+    const background = () =>
       page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
-    const light = await paper();
+    const light = await background();
     await page.getByRole("button", { name: "System" }).click();
     await page.getByRole("button", { name: "Light" }).click();
     await page.getByRole("button", { name: "Dark" }).waitFor();
-    assert.notEqual(await paper(), light);
+    assert.notEqual(await background(), light);
     await page.reload();
     await page.getByRole("button", { name: "Dark" }).waitFor();
-    assert.notEqual(await paper(), light);
+    assert.notEqual(await background(), light);
   });
 });
 
-test("every page speaks both languages, and remembers which", async () => {
-  const site = await startMade();
-  await seen(site, {}, async (page) => {
+test("every page has both languages, and the choice is stored", async () => {
+  const site = await startFakeGateway();
+  await withPage(site, {}, async (page) => {
     await visit(page, site, "#/sessions", "fix the parser");
     await page.getByRole("button", { name: "中文" }).click();
     await page.getByRole("heading", { name: "会话" }).waitFor();
@@ -282,28 +282,28 @@ test("every page speaks both languages, and remembers which", async () => {
     await page.getByRole("button", { name: "English" }).click();
     await page.getByText("may have run").first().waitFor();
   });
-  const other = await startMade();
-  await seen(other, { locale: "zh-CN" }, async (page) => {
+  const other = await startFakeGateway();
+  await withPage(other, { locale: "zh-CN" }, async (page) => {
     await page.goto(`${other.url}#/sessions`);
     await page.getByRole("heading", { name: "会话" }).waitFor();
   });
 });
 
-test("markup in a text is a text", async () => {
-  const evil = (words) =>
-    `${words}<img src=x onerror="window.hurt=1"><script>window.hurt=1</script>"'\u202e&lt;b&gt;`;
-  const site = await startMade({ hostile: evil });
-  await seen(site, {}, async (page) => {
+test("markup in a text is shown as text", async () => {
+  const hostile = (text) =>
+    `${text}<img src=x onerror="window.hurt=1"><script>window.hurt=1</script>"'\u202e&lt;b&gt;`;
+  const site = await startFakeGateway({ hostile });
+  await withPage(site, {}, async (page) => {
     for (const [hash, words] of PAGES) {
       await page.goto(`${site.url}${hash}`);
       await page.getByText(words).first().waitFor({ state: "attached" });
       await page.waitForTimeout(150);
-      const strange = await page.evaluate(
+      const unexpected = await page.evaluate(
         () =>
           document.querySelectorAll('img:not([src="/ui/icon.svg"]), #app script, [onerror], iframe')
             .length,
       );
-      assert.equal(strange, 0, hash);
+      assert.equal(unexpected, 0, hash);
       assert.equal(await page.evaluate(() => window.hurt), undefined, hash);
     }
     await page.goto(`${site.url}#/runs/run-1?tab=said`);
@@ -320,9 +320,9 @@ test("markup in a text is a text", async () => {
   });
 });
 
-test("a run of 100 000 events stays small", async () => {
+test("a run of 100 000 events renders few nodes", async () => {
   const calls = 20_000;
-  const site = await startMade({
+  const site = await startFakeGateway({
     events: ({ run, reply }) => {
       reply.writeHead(200, { "content-type": "text/event-stream" });
       let seq = 0;
@@ -359,7 +359,7 @@ test("a run of 100 000 events stays small", async () => {
       reply.end(lines.join(""));
     },
   });
-  await seen(site, {}, async (page) => {
+  await withPage(site, {}, async (page) => {
     page.setDefaultTimeout(120_000);
     await page.goto(`${site.url}#/runs/run-1`);
     await page.locator('.page-head [data-outcome="completed"]').waitFor();
@@ -379,20 +379,20 @@ test("a run of 100 000 events stays small", async () => {
     assert.ok((await nodes(page)) < 3_000, `${await nodes(page)} nodes`);
     await page.getByRole("tab", { name: /Events/ }).click();
     await page.getByText("100,002 events").waitFor();
-    await page.getByRole("tab", { name: /Said/ }).click();
+    await page.getByRole("tab", { name: /Output/ }).click();
     await page.locator(".said").first().waitFor();
     assert.ok((await nodes(page)) < 3_000, `${await nodes(page)} nodes`);
-    const said = await page.locator('.unseen [role="log"] > div').count();
-    assert.ok(said <= 12, `${said} announcements`);
+    const announcements = await page.locator('.unseen [role="log"] > div').count();
+    assert.ok(announcements <= 12, `${announcements} announcements`);
   });
 });
 
-test("a session of 100 000 messages stays small", async () => {
-  const site = await startMade({
+test("a session of 100 000 messages renders few nodes", async () => {
+  const site = await startFakeGateway({
     messages: 100_000,
-    hostile: (words) => `${words} ${"long ".repeat(100)}`,
+    hostile: (text) => `${text} ${"long ".repeat(100)}`,
   });
-  await seen(site, {}, async (page) => {
+  await withPage(site, {}, async (page) => {
     await visit(page, site, "#/sessions/f-0001", "The parser drops");
     await page.locator("article[data-message]").first().focus();
     await page.keyboard.press("End");
@@ -405,31 +405,32 @@ test("a session of 100 000 messages stays small", async () => {
         .evaluate((list, part) => (list.scrollTop = list.scrollHeight * part), part);
       await page.waitForFunction(() => {
         const list = document.querySelector(".long").getBoundingClientRect();
-        const seen = [...document.querySelectorAll(".slot")].filter((slot) => {
+        const visible = [...document.querySelectorAll(".slot")].filter((slot) => {
           const { top, bottom } = slot.getBoundingClientRect();
           return bottom > list.top && top < list.bottom;
         });
-        return seen.length > 0 && seen.every((slot) => slot.querySelector(".coming") === null);
+        const isLoaded = (slot) => slot.querySelector(".coming") === null;
+        return visible.length > 0 && visible.every(isLoaded);
       });
       assert.ok((await nodes(page)) < 3_000, `${await nodes(page)} nodes`);
     }
     await visit(page, site, "#/sessions/f-0001?at=54321", "#54321");
     await page.locator('[data-message="54321"].marked').waitFor();
-    assert.ok(site.asked.length < 200, `${site.asked.length} requests`);
+    assert.ok(site.requests.length < 200, `${site.requests.length} requests`);
   });
 });
 
-test("a link leads to what it names", async () => {
-  const site = await startMade();
-  await seen(site, {}, async (page) => {
-    await visit(page, site, "#/sessions/f-0001?at=5", "call `toolu_5b` is never answered");
+test("a link opens what it names", async () => {
+  const site = await startFakeGateway();
+  await withPage(site, {}, async (page) => {
+    await visit(page, site, "#/sessions/f-0001?at=5", "call `toolu_5b` has no result");
     assert.equal(await page.locator('[data-message="5"].marked').count(), 1);
     await page.goto(`${site.url}#/nowhere`);
-    await page.getByText("There is no such page").waitFor();
+    await page.getByText("Page not found").waitFor();
   });
 });
 
-/** The same disorder every time. */
+/** A deterministic shuffle. */
 function shuffled(list) {
   const all = [...list];
   let state = 42;

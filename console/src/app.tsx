@@ -1,4 +1,4 @@
-/** The frame around every page: where one can go, what is connected, how it looks. */
+/** The frame around every page: navigation, connection state, theme and language. */
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
@@ -18,11 +18,11 @@ import { Announcer } from "./parts/announce.js";
 import { Empty } from "./parts/frame.js";
 import { Icon, type IconName } from "./parts/icon.js";
 import { Palette, isOpen as isPaletteOpen } from "./parts/palette.js";
-import { link, place } from "./route.js";
-import { type Theme, choose, language, theme } from "./settings.js";
-import { type Word, clock, t } from "./words.js";
+import { link, route } from "./route.js";
+import { type Theme, setLanguage, language, theme } from "./settings.js";
+import { type TextKey, clock, t } from "./words.js";
 
-const NAV: readonly (readonly [Word, readonly (readonly [string, IconName, Word])[]])[] = [
+const NAV: readonly (readonly [TextKey, readonly (readonly [string, IconName, TextKey])[]])[] = [
   [
     "nav.histories",
     [
@@ -42,14 +42,14 @@ const NAV: readonly (readonly [Word, readonly (readonly [string, IconName, Word]
 
 export function App() {
   const main = useRef<HTMLElement>(null);
-  const { path } = place.value;
-  const where = path.join("/");
+  const { path } = route.value;
+  const address = path.join("/");
   const first = useRef(true);
   useEffect(() => {
-    // Whoever goes to another page begins at its head; whoever arrives is left alone.
+    // Navigation moves the focus to the new page; the first load does not.
     if (first.current) first.current = false;
     else main.current?.focus({ preventScroll: true });
-  }, [where]);
+  }, [address]);
   return (
     <div class="shell">
       <a
@@ -90,7 +90,7 @@ function Current({ path }: { path: readonly string[] }) {
     case "rules":
       return <RulePage key={id} code={id ?? ""} />;
     default:
-      return <Empty icon="unknown" title={t("nowhere")} />;
+      return <Empty icon="unknown" title={t("page.notfound")} />;
   }
 }
 
@@ -110,10 +110,10 @@ function Rail({ page }: { page: string }) {
         {NAV.map(([group, links]) => (
           <div key={group} class="links">
             <div class="group">{t(group)}</div>
-            {links.map(([to, icon, word]) => (
+            {links.map(([to, icon, key]) => (
               <a key={to} href={link([to])} aria-current={page === to ? "page" : undefined}>
                 <Icon name={icon} />
-                {t(word)}
+                {t(key)}
               </a>
             ))}
           </div>
@@ -127,7 +127,7 @@ function Rail({ page }: { page: string }) {
             type="button"
             class="button small quiet"
             lang={language.value === "zh" ? "en" : "zh-CN"}
-            onClick={() => choose(language.value === "zh" ? "en" : "zh")}
+            onClick={() => setLanguage(language.value === "zh" ? "en" : "zh")}
           >
             <Icon name="globe" />
             {language.value === "zh" ? "English" : "中文"}
@@ -138,7 +138,7 @@ function Rail({ page }: { page: string }) {
   );
 }
 
-/** Whether the server answers. Never more than is known. */
+/** Whether the server responds. */
 function Server() {
   const state = server.value;
   switch (state.type) {
@@ -172,7 +172,7 @@ const THEME_ICONS: Readonly<Record<Theme, IconName>> = {
   light: "sun",
   dark: "moon",
 };
-const THEME_WORDS: Readonly<Record<Theme, Word>> = {
+const THEME_KEYS: Readonly<Record<Theme, TextKey>> = {
   system: "theme.system",
   light: "theme.light",
   dark: "theme.dark",
@@ -184,17 +184,17 @@ function ThemeButton() {
     <button
       type="button"
       class="button small quiet"
-      title={t("theme.change", { theme: t(THEME_WORDS[next]) })}
+      title={t("theme.change", { theme: t(THEME_KEYS[next]) })}
       onClick={() => (theme.value = next)}
     >
       <Icon name={THEME_ICONS[theme.value]} />
-      {t(THEME_WORDS[theme.value])}
+      {t(THEME_KEYS[theme.value])}
     </button>
   );
 }
 
 function Locked() {
-  const given = useSignal("");
+  const typed = useSignal("");
   return (
     <div class="empty locked">
       <Icon name="lock" />
@@ -204,7 +204,7 @@ function Locked() {
         class="bar"
         onSubmit={(event) => {
           event.preventDefault();
-          unlock(given.value);
+          unlock(typed.value);
         }}
       >
         <input
@@ -213,8 +213,8 @@ function Locked() {
           autocomplete="off"
           aria-label={t("locked.token")}
           placeholder={t("locked.token")}
-          value={given.value}
-          onInput={(event) => (given.value = event.currentTarget.value)}
+          value={typed.value}
+          onInput={(event) => (typed.value = event.currentTarget.value)}
         />
         <button type="submit" class="button main-one">
           {t("locked.open")}

@@ -1,4 +1,4 @@
-/** The beginning: settings, the clock, the address, and then the page. */
+/** Entry point: applies the settings, starts the clock and routing, then renders the app. */
 
 import { render } from "preact";
 

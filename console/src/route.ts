@@ -1,26 +1,26 @@
-/** Where the reader is: the part of the address behind `#`. Every place has an address of its own. */
+/** Routing by the part of the URL after `#`. Every view has its own address. */
 
 import { computed, signal } from "@preact/signals";
 
 import { takeToken } from "./data/link.js";
-import { offer } from "./data/token.js";
+import { offerToken } from "./data/token.js";
 
-/** A place: its path in pieces, and what stands behind the `?`. */
-export interface Place {
+/** A route: the path segments, and the parameters after `?`. */
+export interface Route {
   readonly path: readonly string[];
   readonly query: URLSearchParams;
 }
 
-/** Reads the part behind `#`. What cannot be read is the first page. */
-export function parse(hash: string): Place {
+/** Parses the part after `#`. An empty path is the first page. */
+export function parse(hash: string): Route {
   const text = hash.replace(/^#\/?/, "");
   const at = text.indexOf("?");
   const [path, query] = at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
-  const pieces = path.split("/").filter((piece) => piece !== "");
-  return { path: pieces.map(decoded), query: new URLSearchParams(query) };
+  const segments = path.split("/").filter((segment) => segment !== "");
+  return { path: segments.map(decoded), query: new URLSearchParams(query) };
 }
 
-/** The address of a place. */
+/** The address of a route. */
 export function link(
   path: readonly string[],
   query: Readonly<Record<string, string>> = {},
@@ -34,38 +34,38 @@ export function link(
 
 const hash = signal(typeof location === "undefined" ? "" : location.hash);
 
-/** Where the reader is. */
-export const place = computed(() => parse(hash.value));
+/** The current route. */
+export const route = computed(() => parse(hash.value));
 
-/** Goes somewhere. */
+/** Navigates to a route. */
 export function go(path: readonly string[], query: Readonly<Record<string, string>> = {}): void {
   location.hash = link(path, query);
 }
 
-/** Changes what stands behind the `?`, without a new step in the history. */
-export function refine(changes: Readonly<Record<string, string>>): void {
-  const { path, query } = place.peek();
+/** Changes query parameters without a new history entry. */
+export function setQuery(changes: Readonly<Record<string, string>>): void {
+  const { path, query } = route.peek();
   const all = { ...Object.fromEntries(query), ...changes };
   history.replaceState(null, "", link(path, all));
   hash.value = location.hash;
 }
 
-/** Begins to watch the address. */
+/** Starts to follow changes of the address. */
 export function watchAddress(): void {
   addEventListener("hashchange", () => {
     const link = takeToken(location.hash);
     if (link.hash !== location.hash) {
       history.replaceState(null, "", location.pathname + location.search + link.hash);
-      offer(link.token);
+      offerToken(link.token);
     }
     hash.value = location.hash;
   });
 }
 
-function decoded(piece: string): string {
+function decoded(segment: string): string {
   try {
-    return decodeURIComponent(piece);
+    return decodeURIComponent(segment);
   } catch {
-    return piece;
+    return segment;
   }
 }

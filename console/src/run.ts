@@ -1,3 +1,3 @@
-/** The reducer of runs: the same package that others embed. */
+/** The run reducer: the same package that other user interfaces embed. */
 
 export * from "../../clients/typescript/src/index.js";

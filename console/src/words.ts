@@ -1,16 +1,16 @@
-/** Everything the page says, in the language of the reader. */
+/** The texts of the console in the chosen language, and how numbers and times are formatted. */
 
 import { language } from "./settings.js";
 import { en } from "./words/en.js";
 import { zh } from "./words/zh.js";
 
-export type Word = keyof typeof en;
+export type TextKey = keyof typeof en;
 
-const TABLES: Readonly<Record<"en" | "zh", Readonly<Record<Word, string>>>> = { en, zh };
+const TABLES: Readonly<Record<"en" | "zh", Readonly<Record<TextKey, string>>>> = { en, zh };
 
-/** A sentence; `{n}` in it is the value of that name. */
-export function t(word: Word, values: Readonly<Record<string, string | number>> = {}): string {
-  const text = TABLES[language.value][word];
+/** The text for a key. `{name}` in it is replaced by the value of that name. */
+export function t(key: TextKey, values: Readonly<Record<string, string | number>> = {}): string {
+  const text = TABLES[language.value][key];
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => {
     const value = values[name];
     if (value === undefined) return whole;
@@ -18,25 +18,25 @@ export function t(word: Word, values: Readonly<Record<string, string | number>> 
   });
 }
 
-/** A sentence whose name is put together; what nobody has a sentence for is told as it is. */
-export function maybe(prefix: string, name: string): string {
+/** The text for the key `prefix.name`. Returns the name itself if there is no such key. */
+export function labelOf(prefix: string, name: string): string {
   const table: Readonly<Record<string, string>> = TABLES[language.value];
   return table[`${prefix}.${name}`] ?? name;
 }
 
-/** One or many: picks the sentence that fits the number. */
-export function many(one: Word, other: Word, n: number): string {
+/** Picks the singular or the plural text for a number. */
+export function plural(one: TextKey, other: TextKey, n: number): string {
   return t(n === 1 ? one : other, { n });
 }
 
 const locale = () => (language.value === "zh" ? "zh-CN" : "en");
 
-/** 12,345. */
+/** A number, such as 12,345. */
 export function count(n: number): string {
   return new Intl.NumberFormat(locale()).format(n);
 }
 
-/** 48.1 kB. */
+/** A size, such as 48.1 kB. */
 export function bytes(n: number): string {
   const units = ["B", "kB", "MB", "GB"];
   let at = 0;
@@ -48,7 +48,7 @@ export function bytes(n: number): string {
   return `${value >= 100 || at === 0 ? Math.round(value) : value.toFixed(1)} ${units[at] ?? ""}`;
 }
 
-/** 340 ms, 1.2 s, 3 min 20 s. */
+/** A duration, such as 340 ms, 1.2 s or 3 min 20 s. */
 export function span(ms: number): string {
   if (!Number.isFinite(ms) || ms < 0) return "–";
   if (ms < 1_000) return `${Math.round(ms)} ms`;
@@ -59,7 +59,7 @@ export function span(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** Three minutes ago. */
+/** A relative time, such as "3m ago". */
 export function ago(at: number, now: number): string {
   const seconds = Math.max(0, Math.round((now - at) / 1_000));
   if (seconds < 5) return t("time.now");
@@ -70,7 +70,7 @@ export function ago(at: number, now: number): string {
   return format.format(-Math.floor(seconds / 86_400), "day");
 }
 
-/** The time of the day, for today; else with the date. */
+/** The time of day, with the date unless it is today. */
 export function clock(at: number): string {
   const date = new Date(at);
   const today = new Date().toDateString() === date.toDateString();
@@ -84,7 +84,7 @@ export function clock(at: number): string {
   return new Intl.DateTimeFormat(locale(), { ...day, ...time }).format(date);
 }
 
-/** Date and time, in full. */
+/** The full date and time. */
 export function moment(at: number): string {
   return new Intl.DateTimeFormat(locale(), {
     dateStyle: "medium",

@@ -3,9 +3,16 @@ import { test } from "node:test";
 
 import { takeToken } from "../src/data/link.js";
 import { outcomeOf } from "../src/data/outcome.js";
-import { isAccepted, isLocked, isRefused, offer, token, unlock } from "../src/data/token.js";
+import {
+  isLocked,
+  markAccepted,
+  markRejected,
+  offerToken,
+  token,
+  unlock,
+} from "../src/data/token.js";
 
-test("a token is struck from every address, wherever it stands in it", () => {
+test("a token is removed from the address wherever it is", () => {
   const table: readonly (readonly [string, string, string])[] = [
     ["", "", ""],
     ["#/runs", "", "#/runs"],
@@ -26,30 +33,30 @@ test("a token is struck from every address, wherever it stands in it", () => {
   }
 });
 
-test("a link is used on a locked page and never replaces a token that works", async () => {
+test("the token of a link unlocks the page and never replaces a working token", async () => {
   unlock("");
-  offer("first");
+  offerToken("first");
   assert.equal(token.value, "first");
-  isAccepted();
-  offer("planted");
+  markAccepted();
+  offerToken("planted");
   assert.equal(token.value, "first");
-  isAccepted();
-  isRefused();
+  markAccepted();
+  markRejected();
   await new Promise((done) => setTimeout(done, 5));
-  // What worked in between made the offer void.
+  // A token that worked in the meantime discards the offered one.
   assert.deepEqual([token.value, isLocked.value], ["first", true]);
-  offer("second");
+  offerToken("second");
   assert.deepEqual([token.value, isLocked.value], ["second", false]);
-  // One that was there already turns out to be refused: then the link's is tried.
-  offer("third");
+  // The current token is rejected: then the token of the link is used.
+  offerToken("third");
   assert.equal(token.value, "second");
-  isRefused();
+  markRejected();
   assert.equal(isLocked.value, true);
   await new Promise((done) => setTimeout(done, 5));
   assert.deepEqual([token.value, isLocked.value], ["third", false]);
 });
 
-test("only a success has passed, and everything else shows its code", () => {
+test("only a success is shown as passed, and everything else shows its status code", () => {
   for (const action of ["none", "observed", "fixed", "failed", "rejected", "odd"]) {
     for (const status of [100, 200, 201, 299, 302, 400, 404, 429, 500, 503, 529]) {
       const { word, code, icon } = outcomeOf({ action, status });

@@ -6,10 +6,10 @@ import type { Sliced } from "../src/data/types.js";
 import { Lanes } from "../src/pages/session/lanes.js";
 import { Heights } from "../src/parts/heights.js";
 import { blocks, spans } from "../src/parts/markdown.js";
-import { roof } from "../src/parts/plot.js";
+import { axisTop } from "../src/parts/plot.js";
 import { link, parse } from "../src/route.js";
 
-test("rows are where their heights put them", () => {
+test("offsets of rows follow from their heights", () => {
   const heights = new Heights(10);
   heights.resize(1_000);
   assert.equal(heights.total(), 10_000);
@@ -26,7 +26,7 @@ test("rows are where their heights put them", () => {
   assert.equal(heights.total(), 55);
 });
 
-test("an address survives whatever an id holds", () => {
+test("ids with special characters survive in an address", () => {
   const id = "f-a/b?c#d &é";
   const { path, query } = parse(link(["sessions", id], { at: "7", q: "a&b", none: "" }));
   assert.deepEqual([...path], ["sessions", id]);
@@ -34,38 +34,38 @@ test("an address survives whatever an id holds", () => {
   assert.deepEqual([...parse("#/%E0%A4%A").path], ["%E0%A4%A"]);
 });
 
-test("only what is looked at is kept", async () => {
-  const asked: number[] = [];
+test("only rows around the visible ones are kept", async () => {
+  const requested: number[] = [];
   const slices = new Slices<number>(async (from, limit) => {
-    asked.push(from);
+    requested.push(from);
     const data = Array.from({ length: Math.min(limit, 100_000 - from) }, (_, at) => from + at);
     return { data, from, total: 100_000, version: "1" };
   });
   for (let at = 0; at < 100_000; at += 700) {
-    slices.want(at, at + 40);
+    slices.setVisible(at, at + 40);
     await settled(() => slices.row(at) === at);
   }
   assert.ok(slices.size < 5_000, `${slices.size} rows are kept`);
   assert.equal(slices.row(0), undefined);
-  slices.want(99_990, 100_040);
+  slices.setVisible(99_990, 100_040);
   await settled(() => slices.row(99_999) === 99_999);
-  assert.ok(asked.length < 400);
+  assert.ok(requested.length < 400);
 });
 
-test("rows of another version are thrown away", async () => {
+test("rows of another version are dropped", async () => {
   let version = "1";
   const slices = new Slices<string>(async (from): Promise<Sliced<string>> => {
     return { data: [`${version}:${from}`], from, total: 10, version };
   });
-  slices.want(0, 1);
+  slices.setVisible(0, 1);
   await settled(() => slices.row(0) === "1:0");
   version = "2";
-  slices.want(5, 6);
+  slices.setVisible(5, 6);
   await settled(() => slices.row(5) === "2:5");
   assert.equal(slices.row(0), undefined);
 });
 
-test("whoever goes on behind the newest stays in its lane", () => {
+test("a child of the newest record stays in its lane", () => {
   const lanes = new Lanes();
   const table: readonly (readonly [number, number | null])[] = [
     [0, null],
@@ -84,7 +84,7 @@ test("whoever goes on behind the newest stays in its lane", () => {
   assert.deepEqual(lanes.open(4), [1]);
 });
 
-test("the pages of rules are read", () => {
+test("the Markdown of rule pages is parsed", () => {
   const page =
     "# Head\n\nOne `code` and\n**bold**, [a link](x).\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- x\n  y\n- z\n\n```json\n<b>\n```\n";
   assert.deepEqual(
@@ -103,7 +103,7 @@ test("the pages of rules are read", () => {
 
 test("an axis ends at a round number", () => {
   assert.deepEqual(
-    [0, 1, 3, 7, 40, 41, 999, Number.NaN].map(roof),
+    [0, 1, 3, 7, 40, 41, 999, Number.NaN].map(axisTop),
     [1, 1, 4, 10, 40, 50, 1_000, 1],
   );
 });
@@ -113,5 +113,5 @@ async function settled(holds: () => boolean): Promise<void> {
     if (holds()) return;
     await new Promise((done) => setImmediate(done));
   }
-  assert.fail("it never came");
+  assert.fail("the condition never became true");
 }

@@ -19,7 +19,7 @@ const drawn = (tools: readonly ToolTruth[]) =>
     return `${"  ".repeat(depth)}${joint}${tool.call}`;
   });
 
-test("calls of one message hang together, calls of sub-agents below theirs", () => {
+test("calls of one message are joined, calls of sub-agents are below their parent", () => {
   const tools = [
     tool("a", 1),
     tool("b", 1),
@@ -32,21 +32,23 @@ test("calls of one message hang together, calls of sub-agents below theirs", () 
   assert.deepEqual(drawn([tool("a", 1), tool("b", 1), tool("c", 1)]), ["┌a", "├b", "└c"]);
 });
 
-test("no call is lost, whatever it says about its parent", () => {
+test("no call is lost, whatever its parent is", () => {
   const tools = [
     tool("a", 1, "b"),
     tool("b", 1, "a"),
     tool("c", 1, "c"),
-    tool("d", 1, "nobody"),
+    tool("d", 1, "unknown"),
     tool("c", 2, "a"),
   ];
   assert.equal(rowsOf(tools).length, tools.length);
 });
 
-test("the times of a call are those at which it was told", () => {
-  const told: string[] = [];
-  const notes = new Notes(({ change, tool }) => told.push(`${change.type} ${tool ?? ""}`.trim()));
-  const session = createSession({ onEffect: notes.hear });
+test("the times of a call are those of its events", () => {
+  const announced: string[] = [];
+  const notes = new Notes(({ change, tool }) => {
+    announced.push(`${change.type} ${tool ?? ""}`.trim());
+  });
+  const session = createSession({ onEffect: notes.onEffect });
   const events = [
     { type: "run-started", runId: "r", seq: 1, at: 1_000, agent: "x" },
     { type: "tool-call", runId: "r", seq: 2, at: 1_100, toolCallId: "a", name: "Bash" },
@@ -60,7 +62,7 @@ test("the times of a call are those at which it was told", () => {
       input: {},
       status: "running",
     },
-    { type: "text", runId: "r", seq: 4, at: 1_250, delta: "not a word of this is announced" },
+    { type: "text", runId: "r", seq: 4, at: 1_250, delta: "text is not announced" },
     { type: "tool-result", runId: "r", seq: 5, at: 1_900, toolCallId: "a", status: "succeeded" },
     { type: "run-ended", runId: "r", seq: 6, at: 2_000, reason: "completed" },
   ];
@@ -68,10 +70,10 @@ test("the times of a call are those at which it was told", () => {
   const known = notes.of("a", 0);
   assert.deepEqual([known?.opened, known?.begun, known?.settled], [1_100, 1_200, 1_900]);
   assert.deepEqual([notes.startedAt, notes.endedAt], [1_000, 2_000]);
-  assert.deepEqual(told, ["toolStatus Bash", "toolSettled Bash", "runEnded"]);
+  assert.deepEqual(announced, ["toolStatus Bash", "toolSettled Bash", "runEnded"]);
 });
 
-test("an axis has a few round times", () => {
+test("an axis has a few round ticks", () => {
   assert.deepEqual(ticks(19_000, 5), [0, 5_000, 10_000, 15_000]);
   assert.deepEqual(ticks(0, 5), [0]);
   for (const length of [1, 700, 61_000, 9e6, 1e9])

@@ -8,18 +8,19 @@ import { ago, bytes, span, t } from "../src/words.js";
 import { en } from "../src/words/en.js";
 import { zh } from "../src/words/zh.js";
 
-const holes = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort();
+const placeholders = (text: string) =>
+  [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort();
 
-test("both languages say the same things, with the same values", () => {
+test("both languages have the same keys and placeholders", () => {
   assert.deepEqual(Object.keys(zh), Object.keys(en));
   for (const [word, text] of Object.entries(en)) {
     const other = (zh as Readonly<Record<string, string>>)[word] ?? "";
-    assert.deepEqual(holes(other), holes(text), word);
+    assert.deepEqual(placeholders(other), placeholders(text), word);
     assert.notEqual(other.trim(), "", word);
   }
 });
 
-test("every status has words, and every word is used", () => {
+test("every status has a text, and every text is used", () => {
   for (const status of STATUSES) assert.ok(Object.hasOwn(en, `status.${status}`), status);
   const sources =
     process.env.FOXWEDGE_CONSOLE ?? new URL("../../../src/", import.meta.url).pathname;
@@ -28,23 +29,25 @@ test("every status has words, and every word is used", () => {
     .filter((name) => /\.tsx?$/.test(name) && !/words.(en|zh)\.ts$/.test(name))
     .map((name) => readFileSync(`${sources}/${name}`, "utf8"))
     .join("\n");
-  const prefixes = [...code.matchAll(/maybe\("([\w.]+)"/g)].map(([, prefix]) => `${prefix ?? ""}.`);
+  const prefixes = [...code.matchAll(/labelOf\("([\w.]+)"/g)].map(
+    ([, prefix]) => `${prefix ?? ""}.`,
+  );
   for (const word of Object.keys(en)) {
     const isUsed = code.includes(`"${word}"`) || prefixes.some((prefix) => word.startsWith(prefix));
-    assert.ok(isUsed, `nobody says ${word}`);
+    assert.ok(isUsed, `${word} is not used`);
   }
 });
 
-test("values stand where they belong", () => {
+test("values replace their placeholders", () => {
   language.value = "en";
   assert.equal(t("repair.gap", { n: 12_345 }), "12,345 messages stay as they are");
   language.value = "zh";
   assert.equal(t("repair.gap", { n: 2 }), "2 条消息保持不变");
   language.value = "en";
-  assert.equal(t("said.tool", { tool: "{status}", status: "x" }), "{status}: x");
+  assert.equal(t("announce.tool", { tool: "{status}", status: "x" }), "{status}: x");
 });
 
-test("sizes and times are short", () => {
+test("sizes and times are formatted", () => {
   assert.deepEqual([0, 999, 48_113, 50_000_000].map(bytes), ["0 B", "999 B", "48.1 kB", "50.0 MB"]);
   assert.deepEqual([0, 340, 1_200, 200_000, 7_300_000, -1].map(span), [
     "0 ms",

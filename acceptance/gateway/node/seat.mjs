@@ -1,14 +1,14 @@
-// What every client is given: where the gateway is, what to ask, and two tools.
+// The context of every client: the gateway's address, the prompts, and two tools.
 
 const QUESTION = 'call weather with {"city":"Ulm"} and call clock with {"zone":"CET"}';
 export const NEXT = "good night";
 export const PLAIN = "a word with you";
 const THINK = "think first, then ";
 
-// Behind these names are the headers by which the gateway says what it did.
-const OURS = "x-foxwedge-";
+// The prefix of the gateway's own response headers.
+const HEADER_PREFIX = "x-foxwedge-";
 
-export class Seat {
+export class ClientContext {
   calls = [];
   replies = [];
 
@@ -27,16 +27,16 @@ export class Seat {
     return `noon in ${zone}`;
   }
 
-  /** Answers a call; arguments are an object, or its text. */
+  /** Runs a tool call. The arguments are an object, or its JSON text. */
   run(name, args) {
-    const given = typeof args === "string" ? JSON.parse(args) : args;
-    return name === "weather" ? this.weather(given) : this.clock(given);
+    const parsed = typeof args === "string" ? JSON.parse(args) : args;
+    return name === "weather" ? this.weather(parsed) : this.clock(parsed);
   }
 
-  /** The `fetch` of every client, which remembers what came back. */
+  /** The `fetch` of every client. Records the status and headers of responses. */
   fetch = async (...request) => {
     const response = await fetch(...request);
-    const headers = [...response.headers].filter(([name]) => name.startsWith(OURS));
+    const headers = [...response.headers].filter(([name]) => name.startsWith(HEADER_PREFIX));
     this.replies.push({ status: response.status, headers: Object.fromEntries(headers) });
     return response;
   };
@@ -51,7 +51,7 @@ function schema(key) {
   };
 }
 
-/** Every tool with what it is for and what it takes. */
+/** The tools, with their descriptions and parameters. */
 export const TOOLS = [
   { name: "weather", description: "Tells the weather.", parameters: schema("city") },
   { name: "clock", description: "Tells the time.", parameters: schema("zone") },

@@ -1,4 +1,4 @@
-"""What every client is given: where the gateway is, what to ask, and two tools."""
+"""The context of every client: the gateway's address, the prompts, and two tools."""
 
 import json
 
@@ -7,17 +7,17 @@ NEXT = "good night"
 PLAIN = "a word with you"
 THINK = "think first, then "
 
-# Behind these names are the headers by which the gateway says what it did.
-OURS = "x-foxwedge-"
+# The prefix of the gateway's own response headers.
+HEADER_PREFIX = "x-foxwedge-"
 
 
-class Seat:
+class ClientContext:
     def __init__(self, job):
         self.model, self.stream, self.face = job["model"], job["stream"], job["face"]
         self.origin, self.token = job["base"], job["token"]
         self.base = job["base"] + "/v1"
-        words = THINK + QUESTION if job["task"] == "think" else QUESTION
-        self.question = f"{job['mark']}: {words}"
+        prompt = THINK + QUESTION if job["task"] == "think" else QUESTION
+        self.question = f"{job['mark']}: {prompt}"
         self.calls, self.replies = [], []
 
     # Tools.
@@ -31,24 +31,24 @@ class Seat:
         return f"noon in {zone}"
 
     def run(self, name, arguments):
-        """Answers a call; arguments are an object, or its text."""
+        """Runs a tool call. The arguments are an object, or its JSON text."""
         arguments = json.loads(arguments) if isinstance(arguments, str) else arguments
         return {"weather": self.weather, "clock": self.clock}[name](**arguments)
 
-    # What came back. The HTTP clients of the SDKs call these for every reply.
+    # Hooks that the HTTP clients of the SDKs call for every response.
 
-    def heard(self, response):
-        headers = {name: value for name, value in response.headers.items() if name.startswith(OURS)}
+    def record_response(self, response):
+        headers = {name: value for name, value in response.headers.items() if name.startswith(HEADER_PREFIX)}
         self.replies.append({"status": response.status_code, "headers": headers})
 
-    async def heard_later(self, response):
-        self.heard(response)
+    async def record_response_async(self, response):
+        self.record_response(response)
 
     def hooks(self):
-        return {"event_hooks": {"response": [self.heard]}}
+        return {"event_hooks": {"response": [self.record_response]}}
 
-    def hooks_later(self):
-        return {"event_hooks": {"response": [self.heard_later]}}
+    def async_hooks(self):
+        return {"event_hooks": {"response": [self.record_response_async]}}
 
 
 def schema(key):
@@ -60,5 +60,5 @@ def schema(key):
     }
 
 
-# Every tool with what it is for and what it takes.
+# The tools, with their descriptions and parameters.
 TOOLS = [("weather", "Tells the weather.", schema("city")), ("clock", "Tells the time.", schema("zone"))]

@@ -1,21 +1,21 @@
-"""Lets Python clients talk to a gateway, and prints what they got.
+"""Runs Python clients against a gateway, and prints their results.
 
     python3 try.py < JOBS
 
 A job is a line `{"client", "face", "task", "model", "stream", "mark", "base", "token"}`. The client is a module of
-`clients/`, the face is chat, responses or messages, the mark makes a conversation unlike all others, and the task is
-one of
+`clients/`, the face is the endpoint (chat, responses or messages), the mark makes the conversation unique, and the task
+is one of
 
-    talk     two tools called in one reply, both answered, the reply to that, and a second question
-    think    the same, by a model that thinks before it calls
-    broken   a history with a call that nobody answered and an answer that nobody asked for
+    talk     two tool calls in one response, both results, the next response, and a second question
+    think    the same, with a model that reasons before it calls
+    broken   a history with a call without a result and a result without a call
     say      one question
     models   the list of models
-    count    how many tokens a question has
-    threads  a conversation that the client would like to keep on the server
+    count    the token count of a question
+    threads  a conversation that the client asks the server to keep
 
-Each job answers with one line in its order: `{"texts", "calls", "replies", "error"}`, where `replies` are the HTTP
-replies that the client got, with the headers of the gateway.
+Each job prints one line, in order: `{"texts", "calls", "replies", "error"}`, where `replies` are the HTTP responses
+that the client got, with the headers of the gateway.
 """
 
 import asyncio
@@ -26,53 +26,54 @@ import logging
 import sys
 import threading
 
-# Nothing is left beside the scripts, wherever they are run.
+# No bytecode files beside the scripts.
 sys.dont_write_bytecode = True
 
-from seat import Seat
+from seat import ClientContext
 
-# A client that waits longer for one task waits for ever.
-PATIENCE = 15
-# All of it: whoever waits for this process does not wait longer.
-LONGEST = 150
+# The time limit of one task, in seconds.
+TASK_TIMEOUT = 15
+# The time limit of the whole process, in seconds.
+TOTAL_TIMEOUT = 150
 
 
 def main():
-    faulthandler.dump_traceback_later(LONGEST, exit=True)
-    # What goes wrong on purpose need not be logged.
+    faulthandler.dump_traceback_later(TOTAL_TIMEOUT, exit=True)
+    # Expected failures are not logged.
     logging.disable(logging.CRITICAL)
-    # Not whatever the machine was set up for.
+    # Always UTF-8, whatever the locale.
     sys.stdin.reconfigure(encoding="utf-8")
     out, sys.stdout = sys.stdout, sys.stderr
     out.reconfigure(encoding="utf-8")
     for line in sys.stdin:
-        print(json.dumps(bounded(json.loads(line)), ensure_ascii=False), file=out, flush=True)
+        print(json.dumps(run_with_timeout(json.loads(line)), ensure_ascii=False), file=out, flush=True)
 
 
-def bounded(job):
-    """A thread of its own, since not every client takes a time limit."""
-    answers = []
-    thread = threading.Thread(target=lambda: answers.append(answer(job)), daemon=True)
+def run_with_timeout(job):
+    """Runs a job in its own thread, since not every client accepts a timeout."""
+    reports = []
+    thread = threading.Thread(target=lambda: reports.append(run_job(job)), daemon=True)
     thread.start()
-    thread.join(PATIENCE)
-    return answers[0] if answers else {"error": {"kinds": [], "status": None, "told": f"nothing for {PATIENCE} s"}}
+    thread.join(TASK_TIMEOUT)
+    timeout = {"kinds": [], "status": None, "told": f"no result within {TASK_TIMEOUT} s"}
+    return reports[0] if reports else {"error": timeout}
 
 
-def answer(job):
-    seat = Seat(job)
-    facts = {"texts": [], "calls": seat.calls, "replies": seat.replies, "error": None}
+def run_job(job):
+    context = ClientContext(job)
+    report = {"texts": [], "calls": context.calls, "replies": context.replies, "error": None}
     try:
         name = "talk" if job["task"] == "think" else job["task"]
         task = getattr(importlib.import_module(f"clients.{job['client']}"), name)
-        texts = task(seat)
-        facts["texts"] = asyncio.run(texts) if asyncio.iscoroutine(texts) else texts
+        texts = task(context)
+        report["texts"] = asyncio.run(texts) if asyncio.iscoroutine(texts) else texts
     except BaseException as error:
-        facts["error"] = told(error)
-    return facts
+        report["error"] = describe_error(error)
+    return report
 
 
-def told(error):
-    """An error by all names by which a program could catch it, the nearest first."""
+def describe_error(error):
+    """An error with all names by which a program could catch it, most specific first."""
     kinds = [kind.__name__ for kind in type(error).__mro__ if issubclass(kind, Exception)]
     return {"kinds": kinds, "status": getattr(error, "status_code", None), "told": str(error)[:400]}
 

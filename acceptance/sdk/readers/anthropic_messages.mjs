@@ -1,9 +1,9 @@
-// Messages, read by the SDK of Anthropic.
+// Messages, parsed by the Anthropic SDK.
 
 import Anthropic from "@anthropic-ai/sdk";
 
 import * as normal from "./normal.mjs";
-import { answering } from "./transport.mjs";
+import { fakeFetch } from "./transport.mjs";
 
 const REQUEST = { model: "any", max_tokens: 64, messages: [{ role: "user", content: "any" }] };
 const STOPS = {
@@ -15,38 +15,38 @@ const STOPS = {
   model_context_window_exceeded: "context",
 };
 
-export async function response(body, reader, piece) {
-  const { messages } = client(body, "response", piece);
-  return told(await (reader === "helper" ? messages.parse(REQUEST) : messages.create(REQUEST)));
+export async function response(body, reader, chunkSize) {
+  const { messages } = client(body, "response", chunkSize);
+  return summarize(await (reader === "helper" ? messages.parse(REQUEST) : messages.create(REQUEST)));
 }
 
-export async function stream(body, reader, piece) {
-  const { messages } = client(body, "stream", piece);
-  if (reader === "helper") return told(await messages.stream(REQUEST).finalMessage());
-  return toldBy(await messages.create({ ...REQUEST, stream: true }));
+export async function stream(body, reader, chunkSize) {
+  const { messages } = client(body, "stream", chunkSize);
+  if (reader === "helper") return summarize(await messages.stream(REQUEST).finalMessage());
+  return summarizeStream(await messages.create({ ...REQUEST, stream: true }));
 }
 
-function client(body, kind, piece) {
-  const fetch = answering(body, kind, piece, (value) => value.type === "message");
+function client(body, kind, chunkSize) {
+  const fetch = fakeFetch(body, kind, chunkSize, (value) => value.type === "message");
   return new Anthropic({ apiKey: "none", maxRetries: 0, fetch, logLevel: "off" });
 }
 
-/** What a whole message says. */
-function told(message) {
+/** Summarizes a complete message. */
+function summarize(message) {
   const of = (type) => message.content.filter((block) => block.type === type);
-  return normal.reading({
+  return normal.summary({
     text: of("text").map((block) => block.text).join(""),
     reasoning: of("thinking").map((block) => block.thinking).join(""),
     calls: of("tool_use").map((block) => normal.call(block.id, block.name, block.input)),
-    stop: stopped(message),
-    usage: used(message.usage),
+    stop: stopReason(message),
+    usage: tokenUsage(message.usage),
     id: message.id,
     model: message.model,
   });
 }
 
-/** What the pieces say. Blocks stand one behind the other, and only closed ones count. */
-async function toldBy(events) {
+/** Summarizes stream events. Blocks come one after the other, and only closed ones count. */
+async function summarizeStream(events) {
   let [head, stop, ended, usage, open, blocks] = [null, null, false, null, null, 0];
   let [text, reasoning, input] = ["", "", ""];
   const calls = [];
@@ -69,12 +69,14 @@ async function toldBy(events) {
         break;
       case "content_block_stop":
         normal.agree("index", event.index, blocks - 1);
-        if (open.type === "tool_use") calls.push(normal.call(open.id, open.name, normal.parsed(input || "{}")));
+        if (open.type === "tool_use") {
+          calls.push(normal.call(open.id, open.name, normal.parseArguments(input || "{}")));
+        }
         open = null;
         break;
       case "message_delta":
         stop = event.delta;
-        usage = merged(usage, event.usage);
+        usage = mergeUsage(usage, event.usage);
         break;
       case "message_stop":
         normal.agree("an open block", open, null);
@@ -82,21 +84,28 @@ async function toldBy(events) {
         break;
     }
   }
-  const word = ended && stop ? stopped(stop) : null;
-  return normal.reading({ text, reasoning, calls, stop: word, usage: used(usage), id: head.id, model: head.model });
+  return normal.summary({
+    text,
+    reasoning,
+    calls,
+    stop: ended && stop ? stopReason(stop) : null,
+    usage: tokenUsage(usage),
+    id: head.id,
+    model: head.model,
+  });
 }
 
-/** Figures of the end replace those of the beginning. */
-function merged(usage, newer) {
+/** Usage at the end replaces usage at the start. */
+function mergeUsage(usage, newer) {
   const known = Object.entries(newer).filter(([, value]) => value != null);
   return { ...usage, ...Object.fromEntries(known) };
 }
 
-function stopped({ stop_reason: word }) {
-  return STOPS[word] ?? word;
+function stopReason({ stop_reason: stopName }) {
+  return STOPS[stopName] ?? stopName;
 }
 
-function used(usage) {
+function tokenUsage(usage) {
   const cached = (usage.cache_read_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0);
   return { input: usage.input_tokens + cached, output: usage.output_tokens };
 }

@@ -1,4 +1,4 @@
-"""Converse, read by botocore."""
+"""Converse, parsed by botocore."""
 
 import io
 import json
@@ -9,7 +9,7 @@ from botocore.config import Config
 from botocore.validate import ParamValidator
 
 from . import normal
-from .transport import pieces
+from .transport import chunks
 
 REQUEST = {"modelId": "any", "messages": [{"role": "user", "content": [{"text": "any"}]}]}
 STOPS = {
@@ -25,8 +25,8 @@ SESSION = botocore.session.Session()
 SETTINGS = Config(retries={"total_max_attempts": 1})
 
 
-class Raw:
-    """What botocore wants of a connection: everything, or one piece after the other."""
+class RawResponse:
+    """The raw response that botocore reads: all at once, or in chunks."""
 
     def __init__(self, body, size):
         self.body, self.size = io.BytesIO(body), size
@@ -35,32 +35,32 @@ class Raw:
         return self.body.read()
 
     def stream(self, *_, **__):
-        yield from pieces(self.body.read(), self.size)
+        yield from chunks(self.body.read(), self.size)
 
     def close(self):
         self.body.close()
 
 
-def response(body, reader, piece):
-    failed = "output" not in json.loads(body)
-    answer = client(body, piece, 500 if failed else 200, "application/json").converse(**REQUEST)
-    del answer["ResponseMetadata"]
+def response(body, reader, chunk_size):
+    is_error = "output" not in json.loads(body)
+    result = client(body, chunk_size, 500 if is_error else 200, "application/json").converse(**REQUEST)
+    del result["ResponseMetadata"]
     if reader == "strict":
-        validate(answer, "ConverseResponse")
-    return told(answer)
+        validate(result, "ConverseResponse")
+    return summarize(result)
 
 
-def stream(body, reader, piece):
-    sdk = client(body, piece, 200, "application/vnd.amazon.eventstream")
+def stream(body, reader, chunk_size):
+    sdk = client(body, chunk_size, 200, "application/vnd.amazon.eventstream")
     events = []
     for event in sdk.converse_stream(**REQUEST)["stream"]:
         if reader == "strict":
             validate(event, "ConverseStreamOutput")
         events.append(event)
-    return told_by(events)
+    return summarize_stream(events)
 
 
-def client(body, piece, status, content_type):
+def client(body, chunk_size, status, content_type):
     sdk = SESSION.create_client(
         "bedrock-runtime",
         region_name="us-east-1",
@@ -70,38 +70,40 @@ def client(body, piece, status, content_type):
     )
     headers = {"content-type": content_type}
     sdk.meta.events.register(
-        "before-send.bedrock-runtime", lambda request, **_: AWSResponse(request.url, status, headers, Raw(body, piece))
+        "before-send.bedrock-runtime",
+        lambda request, **_: AWSResponse(request.url, status, headers, RawResponse(body, chunk_size)),
     )
     return sdk
 
 
 def validate(value, shape):
-    """Everything that the service promises is there, and of the right type."""
+    """Checks that a value has the required members and types of its service shape."""
     model = SESSION.get_service_model("bedrock-runtime").shape_for(shape)
     report = ParamValidator().validate(value, model)
     if report.has_errors():
         raise normal.Disagreement(report.generate_report())
 
 
-def told(answer):
-    """What a whole answer says."""
-    content = answer["output"]["message"]["content"]
-    text = "".join(spoken(block) for block in content)
+def summarize(result):
+    """Summarizes a complete response."""
+    content = result["output"]["message"]["content"]
+    text = "".join(text_of(block) for block in content)
     thoughts = [block["reasoningContent"].get("reasoningText", {}) for block in content if "reasoningContent" in block]
     reasoning = "".join(thought.get("text", "") for thought in thoughts)
-    uses = [block["toolUse"] for block in content if "toolUse" in block]
-    calls = [normal.call(use["toolUseId"], use["name"], use["input"]) for use in uses]
-    return normal.reading(text, reasoning, calls, stopped(answer["stopReason"]), used(answer["usage"]), None, None)
+    tool_uses = [block["toolUse"] for block in content if "toolUse" in block]
+    calls = [normal.call(use["toolUseId"], use["name"], use["input"]) for use in tool_uses]
+    stop, usage = stop_reason(result["stopReason"]), token_usage(result["usage"])
+    return normal.summary(text, reasoning, calls, stop, usage, None, None)
 
 
-def spoken(block):
-    """The text of a block. With sources it is a list of texts."""
+def text_of(block):
+    """The text of a block. With citations it is a list of texts."""
     cited = block.get("citationsContent", {}).get("content", [])
     return block.get("text", "") + "".join(part["text"] for part in cited)
 
 
-def told_by(events):
-    """What the pieces say. Blocks stand one behind the other, and only closed ones count."""
+def summarize_stream(events):
+    """Summarizes stream events. Blocks come one after the other, and only closed ones count."""
     text, reasoning, calls, stop, usage = "", "", [], None, None
     block, use, arguments = -1, None, ""
     for event in events:
@@ -117,19 +119,19 @@ def told_by(events):
             reasoning += delta.get("reasoningContent", {}).get("text", "")
             arguments += delta.get("toolUse", {}).get("input", "")
         elif kind == "contentBlockStop" and use:
-            calls.append(normal.call(use["toolUseId"], use["name"], normal.parsed(arguments or "{}")))
+            calls.append(normal.call(use["toolUseId"], use["name"], normal.parse_arguments(arguments or "{}")))
             use = None
         elif kind == "messageStop":
-            stop = stopped(value["stopReason"])
+            stop = stop_reason(value["stopReason"])
         elif kind == "metadata":
-            usage = used(value["usage"])
-    return normal.reading(text, reasoning, calls, stop, usage, None, None)
+            usage = token_usage(value["usage"])
+    return normal.summary(text, reasoning, calls, stop, usage, None, None)
 
 
-def stopped(word):
-    return STOPS.get(word, word)
+def stop_reason(reason):
+    return STOPS.get(reason, reason)
 
 
-def used(usage):
+def token_usage(usage):
     cached = usage.get("cacheReadInputTokens", 0) + usage.get("cacheWriteInputTokens", 0)
-    return normal.used(usage["inputTokens"] + cached, usage["outputTokens"])
+    return normal.token_usage(usage["inputTokens"] + cached, usage["outputTokens"])

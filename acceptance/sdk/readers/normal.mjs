@@ -1,16 +1,16 @@
-// What an SDK understood, in one form for all of them; the same as in normal.py.
+// The result of an SDK, in one form for all of them; the same as in normal.py.
 
-/** Two places of one stream tell different things. */
+/** Two parts of a stream contradict each other. */
 export class Disagreement extends Error {
   name = "Disagreement";
 }
 
-/** The provider failed in the middle, and the SDK hands that on as an event. */
+/** The provider failed during the stream, and the SDK reports that as an event. */
 export class Failed extends Error {
   name = "Failed";
 }
 
-export function reading({ text, reasoning, calls, stop, usage, id, model }) {
+export function summary({ text, reasoning, calls, stop, usage, id, model }) {
   return {
     text: text ?? "",
     reasoning: reasoning ?? "",
@@ -26,8 +26,8 @@ export function call(id, name, callArguments) {
   return { id: id ?? null, name, arguments: callArguments };
 }
 
-/** Arguments that are a text: what they say, or the text if they are no JSON. */
-export function parsed(text) {
+/** Parses arguments; returns the text if it is not JSON. */
+export function parseArguments(text) {
   try {
     return JSON.parse(text);
   } catch {
@@ -35,9 +35,9 @@ export function parsed(text) {
   }
 }
 
-/** All that a stream says about one thing. */
+/** Returns the value if all values are equal. */
 export function agree(what, ...values) {
-  const told = values.map((value) => JSON.stringify(value));
-  if (told.some((value) => value !== told[0])) throw new Disagreement(`${what}: ${told.join(" / ")}`);
+  const texts = values.map((value) => JSON.stringify(value));
+  if (texts.some((text) => text !== texts[0])) throw new Disagreement(`${what}: ${texts.join(" / ")}`);
   return values[0];
 }

@@ -1,21 +1,21 @@
-"""What an SDK understood, in one form for all of them.
+"""The result of an SDK, in one form for all of them.
 
-`usage.input` counts everything that was read, cached or not; `usage.output` everything that was written, reasoning
-included. `stop` is `None` where the SDK does not say that the answer is complete.
+`usage.input` counts all input tokens, cached or not; `usage.output` all output tokens, including reasoning. `stop` is
+`None` if the SDK does not report that the response is complete.
 """
 
 import json
 
 
 class Disagreement(Exception):
-    """Two places of one stream tell different things."""
+    """Two parts of a stream contradict each other."""
 
 
 class Failed(Exception):
-    """The provider failed in the middle, and the SDK hands that on as an event."""
+    """The provider failed during the stream, and the SDK reports that as an event."""
 
 
-def reading(text, reasoning, calls, stop, usage, id, model):
+def summary(text, reasoning, calls, stop, usage, id, model):
     return {
         "text": text or "",
         "reasoning": reasoning or "",
@@ -31,12 +31,12 @@ def call(id, name, arguments):
     return {"id": id, "name": name, "arguments": arguments}
 
 
-def used(input, output):
+def token_usage(input, output):
     return {"input": input, "output": output}
 
 
-def parsed(arguments):
-    """Arguments that are a text: what they say, or the text if they are no JSON."""
+def parse_arguments(arguments):
+    """Parses arguments; returns the text if it is not JSON."""
     try:
         return json.loads(arguments)
     except ValueError:
@@ -44,7 +44,7 @@ def parsed(arguments):
 
 
 def agree(what, *values):
-    """All that a stream says about one thing."""
+    """Returns the value if all values are equal."""
     if any(value != values[0] for value in values):
         raise Disagreement(f"{what}: " + " / ".join(repr(value) for value in values))
     return values[0]

@@ -1,9 +1,9 @@
-"""Chat completions, read by the SDK of OpenAI."""
+"""Chat completions, parsed by the OpenAI SDK."""
 
 from openai import ContentFilterFinishReasonError, LengthFinishReasonError, OpenAI
 
 from . import normal
-from .transport import answering
+from .transport import fake_client
 
 REQUEST = {"model": "any", "messages": []}
 STOPS = {
@@ -15,48 +15,48 @@ STOPS = {
 }
 
 
-def response(body, reader, piece):
-    return told(client(body, "response", reader, piece).chat.completions.create(**REQUEST))
+def response(body, reader, chunk_size):
+    return summarize(client(body, "response", reader, chunk_size).chat.completions.create(**REQUEST))
 
 
-def stream(body, reader, piece):
-    completions = client(body, "stream", reader, piece).chat.completions
+def stream(body, reader, chunk_size):
+    completions = client(body, "stream", reader, chunk_size).chat.completions
     if reader == "helper":
         with completions.stream(**REQUEST) as events:
-            return told(helped(events))
-    return told_by(completions.create(**REQUEST, stream=True))
+            return summarize(helper_result(events))
+    return summarize_stream(completions.create(**REQUEST, stream=True))
 
 
-def client(body, kind, reader, piece):
+def client(body, kind, reader, chunk_size):
     return OpenAI(
         api_key="none",
         max_retries=0,
-        http_client=answering(body, kind, piece, lambda value: "choices" in value),
+        http_client=fake_client(body, kind, chunk_size, lambda value: "choices" in value),
         _strict_response_validation=reader == "strict",
     )
 
 
-def helped(events):
-    """What the SDK puts together. It raises where the answer is too short to be parsed, and still has it."""
+def helper_result(events):
+    """The result of the stream helper. It raises if the response was cut short, but still holds it."""
     try:
         return events.get_final_completion()
     except (LengthFinishReasonError, ContentFilterFinishReasonError):
         return events.current_completion_snapshot
 
 
-def told(completion):
-    """What a whole completion says."""
+def summarize(completion):
+    """Summarizes a complete chat completion."""
     choice = completion.choices[0]
     message = choice.message
-    calls = [called(call) for call in message.tool_calls or []]
+    calls = [read_call(call) for call in message.tool_calls or []]
     reasoning = getattr(message, "reasoning_content", None)
-    stop = stopped(choice.finish_reason, message.refusal)
+    stop = stop_reason(choice.finish_reason, message.refusal)
     text = (message.content or "") + (message.refusal or "")
-    return normal.reading(text, reasoning, calls, stop, used(completion.usage), completion.id, completion.model)
+    return normal.summary(text, reasoning, calls, stop, token_usage(completion.usage), completion.id, completion.model)
 
 
-def told_by(chunks):
-    """What the pieces say, put together by their indexes."""
+def summarize_stream(chunks):
+    """Summarizes chunks, combined by their indexes."""
     text, refusal, reasoning, finish, usage, head = "", "", "", None, None, None
     calls = {}
     for chunk in chunks:
@@ -68,41 +68,41 @@ def told_by(chunks):
             refusal += delta.refusal or ""
             reasoning += getattr(delta, "reasoning_content", None) or ""
             finish = choice.finish_reason or finish
-            for piece in delta.tool_calls or []:
-                add(calls.setdefault(piece.index, {"id": None, "name": None, "text": ""}), piece)
+            for call_delta in delta.tool_calls or []:
+                add(calls.setdefault(call_delta.index, {"id": None, "name": None, "text": ""}), call_delta)
     whole = [finished(calls[index]) for index in sorted(calls)]
-    stop = stopped(finish, refusal)
-    return normal.reading(text + refusal, reasoning, whole, stop, used(usage), head.id, head.model)
+    stop = stop_reason(finish, refusal)
+    return normal.summary(text + refusal, reasoning, whole, stop, token_usage(usage), head.id, head.model)
 
 
-def add(call, piece):
-    custom = getattr(piece, "custom", None)
-    call["id"] = piece.id or call["id"]
+def add(call, call_delta):
+    custom = getattr(call_delta, "custom", None)
+    call["id"] = call_delta.id or call["id"]
     if custom is not None:
         call["custom"] = True
         call["name"] = custom.get("name") or call["name"]
         call["text"] += custom.get("input") or ""
-    elif piece.function is not None:
-        call["name"] = piece.function.name or call["name"]
-        call["text"] += piece.function.arguments or ""
+    elif call_delta.function is not None:
+        call["name"] = call_delta.function.name or call["name"]
+        call["text"] += call_delta.function.arguments or ""
 
 
 def finished(call):
-    arguments = call["text"] if call.get("custom") else normal.parsed(call["text"])
+    arguments = call["text"] if call.get("custom") else normal.parse_arguments(call["text"])
     return normal.call(call["id"], call["name"], arguments)
 
 
-def called(call):
+def read_call(call):
     if call.type == "custom":
         return normal.call(call.id, call.custom.name, call.custom.input)
-    return normal.call(call.id, call.function.name, normal.parsed(call.function.arguments))
+    return normal.call(call.id, call.function.name, normal.parse_arguments(call.function.arguments))
 
 
-def stopped(finish, refusal):
+def stop_reason(finish, refusal):
     if finish is None:
         return None
     return "refusal" if refusal else STOPS.get(finish, finish)
 
 
-def used(usage):
-    return usage and normal.used(usage.prompt_tokens, usage.completion_tokens)
+def token_usage(usage):
+    return usage and normal.token_usage(usage.prompt_tokens, usage.completion_tokens)

@@ -1,9 +1,9 @@
-"""Responses, read by the SDK of OpenAI."""
+"""Responses, parsed by the OpenAI SDK."""
 
 from openai import OpenAI
 
 from . import normal
-from .transport import answering
+from .transport import fake_client
 
 REQUEST = {"model": "any", "input": "any"}
 CALLS = ("function_call", "custom_tool_call")
@@ -18,59 +18,60 @@ DELTAS = {
 }
 
 
-def response(body, reader, piece):
-    responses = client(body, "response", reader, piece).responses
-    ask = responses.parse if reader == "helper" else responses.create
-    return told(ask(**REQUEST))
+def response(body, reader, chunk_size):
+    responses = client(body, "response", reader, chunk_size).responses
+    create = responses.parse if reader == "helper" else responses.create
+    return summarize(create(**REQUEST))
 
 
-def stream(body, reader, piece):
-    responses = client(body, "stream", reader, piece).responses
+def stream(body, reader, chunk_size):
+    responses = client(body, "stream", reader, chunk_size).responses
     if reader == "helper":
         with responses.stream(**REQUEST) as events:
-            return helped(events)
-    return told_by(responses.create(**REQUEST, stream=True))
+            return helper_result(events)
+    return summarize_stream(responses.create(**REQUEST, stream=True))
 
 
-def client(body, kind, reader, piece):
+def client(body, kind, reader, chunk_size):
     return OpenAI(
         api_key="none",
         max_retries=0,
-        http_client=answering(body, kind, piece, lambda value: "output" in value),
+        http_client=fake_client(body, kind, chunk_size, lambda value: "output" in value),
         _strict_response_validation=reader == "strict",
     )
 
 
-def helped(events):
-    """What the SDK puts together. It knows complete answers only; others come as events."""
+def helper_result(events):
+    """The result of the stream helper. It returns complete responses only; others come as events."""
     for event in events:
         fail(event)
         if event.type == "response.incomplete":
-            return told(event.response)
-    return told(events.get_final_response())
+            return summarize(event.response)
+    return summarize(events.get_final_response())
 
 
-def told(answer):
-    """What a whole answer says."""
-    if answer.status == "failed":
-        raise normal.Failed(answer.error.message)
+def summarize(response):
+    """Summarizes a complete response."""
+    if response.status == "failed":
+        raise normal.Failed(response.error.message)
     text, refusal, reasoning, calls = "", "", "", []
-    for item in answer.output:
+    for item in response.output:
         if item.type == "message":
             text += "".join(part.text for part in item.content if part.type == "output_text")
             refusal += "".join(part.refusal for part in item.content if part.type == "refusal")
         elif item.type == "reasoning":
             reasoning += "".join(part.text for part in item.summary or item.content or [])
         elif item.type in CALLS:
-            calls.append(called(item))
-    stop = stopped(answer, calls, refusal)
-    return normal.reading(text + refusal, reasoning, calls, stop, used(answer.usage), answer.id, answer.model)
+            calls.append(read_call(item))
+    stop = stop_reason(response, calls, refusal)
+    usage = token_usage(response.usage)
+    return normal.summary(text + refusal, reasoning, calls, stop, usage, response.id, response.model)
 
 
-def told_by(events):
-    """What the events say: the pieces, the items and the last event must tell the same."""
+def summarize_stream(events):
+    """Summarizes stream events. Deltas, items and the last event must agree."""
     head, last, items = None, None, {}
-    pieces = {"text": {}, "reasoning": {}, "arguments": {}}
+    deltas = {"text": {}, "reasoning": {}, "arguments": {}}
     expected = 0
     for event in events:
         fail(event)
@@ -78,7 +79,7 @@ def told_by(events):
         if event.type == "response.created":
             head = event.response
         elif event.type in DELTAS:
-            kind = pieces[DELTAS[event.type]]
+            kind = deltas[DELTAS[event.type]]
             kind[event.output_index] = kind.get(event.output_index, "") + event.delta
         elif event.type == "response.output_item.done":
             items[event.output_index] = event.item
@@ -86,14 +87,14 @@ def told_by(events):
             last = event.response
     snapshot = head.model_copy(update={"output": [items[index] for index in sorted(items)]})
     if last is None:
-        return {**told(snapshot), "stop": None}
-    whole, by_items = told(last), told(snapshot)
+        return {**summarize(snapshot), "stop": None}
+    whole, by_items = summarize(last), summarize(snapshot)
     normal.agree("head", (head.id, head.model), (last.id, last.model))
     normal.agree("calls", whole["calls"], by_items["calls"])
-    arguments = [text for _, text in sorted(pieces["arguments"].items())]
-    normal.agree("arguments", [said(call) for call in spoken(last)], arguments)
+    arguments = [text for _, text in sorted(deltas["arguments"].items())]
+    normal.agree("arguments", [raw_arguments(call) for call in calls_with_arguments(last)], arguments)
     for kind in ("text", "reasoning"):
-        normal.agree(kind, whole[kind], by_items[kind], "".join(text for _, text in sorted(pieces[kind].items())))
+        normal.agree(kind, whole[kind], by_items[kind], "".join(text for _, text in sorted(deltas[kind].items())))
     return whole
 
 
@@ -104,28 +105,28 @@ def fail(event):
         raise normal.Failed(event.response.error.message)
 
 
-def spoken(answer):
-    """The calls whose arguments come in pieces."""
-    return [item for item in answer.output if item.type in CALLS and said(item)]
+def calls_with_arguments(response):
+    """The calls with arguments, which arrive in deltas."""
+    return [item for item in response.output if item.type in CALLS and raw_arguments(item)]
 
 
-def said(item):
+def raw_arguments(item):
     return item.input if item.type == "custom_tool_call" else item.arguments
 
 
-def called(item):
-    arguments = item.input if item.type == "custom_tool_call" else normal.parsed(item.arguments)
+def read_call(item):
+    arguments = item.input if item.type == "custom_tool_call" else normal.parse_arguments(item.arguments)
     return normal.call(item.call_id, item.name, arguments)
 
 
-def stopped(answer, calls, refusal):
-    if answer.status == "completed":
+def stop_reason(response, calls, refusal):
+    if response.status == "completed":
         return "refusal" if refusal else "calls" if calls else "end"
-    if answer.status != "incomplete":
+    if response.status != "incomplete":
         return None
-    reason = answer.incomplete_details.reason
+    reason = response.incomplete_details.reason
     return {"max_output_tokens": "length", "content_filter": "refusal"}.get(reason, reason)
 
 
-def used(usage):
-    return usage and normal.used(usage.input_tokens, usage.output_tokens)
+def token_usage(usage):
+    return usage and normal.token_usage(usage.input_tokens, usage.output_tokens)

@@ -1,16 +1,16 @@
-// A `fetch` that answers every request with the bytes of one file.
+// A `fetch` that returns the bytes of one file for every request.
 
-/** Answers with the body; as a failure, if the body is none that `succeeds`. */
-export function answering(body, kind, piece, succeeds) {
-  const failed = kind === "response" && !succeeds(JSON.parse(body.toString("utf8")));
+/** Responds with the body, with status 500 unless `succeeds` accepts it. */
+export function fakeFetch(body, kind, chunkSize, succeeds) {
+  const isError = kind === "response" && !succeeds(JSON.parse(body.toString("utf8")));
   const type = kind === "response" ? "application/json" : "text/event-stream";
   return async () =>
-    new Response(inPieces(body, piece), { status: failed ? 500 : 200, headers: { "content-type": type } });
+    new Response(inChunks(body, chunkSize), { status: isError ? 500 : 200, headers: { "content-type": type } });
 }
 
-/** A body that arrives in pieces of so many bytes; 0 is all at once. */
-function inPieces(body, piece) {
-  const size = piece || Math.max(body.length, 1);
+/** A body that arrives in chunks of this size; 0 is all at once. */
+function inChunks(body, chunkSize) {
+  const size = chunkSize || Math.max(body.length, 1);
   let at = 0;
   return new ReadableStream({
     pull(controller) {

@@ -1,31 +1,32 @@
-"""A transport that answers every request with the bytes of one file."""
+"""A transport that returns the bytes of one file for every request."""
 
 import json
 
 import httpx2
 
 
-class Pieces(httpx2.SyncByteStream):
-    """A body that arrives in pieces."""
+class ChunkedStream(httpx2.SyncByteStream):
+    """A body that arrives in chunks."""
 
-    def __init__(self, pieces):
-        self.pieces = pieces
+    def __init__(self, chunks):
+        self.chunks = chunks
 
     def __iter__(self):
-        yield from self.pieces
+        yield from self.chunks
 
 
-def pieces(body, size):
+def chunks(body, size):
     size = size or max(len(body), 1)
     return [body[at : at + size] for at in range(0, len(body), size)]
 
 
-def answering(body, kind, piece, succeeds):
-    """A client whose server answers with the body; as a failure, if the body is none that `succeeds`."""
-    failed = kind == "response" and not succeeds(json.loads(body))
+def fake_client(body, kind, chunk_size, succeeds):
+    """A client whose server responds with the body, with status 500 unless `succeeds` accepts it."""
+    is_error = kind == "response" and not succeeds(json.loads(body))
     headers = {"content-type": "application/json" if kind == "response" else "text/event-stream"}
 
-    def answer(request):
-        return httpx2.Response(500 if failed else 200, headers=headers, stream=Pieces(pieces(body, piece)))
+    def respond(request):
+        stream = ChunkedStream(chunks(body, chunk_size))
+        return httpx2.Response(500 if is_error else 200, headers=headers, stream=stream)
 
-    return httpx2.Client(transport=httpx2.MockTransport(answer))
+    return httpx2.Client(transport=httpx2.MockTransport(respond))

@@ -1,22 +1,22 @@
-// The AI SDK, read by what `useChat` uses: chunks are checked against their schema, and build a message.
+// The AI SDK, read like `useChat` does: chunks are checked against their schema and build a message.
 
 import { parseJsonEventStream, readUIMessageStream, safeValidateUIMessages, uiMessageChunkSchema } from "ai";
-import { bytes, data, insist } from "./stream.mjs";
+import { assert, bytes, data } from "./stream.mjs";
 
 const ENDS = ["finish", "abort", "error"];
 
 export async function read({ stream, piece }) {
   const sent = data(stream);
-  insist(sent.at(-1) === "[DONE]" && sent.filter((it) => it === "[DONE]").length === 1, "it does not end with [DONE]");
+  assert(sent.at(-1) === "[DONE]" && sent.filter((it) => it === "[DONE]").length === 1, "it does not end with [DONE]");
   const chunks = [];
   for await (const chunk of parseJsonEventStream({ stream: bytes(stream, piece), schema: uiMessageChunkSchema })) {
     if (!chunk.success) throw chunk.error;
     chunks.push(chunk.value);
   }
-  insist(chunks.length === sent.length - 1, `${sent.length - 1} chunks were sent, ${chunks.length} arrived`);
-  insist(chunks[0].type === "start", `the first chunk is ${chunks[0].type}`);
+  assert(chunks.length === sent.length - 1, `${sent.length - 1} chunks were sent, ${chunks.length} arrived`);
+  assert(chunks[0].type === "start", `the first chunk is ${chunks[0].type}`);
   const ends = chunks.filter(({ type }) => ENDS.includes(type));
-  insist(ends.length === 1 && chunks.at(-1) === ends[0], `the run has ${ends.length} ends, or one in its middle`);
+  assert(ends.length === 1 && chunks.at(-1) === ends[0], `the run has ${ends.length} ends, or one in its middle`);
   const [end] = ends;
 
   const errors = [];
@@ -31,20 +31,22 @@ export async function read({ stream, piece }) {
   });
   let message;
   for await (const state of messages) message = state;
-  // An `error` is told, everything else is a refusal.
-  const told = end.type === "error" ? [end.errorText] : [];
-  insist(errors.map(({ message }) => message).join() === told.join(), String(errors[0] ?? "no error was told"));
+  // Only the error of an `error` chunk is expected.
+  const expectedErrors = end.type === "error" ? [end.errorText] : [];
+  const errorTexts = errors.map(({ message }) => message).join();
+  assert(errorTexts === expectedErrors.join(), String(errors[0] ?? "the error is missing"));
   const valid = await safeValidateUIMessages({ messages: [message] });
   if (!valid.success) throw valid.error;
 
   const calls = {};
   for (const part of message.parts) {
-    insist(part.state !== "streaming", `a ${part.type} is still open`);
+    assert(part.state !== "streaming", `a ${part.type} is still open`);
     if (part.type !== "dynamic-tool") continue;
-    insist(!(part.toolCallId in calls), `the call ${part.toolCallId} is shown twice`);
-    const waits = end.finishReason === "tool-calls" && part.state === "input-available";
-    insist(waits || !part.state.startsWith("input-"), `the call ${part.toolCallId} is still ${part.state}`);
-    insist(end.finishReason === "tool-calls" || !part.state.startsWith("approval-"), `the call ${part.toolCallId} waits`);
+    assert(!(part.toolCallId in calls), `the call ${part.toolCallId} is shown twice`);
+    const isWaiting = end.finishReason === "tool-calls" && part.state === "input-available";
+    assert(isWaiting || !part.state.startsWith("input-"), `the call ${part.toolCallId} is still ${part.state}`);
+    const isPending = part.state.startsWith("approval-");
+    assert(end.finishReason === "tool-calls" || !isPending, `the call ${part.toolCallId} is waiting`);
     calls[part.toolCallId] = part.state;
   }
   const text = message.parts.filter(({ type }) => type === "text").map(({ text }) => text);

@@ -1,6 +1,6 @@
-// Server-sent events, as they arrive and as they are.
+// Server-sent events as bytes and as data.
 
-/** The bytes of a text, so many at a time. */
+/** The bytes of a text, `piece` at a time; 0 is all at once. */
 export function bytes(text, piece) {
   const all = new TextEncoder().encode(text);
   const size = piece > 0 ? piece : Math.max(all.length, 1);
@@ -13,7 +13,7 @@ export function bytes(text, piece) {
   });
 }
 
-/** What stands behind `data:`, event by event. Ids must grow. */
+/** The `data:` of every event. Ids must increase. */
 export function data(text) {
   let last = [-1, 0];
   return text
@@ -31,6 +31,6 @@ export function data(text) {
     });
 }
 
-export function insist(condition, complaint) {
-  if (!condition) throw new Error(complaint);
+export function assert(condition, message) {
+  if (!condition) throw new Error(message);
 }

@@ -1,4 +1,4 @@
-/** What has to be done about an event, and what a person gets to see of it. */
+/** The effects of an event: what the host has to do, and what a user interface shows. */
 
 import type {
   Activity,
@@ -15,128 +15,128 @@ import type {
 import type { Reason, Status, Summary } from "./status.js";
 import type { Json } from "./value.js";
 
-/** What has to be done, in this order. */
+/** An effect. The host carries out effects in order. */
 export type Effect =
-  /** The event belongs to its run's log, in this place. */
+  /** Append the event to the log of its run. */
   | { readonly type: "emit"; readonly event: Event }
-  /** What a user interface shows changes. */
+  /** Update the user interface. */
   | { readonly type: "show"; readonly run: string; readonly change: Change }
-  /** Whoever waits for a person gets this. */
+  /** Resolve an approval request or question. */
   | {
       readonly type: "resolve";
       readonly run: string;
       readonly tool: ToolRef;
-      /** The request, as whoever asked named it. */
+      /** The id of the request, as the requester named it. */
       readonly id: string;
       readonly resolution: Resolution;
     }
-  /** This call should stop working. */
+  /** Stop this running call. */
   | { readonly type: "callOff"; readonly run: string; readonly tool: ToolRef }
-  /** The run is over. Once for every run. */
+  /** Announce the end of the run. Once per run. */
   | {
       readonly type: "announce";
       readonly run: string;
       readonly ended: Ended;
       readonly summary: Summary;
     }
-  /** Read on what the run's source still says, and throw it away, but not for ever. */
+  /** Read and discard the rest of the run's source, until this time. */
   | { readonly type: "drain"; readonly run: string; readonly until: number }
-  /** Something an operator may want to know. */
+  /** A warning for the operator. */
   | { readonly type: "warn"; readonly warning: Warning };
 
-/** A call, by the id it has in this run and by its turn. */
+/** A reference to a call: its id in this run, and its turn. */
 export interface ToolRef {
-  /** Its id; `local-<run>-<n>` if its source gave none. */
+  /** The id; `local-<run>-<n>` if the source has none. */
   readonly call: string;
-  /** Its turn; 0 before the first. */
+  /** The turn; 0 before the first one. */
   readonly turn: number;
 }
 
-/** What a person decided, or that nobody will. */
+/** A person's decision, or that the request was canceled. */
 export type Resolution =
   | { readonly type: "replied"; readonly verdict: Verdict; readonly answer?: Json | undefined }
   | { readonly type: "cancelled" };
 
 /**
- * What a user interface shows. Well formed whatever came in: a part is opened once, before
- * anything is said about it, and everything is closed before the end.
+ * A change for a user interface. The sequence is well formed for any input: a part is opened once,
+ * before any other change to it, and everything is closed before the run ends.
  */
 export type Change =
-  /** The run began. */
+  /** The run started. */
   | {
       readonly type: "runStarted";
       readonly epoch: number;
       readonly at?: number | undefined;
       readonly started: Started;
     }
-  /** A step began: the model speaks anew. One is open at a time. */
+  /** A step started with a new message of the model. One step is open at a time. */
   | { readonly type: "stepStarted"; readonly turn: number }
-  /** The step is over. */
+  /** The step ended. */
   | { readonly type: "stepEnded"; readonly turn: number }
-  /** A text or a thought begins. One of the run itself is open at a time. */
+  /** A text or thought starts. One of the run itself is open at a time. */
   | { readonly type: "textOpened" | "thoughtOpened"; readonly part: Part }
-  /** It goes on. */
+  /** A delta of a text or thought. */
   | { readonly type: "textDelta" | "thoughtDelta"; readonly part: Part; readonly delta: string }
-  /** It is over. */
+  /** A text or thought is complete. */
   | { readonly type: "textClosed" | "thoughtClosed"; readonly part: Part }
-  /** A call begins. */
+  /** A tool call starts. */
   | {
       readonly type: "toolOpened";
       readonly tool: ToolRef;
-      /** Its name; `unknown` if an answer came and never the call. */
+      /** The name of the tool; `unknown` if only the result arrived. */
       readonly name: string;
       readonly parent?: string | undefined;
       readonly title?: string | undefined;
     }
-  /** A piece of its arguments. */
+  /** A delta of the arguments. */
   | { readonly type: "toolArguments"; readonly tool: ToolRef; readonly delta: string }
-  /** Its arguments are complete. Once, and before it is settled, unless it was cut off. */
+  /** The arguments are complete. Once, before the call is settled, unless it was cut off. */
   | { readonly type: "toolReady"; readonly tool: ToolRef; readonly input: Json }
-  /** Its status changed, and is not final yet. */
+  /** The status changed and is not final yet. */
   | { readonly type: "toolStatus"; readonly tool: ToolRef; readonly status: Status }
-  /** What it shows while it works. */
+  /** Progress of a running tool. */
   | { readonly type: "toolProgress"; readonly tool: ToolRef; readonly content: Json }
-  /** A person is asked. */
+  /** A person must approve a call or answer a question. */
   | { readonly type: "asked"; readonly tool: ToolRef; readonly ask: Ask }
-  /** The question is settled, by a person or by the end. */
+  /** The request is closed, by a person or by the end of the call. */
   | {
       readonly type: "askClosed";
       readonly tool: ToolRef;
       readonly id: string;
       readonly verdict: Verdict;
     }
-  /** It came to its end. Once for every call that was opened. */
+  /** The call ended. Once for every call that was opened. */
   | {
       readonly type: "toolSettled";
       readonly tool: ToolRef;
       readonly status: Status;
       readonly reason?: Reason | undefined;
-      /** What it said, or the words that stand for it. */
+      /** The tool result, or the placeholder for it. */
       readonly content: Json;
     }
   /**
-   * It turned out to have ended otherwise: it was denied, or handed over to a person. Only behind
-   * its `toolSettled`, and only from `failed` or `interrupted` to `denied` to `handed_over`.
+   * A settled call turned out to be denied, or handed over to a person. Only after its
+   * `toolSettled`, and only from `failed` or `interrupted` to `denied` to `handed_over`.
    */
   | {
       readonly type: "toolCorrected";
       readonly tool: ToolRef;
       readonly status: Status;
       readonly reason?: Reason | undefined;
-      /** What it said, or the words that stand for it. */
+      /** The tool result, or the placeholder for it. */
       readonly content: Json;
     }
-  /** The tools that the agent has. */
+  /** The tools of the agent. */
   | { readonly type: "toolsAvailable"; readonly available: ToolsAvailable }
-  /** The tasks, all of them. */
+  /** The complete list of tasks. */
   | { readonly type: "tasks"; readonly tasks: readonly Task[] }
-  /** What it cost so far. */
+  /** The token usage so far. */
   | { readonly type: "usage"; readonly usage: Usage }
-  /** A card. */
+  /** A card to show. */
   | { readonly type: "activity"; readonly activity: Activity }
-  /** Something went wrong, and the run goes on. */
+  /** An error that does not end the run. */
   | { readonly type: "problem"; readonly problem: Problem }
-  /** The run is over. The last change of every run. */
+  /** The run ended. The last change of every run. */
   | {
       readonly type: "runEnded";
       readonly ended: Ended;
@@ -144,33 +144,33 @@ export type Change =
       readonly at?: number | undefined;
     };
 
-/** A text or a thought: the id it is shown under, and whose it is. */
+/** A shown text or thought: its id, and the call it belongs to. */
 export interface Part {
   /** Unique in the run. */
   readonly id: string;
-  /** The call whose sub-agent says it. */
+  /** The call whose sub-agent wrote it. */
   readonly parent?: string | undefined;
 }
 
-/** Something an operator may want to know. */
+/** A warning for the operator. */
 export type Warning =
-  /** Events whose run never began were dropped; told once for a run. */
+  /** Events of a run that never started were dropped. Reported once per run. */
   | { readonly code: "never_started"; readonly run: string; readonly events: number }
   /** A run was refused. */
   | { readonly code: "refused"; readonly run: string; readonly refusal: Refusal }
-  /** Places in a run's log that nobody sent in time; the run goes on without them. */
+  /** Places in a run's log that did not arrive in time. The run continues without them. */
   | { readonly code: "missing"; readonly run: string; readonly from: number; readonly to: number }
-  /** A word for a status or an outcome, or a kind of event, that we do not know. */
+  /** An unknown status, outcome or event type. */
   | { readonly code: "unknown_word"; readonly run: string; readonly word: string }
-  /** An answer whose call never came, at the end of the run. */
+  /** At the end of the run, a tool result without its call. */
   | { readonly code: "never_called"; readonly run: string; readonly tool: ToolRef }
-  /** More waits than may: the oldest events are dropped. */
+  /** Too many events wait: the oldest are dropped. */
   | { readonly code: "too_much_waits"; readonly run: string }
-  /** A line that is no event. */
+  /** A line that is not an event. */
   | { readonly code: "unreadable"; readonly why: Unreadable; readonly line: string };
 
-/** Why a run does not begin: a newer one has begun, or another run has its number. */
+/** Why a run was refused: a newer run has started, or another run has its number. */
 export type Refusal = "older_epoch" | "epoch_taken";
 
-/** Why a text is no event. */
+/** Why a text is not an event. */
 export type Unreadable = "not_json" | "not_object" | "no_run" | "no_type";

@@ -1,73 +1,73 @@
-/** What happens in a run, in the words of no agent in particular. */
+/** The events of a run, independent of any particular agent. */
 
 import type { Outcome, Reason, Status } from "./status.js";
 import type { Json } from "./value.js";
 
-/** Something that happened in a run. */
+/** An event of a run. */
 export interface Event {
   /** The run it belongs to. */
   readonly run: string;
   /** The run's number in its session: a later run has a higher one. */
   readonly epoch?: number | undefined;
   /**
-   * Its place in the run, from 1 on (the start has 1). With it the order in which events arrive
-   * means nothing; without it the order of arrival is the truth.
+   * Its place in the run, starting at 1 for the start of the run. Events with a place may arrive in
+   * any order; without a place, the order of arrival counts.
    */
   readonly seq?: number | undefined;
-  /** When it happened, in milliseconds since 1970, if its source says so. */
+  /** When it happened, in milliseconds since 1970, if the source reports it. */
   readonly at?: number | undefined;
-  /** A word in it that its reader did not know, for the operator. */
+  /** An unknown value in the event, for the operator. */
   readonly odd?: string | undefined;
-  /** What happened. */
+  /** The content of the event. */
   readonly body: Body;
 }
 
-/** What happened. */
+/** The content of an event. */
 export type Body =
-  /** The run began: `run-started`. */
+  /** The run started: `run-started`. */
   | { readonly type: "started"; readonly started: Started }
   /** Which tools the agent has: `tools-available`. */
   | { readonly type: "toolsAvailable"; readonly available: ToolsAvailable }
-  /** A new message of the model, which has its own calls: `turn-started`. */
+  /** A new message of the model, with its own tool calls: `turn-started`. */
   | { readonly type: "turn"; readonly turn: Turn }
-  /** The model said something: `text`. */
+  /** Text of the model: `text`. */
   | { readonly type: "text"; readonly text: Text }
-  /** The model thought something: `thought`. */
+  /** Reasoning of the model: `thought`. */
   | { readonly type: "thought"; readonly text: Text }
-  /** The model calls a tool: `tool-call`. Comes once or more, with what is known by then. */
+  /** A tool call: `tool-call`. Sent one or more times, with what is known so far. */
   | { readonly type: "call"; readonly call: Call }
-  /** A piece of a call's arguments: `tool-arguments`. */
+  /** A delta of a call's arguments: `tool-arguments`. */
   | { readonly type: "arguments"; readonly call: CallRef; readonly delta: string }
-  /** What a tool shows while it works: `tool-progress`. */
+  /** Progress of a running tool: `tool-progress`. */
   | { readonly type: "progress"; readonly call: CallRef; readonly content: Json }
-  /** What a tool answered: `tool-result`. */
+  /** A tool result: `tool-result`. */
   | { readonly type: "result"; readonly result: ToolResult }
-  /** Somebody called off this one call: `tool-cancelled`. */
+  /** This one call was canceled: `tool-cancelled`. */
   | { readonly type: "cancelled"; readonly call: CallRef }
-  /** A person has to allow a call or answer a question: `approval-asked`, `question-asked`. */
+  /** A person must approve a call or answer a question: `approval-asked`, `question-asked`. */
   | { readonly type: "asked"; readonly ask: Ask }
-  /** Somebody did: `approval-answered`, `question-answered`. */
+  /** The person's reply: `approval-answered`, `question-answered`. */
   | { readonly type: "replied"; readonly reply: Reply }
-  /** The list of tasks, whole: `tasks`. */
+  /** The complete list of tasks: `tasks`. */
   | { readonly type: "tasks"; readonly tasks: readonly Task[] }
-  /** What it cost so far: `usage`. */
+  /** The token usage so far: `usage`. */
   | { readonly type: "usage"; readonly usage: Usage }
-  /** Something worth a card beside the conversation: `activity`. */
+  /** Something to show as a card beside the conversation: `activity`. */
   | { readonly type: "activity"; readonly activity: Activity }
-  /** Something went wrong: `error`. A fatal one ends the run. */
+  /** An error: `error`. A fatal one ends the run. */
   | { readonly type: "problem"; readonly problem: Problem }
-  /** Somebody wants it to stop: `stop`. */
+  /** A request to stop the run: `stop`. */
   | { readonly type: "stop"; readonly stop: Stop }
-  /** Nothing came for too long: `timed-out`. With a call, only that call. */
+  /** No event arrived for too long: `timed-out`. With a call, only that call timed out. */
   | { readonly type: "timedOut"; readonly call?: CallRef | undefined }
-  /** The run came to its end: `run-ended`. */
+  /** The run ended: `run-ended`. */
   | { readonly type: "ended"; readonly ended: Ended }
-  /** A kind of event that we do not know. It keeps its place and changes nothing. */
+  /** An event of an unknown type. It keeps its place and changes nothing. */
   | { readonly type: "unknown"; readonly kind: string; readonly raw: Json };
 
 /** The start of a run. */
 export interface Started {
-  /** The session it belongs to, if the source says so. */
+  /** The session it belongs to, if the source reports it. */
   readonly session?: string | undefined;
   /** The run that started it. */
   readonly parent?: string | undefined;
@@ -77,39 +77,39 @@ export interface Started {
   readonly model?: string | undefined;
 }
 
-/** The tools of an agent. A list with a lower version than the last one is late. */
+/** The tools of an agent. A list with a lower version than the last one is out of date. */
 export interface ToolsAvailable {
-  /** Which list it is. */
+  /** The version of the list. */
   readonly version?: number | undefined;
-  /** Whether more are to come. */
+  /** Whether the list is complete. */
   readonly ready: boolean;
-  /** Their names. */
+  /** The names of the tools. */
   readonly tools: readonly string[];
 }
 
 /** A new message of the model. */
 export interface Turn {
-  /** Its number in the run, from 1 on. */
+  /** Its number in the run, starting at 1. */
   readonly turn?: number | undefined;
   /** The message's id. */
   readonly message?: string | undefined;
 }
 
-/** Something the model said or thought: a piece, or all of it. */
+/** Text or reasoning of the model: a delta, or the full text. */
 export interface Text {
   /** The message it belongs to. */
   readonly message?: string | undefined;
-  /** The call whose sub-agent says it. Such text is never the run's own. */
+  /** The call whose sub-agent wrote it. Such text is not part of the run's own text. */
   readonly parent?: string | undefined;
-  /** A piece that continues what came before. */
+  /** A delta that continues the previous text. */
   readonly delta?: string | undefined;
-  /** All of it, which makes it complete. */
+  /** The full text, which completes it. */
   readonly full?: string | undefined;
 }
 
 /**
- * Which call: its id, and its turn where ids are used again. A call without id is told by the
- * order of such calls in its turn.
+ * A reference to a call: its id, and its turn if ids are reused. Calls without an id are matched
+ * by their order in the turn.
  */
 export interface CallRef {
   /** The id, never empty. */
@@ -118,19 +118,19 @@ export interface CallRef {
   readonly turn?: number | undefined;
 }
 
-/** What is known about a call. */
+/** A tool call, as far as it is known. */
 export interface Call {
-  /** Which one. */
+  /** The reference of the call. */
   readonly call: CallRef;
-  /** The tool. */
+  /** The name of the tool. */
   readonly name?: string | undefined;
-  /** The call whose sub-agent makes it. */
+  /** The call whose sub-agent made it. */
   readonly parent?: string | undefined;
-  /** The arguments, all of them. A call without them is still being written. */
+  /** The complete arguments. Without them the call is still being written. */
   readonly input?: Json | undefined;
-  /** What a person may read about it. */
+  /** A title for people. */
   readonly title?: string | undefined;
-  /** Its status, if the source has one; a final one comes with its result. */
+  /** Its status, if the source has one. A final status comes with the result. */
   readonly status?: Status | undefined;
 }
 
@@ -145,113 +145,113 @@ export type How =
   | "skipped"
   | "handed_over";
 
-/** What a tool answered. */
+/** A tool result. */
 export interface ToolResult {
-  /** Which call. */
+  /** The call it belongs to. */
   readonly call: CallRef;
-  /** The tool, if the source says so. */
+  /** The name of the tool, if the source reports it. */
   readonly name?: string | undefined;
-  /** How it ended. */
+  /** How the call ended. */
   readonly how: How;
-  /** Why, if the machine that closed it said so. */
+  /** Why the machine closed the call, if it did. */
   readonly reason?: Reason | undefined;
-  /** What it said. */
+  /** The content of the result. */
   readonly content?: Json | undefined;
 }
 
-/** What is asked: may this call run, or a question with an answer. */
+/** The kind of request: approval of a call, or a question to answer. */
 export type AskKind = "approval" | "question";
 
-/** Something that a person has to decide. */
+/** An approval request or a question to a person. */
 export interface Ask {
   /** The call. */
   readonly call: CallRef;
-  /** The request's own id; a call asks once under one id. */
+  /** The id of the request. A call has one request per id. */
   readonly id?: string | undefined;
-  /** What is asked. */
+  /** The kind of request. */
   readonly kind: AskKind;
-  /** What a person reads. */
+  /** The prompt for the person. */
   readonly prompt?: string | undefined;
-  /** The choices, in the agent's own form. */
+  /** The choices, in the agent's own format. */
   readonly choices?: Json | undefined;
 }
 
-/** What somebody decided. `cancelled`: nobody will answer any more. */
+/** A person's decision. `cancelled`: the request was withdrawn without one. */
 export type Verdict = "allowed" | "denied" | "answered" | "cancelled";
 
-/** A decision. */
+/** The reply to an approval request or question. */
 export interface Reply {
   /** The call. */
   readonly call: CallRef;
-  /** The request's own id. */
+  /** The id of the request. */
   readonly id?: string | undefined;
-  /** What was decided. */
+  /** The decision. */
   readonly verdict: Verdict;
-  /** What the person said. It goes to whoever asked, and into no error text. */
+  /** The person's answer. It goes to the requester only, never into an error text. */
   readonly answer?: Json | undefined;
 }
 
-/** How far a task is. `paused`: under way when the run ended. */
+/** The status of a task. `paused`: it was in progress when the run ended. */
 export type TaskStatus = "unknown" | "pending" | "in_progress" | "completed" | "paused";
 
 /** One line of a task list. */
 export interface Task {
   /** Its id, if the agent gives one. */
   readonly id?: string | undefined;
-  /** What is to be done. */
+  /** The text of the task. */
   readonly content: string;
-  /** How far it is. */
+  /** Its status. */
   readonly status: TaskStatus;
-  /** What to show while it is under way. */
+  /** The text to show while it is in progress. */
   readonly active?: string | undefined;
 }
 
-/** Tokens, as the provider counts them. */
+/** Token counts, as the provider reports them. */
 export interface Usage {
-  /** Read. */
+  /** Input tokens. */
   readonly input: number;
-  /** Written. */
+  /** Output tokens. */
   readonly output: number;
-  /** Of those read, from a cache. */
+  /** Input tokens that were read from a cache. */
   readonly cached: number;
-  /** Of those written, thought. */
+  /** Output tokens that were reasoning. */
   readonly reasoning: number;
 }
 
-/** A repair, a compaction, or anything else worth a card. */
+/** A repair, a compaction, or something else to show as a card. */
 export interface Activity {
-  /** What it is, such as `repair` or `compaction`. */
+  /** The kind of activity, such as `repair` or `compaction`. */
   readonly kind: string;
-  /** The card's id; the same id again replaces it. */
+  /** The id of the card. A later activity with the same id replaces it. */
   readonly id?: string | undefined;
-  /** What it says. */
+  /** The content of the card. */
   readonly content: Json;
 }
 
-/** Something that went wrong. */
+/** An error. */
 export interface Problem {
-  /** In words. */
+  /** The error message. */
   readonly message: string;
-  /** In a word. */
+  /** The error code. */
   readonly code?: string | undefined;
-  /** Whether the run ends by it. */
+  /** Whether it ends the run. */
   readonly fatal: boolean;
 }
 
-/** The wish to stop. */
+/** A request to stop the run. */
 export interface Stop {
-  /** How long tools at work may take to finish, in milliseconds. */
+  /** How long running tools may take to finish, in milliseconds. */
   readonly grace: number;
 }
 
-/** The end of a run, as it was told or as it was decided. */
+/** The end of a run, as reported or as decided by the machine. */
 export interface Ended {
-  /** How; nobody said means: by what was said before. */
+  /** The outcome. If it is missing, it follows from the rest of the run. */
   readonly outcome?: Outcome | undefined;
-  /** The text of the result. */
+  /** The final text. */
   readonly text?: string | undefined;
-  /** What went wrong. */
+  /** The error, if there was one. */
   readonly problem?: Problem | undefined;
-  /** What it cost. */
+  /** The token usage. */
   readonly usage?: Usage | undefined;
 }

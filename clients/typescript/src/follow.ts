@@ -1,7 +1,6 @@
 /**
- * Follows a run on a server: events come in as a stream, are given to a session, and whoever lost
- * the connection goes on behind the last event it saw. It never claims to be connected when it is
- * not.
+ * Follows a run on a server: reads its event stream, applies the events to a session, and resumes
+ * after the last event when the connection is lost. Every connection loss is reported.
  */
 
 import type { Effect } from "./effect.js";
@@ -9,47 +8,47 @@ import type { Session } from "./session.js";
 import { ServerEvents } from "./sse.js";
 import { read } from "./wire/read.js";
 
-/** What happens while a run is followed. */
+/** An update while a run is followed. */
 export type Followed =
-  /** The server answered, and events will come. */
+  /** Connected; events will follow. */
   | { readonly type: "connected" }
-  /** An event came, and changed this. */
+  /** An event arrived and had these effects. */
   | {
       readonly type: "event";
       readonly id: string;
       readonly data: string;
       readonly effects: readonly Effect[];
     }
-  /** The connection is gone: what is shown may be old. The next attempt begins in so long. */
+  /** The connection is lost: the state may be out of date. The next attempt is in `retryIn` ms. */
   | { readonly type: "disconnected"; readonly why: string; readonly retryIn: number }
-  /** The server will not, and asking again does not help. The last of all. */
+  /** The server refused, and a retry would not help. The last update. */
   | { readonly type: "refused"; readonly status: number }
-  /** The run is over, and nothing more will come. The last of all. */
+  /** The run ended. The last update. */
   | { readonly type: "ended" };
 
-/** How a run is followed. */
+/** Options for `follow`. */
 export interface FollowOptions {
-  /** Every event is given to it. */
+  /** The session that events are applied to. */
   readonly session?: Session;
-  /** Go on behind this event. */
+  /** Resume after this event. */
   readonly lastEventId?: string;
-  /** Sent with every request. */
+  /** Headers of every request. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Ends the following. */
+  /** Aborts. */
   readonly signal?: Signal;
-  /** When to stop: at the end of the run (the usual), or only when somebody says so. */
+  /** When to stop: at the end of the run (default), or only when aborted. */
   readonly until?: "end" | "abort";
-  /** How long to wait before trying again, in milliseconds: at first, and at most. */
+  /** The first and the longest retry delay, in milliseconds. */
   readonly backOff?: { readonly first?: number; readonly most?: number };
-  /** The longest event that is taken, in characters. */
+  /** The longest accepted event, in characters. */
   readonly longest?: number;
-  /** Gets the stream; the usual one is that of the platform. */
+  /** Requests the stream; by default the platform's `fetch`. */
   fetch?(url: string, init: RequestLike): Promise<ReplyLike>;
-  /** The time, for the session. */
+  /** The clock for the session, in milliseconds. */
   now?(): number;
-  /** Waits; the usual one is that of the platform. */
+  /** Waits before a retry; by default with a timer. */
   wait?(milliseconds: number, signal?: Signal): Promise<void>;
-  /** A number from 0 to 1, so that not all come back at the same moment. */
+  /** A number from 0 to 1 that spreads retries of many clients. */
   random?(): number;
 }
 
@@ -72,10 +71,12 @@ export async function* follow(
         yield reply.status === 204 ? { type: "ended" } : { type: "refused", status: reply.status };
         return;
       }
-      if (!reply.ok || reply.body === null) throw new Error(`the server answered ${reply.status}`);
+      if (!reply.ok || reply.body === null) {
+        throw new Error(`the server responded with ${reply.status}`);
+      }
       yield { type: "connected" };
-      for await (const piece of pieces(reply.body, signal)) {
-        for (const { id, data } of events.push(piece)) {
+      for await (const chunk of chunks(reply.body, signal)) {
+        for (const { id, data } of events.push(chunk)) {
           lastId = id;
           delays.reset();
           const effects = session?.apply(data, now()) ?? [];
@@ -96,21 +97,21 @@ export async function* follow(
   }
 }
 
-/** What is asked of the platform's `fetch`. */
+/** The options that are passed to `fetch`. */
 export interface RequestLike {
   readonly headers: Record<string, string>;
-  // The platform's own type is not known here.
+  // The platform's own type is not available here.
   readonly signal?: any;
 }
 
-/** What is asked of an answer. */
+/** The parts of a response that are used. */
 export interface ReplyLike {
   readonly ok: boolean;
   readonly status: number;
   readonly body: BodyLike | null;
 }
 
-/** What is asked of a stream. */
+/** The parts of a response body that are used. */
 export interface BodyLike {
   getReader(): {
     read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }>;
@@ -118,7 +119,7 @@ export interface BodyLike {
   };
 }
 
-/** What is asked of an `AbortSignal`. */
+/** The parts of an `AbortSignal` that are used. */
 export interface Signal {
   readonly aborted: boolean;
   addEventListener(type: "abort", listener: () => void): void;
@@ -136,26 +137,26 @@ function request(url: string, lastId: string, options: FollowOptions): Promise<R
   const headers: Record<string, string> = { accept: "text/event-stream", ...options.headers };
   if (lastId !== "") headers["last-event-id"] = lastId;
   const init = options.signal === undefined ? { headers } : { headers, signal: options.signal };
-  const asked = asLines(url);
-  return options.fetch === undefined ? fetch(asked, init) : options.fetch(asked, init);
+  const address = eventsUrl(url);
+  return options.fetch === undefined ? fetch(address, init) : options.fetch(address, init);
 }
 
-/** The address of our own events. */
-function asLines(url: string): string {
+/** The URL with `format=jsonl`, unless it has a format already. */
+function eventsUrl(url: string): string {
   const [address = "", fragment] = url.split("#");
   if (/[?&]format=/.test(address)) return url;
-  const asked = `${address}${address.includes("?") ? "&" : "?"}format=jsonl`;
-  return fragment === undefined ? asked : `${asked}#${fragment}`;
+  const withFormat = `${address}${address.includes("?") ? "&" : "?"}format=jsonl`;
+  return fragment === undefined ? withFormat : `${withFormat}#${fragment}`;
 }
 
-/** Whether asking again would be answered in the same way. */
+/** Whether a retry would give the same response. */
 function isFinal(status: number): boolean {
   if (status === 204) return true;
   return status >= 400 && status < 500 && ![408, 425, 429].includes(status);
 }
 
-/** The stream as text. It is let go whatever happens. */
-async function* pieces(body: BodyLike, signal: Signal | undefined): AsyncGenerator<string> {
+/** The stream as text. It is always released. */
+async function* chunks(body: BodyLike, signal: Signal | undefined): AsyncGenerator<string> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   const cancel = () => void reader.cancel().catch(() => undefined);
@@ -180,16 +181,16 @@ function isAborted(signal: Signal | undefined): boolean {
   return signal?.aborted === true;
 }
 
-/** How long to wait: twice as long every time, until something comes. */
+/** Retry delays: each is twice as long as the last, until an event arrives. */
 class Delays {
   readonly #first: number;
-  readonly #most: number;
+  readonly #max: number;
   readonly #random: () => number;
   #attempts = 0;
 
   constructor({ backOff = {}, random }: FollowOptions) {
     this.#first = backOff.first ?? 500;
-    this.#most = backOff.most ?? 30_000;
+    this.#max = backOff.most ?? 30_000;
     this.#random = () => random?.() ?? Math.random();
   }
 
@@ -197,12 +198,12 @@ class Delays {
     this.#attempts = 0;
   }
 
-  /** The next delay. The server may ask for a longer one. */
-  next(asked: number | undefined): number {
-    const longest = Math.min(this.#most, this.#first * 2 ** Math.min(this.#attempts, 30));
+  /** The next delay, or a longer one if the server sent it. */
+  next(serverDelay: number | undefined): number {
+    const limit = Math.min(this.#max, this.#first * 2 ** Math.min(this.#attempts, 30));
     this.#attempts += 1;
-    const delay = Math.round(longest / 2 + (longest / 2) * this.#random());
-    return Math.max(delay, Math.min(asked ?? 0, this.#most));
+    const delay = Math.round(limit / 2 + (limit / 2) * this.#random());
+    return Math.max(delay, Math.min(serverDelay ?? 0, this.#max));
   }
 }
 

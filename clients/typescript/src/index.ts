@@ -1,6 +1,6 @@
 /**
- * The state of agent runs, in browsers and editors: one outcome for every run, one truthful status
- * for every tool, whatever the order in which events arrive. The same reducer as the server's.
+ * The state of agent runs in browsers and editors: one outcome per run and one correct status per
+ * tool call, in whatever order events arrive. The same reducer as the server's.
  */
 
 export type {

@@ -1,42 +1,42 @@
 /**
- * The machine of a session: which run is its newest, what belongs to it, and when it is over.
+ * The state machine of a session: which run is the newest, its events, and its end.
  *
- * Two kinds of events come in. Events without a place come from whoever runs the agent; the order
- * in which they arrive is the truth, and the machine gives each its place. Events with a place
- * come out of a log; they may arrive in any order, and the state is that of the log.
+ * Events without a place come from the process that runs the agent. They count in order of
+ * arrival, and the machine assigns their places. Events with a place come from a log. They may
+ * arrive in any order, and the state is that of the log.
  *
- * What must never happen here: a second end of a run, a call that is open behind the end, an event
- * of one run that changes another.
+ * Invariants: a run ends once, no call is open after the end, and an event changes only its own
+ * run.
  */
 
 import type { Effect, Refusal } from "./effect.js";
 import type { Event } from "./event.js";
-import { Waiting } from "./machine/barrier.js";
-import { Clock } from "./machine/clock.js";
+import { EventBarrier } from "./machine/barrier.js";
+import { MachineClock } from "./machine/clock.js";
 import { Run, earliest } from "./machine/run.js";
 import { type Snapshot, type Truth, runSnapshot, runTruth, task } from "./machine/snapshot.js";
-import { Tasks } from "./machine/tasks.js";
-import type { World } from "./machine/world.js";
+import { SessionTasks } from "./machine/tasks.js";
+import type { RunContext } from "./machine/world.js";
 import type { Settings } from "./settings.js";
 
-/** Everything that is known about a session's runs. */
-export class Machine {
+/** The state of a session's runs. */
+export class SessionMachine {
   readonly #settings: Settings;
-  readonly #clock = new Clock();
+  readonly #clock = new MachineClock();
   /** The number of the newest run; 0 before the first. */
   #epoch = 0;
   /** The newest run. */
   #active: string | undefined;
-  /** Runs that have begun, in that order. */
+  /** Runs that have started, in that order. */
   readonly #runs: Run[] = [];
-  readonly #waiting = new Waiting();
-  readonly #tasks = new Tasks();
+  readonly #waiting = new EventBarrier();
+  readonly #tasks = new SessionTasks();
 
   constructor(settings: Settings) {
     this.#settings = settings;
   }
 
-  /** One step: an event, or nothing but the time. */
+  /** Applies an event, or only the time. */
   apply(now: number, event: Event | undefined): Effect[] {
     const effects: Effect[] = [];
     this.#clock.advance(now);
@@ -45,16 +45,16 @@ export class Machine {
     return effects;
   }
 
-  /** When time alone will change something, on the caller's clock. */
+  /** The next time at which time alone changes something, on the caller's clock. */
   deadline(): number | undefined {
     const runs = this.#runs.map((run) => run.deadline());
     const first = earliest([...runs, this.#waiting.deadline()]);
-    return first === undefined ? undefined : this.#clock.tell(first);
+    return first === undefined ? undefined : this.#clock.toCallerTime(first);
   }
 
-  /** A run that has begun and is remembered. */
+  /** A run that has started and is remembered. */
   run(id: string): Run | undefined {
-    // The newest is nearly always the one.
+    // It is nearly always the newest one.
     for (let at = this.#runs.length - 1; at >= 0; at -= 1) {
       const run = this.#runs[at];
       if (run?.id === id) return run;
@@ -62,14 +62,14 @@ export class Machine {
     return undefined;
   }
 
-  /** Everything, with the counts of what was thrown away. */
+  /** The whole state, with the counts of waiting and dropped events. */
   snapshot(): Snapshot {
     const runs = this.#runs.map(runSnapshot);
     const { length: waiting, dropped } = this.#waiting;
     return { ...this.#truth(runs), waiting, dropped };
   }
 
-  /** What is true, whatever the way on which the events came. */
+  /** The state that does not depend on the order of arrival. */
   truth(): Truth {
     return this.#truth(this.#runs.map(runTruth));
   }
@@ -81,12 +81,12 @@ export class Machine {
 
   #take(event: Event, effects: Effect[]): void {
     const run = this.run(event.run);
-    if (run !== undefined) run.take(event, this.#world(effects));
+    if (run !== undefined) run.take(event, this.#context(effects));
     else if (event.body.type === "started") this.#start(event, effects);
     else this.#hold(event, effects);
   }
 
-  /** Begins a run, unless a newer one has begun, and gives it what waited for it. */
+  /** Starts a run, unless a newer one has started, and applies its waiting events. */
   #start(event: Event, effects: Effect[]): void {
     const epoch = event.epoch ?? this.#epoch + 1;
     const refusal = this.#refusal(event.run, epoch);
@@ -99,12 +99,12 @@ export class Machine {
     this.#active = event.run;
     for (const older of this.#runs) older.supersede(this.#clock.later(this.#settings.wait));
     const run = new Run(event.run, epoch, event.body.started, event.at);
-    const world = this.#world(effects);
+    const context = this.#context(effects);
     const waited = this.#waiting.take(event.run);
-    run.begin(event, world);
-    for (const early of waited) run.take(early, world);
+    run.begin(event, context);
+    for (const early of waited) run.take(early, context);
     this.#runs.push(run);
-    this.#forget(world);
+    this.#forget(context);
   }
 
   #refusal(run: string, epoch: number): Refusal | undefined {
@@ -116,10 +116,10 @@ export class Machine {
     this.#waiting.dropped += 1 + this.#waiting.take(run).length;
     if (this.#waiting.isGone(run)) return;
     effects.push({ type: "warn", warning: { code: "refused", run, refusal } });
-    this.#waiting.bury(run);
+    this.#waiting.markGone(run);
   }
 
-  /** Lets an event wait for the start of its run. */
+  /** Holds an event until its run starts. */
   #hold(event: Event, effects: Effect[]): void {
     const stale = event.epoch !== undefined && event.epoch <= this.#epoch;
     if (stale || this.#waiting.isGone(event.run)) {
@@ -132,7 +132,7 @@ export class Machine {
     this.#waiting.hold(this.#clock.later(this.#settings.wait), event);
   }
 
-  /** What time alone changes. */
+  /** Applies everything whose deadline has passed. */
   #expire(effects: Effect[]): void {
     const isDue = (moment: number | undefined) =>
       moment !== undefined && this.#clock.hasPassed(moment);
@@ -140,23 +140,23 @@ export class Machine {
       this.#waiting.dropOldest(effects, (run, events) => ({ code: "never_started", run, events }));
     }
     for (const run of this.#runs) {
-      if (isDue(run.deadline())) run.wake(this.#world(effects));
+      if (isDue(run.deadline())) run.wake(this.#context(effects));
     }
   }
 
-  /** Old runs need not be kept, least of all those that are over. */
-  #forget(world: World): void {
+  /** Drops runs above the limit, ended ones first. */
+  #forget(context: RunContext): void {
     while (this.#runs.length > Math.max(1, this.#settings.limits.runs)) {
       const newest = this.#runs.length - 1;
       const over = this.#runs.findIndex((run, at) => at < newest && run.isOver());
       const [run] = this.#runs.splice(Math.max(0, over), 1);
       if (run === undefined) return;
-      run.replace(world);
-      this.#waiting.bury(run.id);
+      run.replace(context);
+      this.#waiting.markGone(run.id);
     }
   }
 
-  #world(effects: Effect[]): World {
+  #context(effects: Effect[]): RunContext {
     return { settings: this.#settings, clock: this.#clock, tasks: this.#tasks, effects };
   }
 }

@@ -1,9 +1,9 @@
-/** The words that stand for an answer that never came. They never claim more than is known. */
+/** Placeholder texts for missing tool results. They claim no more than is known. */
 
 import type { Reason, Status } from "./status.js";
 
-/** What stands for the answer of a call with this status; nothing if it needs no words. */
-export function standIn(
+/** The placeholder for a call with this status; undefined if it needs none. */
+export function placeholderText(
   status: Status,
   reason: Reason | undefined,
   name: string | undefined,
@@ -32,14 +32,14 @@ export function standIn(
   }
 }
 
-/** A verb in a name proves nothing (`get_or_create`), so only whole names count. */
+/** Whether a tool only reads. Only full names count: a verb proves nothing (`get_or_create`). */
 function onlyReads(name: string | undefined): boolean {
   const characters = Array.from((name ?? "").slice(0, 64)).slice(0, 32);
   const plain = characters.filter((character) => character !== "_" && character !== "-").join("");
-  return READING.has(plain.replace(/[A-Z]/g, (letter) => letter.toLowerCase()));
+  return READ_ONLY_TOOLS.has(plain.replace(/[A-Z]/g, (letter) => letter.toLowerCase()));
 }
 
-const READING: ReadonlySet<string> = new Set([
+const READ_ONLY_TOOLS: ReadonlySet<string> = new Set([
   "cat",
   "codebasesearch",
   "fetch",

@@ -1,4 +1,4 @@
-/** First in, first out, at the same cost however many wait. */
+/** A FIFO queue with constant cost per operation. */
 
 export class Queue<T> {
   #items: (T | undefined)[] = [];
@@ -8,7 +8,7 @@ export class Queue<T> {
     return this.#items.length - this.#head;
   }
 
-  /** The oldest. */
+  /** The oldest item. */
   front(): T | undefined {
     return this.#items[this.#head];
   }
@@ -33,7 +33,7 @@ export class Queue<T> {
     return this.#items.includes(item, this.#head);
   }
 
-  /** Those that wait, the oldest first. */
+  /** All items, oldest first. */
   values(): T[] {
     return this.#items.slice(this.#head) as T[];
   }

@@ -1,9 +1,9 @@
-/** What a user interface holds: a machine that reads events and can be watched. */
+/** A session for user interfaces: reads events, holds the state, and notifies listeners. */
 
 import type { Effect } from "./effect.js";
 import type { Event } from "./event.js";
-import { Machine } from "./machine.js";
-import { type Answer, type AnswerError, find } from "./machine/answer.js";
+import { SessionMachine } from "./machine.js";
+import { type Answer, type AnswerError, routeAnswer } from "./machine/answer.js";
 import type { Snapshot, Truth } from "./machine/snapshot.js";
 import { type SomeSettings, complete } from "./settings.js";
 import { share } from "./share.js";
@@ -11,77 +11,77 @@ import { first } from "./text.js";
 import { type Read, read } from "./wire/read.js";
 import { write } from "./wire/write.js";
 
-/** An event as it comes: one JSON object, as a text or already parsed. */
+/** An event as received: one JSON object, as text or already parsed. */
 export type Line = string | object;
 
-/** Where an answer goes. */
+/** The route of an answer. */
 export type Routed =
-  /** To this event: give it to `apply`, or send it to whoever runs the agent. */
+  /** Deliver this event: pass it to `apply`, or send it to the process that runs the agent. */
   | { readonly type: "deliver"; readonly event: Readonly<Record<string, unknown>> }
-  /** Nowhere: the same was answered before. */
+  /** The same answer was given before. */
   | { readonly type: "repeated" }
-  /** Nowhere, for this reason. Nothing was changed. */
+  /** The answer is refused. Nothing is changed. */
   | { readonly type: "refused"; readonly code: AnswerError };
 
-/** What a session is made with. */
+/** Options of a session. */
 export interface SessionOptions extends SomeSettings {
-  /** Hears of every effect, in order. */
+  /** Called with every effect, in order. */
   readonly onEffect?: (effect: Effect) => void;
 }
 
-/** A session without runs. */
+/** Creates a session without runs. */
 export function createSession(options: SessionOptions = {}): Session {
   return new Session(options);
 }
 
-/** The runs of a session, as far as they are known. */
+/** The state of a session's runs. */
 export class Session {
-  readonly #machine: Machine;
+  readonly #machine: SessionMachine;
   readonly #onEffect: ((effect: Effect) => void) | undefined;
   readonly #listeners = new Set<() => void>();
   #snapshot: Snapshot | undefined;
   #stale = true;
 
   constructor(options: SessionOptions = {}) {
-    this.#machine = new Machine(complete(options));
+    this.#machine = new SessionMachine(complete(options));
     this.#onEffect = options.onEffect;
   }
 
   /**
-   * Takes an event. `now` is a clock in milliseconds that need not be right: one that jumps back
-   * stands still. What is no event changes nothing, and is told as a warning.
+   * Applies an event. `now` is a clock in milliseconds. It need not be correct; jumps back are
+   * ignored. A line that is not an event changes nothing and gives a warning.
    */
   apply(line: Line, now: number): Effect[] {
-    const told = readLine(line);
-    const effects = this.#machine.apply(now, told.event);
-    if (told.event === undefined) {
+    const parsed = readLine(line);
+    const effects = this.#machine.apply(now, parsed.event);
+    if (parsed.event === undefined) {
       const text = typeof line === "string" ? line : "";
-      const warning = { code: "unreadable", why: told.why, line: first(text, 200) } as const;
+      const warning = { code: "unreadable", why: parsed.why, line: first(text, 200) } as const;
       effects.push({ type: "warn", warning });
     }
-    return this.#changed(effects, told.event);
+    return this.#changed(effects, parsed.event);
   }
 
-  /** Nothing happened, but time went by. */
+  /** Applies only the time. */
   tick(now: number): Effect[] {
     return this.#changed(this.#machine.apply(now, undefined), undefined);
   }
 
-  /** When time alone will change something, on the caller's clock: call `tick` then. */
+  /** When to call `tick` next, on the caller's clock; undefined if there is no deadline. */
   deadline(): number | undefined {
     return this.#machine.deadline();
   }
 
-  /** Finds the question that an answer is for. Changes nothing. */
+  /** Finds the request that an answer belongs to. Changes nothing. */
   route(answer: Answer): Routed {
-    const found = find(answer, (id) => this.#machine.run(id));
-    if (found.type !== "deliver") return found;
-    return { type: "deliver", event: JSON.parse(write(found.event)) as Record<string, unknown> };
+    const routed = routeAnswer(answer, (id) => this.#machine.run(id));
+    if (routed.type !== "deliver") return routed;
+    return { type: "deliver", event: JSON.parse(write(routed.event)) as Record<string, unknown> };
   }
 
   /**
-   * Everything, as plain data. The same object until something changed, and parts that did not
-   * change stay the same objects.
+   * The whole state, as plain data. Returns the same object until something changes, and unchanged
+   * parts stay the same objects.
    */
   readonly getSnapshot = (): Snapshot => {
     if (this.#stale || this.#snapshot === undefined) {
@@ -91,17 +91,17 @@ export class Session {
     return this.#snapshot;
   };
 
-  /** Everything, as plain data. */
+  /** The whole state, as plain data. */
   snapshot(): Snapshot {
     return this.getSnapshot();
   }
 
-  /** What is true, whatever the way on which the events came. */
+  /** The state that does not depend on the order of arrival. */
   truth(): Truth {
     return this.#machine.truth();
   }
 
-  /** Calls `listener` when something may have changed. Returns how to stop that. */
+  /** Calls `listener` when something may have changed. Returns a function to unsubscribe. */
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
     return () => {
@@ -123,7 +123,7 @@ function readLine(line: Line): Read {
   try {
     return read(JSON.stringify(line) ?? "");
   } catch {
-    // It holds itself, or a number that JSON does not have.
+    // The object is circular, or has a value without JSON, such as a bigint.
     return { why: "not_json" };
   }
 }

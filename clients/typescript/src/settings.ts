@@ -1,37 +1,37 @@
-/** What a machine may be told before it starts. */
+/** Settings of a session. */
 
-/** How a session's machine behaves. */
+/** The settings of a session's machine. */
 export interface Settings {
   /**
-   * How long events wait for what has to come before them, in milliseconds: for the start of
-   * their run, for a missing sequence number, for the end of a run that has been replaced.
+   * How long events wait for earlier ones, in milliseconds: for the start of their run, for a
+   * missing sequence number, for the end of a replaced run.
    */
   readonly wait: number;
   /**
-   * Tools that ask a person. A person who takes one over answers elsewhere, so its denial, and any
-   * error but one of the tool itself, is a hand-over and not a failure.
+   * Tools that ask a person. A person who takes over such a call answers elsewhere, so a denial,
+   * or an error that is not the tool's own, is a hand-over and not a failure.
    */
   readonly interactive: readonly string[];
-  /** How much may wait. */
+  /** Memory limits. */
   readonly limits: Limits;
 }
 
-/** What is kept in memory for events that cannot be told yet. */
+/** Memory limits of a session. */
 export interface Limits {
-  /** Events that wait at once, in a session. */
+  /** The most events that wait at once. */
   readonly waiting: number;
-  /** Runs of a session that are remembered after their end. */
+  /** The most runs that are remembered. */
   readonly runs: number;
 }
 
-/** Settings of which some may be left out. */
+/** Settings, all optional. */
 export interface SomeSettings {
   readonly wait?: number;
   readonly interactive?: readonly string[];
   readonly limits?: Partial<Limits>;
 }
 
-/** All settings; those that were left out have their usual values. */
+/** Completes settings with the defaults. */
 export function complete(some: SomeSettings = {}): Settings {
   return {
     wait: some.wait ?? 2_000,

@@ -1,31 +1,31 @@
-/** Keeps what did not change: whoever compares by reference sees only what is new. */
+/** Structural sharing: unchanged parts keep their identity, for comparison by reference. */
 
-/** The old value where it says the same; else the new one, with the old parts that say the same. */
-export function share<T>(old: unknown, fresh: T): T {
-  if (Object.is(old, fresh)) return fresh;
-  if (Array.isArray(old) && Array.isArray(fresh)) {
-    const items = fresh.map((item, at) => share<unknown>(old[at], item));
+/** The old value if it is equal; otherwise the new one, with equal parts from the old one. */
+export function share<T>(old: unknown, next: T): T {
+  if (Object.is(old, next)) return next;
+  if (Array.isArray(old) && Array.isArray(next)) {
+    const items = next.map((item, at) => share<unknown>(old[at], item));
     const same = old.length === items.length && items.every((item, at) => Object.is(item, old[at]));
     return (same ? old : items) as T;
   }
-  if (!isPlain(old) || !isPlain(fresh)) return fresh;
-  const names = Object.keys(fresh);
+  if (!isPlain(old) || !isPlain(next)) return next;
+  const names = Object.keys(next);
   let same = names.length === Object.keys(old).length;
-  const kept: Record<string, unknown> = {};
+  const merged: Record<string, unknown> = {};
   for (const name of names) {
-    const value = share<unknown>(old[name], fresh[name]);
+    const value = share<unknown>(old[name], next[name]);
     same &&= Object.hasOwn(old, name) && Object.is(value, old[name]);
-    Object.defineProperty(kept, name, {
+    Object.defineProperty(merged, name, {
       value,
       enumerable: true,
       configurable: true,
       writable: true,
     });
   }
-  return (same ? old : kept) as T;
+  return (same ? old : merged) as T;
 }
 
-/** Whether two values say the same. */
+/** Whether two values are deeply equal. */
 export function isSame(one: unknown, other: unknown): boolean {
   return Object.is(share(one, other), one);
 }

@@ -1,23 +1,23 @@
-/** Server-sent events, out of pieces that end anywhere. */
+/** Parses server-sent events from chunks of any size. */
 
-/** One event. */
+/** A server-sent event. */
 export interface ServerEvent {
-  /** The name by which a reader asks for what comes after it; empty if there was none. */
+  /** The id to resume after this event; empty if there is none. */
   readonly id: string;
-  /** What kind it is; usually empty. */
+  /** The event type; usually empty. */
   readonly event: string;
-  /** What it says. */
+  /** The data. */
   readonly data: string;
 }
 
-/** Takes pieces of a stream, and gives out the events that are complete. */
+/** Takes chunks of a stream and returns complete events. */
 export class ServerEvents {
-  /** The id behind which to go on. */
+  /** The id to resume after. */
   lastId: string;
-  /** How long to wait before going on, in milliseconds, if the server said so. */
+  /** The reconnection delay in milliseconds, if the server sent one. */
   retry: number | undefined;
-  readonly #longest: number;
-  /** Complete lines end before it. */
+  readonly #maxLength: number;
+  /** The incomplete last line. */
   #rest = "";
   #searched = 0;
   #first = true;
@@ -26,17 +26,17 @@ export class ServerEvents {
   #data: string[] = [];
   #length = 0;
 
-  /** Goes on behind an id. An event longer than `longest` characters is an error. */
-  constructor(lastId: string, longest: number) {
+  /** Resumes after an id. An event longer than `maxLength` characters is an error. */
+  constructor(lastId: string, maxLength: number) {
     this.lastId = lastId;
     this.#id = lastId;
-    this.#longest = longest;
+    this.#maxLength = maxLength;
   }
 
-  /** The events that a piece completes. */
-  push(piece: string): ServerEvent[] {
+  /** The events that a chunk completes. */
+  push(chunk: string): ServerEvent[] {
     const events: ServerEvent[] = [];
-    this.#rest += piece;
+    this.#rest += chunk;
     let start = 0;
     for (let end = this.#lineEnd(start); end >= 0; end = this.#lineEnd(start)) {
       const line = this.#rest.slice(start, end);
@@ -48,17 +48,17 @@ export class ServerEvents {
     }
     this.#rest = this.#rest.slice(start);
     this.#searched -= start;
-    if (this.#rest.length + this.#length > this.#longest) {
+    if (this.#rest.length + this.#length > this.#maxLength) {
       throw new Error("an event of the stream is too long");
     }
     return events;
   }
 
-  /** Where the line ends that begins at `start`; -1 if nobody knows yet. */
+  /** The end of the line that starts at `start`; -1 if it is not complete. */
   #lineEnd(start: number): number {
     for (let at = Math.max(start, this.#searched); at < this.#rest.length; at += 1) {
       const unit = this.#rest.charCodeAt(at);
-      // The line feed behind a last carriage return may come with the next piece.
+      // The line feed after a final carriage return may come with the next chunk.
       if (unit === 0x0d && at + 1 === this.#rest.length) {
         this.#searched = at;
         return -1;

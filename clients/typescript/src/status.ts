@@ -1,35 +1,35 @@
-/** What is known about a tool call, in one word; and how a run ended. */
+/** The status of tool calls and the outcome of runs. */
 
 import type { How } from "./event.js";
 
-/** The status of a call. What is final stays as it is. */
+/** The status of a tool call. */
 export type Status = (typeof STATUSES)[number];
 
-/** Every status, in the order in which counts are told. */
+/** All statuses, in the order in which counts are reported. */
 export const STATUSES = [
-  /** Somebody used a word for it that we do not know; it counts as open. */
+  /** The source reported an unknown status. Counts as open. */
   "unknown",
-  /** Announced: its arguments are coming, or it waits for its turn. */
+  /** Announced: its arguments are still arriving, or it has not started yet. */
   "pending",
-  /** Somebody has to say yes, or to answer a question. */
+  /** A person must approve it or answer a question. */
   "awaiting_approval",
-  /** At work. */
+  /** Running. */
   "running",
-  /** It did its work. */
+  /** Ended successfully. */
   "succeeded",
-  /** It ended in an error. */
+  /** Ended with an error. */
   "failed",
-  /** Somebody said no; it did not run. */
+  /** A person denied it; it did not run. */
   "denied",
-  /** It never started, and will not. */
+  /** Never started, and will not run. */
   "cancelled",
-  /** It was at work when the work ended: it may have had its effect. */
+  /** Running when the run ended: it may have taken effect. */
   "interrupted",
-  /** A question that went over to a person. */
+  /** A question that was handed over to a person. */
   "handed_over",
 ] as const;
 
-/** Whether nothing can change it any more. */
+/** Whether the status is final. */
 export function isFinal(status: Status): boolean {
   switch (status) {
     case "unknown":
@@ -47,12 +47,12 @@ export function isFinal(status: Status): boolean {
   }
 }
 
-/** The status of a word, in our spelling or in one that agents use. */
+/** The status for a name, in our spelling or one that agents use. */
 export function statusFromName(name: string): Status | undefined {
-  return STATUS_WORDS.get(name);
+  return STATUS_NAMES.get(name);
 }
 
-/** How a call ended, as a status and the reason that goes with it. */
+/** The status and reason for how a call ended. */
 export function ofHow(how: How): { status: Status; reason?: Reason } {
   switch (how) {
     case "ok":
@@ -71,69 +71,69 @@ export function ofHow(how: How): { status: Status; reason?: Reason } {
   }
 }
 
-/** Why a call came to its final status, where the status alone does not say it. */
+/** Why a call has its final status, if the status alone does not tell. */
 export type Reason = (typeof REASONS)[number];
 
-/** Every reason. */
+/** All reasons. */
 export const REASONS = [
-  /** It took too long. */
+  /** The call took too long. */
   "timed_out",
   /** An earlier call ended the turn. */
   "skipped",
-  /** The call that it worked for was called off. */
+  /** Its parent call was canceled. */
   "parent_closed",
-  /** The run ended before it did. */
+  /** The run ended before the call did. */
   "run_ended",
-  /** Somebody called off this one call. */
+  /** This one call was canceled. */
   "called_off",
-  /** An answer came, and never the call it belongs to. */
+  /** A tool result arrived without its call. */
   "never_called",
 ] as const;
 
-/** The reason of a word. */
+/** The reason for a name. */
 export function reasonFromName(name: string): Reason | undefined {
   return REASONS.find((reason) => reason === name);
 }
 
-/** How a run ended. There is one for every run, and the first one stands. */
+/** How a run ended. Every run has one outcome, and the first one counts. */
 export type Outcome =
-  /** It came to its end and said something. */
+  /** Ended normally, with text. */
   | "completed"
-  /** Somebody stopped it. */
+  /** Stopped on request. */
   | "stopped"
-  /** It ended in an error. */
+  /** Ended with an error. */
   | "failed"
-  /** It came to its end and said nothing. */
+  /** Ended normally, without text. */
   | "no_text"
-  /** It had no turn left. */
+  /** Reached the turn limit. */
   | "max_turns"
-  /** The model would not. */
+  /** The model refused. */
   | "refused"
-  /** A newer run of the session took its place. */
+  /** Replaced by a newer run of the session. */
   | "replaced"
-  /** Whoever ran it is gone, and nobody knows more. */
+  /** The process that ran it is gone; the rest is unknown. */
   | "interrupted";
 
-/** The outcome of a word, in our spelling or in one that agents use. */
+/** The outcome for a name, in our spelling or one that agents use. */
 export function outcomeFromName(name: string): Outcome | undefined {
-  return OUTCOME_WORDS.get(name);
+  return OUTCOME_NAMES.get(name);
 }
 
-/** A run in numbers. The counts of the statuses add up to the calls. */
+/** Counts of a run. The counts by status add up to `calls`. */
 export interface Summary {
-  /** Tools that the agent could have called; none if it never said. */
+  /** The number of available tools, if the agent reported them. */
   readonly available?: number;
-  /** Calls it made. */
+  /** The number of tool calls. */
   readonly calls: number;
-  /** Calls by status; those that no call has are left out. */
+  /** Calls by status, without zero counts. */
   readonly byStatus: Readonly<Partial<Record<Status, number>>>;
 }
 
-function words<T>(table: readonly (readonly [T, ...string[]])[]): ReadonlyMap<string, T> {
-  return new Map(table.flatMap(([word, ...names]) => names.map((name) => [name, word] as const)));
+function byName<T>(table: readonly (readonly [T, ...string[]])[]): ReadonlyMap<string, T> {
+  return new Map(table.flatMap(([value, ...names]) => names.map((name) => [name, value] as const)));
 }
 
-const STATUS_WORDS: ReadonlyMap<string, Status> = words<Status>([
+const STATUS_NAMES: ReadonlyMap<string, Status> = byName<Status>([
   ["unknown", "unknown"],
   ["pending", "pending", "scheduled", "queued", "validating", "input-streaming", "input_streaming"],
   [
@@ -152,7 +152,7 @@ const STATUS_WORDS: ReadonlyMap<string, Status> = words<Status>([
   ["handed_over", "handed_over"],
 ]);
 
-const OUTCOME_WORDS: ReadonlyMap<string, Outcome> = words<Outcome>([
+const OUTCOME_NAMES: ReadonlyMap<string, Outcome> = byName<Outcome>([
   ["completed", "completed", "complete", "success", "end_turn", "stop", "idle"],
   ["stopped", "stopped", "cancelled", "canceled", "aborted", "aborted_streaming", "aborted_tools"],
   ["failed", "failed", "error", "error_during_execution"],

@@ -1,29 +1,29 @@
 /**
- * What strings need so that both implementations see the same: theirs are UTF-8 and never hold
- * half a character, ours are UTF-16 and may.
+ * String helpers that match the Rust implementation. Its strings are UTF-8 and have no lone
+ * surrogates; ours are UTF-16 and may have them.
  */
 
-/** Half a character becomes U+FFFD. */
+/** Replaces lone surrogates by U+FFFD. */
 export function wellFormed(text: string): string {
-  return HALF.test(text) ? text.replace(HALVES, "\ufffd") : text;
+  return LONE_SURROGATE.test(text) ? text.replace(LONE_SURROGATES, "\ufffd") : text;
 }
 
-/** Whether there is nothing but white space in a text. */
+/** Whether a text is only white space. */
 export function isBlank(text: string): boolean {
   return BLANK.test(text);
 }
 
-/** Whether there is white space in a text. */
+/** Whether a text contains white space. */
 export function hasSpace(text: string): boolean {
   return SPACE.test(text);
 }
 
-/** A text without the white space in front of it. */
+/** Removes leading white space. */
 export function trimStart(text: string): string {
   return text.replace(LEADING, "");
 }
 
-/** The first so many characters. */
+/** The first `characters` characters. */
 export function first(text: string, characters: number): string {
   if (text.length <= characters) return text;
   let end = 0;
@@ -33,10 +33,10 @@ export function first(text: string, characters: number): string {
   return text.slice(0, end);
 }
 
-// With `u`, a whole pair is one character and no match.
-const HALF = /[\ud800-\udfff]/u;
-const HALVES = /[\ud800-\udfff]/gu;
-// White space as Unicode has it; `\s` of this language differs in two characters.
+// With `u`, a surrogate pair is one character and does not match.
+const LONE_SURROGATE = /[\ud800-\udfff]/u;
+const LONE_SURROGATES = /[\ud800-\udfff]/gu;
+// White space as Unicode defines it; `\s` in JavaScript differs in two characters.
 const WHITE = "\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const BLANK = new RegExp(`^[${WHITE}]*$`);
 const SPACE = new RegExp(`[${WHITE}]`);

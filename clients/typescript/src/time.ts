@@ -1,45 +1,45 @@
-/** Tells a session that time goes by, at the moments that matter to it and at no others. */
+/** Calls `tick` of a session at its deadlines. */
 
 import type { Session } from "./session.js";
 
-/** What is asked of the platform's clock. */
+/** The parts of the platform's clock that are used. */
 export interface ClockLike {
   now(): number;
   setTimer(run: () => void, milliseconds: number): unknown;
   clearTimer(timer: unknown): void;
 }
 
-/** Calls `tick` whenever the session's deadline has come. Returns how to stop that. */
+/** Calls `tick` whenever a deadline of the session has passed. Returns a function to stop. */
 export function keepTime(session: Session, clock: ClockLike = platform): () => void {
   let timer: unknown;
-  let due: number | undefined;
-  const plan = () => {
+  let scheduledFor: number | undefined;
+  const schedule = () => {
     const deadline = session.deadline();
-    if (deadline === due) return;
+    if (deadline === scheduledFor) return;
     if (timer !== undefined) clock.clearTimer(timer);
     timer = undefined;
-    due = deadline;
+    scheduledFor = deadline;
     if (deadline === undefined) return;
     timer = clock.setTimer(
       () => {
         timer = undefined;
-        due = undefined;
+        scheduledFor = undefined;
         session.tick(clock.now());
-        plan();
+        schedule();
       },
-      Math.min(Math.max(0, deadline - clock.now()), LONGEST),
+      Math.min(Math.max(0, deadline - clock.now()), MAX_DELAY_MS),
     );
   };
-  const unsubscribe = session.subscribe(plan);
-  plan();
+  const unsubscribe = session.subscribe(schedule);
+  schedule();
   return () => {
     unsubscribe();
     if (timer !== undefined) clock.clearTimer(timer);
   };
 }
 
-/** The longest time that timers take. */
-const LONGEST = 2 ** 31 - 1;
+/** The longest delay that timers support. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
 
 declare function setTimeout(run: () => void, milliseconds: number): unknown;
 declare function clearTimeout(timer: unknown): void;

@@ -1,23 +1,23 @@
-/** JSON that nobody looks into: it stays as it was spelled until somebody asks. */
+/** JSON values that stay raw text until they are read. */
 
 import { wellFormed } from "./text.js";
 
-/** A JSON value as it was spelled. */
+/** A JSON value with its original spelling. */
 export class Json {
-  /** The value as it was spelled. */
+  /** The raw JSON text. */
   readonly raw: string;
-  #value: unknown = UNREAD;
+  #value: unknown = NOT_PARSED;
 
   private constructor(raw: string) {
     this.raw = raw;
   }
 
-  /** Takes a text that is JSON; nothing else. It is kept on one line. */
+  /** Parses a JSON text onto one line; undefined if it is not JSON. */
   static parse(text: string): Json | undefined {
     return isJson(text) ? Json.known(trimmed(text)) : undefined;
   }
 
-  /** Takes a text that is known to be JSON, and puts it on one line. */
+  /** Takes a text that is known to be JSON, and puts it onto one line. */
   static known(raw: string): Json {
     return new Json(LINE_BREAK.test(raw) ? raw.replace(LINE_BREAKS, " ") : raw);
   }
@@ -27,28 +27,27 @@ export class Json {
     return new Json(JSON.stringify(text));
   }
 
-  /** Any value; `undefined` if it has no JSON. */
+  /** Any value; undefined if it cannot be written as JSON. */
   static of(value: unknown): Json | undefined {
     const text: string | undefined = JSON.stringify(value);
     return text === undefined ? undefined : new Json(text);
   }
 
   /**
-   * The value, read. Half a character, where somebody cut a text, becomes U+FFFD; what cannot be
-   * read everywhere (too deep, a number beyond all numbers) is told as the text it is. The same
+   * The parsed value. Lone surrogates become U+FFFD. A value that not every implementation can
+   * parse (too deep, or with an infinite number) is returned as its raw text. Returns the same
    * object every time.
    */
   get value(): unknown {
-    if (this.#value === UNREAD) {
-      const value = wholeOf(JSON.parse(this.raw), 0);
+    if (this.#value === NOT_PARSED) {
+      const value = sanitize(JSON.parse(this.raw), 0);
       this.#value = value === UNREADABLE ? this.raw : value;
     }
     return this.#value;
   }
 
   /**
-   * What a person would read: a string's text, the texts of a list of text blocks, or the JSON
-   * itself.
+   * Text for people: a string, the text of a list of text blocks, or the JSON itself.
    */
   plain(): string {
     const { value } = this;
@@ -80,32 +79,32 @@ export function isJson(text: string): boolean {
   }
 }
 
-const UNREAD = Symbol("unread");
+const NOT_PARSED = Symbol("unread");
 const UNREADABLE = Symbol("unreadable");
 const LINE_BREAK = /[\n\r]/;
 const LINE_BREAKS = /[\n\r]/g;
-/** More than this deep, other readers give up. */
-const DEEPEST = 127;
+/** Other implementations reject deeper values. */
+const MAX_DEPTH = 127;
 
 function trimmed(text: string): string {
   return text.replace(/^[ \t\n\r]+|[ \t\n\r]+$/g, "");
 }
 
-/** The value without halves of characters; or that it is too deep, or holds an endless number. */
-function wholeOf(value: unknown, depth: number): unknown {
+/** The value without lone surrogates; `UNREADABLE` if it is too deep or has an infinite number. */
+function sanitize(value: unknown, depth: number): unknown {
   if (typeof value === "string") return wellFormed(value);
   if (typeof value === "number") return Number.isFinite(value) ? value : UNREADABLE;
   if (typeof value !== "object" || value === null) return value;
-  if (depth === DEEPEST) return UNREADABLE;
+  if (depth === MAX_DEPTH) return UNREADABLE;
   const fields = Object.entries(value);
-  const wholes = fields.map(([name, inside]) => [wellFormed(name), wholeOf(inside, depth + 1)]);
-  if (wholes.some(([, inside]) => inside === UNREADABLE)) return UNREADABLE;
-  const isSame = wholes.every(
-    ([name, inside], at) => name === fields[at]?.[0] && inside === fields[at]?.[1],
+  const sanitized = fields.map(([name, nested]) => [wellFormed(name), sanitize(nested, depth + 1)]);
+  if (sanitized.some(([, nested]) => nested === UNREADABLE)) return UNREADABLE;
+  const isSame = sanitized.every(
+    ([name, nested], at) => name === fields[at]?.[0] && nested === fields[at]?.[1],
   );
   if (isSame) return value;
-  if (Array.isArray(value)) return wholes.map(([, inside]) => inside);
-  return Object.fromEntries(wholes) as unknown;
+  if (Array.isArray(value)) return sanitized.map(([, nested]) => nested);
+  return Object.fromEntries(sanitized) as unknown;
 }
 
 function textOf(item: unknown): string | undefined {

@@ -18,25 +18,25 @@ const LOG = [
   { type: "run-ended", runId: "run-a", seq: 4, reason: "completed" },
 ];
 
-/** A server that answers as it is told, one answer for each request. */
-function server(answers: (() => ReplyLike)[]) {
-  const asked: { url: string; lastEventId: string | undefined }[] = [];
+/** A fake server with one response per request. */
+function server(responses: (() => ReplyLike)[]) {
+  const requests: { url: string; lastEventId: string | undefined }[] = [];
   const waited: number[] = [];
   const options: FollowOptions = {
     now: () => 0,
     random: () => 1,
     wait: async (milliseconds) => void waited.push(milliseconds),
     fetch: async (url, { headers }) => {
-      asked.push({ url, lastEventId: headers["last-event-id"] });
-      const answer = answers.shift();
-      if (answer === undefined) throw new Error("nobody is there");
-      return answer();
+      requests.push({ url, lastEventId: headers["last-event-id"] });
+      const response = responses.shift();
+      if (response === undefined) throw new Error("no response is left");
+      return response();
     },
   };
-  return { asked, waited, options };
+  return { requests, waited, options };
 }
 
-/** An answer with these events of the log, in pieces of a few bytes. */
+/** A response with these events of the log, in chunks of a few bytes. */
 function stream(first: number, last: number): () => ReplyLike {
   return () => {
     const events = LOG.slice(first - 1, last);
@@ -85,16 +85,16 @@ function kinds(happened: Followed[]): string[] {
 }
 
 test("a run is followed to its end", async () => {
-  const { asked, options } = server([stream(1, 4)]);
+  const { requests, options } = server([stream(1, 4)]);
   const session = createSession();
   const happened = await all(follow(URL, { ...options, session }));
   assert.deepEqual(kinds(happened), ["connected", "1.1", "2.1", "3.1", "4.1", "ended"]);
-  assert.deepEqual(asked, [{ url: `${URL}?format=jsonl`, lastEventId: undefined }]);
+  assert.deepEqual(requests, [{ url: `${URL}?format=jsonl`, lastEventId: undefined }]);
   assert.equal(session.truth().runs[0]?.text, "Hello world 😀");
 });
 
-test("a lost connection is told, and the run goes on behind the last event", async () => {
-  const { asked, waited, options } = server([stream(1, 2), status(503), stream(3, 4)]);
+test("a lost connection is reported, and the stream resumes after the last event", async () => {
+  const { requests, waited, options } = server([stream(1, 2), status(503), stream(3, 4)]);
   const session = createSession();
   const happened = await all(follow(`${URL}?x=1#top`, { ...options, session, lastEventId: "0.1" }));
   assert.deepEqual(kinds(happened), [
@@ -102,14 +102,14 @@ test("a lost connection is told, and the run goes on behind the last event", asy
     "1.1",
     "2.1",
     "disconnected for 500: the stream ended before the run did",
-    "disconnected for 1000: the server answered 503",
+    "disconnected for 1000: the server responded with 503",
     "connected",
     "3.1",
     "4.1",
     "ended",
   ]);
   const url = `${URL}?x=1&format=jsonl#top`;
-  assert.deepEqual(asked, [
+  assert.deepEqual(requests, [
     { url, lastEventId: "0.1" },
     { url, lastEventId: "2.1" },
     { url, lastEventId: "2.1" },
@@ -118,7 +118,7 @@ test("a lost connection is told, and the run goes on behind the last event", asy
   assert.equal(session.truth().runs[0]?.text, "Hello world 😀");
 });
 
-test("events that a server sends again change nothing", async () => {
+test("repeated events change nothing", async () => {
   const { options } = server([stream(1, 3), stream(1, 4)]);
   const session = createSession();
   await all(follow(URL, { ...options, session }));
@@ -131,19 +131,19 @@ test("events that a server sends again change nothing", async () => {
   });
 });
 
-test("what asking again does not change ends the following", async () => {
-  for (const [code, told] of [
+test("a status that a retry would not change ends the stream", async () => {
+  for (const [code, expected] of [
     [404, "refused with 404"],
     [401, "refused with 401"],
     [204, "ended"],
   ] as const) {
     const { options, waited } = server([status(code)]);
-    assert.deepEqual(kinds(await all(follow(URL, options))), [told]);
+    assert.deepEqual(kinds(await all(follow(URL, options))), [expected]);
     assert.deepEqual(waited, []);
   }
 });
 
-test("every attempt waits longer, but not for ever, and not shorter than the server asks", async () => {
+test("retry delays grow up to the maximum, and honor the server's delay", async () => {
   const busy = () => bytes(new TextEncoder().encode("retry: 3000\n\n"));
   const { options, waited } = server([
     status(500),
@@ -158,7 +158,7 @@ test("every attempt waits longer, but not for ever, and not shorter than the ser
   assert.deepEqual(waited, [100, 200, 2_500, 800, 1_600]);
 });
 
-test("whoever has enough is let go", async () => {
+test("leaving the loop releases the stream", async () => {
   let cancelled = 0;
   const { options } = server([
     () => {
@@ -173,16 +173,16 @@ test("whoever has enough is let go", async () => {
   assert.equal(cancelled, 1);
 });
 
-test("a signal ends the following, also while it waits", async () => {
+test("a signal ends the stream, also while it waits for a retry", async () => {
   const controller = new AbortController();
   const { options } = server([status(500)]);
   const wait = async () => controller.abort();
   const happened = await all(follow(URL, { ...options, wait, signal: controller.signal }));
-  assert.deepEqual(kinds(happened), ["disconnected for 500: the server answered 500"]);
+  assert.deepEqual(kinds(happened), ["disconnected for 500: the server responded with 500"]);
   assert.deepEqual(await all(follow(URL, { ...options, signal: controller.signal })), []);
 });
 
-test("the fetch of the platform fits", () => {
+test("the platform's fetch has a matching type", () => {
   const options: FollowOptions = { fetch, signal: new AbortController().signal };
   assert.equal(typeof options.fetch, "function");
 });

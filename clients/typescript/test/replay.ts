@@ -1,6 +1,6 @@
 /**
- * Replays logs, for whoever compares: one log in a line of JSON comes in, what became of it goes
- * out, also in one line.
+ * Replays logs for comparison with the Rust reducer: reads one log per line of JSON, and writes one
+ * line with its effects and state.
  */
 
 import { createInterface } from "node:readline";
@@ -25,12 +25,12 @@ interface Step {
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-  process.stdout.write(`${JSON.stringify(replayed(JSON.parse(line) as Log))}\n`);
+  process.stdout.write(`${JSON.stringify(replay(JSON.parse(line) as Log))}\n`);
 }
 
-function replayed({ settings, steps }: Log): unknown {
+function replay({ settings, steps }: Log): unknown {
   const session = createSession(settings);
-  const told = steps.map((step) => {
+  const results = steps.map((step) => {
     const effects: Effect[] = [];
     let routed: string | undefined;
     if (step.line !== undefined) {
@@ -42,12 +42,12 @@ function replayed({ settings, steps }: Log): unknown {
     } else {
       effects.push(...session.tick(step.now));
     }
-    return { routed, effects: effects.map(spelled), deadline: session.deadline() };
+    return { routed, effects: effects.map(toJson), deadline: session.deadline() };
   });
-  return { told, truth: session.truth(), snapshot: session.snapshot() };
+  return { told: results, truth: session.truth(), snapshot: session.snapshot() };
 }
 
-function spelled(effect: Effect): unknown {
+function toJson(effect: Effect): unknown {
   if (effect.type === "warn" && effect.warning.code === "unreadable") {
     return { type: "unreadable", why: effect.warning.why };
   }

@@ -13,7 +13,7 @@ const CALL = {
 };
 const TEXT = { type: "text", runId: "run-a", messageId: "m1", delta: "Hi" };
 
-test("a snapshot is the same object until something changed, and so are its parts", () => {
+test("a snapshot is the same object until something changes, and so are its parts", () => {
   const session = createSession();
   const empty = session.getSnapshot();
   assert.equal(session.getSnapshot(), empty);
@@ -32,37 +32,37 @@ test("a snapshot is the same object until something changed, and so are its part
   assert.equal(session.snapshot(), after);
 });
 
-test("listeners hear of changes until they leave, and effects are told in order", () => {
-  const told: string[] = [];
-  const session = createSession({ onEffect: (effect) => told.push(effect.type) });
-  let heard = 0;
-  const leave = session.subscribe(() => (heard += 1));
+test("listeners are called until they unsubscribe, and effects are reported in order", () => {
+  const effects: string[] = [];
+  const session = createSession({ onEffect: (effect) => effects.push(effect.type) });
+  let calls = 0;
+  const unsubscribe = session.subscribe(() => (calls += 1));
   session.tick(0);
-  assert.equal(heard, 0);
+  assert.equal(calls, 0);
   const returned = session.apply(START, 0);
-  assert.deepEqual(told, ["emit", "show"]);
+  assert.deepEqual(effects, ["emit", "show"]);
   assert.deepEqual(
     returned.map((effect) => effect.type),
-    told,
+    effects,
   );
-  assert.equal(heard, 1);
-  leave();
+  assert.equal(calls, 1);
+  unsubscribe();
   session.apply(TEXT, 0);
-  assert.equal(heard, 1);
+  assert.equal(calls, 1);
 });
 
-test("an event may be a text or an object, and rubbish is told", () => {
+test("an event may be text or an object, and anything else gives a warning", () => {
   const session = createSession();
   session.apply(JSON.stringify(START), 0);
-  const round: Record<string, unknown> = {};
-  round["self"] = round;
+  const circular: Record<string, unknown> = {};
+  circular["self"] = circular;
   const table: [string | object, string][] = [
     ["{", "not_json"],
     ["7", "not_object"],
     [[], "not_object"],
     [{ type: "stop" }, "no_run"],
     [{ runId: "run-a" }, "no_type"],
-    [round, "not_json"],
+    [circular, "not_json"],
     [{ runId: "run-a", type: 1n }, "not_json"],
     [() => 1, "not_json"],
   ];
@@ -75,7 +75,7 @@ test("an event may be a text or an object, and rubbish is told", () => {
   }
 });
 
-test("an answer is delivered as an event that others can read", () => {
+test("an answer is delivered as a readable event", () => {
   const session = createSession();
   session.apply(START, 0);
   session.apply({ ...CALL, name: "AskUserQuestion" }, 0);
@@ -100,7 +100,7 @@ test("an answer is delivered as an event that others can read", () => {
   });
 });
 
-test("time is kept at the moments that matter", () => {
+test("timers are set only for deadlines", () => {
   let now = 0;
   const planned = new Map<number, () => void>();
   const clock: ClockLike = {
@@ -118,7 +118,7 @@ test("time is kept at the moments that matter", () => {
   const moments = () => [...planned.keys()];
   const effects: Effect[] = [];
   const session = createSession({ onEffect: (effect) => effects.push(effect) });
-  const leave = keepTime(session, clock);
+  const stop = keepTime(session, clock);
   assert.deepEqual(moments(), []);
   session.apply(TEXT, now);
   assert.deepEqual(moments(), [2_000]);
@@ -136,11 +136,11 @@ test("time is kept at the moments that matter", () => {
   );
   session.apply({ ...TEXT, runId: "run-c" }, now);
   assert.deepEqual(moments(), [4_100]);
-  leave();
+  stop();
   assert.deepEqual(moments(), []);
 });
 
-test("a run of a hundred thousand events is taken", () => {
+test("a run of a hundred thousand events is applied", () => {
   const session = createSession();
   session.apply(START, 0);
   for (let at = 0; at < 50_000; at += 1) {
@@ -155,7 +155,7 @@ test("a run of a hundred thousand events is taken", () => {
   });
 });
 
-test("a payload of a megabyte is taken as it is", () => {
+test("a payload of a megabyte is kept unchanged", () => {
   const session = createSession();
   session.apply(START, 0);
   session.apply(CALL, 0);

@@ -15,20 +15,20 @@ const EVENTS: ServerEvent[] = [
   { id: "3.1", event: "", data: "x" },
 ];
 
-test("a stream gives the same events in pieces of any length", () => {
+test("a stream gives the same events in chunks of any length", () => {
   for (let length = 1; length <= STREAM.length; length += 1) {
     const stream = new ServerEvents("", 1_000);
     const events: ServerEvent[] = [];
     for (let at = 0; at < STREAM.length; at += length) {
       events.push(...stream.push(STREAM.slice(at, at + length)));
     }
-    assert.deepEqual(events, EVENTS, `pieces of ${length}`);
+    assert.deepEqual(events, EVENTS, `chunks of ${length}`);
     assert.equal(stream.lastId, "3.1");
     assert.equal(stream.retry, 1500);
   }
 });
 
-test("an event that never ends is an error, in one line or in many", () => {
+test("an event that is too long is an error, in one line or in many", () => {
   const line = new ServerEvents("", 100);
   assert.throws(() => line.push(`data: ${"x".repeat(200)}`), /too long/);
   const lines = new ServerEvents("", 100);
@@ -37,7 +37,7 @@ test("an event that never ends is an error, in one line or in many", () => {
   }, /too long/);
 });
 
-test("a long line in small pieces is searched once", () => {
+test("a long line in small chunks is searched once", () => {
   const stream = new ServerEvents("", 10_000_000);
   for (let count = 0; count < 20_000; count += 1) stream.push("data data ");
   assert.equal(stream.push("\n\n").length, 0);

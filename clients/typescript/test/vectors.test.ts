@@ -7,19 +7,19 @@ import { type Input, type Vector, otherOrders, vectors } from "./vectors.js";
 for (const vector of vectors()) {
   test(`${vector.file}: ${vector.name}`, () => {
     const session = createSession(vector.settings);
-    const effects = vector.inputs.flatMap((input) => given(session, input));
+    const effects = vector.inputs.flatMap((input) => applyInput(session, input));
     assert.deepEqual(session.truth(), vector.truth);
     assert.deepEqual(announced(effects), vector.announced);
     assert.deepEqual(warnings(effects), vector.warnings);
     if (vector.resolved !== undefined) assert.deepEqual(resolved(effects), vector.resolved);
     if (vector.counts !== undefined) assert.deepEqual(session.snapshot(), snapshot(vector));
-    laws(session, effects);
+    invariants(session, effects);
   });
 
   test(`${vector.file}: in other orders`, () => {
     for (const inputs of otherOrders(vector)) {
       const session = createSession(vector.settings);
-      const effects = [...inputs, ...inputs].flatMap((input) => given(session, input));
+      const effects = [...inputs, ...inputs].flatMap((input) => applyInput(session, input));
       assert.deepEqual(session.truth(), vector.truth, JSON.stringify(inputs));
       assert.deepEqual(announced(effects), vector.announced, JSON.stringify(inputs));
     }
@@ -28,7 +28,7 @@ for (const vector of vectors()) {
   test(`${vector.file}: its log again`, () => {
     if (vector.replay !== true) return;
     const session = createSession(vector.settings);
-    const log = emitted(vector.inputs.flatMap((input) => given(session, input)));
+    const log = emitted(vector.inputs.flatMap((input) => applyInput(session, input)));
     const again = createSession(vector.settings);
     const effects = log.flatMap((line) => again.apply(line, 0));
     assert.deepEqual(again.truth(), vector.truth);
@@ -37,7 +37,7 @@ for (const vector of vectors()) {
   });
 }
 
-test("every behaviour and every defect of the original has a vector", () => {
+test("every behavior and every defect of the original has a vector", () => {
   const named = new Set(vectors().flatMap((vector) => vector.name.split(" ")));
   const numbers = (head: string, last: number) =>
     Array.from({ length: last }, (_, at) => `${head}${at + 1}`);
@@ -48,7 +48,7 @@ test("every behaviour and every defect of the original has a vector", () => {
   );
 });
 
-function given(session: Session, input: Input): Effect[] {
+function applyInput(session: Session, input: Input): Effect[] {
   if (input.event !== undefined) return session.apply(input.event, input.now);
   if (input.line !== undefined) return session.apply(input.line, input.now);
   if (input.answer === undefined) return session.tick(input.now);
@@ -57,8 +57,8 @@ function given(session: Session, input: Input): Effect[] {
   return routed.type === "deliver" ? session.apply(routed.event, input.now) : [];
 }
 
-/** What holds whatever came in. */
-function laws(session: Session, effects: Effect[]): void {
+/** Invariants that hold for any input. */
+function invariants(session: Session, effects: Effect[]): void {
   for (const line of emitted(effects)) {
     const { toolCallId, toolId } = JSON.parse(line) as { toolCallId?: string; toolId?: string };
     assert.equal(toolCallId, toolId);

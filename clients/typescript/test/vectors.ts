@@ -1,36 +1,36 @@
-/** The vectors: what goes in, and what has to come out in every implementation. */
+/** Test vectors: inputs, and the state that every implementation must reach. */
 
 import { readFileSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 import type { Answer, SomeSettings, Truth } from "../src/index.js";
 
-/** A vector. */
+/** A test vector. */
 export interface Vector {
   readonly file: string;
   readonly name: string;
   readonly settings?: SomeSettings;
-  /** In which other orders the inputs have the same truth, each of them given twice. */
+  /** In which other orders the inputs lead to the same state, even if each is given twice. */
   readonly order?: "any" | "within runs";
   readonly inputs: readonly Input[];
   readonly truth: Truth;
-  /** Runs and outcomes. */
+  /** Announced runs and their outcomes. */
   readonly announced: readonly (readonly [string, string])[];
-  /** The codes. */
+  /** The warning codes. */
   readonly warnings: readonly string[];
-  /** Run, call, request, and what whoever waits for it gets. */
+  /** Run, call, request and verdict. */
   readonly resolved?: readonly (readonly [string, string, string, string])[];
-  /** What the snapshot has beside the truth. */
+  /** The counts that only the snapshot has. */
   readonly counts?: {
     readonly waiting: number;
     readonly dropped: number;
     readonly runs: readonly object[];
   };
-  /** Whether the log of it gives the same truth again. */
+  /** Whether replaying its log leads to the same state. */
   readonly replay?: boolean;
 }
 
-/** What is given: an event, a line, an answer, or nothing but the time. */
+/** An input: an event, a line, an answer, or only the time. */
 export interface Input {
   readonly now: number;
   readonly event?: { readonly runId: string };
@@ -39,13 +39,13 @@ export interface Input {
   readonly routed?: string;
 }
 
-/** Where they are. */
+/** The folder of the vectors. */
 export function folder(): string {
   const beside = fileURLToPath(new URL("../../../../fixtures/run", import.meta.url));
   return process.env["FOXWEDGE_FIXTURES"] ?? beside;
 }
 
-/** All of them. */
+/** All vectors. */
 export function vectors(): Vector[] {
   const files = readdirSync(folder()).filter((file) => file.endsWith(".json"));
   return files.sort().map((file) => {
@@ -73,7 +73,7 @@ export function otherOrders({ order, inputs }: Vector): Input[][] {
   }
 }
 
-/** Every order of a few things; some orders of many. */
+/** All orders of a few items; some orders of many. */
 function orders<T>(things: T[]): T[][] {
   if (things.length > 5) return Array.from({ length: 120 }, (_, seed) => shuffled(things, seed));
   if (things.length < 2) return [things];

@@ -3,13 +3,13 @@ import { test } from "node:test";
 
 import { readEvent, writeEvent } from "../src/index.js";
 
-/** What an event says, written in our own words; or why it is none. */
-function spelled(line: string): string {
-  const told = readEvent(line);
-  return told.event === undefined ? told.why : writeEvent(told.event);
+/** An event in our own spelling; or why the line is not an event. */
+function rewritten(line: string): string {
+  const parsed = readEvent(line);
+  return parsed.event === undefined ? parsed.why : writeEvent(parsed.event);
 }
 
-test("the spellings of others are read", () => {
+test("spellings of other agents are read", () => {
   const table: [string, string][] = [
     [
       '{"type":"agent:tool-call","runId":"r","id":"t1","name":"Bash","input":{"n": 1.50},"status":"executing"}',
@@ -40,10 +40,10 @@ test("the spellings of others are read", () => {
       '{"type":"run-ended","runId":"r","reason":"failed","finalContent":"","error":{"message":"no","code":"5","fatal":true}}',
     ],
   ];
-  for (const [line, expected] of table) assert.equal(spelled(line), expected, line);
+  for (const [line, expected] of table) assert.equal(rewritten(line), expected, line);
 });
 
-test("what nobody knows is kept, and told", () => {
+test("unknown types and values are kept and reported", () => {
   const table: [string, string][] = [
     [
       '{"type":"agent:mode","runId":"r","mode":1}',
@@ -67,31 +67,31 @@ test("what nobody knows is kept, and told", () => {
     ],
   ];
   for (const [line, expected] of table) {
-    assert.equal(spelled(line), expected, line);
-    assert.equal(spelled(expected), expected, "and again");
+    assert.equal(rewritten(line), expected, line);
+    assert.equal(rewritten(expected), expected, "and again");
   }
 });
 
-test("half a character becomes a sign for it, and payloads stay as they are spelled", () => {
+test("a lone surrogate becomes U+FFFD, and payloads keep their spelling", () => {
   assert.equal(
-    spelled('{"type":"text","runId":"r","delta":"a\\ud83d"}'),
+    rewritten('{"type":"text","runId":"r","delta":"a\\ud83d"}'),
     '{"type":"text","runId":"r","delta":"a\ufffd"}',
   );
   const line =
     '{"type":"tool-progress","runId":"r","content":{"big":12345678901234567890,"half":"\\ud83d"}}';
-  assert.equal(spelled(line), line);
+  assert.equal(rewritten(line), line);
 });
 
-test("deep and odd JSON is taken apart without harm", () => {
+test("deep and unusual JSON is parsed correctly", () => {
   const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
   const line = `{"type":"tool-progress","runId":"r","content":${deep}}`;
-  assert.equal(spelled(line), line);
+  assert.equal(rewritten(line), line);
   assert.equal(
-    spelled('{"__proto__":{"runId":"x"},"constructor":1,"type":"stop","runId":"r"}'),
+    rewritten('{"__proto__":{"runId":"x"},"constructor":1,"type":"stop","runId":"r"}'),
     '{"type":"stop","runId":"r","grace":0}',
   );
   assert.equal(
-    spelled(` { "type" :"stop" , "runId":"r\\"}" , "a":"\\\\" , "b" : [ "]" , "\\"" ] } `),
+    rewritten(` { "type" :"stop" , "runId":"r\\"}" , "a":"\\\\" , "b" : [ "]" , "\\"" ] } `),
     '{"type":"stop","runId":"r\\"}","grace":0}',
   );
 });

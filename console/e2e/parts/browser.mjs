@@ -1,4 +1,4 @@
-/** A browser for tests: Debian's Chromium, or the one that is named. */
+/** The browser for tests: an installed Chromium, or the one in `FOXWEDGE_CHROMIUM`. */
 
 import { existsSync } from "node:fs";
 
@@ -6,7 +6,7 @@ import { chromium } from "playwright-core";
 
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-/** Where the browser is; nothing if there is none. */
+/** The path of the browser; undefined if there is none. */
 export function browserPath() {
   const named = process.env.FOXWEDGE_CHROMIUM;
   return named ?? PLACES.find((place) => existsSync(place));
@@ -19,17 +19,17 @@ export async function launch() {
   });
 }
 
-/** A page that fails the test if the page's own code fails, or breaks its content security policy. */
+/** Opens a page. `errors` collects script errors and content security policy violations. */
 export async function openPage(browser, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1360, height: 860 }, ...options });
   context.setDefaultTimeout(20_000);
   const page = await context.newPage();
-  const troubles = [];
-  page.on("pageerror", (error) => troubles.push(`${error.stack ?? error}`));
+  const errors = [];
+  page.on("pageerror", (error) => errors.push(`${error.stack ?? error}`));
   page.on("console", (message) => {
     if (message.type() === "error" && /Content Security Policy/i.test(message.text())) {
-      troubles.push(message.text());
+      errors.push(message.text());
     }
   });
-  return { page, context, troubles };
+  return { page, context, errors };
 }

@@ -1,4 +1,4 @@
-/** What a made-up gateway knows: enough of everything to fill every page. */
+/** The data of the fake gateway: enough to fill every page. */
 
 const NOW = Date.now();
 const MINUTE = 60_000;
@@ -11,9 +11,9 @@ export const ABOUT = {
   content: "left",
   agents: ["claude-code", "codex", "gemini-cli", "neovate", "cline"],
   rules: [
-    { code: "FW101", name: "unanswered-call", summary: "a call that nobody answered" },
-    { code: "FW102", name: "orphan-result", summary: "an answer without its call" },
-    { code: "FW103", name: "displaced-result", summary: "an answer apart from its call" },
+    { code: "FW101", name: "unanswered-call", summary: "a tool call without a result" },
+    { code: "FW102", name: "orphan-result", summary: "a tool result without a tool call" },
+    { code: "FW103", name: "displaced-result", summary: "a tool result in the wrong place" },
   ],
   limits: { feed: 2000, minutes: 720 },
 };
@@ -85,16 +85,16 @@ export function sessionRows(count = 40) {
 
 export function listed(url, rows) {
   const health = url.searchParams.get("health") ?? "";
-  const words = (url.searchParams.get("q") ?? "").toLowerCase();
+  const search = (url.searchParams.get("q") ?? "").toLowerCase();
   const source = url.searchParams.get("source") ?? "";
-  const fitting = rows.filter(
+  const matching = rows.filter(
     (row) =>
       (source === "" || row.source === source) &&
-      `${row.title} ${row.project} ${row.id}`.toLowerCase().includes(words),
+      `${row.title} ${row.project} ${row.id}`.toLowerCase().includes(search),
   );
   const counts = {};
-  for (const row of fitting) counts[row.health] = (counts[row.health] ?? 0) + 1;
-  const data = fitting.filter((row) => health === "" || health.split(",").includes(row.health));
+  for (const row of matching) counts[row.health] = (counts[row.health] ?? 0) + 1;
+  const data = matching.filter((row) => health === "" || health.split(",").includes(row.health));
   return {
     data,
     has_more: false,
@@ -133,9 +133,9 @@ export function sessionView(row, messages) {
   };
 }
 
-const text = (words) => ({ type: "text", text: words, cut: null });
+const text = (value) => ({ type: "text", text: value, cut: null });
 
-/** A message of a made-up conversation. */
+/** A message of the sample conversation. */
 export function message(index, hostile) {
   const time = new Date(Date.UTC(2026, 0, 1, 10, 0, index)).toISOString();
   const head = {
@@ -146,7 +146,7 @@ export function message(index, hostile) {
     beside: index === 6 ? { branch: 3, side: 1 } : { branch: 0, side: 0 },
     findings: [],
   };
-  const say = hostile ?? ((words) => words);
+  const say = hostile ?? ((value) => value);
   switch (index % 4) {
     case 0:
       return {
@@ -233,7 +233,7 @@ export const FINDING = {
   code: "FW101",
   name: "unanswered-call",
   severity: "error",
-  message: "call `toolu_5b` is never answered",
+  message: "call `toolu_5b` has no result",
   at: 5,
   line: 9,
   column: 1,
@@ -257,12 +257,12 @@ export function plan() {
     ...one,
     parts: one.parts.map((part) => (part.type === "call" ? { ...part, answer: null } : part)),
   });
-  const answer = (id, words, error) => ({
+  const result = (id, output, error) => ({
     type: "answer",
     id,
     name: null,
     error,
-    parts: [text(words)],
+    parts: [text(output)],
   });
   return {
     plan: "p-1",
@@ -279,23 +279,23 @@ export function plan() {
         index: 0,
         code: "FW101",
         name: "unanswered-call",
-        summary: "a call that nobody answered",
+        summary: "a tool call without a result",
         strategy: "synthesize",
         word: "answered",
         message: 5,
         calls: ["toolu_5b"],
-        note: "call `toolu_5b` gets a placeholder answer: it was interrupted and may have run",
+        note: "call `toolu_5b` gets a placeholder result: it was interrupted and may have run",
       },
       {
         index: 1,
         code: "FW103",
         name: "displaced-result",
-        summary: "an answer apart from its call",
+        summary: "a tool result in the wrong place",
         strategy: "recover",
         word: "recovered",
         message: 9,
         calls: ["toolu_5a"],
-        note: "the answer of `toolu_5a` moves from message 9 to where its call is",
+        note: "result `toolu_5a` is moved to its call",
       },
     ],
     data: [
@@ -321,8 +321,8 @@ export function plan() {
           time: null,
           line: 10,
           parts: [
-            answer("toolu_5a", "1  use crate::token::Token;", false),
-            answer(
+            result("toolu_5a", "1  use crate::token::Token;", false),
+            result(
               "toolu_5b",
               "[foxwedge] Interrupted. It may have run: check before repeating.",
               true,
@@ -345,7 +345,7 @@ export function plan() {
           role: "user",
           time: null,
           line: 13,
-          parts: [answer("toolu_5a", "1  use crate::token::Token;", false)],
+          parts: [result("toolu_5a", "1  use crate::token::Token;", false)],
         },
         after: null,
         edits: [1],
@@ -426,7 +426,7 @@ export function feedRows(count = 60) {
       findings:
         action === "fixed" ? { FW101: 1, FW103: 2 } : action === "rejected" ? { FW102: 1 } : {},
       status: action === "failed" ? 529 : action === "rejected" ? 400 : 200,
-      trouble: action === "failed" ? "the upstream answered 529" : null,
+      trouble: action === "failed" ? "the upstream responded with 529" : null,
       ended: "whole",
       first_ms: 12.5 + at,
       ms: 800 + ((at * 7919) % 2400),

@@ -1,11 +1,11 @@
-/** A made-up gateway: every page has something to show, without a real one. */
+/** A fake gateway with sample data for every page. */
 
 import { json, sse, startSite } from "./site.mjs";
 import * as data from "./data.mjs";
 
-/** Starts it. `hostile` changes every text of others; `messages` is how long the conversation is. */
-export function startMade({ hostile, messages = 212, events } = {}) {
-  const say = hostile ?? ((words) => words);
+/** Starts it. `hostile` changes every untrusted text; `messages` is the number of messages. */
+export function startFakeGateway({ hostile, messages = 212, events } = {}) {
+  const say = hostile ?? ((text) => text);
   const rows = data
     .sessionRows()
     .map((row) => ({
@@ -14,7 +14,7 @@ export function startMade({ hostile, messages = 212, events } = {}) {
       project: row.project && say(row.project),
     }));
   const row = (id) => rows.find((one) => one.id === id) ?? rows[0];
-  let made = false;
+  let isRepaired = false;
   return startSite([
     ["GET", /^\/v1\/console$/, () => data.ABOUT],
     [
@@ -23,9 +23,9 @@ export function startMade({ hostile, messages = 212, events } = {}) {
       ({ match }) => ({
         code: match[1],
         name: "unanswered-call",
-        summary: say("a call that nobody answered"),
+        summary: say("a tool call without a result"),
         page: say(
-          "# unanswered-call\n\nA model asked for a tool and the history holds no answer.\n\n| provider | says |\n|---|---|\n| Anthropic | `tool_use` ids were found without `tool_result` blocks |\n\n- **recover** first\n- then a placeholder\n",
+          "# unanswered-call\n\nA tool call has no result.\n\n| provider | error |\n|---|---|\n| Anthropic | `tool_use` ids were found without `tool_result` blocks |\n\n- **recover** first\n- then a placeholder\n",
         ),
       }),
     ],
@@ -35,7 +35,7 @@ export function startMade({ hostile, messages = 212, events } = {}) {
       /^\/v1\/console\/sessions\/([^/]+)$/,
       ({ match }) => ({
         ...data.sessionView(row(match[1]), messages),
-        ...(made
+        ...(isRepaired
           ? {
               version: "v2",
               health: "ok",
@@ -54,7 +54,7 @@ export function startMade({ hostile, messages = 212, events } = {}) {
       "GET",
       /^\/v1\/console\/sessions\/[^/]+\/findings$/,
       ({ url }) =>
-        data.slice(url, made ? 0 : 1, () => ({
+        data.slice(url, isRepaired ? 0 : 1, () => ({
           ...data.FINDING,
           message: say(data.FINDING.message),
         })),
@@ -105,7 +105,7 @@ export function startMade({ hostile, messages = 212, events } = {}) {
       "GET",
       /^\/v1\/console\/sessions\/[^/]+\/repair$/,
       () =>
-        made
+        isRepaired
           ? { ...data.plan(), changes: false, plan: null, data: [], total: 0, edits: [] }
           : data.plan(),
     ],
@@ -121,7 +121,7 @@ export function startMade({ hostile, messages = 212, events } = {}) {
       "POST",
       /^\/v1\/console\/sessions\/[^/]+\/repair$/,
       () => {
-        made = true;
+        isRepaired = true;
         return {
           applied: 2,
           fixed: 2,
@@ -137,7 +137,7 @@ export function startMade({ hostile, messages = 212, events } = {}) {
       "POST",
       /^\/v1\/console\/sessions\/[^/]+\/undo$/,
       () => {
-        made = false;
+        isRepaired = false;
         return {
           version: "v1",
           health: "needs-repair",
@@ -172,7 +172,7 @@ export function startMade({ hostile, messages = 212, events } = {}) {
                     strategy: "synthesize",
                     message: 5,
                     calls: ["toolu_5b"],
-                    note: say("call `toolu_5b` gets a placeholder answer"),
+                    note: say("call `toolu_5b` gets a placeholder result"),
                   },
                 ]
               : null,

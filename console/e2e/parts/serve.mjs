@@ -1,4 +1,4 @@
-/** A real `foxwedge serve`, with the scripted model, in a home of its own. */
+/** A real `foxwedge serve` with the scripted model, in its own home folder. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,7 +12,7 @@ const TOKEN = "a-token-of-the-tests-0123456789abcdef";
 export class Gateway {
   #child;
 
-  /** Makes its home and starts it. `sessions` are files of Claude Code: name and text; `config` is its file. */
+  /** Creates the home folder and starts it. `sessions`: Claude Code files by name. */
   static async start({ sessions = {}, config } = {}) {
     const gateway = new Gateway();
     gateway.home = mkdtempSync(join(tmpdir(), "foxwedge-console-"));
@@ -35,14 +35,14 @@ export class Gateway {
     return `http://127.0.0.1:${this.port}/`;
   }
 
-  /** The address with the token in it, as it is printed for people. */
+  /** The address with the token, as `foxwedge serve` prints it. */
   page(hash = "/sessions") {
     return `${this.url}#${hash}${hash.includes("?") ? "&" : "?"}token=${TOKEN}`;
   }
 
   async run() {
     const binary = process.env.FOXWEDGE_BINARY;
-    if (binary === undefined) throw new Error("FOXWEDGE_BINARY names no program");
+    if (binary === undefined) throw new Error("FOXWEDGE_BINARY is not set");
     const { PATH } = process.env;
     this.#child = spawn(
       binary,
@@ -57,20 +57,20 @@ export class Gateway {
       ],
       { env: { PATH, HOME: this.home }, stdio: ["ignore", "pipe", "pipe"] },
     );
-    let said = "";
+    let output = "";
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      stream.on("data", (bytes) => (said = (said + bytes).slice(-10_000)));
+      stream.on("data", (bytes) => (output = (output + bytes).slice(-10_000)));
     }
     for (let turn = 0; turn < 600; turn += 1) {
-      if (this.#child.exitCode !== null) throw new Error(`it does not start: ${said}`);
-      const is = await fetch(`${this.url}liveness`).catch(() => undefined);
-      if (is?.ok) return;
+      if (this.#child.exitCode !== null) throw new Error(`the gateway exited: ${output}`);
+      const response = await fetch(`${this.url}liveness`).catch(() => undefined);
+      if (response?.ok) return;
       await new Promise((done) => setTimeout(done, 50));
     }
-    throw new Error(`it is not ready: ${said}`);
+    throw new Error(`the gateway is not ready: ${output}`);
   }
 
-  /** Ends it as a crash does. */
+  /** Kills it, like a crash. */
   async kill() {
     const gone = once(this.#child, "exit");
     this.#child.kill("SIGKILL");
@@ -82,7 +82,7 @@ export class Gateway {
     rmSync(this.home, { recursive: true, force: true });
   }
 
-  async ask(path, body) {
+  async request(path, body) {
     const reply = await fetch(`${this.url}${path}`, {
       method: body === undefined ? "GET" : "POST",
       headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
@@ -92,7 +92,7 @@ export class Gateway {
     return { reply, value: await reply.json() };
   }
 
-  /** A chat with two tools. Returns what the model said and the run it belongs to. */
+  /** Sends a chat with two tools. Returns the message of the model and its run. */
   async chat(messages) {
     const tool = (name) => ({
       type: "function",
@@ -105,7 +105,7 @@ export class Gateway {
         },
       },
     });
-    const { reply, value } = await this.ask("v1/chat/completions", {
+    const { reply, value } = await this.request("v1/chat/completions", {
       model: "scripted",
       messages,
       tools: [tool("look"), tool("list")],
@@ -113,20 +113,20 @@ export class Gateway {
     return { run: reply.headers.get("x-foxwedge-run"), message: value.choices[0].message };
   }
 
-  /** A run that waits for the answers to two calls. */
+  /** A run that waits for the results of two tool calls. */
   async waiting(words = "") {
     const prompt = { role: "user", content: `call look and list ${words}`.trim() };
     const { run, message } = await this.chat([prompt]);
-    const answer = ({ id }, content) => ({ role: "tool", tool_call_id: id, content });
-    const answered = (content) => [
+    const result = ({ id }, content) => ({ role: "tool", tool_call_id: id, content });
+    const withResults = (content) => [
       prompt,
       message,
-      ...message.tool_calls.map((call) => answer(call, content)),
+      ...message.tool_calls.map((call) => result(call, content)),
     ];
     return {
       run,
       calls: message.tool_calls.map(({ id }) => id),
-      finish: (content = "3 files") => this.chat(answered(content)),
+      finish: (content = "3 files") => this.chat(withResults(content)),
     };
   }
 }

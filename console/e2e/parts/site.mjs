@@ -1,4 +1,4 @@
-/** A small server that says what a test wants it to say, and the built page before it. */
+/** A small server with the responses of a test, which also serves the built console. */
 
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -18,23 +18,23 @@ const TYPES = {
 };
 
 /**
- * Starts it. `routes` is a list of `[method, pattern, handler]`; a handler gets the match, the
- * address, the body and the reply, and returns what is to be said as JSON, or answers by itself.
+ * Starts it. `routes` is a list of `[method, pattern, handler]`. A handler gets the match, the URL,
+ * the body and the reply. It returns a value to send as JSON, or writes the reply itself.
  */
 export async function startSite(routes) {
-  const asked = [];
+  const requests = [];
   const server = createServer(async (request, reply) => {
     const url = new URL(request.url, "http://here");
     const path = decodeURIComponent(url.pathname);
-    asked.push(`${request.method} ${path}`);
+    requests.push(`${request.method} ${path}`);
     try {
       if (path === "/" || path === "/ui" || path.startsWith("/ui/")) return await file(path, reply);
       for (const [method, pattern, handle] of routes) {
         const match = pattern.exec(path);
         if (method !== request.method || match === null) continue;
-        const body = await whole(request);
-        const said = await handle({ match, url, body, request, reply });
-        if (said !== undefined) json(reply, 200, said);
+        const body = await readBody(request);
+        const value = await handle({ match, url, body, request, reply });
+        if (value !== undefined) json(reply, 200, value);
         return;
       }
       json(reply, 404, { error: { message: "not found", code: "not_found" } });
@@ -46,7 +46,7 @@ export async function startSite(routes) {
   const { port } = server.address();
   return {
     url: `http://127.0.0.1:${port}/`,
-    asked,
+    requests,
     close: () =>
       new Promise((done) => {
         server.closeAllConnections();
@@ -61,7 +61,7 @@ export function json(reply, status, value) {
   reply.end(JSON.stringify(value));
 }
 
-/** A stream of events: lines of JSON, each with an id. */
+/** Starts an event stream. Returns a function that sends one event. */
 export function sse(reply) {
   reply.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
   reply.flushHeaders();
@@ -82,8 +82,8 @@ async function file(path, reply) {
   }
 }
 
-async function whole(request) {
+async function readBody(request) {
   let text = "";
-  for await (const piece of request) text += piece;
+  for await (const chunk of request) text += chunk;
   return text === "" ? undefined : JSON.parse(text);
 }

@@ -1,23 +1,23 @@
-/** Asks the server, and knows whether it is there. */
+/** Requests to the server, and whether it responds. */
 
 import { signal } from "@preact/signals";
 
-import { headers, isAccepted, isRefused } from "./token.js";
+import { headers, markAccepted, markRejected } from "./token.js";
 
-/** Whether the server answers: since when not, if it does not. */
-export type Link =
+/** Whether the server responds; if not, since when. */
+export type ServerState =
   | { readonly type: "unknown" }
   | { readonly type: "up" }
   | { readonly type: "down"; readonly since: number };
 
-/** Whether the last request was answered. */
-export const server = signal<Link>({ type: "unknown" });
+/** Whether the last request got a response. */
+export const server = signal<ServerState>({ type: "unknown" });
 
-/** The server answered, and said no. */
-export class Refused extends Error {
+/** The server responded with an error status. */
+export class HttpError extends Error {
   constructor(
     readonly status: number,
-    /** In a word, such as `run_not_found`. */
+    /** The error code, such as `run_not_found`; empty if the response has none. */
     readonly code: string,
     message: string,
   ) {
@@ -25,48 +25,51 @@ export class Refused extends Error {
   }
 }
 
-/** The server did not answer. */
+/** The server did not respond. */
 export class Unreachable extends Error {}
 
-/** What a request is made of. */
-export interface Wish {
+export interface RequestOptions {
   readonly method?: "GET" | "POST";
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
 
-/** Asks for JSON. */
-export async function ask<T>(path: string, wish: Wish = {}): Promise<T> {
-  const reply = await send(path, wish);
-  if (reply.status === 204) return undefined as T;
-  return (await reply.json()) as T;
+/** Requests JSON. */
+export async function fetchJson<T>(path: string, options: RequestOptions = {}): Promise<T> {
+  const response = await send(path, options);
+  if (response.status === 204) return undefined as T;
+  return (await response.json()) as T;
 }
 
-/** Asks for text. */
-export async function askText(path: string, wish: Wish = {}): Promise<string> {
-  return (await send(path, wish)).text();
+/** Requests text. */
+export async function fetchText(path: string, options: RequestOptions = {}): Promise<string> {
+  return (await send(path, options)).text();
 }
 
-/** The server answered, on whatever way. */
-export function isUp(): void {
+/** Records that the server responded, to a request or on a stream. */
+export function markUp(): void {
   if (server.peek().type !== "up") server.value = { type: "up" };
 }
 
-/** The server did not answer. */
-export function isDown(): void {
+/** Records that the server did not respond. */
+export function markDown(): void {
   if (server.peek().type !== "down") server.value = { type: "down", since: Date.now() };
 }
 
-async function send(path: string, wish: Wish): Promise<Response> {
-  const { method = "GET", body, signal } = wish;
-  const all: Record<string, string> = { accept: "application/json", ...headers(), ...wish.headers };
-  if (body !== undefined) all["content-type"] = "application/json";
-  let reply: Response;
+async function send(path: string, options: RequestOptions): Promise<Response> {
+  const { method = "GET", body, signal } = options;
+  const requestHeaders: Record<string, string> = {
+    accept: "application/json",
+    ...headers(),
+    ...options.headers,
+  };
+  if (body !== undefined) requestHeaders["content-type"] = "application/json";
+  let response: Response;
   try {
-    reply = await fetch(path, {
+    response = await fetch(path, {
       method,
-      headers: all,
+      headers: requestHeaders,
       credentials: "omit",
       cache: "no-store",
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -74,38 +77,38 @@ async function send(path: string, wish: Wish): Promise<Response> {
     });
   } catch (error) {
     if (signal?.aborted === true) throw error;
-    isDown();
+    markDown();
     throw new Unreachable(error instanceof Error ? error.message : String(error));
   }
-  isUp();
-  if (reply.status === 401) isRefused();
-  else isAccepted();
-  if (!reply.ok) throw await refusal(reply);
-  return reply;
+  markUp();
+  if (response.status === 401) markRejected();
+  else markAccepted();
+  if (!response.ok) throw await httpError(response);
+  return response;
 }
 
-async function refusal(reply: Response): Promise<Refused> {
+async function httpError(response: Response): Promise<HttpError> {
   let code = "";
-  let message = `${reply.status}`;
+  let message = `${response.status}`;
   try {
-    const { error } = (await reply.json()) as { error?: { code?: string; message?: string } };
+    const { error } = (await response.json()) as { error?: { code?: string; message?: string } };
     code = error?.code ?? "";
     message = error?.message ?? message;
   } catch {
-    // Not in our form: the status is all that is known.
+    // Not our error format: only the status is known.
   }
-  return new Refused(reply.status, code, message);
+  return new HttpError(response.status, code, message);
 }
 
-/** A path with parameters; those without a value are left out. */
+/** An API path with query parameters. Parameters without a value are left out. */
 export function path(
-  pieces: readonly string[],
+  segments: readonly string[],
   parameters: Readonly<Record<string, string | number | undefined>> = {},
 ): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
     if (value !== undefined && value !== "") search.set(name, String(value));
   }
-  const head = `/v1/${pieces.map(encodeURIComponent).join("/")}`;
+  const head = `/v1/${segments.map(encodeURIComponent).join("/")}`;
   return search.size === 0 ? head : `${head}?${search.toString()}`;
 }

@@ -1,10 +1,10 @@
-/** The time, for those who show how long ago something was. Moves once a second while looked at. */
+/** The current time, for relative times. Updated once a second while the page is visible. */
 
 import { signal } from "@preact/signals";
 
 export const now = signal(Date.now());
 
-/** Begins to move. */
+/** Starts the updates. */
 export function startClock(): void {
   setInterval(() => {
     if (!document.hidden) now.value = Date.now();

@@ -1,12 +1,12 @@
-/** A link that brings a token: `#token=…`, alone or behind a place. */
+/** Links that carry a token: `#token=…`, alone or after a route. */
 
-/** What a link says: the token, if there is one, and the address without it. */
+/** The token of a link, empty if there is none, and the address without it. */
 export interface LinkToken {
   readonly token: string;
   readonly hash: string;
 }
 
-/** Takes the token out of the part behind `#`. An unreadable one is taken out, too, and is none. */
+/** Removes the token from the part after `#`. An invalid token is removed and counts as none. */
 export function takeToken(hash: string): LinkToken {
   const text = hash.replace(/^#/, "");
   const found = /(?:^|[?&])token=([^&]*)/.exec(text);

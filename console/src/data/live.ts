@@ -1,4 +1,4 @@
-/** A run as it happens: the reducer of the package, fed by a stream that says when it is broken. */
+/** A live run: feeds the run reducer from an event stream and reports when the stream is lost. */
 
 import { signal } from "@preact/signals";
 
@@ -10,55 +10,60 @@ import {
   follow,
   keepTime,
 } from "../run.js";
-import { isDown, isUp, path } from "./ask.js";
-import { Notes, type Told } from "./notes.js";
+import { markDown, markUp, path } from "./ask.js";
+import { Notes, type Announcement } from "./notes.js";
 import { headers, isLocked } from "./token.js";
 
-/** Whether what is shown is what is true now. */
-export type Line =
+/** Whether the shown state is current. */
+export type ConnectionState =
   | { readonly type: "connecting" }
   | { readonly type: "connected" }
-  | { readonly type: "lost"; readonly since: number; readonly again: number; readonly why: string }
+  | {
+      readonly type: "lost";
+      readonly since: number;
+      readonly retryAt: number;
+      readonly why: string;
+    }
   | { readonly type: "refused"; readonly status: number }
   | { readonly type: "over" };
 
-/** What a page shows of a run. */
-export interface Shown {
+/** The state that pages render. */
+export interface RunView {
   readonly run: RunSnapshot | undefined;
   readonly tasks: readonly TaskTruth[];
-  /** Changes with every look. */
-  readonly look: number;
+  /** Increases with every update. */
+  readonly version: number;
 }
 
-/** How often the page is drawn anew at most, in milliseconds. */
-const PACE = 60;
-/** So many lines of the log are kept for the inspector, the newest. */
-const MOST_LINES = 200_000;
+/** The shortest time between two redraws, in milliseconds. */
+const MIN_REDRAW_MS = 60;
+/** How many of the newest log lines are kept for the inspector. */
+const MAX_LINES = 200_000;
 
 export class LiveRun {
-  readonly line = signal<Line>({ type: "connecting" });
-  readonly shown = signal<Shown>({ run: undefined, tasks: [], look: 0 });
+  readonly connection = signal<ConnectionState>({ type: "connecting" });
+  readonly view = signal<RunView>({ run: undefined, tasks: [], version: 0 });
   readonly notes: Notes;
-  /** The events as they came. */
+  /** The events as they were received. */
   readonly lines: string[] = [];
-  /** Lines that were left out at the front. */
-  left = 0;
+  /** The number of older lines that were removed. */
+  omitted = 0;
   readonly #session: Session;
   readonly #abort = new AbortController();
-  readonly #ends: (() => void)[] = [];
+  readonly #disposers: (() => void)[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   #cost = 0;
 
   constructor(
     readonly id: string,
-    tell: (told: Told) => void = () => undefined,
+    announce: (announcement: Announcement) => void = () => undefined,
   ) {
-    this.notes = new Notes(tell);
-    // A log may begin anywhere in a long run, so that a lot may wait.
-    this.#session = createSession({ onEffect: this.notes.hear, limits: { waiting: 200_000 } });
-    this.#ends.push(
+    this.notes = new Notes(announce);
+    // A log can start in the middle of a long run, so many events may have to wait.
+    this.#session = createSession({ onEffect: this.notes.onEffect, limits: { waiting: 200_000 } });
+    this.#disposers.push(
       keepTime(this.#session),
-      this.#session.subscribe(() => this.#plan()),
+      this.#session.subscribe(() => this.#schedule()),
     );
     void this.#follow();
   }
@@ -66,7 +71,7 @@ export class LiveRun {
   close(): void {
     this.#abort.abort();
     clearTimeout(this.#timer);
-    for (const end of this.#ends) end();
+    for (const dispose of this.#disposers) dispose();
   }
 
   async #follow(): Promise<void> {
@@ -75,71 +80,72 @@ export class LiveRun {
     const options = {
       session: this.#session,
       signal,
-      // Where events come in any order, the end is not the last of them: the reducer says when.
+      // Events can arrive in any order, so `run-ended` need not be the last one.
+      // The reducer knows when the run is over.
       until: "abort" as const,
       headers: headers(),
       backOff: { first: 400, most: 8_000 },
       fetch: (address: string, init: RequestInit) =>
         fetch(address, { ...init, credentials: "omit", cache: "no-store" }),
     };
-    for await (const happened of follow(url, options)) {
-      switch (happened.type) {
+    for await (const update of follow(url, options)) {
+      switch (update.type) {
         case "connected":
-          isUp();
-          this.line.value = { type: "connected" };
+          markUp();
+          this.connection.value = { type: "connected" };
           break;
         case "event":
-          this.#keep(happened.data);
+          this.#addLine(update.data);
           break;
         case "disconnected": {
           if (this.#isOver()) {
-            this.line.value = { type: "over" };
-            this.#plan();
+            this.connection.value = { type: "over" };
+            this.#schedule();
             return;
           }
-          isDown();
-          const known = this.line.peek();
-          const since = known.type === "lost" ? known.since : Date.now();
-          const again = Date.now() + happened.retryIn;
-          this.line.value = { type: "lost", since, again, why: happened.why };
+          markDown();
+          const previous = this.connection.peek();
+          const since = previous.type === "lost" ? previous.since : Date.now();
+          const retryAt = Date.now() + update.retryIn;
+          this.connection.value = { type: "lost", since, retryAt, why: update.why };
           break;
         }
         case "refused":
-          if (happened.status === 401) isLocked.value = true;
-          this.line.value = { type: "refused", status: happened.status };
+          if (update.status === 401) isLocked.value = true;
+          this.connection.value = { type: "refused", status: update.status };
           break;
         case "ended":
-          this.line.value = { type: "over" };
+          this.connection.value = { type: "over" };
           break;
       }
     }
-    if (!signal.aborted) this.#plan();
+    if (!signal.aborted) this.#schedule();
   }
 
   #isOver(): boolean {
     return this.#session.getSnapshot().runs.find(({ id }) => id === this.id)?.phase === "ended";
   }
 
-  #keep(line: string): void {
+  #addLine(line: string): void {
     this.lines.push(line);
-    if (this.lines.length > MOST_LINES + 10_000) {
-      this.left += this.lines.length - MOST_LINES;
-      this.lines.splice(0, this.lines.length - MOST_LINES);
+    if (this.lines.length > MAX_LINES + 10_000) {
+      this.omitted += this.lines.length - MAX_LINES;
+      this.lines.splice(0, this.lines.length - MAX_LINES);
     }
   }
 
-  /** Looks soon, and less often the longer a look takes. */
-  #plan(): void {
+  /** Schedules an update. Expensive updates run less often. */
+  #schedule(): void {
     if (this.#timer !== undefined || this.#abort.signal.aborted) return;
-    this.#timer = setTimeout(() => this.#look(), Math.max(PACE, this.#cost * 6));
+    this.#timer = setTimeout(() => this.#publish(), Math.max(MIN_REDRAW_MS, this.#cost * 6));
   }
 
-  #look(): void {
+  #publish(): void {
     this.#timer = undefined;
-    const began = performance.now();
+    const start = performance.now();
     const { runs, tasks } = this.#session.getSnapshot();
     const run = runs.find(({ id }) => id === this.id);
-    this.shown.value = { run, tasks, look: this.shown.peek().look + 1 };
-    this.#cost = performance.now() - began;
+    this.view.value = { run, tasks, version: this.view.peek().version + 1 };
+    this.#cost = performance.now() - start;
   }
 }

@@ -1,14 +1,13 @@
 /**
- * What the reducer's snapshot does not hold and a page shows all the same: when a call was told to
- * have begun and ended, what a question says, what a tool shows while it works. Nothing here says
- * what a status is; that is the reducer's alone.
+ * Details that pages show but the reducer's snapshot does not hold: when a call started and ended,
+ * the text of a question, a tool's progress. Statuses come from the reducer only.
  */
 
 import type { Activity, Change, Effect, Json, Problem, Started, ToolRef } from "../run.js";
 
-/** Beside a call. */
+/** Details of a tool call. */
 export interface CallNotes {
-  /** When it was announced, said to be at work, and settled; in milliseconds since 1970. */
+  /** When the call was opened, started to run, and was settled, in milliseconds since 1970. */
   opened?: number;
   begun?: number;
   settled?: number;
@@ -16,23 +15,23 @@ export interface CallNotes {
   readonly asks: Map<string, AskNotes>;
 }
 
-/** Beside a question. */
+/** Details of an approval request or question. */
 export interface AskNotes {
   readonly prompt?: string | undefined;
   readonly choices?: unknown;
 }
 
-/** Something that was told once, in order. */
-export interface Told {
+/** A change to announce. Each one is reported once, in order. */
+export interface Announcement {
   readonly at: number;
   readonly tool?: string;
   readonly change: Change;
 }
 
-const MOST_PROBLEMS = 200;
-const MOST_CARDS = 200;
+const MAX_PROBLEMS = 200;
+const MAX_CARDS = 200;
 
-/** Beside a run. */
+/** Details of a run. */
 export class Notes {
   started: Started | undefined;
   startedAt: number | undefined;
@@ -45,23 +44,23 @@ export class Notes {
   readonly #names = new Map<string, string>();
   #now = 0;
 
-  constructor(private readonly tell: (told: Told) => void = () => undefined) {}
+  constructor(private readonly announce: (announcement: Announcement) => void = () => undefined) {}
 
-  /** What is noted about a call. */
+  /** The details of a call. */
   of(call: string, turn: number): CallNotes | undefined {
     return this.#calls.get(`${turn} ${call}`);
   }
 
-  /** Hears of every effect, in order. */
-  readonly hear = (effect: Effect): void => {
+  /** Receives every effect of the session, in order. */
+  readonly onEffect = (effect: Effect): void => {
     if (effect.type === "emit") {
       this.#now = effect.event.at ?? Date.now();
       this.lastAt = Math.max(this.lastAt ?? 0, this.#now);
     }
-    if (effect.type === "show") this.#show(effect.change);
+    if (effect.type === "show") this.#apply(effect.change);
   };
 
-  #show(change: Change): void {
+  #apply(change: Change): void {
     switch (change.type) {
       case "runStarted":
         this.started = change.started;
@@ -73,19 +72,19 @@ export class Notes {
         break;
       case "toolStatus":
         if (change.status === "running") this.#call(change.tool).begun ??= this.#now;
-        this.#told(change, change.tool);
+        this.#announce(change, change.tool);
         break;
       case "toolProgress":
         this.#call(change.tool).progress = progress(change.content);
         break;
       case "toolSettled":
         this.#call(change.tool).settled = this.#now;
-        this.#told(change, change.tool);
+        this.#announce(change, change.tool);
         break;
       case "asked": {
         const { id = "", prompt, choices } = change.ask;
         this.#call(change.tool).asks.set(id, { prompt, choices: choices?.value });
-        this.#told(change, change.tool);
+        this.#announce(change, change.tool);
         break;
       }
       case "toolsAvailable":
@@ -93,31 +92,31 @@ export class Notes {
         break;
       case "activity":
         this.cards.set(change.activity.id ?? `#${this.cards.size}`, change.activity);
-        if (this.cards.size > MOST_CARDS) this.cards.delete([...this.cards.keys()][0] ?? "");
+        if (this.cards.size > MAX_CARDS) this.cards.delete([...this.cards.keys()][0] ?? "");
         break;
       case "problem":
-        if (this.problems.length < MOST_PROBLEMS) this.problems.push(change.problem);
+        if (this.problems.length < MAX_PROBLEMS) this.problems.push(change.problem);
         break;
       case "runEnded":
         this.endedAt = change.at ?? this.#now;
-        this.#told(change);
+        this.#announce(change);
         break;
       default:
         break;
     }
   }
 
-  #told(change: Change, tool?: ToolRef): void {
+  #announce(change: Change, tool?: ToolRef): void {
     const name = tool && this.#names.get(key(tool));
-    this.tell({ at: this.#now, change, ...(name === undefined ? {} : { tool: name }) });
+    this.announce({ at: this.#now, change, ...(name === undefined ? {} : { tool: name }) });
   }
 
   #call(tool: ToolRef): CallNotes {
     const known = this.#calls.get(key(tool));
     if (known !== undefined) return known;
-    const fresh: CallNotes = { asks: new Map() };
-    this.#calls.set(key(tool), fresh);
-    return fresh;
+    const added: CallNotes = { asks: new Map() };
+    this.#calls.set(key(tool), added);
+    return added;
   }
 }
 

@@ -1,4 +1,4 @@
-/** What became of a request, in a word: it passed only if it was answered with a success. */
+/** The outcome of a request as one label. A request passed only if its response is a success. */
 
 import type { IconName } from "../parts/icon.js";
 import type { Tone } from "../parts/badge.js";
@@ -7,9 +7,9 @@ import type { Tone } from "../parts/badge.js";
 export interface Outcome {
   readonly tone: Tone;
   readonly icon: IconName;
-  /** Which word of `action.*`. */
+  /** The name of an `action.*` text. */
   readonly word: string;
-  /** The status, where it says more than the word. */
+  /** The HTTP status, if the response is not a success. */
   readonly code: string;
 }
 
@@ -21,10 +21,10 @@ const ACTIONS: Readonly<Record<string, readonly [Tone, IconName]>> = {
   failed: ["bad", "cross"],
 };
 
-/** Every action that can be asked for. */
+/** All actions, for the filter. */
 export const ALL_ACTIONS: readonly string[] = Object.keys(ACTIONS);
 
-/** What to show for a request. */
+/** The badge to show for a request. */
 export function outcomeOf(row: { readonly action: string; readonly status: number }): Outcome {
   const { action, status } = row;
   const isSuccess = status >= 200 && status < 300;

@@ -1,33 +1,33 @@
-/** Something that the server is asked for again and again, for as long as somebody looks at it. */
+/** Polls the server while a component is mounted and the page is visible. */
 
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 
-/** What is known of it. The last good value stays while a newer one cannot be had. */
-export interface Known<T> {
+/** The state of a poll. The last good value stays while newer requests fail. */
+export interface PollState<T> {
   readonly value?: T;
   /** When the value was read. */
   readonly at?: number;
-  /** Why the last attempt brought nothing. */
+  /** Why the last attempt failed. */
   readonly error?: Error;
 }
 
 export interface Poll<T> {
-  readonly known: ReadonlySignal<Known<T>>;
-  /** Asks at once. */
-  readonly again: () => void;
+  readonly known: ReadonlySignal<PollState<T>>;
+  /** Polls immediately. */
+  readonly refresh: () => void;
 }
 
-/** Loads while the component is there; `every` 0 loads once. `key` names what is loaded. */
+/** Polls every `every` milliseconds while mounted; 0 loads once. `key` identifies the data. */
 export function usePoll<T>(
   key: string,
   load: (signal: AbortSignal) => Promise<T>,
   every: number,
 ): Poll<T> {
   const poll = useMemo(() => {
-    const known = signal<Known<T>>({});
+    const known = signal<PollState<T>>({});
     let run = () => {};
-    return { known, again: () => run(), set: (next: () => void) => (run = next) };
+    return { known, refresh: () => run(), set: (next: () => void) => (run = next) };
   }, [key]);
   useEffect(() => {
     const abort = new AbortController();
@@ -49,23 +49,23 @@ export function usePoll<T>(
         }
       }
       busy = false;
-      plan();
+      schedule();
     };
-    const plan = () => {
+    const schedule = () => {
       if (abort.signal.aborted || document.hidden) return;
       const wait = failures > 0 ? Math.min(30_000, 1_000 * 2 ** Math.min(failures, 5)) : every;
       if (wait > 0) timer = setTimeout(() => void step(), wait);
     };
-    const seen = () => {
+    const onVisibility = () => {
       if (!document.hidden && every > 0) void step();
     };
-    document.addEventListener("visibilitychange", seen);
+    document.addEventListener("visibilitychange", onVisibility);
     poll.set(() => void step());
     void step();
     return () => {
       abort.abort();
       clearTimeout(timer);
-      document.removeEventListener("visibilitychange", seen);
+      document.removeEventListener("visibilitychange", onVisibility);
     };
   }, [poll]);
   return poll;

@@ -1,29 +1,29 @@
 /**
- * A long list on the server, of which only what is looked at is here. Pages come from any place;
- * pages of another version of the file never stand beside each other.
+ * A long list on the server of which only the rows around the visible ones are loaded. Rows of
+ * different versions of the file are never mixed.
  */
 
 import { signal } from "@preact/signals";
 
 import type { Sliced } from "./types.js";
 
-/** How many rows are asked for at once, and how many are kept on each side of what is seen. */
-const PAGE = 120;
-const KEPT = 1_500;
+/** Rows per request, and rows kept on each side of the visible ones. */
+const PAGE_SIZE = 120;
+const ROWS_AROUND = 1_500;
 
 export class Slices<T> {
-  /** How many rows there are; nothing before the first page. */
+  /** The number of rows; undefined before the first page. */
   readonly total = signal<number | undefined>(undefined);
-  /** Changes whenever rows came or went. */
+  /** Changes whenever rows are added or removed. */
   readonly changes = signal(0);
   readonly error = signal<Error | undefined>(undefined);
   #rows = new Map<number, T>();
-  #asked: number | undefined;
-  #wanted: readonly [number, number] | undefined;
+  #loading: number | undefined;
+  #visible: readonly [number, number] | undefined;
   #version: string | undefined;
   readonly #abort = new AbortController();
 
-  /** `first` is the number of the first row, as the server counts. */
+  /** `first` is the server's number of the first row. */
   constructor(
     private readonly load: (from: number, limit: number, signal: AbortSignal) => Promise<Sliced<T>>,
     private readonly first = 0,
@@ -33,14 +33,14 @@ export class Slices<T> {
     return this.#rows.get(index);
   }
 
-  /** Rows that are there, for tests. */
+  /** The number of loaded rows, for tests. */
   get size(): number {
     return this.#rows.size;
   }
 
-  /** Somebody looks at these rows. */
-  want(from: number, to: number): void {
-    this.#wanted = [from, to];
+  /** Sets the visible rows and loads those that are missing. */
+  setVisible(from: number, to: number): void {
+    this.#visible = [from, to];
     void this.#fetch();
   }
 
@@ -49,27 +49,27 @@ export class Slices<T> {
   }
 
   async #fetch(): Promise<void> {
-    if (this.#asked !== undefined || this.#wanted === undefined) return;
-    const [from, to] = this.#wanted;
+    if (this.#loading !== undefined || this.#visible === undefined) return;
+    const [from, to] = this.#visible;
     const start = this.#missing(from, to);
     if (start === undefined) return;
-    this.#asked = start;
+    this.#loading = start;
     try {
-      const page = await this.load(start + this.first, PAGE, this.#abort.signal);
+      const page = await this.load(start + this.first, PAGE_SIZE, this.#abort.signal);
       if (this.#abort.signal.aborted) return;
-      this.#take(start, page);
+      this.#store(start, page);
       this.error.value = undefined;
     } catch (error) {
       if (this.#abort.signal.aborted) return;
       this.error.value = error as Error;
-      this.#asked = undefined;
+      this.#loading = undefined;
       return;
     }
-    this.#asked = undefined;
+    this.#loading = undefined;
     void this.#fetch();
   }
 
-  /** The first row that is looked at and not here. */
+  /** The first visible row that is not loaded. */
   #missing(from: number, to: number): number | undefined {
     const total = this.total.peek();
     if (total === undefined) return Math.max(0, from);
@@ -79,15 +79,15 @@ export class Slices<T> {
     return undefined;
   }
 
-  #take(start: number, page: Sliced<T>): void {
+  #store(start: number, page: Sliced<T>): void {
     if (this.#version !== undefined && page.version !== this.#version) this.#rows = new Map();
     this.#version = page.version;
     page.data.forEach((row, at) => this.#rows.set(start + at, row));
-    // A page without rows where there should be some would be asked for again for ever.
+    // An unexpectedly empty page would be requested again forever.
     const total = page.data.length === 0 ? Math.min(page.total, start) : page.total;
-    const [from, to] = this.#wanted ?? [0, 0];
+    const [from, to] = this.#visible ?? [0, 0];
     for (const at of this.#rows.keys()) {
-      if (at < from - KEPT || at > to + KEPT) this.#rows.delete(at);
+      if (at < from - ROWS_AROUND || at > to + ROWS_AROUND) this.#rows.delete(at);
     }
     this.total.value = total;
     this.changes.value += 1;

@@ -1,8 +1,8 @@
 /**
- * The token that opens the server. `boot.js` takes it out of the address before anything else.
+ * The token for the server. `boot.js` removes it from the address before the page loads.
  *
- * A link never replaces a token that works: what it brings is used if there is none, or if the server
- * refuses the one that is there.
+ * A link never replaces a working token: its token is used only if there is none yet, or if the
+ * server rejects the current one.
  */
 
 import { signal } from "@preact/signals";
@@ -10,64 +10,64 @@ import { signal } from "@preact/signals";
 const NAME = "foxwedge.token";
 const OFFERED = "foxwedge.offered";
 
-/** The token; empty if nobody gave one. */
-export const token = signal(kept());
+/** The current token; empty if there is none. */
+export const token = signal(storedToken());
 
-/** Whether the server wants another token than the one we have. */
+/** Whether the server rejected the current token. */
 export const isLocked = signal(false);
 
-/** What a link brought while there was a token. */
-let offered = taken();
+/** A token from a link that was opened while there was a token already. */
+let offered = takeOfferedToken();
 
-/** A link brings a token. */
-export function offer(given: string): void {
-  if (given === "" || given === token.peek()) return;
-  if (token.peek() === "" || isLocked.peek()) unlock(given);
-  else offered = given;
+/** Takes the token of a link. */
+export function offerToken(newToken: string): void {
+  if (newToken === "" || newToken === token.peek()) return;
+  if (token.peek() === "" || isLocked.peek()) unlock(newToken);
+  else offered = newToken;
 }
 
-/** The server takes the token that we have. */
-export function isAccepted(): void {
+/** Records that the server accepted the current token. */
+export function markAccepted(): void {
   offered = "";
 }
 
-/** The server wants another token. */
-export function isRefused(): void {
+/** Records that the server rejected the current token. */
+export function markRejected(): void {
   isLocked.value = true;
   if (offered === "") return;
   const next = offered;
   offered = "";
-  // The page is drawn locked first, and begins anew with the other token.
+  // The page renders as locked first, then starts again with the other token.
   setTimeout(() => unlock(next), 0);
 }
 
-/** Takes a token that somebody typed. */
-export function unlock(given: string): void {
-  token.value = given.trim();
+/** Sets and stores the token. */
+export function unlock(newToken: string): void {
+  token.value = newToken.trim();
   isLocked.value = false;
   try {
     sessionStorage.setItem(NAME, token.value);
   } catch {
-    // It holds until the page is closed.
+    // Storage is forbidden: the token lasts until the page is closed.
   }
 }
 
-/** What is sent with every request. */
+/** The authorization header of every request. */
 export function headers(): Record<string, string> {
   return token.peek() === "" ? {} : { authorization: `Bearer ${token.peek()}` };
 }
 
-function taken(): string {
+function takeOfferedToken(): string {
   try {
-    const given = sessionStorage.getItem(OFFERED) ?? "";
+    const newToken = sessionStorage.getItem(OFFERED) ?? "";
     sessionStorage.removeItem(OFFERED);
-    return given;
+    return newToken;
   } catch {
     return "";
   }
 }
 
-function kept(): string {
+function storedToken(): string {
   try {
     return sessionStorage.getItem(NAME) ?? "";
   } catch {

@@ -1,4 +1,4 @@
-/** What the server says, as `docs/console/api.md` has it. */
+/** The responses of the server, as documented in `docs/console/api.md`. */
 
 export interface Paged<T> {
   readonly data: readonly T[];
@@ -131,7 +131,7 @@ export type MessagePart =
       readonly answer?: {
         readonly message: number;
         readonly error: boolean;
-        /** Left out where the answer is shown in its own message. */
+        /** Missing if the tool result is shown in its own message. */
         readonly parts?: readonly MessagePart[];
       } | null;
     }
@@ -281,7 +281,7 @@ export interface Cut {
     readonly sound: boolean;
   };
   readonly ours: {
-    /** Where the messages that are left begin; nothing if no message goes. */
+    /** The first message that is kept after the cut; null if no message is removed. */
     readonly cut: number | null;
     readonly kept: readonly (readonly [number, number])[];
     readonly gone: readonly (readonly [number, number])[];

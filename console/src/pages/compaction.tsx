@@ -1,23 +1,25 @@
-/** What a cut would do: where a naive one parts calls from answers, and where ours falls. */
+/** Previews a compaction: which pairs a naive cut separates, and where Foxwedge cuts. */
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
-import { ask, path } from "../data/ask.js";
+import { fetchJson, path } from "../data/ask.js";
 import { usePoll } from "../data/poll.js";
 import type { Cut, SessionList } from "../data/types.js";
 import { Badge } from "../parts/badge.js";
-import { Empty, Loaded, Page, Trouble } from "../parts/frame.js";
-import { place, refine } from "../route.js";
-import { bytes, count, maybe, t } from "../words.js";
+import { Empty, Loaded, Page, ErrorNote } from "../parts/frame.js";
+import { route, setQuery } from "../route.js";
+import { bytes, count, labelOf, t } from "../words.js";
 import { Ribbon } from "./compaction/ribbon.js";
 
 export function CompactionPage() {
-  const chosen = place.value.query.get("session") ?? "";
+  const chosen = route.value.query.get("session") ?? "";
   const { known } = usePoll(
     "compaction sessions",
     (signal) =>
-      ask<SessionList>(path(["console", "sessions"], { source: "file", limit: 500 }), { signal }),
+      fetchJson<SessionList>(path(["console", "sessions"], { source: "file", limit: 500 }), {
+        signal,
+      }),
     0,
   );
   const pasted = useSignal("");
@@ -35,7 +37,7 @@ export function CompactionPage() {
                   <select
                     class="field cut-of"
                     value={id}
-                    onChange={(event) => refine({ session: event.currentTarget.value })}
+                    onChange={(event) => setQuery({ session: event.currentTarget.value })}
                   >
                     {rows.map((row) => (
                       <option key={row.id} value={row.id} selected={row.id === id}>
@@ -49,12 +51,14 @@ export function CompactionPage() {
                 </label>
               </div>
               {id === "paste" ? (
-                <Pasted text={pasted.value} change={(text) => (pasted.value = text)} />
+                <PastedConversation text={pasted.value} change={(text) => (pasted.value = text)} />
               ) : (
                 <CutView
                   key={id}
                   load={(fraction, signal) =>
-                    ask(path(["console", "sessions", id, "compaction"], { fraction }), { signal })
+                    fetchJson(path(["console", "sessions", id, "compaction"], { fraction }), {
+                      signal,
+                    })
                   }
                 />
               )}
@@ -66,7 +70,7 @@ export function CompactionPage() {
   );
 }
 
-function Pasted({ text, change }: { text: string; change: (text: string) => void }) {
+function PastedConversation({ text, change }: { text: string; change: (text: string) => void }) {
   const body = parsed(text);
   return (
     <>
@@ -85,7 +89,11 @@ function Pasted({ text, change }: { text: string; change: (text: string) => void
         <CutView
           key={text}
           load={(fraction, signal) =>
-            ask("/v1/console/compaction", { method: "POST", body: { body, fraction }, signal })
+            fetchJson("/v1/console/compaction", {
+              method: "POST",
+              body: { body, fraction },
+              signal,
+            })
           }
         />
       )}
@@ -93,7 +101,7 @@ function Pasted({ text, change }: { text: string; change: (text: string) => void
   );
 }
 
-/** The slider, and what it does. */
+/** The slider and the preview of its cut. */
 export function CutView(props: { load: (fraction: number, signal: AbortSignal) => Promise<Cut> }) {
   const percent = useSignal(50);
   const cut = useSignal<Cut | undefined>(undefined);
@@ -107,8 +115,8 @@ export function CutView(props: { load: (fraction: number, signal: AbortSignal) =
           cut.value = value;
           error.value = undefined;
         })
-        .catch((trouble: Error) => {
-          if (!abort.signal.aborted) error.value = trouble;
+        .catch((cause: Error) => {
+          if (!abort.signal.aborted) error.value = cause;
         });
     }, 150);
     return () => {
@@ -132,20 +140,20 @@ export function CutView(props: { load: (fraction: number, signal: AbortSignal) =
         />
         <output class="num">{percent.value} %</output>
       </label>
-      {error.value !== undefined && <Trouble error={error.value} />}
+      {error.value !== undefined && <ErrorNote error={error.value} />}
       {known === undefined && error.value === undefined && <p class="muted">{t("loading")}</p>}
       {known !== undefined && (
         <>
           <Ribbon cut={known} />
           <div class="two-columns">
-            <Verdict
+            <CutSummary
               title={t("cut.naive")}
               sound={known.naive.sound}
               tokens={known.tokens.naive}
               before={known.tokens.before}
               at={known.naive.cut}
             />
-            <Verdict
+            <CutSummary
               title={t("cut.ours")}
               sound={known.ours.sound}
               tokens={known.tokens.after}
@@ -160,7 +168,7 @@ export function CutView(props: { load: (fraction: number, signal: AbortSignal) =
   );
 }
 
-function Verdict(props: {
+function CutSummary(props: {
   title: string;
   sound: boolean;
   tokens: number;
@@ -174,7 +182,7 @@ function Verdict(props: {
         <h2>{title}</h2>
         {sound ? (
           <Badge tone="ok" icon="check">
-            <span data-sound="yes">{t("cut.sound")}</span>
+            <span data-sound="yes">{t("cut.valid")}</span>
           </Badge>
         ) : (
           <Badge tone="bad" icon="cross">
@@ -191,11 +199,11 @@ function Verdict(props: {
         </div>
         <div class="figure">
           <b>{before === 0 ? "–" : `${Math.round((tokens / before) * 100)} %`}</b>
-          <span>{t("cut.stays")}</span>
+          <span>{t("cut.kept")}</span>
         </div>
         <div class="figure">
           <b>{at === null ? "–" : `#${count(at)}`}</b>
-          <span>{at === null ? t("cut.nowhere") : t("cut.at")}</span>
+          <span>{at === null ? t("cut.nonegone") : t("cut.at")}</span>
         </div>
       </div>
     </section>
@@ -229,7 +237,7 @@ function Orphans({ cut }: { cut: Cut }) {
               <td class="num">#{orphan.answer.message}</td>
               <td>
                 <Badge tone="bad" icon="cross">
-                  {maybe("cut.half", orphan.lost)}
+                  {labelOf("cut.half", orphan.lost)}
                 </Badge>
               </td>
             </tr>

@@ -1,32 +1,32 @@
-/** Requests as they go through the gateway: what was found in them, what was done, what came back. */
+/** Requests through the gateway, live: findings, action, upstream and response status. */
 
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 
-import { ask, path } from "../data/ask.js";
+import { fetchJson, path } from "../data/ask.js";
 import { ALL_ACTIONS, outcomeOf } from "../data/outcome.js";
 import { usePoll } from "../data/poll.js";
 import { headers } from "../data/token.js";
 import type { FeedRow, FeedView, Paged } from "../data/types.js";
 import { Badge, Findings } from "../parts/badge.js";
-import { Empty, Loaded, Page, Trouble } from "../parts/frame.js";
+import { Empty, Loaded, Page, ErrorNote } from "../parts/frame.js";
 import { Icon } from "../parts/icon.js";
-import { Long } from "../parts/long.js";
+import { LongList } from "../parts/long.js";
 import { JsonText } from "../parts/text.js";
-import { link, place, refine } from "../route.js";
-import { bytes, clock, count, maybe, span, t } from "../words.js";
-import { wordOf } from "../words/edits.js";
+import { link, route, setQuery } from "../route.js";
+import { bytes, clock, count, labelOf, span, t } from "../words.js";
+import { editLabel } from "../words/edits.js";
 import { Edit } from "./repair.js";
 import { Choice } from "./sessions.js";
 
-const MOST = 2_000;
+const MAX_ROWS = 2_000;
 const FILTERS = ["q", "action", "status", "face", "match", "rule", "session", "run"] as const;
 
 export function FeedPage() {
-  const { query } = place.value;
-  const given = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? ""]));
-  const key = JSON.stringify(given);
-  const feed = useMemo(() => new Feed(given), [key]);
+  const { query } = route.value;
+  const filters = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? ""]));
+  const key = JSON.stringify(filters);
+  const feed = useMemo(() => new Feed(filters), [key]);
   useEffect(() => {
     void feed.run();
     return () => feed.abort.abort();
@@ -36,7 +36,7 @@ export function FeedPage() {
   const chosen = query.get("id") ?? "";
   const { rows } = feed;
   return (
-    <Page title={t("nav.feed")} sub={<Line feed={feed} />}>
+    <Page title={t("nav.feed")} sub={<FeedStatus feed={feed} />}>
       <div class="bar">
         <label class="search">
           <Icon name="search" />
@@ -45,24 +45,24 @@ export function FeedPage() {
             type="search"
             placeholder={t("feed.search")}
             aria-label={t("feed.search")}
-            value={given.q}
-            onChange={(event) => refine({ q: event.currentTarget.value })}
+            value={filters.q}
+            onChange={(event) => setQuery({ q: event.currentTarget.value })}
           />
         </label>
         <Choice
           label={t("feed.action")}
           name="action"
-          value={given.action ?? ""}
-          words={[
+          value={filters.action ?? ""}
+          options={[
             ["", t("feed.action.all")],
-            ...ALL_ACTIONS.map((one) => [one, maybe("action", one)] as const),
+            ...ALL_ACTIONS.map((one) => [one, labelOf("action", one)] as const),
           ]}
         />
         <Choice
           label={t("feed.status")}
           name="status"
-          value={given.status ?? ""}
-          words={[
+          value={filters.status ?? ""}
+          options={[
             ["", t("feed.status.all")],
             ["2xx", "2xx"],
             ["4xx", "4xx"],
@@ -72,30 +72,31 @@ export function FeedPage() {
         <Choice
           label={t("feed.match")}
           name="match"
-          value={given.match ?? ""}
-          words={[
+          value={filters.match ?? ""}
+          options={[
             ["", t("feed.match.all")],
             ...["new", "prefix", "session-id", "response", "call"].map(
-              (one) => [one, maybe("match", one)] as const,
+              (one) => [one, labelOf("match", one)] as const,
             ),
           ]}
         />
         {(["session", "run", "rule"] as const).map(
           (name) =>
-            given[name] !== "" && (
+            filters[name] !== "" && (
               <button
                 key={name}
                 type="button"
                 class="chip"
                 aria-pressed="true"
-                onClick={() => refine({ [name]: "" })}
+                onClick={() => setQuery({ [name]: "" })}
               >
-                {given[name]} <Icon name="cross" /> <span class="unseen">{t("filter.remove")}</span>
+                {filters[name]} <Icon name="cross" />{" "}
+                <span class="unseen">{t("filter.remove")}</span>
               </button>
             ),
         )}
       </div>
-      {feed.error !== undefined && <Trouble error={feed.error} />}
+      {feed.error !== undefined && <ErrorNote error={feed.error} />}
       {feed.isLoaded && rows.length === 0 && (
         <Empty icon="feed" title={t("feed.none")}>
           {t("feed.none.how")}
@@ -113,7 +114,7 @@ export function FeedPage() {
               <span class="right">{t("feed.status")}</span>
               <span class="right">{t("feed.took")}</span>
             </div>
-            <Long
+            <LongList
               label={t("nav.feed")}
               count={rows.length}
               height={2.25}
@@ -128,7 +129,7 @@ export function FeedPage() {
               }}
             />
           </section>
-          {chosen !== "" && <One key={chosen} id={chosen} />}
+          {chosen !== "" && <RequestPanel key={chosen} id={chosen} />}
         </div>
       )}
     </Page>
@@ -142,19 +143,19 @@ function FeedLine({ row, stop, chosen }: { row: FeedRow; stop: boolean; chosen: 
       class={`row feed-grid ${chosen ? "chosen" : ""}`}
       data-stop
       tabIndex={stop ? 0 : -1}
-      onClick={() => refine({ id: chosen ? "" : row.id })}
+      onClick={() => setQuery({ id: chosen ? "" : row.id })}
     >
       <span class="muted num">{clock(row.at)}</span>
       <Action row={row} />
       <span class="cut">
         {row.model ?? "–"}{" "}
         <span class="muted">
-          {maybe("face", row.face)} →{" "}
+          {labelOf("endpoint", row.face)} →{" "}
           {row.trouble === null ? (row.upstream ?? "–") : `${row.upstream ?? "–"} · ${row.trouble}`}
         </span>
       </span>
       <Findings counts={row.findings} />
-      <span class="cut soft">{row.match === null ? "–" : maybe("match", row.match)}</span>
+      <span class="cut soft">{row.match === null ? "–" : labelOf("match", row.match)}</span>
       <span class="right">
         <StatusCode status={row.status} />
       </span>
@@ -167,7 +168,7 @@ function Action({ row }: { row: FeedRow }) {
   const { tone, icon, word, code } = outcomeOf(row);
   return (
     <Badge tone={tone} icon={icon}>
-      {maybe("action", word)}
+      {labelOf("action", word)}
       {code !== "" && <span class="num"> {code}</span>}
     </Badge>
   );
@@ -183,17 +184,17 @@ function StatusCode({ status }: { status: number }) {
   );
 }
 
-function One({ id }: { id: string }) {
+function RequestPanel({ id }: { id: string }) {
   const { known } = usePoll(
     id,
-    (signal) => ask<FeedView>(path(["console", "feed", id]), { signal }),
+    (signal) => fetchJson<FeedView>(path(["console", "feed", id]), { signal }),
     0,
   );
   return (
     <section class="panel call-panel wide" aria-label={t("feed.request")}>
       <header>
         <h2>{t("feed.request")}</h2>
-        <button type="button" class="button small quiet end" onClick={() => refine({ id: "" })}>
+        <button type="button" class="button small quiet end" onClick={() => setQuery({ id: "" })}>
           <Icon name="cross" />
           {t("close")}
         </button>
@@ -207,7 +208,7 @@ function One({ id }: { id: string }) {
                 <StatusCode status={row.status} />
                 {row.ended !== "whole" && (
                   <Badge tone="warn" icon="warn">
-                    {maybe("ended", row.ended)}
+                    {labelOf("ended", row.ended)}
                   </Badge>
                 )}
               </span>
@@ -220,7 +221,7 @@ function One({ id }: { id: string }) {
                 <dt>{t("feed.upstream")}</dt>
                 <dd>{row.upstream ?? "–"}</dd>
                 <dt>{t("feed.match")}</dt>
-                <dd>{row.match === null ? "–" : maybe("match", row.match)}</dd>
+                <dd>{row.match === null ? "–" : labelOf("match", row.match)}</dd>
                 <dt>{t("feed.took")}</dt>
                 <dd class="num">
                   {span(row.ms)}
@@ -268,7 +269,7 @@ function One({ id }: { id: string }) {
                       edit={{
                         code: change.code,
                         name: "",
-                        word: wordOf(change.strategy),
+                        word: editLabel(change.strategy),
                         note: change.note,
                       }}
                     />
@@ -308,21 +309,21 @@ function One({ id }: { id: string }) {
   );
 }
 
-/** Whether new requests will be seen as they come. */
-function Line({ feed }: { feed: Feed }) {
+/** Whether the feed is live. */
+function FeedStatus({ feed }: { feed: Feed }) {
   void feed.changes.value;
-  const { line } = feed;
-  if (line.type === "lost")
-    return <span role="status">{t("run.lost", { at: clock(line.since) })}</span>;
-  return <span>{line.type === "up" ? t("feed.live") : t("loading")}</span>;
+  const { connection } = feed;
+  if (connection.type === "lost")
+    return <span role="status">{t("run.lost", { at: clock(connection.since) })}</span>;
+  return <span>{connection.type === "up" ? t("feed.live") : t("loading")}</span>;
 }
 
-/** The newest requests, and every one that comes. */
+/** Loads the newest requests and follows new ones. */
 class Feed {
   rows: readonly FeedRow[] = [];
   isLoaded = false;
   error: Error | undefined;
-  line: { type: "new" } | { type: "up" } | { type: "lost"; since: number } = { type: "new" };
+  connection: { type: "new" } | { type: "up" } | { type: "lost"; since: number } = { type: "new" };
   readonly changes = signal(0);
   readonly abort = new AbortController();
   #last = "";
@@ -330,25 +331,25 @@ class Feed {
   constructor(private readonly filter: Readonly<Record<string, string | undefined>>) {}
 
   async run(): Promise<void> {
-    for (let pause = 500; !this.abort.signal.aborted; pause = Math.min(8_000, pause * 2)) {
+    for (let delay = 500; !this.abort.signal.aborted; delay = Math.min(8_000, delay * 2)) {
       try {
         await this.#load();
         await this.#follow();
-        pause = 250;
+        delay = 250;
       } catch (error) {
         if (this.abort.signal.aborted) return;
         if (!this.isLoaded) this.error = error as Error;
       }
       if (this.abort.signal.aborted) return;
-      this.line = this.line.type === "lost" ? this.line : { type: "lost", since: Date.now() };
+      if (this.connection.type !== "lost") this.connection = { type: "lost", since: Date.now() };
       this.changes.value += 1;
-      await new Promise((done) => setTimeout(done, pause));
+      await new Promise((done) => setTimeout(done, delay));
     }
   }
 
   async #load(): Promise<void> {
     const { signal } = this.abort;
-    const page = await ask<Paged<FeedRow>>(
+    const page = await fetchJson<Paged<FeedRow>>(
       path(["console", "feed"], { ...this.filter, limit: 500 }),
       { signal },
     );
@@ -369,7 +370,7 @@ class Feed {
       signal,
     });
     if (!reply.ok || reply.body === null) throw new Error(`${reply.status}`);
-    this.line = { type: "up" };
+    this.connection = { type: "up" };
     this.changes.value += 1;
     const reader = reply.body.getReader();
     const decoder = new TextDecoder();
@@ -392,13 +393,13 @@ class Feed {
       try {
         fresh.push(JSON.parse(data.slice(5)) as FeedRow);
       } catch {
-        // Half a line is no request.
+        // An incomplete frame is not a request.
       }
     }
     if (fresh.length === 0) return;
     const known = new Set(this.rows.slice(0, 500).map(({ id }) => id));
-    const really = fresh.filter(({ id }) => !known.has(id)).reverse();
-    this.rows = [...really, ...this.rows].slice(0, MOST);
+    const added = fresh.filter(({ id }) => !known.has(id)).reverse();
+    this.rows = [...added, ...this.rows].slice(0, MAX_ROWS);
     this.#last = this.rows[0]?.id ?? "";
     this.changes.value += 1;
   }

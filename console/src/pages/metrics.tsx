@@ -1,18 +1,18 @@
-/** Counts and times by the minute, as small plots with the numbers behind them. */
+/** Counts and latencies per minute, as plots and tables. */
 
-import { ask, path } from "../data/ask.js";
+import { fetchJson, path } from "../data/ask.js";
 import { usePoll } from "../data/poll.js";
 import type { Counts, Minute, Series } from "../data/types.js";
 import { Empty, Loaded, Page } from "../parts/frame.js";
 import { Plot, type Trace } from "../parts/plot.js";
-import { link, place } from "../route.js";
-import { bytes, count, maybe, span, t } from "../words.js";
+import { link, route } from "../route.js";
+import { bytes, count, labelOf, span, t } from "../words.js";
 import { Choice } from "./sessions.js";
 
 export function MetricsPage() {
-  const minutes = Number(place.value.query.get("minutes") ?? 60) || 60;
+  const minutes = Number(route.value.query.get("minutes") ?? 60) || 60;
   const address = path(["console", "series"], { minutes });
-  const { known } = usePoll(address, (signal) => ask<Series>(address, { signal }), 5_000);
+  const { known } = usePoll(address, (signal) => fetchJson<Series>(address, { signal }), 5_000);
   return (
     <Page
       title={t("nav.metrics")}
@@ -22,7 +22,7 @@ export function MetricsPage() {
           label={t("metrics.span")}
           name="minutes"
           value={String(minutes)}
-          words={[
+          options={[
             ["15", t("metrics.minutes", { n: 15 })],
             ["60", t("metrics.minutes", { n: 60 })],
             ["180", t("metrics.minutes", { n: 180 })],
@@ -50,24 +50,26 @@ function Plots({ series, minutes }: { series: Series; minutes: number }) {
   const { total, step } = series;
   const end = Math.floor(Date.now() / step) * step;
   const times = Array.from({ length: minutes }, (_, at) => end - (minutes - 1 - at) * step);
-  const by = new Map(series.minutes.map((minute) => [Math.floor(minute.at / step) * step, minute]));
+  const byTime = new Map(
+    series.minutes.map((minute) => [Math.floor(minute.at / step) * step, minute]),
+  );
   const traces = (
     names: readonly string[],
     pick: (minute: Minute) => Counts,
-    word: (name: string) => string,
+    label: (name: string) => string,
   ): Trace[] =>
     names.map((name) => ({
-      name: word(name),
+      name: label(name),
       values: times.map((at) => {
-        const minute = by.get(at);
+        const minute = byTime.get(at);
         return minute === undefined ? 0 : (pick(minute)[name] ?? 0);
       }),
     }));
-  const times3 = (["p50", "p90", "p99"] as const).map((name) => ({
+  const latencies = (["p50", "p90", "p99"] as const).map((name) => ({
     name,
-    values: times.map((at) => by.get(at)?.ms[name] ?? Number.NaN),
+    values: times.map((at) => byTime.get(at)?.ms[name] ?? Number.NaN),
   }));
-  const most = (counts: Counts) =>
+  const topNames = (counts: Counts) =>
     Object.entries(counts)
       .sort(([, one], [, other]) => other - one)
       .slice(0, 6)
@@ -91,7 +93,7 @@ function Plots({ series, minutes }: { series: Series; minutes: number }) {
           kind="bars"
           times={times}
           traces={traces(
-            most(total.findings),
+            topNames(total.findings),
             ({ findings }) => findings,
             (name) => name,
           )}
@@ -102,28 +104,34 @@ function Plots({ series, minutes }: { series: Series; minutes: number }) {
           kind="bars"
           times={times}
           traces={traces(
-            most(total.repairs),
+            topNames(total.repairs),
             ({ repairs }) => repairs,
             (name) => name,
           )}
           unit={count}
         />
-        <Plot title={t("metrics.latency")} kind="lines" times={times} traces={times3} unit={span} />
+        <Plot
+          title={t("metrics.latency")}
+          kind="lines"
+          times={times}
+          traces={latencies}
+          unit={span}
+        />
         <Plot
           title={t("metrics.actions")}
           kind="bars"
           times={times}
           traces={traces(
-            most(total.action),
+            topNames(total.action),
             ({ action }) => action,
-            (name) => maybe("action", name),
+            (name) => labelOf("action", name),
           )}
           unit={count}
         />
       </div>
       <p class="muted">
         {t("metrics.rules")}{" "}
-        {most(total.findings).map((code) => (
+        {topNames(total.findings).map((code) => (
           <span key={code}>
             <a class="rule" href={link(["rules", code])}>
               {code}

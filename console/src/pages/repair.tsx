@@ -1,19 +1,19 @@
-/** A repair before it is made: both sides beside each other, and a reason for every change. */
+/** The preview of a repair: before and after side by side, with a reason for every edit. */
 
 import { useSignal } from "@preact/signals";
 import { useCallback, useRef } from "preact/hooks";
 
-import { ask, askText, path } from "../data/ask.js";
+import { fetchJson, fetchText, path } from "../data/ask.js";
 import type { Applied, EditRow, Message, Plan, PlanRow, Sliced } from "../data/types.js";
-import { mention } from "../parts/announce.js";
+import { announceText } from "../parts/announce.js";
 import { Findings, HealthBadge } from "../parts/badge.js";
-import { CopyButton, TwiceButton } from "../parts/button.js";
-import { Empty, Page, Trouble, wordsFor } from "../parts/frame.js";
+import { CopyButton, ConfirmButton } from "../parts/button.js";
+import { Empty, Page, ErrorNote, errorText } from "../parts/frame.js";
 import { Icon, isIcon } from "../parts/icon.js";
-import { Long } from "../parts/long.js";
+import { LongList } from "../parts/long.js";
 import { MessageHead, Parts } from "../parts/message.js";
 import { link } from "../route.js";
-import { bytes, count, many, maybe, t } from "../words.js";
+import { bytes, count, plural, labelOf, t } from "../words.js";
 import { useSlices } from "./session/slices.js";
 import { undo } from "./session.js";
 
@@ -43,25 +43,25 @@ function Planned(props: {
   const error = useSignal<Error | undefined>(undefined);
   const base = ["console", "sessions", id];
   const slices = useSlices<PlanRow>(id, async (from, limit, signal) => {
-    const page = await ask<Plan>(path([...base, "repair"], { from, limit }), { signal });
+    const page = await fetchJson<Plan>(path([...base, "repair"], { from, limit }), { signal });
     plan.current = page;
     return page as Sliced<PlanRow>;
   });
   const active = useSignal(0);
-  const seen = useCallback((from: number, to: number) => slices.want(from, to), [slices]);
+  const seen = useCallback((from: number, to: number) => slices.setVisible(from, to), [slices]);
   void slices.changes.value;
   const total = slices.total.value;
   const known = plan.current;
   const apply = async () => {
     try {
-      const applied = await ask<Applied>(path([...base, "repair"]), {
+      const applied = await fetchJson<Applied>(path([...base, "repair"]), {
         method: "POST",
         body: { plan: known?.plan },
       });
-      mention(many("repair.made.one", "repair.made", applied.applied));
+      announceText(plural("repair.made.one", "repair.made", applied.applied));
       again(applied);
-    } catch (trouble) {
-      error.value = trouble as Error;
+    } catch (cause) {
+      error.value = cause as Error;
     }
   };
   return (
@@ -93,27 +93,27 @@ function Planned(props: {
             <CopyButton
               small={false}
               label={t("repair.markdown")}
-              text={() => askText(path([...base, "repair.md"]))}
+              text={() => fetchText(path([...base, "repair.md"]))}
             />
-            <TwiceButton
+            <ConfirmButton
               main
               icon="wrench"
-              sure={t("repair.apply.sure")}
+              confirmLabel={t("repair.apply.sure")}
               disabled={known.live.is || known.plan === null}
               run={apply}
             >
-              {many("repair.apply.one", "repair.apply", known.edits_total)}
-            </TwiceButton>
+              {plural("repair.apply.one", "repair.apply", known.edits_total)}
+            </ConfirmButton>
           </>
         ) : undefined
       }
     >
-      {slices.error.value !== undefined && <Trouble error={slices.error.value} />}
+      {slices.error.value !== undefined && <ErrorNote error={slices.error.value} />}
       {error.value !== undefined && (
         <div class="note tone-bad" role="status">
           <Icon name="cross" />
           <div>
-            {wordsFor(error.value)}{" "}
+            {errorText(error.value)}{" "}
             <button type="button" class="button small" onClick={() => again()}>
               {t("repair.again")}
             </button>
@@ -138,7 +138,7 @@ function Planned(props: {
               <span>{t("repair.before", { n: known.messages.before })}</span>
               <span>{t("repair.after", { n: known.messages.after })}</span>
             </div>
-            <Long
+            <LongList
               label={t("repair.title")}
               count={total ?? 0}
               height={6}
@@ -167,7 +167,7 @@ function Made({ id, made, again }: { id: string; made: Applied; again: () => voi
     <div class="note tone-ok" role="status">
       <Icon name="check" />
       <div class="stack">
-        <b>{many("repair.made.one", "repair.made", made.applied)}</b>
+        <b>{plural("repair.made.one", "repair.made", made.applied)}</b>
         <span class="bar">
           <HealthBadge health={made.health} />
           {made.backup !== null && (
@@ -179,18 +179,18 @@ function Made({ id, made, again }: { id: string; made: Applied; again: () => voi
             {t("repair.see")}
           </a>
           {made.undo.available && (
-            <TwiceButton
+            <ConfirmButton
               icon="undo"
-              sure={t("repair.undo.sure")}
+              confirmLabel={t("repair.undo.sure")}
               run={async () => {
                 error.value = await undo(id);
                 if (error.value === undefined) again();
               }}
             >
               {t("repair.undo")}
-            </TwiceButton>
+            </ConfirmButton>
           )}
-          {error.value !== undefined && <span>{wordsFor(error.value)}</span>}
+          {error.value !== undefined && <span>{errorText(error.value)}</span>}
         </span>
       </div>
     </div>
@@ -198,16 +198,16 @@ function Made({ id, made, again }: { id: string; made: Applied; again: () => voi
 }
 
 function Summary({ plan }: { plan: Plan }) {
-  const words = new Map<string, number>();
-  for (const { word } of plan.edits) words.set(word, (words.get(word) ?? 0) + 1);
+  const counts = new Map<string, number>();
+  for (const { word } of plan.edits) counts.set(word, (counts.get(word) ?? 0) + 1);
   return (
     <div class="figures">
-      {[...words].map(([word, n]) => (
+      {[...counts].map(([word, n]) => (
         <div key={word} class="figure">
           <b>{count(n)}</b>
           <span class="bar tight">
             <EditIcon word={word} />
-            {maybe("edit", word)}
+            {labelOf("edit", word)}
           </span>
         </div>
       ))}
@@ -227,7 +227,7 @@ function Summary({ plan }: { plan: Plan }) {
 
 function Row({ row, edits }: { row: PlanRow; edits: readonly EditRow[] }) {
   if (row.kind === "gap") {
-    return <p class="gap muted">{many("repair.gap.one", "repair.gap", row.count)}</p>;
+    return <p class="gap muted">{plural("repair.gap.one", "repair.gap", row.count)}</p>;
   }
   const before = row.before;
   const after = row.after?.same === true ? before : row.after;
@@ -266,13 +266,13 @@ function Side(props: { message: Message | null; mark: "minus" | "plus" | ""; bar
   );
 }
 
-/** One step of a repair: what is done, by which rule, and why. */
+/** One edit of a repair: what is done, by which rule, and why. */
 export function Edit({ edit }: { edit: Pick<EditRow, "code" | "name" | "word" | "note"> }) {
   return (
     <div class="edit">
       <span class="badge tone-run">
         <EditIcon word={edit.word} />
-        <span data-edit={edit.word}>{maybe("edit", edit.word)}</span>
+        <span data-edit={edit.word}>{labelOf("edit", edit.word)}</span>
       </span>
       <a class="rule" href={link(["rules", edit.code])}>
         {edit.code} {edit.name}

@@ -1,6 +1,6 @@
-/** The page of a rule: what it finds, why providers refuse it, what a repair does. */
+/** The documentation of a rule: what it finds, why providers reject it, how it is repaired. */
 
-import { ask, path } from "../data/ask.js";
+import { fetchJson, path } from "../data/ask.js";
 import { usePoll } from "../data/poll.js";
 import type { Rule } from "../data/types.js";
 import { Loaded, Page } from "../parts/frame.js";
@@ -12,7 +12,7 @@ import { t } from "../words.js";
 export function RulePage({ code }: { code: string }) {
   const { known } = usePoll(
     code,
-    (signal) => ask<Rule>(path(["console", "rules", code]), { signal }),
+    (signal) => fetchJson<Rule>(path(["console", "rules", code]), { signal }),
     0,
   );
   return (

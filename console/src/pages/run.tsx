@@ -1,22 +1,22 @@
-/** One run, as it happens: what the reducer says is true, and nothing that it does not say. */
+/** A live run. All statuses come from the reducer. */
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 
-import { ask, path } from "../data/ask.js";
+import { fetchJson, path } from "../data/ask.js";
 import { now } from "../data/clock.js";
-import { type Line, LiveRun } from "../data/live.js";
-import { announce, hush } from "../parts/announce.js";
+import { type ConnectionState, LiveRun } from "../data/live.js";
+import { announce, clearAnnouncements } from "../parts/announce.js";
 import { Badge, RunBadge } from "../parts/badge.js";
-import { CopyButton, TwiceButton } from "../parts/button.js";
-import { Empty, Page, wordsFor } from "../parts/frame.js";
+import { CopyButton, ConfirmButton } from "../parts/button.js";
+import { Empty, Page, errorText } from "../parts/frame.js";
 import { Icon, type IconName } from "../parts/icon.js";
-import { Long } from "../parts/long.js";
+import { LongList } from "../parts/long.js";
 import { TabPanel, Tabs } from "../parts/tabs.js";
 import { JsonTree, Text } from "../parts/text.js";
-import { link, place, refine } from "../route.js";
+import { link, route, setQuery } from "../route.js";
 import { type RunSnapshot, type TaskTruth, isFinal } from "../run.js";
-import { clock, count, maybe, span, t } from "../words.js";
+import { clock, count, labelOf, span, t } from "../words.js";
 import { CallPanel } from "./run/call.js";
 import { Inspector } from "./run/inspector.js";
 import { keyOf } from "./run/order.js";
@@ -29,19 +29,19 @@ export function RunPage({ id }: { id: string }) {
   useEffect(
     () => () => {
       live.close();
-      hush();
+      clearAnnouncements();
     },
     [live],
   );
-  const { run, tasks } = live.shown.value;
-  const line = live.line.value;
-  const tab = place.value.query.get("tab") ?? "calls";
+  const { run, tasks } = live.view.value;
+  const connection = live.connection.value;
+  const tab = route.value.query.get("tab") ?? "calls";
   const isOver = run?.phase === "ended";
-  // Without a connection nobody knows whether anything still moves.
-  const still = !isOver && line.type !== "connected";
+  // Without a connection it is unknown whether the run still makes progress.
+  const frozen = !isOver && connection.type !== "connected";
   const { started } = live.notes;
   const title = [started?.agent, started?.model].filter(Boolean).join(" · ") || id;
-  const asking = run?.tools.some(({ status }) => status === "awaiting_approval") === true;
+  const isWaiting = run?.tools.some(({ status }) => status === "awaiting_approval") === true;
   return (
     <Page
       title={title}
@@ -56,17 +56,17 @@ export function RunPage({ id }: { id: string }) {
           )}
         </>
       }
-      badge={run && <RunBadge phase={run.phase} outcome={run.outcome} still={still} />}
+      badge={run && <RunBadge phase={run.phase} outcome={run.outcome} frozen={frozen} />}
       actions={
         run !== undefined && !isOver ? (
           <StopButton id={id} stopping={run.phase === "stopping"} />
         ) : undefined
       }
     >
-      <Connection line={line} isOver={isOver} known={run !== undefined} />
+      <Connection connection={connection} isOver={isOver} known={run !== undefined} />
       {run !== undefined && (
         <>
-          <Figures live={live} run={run} still={still} />
+          <Figures live={live} run={run} frozen={frozen} />
           {run.error !== undefined && (
             <div class="note tone-bad">
               <Icon name="cross" />
@@ -76,23 +76,23 @@ export function RunPage({ id }: { id: string }) {
               </div>
             </div>
           )}
-          {asking && <Questions run={id} />}
+          {isWaiting && <Questions run={id} />}
           <Tabs
             label={t("run.parts")}
             tabs={[
               { id: "calls", label: t("run.calls"), count: run.summary.calls },
-              { id: "said", label: t("run.said"), count: run.texts.length },
+              { id: "said", label: t("run.text"), count: run.texts.length },
               { id: "tasks", label: t("run.tasks"), count: tasks.length },
-              { id: "events", label: t("run.events"), count: live.lines.length + live.left },
+              { id: "events", label: t("run.events"), count: live.lines.length + live.omitted },
               { id: "more", label: t("run.more") },
             ]}
             chosen={tab}
-            choose={(next) => refine({ tab: next })}
+            choose={(next) => setQuery({ tab: next })}
           />
-          <div class="run-tab" aria-busy={!isOver && line.type === "connected"}>
-            {tab === "calls" && <Calls live={live} run={run} still={still} />}
-            {tab === "said" && <Said run={run} />}
-            {tab === "tasks" && <Tasks tasks={tasks} still={still || isOver} />}
+          <div class="run-tab" aria-busy={!isOver && connection.type === "connected"}>
+            {tab === "calls" && <Calls live={live} run={run} frozen={frozen} />}
+            {tab === "said" && <OutputTab run={run} />}
+            {tab === "tasks" && <Tasks tasks={tasks} frozen={frozen || isOver} />}
             {tab === "events" && (
               <TabPanel id="events" class="fill">
                 <Inspector live={live} />
@@ -102,14 +102,21 @@ export function RunPage({ id }: { id: string }) {
           </div>
         </>
       )}
-      {run === undefined && line.type === "over" && <Empty icon="runs" title={t("run.nothing")} />}
+      {run === undefined && connection.type === "over" && (
+        <Empty icon="runs" title={t("run.nothing")} />
+      )}
     </Page>
   );
 }
 
-/** Whether what is shown is what is true now. */
-function Connection({ line, isOver, known }: { line: Line; isOver: boolean; known: boolean }) {
-  switch (line.type) {
+/** A note if the shown state is not current. */
+function Connection(props: {
+  connection: ConnectionState;
+  isOver: boolean;
+  known: boolean;
+}) {
+  const { connection, isOver, known } = props;
+  switch (connection.type) {
     case "connecting":
       return known ? null : (
         <p class="muted" role="status">
@@ -118,12 +125,12 @@ function Connection({ line, isOver, known }: { line: Line; isOver: boolean; know
       );
     case "lost": {
       if (isOver) return null;
-      const wait = Math.max(0, Math.ceil((line.again - now.value) / 1_000));
+      const wait = Math.max(0, Math.ceil((connection.retryAt - now.value) / 1_000));
       return (
         <div class="note tone-warn" role="status" data-line="lost">
           <Icon name="plug" />
           <div>
-            <b>{t("run.lost", { at: clock(line.since) })}</b>{" "}
+            <b>{t("run.lost", { at: clock(connection.since) })}</b>{" "}
             {wait > 0 ? t("run.again", { n: wait }) : t("run.trying")}
             <div class="soft">{t("run.lost.about")}</div>
           </div>
@@ -134,7 +141,9 @@ function Connection({ line, isOver, known }: { line: Line; isOver: boolean; know
       return (
         <div class="note tone-bad" role="status">
           <Icon name="cross" />
-          {line.status === 404 ? t("refused.run_not_found") : t("run.refused", { n: line.status })}
+          {connection.status === 404
+            ? t("refused.run_not_found")
+            : t("run.refused", { n: connection.status })}
         </div>
       );
     case "connected":
@@ -147,31 +156,31 @@ function StopButton({ id, stopping }: { id: string; stopping: boolean }) {
   const error = useSignal<Error | undefined>(undefined);
   return (
     <>
-      {error.value !== undefined && <span class="soft">{wordsFor(error.value)}</span>}
-      <TwiceButton
+      {error.value !== undefined && <span class="soft">{errorText(error.value)}</span>}
+      <ConfirmButton
         icon="stop"
-        sure={t("run.stop.sure")}
+        confirmLabel={t("run.stop.sure")}
         disabled={stopping}
         run={async () => {
           try {
-            await ask(path(["runs", id, "stop"]), { method: "POST", body: {} });
+            await fetchJson(path(["runs", id, "stop"]), { method: "POST", body: {} });
             error.value = undefined;
-          } catch (trouble) {
-            error.value = trouble as Error;
+          } catch (cause) {
+            error.value = cause as Error;
           }
         }}
       >
         {stopping ? t("run.stopping") : t("run.stop")}
-      </TwiceButton>
+      </ConfirmButton>
     </>
   );
 }
 
-function Figures({ live, run, still }: { live: LiveRun; run: RunSnapshot; still: boolean }) {
+function Figures({ live, run, frozen }: { live: LiveRun; run: RunSnapshot; frozen: boolean }) {
   const { notes } = live;
   const start = notes.startedAt;
   const isOver = run.phase === "ended";
-  const end = isOver ? notes.endedAt : still ? notes.lastAt : now.value;
+  const end = isOver ? notes.endedAt : frozen ? notes.lastAt : now.value;
   const open = run.tools.filter(({ status }) => !isFinal(status)).length;
   const { usage, summary } = run;
   return (
@@ -206,16 +215,16 @@ function Figure({ name, children }: { name: string; children: string }) {
   );
 }
 
-function Calls({ live, run, still }: { live: LiveRun; run: RunSnapshot; still: boolean }) {
-  const chosen = useSignal(place.peek().query.get("call") ?? "");
+function Calls({ live, run, frozen }: { live: LiveRun; run: RunSnapshot; frozen: boolean }) {
+  const chosen = useSignal(route.peek().query.get("call") ?? "");
   useEffect(() => {
-    if (chosen.value !== (place.peek().query.get("call") ?? "")) refine({ call: chosen.value });
+    if (chosen.value !== (route.peek().query.get("call") ?? "")) setQuery({ call: chosen.value });
   }, [chosen.value]);
   const tool = run.tools.find((one) => keyOf(one) === chosen.value);
   return (
     <TabPanel id="calls" class="calls">
       <section class="panel fill">
-        <Waterfall live={live} run={run} chosen={chosen} still={still} />
+        <Waterfall live={live} run={run} chosen={chosen} frozen={frozen} />
       </section>
       {tool !== undefined && (
         <CallPanel
@@ -223,7 +232,7 @@ function Calls({ live, run, still }: { live: LiveRun; run: RunSnapshot; still: b
           live={live}
           run={run}
           tool={tool}
-          still={still}
+          frozen={frozen}
           choose={(key) => (chosen.value = key)}
         />
       )}
@@ -231,7 +240,7 @@ function Calls({ live, run, still }: { live: LiveRun; run: RunSnapshot; still: b
   );
 }
 
-function Said({ run }: { run: RunSnapshot }) {
+function OutputTab({ run }: { run: RunSnapshot }) {
   const active = useSignal(0);
   const { texts } = run;
   const names = useMemo(
@@ -241,11 +250,11 @@ function Said({ run }: { run: RunSnapshot }) {
   return (
     <TabPanel id="said" class="fill">
       {texts.length === 0 ? (
-        <Empty icon="model" title={run.phase === "ended" ? t("run.silent") : t("run.silent.yet")} />
+        <Empty icon="model" title={run.phase === "ended" ? t("run.notext") : t("run.notext.yet")} />
       ) : (
         <section class="panel fill">
-          <Long
-            label={t("run.said")}
+          <LongList
+            label={t("run.text")}
             count={texts.length}
             height={5}
             measured
@@ -269,7 +278,7 @@ function Said({ run }: { run: RunSnapshot }) {
                       </span>
                     )}
                     {!text.complete && run.phase !== "ended" && (
-                      <span class="muted">{t("run.speaks")}</span>
+                      <span class="muted">{t("run.streaming")}</span>
                     )}
                   </header>
                   <Text text={text.text} />
@@ -293,7 +302,7 @@ const TASKS: Readonly<
   unknown: ["rest", "unknown"],
 };
 
-function Tasks({ tasks, still }: { tasks: readonly TaskTruth[]; still: boolean }) {
+function Tasks({ tasks, frozen }: { tasks: readonly TaskTruth[]; frozen: boolean }) {
   return (
     <TabPanel id="tasks">
       {tasks.length === 0 ? (
@@ -305,8 +314,8 @@ function Tasks({ tasks, still }: { tasks: readonly TaskTruth[]; still: boolean }
               const [tone, icon] = TASKS[task.status];
               return (
                 <li key={task.id ?? index}>
-                  <Badge tone={tone} icon={icon} pulse={task.status === "in_progress" && !still}>
-                    <span data-task={task.status}>{maybe("task", task.status)}</span>
+                  <Badge tone={tone} icon={icon} pulse={task.status === "in_progress" && !frozen}>
+                    <span data-task={task.status}>{labelOf("task", task.status)}</span>
                   </Badge>
                   <span>
                     {task.status === "in_progress" ? (task.active ?? task.content) : task.content}
@@ -364,7 +373,7 @@ function More({ live, run }: { live: LiveRun; run: RunSnapshot }) {
       {[...notes.cards.values()].map((card, index) => (
         <section key={card.id ?? index} class="panel">
           <header>
-            <h2>{maybe("card", card.kind)}</h2>
+            <h2>{labelOf("card", card.kind)}</h2>
           </header>
           <div class="inside">
             <JsonTree value={card.content.value} />

@@ -1,35 +1,35 @@
-/** Every run, the newest first: how far it is, and how many of its tools are open. */
+/** All runs, newest first, with their state and open tool calls. */
 
 import { useSignal } from "@preact/signals";
 
-import { ask, path } from "../data/ask.js";
+import { fetchJson, path } from "../data/ask.js";
 import { now } from "../data/clock.js";
 import { usePoll } from "../data/poll.js";
 import type { Counts, Paged, RunRow } from "../data/types.js";
 import { RunBadge, StatusBadge } from "../parts/badge.js";
 import { Empty, Loaded, Page } from "../parts/frame.js";
 import { Icon } from "../parts/icon.js";
-import { Long } from "../parts/long.js";
-import { link, place, refine } from "../route.js";
+import { LongList } from "../parts/long.js";
+import { link, route, setQuery } from "../route.js";
 import { STATUSES, type Status, isFinal } from "../run.js";
 import { ago, count, moment, span, t } from "../words.js";
 
-/** How many open runs are asked about one by one, where the list does not say what is open. */
-const ASKED = 8;
+/** How many open runs are requested one by one if the list lacks their tool calls. */
+const MAX_DETAIL_REQUESTS = 8;
 
 export function RunsPage() {
   const { known } = usePoll("runs", load, 2_000);
   const active = useSignal(0);
-  const { query } = place.value;
+  const { query } = route.value;
   const state = query.get("state") ?? "";
-  const words = (query.get("q") ?? "").toLowerCase();
+  const search = (query.get("q") ?? "").toLowerCase();
   return (
     <Page
       title={t("nav.runs")}
       sub={
         known.value.value === undefined
           ? undefined
-          : t("runs.open", { n: opened(known.value.value) })
+          : t("runs.open", { n: countOpen(known.value.value) })
       }
     >
       <div class="bar">
@@ -41,7 +41,7 @@ export function RunsPage() {
             placeholder={t("runs.search")}
             aria-label={t("runs.search")}
             value={query.get("q") ?? ""}
-            onInput={(event) => refine({ q: event.currentTarget.value })}
+            onInput={(event) => setQuery({ q: event.currentTarget.value })}
           />
         </label>
         <div class="chips" role="group" aria-label={t("filter")}>
@@ -51,7 +51,7 @@ export function RunsPage() {
               type="button"
               class="chip"
               aria-pressed={state === one}
-              onClick={() => refine({ state: one })}
+              onClick={() => setQuery({ state: one })}
             >
               {one === "" ? t("all") : one === "open" ? t("runs.only.open") : t("runs.only.ended")}
             </button>
@@ -60,10 +60,10 @@ export function RunsPage() {
       </div>
       <Loaded known={known.value}>
         {(rows) => {
-          const seen = rows.filter((row) => fits(row, state, words));
-          if (seen.length === 0) {
+          const shown = rows.filter((row) => matches(row, state, search));
+          if (shown.length === 0) {
             return (
-              <Empty icon="runs" title={rows.length === 0 ? t("runs.none") : t("nothing.fits")}>
+              <Empty icon="runs" title={rows.length === 0 ? t("runs.none") : t("filter.none")}>
                 {rows.length === 0 && t("runs.none.how")}
               </Empty>
             );
@@ -78,13 +78,13 @@ export function RunsPage() {
                 <span class="right">{t("runs.took")}</span>
                 <span class="right">{t("runs.began")}</span>
               </div>
-              <Long
+              <LongList
                 label={t("nav.runs")}
-                count={seen.length}
+                count={shown.length}
                 height={2.75}
                 active={active}
                 row={(index) => {
-                  const row = seen[index];
+                  const row = shown[index];
                   return row && <RunLine row={row} stop={index === active.value} />;
                 }}
               />
@@ -118,7 +118,7 @@ function RunLine({ row, stop }: { row: RunRow; stop: boolean }) {
   );
 }
 
-/** Calls by status: those that are open first, since somebody may wait for them. */
+/** Tool calls by status, with the number of open ones first. */
 export function CallCounts(props: { counts: Counts | undefined; total?: number | undefined }) {
   const { counts, total } = props;
   if (counts === undefined) return <span class="muted">–</span>;
@@ -135,7 +135,7 @@ export function CallCounts(props: { counts: Counts | undefined; total?: number |
       {known.map((status) => (
         <span key={status} class="counted">
           <b class="num">{count(counts[status] ?? 0)}</b>
-          <StatusBadge status={status} plain still />
+          <StatusBadge status={status} plain frozen />
         </span>
       ))}
     </span>
@@ -147,28 +147,32 @@ function tokens(usage: Counts | null): string {
   return `${count(usage.input ?? 0)} → ${count(usage.output ?? 0)}`;
 }
 
-function fits(row: RunRow, state: string, words: string): boolean {
+function matches(row: RunRow, state: string, search: string): boolean {
   if (state !== "" && row.state !== state) return false;
   const all = [row.id, row.session, row.agent, row.model, row.outcome, row.text].join(" ");
-  return words === "" || all.toLowerCase().includes(words);
+  return search === "" || all.toLowerCase().includes(search);
 }
 
-function opened(rows: readonly RunRow[]): number {
+function countOpen(rows: readonly RunRow[]): number {
   return rows.filter(({ state }) => state === "open").length;
 }
 
-/** Open calls of a run. */
+/** The number of open tool calls. */
 export function openCalls(counts: Counts): number {
   const open = STATUSES.filter((status: Status) => !isFinal(status));
   return open.reduce((sum, status) => sum + (counts[status] ?? 0), 0);
 }
 
 async function load(signal: AbortSignal): Promise<readonly RunRow[]> {
-  const { data } = await ask<Paged<RunRow>>(path(["runs"], { limit: 500 }), { signal });
-  const silent = data.filter((row) => row.state === "open" && row.calls === null).slice(0, ASKED);
-  const told = await Promise.all(
-    silent.map(({ id }) => ask<RunRow>(path(["runs", id]), { signal }).catch(() => undefined)),
+  const { data } = await fetchJson<Paged<RunRow>>(path(["runs"], { limit: 500 }), { signal });
+  const withoutCounts = data.filter((row) => row.state === "open" && row.calls === null);
+  const details = await Promise.all(
+    withoutCounts
+      .slice(0, MAX_DETAIL_REQUESTS)
+      .map(({ id }) => fetchJson<RunRow>(path(["runs", id]), { signal }).catch(() => undefined)),
   );
-  const by = new Map(told.flatMap((row) => (row === undefined ? [] : [[row.id, row] as const])));
-  return data.map((row) => ({ ...row, calls: row.calls ?? by.get(row.id)?.calls ?? null }));
+  const byId = new Map(
+    details.flatMap((row) => (row === undefined ? [] : [[row.id, row] as const])),
+  );
+  return data.map((row) => ({ ...row, calls: row.calls ?? byId.get(row.id)?.calls ?? null }));
 }

@@ -1,18 +1,18 @@
-/** One session: the conversation, its branches, what is wrong with it, and its records. */
+/** A session: the conversation, its findings, its branches and its records. */
 
 import { useSignal } from "@preact/signals";
 
-import { ask, path } from "../data/ask.js";
+import { fetchJson, path } from "../data/ask.js";
 import { now } from "../data/clock.js";
 import { usePoll } from "../data/poll.js";
 import type { Applied, Paged, RunRow, SessionView } from "../data/types.js";
-import { mention } from "../parts/announce.js";
+import { announceText } from "../parts/announce.js";
 import { Findings, HealthBadge, RunBadge } from "../parts/badge.js";
-import { CopyButton, TwiceButton } from "../parts/button.js";
-import { Empty, Loaded, Page, wordsFor } from "../parts/frame.js";
+import { CopyButton, ConfirmButton } from "../parts/button.js";
+import { Empty, Loaded, Page, errorText } from "../parts/frame.js";
 import { Icon } from "../parts/icon.js";
 import { TabPanel, Tabs } from "../parts/tabs.js";
-import { link, place, refine } from "../route.js";
+import { link, route, setQuery } from "../route.js";
 import { ago, bytes, count, moment, span, t } from "../words.js";
 import { CutView } from "./compaction.js";
 import { CallCounts } from "./runs.js";
@@ -27,13 +27,13 @@ export function SessionPage({ id }: { id: string }) {
 
 function FilePage({ id }: { id: string }) {
   const address = path(["console", "sessions", id]);
-  const { known, again } = usePoll(
+  const { known, refresh } = usePoll(
     address,
-    (signal) => ask<SessionView>(address, { signal }),
+    (signal) => fetchJson<SessionView>(address, { signal }),
     5_000,
   );
   const view = known.value.value;
-  const tab = place.value.query.get("tab") ?? "talk";
+  const tab = route.value.query.get("tab") ?? "talk";
   return (
     <Page
       title={view?.title ?? view?.session ?? id}
@@ -46,7 +46,7 @@ function FilePage({ id }: { id: string }) {
         </>
       }
       badge={view && <HealthBadge health={view.health} />}
-      actions={view && <Actions id={id} view={view} done={again} />}
+      actions={view && <Actions id={id} view={view} done={refresh} />}
     >
       <Loaded known={known.value}>
         {(view) => (
@@ -66,7 +66,7 @@ function FilePage({ id }: { id: string }) {
                 { id: "raw", label: t("session.raw"), count: view.records },
               ]}
               chosen={tab}
-              choose={(next) => refine({ tab: next })}
+              choose={(next) => setQuery({ tab: next })}
             />
             <TabPanel id={tab} class="run-tab">
               {tab === "talk" && <Conversation key={view.version} id={id} />}
@@ -77,7 +77,9 @@ function FilePage({ id }: { id: string }) {
                 <CutView
                   key={view.version}
                   load={(fraction, signal) =>
-                    ask(path(["console", "sessions", id, "compaction"], { fraction }), { signal })
+                    fetchJson(path(["console", "sessions", id, "compaction"], { fraction }), {
+                      signal,
+                    })
                   }
                 />
               )}
@@ -95,13 +97,13 @@ function Actions({ id, view, done }: { id: string; view: SessionView; done: () =
     <>
       {error.value !== undefined && (
         <span class="soft" role="status">
-          {wordsFor(error.value)}
+          {errorText(error.value)}
         </span>
       )}
       {view.undo.available && (
-        <TwiceButton
+        <ConfirmButton
           icon="undo"
-          sure={t("repair.undo.sure")}
+          confirmLabel={t("repair.undo.sure")}
           disabled={view.undo.standing === "changed"}
           run={async () => {
             error.value = await undo(id);
@@ -109,7 +111,7 @@ function Actions({ id, view, done }: { id: string; view: SessionView; done: () =
           }}
         >
           {t("repair.undo")}
-        </TwiceButton>
+        </ConfirmButton>
       )}
       {sum(view.findings) > 0 && (
         <a class="button main-one" href={link(["sessions", id, "repair"])}>
@@ -121,11 +123,14 @@ function Actions({ id, view, done }: { id: string; view: SessionView; done: () =
   );
 }
 
-/** Puts back what the last repair replaced. */
+/** Restores the file from before the last repair. */
 export async function undo(id: string): Promise<Error | undefined> {
   try {
-    await ask<Applied>(path(["console", "sessions", id, "undo"]), { method: "POST", body: {} });
-    mention(t("repair.undone"));
+    await fetchJson<Applied>(path(["console", "sessions", id, "undo"]), {
+      method: "POST",
+      body: {},
+    });
+    announceText(t("repair.undone"));
     return undefined;
   } catch (error) {
     return error as Error;
@@ -200,13 +205,13 @@ function Figure({ name, children }: { name: string; children: string }) {
   );
 }
 
-/** A session of the gateway: what is known about it are its runs. */
+/** A session of the gateway. It is shown as its runs. */
 function GatewayPage({ id }: { id: string }) {
   const address = path(["sessions", id], { limit: 500 });
   const { known } = usePoll(
     address,
     (signal) =>
-      ask<Paged<RunRow> & { session: { title: string | null; touched: number } }>(address, {
+      fetchJson<Paged<RunRow> & { session: { title: string | null; touched: number } }>(address, {
         signal,
       }),
     3_000,

@@ -1,34 +1,34 @@
-/** Every session of every agent on this machine, and of the gateway: which are well, which are not. */
+/** All sessions of agents on this machine and of the gateway, with their health. */
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
-import { ask, path } from "../data/ask.js";
+import { fetchJson, path } from "../data/ask.js";
 import { now } from "../data/clock.js";
 import { usePoll } from "../data/poll.js";
 import { HEALTHS, type SessionList, type SessionRow } from "../data/types.js";
 import { Badge, Findings, HealthBadge } from "../parts/badge.js";
 import { Empty, Loaded, Page } from "../parts/frame.js";
 import { Icon } from "../parts/icon.js";
-import { Long } from "../parts/long.js";
-import { link, place, refine } from "../route.js";
-import { ago, bytes, count, maybe, moment, t } from "../words.js";
+import { LongList } from "../parts/long.js";
+import { link, route, setQuery } from "../route.js";
+import { ago, bytes, count, labelOf, moment, t } from "../words.js";
 
-const MOST = 1_000;
+const MAX_ROWS = 1_000;
 
 export function SessionsPage() {
-  const { query } = place.value;
-  const given = (name: string) => query.get(name) ?? "";
+  const { query } = route.value;
+  const parameter = (name: string) => query.get(name) ?? "";
   const filter = {
-    q: given("q"),
-    health: given("health"),
-    agent: given("agent"),
-    source: given("source"),
-    rule: given("rule"),
-    sub_agents: given("sub_agents"),
+    q: parameter("q"),
+    health: parameter("health"),
+    agent: parameter("agent"),
+    source: parameter("source"),
+    rule: parameter("rule"),
+    sub_agents: parameter("sub_agents"),
   };
-  const address = path(["console", "sessions"], { ...filter, limit: MOST });
-  const poll = usePoll(address, (signal) => ask<SessionList>(address, { signal }), 3_000);
+  const address = path(["console", "sessions"], { ...filter, limit: MAX_ROWS });
+  const poll = usePoll(address, (signal) => fetchJson<SessionList>(address, { signal }), 3_000);
   const active = useSignal(0);
   const search = useRef<HTMLInputElement>(null);
   useEffect(() => {
@@ -40,7 +40,7 @@ export function SessionsPage() {
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
   }, []);
-  // What was known before stays until the new filter has brought something.
+  // The old list stays until the first response for the new filter.
   const last = useRef<SessionList>(undefined);
   const known = poll.known.value;
   if (known.value !== undefined) last.current = known.value;
@@ -59,14 +59,14 @@ export function SessionsPage() {
             aria-label={t("sessions.search")}
             aria-keyshortcuts="/"
             value={filter.q}
-            onInput={(event) => refine({ q: event.currentTarget.value })}
+            onInput={(event) => setQuery({ q: event.currentTarget.value })}
           />
         </label>
         <Choice
           label={t("sessions.source")}
           value={filter.source}
           name="source"
-          words={[
+          options={[
             ["", t("sessions.source.all")],
             ["file", t("sessions.source.file")],
             ["gateway", t("sessions.source.gateway")],
@@ -76,7 +76,9 @@ export function SessionsPage() {
           <input
             type="checkbox"
             checked={filter.sub_agents === "true"}
-            onChange={(event) => refine({ sub_agents: event.currentTarget.checked ? "true" : "" })}
+            onChange={(event) =>
+              setQuery({ sub_agents: event.currentTarget.checked ? "true" : "" })
+            }
           />
           {t("sessions.subagents")}
         </label>
@@ -85,7 +87,7 @@ export function SessionsPage() {
             type="button"
             class="chip"
             aria-pressed="true"
-            onClick={() => refine({ rule: "" })}
+            onClick={() => setQuery({ rule: "" })}
           >
             {filter.rule} <Icon name="cross" /> <span class="unseen">{t("filter.remove")}</span>
           </button>
@@ -95,7 +97,7 @@ export function SessionsPage() {
       {shown.value !== undefined && !shown.value.files.enabled && (
         <p class="note">
           <Icon name="lock" />
-          {maybe("refused", shown.value.files.why ?? "files_off")}
+          {labelOf("refused", shown.value.files.why ?? "files_off")}
         </p>
       )}
       <Loaded known={shown}>
@@ -103,7 +105,7 @@ export function SessionsPage() {
           list.data.length === 0 ? (
             <Empty
               icon="sessions"
-              title={Object.values(filter).some(Boolean) ? t("nothing.fits") : t("sessions.none")}
+              title={Object.values(filter).some(Boolean) ? t("filter.none") : t("sessions.none")}
             >
               {Object.values(filter).some(Boolean) ? "" : t("sessions.none.how")}
             </Empty>
@@ -118,7 +120,7 @@ export function SessionsPage() {
                 <span class="right">{t("sessions.size")}</span>
                 <span class="right">{t("sessions.touched")}</span>
               </div>
-              <Long
+              <LongList
                 label={t("nav.sessions")}
                 count={list.data.length}
                 height={2.75}
@@ -132,7 +134,7 @@ export function SessionsPage() {
           )
         }
       </Loaded>
-      {shown.value?.has_more === true && <p class="muted">{t("sessions.more", { n: MOST })}</p>}
+      {shown.value?.has_more === true && <p class="muted">{t("sessions.more", { n: MAX_ROWS })}</p>}
     </Page>
   );
 }
@@ -192,7 +194,7 @@ function Healths({ list, chosen }: { list: SessionList | undefined; chosen: stri
         type="button"
         class="chip"
         aria-pressed={chosen === ""}
-        onClick={() => refine({ health: "" })}
+        onClick={() => setQuery({ health: "" })}
       >
         {t("all")}
         <span class="num">{count(Object.values(counts).reduce((sum, n) => sum + n, 0))}</span>
@@ -203,9 +205,9 @@ function Healths({ list, chosen }: { list: SessionList | undefined; chosen: stri
           type="button"
           class="chip"
           aria-pressed={chosen === health}
-          onClick={() => refine({ health: chosen === health ? "" : health })}
+          onClick={() => setQuery({ health: chosen === health ? "" : health })}
         >
-          {maybe("health", health)}
+          {labelOf("health", health)}
           <span class="num">{count(counts[health] ?? 0)}</span>
         </button>
       ))}
@@ -213,23 +215,23 @@ function Healths({ list, chosen }: { list: SessionList | undefined; chosen: stri
   );
 }
 
-/** One of several words, kept in the address. */
+/** A select box whose value is a query parameter. */
 export function Choice(props: {
   label: string;
   name: string;
   value: string;
-  words: readonly (readonly [string, string])[];
+  options: readonly (readonly [string, string])[];
 }) {
   return (
     <select
       class="field"
       aria-label={props.label}
       value={props.value}
-      onChange={(event) => refine({ [props.name]: event.currentTarget.value })}
+      onChange={(event) => setQuery({ [props.name]: event.currentTarget.value })}
     >
-      {props.words.map(([value, words]) => (
+      {props.options.map(([value, label]) => (
         <option key={value} value={value} selected={value === props.value}>
-          {words}
+          {label}
         </option>
       ))}
     </select>

@@ -1,83 +1,84 @@
 /**
- * What a screen reader says without being asked: that a tool changed its state, that a run ended.
- * Once each, never for a piece of text; and when a lot happens at once, only how much it was.
+ * Announcements for screen readers: status changes of tool calls and the end of a run, each once.
+ * Text deltas are not announced. Many changes at once are announced as a count.
  */
 
 import { signal } from "@preact/signals";
 
-import type { Told } from "../data/notes.js";
-import { maybe, t } from "../words.js";
+import type { Announcement } from "../data/notes.js";
+import { labelOf, t } from "../words.js";
 
 interface Entry {
   readonly id: number;
-  readonly words: string;
+  readonly text: string;
 }
 
-/** How long is waited for more of the same. */
-const PAUSE = 400;
-const MOST = 12;
-const AT_ONCE = 4;
+/** How long announcements are collected before they are made. */
+const DELAY_MS = 400;
+const MAX_ENTRIES = 12;
+const MAX_AT_ONCE = 4;
 
 const entries = signal<readonly Entry[]>([]);
 const ending = signal("");
-let waiting: string[] = [];
-let lasts: (() => void)[] = [];
+let pending: string[] = [];
+let endings: (() => void)[] = [];
 let timer: ReturnType<typeof setTimeout> | undefined;
 let next = 1;
 
-/** Takes what was told of a run. */
-export function announce({ change, tool = "" }: Told): void {
+/** Announces a change of a run. */
+export function announce({ change, tool = "" }: Announcement): void {
   switch (change.type) {
     case "runEnded":
-      lasts.push(() => {
-        const how = maybe("outcome", change.ended.outcome ?? "unknown");
-        ending.value = t("said.end", { how });
+      endings.push(() => {
+        const how = labelOf("outcome", change.ended.outcome ?? "unknown");
+        ending.value = t("announce.end", { how });
       });
       break;
     case "toolStatus":
     case "toolSettled":
-      waiting.push(t("said.tool", { tool, status: maybe("status", change.status) }));
+      pending.push(t("announce.tool", { tool, status: labelOf("status", change.status) }));
       break;
     case "asked":
-      waiting.push(t("said.asked", { tool }));
+      pending.push(t("announce.asked", { tool }));
       break;
     default:
       return;
   }
-  timer ??= setTimeout(flush, PAUSE);
+  timer ??= setTimeout(flush, DELAY_MS);
 }
 
-/** Says something once. */
-export function mention(words: string): void {
-  waiting.push(words);
-  timer ??= setTimeout(flush, PAUSE);
+/** Announces a text once. */
+export function announceText(text: string): void {
+  pending.push(text);
+  timer ??= setTimeout(flush, DELAY_MS);
 }
 
-/** Forgets everything: the reader looks at something else. */
-export function hush(): void {
-  waiting = [];
-  lasts = [];
+/** Removes all announcements, for when the user leaves the page. */
+export function clearAnnouncements(): void {
+  pending = [];
+  endings = [];
   entries.value = [];
   ending.value = "";
 }
 
 function flush(): void {
   timer = undefined;
-  const words = waiting.length > AT_ONCE ? [t("said.many", { n: waiting.length })] : waiting;
-  waiting = [];
-  const fresh = words.map((words) => ({ id: next++, words }));
-  entries.value = [...entries.peek(), ...fresh].slice(-MOST);
-  for (const last of lasts) last();
-  lasts = [];
+  const isTooMuch = pending.length > MAX_AT_ONCE;
+  const texts = isTooMuch ? [t("announce.many", { n: pending.length })] : pending;
+  pending = [];
+  const added = texts.map((text) => ({ id: next++, text }));
+  entries.value = [...entries.peek(), ...added].slice(-MAX_ENTRIES);
+  for (const announceEnd of endings) announceEnd();
+  endings = [];
 }
 
-/** The places that screen readers listen to. */
+/** The live regions for screen readers. */
 export function Announcer() {
   return (
     <div class="unseen">
-      <div role="log" aria-live="polite" aria-label={t("said.log")}>
-        {entries.value.map(({ id, words }) => (
-          <div key={id}>{words}</div>
+      <div role="log" aria-live="polite" aria-label={t("announce.log")}>
+        {entries.value.map(({ id, text }) => (
+          <div key={id}>{text}</div>
         ))}
       </div>
       <div role="status" aria-live="polite">

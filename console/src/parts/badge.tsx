@@ -1,10 +1,10 @@
-/** States as an icon and a word. The colour only repeats what these two say. */
+/** States as an icon and a label. The color carries no extra information. */
 
 import type { ComponentChildren } from "preact";
 
 import type { Health } from "../data/types.js";
 import type { Reason, Status } from "../run.js";
-import { maybe, t } from "../words.js";
+import { labelOf, t } from "../words.js";
 import { Icon, type IconName } from "./icon.js";
 
 export type Tone = "ok" | "bad" | "warn" | "run" | "ask" | "rest";
@@ -43,21 +43,21 @@ export function toneOf(status: Status): Tone {
   return STATUS[status][0];
 }
 
-/** The status of a call, in the reducer's words. `still`: nobody knows whether it still holds. */
+/** The status of a call. `frozen`: the status may be out of date, so nothing is animated. */
 export function StatusBadge(props: {
   status: Status;
   reason?: Reason | undefined;
-  still?: boolean;
+  frozen?: boolean;
   plain?: boolean;
 }) {
-  const { status, reason, still = false, plain = false } = props;
+  const { status, reason, frozen = false, plain = false } = props;
   const [tone, icon] = STATUS[status];
-  const words = maybe("status", status);
+  const label = labelOf("status", status);
   return (
-    <Badge tone={tone} icon={icon} pulse={status === "running" && !still} plain={plain}>
+    <Badge tone={tone} icon={icon} pulse={status === "running" && !frozen} plain={plain}>
       <span data-status={status}>
-        {words}
-        {reason === undefined ? "" : ` · ${maybe("reason", reason)}`}
+        {label}
+        {reason === undefined ? "" : ` · ${labelOf("reason", reason)}`}
       </span>
     </Badge>
   );
@@ -74,21 +74,21 @@ const OUTCOME: Readonly<Record<string, readonly [Tone, IconName]>> = {
   interrupted: ["warn", "warn"],
 };
 
-/** How far a run is, or how it ended. */
-export function RunBadge(props: { phase: string; outcome?: string | undefined; still?: boolean }) {
-  const { phase, outcome, still = false } = props;
+/** The phase of a run, or its outcome. */
+export function RunBadge(props: { phase: string; outcome?: string | undefined; frozen?: boolean }) {
+  const { phase, outcome, frozen = false } = props;
   if (phase === "ended") {
     const [tone, icon] = OUTCOME[outcome ?? ""] ?? ["rest", "unknown"];
     return (
       <Badge tone={tone} icon={icon}>
-        <span data-outcome={outcome ?? "unknown"}>{maybe("outcome", outcome ?? "unknown")}</span>
+        <span data-outcome={outcome ?? "unknown"}>{labelOf("outcome", outcome ?? "unknown")}</span>
       </Badge>
     );
   }
-  const word = phase === "stopping" ? t("run.stopping") : t("run.running");
+  const label = phase === "stopping" ? t("run.stopping") : t("run.running");
   return (
-    <Badge tone="run" icon="dot" pulse={!still}>
-      <span data-outcome="open">{word}</span>
+    <Badge tone="run" icon="dot" pulse={!frozen}>
+      <span data-outcome="open">{label}</span>
     </Badge>
   );
 }
@@ -106,13 +106,13 @@ const HEALTH: Readonly<Record<Health, readonly [Tone, IconName]>> = {
 export function HealthBadge({ health }: { health: Health }) {
   const [tone, icon] = HEALTH[health] ?? ["rest", "unknown"];
   return (
-    <Badge tone={tone} icon={icon} title={maybe("health.about", health)}>
-      <span data-health={health}>{maybe("health", health)}</span>
+    <Badge tone={tone} icon={icon} title={labelOf("health.about", health)}>
+      <span data-health={health}>{labelOf("health", health)}</span>
     </Badge>
   );
 }
 
-/** Rules that were broken, and how often. */
+/** The rules with findings, and how many findings each has. */
 export function Findings({
   counts,
 }: {

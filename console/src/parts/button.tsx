@@ -1,4 +1,4 @@
-/** Buttons, and those that want to be pressed twice. */
+/** Buttons, and buttons that need a second press to confirm. */
 
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
@@ -7,25 +7,25 @@ import { useEffect } from "preact/hooks";
 import { t } from "../words.js";
 import { Icon, type IconName } from "./icon.js";
 
-/** How long a first press counts. */
-const ARMED = 5_000;
+/** How long the first press stays valid. */
+const ARMED_MS = 5_000;
 
-/** Does nothing at the first press but say what the second one will do. */
-export function TwiceButton(props: {
+/** The first press only shows what the second one will do. */
+export function ConfirmButton(props: {
   icon: IconName;
   children: ComponentChildren;
-  /** What stands on it when it was pressed once. */
-  sure: string;
+  /** The label after the first press. */
+  confirmLabel: string;
   main?: boolean;
   disabled?: boolean;
   run: () => Promise<void> | void;
 }) {
-  const { icon, children, sure, main = false, disabled = false, run } = props;
+  const { icon, children, confirmLabel, main = false, disabled = false, run } = props;
   const armed = useSignal(false);
   const busy = useSignal(false);
   useEffect(() => {
     if (!armed.value) return undefined;
-    const timer = setTimeout(() => (armed.value = false), ARMED);
+    const timer = setTimeout(() => (armed.value = false), ARMED_MS);
     return () => clearTimeout(timer);
   }, [armed.value]);
   const press = async () => {
@@ -54,12 +54,12 @@ export function TwiceButton(props: {
       }}
     >
       <Icon name={armed.value ? "warn" : icon} />
-      <span aria-live="polite">{armed.value ? sure : children}</span>
+      <span aria-live="polite">{armed.value ? confirmLabel : children}</span>
     </button>
   );
 }
 
-/** What was copied last, for the button that did it. */
+/** The mark of the button that copied last. */
 const copied = signal("");
 
 export function CopyButton(props: {
@@ -71,8 +71,8 @@ export function CopyButton(props: {
   const mark = useSignal(`${Math.random()}`);
   const done = copied.value === mark.value;
   const copy = async () => {
-    const words = typeof text === "string" ? text : await text();
-    await navigator.clipboard.writeText(words).catch(() => fallback(words));
+    const value = typeof text === "string" ? text : await text();
+    await navigator.clipboard.writeText(value).catch(() => copyWithTextarea(value));
     copied.value = mark.value;
     setTimeout(() => {
       if (copied.peek() === mark.peek()) copied.value = "";
@@ -90,10 +90,10 @@ export function CopyButton(props: {
   );
 }
 
-/** Where the browser does not let us at the clipboard. */
-function fallback(words: string): void {
+/** Copies without the clipboard API, for browsers that forbid it. */
+function copyWithTextarea(value: string): void {
   const area = document.createElement("textarea");
-  area.value = words;
+  area.value = value;
   area.className = "unseen";
   document.body.append(area);
   area.select();

@@ -1,10 +1,10 @@
-/** What pages stand in: a head, a body, and honest words where there is nothing to show. */
+/** The page frame: head, body, and notes for errors and empty pages. */
 
 import type { ComponentChildren } from "preact";
 
-import { Refused, Unreachable } from "../data/ask.js";
-import type { Known } from "../data/poll.js";
-import { clock, maybe, t } from "../words.js";
+import { HttpError, Unreachable } from "../data/ask.js";
+import type { PollState } from "../data/poll.js";
+import { clock, labelOf, t } from "../words.js";
 import { Icon, type IconName } from "./icon.js";
 
 export function Page(props: {
@@ -46,24 +46,27 @@ export function Empty(props: { icon: IconName; title: string; children?: Compone
   );
 }
 
-/** What went wrong, in words. */
-export function Trouble({ error, at }: { error: Error; at?: number | undefined }) {
+/** An error, and the time of the shown data if it is out of date. */
+export function ErrorNote({ error, at }: { error: Error; at?: number | undefined }) {
   return (
     <div class="note tone-warn" role="status">
       <Icon name={error instanceof Unreachable ? "plug" : "warn"} />
       <div>
-        <b>{wordsFor(error)}</b>
-        {at !== undefined && <div>{t("trouble.old", { at: clock(at) })}</div>}
+        <b>{errorText(error)}</b>
+        {at !== undefined && <div>{t("error.stale", { at: clock(at) })}</div>}
       </div>
     </div>
   );
 }
 
-/** A value if it is known; else why not, or that it is on its way. */
-export function Loaded<T>(props: { known: Known<T>; children: (value: T) => ComponentChildren }) {
+/** Renders a polled value; otherwise its error, or that it is loading. */
+export function Loaded<T>(props: {
+  known: PollState<T>;
+  children: (value: T) => ComponentChildren;
+}) {
   const { value, error, at } = props.known;
   if (value === undefined) {
-    if (error !== undefined) return <Trouble error={error} />;
+    if (error !== undefined) return <ErrorNote error={error} />;
     return (
       <p class="muted" role="status">
         {t("loading")}
@@ -72,18 +75,18 @@ export function Loaded<T>(props: { known: Known<T>; children: (value: T) => Comp
   }
   return (
     <>
-      {error !== undefined && <Trouble error={error} at={at} />}
+      {error !== undefined && <ErrorNote error={error} at={at} />}
       {props.children(value)}
     </>
   );
 }
 
-/** An error as a sentence. */
-export function wordsFor(error: Error): string {
-  if (error instanceof Unreachable) return t("trouble.unreachable");
-  if (error instanceof Refused) {
-    const known = maybe("refused", error.code);
-    return known === error.code ? error.message : known;
+/** The text for an error. */
+export function errorText(error: Error): string {
+  if (error instanceof Unreachable) return t("error.unreachable");
+  if (error instanceof HttpError) {
+    const text = labelOf("refused", error.code);
+    return text === error.code ? error.message : text;
   }
   return error.message;
 }

@@ -1,4 +1,4 @@
-/** Where the rows of a long list are, when each has a height of its own and most were never seen. */
+/** Offsets of the rows of a long list whose heights differ and are mostly unknown. */
 
 export class Heights {
   #heights = new Float64Array(0);
@@ -6,7 +6,7 @@ export class Heights {
   #count = 0;
   #stale = false;
 
-  /** What a row is taken to be high until it is seen. */
+  /** `guess` is the assumed height of a row that was not measured yet. */
   constructor(private readonly guess: number) {}
 
   resize(count: number): void {
@@ -23,7 +23,7 @@ export class Heights {
     this.#stale = true;
   }
 
-  /** A row was measured. Returns by how much it is higher than it was taken to be. */
+  /** Sets the measured height of a row. Returns the difference to the old height. */
   set(index: number, height: number): number {
     const difference = height - (this.#heights[index] ?? height);
     if (index >= this.#count || Math.abs(difference) < 0.5) return 0;
@@ -41,13 +41,13 @@ export class Heights {
     return this.top(this.#count);
   }
 
-  /** The row at a place. */
-  at(place: number): number {
+  /** The row at an offset. */
+  at(offset: number): number {
     this.#sum();
     let [low, high] = [0, this.#count];
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if ((this.#tops[middle] ?? 0) <= place) low = middle;
+      if ((this.#tops[middle] ?? 0) <= offset) low = middle;
       else high = middle - 1;
     }
     return Math.min(low, Math.max(0, this.#count - 1));

@@ -1,4 +1,4 @@
-/** Small drawings. A word always stands beside them, so that nobody has to know what they mean. */
+/** Icons. There is always a label beside an icon. */
 
 const PATHS = {
   sessions: "M3 3.5h10v9H3z M3 6.5h10 M6 9.5h4",
@@ -64,7 +64,7 @@ export function Icon({ name, class: extra = "" }: { name: IconName; class?: stri
   );
 }
 
-/** Whether there is such a drawing. */
+/** Whether there is an icon of this name. */
 export function isIcon(name: string): name is IconName {
   return Object.hasOwn(PATHS, name);
 }

@@ -1,6 +1,6 @@
 /**
- * A long list, of which only what can be seen is in the page. Rows may have any height: they are
- * measured as they come. The arrow keys go from row to row, and one row can be reached with Tab.
+ * A virtual list: only the visible rows are in the page. Rows may have any height; they are
+ * measured when they are rendered. Tab reaches one row, the arrow keys move between rows.
  */
 
 import { type Signal, useSignal } from "@preact/signals";
@@ -9,31 +9,31 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
 import { Heights } from "./heights.js";
 
-export interface LongProps {
-  /** What the list is, for those who do not see it. */
+export interface LongListProps {
+  /** The label for screen readers. */
   label: string;
   count: number;
-  /** How high a row is, in rem; others are measured. */
+  /** The height of a row in rem; with `measured`, only the first estimate. */
   height: number;
   measured?: boolean;
-  /** The row that has the focus, or would have it. */
+  /** The row that has the focus, or gets it with Tab. */
   active: Signal<number>;
-  /** Draws a row. What takes the focus has `data-stop`. */
+  /** Renders a row. The element that takes the focus has `data-stop`. */
   row: (index: number) => ComponentChild;
   role?: "list" | "tree" | "log";
-  /** These rows are looked at. */
+  /** Called when the range of visible rows changes. */
   onSeen?: (from: number, to: number) => void;
-  /** Stays at the end while it grows. */
+  /** Stays scrolled to the end while the list grows. */
   stick?: boolean;
-  /** Left and right, for trees. */
+  /** The left and right arrow keys, for trees. */
   onSide?: (index: number, side: "left" | "right") => void;
   class?: string;
 }
 
-/** Rows beyond the edges that are drawn, too. */
+/** Extra rows that are rendered beyond each edge. */
 const MARGIN = 6;
 
-export function Long(props: LongProps) {
+export function LongList(props: LongListProps) {
   const { label, count, height, measured = false, active, row, onSeen, stick = false } = props;
   const { role = "list" } = props;
   const box = useRef<HTMLDivElement>(null);
@@ -72,7 +72,7 @@ export function Long(props: LongProps) {
       const difference = heights.set(index, slot.offsetHeight);
       if (difference === 0) continue;
       changed = true;
-      // What is above must not push what is read.
+      // Rows above must not move the visible ones.
       if (heights.top(index) + slot.offsetHeight <= element.scrollTop) shift += difference;
     }
     if (!changed) return;
@@ -85,7 +85,7 @@ export function Long(props: LongProps) {
     if (stick && atEnd.current && element !== null) element.scrollTop = element.scrollHeight;
   }, [count, drawn.value, stick]);
 
-  // Whoever comes with a place in the address sees it at once.
+  // Shows the row that the address names.
   useEffect(() => {
     if (active.peek() > 0) show(active.peek());
   }, []);
@@ -133,7 +133,7 @@ export function Long(props: LongProps) {
 
   const rows: number[] = [];
   for (let index = first; index < last; index += 1) rows.push(index);
-  // The row with the focus stays, wherever the list is scrolled to.
+  // The row with the focus stays rendered wherever the list is scrolled to.
   const { value } = active;
   if (value < count && (value < first || value >= last)) rows.push(value);
 

@@ -1,4 +1,4 @@
-/** As much of Markdown as the pages of rules use. Links become their text. */
+/** The subset of Markdown that the rule pages use. Links become their text. */
 
 export type Block =
   | { readonly type: "head"; readonly level: number; readonly text: string }
@@ -21,7 +21,7 @@ export function blocks(source: string): readonly Block[] {
   const all: Block[] = [];
   for (let at = 0; at < lines.length; ) {
     const line = lines[at] ?? "";
-    const taken = (fits: (line: string) => boolean) => {
+    const takeWhile = (fits: (line: string) => boolean) => {
       const from = at;
       while (at < lines.length && fits(lines[at] ?? "")) at += 1;
       return lines.slice(from, at);
@@ -33,20 +33,20 @@ export function blocks(source: string): readonly Block[] {
       at += 1;
     } else if (line.startsWith("```")) {
       at += 1;
-      all.push({ type: "code", text: taken((line) => !line.startsWith("```")).join("\n") });
+      all.push({ type: "code", text: takeWhile((line) => !line.startsWith("```")).join("\n") });
       at += 1;
     } else if (line.startsWith("|")) {
-      const rows = taken((line) => line.startsWith("|")).map(cells);
+      const rows = takeWhile((line) => line.startsWith("|")).map(cells);
       all.push({ type: "table", head: rows[0] ?? [], rows: rows.slice(2) });
     } else if (/^[-*] /.test(line)) {
       const items: string[] = [];
-      for (const one of taken((line) => /^([-*] | {2})/.test(line))) {
+      for (const one of takeWhile((line) => /^([-*] | {2})/.test(line))) {
         if (/^[-*] /.test(one)) items.push(one.slice(2));
         else items.push(`${items.pop() ?? ""} ${one.trim()}`);
       }
       all.push({ type: "list", items });
     } else {
-      const text = taken((line) => line.trim() !== "" && !/^(#{1,6} |```|\||[-*] )/.test(line));
+      const text = takeWhile((line) => line.trim() !== "" && !/^(#{1,6} |```|\||[-*] )/.test(line));
       all.push({ type: "text", text: text.join(" ") });
     }
   }

@@ -1,7 +1,7 @@
-/** A message as people read it. A call and its answer are one thing, drawn as a joint. */
+/** A message in readable form. A tool call and its result are drawn together, as a joint. */
 
 import type { CallState, Message, MessagePart } from "../data/types.js";
-import { bytes, clock, maybe, t } from "../words.js";
+import { bytes, clock, labelOf, t } from "../words.js";
 import { Badge, type Tone } from "./badge.js";
 import { Icon, type IconName } from "./icon.js";
 import { JsonText, Text } from "./text.js";
@@ -17,7 +17,7 @@ export function MessageHead({ message }: { message: Message }) {
   return (
     <header class="message-head">
       <Icon name={ROLES[role] ?? "unknown"} />
-      <b>{maybe("role", role)}</b>
+      <b>{labelOf("role", role)}</b>
       <span class="muted num">#{index}</span>
       {time != null && <span class="muted num">{clock(Date.parse(time))}</span>}
       {line != null && <span class="muted num">{t("message.line", { n: line })}</span>}
@@ -35,7 +35,7 @@ export function MessageHead({ message }: { message: Message }) {
   );
 }
 
-/** The parts of a message. `bare`: nothing is said about how calls are answered. */
+/** The parts of a message. `bare`: without the pairing state of tool calls. */
 export function Parts({ parts, bare = false }: { parts: readonly MessagePart[]; bare?: boolean }) {
   return (
     <>
@@ -49,7 +49,7 @@ export function Parts({ parts, bare = false }: { parts: readonly MessagePart[]; 
 function PartView({ part, bare }: { part: MessagePart; bare: boolean }) {
   switch (part.type) {
     case "text":
-      return <Text text={part.text} whole={part.cut} />;
+      return <Text text={part.text} fullSize={part.cut} />;
     case "thinking":
       return (
         <details class="thought">
@@ -57,7 +57,7 @@ function PartView({ part, bare }: { part: MessagePart; bare: boolean }) {
             {t("part.thought")}
             {part.sealed && <span class="muted"> · {t("part.sealed")}</span>}
           </summary>
-          <Text text={part.text} whole={part.cut} />
+          <Text text={part.text} fullSize={part.cut} />
         </details>
       );
     case "call":
@@ -100,7 +100,7 @@ function PartView({ part, bare }: { part: MessagePart; bare: boolean }) {
       return (
         <details class="thought">
           <summary>{part.name}</summary>
-          <JsonText text={part.text} whole={part.cut} />
+          <JsonText text={part.text} fullSize={part.cut} />
         </details>
       );
   }
@@ -120,20 +120,20 @@ function Joint({ call }: { call: Call }) {
   const { state, answer } = call;
   const [tone, icon] = STATES[state ?? "answered"];
   const isBroken = state === "open" || state === "elsewhere";
-  const said = answer?.parts;
+  const resultParts = answer?.parts;
   return (
-    <div class={`joint ${isBroken ? "broken" : ""} ${said === undefined ? "lone" : ""}`}>
+    <div class={`joint ${isBroken ? "broken" : ""} ${resultParts === undefined ? "lone" : ""}`}>
       <div class="half call">
         <HalfHead icon="tool" name={call.name} id={call.id}>
           {state !== undefined && (
             <Badge tone={tone} icon={icon}>
-              <span data-pair={state}>{maybe("pair", state)}</span>
+              <span data-pair={state}>{labelOf("pair", state)}</span>
             </Badge>
           )}
         </HalfHead>
-        <JsonText text={call.arguments} whole={call.cut} />
+        <JsonText text={call.arguments} fullSize={call.cut} />
       </div>
-      {answer != null && said !== undefined && (
+      {answer != null && resultParts !== undefined && (
         <div class="half answer">
           <HalfHead
             icon="answered"
@@ -146,7 +146,7 @@ function Joint({ call }: { call: Call }) {
               </Badge>
             )}
           </HalfHead>
-          <Parts parts={said} />
+          <Parts parts={resultParts} />
         </div>
       )}
       {answer == null && state === "open" && <p class="half missing">{t("pair.open.about")}</p>}

@@ -1,9 +1,9 @@
-/** Goes anywhere: pages, sessions, runs, rules, ids. Opened with Ctrl-K. */
+/** The command palette: jumps to pages, sessions, runs and rules. Opened with Ctrl-K. */
 
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
-import { ask, path } from "../data/ask.js";
+import { fetchJson, path } from "../data/ask.js";
 import type { About, Paged, RunRow, SessionList } from "../data/types.js";
 import { go } from "../route.js";
 import { t } from "../words.js";
@@ -22,9 +22,9 @@ if (typeof addEventListener !== "undefined") {
   });
 }
 
-interface Goal {
+interface PaletteItem {
   readonly icon: IconName;
-  readonly words: string;
+  readonly label: string;
   readonly where: string;
   readonly path: readonly string[];
   readonly query?: Readonly<Record<string, string>>;
@@ -33,11 +33,11 @@ interface Goal {
 export function Palette() {
   const query = useSignal("");
   const at = useSignal(0);
-  const found = useSignal<readonly Goal[]>([]);
+  const found = useSignal<readonly PaletteItem[]>([]);
   const input = useRef<HTMLInputElement>(null);
   const before = useRef<Element | null>(document.activeElement);
 
-  // Before anything is painted: what is typed next belongs in here.
+  // Takes the focus before the first paint, so that the next key press goes here.
   useLayoutEffect(() => {
     input.current?.focus();
     return () => {
@@ -48,8 +48,8 @@ export function Palette() {
   useEffect(() => {
     const abort = new AbortController();
     const timer = setTimeout(() => {
-      void search(query.value, abort.signal).then((goals) => {
-        if (!abort.signal.aborted) found.value = goals;
+      void search(query.value, abort.signal).then((items) => {
+        if (!abort.signal.aborted) found.value = items;
       });
     }, 120);
     return () => {
@@ -58,25 +58,25 @@ export function Palette() {
     };
   }, [query.value]);
 
-  const goals = [...pages(query.value), ...found.value];
-  const chosen = Math.min(at.value, goals.length - 1);
-  const take = (goal: Goal | undefined) => {
-    if (goal === undefined) return;
+  const items = [...pages(query.value), ...found.value];
+  const chosen = Math.min(at.value, items.length - 1);
+  const open = (item: PaletteItem | undefined) => {
+    if (item === undefined) return;
     before.current = null;
     isOpen.value = false;
-    go(goal.path, goal.query);
+    go(item.path, item.query);
   };
   const press = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) {
       event.preventDefault();
-      at.value = (chosen + step + goals.length) % Math.max(1, goals.length);
+      at.value = (chosen + step + items.length) % Math.max(1, items.length);
       requestAnimationFrame(() =>
         document.getElementById(`goal-${at.value}`)?.scrollIntoView({ block: "nearest" }),
       );
     } else if (event.key === "Enter") {
       event.preventDefault();
-      take(goals[chosen]);
+      open(items[chosen]);
     } else if (event.key === "Tab") {
       event.preventDefault();
       isOpen.value = false;
@@ -106,18 +106,18 @@ export function Palette() {
           onKeyDown={press}
         />
         <ul id="goals" role="listbox" aria-label={t("palette.open")}>
-          {goals.map((goal, index) => (
+          {items.map((item, index) => (
             <li
-              key={`${goal.path.join("/")} ${index}`}
+              key={`${item.path.join("/")} ${index}`}
               id={`goal-${index}`}
               role="option"
               aria-selected={index === chosen}
               onMouseMove={() => (at.value = index)}
-              onClick={() => take(goal)}
+              onClick={() => open(item)}
             >
-              <Icon name={goal.icon} />
-              <span class="cut">{goal.words}</span>
-              <span class="where">{goal.where}</span>
+              <Icon name={item.icon} />
+              <span class="cut">{item.label}</span>
+              <span class="where">{item.where}</span>
             </li>
           ))}
         </ul>
@@ -126,57 +126,57 @@ export function Palette() {
   );
 }
 
-function pages(query: string): readonly Goal[] {
+function pages(query: string): readonly PaletteItem[] {
   const where = t("palette.page");
-  const all: readonly Goal[] = [
-    { icon: "sessions", words: t("nav.sessions"), where, path: ["sessions"] },
+  const all: readonly PaletteItem[] = [
+    { icon: "sessions", label: t("nav.sessions"), where, path: ["sessions"] },
     {
       icon: "cross",
-      words: t("palette.needs-repair"),
+      label: t("palette.needs-repair"),
       where,
       path: ["sessions"],
       query: { health: "needs-repair" },
     },
-    { icon: "runs", words: t("nav.runs"), where, path: ["runs"] },
+    { icon: "runs", label: t("nav.runs"), where, path: ["runs"] },
     {
       icon: "live",
-      words: t("palette.open.runs"),
+      label: t("palette.open.runs"),
       where,
       path: ["runs"],
       query: { state: "open" },
     },
-    { icon: "feed", words: t("nav.feed"), where, path: ["feed"] },
-    { icon: "compaction", words: t("nav.compaction"), where, path: ["compaction"] },
-    { icon: "metrics", words: t("nav.metrics"), where, path: ["metrics"] },
+    { icon: "feed", label: t("nav.feed"), where, path: ["feed"] },
+    { icon: "compaction", label: t("nav.compaction"), where, path: ["compaction"] },
+    { icon: "metrics", label: t("nav.metrics"), where, path: ["metrics"] },
   ];
-  const words = query.trim().toLowerCase();
-  return all.filter((goal) => goal.words.toLowerCase().includes(words));
+  const term = query.trim().toLowerCase();
+  return all.filter((item) => item.label.toLowerCase().includes(term));
 }
 
 let about: Promise<About> | undefined;
 
-/** What the server has under these words. What it does not say is left out. */
-async function search(query: string, signal: AbortSignal): Promise<readonly Goal[]> {
-  const words = query.trim();
-  if (words === "") return [];
-  const lower = words.toLowerCase();
-  about ??= ask<About>("/v1/console");
+/** Searches the server. Sources that fail are left out. */
+async function search(query: string, signal: AbortSignal): Promise<readonly PaletteItem[]> {
+  const term = query.trim();
+  if (term === "") return [];
+  const lower = term.toLowerCase();
+  about ??= fetchJson<About>("/v1/console");
   const [sessions, runs, rules] = await Promise.all([
-    ask<SessionList>(path(["console", "sessions"], { q: words, limit: 12 }), { signal }).catch(
+    fetchJson<SessionList>(path(["console", "sessions"], { q: term, limit: 12 }), { signal }).catch(
       () => undefined,
     ),
-    ask<Paged<RunRow>>(path(["runs"], { limit: 200 }), { signal }).catch(() => undefined),
+    fetchJson<Paged<RunRow>>(path(["runs"], { limit: 200 }), { signal }).catch(() => undefined),
     about.catch(() => {
       about = undefined;
       return undefined;
     }),
   ]);
-  const goals: Goal[] = [];
+  const items: PaletteItem[] = [];
   for (const row of sessions?.data ?? []) {
     const name = row.title ?? row.session;
-    goals.push({
+    items.push({
       icon: row.source === "file" ? "file" : "gateway",
-      words: name,
+      label: name,
       where: row.agent ?? row.source,
       path: ["sessions", row.id],
     });
@@ -184,23 +184,23 @@ async function search(query: string, signal: AbortSignal): Promise<readonly Goal
   for (const run of runs?.data ?? []) {
     const all = `${run.id} ${run.session} ${run.agent ?? ""} ${run.model ?? ""}`.toLowerCase();
     if (!all.includes(lower)) continue;
-    goals.push({
+    items.push({
       icon: "runs",
-      words: run.id,
+      label: run.id,
       where: run.model ?? t("nav.runs"),
       path: ["runs", run.id],
     });
-    if (goals.length > 30) break;
+    if (items.length > 30) break;
   }
   for (const rule of rules?.rules ?? []) {
     if (!`${rule.code} ${rule.name} ${rule.summary}`.toLowerCase().includes(lower)) continue;
-    goals.push({
+    items.push({
       icon: "wrench",
-      words: `${rule.code} ${rule.name}`,
+      label: `${rule.code} ${rule.name}`,
       where: rule.summary,
       path: ["rules", rule.code],
     });
-    if (goals.length > 40) break;
+    if (items.length > 40) break;
   }
-  return goals;
+  return items;
 }

@@ -1,4 +1,4 @@
-/** A small plot, and the numbers behind it in a table that anybody can read. */
+/** A small plot, with its numbers in an accessible table. */
 
 import { useSignal } from "@preact/signals";
 
@@ -6,7 +6,7 @@ import { clock, t } from "../words.js";
 
 export interface Trace {
   readonly name: string;
-  /** One for each time; `NaN` where nothing was measured. */
+  /** One value per time; `NaN` where nothing was measured. */
   readonly values: readonly number[];
 }
 
@@ -21,7 +21,7 @@ export function Plot(props: {
 }) {
   const { title, kind, times, traces, unit } = props;
   const table = useSignal(false);
-  const top = roof(
+  const top = axisTop(
     kind === "bars"
       ? highest(stacked(traces, times.length))
       : highest(traces.flatMap(({ values }) => values)),
@@ -144,8 +144,8 @@ function Numbers(props: {
   );
 }
 
-/** The end of an axis: a round number that is not below the highest value. */
-export function roof(value: number): number {
+/** The top of an axis: a round number, at least the highest value. */
+export function axisTop(value: number): number {
   if (!(value > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
   const factor = [1, 2, 4, 5, 10].find((one) => one * power >= value) ?? 10;
@@ -153,9 +153,9 @@ export function roof(value: number): number {
 }
 
 function highest(values: readonly number[]): number {
-  let most = 0;
-  for (const value of values) if (value > most) most = value;
-  return most;
+  let max = 0;
+  for (const value of values) if (value > max) max = value;
+  return max;
 }
 
 function stacked(traces: readonly Trace[], length: number): readonly number[] {

@@ -1,4 +1,4 @@
-/** Tabs: the arrow keys choose, and the address remembers. */
+/** Tabs. The arrow keys select one. */
 
 import type { ComponentChildren } from "preact";
 
@@ -46,7 +46,7 @@ export function Tabs(props: {
   );
 }
 
-/** What a tab shows. */
+/** The content of a tab. */
 export function TabPanel(props: { id: string; class?: string; children: ComponentChildren }) {
   return (
     <div

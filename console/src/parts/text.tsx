@@ -1,20 +1,21 @@
-/** Texts of others. Always text, never markup, and never more of it than a person can take in. */
+/** Untrusted text. It is always rendered as text, never as markup, and long text is cut. */
 
 import { useSignal } from "@preact/signals";
 
 import { bytes, count, t } from "../words.js";
 import { CopyButton } from "./button.js";
 
-/** So much is shown at once, and at most. */
-const SHORT = 1_600;
-const MOST = 200_000;
+/** How many characters are shown collapsed, and how many at most. */
+const PREVIEW_CHARACTERS = 1_600;
+const MAX_CHARACTERS = 200_000;
 
-/** A text, cut where it is long. `whole`: bytes that it really has, if the server cut it. */
-export function Text(props: { text: string; whole?: number | null; class?: string }) {
-  const { text, whole = null } = props;
+/** A text; long text is collapsed. `fullSize`: its size in bytes, if the server truncated it. */
+export function Text(props: { text: string; fullSize?: number | null; class?: string }) {
+  const { text, fullSize = null } = props;
   const open = useSignal(false);
-  const isLong = text.length > SHORT + 400;
-  const shown = open.value ? text.slice(0, MOST) : isLong ? text.slice(0, SHORT) : text;
+  const isLong = text.length > PREVIEW_CHARACTERS + 400;
+  const preview = isLong ? text.slice(0, PREVIEW_CHARACTERS) : text;
+  const shown = open.value ? text.slice(0, MAX_CHARACTERS) : preview;
   return (
     <div class={`text ${props.class ?? ""}`}>
       <pre>{shown}</pre>
@@ -28,13 +29,15 @@ export function Text(props: { text: string; whole?: number | null; class?: strin
           {open.value ? t("text.less") : t("text.more", { n: text.length })}
         </button>
       )}
-      {whole !== null && <p class="muted">{t("text.cut", { size: bytes(whole) })}</p>}
-      {open.value && text.length > MOST && <p class="muted">{t("text.most", { n: MOST })}</p>}
+      {fullSize !== null && <p class="muted">{t("text.cut", { size: bytes(fullSize) })}</p>}
+      {open.value && text.length > MAX_CHARACTERS && (
+        <p class="muted">{t("text.limit", { n: MAX_CHARACTERS })}</p>
+      )}
     </div>
   );
 }
 
-/** Any JSON, folded where it is deep. */
+/** A JSON value as a tree; deep levels are collapsed. */
 export function JsonTree({ value, open = 2 }: { value: unknown; open?: number }) {
   return (
     <div class="json">
@@ -43,27 +46,27 @@ export function JsonTree({ value, open = 2 }: { value: unknown; open?: number })
   );
 }
 
-/** JSON in a text; a text that is none is shown as it is. */
-export function JsonText({ text, whole = null }: { text: string; whole?: number | null }) {
+/** A text that may be JSON: shown as a tree if it is, as text otherwise. */
+export function JsonText({ text, fullSize = null }: { text: string; fullSize?: number | null }) {
   const value = parsed(text);
   if (value === undefined || value === null || typeof value !== "object") {
-    return <Text text={text} whole={whole} />;
+    return <Text text={text} fullSize={fullSize} />;
   }
   return <JsonTree value={value} />;
 }
 
-/** What a value says to a person: a text as it is, everything else as JSON. */
+/** A value: strings and lists of text blocks as text, everything else as JSON. */
 export function Value({ value }: { value: unknown }) {
   if (typeof value === "string") return <Text text={value} />;
   const texts = textsOf(value);
   return texts === undefined ? <JsonTree value={value} /> : <Text text={texts} />;
 }
 
-const MOST_ITEMS = 100;
+const MAX_ITEMS = 100;
 
 function Node({ value, depth, open }: { value: unknown; depth: number; open: number }) {
   const isOpen = useSignal(depth < open);
-  const more = useSignal(MOST_ITEMS);
+  const more = useSignal(MAX_ITEMS);
   if (typeof value === "string") return <StringNode text={value} />;
   if (value === null || typeof value !== "object") return <span class="lit">{String(value)}</span>;
   const isList = Array.isArray(value);
@@ -108,7 +111,7 @@ function StringNode({ text }: { text: string }) {
   const isLong = text.length > 600;
   return (
     <>
-      <span class="str">"{isLong && !open.value ? text.slice(0, 400) : text.slice(0, MOST)}"</span>
+      <span class="str">"{text.slice(0, isLong && !open.value ? 400 : MAX_CHARACTERS)}"</span>
       {isLong && (
         <>
           {" "}

@@ -1,6 +1,6 @@
-/** The strategies of a repair, as people call them. */
+/** Maps the strategies of a repair to the `edit.*` texts. */
 
-const WORDS: Readonly<Record<string, string>> = {
+const LABELS: Readonly<Record<string, string>> = {
   recover: "recovered",
   synthesize: "answered",
   reorder: "moved",
@@ -13,6 +13,6 @@ const WORDS: Readonly<Record<string, string>> = {
   insert: "inserted",
 };
 
-export function wordOf(strategy: string): string {
-  return WORDS[strategy] ?? strategy;
+export function editLabel(strategy: string): string {
+  return LABELS[strategy] ?? strategy;
 }

@@ -6,27 +6,27 @@ import { ChatOpenAI } from "@langchain/openai";
 import { z } from "zod";
 import { NEXT, PLAIN } from "../seat.mjs";
 
-export async function talk(seat) {
-  const model = bound(seat);
-  const history = [new HumanMessage(seat.question)];
+export async function talk(context) {
+  const model = modelWithTools(context);
+  const history = [new HumanMessage(context.question)];
   let message;
   for (;;) {
-    message = await asked(model, seat, history);
+    message = await send(model, context, history);
     history.push(message);
     if (!message.tool_calls?.length) break;
     for (const { id, name, args } of message.tool_calls) {
-      history.push(new ToolMessage({ content: seat.run(name, args), tool_call_id: id }));
+      history.push(new ToolMessage({ content: context.run(name, args), tool_call_id: id }));
     }
   }
   history.push(new HumanMessage(NEXT));
-  return [message.text, (await asked(model, seat, history)).text];
+  return [message.text, (await send(model, context, history)).text];
 }
 
-export async function say(seat) {
-  return [(await asked(bound(seat), seat, [new HumanMessage(PLAIN)])).text];
+export async function say(context) {
+  return [(await send(modelWithTools(context), context, [new HumanMessage(PLAIN)])).text];
 }
 
-export async function broken(seat) {
+export async function broken(context) {
   const history = [
     new HumanMessage("what is the weather?"),
     new AIMessage({ content: "", tool_calls: [{ id: "call_a", name: "weather", args: { city: "Ulm" } }] }),
@@ -35,27 +35,27 @@ export async function broken(seat) {
     new ToolMessage({ content: "noon", tool_call_id: "call_nobody" }),
     new HumanMessage(PLAIN),
   ];
-  return [(await asked(bound(seat), seat, history)).text];
+  return [(await send(modelWithTools(context), context, history)).text];
 }
 
-async function asked(model, seat, history) {
-  if (!seat.stream) return model.invoke(history);
-  let whole;
-  for await (const chunk of await model.stream(history)) whole = whole ? whole.concat(chunk) : chunk;
-  return whole;
+async function send(model, context, history) {
+  if (!context.stream) return model.invoke(history);
+  let message;
+  for await (const chunk of await model.stream(history)) message = message ? message.concat(chunk) : chunk;
+  return message;
 }
 
-function bound(seat) {
+function modelWithTools(context) {
   const model = new ChatOpenAI({
-    model: seat.model,
-    apiKey: seat.token,
+    model: context.model,
+    apiKey: context.token,
     maxRetries: 0,
-    useResponsesApi: seat.face === "responses",
-    configuration: { baseURL: seat.base, fetch: seat.fetch },
+    useResponsesApi: context.face === "responses",
+    configuration: { baseURL: context.base, fetch: context.fetch },
   });
-  const made = (name, description, shape, run) => tool(run, { name, description, schema: z.object(shape) });
+  const makeTool = (name, description, shape, run) => tool(run, { name, description, schema: z.object(shape) });
   return model.bindTools([
-    made("weather", "Tells the weather.", { city: z.string() }, (given) => seat.weather(given)),
-    made("clock", "Tells the time.", { zone: z.string() }, (given) => seat.clock(given)),
+    makeTool("weather", "Tells the weather.", { city: z.string() }, (args) => context.weather(args)),
+    makeTool("clock", "Tells the time.", { zone: z.string() }, (args) => context.clock(args)),
   ]);
 }

@@ -1,100 +1,103 @@
-// The SDK of OpenAI: chat completions and responses, put together by its own helpers.
+// The OpenAI SDK: chat completions and responses, with its own stream helpers.
 
 import OpenAI from "openai";
 import { NEXT, PLAIN, TOOLS } from "../seat.mjs";
 
-export async function talk(seat) {
-  return seat.face === "chat" ? chat(client(seat), seat) : respond(client(seat), seat);
+export async function talk(context) {
+  return context.face === "chat" ? runChat(client(context), context) : runResponses(client(context), context);
 }
 
-export async function say(seat) {
-  return [await text(seat, [user(PLAIN)])];
+export async function say(context) {
+  return [await text(context, [user(PLAIN)])];
 }
 
-export async function broken(seat) {
-  const called = { name: "weather", arguments: '{"city":"Ulm"}' };
-  const answered = { role: "assistant", content: "As you like." };
+export async function broken(context) {
+  const call = { name: "weather", arguments: '{"city":"Ulm"}' };
+  const reply = { role: "assistant", content: "As you like." };
   const chat = [
     user("what is the weather?"),
-    { role: "assistant", content: null, tool_calls: [{ id: "call_a", type: "function", function: called }] },
+    { role: "assistant", content: null, tool_calls: [{ id: "call_a", type: "function", function: call }] },
     user("never mind"),
-    answered,
+    reply,
     { role: "tool", tool_call_id: "call_nobody", content: "noon" },
     user(PLAIN),
   ];
   const responses = [
     user("what is the weather?"),
-    { type: "function_call", call_id: "call_a", ...called },
+    { type: "function_call", call_id: "call_a", ...call },
     user("never mind"),
-    answered,
+    reply,
     { type: "function_call_output", call_id: "call_nobody", output: "noon" },
     user(PLAIN),
   ];
-  return [await text(seat, seat.face === "chat" ? chat : responses)];
+  return [await text(context, context.face === "chat" ? chat : responses)];
 }
 
-export async function models(seat) {
+export async function models(context) {
   const names = [];
-  for await (const model of client(seat).models.list()) names.push(model.id);
+  for await (const model of client(context).models.list()) names.push(model.id);
   return names.sort();
 }
 
-function client(seat) {
-  return new OpenAI({ baseURL: seat.base, apiKey: seat.token, maxRetries: 0, fetch: seat.fetch });
+function client(context) {
+  return new OpenAI({ baseURL: context.base, apiKey: context.token, maxRetries: 0, fetch: context.fetch });
 }
 
-async function chat(openai, seat) {
-  const history = [user(seat.question)];
+async function runChat(openai, context) {
+  const history = [user(context.question)];
   let message;
   for (;;) {
-    message = (await completion(openai, seat, history)).choices[0].message;
+    message = (await createCompletion(openai, context, history)).choices[0].message;
     history.push(message);
     if (!message.tool_calls?.length) break;
-    for (const { id, function: called } of message.tool_calls) {
-      history.push({ role: "tool", tool_call_id: id, content: seat.run(called.name, called.arguments) });
+    for (const { id, function: call } of message.tool_calls) {
+      history.push({ role: "tool", tool_call_id: id, content: context.run(call.name, call.arguments) });
     }
   }
   history.push(user(NEXT));
-  const last = await completion(openai, seat, history);
+  const last = await createCompletion(openai, context, history);
   return [message.content, last.choices[0].message.content];
 }
 
-async function respond(openai, seat) {
-  const history = [user(seat.question)];
+async function runResponses(openai, context) {
+  const history = [user(context.question)];
   let response;
   for (;;) {
-    response = await responded(openai, seat, history);
+    response = await createResponse(openai, context, history);
     history.push(...response.output);
     const calls = response.output.filter((item) => item.type === "function_call");
     if (calls.length === 0) break;
-    for (const { call_id, name, arguments: given } of calls) {
-      history.push({ type: "function_call_output", call_id, output: seat.run(name, given) });
+    for (const { call_id, name, arguments: args } of calls) {
+      history.push({ type: "function_call_output", call_id, output: context.run(name, args) });
     }
   }
   history.push(user(NEXT));
-  return [response.output_text, said(await responded(openai, seat, history))];
+  return [response.output_text, outputText(await createResponse(openai, context, history))];
 }
 
-async function text(seat, history) {
-  if (seat.face === "chat") return (await completion(client(seat), seat, history)).choices[0].message.content;
-  return said(await responded(client(seat), seat, history));
+async function text(context, history) {
+  if (context.face === "chat") {
+    const completion = await createCompletion(client(context), context, history);
+    return completion.choices[0].message.content;
+  }
+  return outputText(await createResponse(client(context), context, history));
 }
 
-function completion(openai, seat, history) {
+function createCompletion(openai, context, history) {
   const tools = TOOLS.map((tool) => ({ type: "function", function: tool }));
-  const request = { model: seat.model, messages: history, tools };
-  if (!seat.stream) return openai.chat.completions.create(request);
+  const request = { model: context.model, messages: history, tools };
+  if (!context.stream) return openai.chat.completions.create(request);
   return openai.chat.completions.stream(request).finalChatCompletion();
 }
 
-function responded(openai, seat, history) {
+function createResponse(openai, context, history) {
   const tools = TOOLS.map((tool) => ({ type: "function", strict: true, ...tool }));
-  const request = { model: seat.model, input: history, tools, store: false };
-  if (!seat.stream) return openai.responses.create(request);
+  const request = { model: context.model, input: history, tools, store: false };
+  if (!context.stream) return openai.responses.create(request);
   return openai.responses.stream(request).finalResponse();
 }
 
-function said(response) {
+function outputText(response) {
   return response.output_text;
 }
 

@@ -1,4 +1,4 @@
-// The AI SDK of Vercel, with its providers for OpenAI and Anthropic.
+// The Vercel AI SDK, with its providers for OpenAI and Anthropic.
 
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
@@ -11,68 +11,69 @@ export const { talk, say, broken } = tasks(model);
 /** The tasks, with the model of a provider. */
 export function tasks(model) {
   return {
-    async talk(seat) {
-      const history = [user(seat.question)];
-      const first = await asked(model(seat), seat, history);
+    async talk(context) {
+      const history = [user(context.question)];
+      const first = await send(model(context), context, history);
       history.push(...first.messages, user(NEXT));
-      const second = await asked(model(seat), seat, history);
+      const second = await send(model(context), context, history);
       return [first.text, second.text];
     },
 
-    async say(seat) {
-      return [(await asked(model(seat), seat, [user(PLAIN)])).text];
+    async say(context) {
+      return [(await send(model(context), context, [user(PLAIN)])).text];
     },
 
-    // A call without an answer is refused by the SDK itself, so only the answer is broken here.
-    async broken(seat) {
+    // The SDK itself rejects a tool call without a result, so here only the result is invalid.
+    async broken(context) {
       const output = { type: "text", value: "noon" };
-      const answer = { type: "tool-result", toolCallId: "call_nobody", toolName: "clock", output };
+      const result = { type: "tool-result", toolCallId: "call_nobody", toolName: "clock", output };
       const history = [
         user("what is the weather?"),
         { role: "assistant", content: "I do not know." },
-        { role: "tool", content: [answer] },
+        { role: "tool", content: [result] },
         user(PLAIN),
       ];
-      return [(await asked(model(seat), seat, history)).text];
+      return [(await send(model(context), context, history)).text];
     },
   };
 }
 
-async function asked(model, seat, messages) {
+async function send(model, context, messages) {
   const request = {
     model,
     messages,
     maxRetries: 0,
     stopWhen: stepCountIs(5),
-    // Without this the provider for responses sends references to items instead of what was said.
+    // Otherwise the provider for responses sends references to items instead of their content.
     providerOptions: { openai: { store: false } },
     tools: {
-      weather: made("Tells the weather.", { city: z.string() }, (given) => seat.weather(given)),
-      clock: made("Tells the time.", { zone: z.string() }, (given) => seat.clock(given)),
+      weather: makeTool("Tells the weather.", { city: z.string() }, (args) => context.weather(args)),
+      clock: makeTool("Tells the time.", { zone: z.string() }, (args) => context.clock(args)),
     },
   };
-  if (!seat.stream) {
+  if (!context.stream) {
     const { text, response } = await generateText(request);
     return { text, messages: response.messages };
   }
-  // Errors are parts of its stream, not exceptions.
-  let failed;
-  const streamed = streamText({ ...request, onError: ({ error }) => (failed = error) });
+  // Errors are parts of the stream, not exceptions.
+  let failure;
+  const streamed = streamText({ ...request, onError: ({ error }) => (failure = error) });
   await streamed.consumeStream();
-  if (failed) throw failed;
+  if (failure) throw failure;
   return { text: await streamed.text, messages: (await streamed.response).messages };
 }
 
-function made(description, shape, execute) {
+function makeTool(description, shape, execute) {
   return tool({ description, inputSchema: z.object(shape), execute });
 }
 
-function model(seat) {
-  if (seat.face === "messages") {
-    return createAnthropic({ baseURL: seat.base, authToken: seat.token, fetch: seat.fetch })(seat.model);
+function model(context) {
+  if (context.face === "messages") {
+    const settings = { baseURL: context.base, authToken: context.token, fetch: context.fetch };
+    return createAnthropic(settings)(context.model);
   }
-  const openai = createOpenAI({ baseURL: seat.base, apiKey: seat.token, fetch: seat.fetch });
-  return seat.face === "chat" ? openai.chat(seat.model) : openai.responses(seat.model);
+  const openai = createOpenAI({ baseURL: context.base, apiKey: context.token, fetch: context.fetch });
+  return context.face === "chat" ? openai.chat(context.model) : openai.responses(context.model);
 }
 
 function user(content) {

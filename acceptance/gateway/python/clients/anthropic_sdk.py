@@ -1,87 +1,94 @@
-"""The SDK of Anthropic: messages, put together by its own helpers."""
+"""The Anthropic SDK: messages, with its own stream helper."""
 
 from anthropic import Anthropic, DefaultHttpxClient, beta_tool
 
 from seat import NEXT, PLAIN, TOOLS
 
 
-def talk(seat):
-    anthropic = client(seat)
-    history = [user(seat.question)]
+def talk(context):
+    anthropic = client(context)
+    history = [user(context.question)]
     while True:
-        message = asked(anthropic, seat, history)
+        message = send(anthropic, context, history)
         history.append({"role": "assistant", "content": message.content})
         calls = [block for block in message.content if block.type == "tool_use"]
         if not calls:
             break
-        answers = [
-            {"type": "tool_result", "tool_use_id": call.id, "content": seat.run(call.name, call.input)}
+        results = [
+            {"type": "tool_result", "tool_use_id": call.id, "content": context.run(call.name, call.input)}
             for call in calls
         ]
-        history.append({"role": "user", "content": answers})
+        history.append({"role": "user", "content": results})
     history.append(user(NEXT))
-    return [text(message), text(asked(anthropic, seat, history))]
+    return [text(message), text(send(anthropic, context, history))]
 
 
-def say(seat):
-    return [text(asked(client(seat), seat, [user(PLAIN)]))]
+def say(context):
+    return [text(send(client(context), context, [user(PLAIN)]))]
 
 
-def broken(seat):
-    called = {"type": "tool_use", "id": "toolu_a", "name": "weather", "input": {"city": "Ulm"}}
-    answer = {"type": "tool_result", "tool_use_id": "toolu_nobody", "content": "noon"}
+def broken(context):
+    call = {"type": "tool_use", "id": "toolu_a", "name": "weather", "input": {"city": "Ulm"}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_nobody", "content": "noon"}
     history = [
         user("what is the weather?"),
-        {"role": "assistant", "content": [called]},
+        {"role": "assistant", "content": [call]},
         user("never mind"),
         {"role": "assistant", "content": "As you like."},
-        {"role": "user", "content": [answer, {"type": "text", "text": PLAIN}]},
+        {"role": "user", "content": [result, {"type": "text", "text": PLAIN}]},
     ]
-    return [text(asked(client(seat), seat, history))]
+    return [text(send(client(context), context, history))]
 
 
-def models(seat):
-    return sorted(model.id for model in client(seat).models.list())
+def models(context):
+    return sorted(model.id for model in client(context).models.list())
 
 
-def count(seat):
-    counted = client(seat).messages.count_tokens(model=seat.model, messages=[user(PLAIN)])
-    return [str(counted.input_tokens)]
+def count(context):
+    tokens = client(context).messages.count_tokens(model=context.model, messages=[user(PLAIN)])
+    return [str(tokens.input_tokens)]
 
 
-def threads(seat):
-    """The runner of the SDK would like the server to keep what was said, and must be told that it does not."""
-    anthropic = client(seat)
+def threads(context):
+    """Runs the tool runner of the SDK. It asks the server to keep the conversation, which the gateway does not do."""
+    anthropic = client(context)
 
     @beta_tool
     def weather(city: str) -> str:
         """Tells the weather."""
-        return seat.weather(city)
+        return context.weather(city)
 
     @beta_tool
     def clock(zone: str) -> str:
         """Tells the time."""
-        return seat.clock(zone)
+        return context.clock(zone)
 
     runner = anthropic.beta.messages.tool_runner(
-        model=seat.model, max_tokens=1024, messages=[user(seat.question)], tools=[weather, clock], stream=seat.stream
+        model=context.model,
+        max_tokens=1024,
+        messages=[user(context.question)],
+        tools=[weather, clock],
+        stream=context.stream,
     )
-    if not seat.stream:
+    if not context.stream:
         return [text(runner.until_done())]
     for stream in runner:
         message = stream.get_final_message()
     return [text(message)]
 
 
-def client(seat):
-    http_client = DefaultHttpxClient(**seat.hooks())
-    return Anthropic(base_url=seat.origin, auth_token=seat.token, max_retries=0, http_client=http_client)
+def client(context):
+    http_client = DefaultHttpxClient(**context.hooks())
+    return Anthropic(base_url=context.origin, auth_token=context.token, max_retries=0, http_client=http_client)
 
 
-def asked(anthropic, seat, history):
-    tools = [{"name": name, "description": told, "input_schema": takes} for name, told, takes in TOOLS]
-    request = {"model": seat.model, "max_tokens": 1024, "messages": history, "tools": tools}
-    if not seat.stream:
+def send(anthropic, context, history):
+    tools = [
+        {"name": name, "description": description, "input_schema": parameters}
+        for name, description, parameters in TOOLS
+    ]
+    request = {"model": context.model, "max_tokens": 1024, "messages": history, "tools": tools}
+    if not context.stream:
         return anthropic.messages.create(**request)
     with anthropic.messages.stream(**request) as events:
         return events.get_final_message()
@@ -91,5 +98,5 @@ def text(message):
     return "".join(block.text for block in message.content if block.type == "text")
 
 
-def user(words):
-    return {"role": "user", "content": words}
+def user(content):
+    return {"role": "user", "content": content}

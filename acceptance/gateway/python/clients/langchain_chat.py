@@ -9,26 +9,26 @@ from openai import DefaultHttpxClient
 from seat import NEXT, PLAIN
 
 
-def talk(seat):
-    model = bound(seat)
-    history = [HumanMessage(seat.question)]
+def talk(context):
+    model = model_with_tools(context)
+    history = [HumanMessage(context.question)]
     while True:
-        message = asked(model, seat, history)
+        message = send(model, context, history)
         history.append(message)
         if not message.tool_calls:
             break
         for call in message.tool_calls:
-            content = seat.run(call["name"], call["args"])
+            content = context.run(call["name"], call["args"])
             history.append(ToolMessage(content=content, tool_call_id=call["id"]))
     history.append(HumanMessage(NEXT))
-    return [message.text, asked(model, seat, history).text]
+    return [message.text, send(model, context, history).text]
 
 
-def say(seat):
-    return [asked(bound(seat), seat, [HumanMessage(PLAIN)]).text]
+def say(context):
+    return [send(model_with_tools(context), context, [HumanMessage(PLAIN)]).text]
 
 
-def broken(seat):
+def broken(context):
     calls = [{"name": "weather", "args": {"city": "Ulm"}, "id": "call_a"}]
     history = [
         HumanMessage("what is the weather?"),
@@ -38,45 +38,45 @@ def broken(seat):
         ToolMessage(content="noon", tool_call_id="call_nobody"),
         HumanMessage(PLAIN),
     ]
-    return [asked(bound(seat), seat, history).text]
+    return [send(model_with_tools(context), context, history).text]
 
 
-def asked(model, seat, history):
-    if not seat.stream:
+def send(model, context, history):
+    if not context.stream:
         return model.invoke(history)
-    whole = None
+    message = None
     for chunk in model.stream(history):
-        whole = chunk if whole is None else whole + chunk
-    return whole
+        message = chunk if message is None else message + chunk
+    return message
 
 
-def bound(seat):
+def model_with_tools(context):
     @tool
     def weather(city: str) -> str:
         """Tells the weather."""
-        return seat.weather(city)
+        return context.weather(city)
 
     @tool
     def clock(zone: str) -> str:
         """Tells the time."""
-        return seat.clock(zone)
+        return context.clock(zone)
 
-    return model(seat).bind_tools([weather, clock])
+    return model(context).bind_tools([weather, clock])
 
 
-def model(seat):
-    if seat.face == "messages":
+def model(context):
+    if context.face == "messages":
         model = ChatAnthropic(
-            model=seat.model, base_url=seat.origin, api_key=seat.token, max_retries=0, max_tokens=1024
+            model=context.model, base_url=context.origin, api_key=context.token, max_retries=0, max_tokens=1024
         )
-        # It takes no HTTP client, but it has one.
-        model._client._client.event_hooks = seat.hooks()["event_hooks"]
+        # It accepts no HTTP client, so the hooks are set on its own one.
+        model._client._client.event_hooks = context.hooks()["event_hooks"]
         return model
     return ChatOpenAI(
-        model=seat.model,
-        base_url=seat.base,
-        api_key=seat.token,
+        model=context.model,
+        base_url=context.base,
+        api_key=context.token,
         max_retries=0,
-        use_responses_api=seat.face == "responses",
-        http_client=DefaultHttpxClient(**seat.hooks()),
+        use_responses_api=context.face == "responses",
+        http_client=DefaultHttpxClient(**context.hooks()),
     )

@@ -1,25 +1,25 @@
-"""The SDK of OpenAI: chat completions and responses, put together by its own helpers."""
+"""The OpenAI SDK: chat completions and responses, with its own stream helpers."""
 
 from openai import DefaultHttpxClient, OpenAI
 
 from seat import NEXT, PLAIN, TOOLS
 
-# What the helper of streams adds, and no server wants to have.
-PARSED = {"parsed": True, "tool_calls": {"__all__": {"function": {"parsed_arguments"}}}}
+# Fields that the stream helper adds and servers do not accept.
+HELPER_FIELDS = {"parsed": True, "tool_calls": {"__all__": {"function": {"parsed_arguments"}}}}
 
 
-def talk(seat):
-    return {"chat": chat, "responses": respond}[seat.face](client(seat), seat)
+def talk(context):
+    return {"chat": run_chat, "responses": run_responses}[context.face](client(context), context)
 
 
-def say(seat):
-    return [text(seat, asked(seat, [user(PLAIN)]))]
+def say(context):
+    return [text(context, send(context, [user(PLAIN)]))]
 
 
-def broken(seat):
-    if seat.face == "chat":
-        called = {"name": "weather", "arguments": '{"city":"Ulm"}'}
-        calls = [{"id": "call_a", "type": "function", "function": called}]
+def broken(context):
+    if context.face == "chat":
+        call = {"name": "weather", "arguments": '{"city":"Ulm"}'}
+        calls = [{"id": "call_a", "type": "function", "function": call}]
         history = [
             user("what is the weather?"),
             {"role": "assistant", "content": None, "tool_calls": calls},
@@ -37,81 +37,82 @@ def broken(seat):
             {"type": "function_call_output", "call_id": "call_nobody", "output": "noon"},
             user(PLAIN),
         ]
-    return [text(seat, asked(seat, history))]
+    return [text(context, send(context, history))]
 
 
-def models(seat):
-    return sorted(model.id for model in client(seat).models.list())
+def models(context):
+    return sorted(model.id for model in client(context).models.list())
 
 
-def client(seat):
-    http_client = DefaultHttpxClient(**seat.hooks())
-    return OpenAI(base_url=seat.base, api_key=seat.token, max_retries=0, http_client=http_client)
+def client(context):
+    http_client = DefaultHttpxClient(**context.hooks())
+    return OpenAI(base_url=context.base, api_key=context.token, max_retries=0, http_client=http_client)
 
 
-def chat(openai, seat):
-    history = [user(seat.question)]
+def run_chat(openai, context):
+    history = [user(context.question)]
     while True:
-        message = completion(openai, seat, history).choices[0].message
-        history.append(message.model_dump(exclude_none=True, exclude=PARSED))
+        message = create_completion(openai, context, history).choices[0].message
+        history.append(message.model_dump(exclude_none=True, exclude=HELPER_FIELDS))
         if not message.tool_calls:
             break
         for call in message.tool_calls:
-            content = seat.run(call.function.name, call.function.arguments)
+            content = context.run(call.function.name, call.function.arguments)
             history.append({"role": "tool", "tool_call_id": call.id, "content": content})
     history.append(user(NEXT))
-    return [message.content, completion(openai, seat, history).choices[0].message.content]
+    return [message.content, create_completion(openai, context, history).choices[0].message.content]
 
 
-def respond(openai, seat):
-    history = [user(seat.question)]
+def run_responses(openai, context):
+    history = [user(context.question)]
     while True:
-        response = responded(openai, seat, history)
+        response = create_response(openai, context, history)
         history += [item.model_dump(exclude_none=True, exclude={"parsed_arguments"}) for item in response.output]
         calls = [item for item in response.output if item.type == "function_call"]
         if not calls:
             break
         for call in calls:
-            output = seat.run(call.name, call.arguments)
+            output = context.run(call.name, call.arguments)
             history.append({"type": "function_call_output", "call_id": call.call_id, "output": output})
     history.append(user(NEXT))
-    return [response.output_text, responded(openai, seat, history).output_text]
+    return [response.output_text, create_response(openai, context, history).output_text]
 
 
-def asked(seat, history):
-    return {"chat": completion, "responses": responded}[seat.face](client(seat), seat, history)
+def send(context, history):
+    return {"chat": create_completion, "responses": create_response}[context.face](client(context), context, history)
 
 
-def completion(openai, seat, history):
+def create_completion(openai, context, history):
     functions = [
-        {"name": name, "description": told, "parameters": takes, "strict": True} for name, told, takes in TOOLS
+        {"name": name, "description": description, "parameters": parameters, "strict": True}
+        for name, description, parameters in TOOLS
     ]
     request = {
-        "model": seat.model,
+        "model": context.model,
         "messages": history,
         "tools": [{"type": "function", "function": function} for function in functions],
     }
-    if not seat.stream:
+    if not context.stream:
         return openai.chat.completions.create(**request)
     with openai.chat.completions.stream(**request) as events:
         return events.get_final_completion()
 
 
-def responded(openai, seat, history):
+def create_response(openai, context, history):
     tools = [
-        {"type": "function", "name": name, "description": told, "parameters": takes, "strict": True}
-        for name, told, takes in TOOLS
+        {"type": "function", "name": name, "description": description, "parameters": parameters, "strict": True}
+        for name, description, parameters in TOOLS
     ]
-    request = {"model": seat.model, "input": history, "tools": tools, "store": False}
-    if not seat.stream:
+    request = {"model": context.model, "input": history, "tools": tools, "store": False}
+    if not context.stream:
         return openai.responses.create(**request)
     with openai.responses.stream(**request) as events:
         return events.get_final_response()
 
 
-def text(seat, reply):
-    return reply.choices[0].message.content if seat.face == "chat" else reply.output_text
+def text(context, reply):
+    return reply.choices[0].message.content if context.face == "chat" else reply.output_text
 
 
-def user(words):
-    return {"role": "user", "content": words}
+def user(content):
+    return {"role": "user", "content": content}

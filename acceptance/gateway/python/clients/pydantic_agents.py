@@ -1,4 +1,4 @@
-"""pydantic-ai, on the SDKs of OpenAI and Anthropic."""
+"""pydantic-ai, on the OpenAI and Anthropic SDKs."""
 
 from anthropic import AsyncAnthropic
 from anthropic import DefaultAsyncHttpxClient as AnthropicHttp
@@ -21,19 +21,19 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from seat import NEXT, PLAIN
 
 
-async def talk(seat):
-    agent = made(seat)
-    first, history = await run(agent, seat, seat.question, [])
-    second, _ = await run(agent, seat, NEXT, history)
+async def talk(context):
+    agent = make_agent(context)
+    first, history = await run(agent, context, context.question, [])
+    second, _ = await run(agent, context, NEXT, history)
     return [first, second]
 
 
-async def say(seat):
-    text, _ = await run(made(seat), seat, PLAIN, [])
+async def say(context):
+    text, _ = await run(make_agent(context), context, PLAIN, [])
     return [text]
 
 
-async def broken(seat):
+async def broken(context):
     history = [
         ModelRequest(parts=[UserPromptPart(content="what is the weather?")]),
         ModelResponse(parts=[ToolCallPart(tool_name="weather", args={"city": "Ulm"}, tool_call_id="call_a")]),
@@ -41,12 +41,12 @@ async def broken(seat):
         ModelResponse(parts=[TextPart(content="As you like.")]),
         ModelRequest(parts=[ToolReturnPart(tool_name="clock", content="noon", tool_call_id="call_nobody")]),
     ]
-    text, _ = await run(made(seat), seat, PLAIN, history)
+    text, _ = await run(make_agent(context), context, PLAIN, history)
     return [text]
 
 
-async def run(agent, seat, question, history):
-    if not seat.stream:
+async def run(agent, context, question, history):
+    if not context.stream:
         result = await agent.run(question, message_history=history)
         return result.output, result.all_messages()
     async with agent.run_stream(question, message_history=history) as streamed:
@@ -54,30 +54,30 @@ async def run(agent, seat, question, history):
         return output, streamed.all_messages()
 
 
-def made(seat):
-    agent = Agent(model(seat))
+def make_agent(context):
+    agent = Agent(model(context))
 
     @agent.tool_plain
     def weather(city: str) -> str:
         """Tells the weather."""
-        return seat.weather(city)
+        return context.weather(city)
 
     @agent.tool_plain
     def clock(zone: str) -> str:
         """Tells the time."""
-        return seat.clock(zone)
+        return context.clock(zone)
 
     return agent
 
 
-def model(seat):
-    if seat.face == "messages":
-        http_client = AnthropicHttp(**seat.hooks_later())
+def model(context):
+    if context.face == "messages":
+        http_client = AnthropicHttp(**context.async_hooks())
         anthropic = AsyncAnthropic(
-            base_url=seat.origin, auth_token=seat.token, max_retries=0, http_client=http_client
+            base_url=context.origin, auth_token=context.token, max_retries=0, http_client=http_client
         )
-        return AnthropicModel(seat.model, provider=AnthropicProvider(anthropic_client=anthropic))
-    http_client = OpenAIHttp(**seat.hooks_later())
-    openai = AsyncOpenAI(base_url=seat.base, api_key=seat.token, max_retries=0, http_client=http_client)
-    kind = {"chat": OpenAIChatModel, "responses": OpenAIResponsesModel}[seat.face]
-    return kind(seat.model, provider=OpenAIProvider(openai_client=openai))
+        return AnthropicModel(context.model, provider=AnthropicProvider(anthropic_client=anthropic))
+    http_client = OpenAIHttp(**context.async_hooks())
+    openai = AsyncOpenAI(base_url=context.base, api_key=context.token, max_retries=0, http_client=http_client)
+    kind = {"chat": OpenAIChatModel, "responses": OpenAIResponsesModel}[context.face]
+    return kind(context.model, provider=OpenAIProvider(openai_client=openai))

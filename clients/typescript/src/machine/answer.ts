@@ -1,82 +1,83 @@
-/** Which question an answer is for. */
+/** Finds the request that an answer belongs to. */
 
 import type { Event, Verdict } from "../event.js";
 import { isSame } from "../share.js";
 import { Json } from "../value.js";
-import { type Asked, isCalled, isOpen } from "./asks.js";
+import { type ApprovalState, hasId, isOpen } from "./asks.js";
 import type { Run } from "./run.js";
 
-/** What somebody answers, and where. */
+/** A person's answer, and the request it is for. */
 export interface Answer {
-  /** The run that asked. */
+  /** The run of the request. */
   readonly run?: string | undefined;
-  /** The call that asked. */
+  /** The call of the request. */
   readonly call?: string | undefined;
-  /** The call's turn, where ids are used again. */
+  /** The turn of the call, if ids are reused. */
   readonly turn?: number | undefined;
-  /** The request's own id, if the call asked several things. */
+  /** The id of the request, if the call has several. */
   readonly id?: string | undefined;
-  /** What was decided. */
+  /** The decision. */
   readonly verdict: Verdict;
-  /** What the person said: any JSON value. */
+  /** The person's answer: any JSON value. */
   readonly answer?: unknown;
 }
 
-/** Why an answer goes nowhere. Nothing was changed. */
+/** Why an answer is refused. Nothing is changed. */
 export type AnswerError =
-  /** It names no run. */
+  /** The answer names no run. */
   | "run_required"
-  /** No run of that name is known here. */
+  /** The run is unknown. */
   | "run_mismatch"
   /** The run is over. */
   | "run_ended"
-  /** It names no call. */
+  /** The answer names no call. */
   | "call_id_required"
-  /** No call of that name is known in the run. */
+  /** The call is unknown in the run. */
   | "target_not_found"
-  /** The call exists and asks nothing. */
+  /** The call has no open request. */
   | "no_pending"
-  /** Calls of several turns have that id and ask: the turn is needed. */
+  /** Several calls with this id have open requests: the turn is needed. */
   | "ambiguous"
-  /** Something else was answered before. */
+  /** The request has a different answer already. */
   | "already_resolved";
 
-/** Where an answer goes: to an event, nowhere since it was given before, or nowhere at all. */
-export type Found =
+/** The route of an answer: an event to deliver, a repetition, or a refusal. */
+export type AnswerRoute =
   | { readonly type: "deliver"; readonly event: Event }
   | { readonly type: "repeated" }
   | { readonly type: "refused"; readonly code: AnswerError };
 
-/** Finds the question. The same answer again is no error. */
-export function find(answer: Answer, runOf: (id: string) => Run | undefined): Found {
+/** Routes an answer. Repeating the same answer is not an error. */
+export function routeAnswer(answer: Answer, runOf: (id: string) => Run | undefined): AnswerRoute {
   if (!answer.run) return refused("run_required");
   const run = runOf(answer.run);
   if (run === undefined) return refused("run_mismatch");
   if (!answer.call) return refused("call_id_required");
-  const tools = run.table.known(answer.call, answer.turn);
+  const tools = run.table.candidates(answer.call, answer.turn);
   if (tools.length === 0) return refused("target_not_found");
-  const said = Json.of(answer.answer ?? undefined);
-  const fits = (asked: Asked) => answer.id === undefined || isCalled(asked, answer.id);
-  const asks = tools.flatMap((tool) =>
-    tool.asks.filter(fits).map((asked) => ({ turn: tool.turn ?? 0, asked })),
+  const value = Json.of(answer.answer ?? undefined);
+  const isMatching = (request: ApprovalState) =>
+    answer.id === undefined || hasId(request, answer.id);
+  const requests = tools.flatMap((tool) =>
+    tool.asks.filter(isMatching).map((request) => ({ turn: tool.turn ?? 0, request })),
   );
-  const [only, ...others] = asks.filter(({ asked }) => isOpen(asked));
+  const [only, ...others] = requests.filter(({ request }) => isOpen(request));
   const over = run.phase.type !== "running";
   if (only === undefined) {
-    const known = asks[asks.length - 1]?.asked;
-    if (known?.verdict === answer.verdict && isSame(known.answer?.value, said?.value)) {
+    const last = requests[requests.length - 1]?.request;
+    if (last?.verdict === answer.verdict && isSame(last.answer?.value, value?.value)) {
       return { type: "repeated" };
     }
-    if (known !== undefined && known.verdict !== "cancelled") return refused("already_resolved");
+    if (last !== undefined && last.verdict !== "cancelled") return refused("already_resolved");
     return refused(over ? "run_ended" : "no_pending");
   }
   if (others.length > 0) return refused("ambiguous");
   if (over) return refused("run_ended");
   const call = { id: answer.call, turn: only.turn };
-  const reply = { call, id: only.asked.id, verdict: answer.verdict, answer: said };
+  const reply = { call, id: only.request.id, verdict: answer.verdict, answer: value };
   return { type: "deliver", event: { run: run.id, body: { type: "replied", reply } } };
 }
 
-function refused(code: AnswerError): Found {
+function refused(code: AnswerError): AnswerRoute {
   return { type: "refused", code };
 }

@@ -1,146 +1,156 @@
-/** What a call asks a person, and what became of it. */
+/** Approval requests and questions of a call. */
 
 import type { Change, Effect, Resolution } from "../effect.js";
 import type { Ask, AskKind, Reply, Verdict } from "../event.js";
 import type { Json } from "../value.js";
-import type { Tool } from "./tool.js";
+import type { ToolCallState } from "./tool.js";
 
-/** Something that a person was asked. */
-export interface Asked {
-  /** The request's id; the call's own if it has none. */
+/** The state of an approval request or question. */
+export interface ApprovalState {
+  /** The id of the request; the id of the call if it has none. */
   id: string;
-  /** The id that the request turned out to have, where we had only concluded that there is one. */
+  /** The real id of a request that was inferred and already shown under another id. */
   alias: string | undefined;
-  /** What is asked. */
+  /** The kind of request. */
   kind: AskKind;
-  /** What a person reads. */
+  /** The prompt for the person. */
   prompt: string | undefined;
-  /** The choices, in the agent's own form. */
+  /** The choices, in the agent's own format. */
   choices: Json | undefined;
-  /** What was decided. */
+  /** The decision. */
   verdict: Verdict | undefined;
-  /** What the person said. */
+  /** The person's answer. */
   answer: Json | undefined;
-  /** Whether we only conclude from the tool's name that it asks. */
-  concluded: boolean;
-  /** Whether anybody asked; a decision may come first. */
+  /** Whether the request is only inferred from the tool's name or status. */
+  inferred: boolean;
+  /** Whether the request itself has arrived; a reply may arrive first. */
   asked: boolean;
   shown: boolean;
   closed: boolean;
 }
 
-/** Whether somebody still has to decide. */
-export function isOpen(asked: Asked): boolean {
-  return asked.asked && asked.verdict === undefined;
+/** Whether the request is still undecided. */
+export function isOpen(request: ApprovalState): boolean {
+  return request.asked && request.verdict === undefined;
 }
 
 /** Whether a request has this id. */
-export function isCalled(asked: Asked, id: string): boolean {
-  return asked.id === id || asked.alias === id;
+export function hasId(request: ApprovalState, id: string): boolean {
+  return request.id === id || request.alias === id;
 }
 
 /**
- * Takes a question. Tells whether it is new. If somebody has decided it before it was heard of,
- * whoever asks need not wait.
+ * Adds a request. Returns whether it is new. If its reply arrived first, it is resolved at once.
  */
-export function ask(tool: Tool, asks: Ask, run: string, effects: Effect[]): boolean {
-  const isNew = openAsk(tool, asks, false);
-  const id = asks.id ?? tool.call;
-  const asked = isNew ? tool.asks.find((asked) => isCalled(asked, id)) : undefined;
-  if (asked?.verdict !== undefined) {
-    const { verdict, answer } = asked;
-    effects.push(resolve(asked, tool, run, { type: "replied", verdict, answer }));
+export function addRequest(tool: ToolCallState, ask: Ask, run: string, effects: Effect[]): boolean {
+  const isNew = openRequest(tool, ask, false);
+  const id = ask.id ?? tool.call;
+  const request = isNew ? tool.asks.find((request) => hasId(request, id)) : undefined;
+  if (request?.verdict !== undefined) {
+    const { verdict, answer } = request;
+    effects.push(resolve(request, tool, run, { type: "replied", verdict, answer }));
   }
   return isNew;
 }
 
-/** A call that waits for a person has asked, told or not. */
-export function concludeAsk(tool: Tool, kind: AskKind): void {
-  if (tool.asks.length === 0) openAsk(tool, { call: {}, kind, choices: tool.input }, true);
+/** Infers a request for a call that waits for a person. */
+export function inferRequest(tool: ToolCallState, kind: AskKind): void {
+  if (tool.asks.length === 0) openRequest(tool, { call: {}, kind, choices: tool.input }, true);
 }
 
-/** Takes a decision: whoever waits for it gets it. Tells whether it is new. */
-export function reply(tool: Tool, decision: Reply, run: string, effects: Effect[]): boolean {
-  const id = decision.id ?? tool.call;
-  // Without an id, or where the id is only our conclusion, the open question is meant.
-  const isMeant = (asked: Asked) => isOpen(asked) && (decision.id === undefined || asked.concluded);
-  const known = tool.asks.find((asked) => isCalled(asked, id)) ?? tool.asks.find(isMeant);
+/** Applies a reply and resolves its request. Returns whether it is new. */
+export function applyReply(
+  tool: ToolCallState,
+  reply: Reply,
+  run: string,
+  effects: Effect[],
+): boolean {
+  const id = reply.id ?? tool.call;
+  // Without an id, or if the request is only inferred, the open request is meant.
+  const isMeant = (request: ApprovalState) =>
+    isOpen(request) && (reply.id === undefined || request.inferred);
+  const known = tool.asks.find((request) => hasId(request, id)) ?? tool.asks.find(isMeant);
   if (known === undefined) {
-    const kind = decision.verdict === "answered" ? "question" : "approval";
-    const { verdict, answer } = decision;
-    tool.asks.push({ ...fresh(id, kind), verdict, answer, asked: false });
+    const kind = reply.verdict === "answered" ? "question" : "approval";
+    const { verdict, answer } = reply;
+    tool.asks.push({ ...newRequest(id, kind), verdict, answer, asked: false });
     return true;
   }
   if (known.verdict !== undefined) return false;
-  known.verdict = decision.verdict;
-  known.answer = decision.answer;
-  const { verdict, answer } = decision;
+  known.verdict = reply.verdict;
+  known.answer = reply.answer;
+  const { verdict, answer } = reply;
   effects.push(resolve(known, tool, run, { type: "replied", verdict, answer }));
   return true;
 }
 
-/** Nobody will answer any more: whoever waits is told. */
-export function cancelAsks(tool: Tool, run: string, effects: Effect[]): void {
-  for (const asked of tool.asks) {
-    if (!isOpen(asked)) continue;
-    asked.verdict = "cancelled";
-    effects.push(resolve(asked, tool, run, { type: "cancelled" }));
+/** Cancels the open requests of a call. */
+export function cancelRequests(tool: ToolCallState, run: string, effects: Effect[]): void {
+  for (const request of tool.asks) {
+    if (!isOpen(request)) continue;
+    request.verdict = "cancelled";
+    effects.push(resolve(request, tool, run, { type: "cancelled" }));
   }
 }
 
-export function showAsks(tool: Tool, tell: (change: Change) => void): void {
+export function showRequests(tool: ToolCallState, show: (change: Change) => void): void {
   if (tool.asks.length === 0) return;
   const reference = tool.reference();
-  for (const asked of tool.asks) {
-    if (!asked.shown && isOpen(asked)) {
-      asked.shown = true;
-      const { id, kind, prompt, choices } = asked;
+  for (const request of tool.asks) {
+    if (!request.shown && isOpen(request)) {
+      request.shown = true;
+      const { id, kind, prompt, choices } = request;
       const call = { id: reference.call, turn: reference.turn };
-      tell({ type: "asked", tool: reference, ask: { call, id, kind, prompt, choices } });
+      show({ type: "asked", tool: reference, ask: { call, id, kind, prompt, choices } });
     }
-    if (asked.shown && !asked.closed && asked.verdict !== undefined) {
-      asked.closed = true;
-      const { id, verdict } = asked;
-      tell({ type: "askClosed", tool: reference, id, verdict });
+    if (request.shown && !request.closed && request.verdict !== undefined) {
+      request.closed = true;
+      const { id, verdict } = request;
+      show({ type: "askClosed", tool: reference, id, verdict });
     }
   }
 }
 
-/** What whoever asked gets. */
-function resolve(asked: Asked, tool: Tool, run: string, resolution: Resolution): Effect {
-  const id = asked.alias ?? asked.id;
+/** The effect that resolves a request. */
+function resolve(
+  request: ApprovalState,
+  tool: ToolCallState,
+  run: string,
+  resolution: Resolution,
+): Effect {
+  const id = request.alias ?? request.id;
   return { type: "resolve", run, tool: tool.reference(), id, resolution };
 }
 
-function openAsk(tool: Tool, asks: Ask, concluded: boolean): boolean {
-  const id = asks.id ?? tool.call;
-  const known = tool.asks.find((asked) => isCalled(asked, id));
+function openRequest(tool: ToolCallState, ask: Ask, inferred: boolean): boolean {
+  const id = ask.id ?? tool.call;
+  const known = tool.asks.find((request) => hasId(request, id));
   if (known !== undefined) {
-    const isNew = !known.asked || (known.concluded && !concluded);
+    const isNew = !known.asked || (known.inferred && !inferred);
     if (isNew) {
       known.asked = true;
-      known.concluded = false;
-      known.prompt = asks.prompt;
-      known.choices = asks.choices ?? known.choices;
+      known.inferred = false;
+      known.prompt = ask.prompt;
+      known.choices = ask.choices ?? known.choices;
     }
     return isNew;
   }
-  const guess = tool.asks.find((asked) => asked.concluded && isOpen(asked));
-  if (guess !== undefined) {
-    // The question itself, behind our conclusion that there will be one.
-    guess.concluded = false;
-    guess.kind = asks.kind;
-    guess.prompt = asks.prompt;
-    if (guess.shown) guess.alias = id;
-    else guess.id = id;
+  const inferredRequest = tool.asks.find((request) => request.inferred && isOpen(request));
+  if (inferredRequest !== undefined) {
+    // The request that was inferred before.
+    inferredRequest.inferred = false;
+    inferredRequest.kind = ask.kind;
+    inferredRequest.prompt = ask.prompt;
+    if (inferredRequest.shown) inferredRequest.alias = id;
+    else inferredRequest.id = id;
     return true;
   }
-  const { prompt, choices } = asks;
-  tool.asks.push({ ...fresh(id, asks.kind), prompt, choices, concluded });
+  const { prompt, choices } = ask;
+  tool.asks.push({ ...newRequest(id, ask.kind), prompt, choices, inferred });
   return true;
 }
 
-function fresh(id: string, kind: AskKind): Asked {
+function newRequest(id: string, kind: AskKind): ApprovalState {
   return {
     id,
     alias: undefined,
@@ -149,7 +159,7 @@ function fresh(id: string, kind: AskKind): Asked {
     choices: undefined,
     verdict: undefined,
     answer: undefined,
-    concluded: false,
+    inferred: false,
     asked: true,
     shown: false,
     closed: false,

@@ -1,48 +1,48 @@
-/** The barrier: no event of a run counts before its start, and no run begins behind a newer one. */
+/** Holds the events of runs that have not started. */
 
 import type { Effect, Warning } from "../effect.js";
 import type { Event } from "../event.js";
 import { Queue } from "../queue.js";
 
-/** Ids that are kept of runs nobody will hear of again. */
-const REMEMBERED = 256;
+/** How many run ids are remembered per list. */
+const MAX_REMEMBERED = 256;
 
-/** Events whose run has not begun, in the order in which they came. */
-export class Waiting {
-  /** Events that were dropped: too late, refused or never begun. */
+/** Events whose run has not started, in order of arrival. */
+export class EventBarrier {
+  /** Dropped events: too late, refused, or of runs that never started. */
   dropped = 0;
-  readonly #held = new Queue<{ deadline: number; event: Event }>();
-  /** How many of them each run has. */
+  readonly #events = new Queue<{ deadline: number; event: Event }>();
+  /** The number of held events per run. */
   readonly #counts = new Map<string, number>();
   /** Runs that were refused or forgotten. */
   readonly #gone = new Queue<string>();
-  /** Runs that somebody was warned about. */
+  /** Runs with a warning already. */
   readonly #warned = new Queue<string>();
 
   deadline(): number | undefined {
-    return this.#held.front()?.deadline;
+    return this.#events.front()?.deadline;
   }
 
   get length(): number {
-    return this.#held.length;
+    return this.#events.length;
   }
 
   hold(deadline: number, event: Event): void {
-    this.#held.push({ deadline, event });
+    this.#events.push({ deadline, event });
     this.#counts.set(event.run, (this.#counts.get(event.run) ?? 0) + 1);
   }
 
-  /** Gives out what waited for a run. */
+  /** Takes the held events of a run. */
   take(run: string): Event[] {
     if (!this.#counts.delete(run)) return [];
-    const held = this.#held.values();
-    this.#held.replace(held.filter(({ event }) => event.run !== run));
-    return held.map(({ event }) => event).filter((event) => event.run === run);
+    const events = this.#events.values();
+    this.#events.replace(events.filter(({ event }) => event.run !== run));
+    return events.map(({ event }) => event).filter((event) => event.run === run);
   }
 
-  /** Drops the oldest event. Whoever runs the machine hears of a run's events once. */
+  /** Drops the oldest event. Warns once per run. */
   dropOldest(effects: Effect[], warning: (run: string, events: number) => Warning): void {
-    const oldest = this.#held.shift();
+    const oldest = this.#events.shift();
     if (oldest === undefined) return;
     this.dropped += 1;
     const { run } = oldest.event;
@@ -58,13 +58,13 @@ export class Waiting {
     return this.#gone.includes(run);
   }
 
-  /** Nobody will hear of this run again. */
-  bury(run: string): void {
+  /** Marks a run as refused or forgotten. */
+  markGone(run: string): void {
     remember(this.#gone, run);
   }
 }
 
 function remember(list: Queue<string>, run: string): void {
-  if (list.length === REMEMBERED) list.shift();
+  if (list.length === MAX_REMEMBERED) list.shift();
   list.push(run);
 }

@@ -1,130 +1,130 @@
-/** What each kind of event changes in its run. */
+/** Applies events to their run. */
 
 import type { Call, CallRef, Event, Text, ToolResult, Turn, Usage, Verdict } from "../event.js";
 import type { Task, ToolsAvailable } from "../event.js";
 import type { Settings } from "../settings.js";
 import type { Json } from "../value.js";
-import { ask, cancelAsks, concludeAsk, reply } from "./asks.js";
+import { addRequest, applyReply, cancelRequests, inferRequest } from "./asks.js";
 import type { Run } from "./run.js";
-import { ANSWER, type Purpose, REMARK } from "./table.js";
-import { written } from "./tasks.js";
+import { type LookupPurpose, OTHER, RESULT } from "./table.js";
+import { writtenTasks } from "./tasks.js";
 import type { TextKind } from "./texts.js";
-import type { Tool } from "./tool.js";
-import type { World } from "./world.js";
+import type { ToolCallState } from "./tool.js";
+import type { RunContext } from "./world.js";
 
-/** What an event says that was not known. */
-export type News =
+/** What an event changed. */
+export type EventImpact =
   | "none"
   | "some"
-  /** That a question went over to a person: the log says so, and not what was said about it. */
+  /** A question was handed over to a person. The log records that, not the answer. */
   | "handedOver"
-  /** That this call was called off: its sub-agents go with it. */
-  | { readonly closed: Tool }
-  /** That this call was made for one that had been called off. */
-  | { readonly doomed: Tool };
+  /** This call was canceled; calls of its sub-agents must be closed, too. */
+  | { readonly closed: ToolCallState }
+  /** This call was made by a sub-agent of a call that had been canceled. */
+  | { readonly orphaned: ToolCallState };
 
-/** What an event changes, apart from ending the run. */
-export function change(run: Run, event: Event, world: World): News {
+/** Applies an event, except that it does not end the run. */
+export function applyEvent(run: Run, event: Event, context: RunContext): EventImpact {
   const { body } = event;
   switch (body.type) {
     case "started":
       return "none";
     case "toolsAvailable":
-      return toolsAvailable(run, body.available, world);
+      return applyTools(run, body.available, context);
     case "turn":
-      return turn(run, body.turn, world);
+      return startTurn(run, body.turn, context);
     case "text":
     case "thought":
-      return said(run, body.type, body.text, world);
+      return applyText(run, body.type, body.text, context);
     case "call":
-      return called(run, body.call, world);
+      return applyCall(run, body.call, context);
     case "arguments":
-      return on(run, body.call, REMARK, world, (tool) => {
+      return updateCall(run, body.call, OTHER, context, (tool) => {
         const open = tool.isOpen() && tool.input === undefined;
         if (open) tool.arguments += body.delta;
         return open;
       });
     case "progress":
-      return progress(run, body.call, body.content, world);
+      return applyProgress(run, body.call, body.content, context);
     case "result":
-      return result(run, body.result, world);
+      return applyResult(run, body.result, context);
     case "cancelled":
-      return on(run, body.call, ANSWER, world, (tool) => {
+      return updateCall(run, body.call, RESULT, context, (tool) => {
         const open = tool.isOpen();
-        const status = tool.closed();
-        release(run, tool, world);
+        const status = tool.statusWhenClosed();
+        release(run, tool, context);
         tool.close(status, "called_off");
         return open;
       });
     case "asked":
-      return on(
+      return updateCall(
         run,
         body.ask.call,
-        REMARK,
-        world,
-        (tool) => tool.isOpen() && ask(tool, body.ask, run.id, world.effects),
+        OTHER,
+        context,
+        (tool) => tool.isOpen() && addRequest(tool, body.ask, run.id, context.effects),
       );
     case "replied":
-      return on(run, body.reply.call, REMARK, world, (tool) => {
+      return updateCall(run, body.reply.call, OTHER, context, (tool) => {
         if (!tool.isOpen()) {
-          return body.reply.verdict === "denied" && tool.deny(world.settings);
+          return body.reply.verdict === "denied" && tool.deny(context.settings);
         }
-        const news = reply(tool, body.reply, run.id, world.effects);
-        if (news) decided(tool, body.reply.verdict, world.settings);
-        return news;
+        const isNew = applyReply(tool, body.reply, run.id, context.effects);
+        if (isNew) applyVerdict(tool, body.reply.verdict, context.settings);
+        return isNew;
       });
     case "tasks":
-      listed(run, body.tasks, world);
+      applyTasks(run, body.tasks, context);
       return "some";
     case "usage":
-      return used(run, body.usage, world);
+      return applyUsage(run, body.usage, context);
     case "activity":
-      run.tell({ type: "activity", activity: body.activity }, world);
+      run.showChange({ type: "activity", activity: body.activity }, context);
       return "some";
     case "problem":
-      if (!body.problem.fatal) run.tell({ type: "problem", problem: body.problem }, world);
+      if (!body.problem.fatal) run.showChange({ type: "problem", problem: body.problem }, context);
       return "some";
     case "timedOut":
       return body.call === undefined
         ? "some"
-        : result(run, { call: body.call, how: "timed_out" }, world);
+        : applyResult(run, { call: body.call, how: "timed_out" }, context);
     case "stop":
     case "ended":
       return "some";
     case "unknown":
       if (event.odd === undefined) {
         const warning = { code: "unknown_word", run: run.id, word: body.kind } as const;
-        world.effects.push({ type: "warn", warning });
+        context.effects.push({ type: "warn", warning });
       }
       return "some";
   }
 }
 
-/** Whoever waits for a person waits no longer, and whoever works may stop. */
-export function release(run: Run, tool: Tool, world: World): void {
+/** Cancels the open requests of a call, and stops it if it is running. */
+export function release(run: Run, tool: ToolCallState, context: RunContext): void {
   if (tool.status() === "running") {
-    world.effects.push({ type: "callOff", run: run.id, tool: tool.reference() });
+    context.effects.push({ type: "callOff", run: run.id, tool: tool.reference() });
   }
-  cancelAsks(tool, run.id, world.effects);
+  cancelRequests(tool, run.id, context.effects);
 }
 
-/** The step is over, if there is one. */
-export function endStep(run: Run, world: World): void {
-  if (run.step !== undefined) run.tell({ type: "stepEnded", turn: run.step }, world);
+/** Ends the current step, if there is one. */
+export function endStep(run: Run, context: RunContext): void {
+  if (run.step !== undefined) run.showChange({ type: "stepEnded", turn: run.step }, context);
   run.step = undefined;
 }
 
-function toolsAvailable(run: Run, available: ToolsAvailable, world: World): News {
+function applyTools(run: Run, available: ToolsAvailable, context: RunContext): EventImpact {
   const known = run.available;
-  // A list without a number comes before all that have one.
+  // A list without a version is older than any list with one.
   const version = (list: ToolsAvailable) => list.version ?? -1;
   const newer =
     known === undefined || (!isSame(known, available) && version(known) <= version(available));
   if (newer) {
     run.available = available;
-    run.tell({ type: "toolsAvailable", available }, world);
+    run.showChange({ type: "toolsAvailable", available }, context);
   }
-  return newsIf(newer);
+  return impactIf(newer);
 }
 
 function isSame(one: ToolsAvailable, other: ToolsAvailable): boolean {
@@ -136,57 +136,59 @@ function isSame(one: ToolsAvailable, other: ToolsAvailable): boolean {
   );
 }
 
-function turn(run: Run, told: Turn, world: World): News {
-  const same = told.message !== undefined && told.message === run.message;
-  const next = told.turn ?? run.turn + 1;
+function startTurn(run: Run, turn: Turn, context: RunContext): EventImpact {
+  const same = turn.message !== undefined && turn.message === run.message;
+  const next = turn.turn ?? run.turn + 1;
   if (same || next <= run.turn) return "none";
-  run.texts.close(run.id, world.effects);
-  endStep(run, world);
+  run.texts.close(run.id, context.effects);
+  endStep(run, context);
   run.turn = next;
-  run.message = told.message;
+  run.message = turn.message;
   run.step = next;
-  run.tell({ type: "stepStarted", turn: next }, world);
+  run.showChange({ type: "stepStarted", turn: next }, context);
   return "some";
 }
 
-function said(run: Run, kind: TextKind, text: Text, world: World): News {
-  return newsIf(run.texts.take(kind, text, run.id, world.effects));
+function applyText(run: Run, kind: TextKind, text: Text, context: RunContext): EventImpact {
+  return impactIf(run.texts.take(kind, text, run.id, context.effects));
 }
 
-function called(run: Run, call: Call, world: World): News {
-  const purpose: Purpose = { type: "call", name: call.name, complete: call.input !== undefined };
+function applyCall(run: Run, call: Call, context: RunContext): EventImpact {
+  const complete = call.input !== undefined;
+  const purpose: LookupPurpose = { type: "call", name: call.name, complete };
   const tool = run.table.find(run.id, call.call, run.turn, purpose);
-  if (!tool.called) run.texts.close(run.id, world.effects);
+  if (!tool.called) run.texts.close(run.id, context.effects);
   const open = tool.isOpen();
   const adopted = tool.parent === undefined && call.parent !== undefined;
   const wasListed = tasksOf(tool) !== undefined;
-  const news = take(tool, call, world.settings);
-  const closed = open && takesChildrenAlong(tool);
-  show(run, tool, world);
+  const isNew = mergeCall(tool, call, context.settings);
+  const closed = open && closesChildren(tool);
+  show(run, tool, context);
   const tasks = wasListed ? undefined : tasksOf(tool);
-  if (tasks !== undefined) listed(run, tasks, world);
+  if (tasks !== undefined) applyTasks(run, tasks, context);
   if (adopted && call.parent !== undefined) {
-    run.table.adopt(call.parent, tool);
-    // Whatever the sub-agent of a call that was called off still begins goes, too.
+    run.table.addChild(call.parent, tool);
+    // Calls that sub-agents of a canceled call still start are closed, too.
     const parent = run.table.newest(call.parent);
-    if (parent !== undefined && takesChildrenAlong(parent)) return { doomed: tool };
+    if (parent !== undefined && closesChildren(parent)) return { orphaned: tool };
   }
-  return closed ? { closed: tool } : newsIf(news);
+  return closed ? { closed: tool } : impactIf(isNew);
 }
 
-/** The list of tasks that a call writes. That of a sub-agent is its own. */
-function tasksOf({ name, input, parent }: Tool): readonly Task[] | undefined {
+/** The task list that a call writes. Task lists of sub-agents do not count. */
+function tasksOf({ name, input, parent }: ToolCallState): readonly Task[] | undefined {
   if (name === undefined || input === undefined || parent !== undefined) return undefined;
-  return written(name, input);
+  return writtenTasks(name, input);
 }
 
-/** Takes the list of tasks. A list that is told as a call and by itself is shown once. */
-function listed(run: Run, tasks: readonly Task[], world: World): void {
-  if (world.tasks.replace(run.id, run.epoch, tasks)) run.tell({ type: "tasks", tasks }, world);
+/** Applies a task list. A list that arrives as a call and as an event is shown once. */
+function applyTasks(run: Run, tasks: readonly Task[], context: RunContext): void {
+  const isNew = context.tasks.replace(run.id, run.epoch, tasks);
+  if (isNew) run.showChange({ type: "tasks", tasks }, context);
 }
 
-/** Takes what is known about a call. Tells whether any of it is new. */
-function take(tool: Tool, call: Call, settings: Settings): boolean {
+/** Merges new facts about a call. Returns whether anything changed. */
+function mergeCall(tool: ToolCallState, call: Call, settings: Settings): boolean {
   const known = (): string =>
     [
       tool.called,
@@ -201,44 +203,45 @@ function take(tool: Tool, call: Call, settings: Settings): boolean {
     ].join();
   const before = known();
   tool.called = true;
-  tool.named(call.name, settings);
+  tool.setName(call.name, settings);
   tool.title ??= call.title;
   tool.parent ??= call.parent;
   tool.input ??= call.input;
-  // Whatever is final comes with its result.
+  // A final status comes with the result.
   if (call.status === "running") tool.begun = true;
   if (call.status === "unknown") tool.odd = true;
   const waits = call.status === "awaiting_approval";
   if (tool.isOpen() && tool.isInteractive(settings)) {
-    if (waits || tool.input !== undefined) concludeAsk(tool, "question");
+    if (waits || tool.input !== undefined) inferRequest(tool, "question");
   } else if (tool.isOpen() && waits) {
-    concludeAsk(tool, "approval");
+    inferRequest(tool, "approval");
   }
   return before !== known();
 }
 
-function progress(run: Run, call: CallRef, content: Json, world: World): News {
-  const tool = run.table.find(run.id, call, run.turn, REMARK);
+function applyProgress(run: Run, call: CallRef, content: Json, context: RunContext): EventImpact {
+  const tool = run.table.find(run.id, call, run.turn, OTHER);
   if (!tool.isOpen()) return "none";
   tool.begun = true;
-  show(run, tool, world);
-  if (tool.called) run.tell({ type: "toolProgress", tool: tool.reference(), content }, world);
+  show(run, tool, context);
+  const reference = tool.reference();
+  if (tool.called) run.showChange({ type: "toolProgress", tool: reference, content }, context);
   return "some";
 }
 
-function result(run: Run, answer: ToolResult, world: World): News {
-  const answered = (tool: Tool) => tool.answer(answer, world.settings);
-  const news = on(run, answer.call, ANSWER, world, answered);
-  // At the end of a run its sub-agents' calls are closed, too, each by itself.
-  const alone = answer.reason === "run_ended" && typeof news === "object" && "closed" in news;
-  return alone ? "some" : news;
+function applyResult(run: Run, result: ToolResult, context: RunContext): EventImpact {
+  const apply = (tool: ToolCallState) => tool.applyResult(result, context.settings);
+  const impact = updateCall(run, result.call, RESULT, context, apply);
+  // At the end of a run, calls of sub-agents are closed one by one.
+  const alone = result.reason === "run_ended" && typeof impact === "object" && "closed" in impact;
+  return alone ? "some" : impact;
 }
 
-/** What a person's decision makes of the call itself. */
-function decided(tool: Tool, verdict: Verdict, settings: Settings): void {
+/** Applies a person's decision to the call. */
+function applyVerdict(tool: ToolCallState, verdict: Verdict, settings: Settings): void {
   switch (verdict) {
     case "denied":
-      tool.answer({ call: {}, how: "denied" }, settings);
+      tool.applyResult({ call: {}, how: "denied" }, settings);
       break;
     case "answered":
       tool.begun = true;
@@ -249,59 +252,59 @@ function decided(tool: Tool, verdict: Verdict, settings: Settings): void {
   }
 }
 
-/** Takes what it cost. */
-export function used(run: Run, told: Usage, world: World): News {
-  // What is told is the sum so far, so the greater one is the newer one.
+/** Applies reported token usage. */
+export function applyUsage(run: Run, reported: Usage, context: RunContext): EventImpact {
+  // Reported counts are totals, so the greater one is newer.
   const { usage } = run;
   const sum: Usage = {
-    input: Math.max(usage.input, told.input),
-    output: Math.max(usage.output, told.output),
-    cached: Math.max(usage.cached, told.cached),
-    reasoning: Math.max(usage.reasoning, told.reasoning),
+    input: Math.max(usage.input, reported.input),
+    output: Math.max(usage.output, reported.output),
+    cached: Math.max(usage.cached, reported.cached),
+    reasoning: Math.max(usage.reasoning, reported.reasoning),
   };
-  const news =
+  const isNew =
     sum.input !== usage.input ||
     sum.output !== usage.output ||
     sum.cached !== usage.cached ||
     sum.reasoning !== usage.reasoning;
-  if (news) {
+  if (isNew) {
     run.usage = sum;
-    run.tell({ type: "usage", usage: sum }, world);
+    run.showChange({ type: "usage", usage: sum }, context);
   }
-  return newsIf(news);
+  return impactIf(isNew);
 }
 
-/** Changes the call that is meant, and shows what changed. */
-function on(
+/** Finds the call, changes it, and shows the changes. */
+function updateCall(
   run: Run,
   call: CallRef,
-  purpose: Purpose,
-  world: World,
-  apply: (tool: Tool) => boolean,
-): News {
+  purpose: LookupPurpose,
+  context: RunContext,
+  apply: (tool: ToolCallState) => boolean,
+): EventImpact {
   const tool = run.table.find(run.id, call, run.turn, purpose);
-  const news = apply(tool);
-  show(run, tool, world);
-  if (!news) return "none";
+  const isNew = apply(tool);
+  show(run, tool, context);
+  if (!isNew) return "none";
   if (tool.settled === "handed_over") return "handedOver";
-  return takesChildrenAlong(tool) ? { closed: tool } : "some";
+  return closesChildren(tool) ? { closed: tool } : "some";
 }
 
 /**
- * Whether what a call's sub-agents still have open goes with it. At the end of a run each call is
- * closed by itself.
+ * Whether open calls of a call's sub-agents are closed with it. At the end of a run, each call is
+ * closed separately.
  */
-function takesChildrenAlong({ settled, reason }: Tool): boolean {
+function closesChildren({ settled, reason }: ToolCallState): boolean {
   const calledOff = settled === "cancelled" || settled === "interrupted" || settled === "denied";
   return calledOff && reason !== "run_ended";
 }
 
-/** Shows what changed. Nobody waits for a person behind the end of a call. */
-function show(run: Run, tool: Tool, world: World): void {
-  if (!tool.isOpen()) cancelAsks(tool, run.id, world.effects);
-  tool.show(false, (change) => run.tell(change, world));
+/** Shows the changes of a call. A closed call has no open requests. */
+function show(run: Run, tool: ToolCallState, context: RunContext): void {
+  if (!tool.isOpen()) cancelRequests(tool, run.id, context.effects);
+  tool.show(false, (change) => run.showChange(change, context));
 }
 
-function newsIf(news: boolean): News {
-  return news ? "some" : "none";
+function impactIf(isNew: boolean): EventImpact {
+  return isNew ? "some" : "none";
 }

@@ -1,20 +1,20 @@
-/** Time as the machine counts it: it never goes back, whatever the caller's clock does. */
+/** A monotonic clock on top of the caller's clock. */
 
-/** Milliseconds that went by, beside the caller's clock. */
-export class Clock {
+/** Elapsed milliseconds. They never decrease, even if the caller's clock jumps back. */
+export class MachineClock {
   #elapsed = 0;
   #now = 0;
   #begun = false;
 
-  advance(told: number): void {
-    // What is no number of milliseconds is no news.
-    const now = Number.isFinite(told) ? Math.max(0, Math.floor(told)) : this.#now;
+  advance(callerTime: number): void {
+    // A value that is not finite is ignored.
+    const now = Number.isFinite(callerTime) ? Math.max(0, Math.floor(callerTime)) : this.#now;
     if (this.#begun) this.#elapsed += Math.max(0, now - this.#now);
     this.#begun = true;
     this.#now = now;
   }
 
-  /** The moment that lies so far ahead. */
+  /** The moment that is `by` milliseconds ahead. */
   later(by: number): number {
     return this.#elapsed + by;
   }
@@ -23,8 +23,8 @@ export class Clock {
     return this.#elapsed >= moment;
   }
 
-  /** A moment, on the caller's clock. */
-  tell(moment: number): number {
+  /** Converts a moment to the caller's clock. */
+  toCallerTime(moment: number): number {
     return this.#now + Math.max(0, moment - this.#elapsed);
   }
 }

@@ -1,202 +1,211 @@
-/** The end of a run: decided once, by whoever comes first, and everything is closed before it. */
+/** The end of a run. It is decided once, and everything is closed before it. */
 
 import type { Ended, Event, How, ToolResult } from "../event.js";
 import type { Outcome, Reason, Status } from "../status.js";
 import { isBlank } from "../text.js";
-import { endStep, release, used } from "./change.js";
-import type { Origin, Run } from "./run.js";
-import type { Tool } from "./tool.js";
-import type { World } from "./world.js";
+import { applyUsage, endStep, release } from "./change.js";
+import type { EventOrigin, Run } from "./run.js";
+import type { ToolCallState } from "./tool.js";
+import type { RunContext } from "./world.js";
 
-/** How long the source of a run that is over is read on, in milliseconds. */
-const DRAIN = 3_000;
+/** How long the source of an ended run is drained, in milliseconds. */
+const DRAIN_MS = 3_000;
 
 /**
- * The outcome is decided. Whoever decides second decides nothing; a second wish without patience
- * ends the wait.
+ * Decides the outcome. A second decision has no effect, except that a second stop without grace
+ * ends the wait for running tools.
  */
 export function decide(
   run: Run,
   { ended, grace }: { ended: Ended; grace: number },
   at: number | undefined,
-  origin: Origin,
-  world: World,
+  origin: EventOrigin,
+  context: RunContext,
 ): void {
   switch (run.phase.type) {
     case "ended":
       return;
     case "stopping":
       if (origin === "source" && grace === 0) {
-        end(run, run.phase.ended, undefined, at, origin, world);
+        end(run, run.phase.ended, undefined, at, origin, context);
       }
       return;
     case "running":
-      run.texts.close(run.id, world.effects);
+      run.texts.close(run.id, context.effects);
       if (origin === "log") {
-        // Whoever wrote the log closed it, too; what is missing is not long in coming.
-        const deadline = world.clock.later(grace + world.settings.wait);
+        // The writer of the log also closed the run, so the rest arrives soon.
+        const deadline = context.clock.later(grace + context.settings.wait);
         run.phase = { type: "stopping", ended, deadline };
         return;
       }
-      releaseTools(run, at, world);
+      releaseTools(run, at, context);
       if (grace === 0 || run.unfinished.length === 0) {
-        end(run, ended, undefined, at, origin, world);
+        end(run, ended, undefined, at, origin, context);
       } else {
-        run.phase = { type: "stopping", ended, deadline: world.clock.later(grace) };
+        run.phase = { type: "stopping", ended, deadline: context.clock.later(grace) };
       }
   }
 }
 
-/** Ends a run that only waits for its tools once they are done. */
-export function endIfSettled(run: Run, at: number | undefined, world: World): void {
+/** Ends a stopping run once its running tools are done. */
+export function endIfSettled(run: Run, at: number | undefined, context: RunContext): void {
   if (run.phase.type !== "stopping" || run.origin === "log") return;
   while (run.unfinished[run.unfinished.length - 1]?.isOpen() === false) run.unfinished.pop();
-  if (run.unfinished.length === 0) end(run, run.phase.ended, undefined, at, "source", world);
+  if (run.unfinished.length === 0) end(run, run.phase.ended, undefined, at, "source", context);
 }
 
-/** Closes what the sub-agents of a call still have open, and theirs. */
+/** Closes the open calls of a call's sub-agents, recursively. */
 export function closeChildren(
   run: Run,
-  parent: Tool,
+  parent: ToolCallState,
   at: number | undefined,
-  origin: Origin,
-  world: World,
+  origin: EventOrigin,
+  context: RunContext,
 ): void {
   const parents = [parent];
   for (let tool = parents.pop(); tool !== undefined; tool = parents.pop()) {
     for (const child of run.table.children(tool.call)) {
       if (!child.isOpen()) continue;
-      closeTool(run, child, "parent_closed", at, origin, world);
+      closeTool(run, child, "parent_closed", at, origin, context);
       parents.push(child);
     }
   }
 }
 
-/** Closes a call whose own sub-agents go with it. */
+/** Closes a call and the open calls of its sub-agents. */
 export function closeBranch(
   run: Run,
-  tool: Tool,
+  tool: ToolCallState,
   at: number | undefined,
-  origin: Origin,
-  world: World,
+  origin: EventOrigin,
+  context: RunContext,
 ): void {
   if (!tool.isOpen()) return;
-  closeTool(run, tool, "parent_closed", at, origin, world);
-  closeChildren(run, tool, at, origin, world);
+  closeTool(run, tool, "parent_closed", at, origin, context);
+  closeChildren(run, tool, at, origin, context);
 }
 
-/** The end. Everything is closed first; then it is told, once. */
+/** Ends the run: closes everything, then announces the end once. */
 export function end(
   run: Run,
-  told: Ended,
+  reported: Ended,
   event: Event | undefined,
   moment: number | undefined,
-  origin: Origin,
-  world: World,
+  origin: EventOrigin,
+  context: RunContext,
 ): void {
   const at = event?.at ?? moment;
-  run.texts.close(run.id, world.effects);
-  sweep(run, at, origin, world);
-  endStep(run, world);
-  if (told.usage !== undefined) used(run, told.usage, world);
-  const ended = decided(run, told);
-  if (world.tasks.finish(run.id, ended.outcome)) {
-    run.tell({ type: "tasks", tasks: world.tasks.list }, world);
+  run.texts.close(run.id, context.effects);
+  closeOpenTools(run, at, origin, context);
+  endStep(run, context);
+  if (reported.usage !== undefined) applyUsage(run, reported.usage, context);
+  const ended = completeEnd(run, reported);
+  if (context.tasks.finish(run.id, ended.outcome)) {
+    run.showChange({ type: "tasks", tasks: context.tasks.list }, context);
   }
-  const before = world.effects.length;
+  const before = context.effects.length;
   const body = { type: "ended", ended } as const;
   if (event !== undefined) {
-    run.emit(before, { ...event, body }, origin, world);
+    run.emit(before, { ...event, body }, origin, context);
   } else if (origin === "source") {
-    // A log that breaks off has no end that we could write.
-    run.emit(before, { run: run.id, at, body }, origin, world);
+    // For a log that breaks off, we write no end.
+    run.emit(before, { run: run.id, at, body }, origin, context);
   }
   const summary = run.summary();
-  run.tell({ type: "runEnded", ended, summary, at }, world);
+  run.showChange({ type: "runEnded", ended, summary, at }, context);
   run.phase = { type: "ended", ended, summary, at };
   run.unfinished.length = 0;
   run.dropEarly();
-  world.effects.push({ type: "announce", run: run.id, ended, summary });
+  context.effects.push({ type: "announce", run: run.id, ended, summary });
   if (origin === "source") {
-    const until = world.clock.tell(world.clock.later(DRAIN));
-    world.effects.push({ type: "drain", run: run.id, until });
+    const until = context.clock.toCallerTime(context.clock.later(DRAIN_MS));
+    context.effects.push({ type: "drain", run: run.id, until });
   }
 }
 
-/** Nothing begins any more, and whoever works may stop. */
-function releaseTools(run: Run, at: number | undefined, world: World): void {
+/** Closes calls that are not running, and stops those that are. */
+function releaseTools(run: Run, at: number | undefined, context: RunContext): void {
   for (const tool of run.table.tools) {
     if (!tool.isOpen()) continue;
     if (tool.status() === "running") {
-      release(run, tool, world);
+      release(run, tool, context);
       run.unfinished.push(tool);
     } else {
-      closeTool(run, tool, "run_ended", at, "source", world);
+      closeTool(run, tool, "run_ended", at, "source", context);
     }
   }
 }
 
-/** Closes a call. If we write the log, it says so. */
+/** Closes a call, and records that if we write the log. */
 function closeTool(
   run: Run,
-  tool: Tool,
+  tool: ToolCallState,
   reason: Reason,
   at: number | undefined,
-  origin: Origin,
-  world: World,
+  origin: EventOrigin,
+  context: RunContext,
 ): void {
-  const before = world.effects.length;
-  const status = tool.closed();
-  release(run, tool, world);
+  const before = context.effects.length;
+  const status = tool.statusWhenClosed();
+  release(run, tool, context);
   tool.close(status, reason);
   const result: ToolResult = {
     call: { id: tool.call, turn: tool.turn },
     name: tool.name,
-    how: how(tool.status()),
+    how: toolOutcome(tool.status()),
     reason,
   };
-  tool.show(true, (change) => run.tell(change, world));
+  tool.show(true, (change) => run.showChange(change, context));
   if (origin === "source") {
-    run.emit(before, { run: run.id, at, body: { type: "result", result } }, origin, world);
+    run.emit(before, { run: run.id, at, body: { type: "result", result } }, origin, context);
   }
 }
 
-/** No call is open behind the end, and no answer is without a word about its call. */
-function sweep(run: Run, at: number | undefined, origin: Origin, world: World): void {
+/** Closes all open calls, and warns about results without a call. */
+function closeOpenTools(
+  run: Run,
+  at: number | undefined,
+  origin: EventOrigin,
+  context: RunContext,
+): void {
   for (const tool of run.table.tools) {
-    if (!tool.called && tool.hasAnswer()) {
+    if (!tool.called && tool.hasResult()) {
       tool.reason ??= "never_called";
       const warning = { code: "never_called", run: run.id, tool: tool.reference() } as const;
-      world.effects.push({ type: "warn", warning });
+      context.effects.push({ type: "warn", warning });
     }
-    if (tool.isOpen()) closeTool(run, tool, "run_ended", at, origin, world);
-    else tool.show(true, (change) => run.tell(change, world));
+    if (tool.isOpen()) closeTool(run, tool, "run_ended", at, origin, context);
+    else tool.show(true, (change) => run.showChange(change, context));
   }
 }
 
-/** What the end says, with what was decided before and what was said in the run. */
-function decided(run: Run, told: Ended): Ended & { readonly outcome: Outcome } {
+/** Completes a reported end with the earlier decision, the text and the usage of the run. */
+function completeEnd(run: Run, reported: Ended): Ended & { readonly outcome: Outcome } {
   const first: Ended = run.phase.type === "stopping" ? run.phase.ended : {};
-  const said = told.text !== undefined && !isBlank(told.text) ? told.text : undefined;
-  const text = said ?? run.texts.lastWords();
+  const hasText = reported.text !== undefined && !isBlank(reported.text);
+  const text = hasText ? reported.text : run.texts.finalText();
   const { input, output, cached, reasoning } = run.usage;
   const usage = input + output + cached + reasoning > 0 ? run.usage : undefined;
   return {
-    outcome: outcome(first.outcome ?? told.outcome, text, told),
+    outcome: combineOutcome(first.outcome ?? reported.outcome, text, reported),
     text,
-    problem: first.problem ?? told.problem,
+    problem: first.problem ?? reported.problem,
     usage,
   };
 }
 
-function outcome(decided: Outcome | undefined, text: string | undefined, told: Ended): Outcome {
-  if (decided === undefined && told.problem !== undefined) return "failed";
+function combineOutcome(
+  decided: Outcome | undefined,
+  text: string | undefined,
+  reported: Ended,
+): Outcome {
+  if (decided === undefined && reported.problem !== undefined) return "failed";
   if (text === undefined && (decided === undefined || decided === "completed")) return "no_text";
   return decided ?? "completed";
 }
 
-/** How a call that was closed is told in the log. */
-function how(status: Status): How {
+/** How a closed call is recorded in the log. */
+function toolOutcome(status: Status): How {
   switch (status) {
     case "succeeded":
       return "ok";

@@ -1,58 +1,58 @@
-/** The order of a run's log: events with a place wait until all before them are there. */
+/** The order of a run's log. Events wait until all earlier places have arrived. */
 
 import type { Event } from "../event.js";
 
-/** The highest place that a log can have: what a JSON number holds everywhere. */
-const LAST = 2 ** 53;
+/** The highest place of a log: the largest integer that every JSON reader holds exactly. */
+const MAX_PLACE = 2 ** 53;
 
-/** What is to be done with an event that has a place. */
-export type Turnout =
-  /** It is the next one. */
+/** The position of an event relative to the next place. */
+export type EventPosition =
+  /** It is next. */
   | "next"
-  /** It has been told before. */
+  /** It was applied before. */
   | "again"
-  /** It waits. */
+  /** It has to wait. */
   | "early";
 
-/** The next place, and what came too early. */
-export class Order {
-  /** When a missing place is given up. */
+/** The next place, and the events that arrived early. */
+export class EventOrder {
+  /** When missing places are skipped. */
   deadline: number | undefined;
   #next: number;
   readonly #early = new Map<number, Event>();
 
-  /** A log whose start has this place. */
+  /** Starts after the place of the run's first event. */
   constructor(start: number) {
-    this.#next = behind(start);
+    this.#next = after(start);
   }
 
-  /** Gives out the next place. */
-  place(): number {
+  /** Takes the next place. */
+  takePlace(): number {
     const place = this.#next;
-    this.#next = behind(place);
+    this.#next = after(place);
     return place;
   }
 
-  turnout(seq: number, event: Event): Turnout {
-    if (seq < this.#next || seq > LAST || this.#early.has(seq)) return "again";
+  claimPosition(seq: number, event: Event): EventPosition {
+    if (seq < this.#next || seq > MAX_PLACE || this.#early.has(seq)) return "again";
     if (seq === this.#next) {
-      this.place();
+      this.takePlace();
       return "next";
     }
     this.#early.set(seq, event);
     return "early";
   }
 
-  /** The next event, if it came before its time. */
-  follow(): Event | undefined {
+  /** Takes the next event, if it has arrived early. */
+  takeNext(): Event | undefined {
     const event = this.#early.get(this.#next);
     if (event === undefined) return undefined;
     this.#early.delete(this.#next);
-    this.place();
+    this.takePlace();
     return event;
   }
 
-  /** Goes on without the places that nobody sent: the first and the last of them. */
+  /** Skips missing places. Returns the first and the last of them. */
   skip(): { from: number; to: number } | undefined {
     if (this.#early.size === 0) return undefined;
     let first = Infinity;
@@ -66,20 +66,20 @@ export class Order {
     return this.#next;
   }
 
-  get early(): number {
+  get earlyCount(): number {
     return this.#early.size;
   }
 
-  /** Throws away what came too early: there is nothing behind the end. */
+  /** Drops early events at the end of the run. Returns how many. */
   close(): number {
-    const thrown = this.#early.size;
+    const dropped = this.#early.size;
     this.#early.clear();
     this.deadline = undefined;
-    return thrown;
+    return dropped;
   }
 }
 
-/** The place behind a place; behind the last there is none. */
-function behind(place: number): number {
-  return place < LAST ? place + 1 : Infinity;
+/** The place after a place; `Infinity` after the last one. */
+function after(place: number): number {
+  return place < MAX_PLACE ? place + 1 : Infinity;
 }

@@ -1,24 +1,24 @@
-/** One run: what its events change. */
+/** One run of a session. */
 
 import type { Change } from "../effect.js";
 import type { Body, Ended, Event, Started, ToolsAvailable, Usage } from "../event.js";
 import type { Status, Summary } from "../status.js";
 import { STATUSES } from "../status.js";
-import { change } from "./change.js";
+import { applyEvent } from "./change.js";
 import { closeBranch, closeChildren, decide, end, endIfSettled } from "./close.js";
-import { Order } from "./order.js";
-import { Table } from "./table.js";
-import { Texts } from "./texts.js";
-import type { Tool } from "./tool.js";
-import type { World } from "./world.js";
+import { EventOrder } from "./order.js";
+import { CallTable } from "./table.js";
+import { RunTexts } from "./texts.js";
+import type { ToolCallState } from "./tool.js";
+import type { RunContext } from "./world.js";
 
-/** How far a run is. */
+/** The phase of a run. */
 export type Phase =
-  /** At work. */
+  /** Running. */
   | { readonly type: "running" }
-  /** Its outcome is decided, and tools may still finish. */
+  /** The outcome is decided, but tools may still finish. */
   | { readonly type: "stopping"; readonly ended: Ended; readonly deadline: number }
-  /** Over. */
+  /** Ended. */
   | {
       readonly type: "ended";
       readonly ended: Ended;
@@ -26,27 +26,27 @@ export type Phase =
       readonly at: number | undefined;
     };
 
-/** Where an event comes from: from whoever runs the agent, or out of a log. */
-export type Origin = "source" | "log";
+/** Where an event comes from: the process that runs the agent, or a log. */
+export type EventOrigin = "source" | "log";
 
-/** A run that has begun. */
+/** A run that has started. */
 export class Run {
   phase: Phase = { type: "running" };
-  /** Whether we give out the places, or read a log. */
-  origin: Origin = "source";
-  /** Calls at work that a stop waits for. */
-  readonly unfinished: Tool[] = [];
+  /** Whether we assign the places, or read a log. */
+  origin: EventOrigin = "source";
+  /** Running calls that a stop waits for. */
+  readonly unfinished: ToolCallState[] = [];
   turn = 0;
   message: string | undefined;
   step: number | undefined;
-  readonly table = new Table();
-  readonly texts = new Texts();
+  readonly table = new CallTable();
+  readonly texts = new RunTexts();
   available: ToolsAvailable | undefined;
   usage: Usage = { input: 0, output: 0, cached: 0, reasoning: 0 };
-  /** What became of its events. */
+  /** Counts of its events. */
   readonly counts = { accepted: 0, repeated: 0, late: 0, missing: 0 };
-  #order = new Order(0);
-  /** When a newer run began: how long this one has to come to its own end. */
+  #order = new EventOrder(0);
+  /** If a newer run has started: the deadline for this one to end by itself. */
   #superseded: number | undefined;
 
   constructor(
@@ -56,10 +56,10 @@ export class Run {
     readonly startedAt: number | undefined,
   ) {}
 
-  /** Its calls in numbers. */
+  /** The counts of its calls. */
   summary(): Summary {
     const counts = new Map<Status, number>();
-    // An answer whose call never came is no call.
+    // A result without its call is not a call.
     const called = this.table.tools.filter((tool) => tool.called);
     for (const tool of called) {
       const status = tool.status();
@@ -80,141 +80,143 @@ export class Run {
     return this.phase.type === "ended";
   }
 
-  /** The first event. */
-  begin(event: Event, world: World): void {
+  /** Applies the first event. */
+  begin(event: Event, context: RunContext): void {
     if (event.seq !== undefined) this.origin = "log";
     const seq = event.seq ?? 1;
-    this.#order = new Order(seq);
+    this.#order = new EventOrder(seq);
     this.counts.accepted += 1;
-    this.#warnOdd(event, world);
-    world.effects.push({ type: "emit", event: { ...event, seq, epoch: this.epoch } });
+    this.#warnUnknown(event, context);
+    context.effects.push({ type: "emit", event: { ...event, seq, epoch: this.epoch } });
     const { epoch, started, startedAt: at } = this;
-    this.tell({ type: "runStarted", epoch, at, started }, world);
+    this.showChange({ type: "runStarted", epoch, at, started }, context);
   }
 
-  take(event: Event, world: World): void {
+  take(event: Event, context: RunContext): void {
     if (event.seq === undefined) {
-      // Whoever writes now has taken the log over: what is missing will not come.
-      while (this.#order.early > 0) this.#skip(world);
-      this.#accept(event, "source", world);
+      // A live source has taken over the log: missing events will not arrive.
+      while (this.#order.earlyCount > 0) this.#skipMissing(context);
+      this.#accept(event, "source", context);
       return;
     }
-    switch (this.#order.turnout(event.seq, event)) {
+    const { limits, wait } = context.settings;
+    switch (this.#order.claimPosition(event.seq, event)) {
       case "again":
         this.counts.repeated += 1;
         break;
       case "next":
-        this.#accept(event, "log", world);
-        this.#follow(world);
+        this.#accept(event, "log", context);
+        this.#applyEarly(context);
         break;
       case "early":
         if (this.isOver()) this.dropEarly();
-        else if (this.#order.early > world.settings.limits.waiting) this.#skip(world);
-        else this.#order.deadline ??= world.clock.later(world.settings.wait);
+        else if (this.#order.earlyCount > limits.waiting) this.#skipMissing(context);
+        else this.#order.deadline ??= context.clock.later(wait);
         break;
     }
   }
 
-  /** The next moment at which time alone changes something. */
+  /** The next deadline. */
   deadline(): number | undefined {
     if (this.phase.type === "ended") return undefined;
     const over = this.phase.type === "stopping" ? this.phase.deadline : this.#superseded;
     return earliest([this.#order.deadline, over]);
   }
 
-  /** Such a moment has come. */
-  wake(world: World): void {
+  /** Applies deadlines that have passed. */
+  wake(context: RunContext): void {
     const due = (moment: number | undefined) =>
-      moment !== undefined && world.clock.hasPassed(moment);
+      moment !== undefined && context.clock.hasPassed(moment);
     const superseded = due(this.#superseded);
-    if (due(this.#order.deadline)) this.#skip(world);
+    if (due(this.#order.deadline)) this.#skipMissing(context);
     const { phase } = this;
     if (phase.type === "stopping" && due(phase.deadline)) {
-      end(this, phase.ended, undefined, undefined, this.origin, world);
+      end(this, phase.ended, undefined, undefined, this.origin, context);
     } else if (phase.type === "running" && superseded) {
-      end(this, { outcome: "replaced" }, undefined, undefined, this.origin, world);
+      end(this, { outcome: "replaced" }, undefined, undefined, this.origin, context);
     }
   }
 
-  /** There is no room for runs that nobody ends. */
-  replace(world: World): void {
+  /** Ends the run as replaced, if it is still open. */
+  replace(context: RunContext): void {
     if (this.isOver()) return;
-    end(this, { outcome: "replaced" }, undefined, undefined, this.origin, world);
+    end(this, { outcome: "replaced" }, undefined, undefined, this.origin, context);
   }
 
-  /** A newer run has begun: this one gets a moment to come to its own end. */
+  /** Sets the deadline to end by itself, since a newer run has started. */
   supersede(deadline: number): void {
     if (!this.isOver()) this.#superseded ??= deadline;
   }
 
-  /** Puts an event into the log, in front of what it changed. */
-  emit(before: number, event: Event, origin: Origin, world: World): void {
-    const seq = origin === "source" ? this.#order.place() : event.seq;
+  /** Emits an event to the log, before the effects it caused. */
+  emit(before: number, event: Event, origin: EventOrigin, context: RunContext): void {
+    const seq = origin === "source" ? this.#order.takePlace() : event.seq;
     this.counts.accepted += 1;
     const placed: Event = { ...event, seq, epoch: this.epoch };
-    world.effects.splice(before, 0, { type: "emit", event: placed });
+    context.effects.splice(before, 0, { type: "emit", event: placed });
   }
 
-  tell(change: Change, world: World): void {
-    world.effects.push({ type: "show", run: this.id, change });
+  showChange(change: Change, context: RunContext): void {
+    context.effects.push({ type: "show", run: this.id, change });
   }
 
   dropEarly(): void {
     this.counts.late += this.#order.close();
   }
 
-  #skip(world: World): void {
+  #skipMissing(context: RunContext): void {
     const missing = this.#order.skip();
     if (missing !== undefined) {
       this.counts.missing += missing.to - missing.from + 1;
-      world.effects.push({ type: "warn", warning: { code: "missing", run: this.id, ...missing } });
+      const warning = { code: "missing", run: this.id, ...missing } as const;
+      context.effects.push({ type: "warn", warning });
     }
     this.#order.deadline = undefined;
-    this.#follow(world);
+    this.#applyEarly(context);
   }
 
-  #follow(world: World): void {
-    for (let next = this.#order.follow(); next !== undefined; next = this.#order.follow()) {
-      this.#accept(next, "log", world);
+  #applyEarly(context: RunContext): void {
+    for (let next = this.#order.takeNext(); next !== undefined; next = this.#order.takeNext()) {
+      this.#accept(next, "log", context);
     }
-    if (this.#order.early === 0) this.#order.deadline = undefined;
-    else this.#order.deadline ??= world.clock.later(world.settings.wait);
+    if (this.#order.earlyCount === 0) this.#order.deadline = undefined;
+    else this.#order.deadline ??= context.clock.later(context.settings.wait);
   }
 
-  #accept(event: Event, origin: Origin, world: World): void {
-    if (this.#refuses(event, origin)) {
+  #accept(event: Event, origin: EventOrigin, context: RunContext): void {
+    if (this.#isTooLate(event, origin)) {
       this.counts.late += 1;
       return;
     }
-    this.#warnOdd(event, world);
+    this.#warnUnknown(event, context);
     if (event.body.type === "ended") {
-      end(this, event.body.ended, event, undefined, origin, world);
+      end(this, event.body.ended, event, undefined, origin, context);
       return;
     }
-    const before = world.effects.length;
-    const news = change(this, event, world);
-    if (news === "none" && origin === "source") {
+    const before = context.effects.length;
+    const impact = applyEvent(this, event, context);
+    if (impact === "none" && origin === "source") {
       this.counts.repeated += 1;
       return;
     }
-    const handedOver = news === "handedOver" && origin === "source";
-    this.emit(before, handedOver ? asHandedOver(event) : event, origin, world);
-    if (typeof news === "object") {
-      if ("closed" in news) closeChildren(this, news.closed, event.at, origin, world);
-      else closeBranch(this, news.doomed, event.at, origin, world);
+    const handedOver = impact === "handedOver" && origin === "source";
+    this.emit(before, handedOver ? asHandedOver(event) : event, origin, context);
+    if (typeof impact === "object") {
+      if ("closed" in impact) closeChildren(this, impact.closed, event.at, origin, context);
+      else closeBranch(this, impact.orphaned, event.at, origin, context);
     }
-    const decision = decisionOf(event.body);
-    if (decision !== undefined) decide(this, decision, event.at, origin, world);
-    endIfSettled(this, event.at, world);
+    const decision = endDecision(event.body);
+    if (decision !== undefined) decide(this, decision, event.at, origin, context);
+    endIfSettled(this, event.at, context);
   }
 
-  #warnOdd(event: Event, world: World): void {
+  #warnUnknown(event: Event, context: RunContext): void {
     if (event.odd === undefined) return;
     const warning = { code: "unknown_word", run: this.id, word: event.odd } as const;
-    world.effects.push({ type: "warn", warning });
+    context.effects.push({ type: "warn", warning });
   }
 
-  #refuses(event: Event, origin: Origin): boolean {
+  #isTooLate(event: Event, origin: EventOrigin): boolean {
     switch (this.phase.type) {
       case "running":
         return false;
@@ -226,15 +228,15 @@ export class Run {
   }
 }
 
-/** The first of some moments. */
+/** The earliest of the given moments. */
 export function earliest(moments: readonly (number | undefined)[]): number | undefined {
   const known = moments.filter((moment) => moment !== undefined);
   return known.length === 0 ? undefined : Math.min(...known);
 }
 
 /**
- * The log says that a question was handed over, so that whoever reads it need not know which tools
- * ask a person, and keeps what the host made of the person's answer to itself.
+ * The event for the log if a question was handed over. The log records the hand-over, so readers
+ * need not know which tools ask a person. It does not record the content.
  */
 function asHandedOver(event: Event): Event {
   const { body } = event;
@@ -243,8 +245,8 @@ function asHandedOver(event: Event): Event {
   return { ...event, body: { type: "result", result: { call, name, reason, how: "handed_over" } } };
 }
 
-/** Whether an event decides how the run ends, and how long tools may take to finish. */
-function decisionOf(body: Body): { ended: Ended; grace: number } | undefined {
+/** The end that an event decides, and how long running tools may take to finish. */
+function endDecision(body: Body): { ended: Ended; grace: number } | undefined {
   if (body.type === "problem" && body.problem.fatal) {
     return { ended: { outcome: "failed", problem: body.problem }, grace: 0 };
   }
@@ -257,7 +259,7 @@ function decisionOf(body: Body): { ended: Ended; grace: number } | undefined {
   return undefined;
 }
 
-/** While a run stops, tools may finish and nothing may begin. */
+/** While a run stops, tools may finish but nothing may start. */
 function countsWhileStopping(body: Body): boolean {
   switch (body.type) {
     case "result":

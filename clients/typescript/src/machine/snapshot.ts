@@ -1,29 +1,29 @@
-/** The state as JSON: what user interfaces are given, and what every implementation agrees on. */
+/** The state as plain data, for user interfaces. All implementations agree on it. */
 
 import type { AskKind, Problem, Task, TaskStatus, Usage, Verdict } from "../event.js";
 import type { Outcome, Reason, Status, Summary } from "../status.js";
-import type { Asked } from "./asks.js";
+import type { ApprovalState } from "./asks.js";
 import type { Run } from "./run.js";
 import type { TextItem, TextKind } from "./texts.js";
-import type { Tool } from "./tool.js";
+import type { ToolCallState } from "./tool.js";
 
-/** What is true, whatever the way on which the events came. */
+/** The state that does not depend on the order of arrival. */
 export interface Truth<R = RunTruth> {
   /** The number of the newest run; 0 before the first. */
   readonly epoch: number;
   /** The newest run. */
   readonly active: string | null;
-  /** The runs that have begun and are remembered, in that order. */
+  /** The runs that have started and are remembered, in that order. */
   readonly runs: readonly R[];
   /** The tasks of the session. */
   readonly tasks: readonly TaskTruth[];
 }
 
-/** Everything, with the counts of what was thrown away. */
+/** The whole state, with the counts of waiting and dropped events. */
 export interface Snapshot extends Truth<RunSnapshot> {
-  /** Events that wait for the start of their run. */
+  /** Events that wait for their run to start. */
   readonly waiting: number;
-  /** Events that were dropped: too late, refused or never begun. */
+  /** Dropped events: too late, refused, or of runs that never started. */
   readonly dropped: number;
 }
 
@@ -33,11 +33,11 @@ export interface RunTruth {
   readonly epoch: number;
   readonly phase: "running" | "stopping" | "ended";
   readonly outcome?: Outcome;
-  /** The text that stands for the run. */
+  /** The final text of the run. */
   readonly text?: string;
   readonly error?: { readonly message: string; readonly code?: string };
   readonly turn: number;
-  /** What a user interface blinks for. */
+  /** Activity indicators for a user interface. */
   readonly flags: {
     readonly generating: boolean;
     readonly thinking: boolean;
@@ -49,7 +49,7 @@ export interface RunTruth {
   readonly summary: Summary;
 }
 
-/** A run, with what became of its events. */
+/** A run with the counts of its events. */
 export interface RunSnapshot extends RunTruth {
   readonly counts: {
     readonly accepted: number;
@@ -59,7 +59,7 @@ export interface RunSnapshot extends RunTruth {
   };
 }
 
-/** A call. */
+/** A tool call. */
 export interface ToolTruth {
   readonly call: string;
   readonly turn: number;
@@ -74,7 +74,7 @@ export interface ToolTruth {
   readonly asks?: readonly AskTruth[];
 }
 
-/** A question. */
+/** An approval request or question. */
 export interface AskTruth {
   readonly id: string;
   readonly kind: AskKind;
@@ -106,9 +106,9 @@ export function runTruth(run: Run): RunTruth {
     id: run.id,
     epoch: run.epoch,
     phase: phase.type,
-    ...has("outcome", ended.outcome),
-    ...has("text", ended.text),
-    ...has("error", ended.problem && problem(ended.problem)),
+    ...optional("outcome", ended.outcome),
+    ...optional("text", ended.text),
+    ...optional("error", ended.problem && problem(ended.problem)),
     turn: run.turn,
     flags: {
       generating: !run.isOver(),
@@ -127,38 +127,38 @@ export function runSnapshot(run: Run): RunSnapshot {
 }
 
 export function task({ id, content, status, active }: Task): TaskTruth {
-  return { ...has("id", id), content, status, ...has("active", active) };
+  return { ...optional("id", id), content, status, ...optional("active", active) };
 }
 
-function tool(tool: Tool): ToolTruth {
+function tool(tool: ToolCallState): ToolTruth {
   return {
     call: tool.call,
     turn: tool.turn ?? 0,
-    ...has("name", tool.name),
-    ...has("parent", tool.parent),
-    ...has("title", tool.title),
+    ...optional("name", tool.name),
+    ...optional("parent", tool.parent),
+    ...optional("title", tool.title),
     called: tool.called,
     status: tool.status(),
-    ...has("reason", tool.reason),
-    ...has("input", tool.input?.value),
-    ...has("content", tool.content?.value),
-    ...has("asks", tool.asks.length > 0 ? tool.asks.map(asked) : undefined),
+    ...optional("reason", tool.reason),
+    ...optional("input", tool.input?.value),
+    ...optional("content", tool.content?.value),
+    ...optional("asks", tool.asks.length > 0 ? tool.asks.map(request) : undefined),
   };
 }
 
-function asked({ id, kind, verdict }: Asked): AskTruth {
-  return { id, kind, ...has("verdict", verdict) };
+function request({ id, kind, verdict }: ApprovalState): AskTruth {
+  return { id, kind, ...optional("verdict", verdict) };
 }
 
 function text({ id, kind, parent, text, complete }: TextItem): TextTruth {
-  return { id, kind, ...has("parent", parent), text, complete };
+  return { id, kind, ...optional("parent", parent), text, complete };
 }
 
 function problem({ message, code }: Problem): { message: string; code?: string } {
-  return { message, ...has("code", code) };
+  return { message, ...optional("code", code) };
 }
 
-/** A field that is there, or none. */
-function has<K extends string, V>(key: K, value: V | undefined): { [key in K]?: V } {
+/** An object with the field, or an empty one if the value is undefined. */
+function optional<K extends string, V>(key: K, value: V | undefined): { [key in K]?: V } {
   return value === undefined ? {} : ({ [key]: value } as { [key in K]?: V });
 }

@@ -1,82 +1,80 @@
 /**
- * The calls of a run, found by what an event says of them.
+ * The calls of a run, and the lookup of the call that an event refers to.
  *
- * Ids are unique within a turn only. An event that names no turn means the newest open call of
- * its id; calls without an id are told apart by their order in their turn.
+ * Ids are unique only within a turn. An event without a turn refers to the newest open call with
+ * its id. Calls without an id are matched by their order in the turn.
  */
 
 import type { CallRef } from "../event.js";
 import { Queue } from "../queue.js";
-import { Tool } from "./tool.js";
+import { ToolCallState } from "./tool.js";
 
-/** What the event is about to say. */
-export type Purpose =
-  /** That the call is made. */
+/** Why a call is looked up. */
+export type LookupPurpose =
+  /** For a `tool-call` event. */
   | { readonly type: "call"; readonly name: string | undefined; readonly complete: boolean }
-  /** What came back. */
-  | { readonly type: "answer" }
-  /** Anything else. */
-  | { readonly type: "remark" };
+  /** For a tool result. */
+  | { readonly type: "result" }
+  /** For any other event. */
+  | { readonly type: "other" };
 
-/** What came back. */
-export const ANSWER: Purpose = { type: "answer" };
-/** Anything else. */
-export const REMARK: Purpose = { type: "remark" };
+export const RESULT: LookupPurpose = { type: "result" };
+export const OTHER: LookupPurpose = { type: "other" };
 
-/** Calls without an id, of one turn: those that wait for an answer, and answers that wait. */
-interface Nameless {
-  readonly unanswered: Queue<Tool>;
-  readonly uncalled: Queue<Tool>;
-  last: Tool | undefined;
+/** The calls of one turn without an id: calls without a result, and results without a call. */
+interface UnnamedCalls {
+  readonly withoutResult: Queue<ToolCallState>;
+  readonly withoutCall: Queue<ToolCallState>;
+  last: ToolCallState | undefined;
 }
 
-/** How far back is looked for a call whose turn nobody named. */
-const NEAR = 8;
+/** How many open calls are searched for one without a named turn. */
+const MAX_RECENT = 8;
 
-/** The calls of one id. */
-class Places {
-  newest: Tool | undefined;
-  /** Those whose turn is known. */
-  readonly #turns = new Map<number, Tool>();
-  /** Those that may be open; what is settled is taken out when it is met. */
-  readonly #open: Tool[] = [];
-  /** Those that were heard of before anybody named their turn. */
-  readonly #adrift: Tool[] = [];
+/** The calls with one id. */
+class CallPositions {
+  newest: ToolCallState | undefined;
+  /** Calls by turn. */
+  readonly #turns = new Map<number, ToolCallState>();
+  /** Calls that may be open. Settled ones are removed when they are found. */
+  readonly #open: ToolCallState[] = [];
+  /** Calls that were added without a turn. */
+  readonly #withoutTurn: ToolCallState[] = [];
 
-  /** All of them: by turn, and then those whose turn nobody named. */
-  all(): Tool[] {
+  /** All calls: by turn, then those without a turn. */
+  all(): ToolCallState[] {
     const turns = [...this.#turns].sort(([one], [other]) => one - other);
-    const adrift = this.#adrift.filter((tool) => tool.turn === undefined);
-    return [...turns.map(([, tool]) => tool), ...adrift];
+    const withoutTurn = this.#withoutTurn.filter((tool) => tool.turn === undefined);
+    return [...turns.map(([, tool]) => tool), ...withoutTurn];
   }
 
-  add(tool: Tool, isAdrift: boolean): void {
+  add(tool: ToolCallState, hasNoTurn: boolean): void {
     this.newest = tool;
     this.#open.push(tool);
-    if (isAdrift) this.#adrift.push(tool);
+    if (hasNoTurn) this.#withoutTurn.push(tool);
   }
 
-  /** Somebody named the turn of a call. */
-  name(turn: number, tool: Tool): void {
+  /** Sets the turn of a call. */
+  setTurn(turn: number, tool: ToolCallState): void {
     this.#turns.set(turn, tool);
   }
 
-  exact(turn: number): Tool | undefined {
+  ofTurn(turn: number): ToolCallState | undefined {
     return this.#turns.get(turn);
   }
 
-  lastOpen(): Tool | undefined {
-    return lastThat(this.#open, (tool) => tool.isOpen());
+  lastOpen(): ToolCallState | undefined {
+    return lastMatching(this.#open, (tool) => tool.isOpen());
   }
 
-  lastAdrift(): Tool | undefined {
-    return lastThat(this.#adrift, (tool) => tool.turn === undefined);
+  lastWithoutTurn(): ToolCallState | undefined {
+    return lastMatching(this.#withoutTurn, (tool) => tool.turn === undefined);
   }
 
-  /** An open call that came before anybody spoke of turns: one of the last few. */
-  near(): Tool | undefined {
-    const last: Tool[] = [];
-    while (last.length < NEAR) {
+  /** One of the most recent open calls, if its turn was not named. */
+  recentOpen(): ToolCallState | undefined {
+    const last: ToolCallState[] = [];
+    while (last.length < MAX_RECENT) {
       const tool = this.#open.pop();
       if (tool === undefined) break;
       if (tool.isOpen()) last.push(tool);
@@ -87,131 +85,146 @@ class Places {
   }
 }
 
-/** The last that still fits. What does not fit any more never will. */
-function lastThat(tools: Tool[], fits: (tool: Tool) => boolean): Tool | undefined {
+/** The last match. Calls that no longer match are removed, since they never will again. */
+function lastMatching(
+  tools: ToolCallState[],
+  isMatching: (tool: ToolCallState) => boolean,
+): ToolCallState | undefined {
   for (let tool = tools.at(-1); tool !== undefined; tool = tools.at(-1)) {
-    if (fits(tool)) return tool;
+    if (isMatching(tool)) return tool;
     tools.pop();
   }
   return undefined;
 }
 
-/** The calls of a run, in the order in which they were first heard of. */
-export class Table {
-  readonly tools: Tool[] = [];
-  readonly #byId = new Map<string, Places>();
-  readonly #children = new Map<string, Tool[]>();
-  readonly #nameless = new Map<number, Nameless>();
-  /** The turns that have nameless calls, in order. */
+/** The calls of a run, in the order of their first event. */
+export class CallTable {
+  readonly tools: ToolCallState[] = [];
+  readonly #byId = new Map<string, CallPositions>();
+  readonly #children = new Map<string, ToolCallState[]>();
+  readonly #unnamed = new Map<number, UnnamedCalls>();
+  /** The turns that have calls without an id, in order. */
   readonly #turns: number[] = [];
   #locals = 0;
 
-  /** The call that is meant; a new one if it has not been heard of. */
-  find(run: string, call: CallRef, current: number, purpose: Purpose): Tool {
+  /** The call that an event refers to; a new one if it is unknown. */
+  find(run: string, call: CallRef, current: number, purpose: LookupPurpose): ToolCallState {
     return call.id === undefined || call.id === ""
-      ? this.#findNameless(run, call.turn ?? current, purpose)
-      : this.#findNamed(call.id, call.turn, current, purpose);
+      ? this.#findUnnamed(run, call.turn ?? current, purpose)
+      : this.#findById(call.id, call.turn, current, purpose);
   }
 
-  /** The calls that may be meant, of those that have been heard of. */
-  known(id: string, turn: number | undefined): Tool[] {
-    const places = this.#byId.get(id);
-    if (turn === undefined) return places?.all() ?? [];
-    const tool = places?.exact(turn);
+  /** The known calls that a reference may mean. */
+  candidates(id: string, turn: number | undefined): ToolCallState[] {
+    const positions = this.#byId.get(id);
+    if (turn === undefined) return positions?.all() ?? [];
+    const tool = positions?.ofTurn(turn);
     return tool === undefined ? [] : [tool];
   }
 
-  /** The newest call of an id. */
-  newest(id: string): Tool | undefined {
+  /** The newest call with an id. */
+  newest(id: string): ToolCallState | undefined {
     return this.#byId.get(id)?.newest;
   }
 
   /** The calls that a call's sub-agent made. */
-  children(parent: string): readonly Tool[] {
+  children(parent: string): readonly ToolCallState[] {
     return this.#children.get(parent) ?? [];
   }
 
-  adopt(parent: string, child: Tool): void {
+  addChild(parent: string, child: ToolCallState): void {
     const children = this.#children.get(parent);
     if (children === undefined) this.#children.set(parent, [child]);
     else children.push(child);
   }
 
-  #findNamed(id: string, turn: number | undefined, current: number, purpose: Purpose): Tool {
+  #findById(
+    id: string,
+    turn: number | undefined,
+    current: number,
+    purpose: LookupPurpose,
+  ): ToolCallState {
     const isCall = purpose.type === "call";
-    const named = turn ?? (isCall ? current : undefined);
-    const places = this.#places(id);
-    const exact = named === undefined ? undefined : places.exact(named);
-    const tool = exact ?? this.#guess(places, turn, isCall) ?? this.#add(id, named === undefined);
-    // A turn that others may have seen stays as it is.
-    if (named !== undefined && tool.turn === undefined) {
-      tool.turn = named;
+    const namedTurn = turn ?? (isCall ? current : undefined);
+    const positions = this.#positions(id);
+    const exact = namedTurn === undefined ? undefined : positions.ofTurn(namedTurn);
+    const known = exact ?? this.#guess(positions, turn, isCall);
+    const tool = known ?? this.#add(id, namedTurn === undefined);
+    // A turn that was already reported does not change.
+    if (namedTurn !== undefined && tool.turn === undefined) {
+      tool.turn = namedTurn;
       tool.explicit = turn !== undefined;
-      places.name(named, tool);
+      positions.setTurn(namedTurn, tool);
     }
     return tool;
   }
 
-  /** The call that is most likely meant, where none of the id is of just that turn. */
-  #guess(places: Places, turn: number | undefined, isCall: boolean): Tool | undefined {
-    if (turn !== undefined) return (isCall ? places.lastAdrift() : undefined) ?? places.near();
-    if (isCall) return places.lastAdrift() ?? places.lastOpen();
-    return places.lastOpen() ?? places.newest;
+  /** The most likely call if none with this id has exactly this turn. */
+  #guess(
+    positions: CallPositions,
+    turn: number | undefined,
+    isCall: boolean,
+  ): ToolCallState | undefined {
+    if (turn !== undefined) {
+      return (isCall ? positions.lastWithoutTurn() : undefined) ?? positions.recentOpen();
+    }
+    if (isCall) return positions.lastWithoutTurn() ?? positions.lastOpen();
+    return positions.lastOpen() ?? positions.newest;
   }
 
-  #findNameless(run: string, turn: number, purpose: Purpose): Tool {
-    const found = this.#knownNameless(turn, purpose);
+  #findUnnamed(run: string, turn: number, purpose: LookupPurpose): ToolCallState {
+    const found = this.#knownUnnamed(turn, purpose);
     if (found !== undefined) return found;
     const tool = this.#add(this.#localId(run), false);
     tool.turn = turn;
     tool.explicit = true;
-    this.#places(tool.call).name(turn, tool);
+    this.#positions(tool.call).setTurn(turn, tool);
     const group = this.#group(turn);
     group.last = tool;
-    (purpose.type === "answer" ? group.uncalled : group.unanswered).push(tool);
+    (purpose.type === "result" ? group.withoutCall : group.withoutResult).push(tool);
     return tool;
   }
 
-  #knownNameless(turn: number, purpose: Purpose): Tool | undefined {
-    const group = this.#nameless.get(turn);
+  #knownUnnamed(turn: number, purpose: LookupPurpose): ToolCallState | undefined {
+    const group = this.#unnamed.get(turn);
     switch (purpose.type) {
       case "call": {
-        const waiting = group?.uncalled.shift();
+        const waiting = group?.withoutCall.shift();
         if (waiting !== undefined) return waiting;
         const tool = group?.last;
         if (tool === undefined) return undefined;
-        // A call that is still being written is completed by what is said next.
+        // The next event completes a call that is still being written.
         const same = tool.name === undefined || tool.name === purpose.name;
         const unfinished = tool.isOpen() && tool.input === undefined;
         return same && unfinished && (purpose.complete || !tool.called) ? tool : undefined;
       }
-      case "answer":
-        return this.#unanswered(turn);
-      case "remark":
+      case "result":
+        return this.#findWithoutResult(turn);
+      case "other":
         return group?.last?.isOpen() === true ? group.last : undefined;
     }
   }
 
-  /** The oldest open call of this turn, or of one of the few before it. */
-  #unanswered(turn: number): Tool | undefined {
+  /** The oldest call without a result in this turn, or in one of the few before it. */
+  #findWithoutResult(turn: number): ToolCallState | undefined {
     let tried = 0;
     for (let at = this.#turns.length - 1; at >= 0 && tried < 8; at -= 1) {
       const other = this.#turns[at];
       if (other === undefined || other > turn) continue;
       tried += 1;
-      const waiting = this.#nameless.get(other)?.unanswered;
-      while (waiting?.front()?.hasAnswer() === true) waiting.shift();
+      const waiting = this.#unnamed.get(other)?.withoutResult;
+      while (waiting?.front()?.hasResult() === true) waiting.shift();
       const tool = waiting?.shift();
       if (tool !== undefined) return tool;
     }
     return undefined;
   }
 
-  #group(turn: number): Nameless {
-    let group = this.#nameless.get(turn);
+  #group(turn: number): UnnamedCalls {
+    let group = this.#unnamed.get(turn);
     if (group === undefined) {
-      group = { unanswered: new Queue(), uncalled: new Queue(), last: undefined };
-      this.#nameless.set(turn, group);
+      group = { withoutResult: new Queue(), withoutCall: new Queue(), last: undefined };
+      this.#unnamed.set(turn, group);
       let at = this.#turns.length;
       while (at > 0 && (this.#turns[at - 1] ?? 0) > turn) at -= 1;
       this.#turns.splice(at, 0, turn);
@@ -227,19 +240,19 @@ export class Table {
     }
   }
 
-  #add(call: string, isAdrift: boolean): Tool {
-    const tool = new Tool(call);
+  #add(call: string, hasNoTurn: boolean): ToolCallState {
+    const tool = new ToolCallState(call);
     this.tools.push(tool);
-    this.#places(call).add(tool, isAdrift);
+    this.#positions(call).add(tool, hasNoTurn);
     return tool;
   }
 
-  #places(id: string): Places {
-    let places = this.#byId.get(id);
-    if (places === undefined) {
-      places = new Places();
-      this.#byId.set(id, places);
+  #positions(id: string): CallPositions {
+    let positions = this.#byId.get(id);
+    if (positions === undefined) {
+      positions = new CallPositions();
+      this.#byId.set(id, positions);
     }
-    return places;
+    return positions;
   }
 }

@@ -1,49 +1,47 @@
-/** What the model said and thought, and the one text that stands for the run. */
+/** The texts and thoughts of a run, and its final text. */
 
 import type { Change, Effect, Part } from "../effect.js";
 import type { Text } from "../event.js";
 import { isBlank } from "../text.js";
 
-/** Said or thought. */
+/** Text or reasoning. */
 export type TextKind = "text" | "thought";
 
-/** One text. */
+/** A text or thought. */
 export interface TextItem {
-  /** Its id. */
   readonly id: string;
-  /** Said or thought. */
   readonly kind: TextKind;
-  /** The call whose sub-agent said it. */
+  /** The call whose sub-agent wrote it. */
   readonly parent: string | undefined;
-  /** All of it, so far. */
+  /** The text so far. */
   text: string;
-  /** Whether that is all. */
+  /** Whether the text is complete. */
   complete: boolean;
-  /** How much of it is shown. */
+  /** How many characters are shown. */
   shown: number;
-  /** In how many parts. */
+  /** The number of parts it is shown in. */
   parts: number;
-  /** Whether its id is ours. */
+  /** Whether the machine assigned its id. */
   readonly anonymous: boolean;
 }
 
-/** Every text of a run. */
-export class Texts {
+/** The texts of a run. */
+export class RunTexts {
   readonly items: TextItem[] = [];
   readonly #byId = new Map<string, TextItem>();
   readonly #parts = new Set<string>();
-  /** The text that is being shown. */
+  /** The text that is currently open in the user interface. */
   #open: { item: TextItem; part: Part } | undefined;
   #anonymous = 0;
 
-  /** Takes a piece, or all of a text. Tells whether there was anything new in it. */
+  /** Applies a delta or a full text. Returns whether anything is new. */
   take(kind: TextKind, text: Text, run: string, effects: Effect[]): boolean {
     if (!text.delta && text.full === undefined) return false;
     const item = this.#find(kind, text);
     if (item.complete) return false;
     item.text += text.delta ?? "";
     if (text.full !== undefined) {
-      // What was shown cannot be taken back; what is kept is what was meant.
+      // Shown text cannot be taken back; the stored text is the full one.
       if (!text.full.startsWith(item.text)) item.shown = text.full.length;
       item.text = text.full;
       item.complete = true;
@@ -52,21 +50,21 @@ export class Texts {
     return true;
   }
 
-  /** Closes what is being shown. */
+  /** Closes the open text. */
   close(run: string, effects: Effect[]): void {
     if (this.#open === undefined) return;
     const { item, part } = this.#open;
     this.#open = undefined;
-    tell(run, effects, { type: `${item.kind}Closed`, part });
+    showChange(run, effects, { type: `${item.kind}Closed`, part });
   }
 
-  /** What is being said or thought right now. */
+  /** The kind of the open text. */
   live(): TextKind | undefined {
     return this.#open?.item.kind;
   }
 
-  /** What the run said in the end: its last complete text, else what was streamed. */
-  lastWords(): string | undefined {
+  /** The final text of the run: its last complete text, otherwise everything streamed. */
+  finalText(): string | undefined {
     const own = this.items.filter((item) => item.kind === "text" && item.parent === undefined);
     for (let at = own.length - 1; at >= 0; at -= 1) {
       const item = own[at];
@@ -87,11 +85,11 @@ export class Texts {
     return item;
   }
 
-  /** A text without an id goes on for as long as nothing else is said. */
+  /** A text without an id continues until another text starts. */
   #unnamed(kind: TextKind, parent: string | undefined): TextItem {
     const item = this.#open?.item;
-    const goesOn = item?.anonymous === true && !item.complete;
-    if (goesOn && item.kind === kind && item.parent === parent) return item;
+    const continues = item?.anonymous === true && !item.complete;
+    if (continues && item.kind === kind && item.parent === parent) return item;
     this.#anonymous += 1;
     return this.#add(kind, parent, `part-${this.#anonymous}`, true);
   }
@@ -107,17 +105,17 @@ export class Texts {
     if (delta !== "") {
       item.shown = item.text.length;
       const part = this.#open?.item === item ? this.#open.part : this.#begin(item, run, effects);
-      tell(run, effects, { type: `${item.kind}Delta`, part, delta });
+      showChange(run, effects, { type: `${item.kind}Delta`, part, delta });
     }
     if (item.complete && this.#open?.item === item) this.close(run, effects);
   }
 
-  /** Opens a part of its own for a text: the first, or one more after something else was said. */
+  /** Opens a part for a text: its first, or another one after a different text. */
   #begin(item: TextItem, run: string, effects: Effect[]): Part {
     this.close(run, effects);
     const part: Part = { id: this.#partId(item), parent: item.parent };
     this.#open = { item, part };
-    tell(run, effects, { type: `${item.kind}Opened`, part });
+    showChange(run, effects, { type: `${item.kind}Opened`, part });
     return part;
   }
 
@@ -135,6 +133,6 @@ export class Texts {
   }
 }
 
-function tell(run: string, effects: Effect[], change: Change): void {
+function showChange(run: string, effects: Effect[], change: Change): void {
   effects.push({ type: "show", run, change });
 }

@@ -1,69 +1,69 @@
 /**
- * One call: what is known about it, and the status that follows from it.
+ * The state of one call: the known facts, and the status that follows from them.
  *
- * Facts only grow, so the order in which they come does not matter: a call is running if it was
- * said to have begun, whenever that was said. The first answer settles a call. Behind it only two
- * facts count, and both say what the answer was: that the call was denied, and which tool it is (a
- * denial of a question is a hand-over). So a settled status moves in one direction, from `failed`
- * or `interrupted` to `denied` to `handed_over`, and never behind the end of its run.
+ * Facts only accumulate, so their order of arrival does not matter. The first result settles a
+ * call. After that only two facts count, because they explain the result: that the call was
+ * denied, and which tool it is (denying a question is a hand-over). So a settled status moves in
+ * one direction only, from `failed` or `interrupted` to `denied` to `handed_over`, and never after
+ * the end of its run.
  *
- * What a text says decides nothing: it is in whatever language its author speaks.
+ * The wording of a result decides nothing, since it can be in any language.
  */
 
 import type { Change, ToolRef } from "../effect.js";
 import type { How, ToolResult } from "../event.js";
-import { standIn } from "../placeholder.js";
+import { placeholderText } from "../placeholder.js";
 import type { Settings } from "../settings.js";
 import { type Reason, type Status, isFinal, ofHow } from "../status.js";
 import { trimStart } from "../text.js";
 import { Json } from "../value.js";
-import { type Asked, isOpen, showAsks } from "./asks.js";
+import { type ApprovalState, isOpen, showRequests } from "./asks.js";
 
-/** A call of a run. */
-export class Tool {
-  /** The tool. */
+/** A tool call of a run. */
+export class ToolCallState {
+  /** The name of the tool. */
   name: string | undefined;
-  /** The call whose sub-agent makes it. */
+  /** The call whose sub-agent made it. */
   parent: string | undefined;
-  /** What a person may read about it. */
+  /** A title for people. */
   title: string | undefined;
   /** Its arguments, once they are complete. */
   input: Json | undefined;
-  /** What it asked a person. */
-  readonly asks: Asked[] = [];
-  /** Why it came to its end, where the status does not say it. */
+  /** Its approval requests and questions. */
+  readonly asks: ApprovalState[] = [];
+  /** Why it ended, if the status alone does not tell. */
   reason: Reason | undefined;
-  /** What it answered. */
+  /** The content of the tool result. */
   content: Json | undefined;
-  /** Its turn, if anybody said so, or if it was the current one when it was called. */
+  /** Its turn, if an event named it, or the current turn when it was called. */
   turn: number | undefined;
-  /** Whether somebody said so. */
+  /** Whether an event named the turn. */
   explicit = false;
-  /** The pieces of its arguments. */
+  /** The deltas of its arguments, joined. */
   arguments = "";
-  /** Whether it was called, or only answered so far. */
+  /** Whether the call itself has arrived, or only its result so far. */
   called = false;
   begun = false;
   odd = false;
   /** The final status that follows from the facts. */
   settled: Status | undefined;
-  /** How it ended, as its source says. None for a call that the machine closed. */
+  /** How it ended, as its source reports. Undefined for a call that the machine closed. */
   #how: How | undefined;
-  /** Somebody said no. */
+  /** Whether a person denied it. */
   #denied = false;
-  /** A denial that came before the name: what it means depends on the tool. */
+  /** A denial that arrived before the name. Its meaning depends on the tool. */
   #denial: ToolResult | undefined;
-  /** What a user interface knows already. */
+  /** What the user interface already shows. */
   readonly #shown: { opened: boolean; arguments: number; ready: boolean; status?: Status } = {
     opened: false,
     arguments: 0,
     ready: false,
   };
 
-  /** Its id; `local-<run>-<n>` if its source gave none. */
+  /** `call` is its id; `local-<run>-<n>` if the source has none. */
   constructor(readonly call: string) {}
 
-  /** What is known about it, in one word. */
+  /** The status that follows from the facts. */
   status(): Status {
     if (this.settled !== undefined) return this.settled;
     if (this.isAsking()) return "awaiting_approval";
@@ -71,17 +71,18 @@ export class Tool {
     return this.odd ? "unknown" : "pending";
   }
 
-  /** How others call it. */
+  /** The reference of the call. */
   reference(): ToolRef {
     return { call: this.call, turn: this.turn ?? 0 };
   }
 
-  /** What it answered, or the words that stand for it. */
-  told(): Json {
-    return this.content ?? Json.string(standIn(this.status(), this.reason, this.name) ?? "");
+  /** The content of the tool result, or the placeholder for it. */
+  resultContent(): Json {
+    if (this.content !== undefined) return this.content;
+    return Json.string(placeholderText(this.status(), this.reason, this.name) ?? "");
   }
 
-  /** Whether a person has to decide something. */
+  /** Whether it waits for a person. */
   isAsking(): boolean {
     return this.isOpen() && this.asks.some(isOpen);
   }
@@ -94,32 +95,32 @@ export class Tool {
     return this.name !== undefined && settings.interactive.includes(this.name);
   }
 
-  named(name: string | undefined, settings: Settings): void {
+  setName(name: string | undefined, settings: Settings): void {
     if (this.name !== undefined || name === undefined) return;
     this.name = name;
     const denial = this.#denial;
     this.#denial = undefined;
-    if (denial !== undefined) this.answer(denial, settings);
-    else this.#judge(settings);
+    if (denial !== undefined) this.applyResult(denial, settings);
+    else this.#updateStatus(settings);
   }
 
   /**
-   * Takes an answer, the first one, or a later one that says that the call was denied or handed
-   * over. Tells whether it says anything new.
+   * Applies a result: the first one, or a later one that reports a denial or a hand-over. Returns
+   * whether anything is new.
    */
-  answer(result: ToolResult, settings: Settings): boolean {
+  applyResult(result: ToolResult, settings: Settings): boolean {
     const { how } = result;
     if (this.settled !== undefined) {
       if (how === "denied") return this.deny(settings);
       return how === "handed_over" && this.#handOver();
     }
     if (this.#denial !== undefined) {
-      // Only whoever closed the call says more about it by now.
+      // Only the component that closed the call can add to it now.
       if (result.reason === undefined) return false;
       this.close(ofHow(how).status, result.reason);
       return true;
     }
-    this.named(result.name, settings);
+    this.setName(result.name, settings);
     if (how === "denied" && this.name === undefined) {
       this.#denial = result;
       return true;
@@ -130,24 +131,24 @@ export class Tool {
       this.#how = how;
       this.#denied = how === "denied";
     }
-    this.#judge(settings);
+    this.#updateStatus(settings);
     return true;
   }
 
   /**
-   * Somebody said no to a call that has its answer: that is what the answer was about. Tells
-   * whether this changes anything.
+   * Records that a person denied a call that already has its result: the result reported the
+   * denial. Returns whether anything changed.
    */
   deny(settings: Settings): boolean {
     const before = this.settled;
     this.#denied = true;
-    this.#judge(settings);
+    this.#updateStatus(settings);
     return this.settled !== before;
   }
 
   /**
-   * The end of it, as `closed` said before anybody was sent away. A denial whose tool never got a
-   * name is what it says it is by now.
+   * Closes the call with the status from `statusWhenClosed`, which must be read before its requests
+   * are canceled. A denial whose tool never got a name stays a denial.
    */
   close(status: Status, reason: Reason): void {
     const denial = this.#denial;
@@ -157,23 +158,23 @@ export class Tool {
       this.#settle(ofHow(denial.how).status, this.called ? reason : "never_called", denial.content);
   }
 
-  /** What it becomes if everything ends now. It never claims more than is known. */
-  closed(): Status {
-    if (this.asks.some((asked) => asked.verdict === "answered")) return "handed_over";
+  /** The status that the call gets if it is closed now. */
+  statusWhenClosed(): Status {
+    if (this.asks.some((request) => request.verdict === "answered")) return "handed_over";
     if (this.isAsking()) return "cancelled";
     return this.begun || this.odd ? "interrupted" : "cancelled";
   }
 
-  /** Whether an answer came, whatever it means. */
-  hasAnswer(): boolean {
+  /** Whether a result has arrived. */
+  hasResult(): boolean {
     return this.settled !== undefined || this.#denial !== undefined;
   }
 
   /**
-   * Tells what a user interface does not know yet, in the order it needs. An answer without its
+   * Emits the changes that the user interface does not show yet, in order. A result without its
    * call is not shown before the end (`last`).
    */
-  show(last: boolean, tell: (change: Change) => void): void {
+  show(last: boolean, emit: (change: Change) => void): void {
     const shown = this.#shown;
     if (!shown.opened) {
       if (!this.called && !last) return;
@@ -181,67 +182,67 @@ export class Tool {
       shown.status = "pending";
       const { parent, title } = this;
       const name = this.name ?? "unknown";
-      tell({ type: "toolOpened", tool: this.reference(), name, parent, title });
+      emit({ type: "toolOpened", tool: this.reference(), name, parent, title });
     }
     if (shown.status !== undefined && isFinal(shown.status)) {
-      this.#showCorrection(tell);
+      this.#showCorrection(emit);
       return;
     }
     const delta = this.arguments.slice(shown.arguments);
     if (delta !== "" && !shown.ready) {
-      tell({ type: "toolArguments", tool: this.reference(), delta });
+      emit({ type: "toolArguments", tool: this.reference(), delta });
       shown.arguments = this.arguments.length;
     }
     if (this.input !== undefined && !shown.ready) {
       shown.ready = true;
-      tell({ type: "toolReady", tool: this.reference(), input: this.input });
+      emit({ type: "toolReady", tool: this.reference(), input: this.input });
     }
-    showAsks(this, tell);
+    showRequests(this, emit);
     const status = this.status();
     if (shown.status === status) return;
     shown.status = status;
     const tool = this.reference();
     if (isFinal(status)) {
       const { reason } = this;
-      tell({ type: "toolSettled", tool, status, reason, content: this.told() });
+      emit({ type: "toolSettled", tool, status, reason, content: this.resultContent() });
     } else {
-      tell({ type: "toolStatus", tool, status });
+      emit({ type: "toolStatus", tool, status });
     }
   }
 
-  /** Tells that a call turned out to have ended otherwise than it was told. */
-  #showCorrection(tell: (change: Change) => void): void {
+  /** Emits a correction if a settled call has a different final status now. */
+  #showCorrection(emit: (change: Change) => void): void {
     const status = this.status();
     if (this.#shown.status === status) return;
     this.#shown.status = status;
     const { reason } = this;
-    tell({
+    emit({
       type: "toolCorrected",
       tool: this.reference(),
       status,
       reason,
-      content: this.told(),
+      content: this.resultContent(),
     });
   }
 
-  /** The status of a call that was answered, by everything that is known by now. */
-  #judge(settings: Settings): void {
-    if (!this.#isExplained()) return;
+  /** Updates the status of a settled call from all known facts. */
+  #updateStatus(settings: Settings): void {
+    if (!this.#canBeCorrected()) return;
     if (this.#isHandedOver(settings)) this.#handOver();
     else if (this.#denied) this.settled = "denied";
   }
 
-  /** Whether more can be said about what came back. */
-  #isExplained(): boolean {
+  /** Whether a later fact can still change the meaning of the result. */
+  #canBeCorrected(): boolean {
     return this.#how === "error" || this.#how === "interrupted" || this.#how === "denied";
   }
 
   /**
-   * A person took the question over: so it stays, and what the person said is nobody else's
-   * business. Tells whether this changes anything.
+   * Records that a person took over the question. The content is dropped, since it is private to
+   * the person and the host. Returns whether anything changed.
    */
   #handOver(): boolean {
-    if (!this.#isExplained()) return false;
+    if (!this.#canBeCorrected()) return false;
     this.#how = "handed_over";
     this.settled = "handed_over";
     this.content = undefined;
@@ -249,14 +250,13 @@ export class Tool {
   }
 
   /**
-   * Whether a person took the question over. The agent hears of that as an error, in words of its
-   * host's own. Its own errors are those of a call that was not accepted, and of one that somebody
-   * had allowed to run.
+   * Whether a person took over the question. Hosts report that to the agent as an error, with their
+   * own wording. A real error is one of a call that was not accepted, or that was allowed to run.
    */
   #isHandedOver(settings: Settings): boolean {
     if (!this.isInteractive(settings)) return false;
     if (this.#denied) return true;
-    const allowed = this.asks.some((asked) => asked.verdict === "allowed");
+    const allowed = this.asks.some((request) => request.verdict === "allowed");
     return this.#how === "error" && !allowed && !isNotAccepted(this.content);
   }
 
@@ -270,14 +270,14 @@ export class Tool {
 }
 
 /**
- * Whether the agent itself refused the call before anybody was asked: Claude Code marks what it
- * says then, and names the kind of error where its arguments are wrong.
+ * Whether the agent itself rejected the call before a person was asked. Claude Code marks these
+ * results, and names the error type if the arguments are invalid.
  */
 function isNotAccepted(content: Json | undefined): boolean {
   if (content === undefined) return false;
-  const said = trimStart(content.plain());
-  const text = said.startsWith("Error:") ? trimStart(said.slice("Error:".length)) : said;
-  return MARKS.some((mark) => text.startsWith(mark));
+  const text = trimStart(content.plain());
+  const body = text.startsWith("Error:") ? trimStart(text.slice("Error:".length)) : text;
+  return REJECTION_MARKS.some((mark) => body.startsWith(mark));
 }
 
-const MARKS = ["<tool_use_error>", "InputValidationError"];
+const REJECTION_MARKS = ["<tool_use_error>", "InputValidationError"];

@@ -1,13 +1,13 @@
-/** What a run sees of its surroundings while it works. */
+/** What a run needs while it applies an event. */
 
 import type { Effect } from "../effect.js";
 import type { Settings } from "../settings.js";
-import type { Clock } from "./clock.js";
-import type { Tasks } from "./tasks.js";
+import type { MachineClock } from "./clock.js";
+import type { SessionTasks } from "./tasks.js";
 
-export interface World {
+export interface RunContext {
   readonly settings: Settings;
-  readonly clock: Clock;
-  readonly tasks: Tasks;
+  readonly clock: MachineClock;
+  readonly tasks: SessionTasks;
   readonly effects: Effect[];
 }

@@ -1,4 +1,4 @@
-/** What events say about calls: which one, what it is, how it ended, and who has to decide. */
+/** Reads the parts of events that concern tool calls. */
 
 import type {
   Ask,
@@ -14,70 +14,70 @@ import type {
 import { type Reason, type Status, isFinal, reasonFromName, statusFromName } from "../status.js";
 import { hasSpace } from "../text.js";
 import { Json } from "../value.js";
-import type { Fields } from "./object.js";
+import type { EventObject } from "./object.js";
 import { howAndWhy, howFromName, verdictFromName } from "./words.js";
 
-/** What is missing that a type cannot do without. */
-export interface Lacking {
-  readonly lacking: string | undefined;
+/** A missing field that the event type requires. */
+export interface MissingField {
+  readonly missing: string | undefined;
 }
 
-/** The names of a call's id. Agents use one or several of them. */
+/** The field names of a call id. Agents use one or more of them. */
 const IDS = ["toolCallId", "toolId", "toolUseId", "callId"];
 
-/** Which call an event is about. */
-export function which(object: Fields): CallRef {
-  return { id: object.id(...IDS), turn: turn(object) };
+/** The call that an event refers to. */
+export function readCallRef(object: EventObject): CallRef {
+  return { id: object.id(...IDS), turn: readTurn(object) };
 }
 
-/** Which call, where `id` is the call's own. */
-export function whichOrId(object: Fields): CallRef {
-  const call = which(object);
+/** The same, where `id` can also be the call id. */
+export function readCallRefOrId(object: EventObject): CallRef {
+  const call = readCallRef(object);
   return { id: call.id ?? object.id("id"), turn: call.turn };
 }
 
-/** Which call, if the event is about one: an empty id is a call without id. */
-export function whichIf(object: Fields): CallRef | undefined {
-  const call = which(object);
+/** The call, if the event refers to one. An empty id means a call without an id. */
+export function readOptionalCallRef(object: EventObject): CallRef | undefined {
+  const call = readCallRef(object);
   const isOne =
     call.turn !== undefined || object.string(...IDS) !== undefined || call.id !== undefined;
   return isOne ? call : undefined;
 }
 
-/** The number of a turn. */
-export function turn(object: Fields): number | undefined {
+/** The turn number. */
+export function readTurn(object: EventObject): number | undefined {
   const number = object.number("turn");
   if (number === undefined || number < 2 ** 32) return number;
-  object.note(`turn ${number}`);
+  object.noteUnknown(`turn ${number}`);
   return undefined;
 }
 
 /** The call whose sub-agent it comes from. */
-export function parent(object: Fields): string | undefined {
+export function readParent(object: EventObject): string | undefined {
   return object.id("parentToolCallId", "parentToolUseId", "parentToolId");
 }
 
-export function call(object: Fields, call: CallRef): Call {
+export function readCall(object: EventObject, call: CallRef): Call {
   return {
     call,
     name: object.id("name", "toolName"),
-    parent: parent(object),
-    input: object.json("input", "args") ?? spelledArguments(object),
+    parent: readParent(object),
+    input: object.json("input", "args") ?? readStringArguments(object),
     title: object.text("title", "description"),
-    status: status(object),
+    status: readStatus(object),
   };
 }
 
-export function argumentsOf(object: Fields): Body | Lacking {
+export function readArguments(object: EventObject): Body | MissingField {
   const delta = object.string("delta");
-  if (delta === undefined) return { lacking: "tool-arguments without delta" };
-  return { type: "arguments", call: which(object), delta };
+  if (delta === undefined) return { missing: "tool-arguments without delta" };
+  return { type: "arguments", call: readCallRef(object), delta };
 }
 
-export function result(object: Fields): ToolResult {
-  const { how, reason } = howOf(object);
+export function readResult(object: EventObject): ToolResult {
+  const { how, reason } = readOutcome(object);
   return {
-    call: which(object),
+    call: readCallRef(object),
     name: object.id("name", "toolName"),
     how,
     reason,
@@ -85,78 +85,78 @@ export function result(object: Fields): ToolResult {
   };
 }
 
-export function ask(object: Fields, kind: AskKind): Ask {
+export function readApprovalRequest(object: EventObject, kind: AskKind): Ask {
   return {
-    call: which(object),
-    id: request(object),
+    call: readCallRef(object),
+    id: readRequestId(object),
     kind,
     prompt: object.text("prompt", "question", "message"),
     choices: object.json("choices", "options", "questions"),
   };
 }
 
-/** A decision. Without a word for it nothing is decided, least of all that a call may run. */
-export function reply(kind: string, object: Fields): Reply | Lacking {
+/** A reply. Without an explicit verdict nothing is decided, so no call is allowed by mistake. */
+export function readApprovalReply(kind: string, object: EventObject): Reply | MissingField {
   const answer = object.json("answer", "answers");
-  const verdict = verdictOf(kind, object, answer !== undefined);
+  const verdict = readVerdict(kind, object, answer !== undefined);
   if (typeof verdict === "object") return verdict;
-  return { call: which(object), id: request(object), verdict, answer };
+  return { call: readCallRef(object), id: readRequestId(object), verdict, answer };
 }
 
-function verdictOf(kind: string, object: Fields, answered: boolean): Verdict | Lacking {
+function readVerdict(kind: string, object: EventObject, answered: boolean): Verdict | MissingField {
   const word = object.word("verdict");
-  if (word !== undefined) return verdictFromName(word) ?? { lacking: word };
+  if (word !== undefined) return verdictFromName(word) ?? { missing: word };
   const approved = object.flag("approved");
   if (approved !== undefined) return approved ? "allowed" : "denied";
   const isAnswer = kind === "question-answered" && answered;
-  return isAnswer ? "answered" : { lacking: `${kind} without verdict` };
+  return isAnswer ? "answered" : { missing: `${kind} without verdict` };
 }
 
-/** Some agents put the arguments into a string. */
-function spelledArguments(object: Fields): Json | undefined {
+/** The arguments. Some agents encode them as a string. */
+function readStringArguments(object: EventObject): Json | undefined {
   const text = object.string("arguments");
   return (text === undefined ? undefined : Json.parse(text)) ?? object.json("arguments");
 }
 
-/** The status of a call that is open. A final one says nothing: it comes with the result. */
-function status(object: Fields): Status | undefined {
-  const asks = object.flag("requiresApproval") === true;
+/** The status of an open call. A final status is ignored, since it comes with the result. */
+function readStatus(object: EventObject): Status | undefined {
+  const needsApproval = object.flag("requiresApproval") === true;
   const word = object.word("status");
-  if (word === undefined) return asks ? "awaiting_approval" : undefined;
+  if (word === undefined) return needsApproval ? "awaiting_approval" : undefined;
   const status = statusFromName(word);
   if (status === undefined) {
-    object.note(word);
+    object.noteUnknown(word);
     return "unknown";
   }
-  if (status === "pending" && asks) return "awaiting_approval";
+  if (status === "pending" && needsApproval) return "awaiting_approval";
   return isFinal(status) ? undefined : status;
 }
 
-function howOf(object: Fields): { how: How; reason?: Reason | undefined } {
-  const reason = reasonOf(object);
+function readOutcome(object: EventObject): { how: How; reason?: Reason | undefined } {
+  const reason = readReason(object);
   const exact = howFromName(object.string("how") ?? "");
   if (exact !== undefined) return { how: exact, reason };
   const byFlag: How = object.flag("isError") === true ? "error" : "ok";
   const word = object.word("status");
-  let said: How = byFlag;
+  let outcome: How = byFlag;
   if (word !== undefined) {
     const known = howFromName(word);
-    if (known === undefined) object.note(word);
-    said = known ?? byFlag;
+    if (known === undefined) object.noteUnknown(word);
+    outcome = known ?? byFlag;
   }
-  // For some agents a call that came to its end is complete, error or not.
-  return howAndWhy(said === "ok" ? byFlag : said, reason);
+  // Some agents report `completed` for every ended call, failed or not.
+  return howAndWhy(outcome === "ok" ? byFlag : outcome, reason);
 }
 
-/** The reason, if it is one of ours. Sentences are what a person said, and nobody's business. */
-function reasonOf(object: Fields): Reason | undefined {
+/** The reason, if it is a known one. Free text is private to the person and is not noted. */
+function readReason(object: EventObject): Reason | undefined {
   const word = object.word("reason");
   if (word === undefined) return undefined;
   const reason = reasonFromName(word);
-  if (reason === undefined) object.note(hasSpace(word) ? "reason" : word);
+  if (reason === undefined) object.noteUnknown(hasSpace(word) ? "reason" : word);
   return reason;
 }
 
-function request(object: Fields): string | undefined {
+function readRequestId(object: EventObject): string | undefined {
   return object.id("requestId", "approvalId", "questionId", "id");
 }

@@ -1,23 +1,23 @@
-/** The end of a run, what it cost and what went wrong. */
+/** Reads the end of a run, its token usage and its errors. */
 
 import type { Ended, Problem, Usage } from "../event.js";
 import { type Outcome, outcomeFromName } from "../status.js";
-import { type Fields, textOf } from "./object.js";
+import { type EventObject, textOf } from "./object.js";
 
-export function ended(object: Fields): Ended {
-  // In this order, since the first strange thing is the one that is told.
-  const how = outcome(object);
+export function readEnd(object: EventObject): Ended {
+  // The order matters: only the first unknown value is kept.
+  const how = readOutcome(object);
   const text = object.text("finalContent", "text", "result");
   const raw = object.raw("error");
-  return { outcome: how, text, problem: wrong(object, raw), usage: usageOf(object) };
+  return { outcome: how, text, problem: readError(object, raw), usage: readNestedUsage(object) };
 }
 
-/** What went wrong: in the object itself, or in its `error`. That something did is all it takes. */
-export function problem(object: Fields, fatal: boolean): Problem {
+/** An error, in the object itself or in its `error` field. It may lack a message. */
+export function readProblem(object: EventObject, fatal: boolean): Problem {
   const inner = object.object("error");
-  const told = inner?.text("message", "error");
-  const message = object.text("message") ?? told ?? object.text("error", "errorText");
-  if (message === undefined) object.note("error without message");
+  const nested = inner?.text("message", "error");
+  const message = object.text("message") ?? nested ?? object.text("error", "errorText");
+  if (message === undefined) object.noteUnknown("error without message");
   return {
     message: message ?? "",
     code: object.id("code") ?? inner?.id("code"),
@@ -25,23 +25,23 @@ export function problem(object: Fields, fatal: boolean): Problem {
   };
 }
 
-/** The costs inside of an event. */
-export function usageOf(object: Fields): Usage | undefined {
+/** Nested token usage of an event. */
+export function readNestedUsage(object: EventObject): Usage | undefined {
   const raw = object.raw("tokenUsage", "usage");
   if (raw === undefined) return undefined;
-  const inner = object.inside(raw);
-  const found = inner === undefined ? undefined : usage(inner);
-  if (found === undefined) object.note("usage without tokens");
+  const inner = object.parseNested(raw);
+  const found = inner === undefined ? undefined : readUsage(inner);
+  if (found === undefined) object.noteUnknown("usage without tokens");
   return found;
 }
 
-/** Costs, in the words of whoever counted them; nothing if there is no count at all. */
-export function usage(object: Fields): Usage | undefined {
+/** Token usage, in the field names of several providers; undefined if there is no count. */
+export function readUsage(object: EventObject): Usage | undefined {
   const readDetails = object.object("inputTokensDetails", "promptTokensDetails");
   const writtenDetails = object.object("outputTokensDetails", "completionTokensDetails");
-  const count = (names: string[], details?: Fields) => {
-    const place = object.raw(...names) === undefined ? details : object;
-    return place?.raw(...names) === undefined ? undefined : (place.number(...names) ?? 0);
+  const count = (names: string[], details?: EventObject) => {
+    const source = object.raw(...names) === undefined ? details : object;
+    return source?.raw(...names) === undefined ? undefined : (source.number(...names) ?? 0);
   };
   const input = count(INPUT);
   const output = count(OUTPUT);
@@ -68,18 +68,19 @@ const CACHED = [
 ];
 const REASONING = ["reasoning", "reasoningTokens", "reasoningOutputTokens", "thoughtsTokenCount"];
 
-/** How the run ended. A word that nobody knows is an end, and not a good one. */
-function outcome(object: Fields): Outcome | undefined {
+/** The outcome. An unknown name counts as failed. */
+function readOutcome(object: EventObject): Outcome | undefined {
   const word = object.word("reason", "outcome", "terminalReason");
   if (word === undefined) return undefined;
   const known = outcomeFromName(word);
-  if (known === undefined) object.note(word);
+  if (known === undefined) object.noteUnknown(word);
   return known ?? "failed";
 }
 
-function wrong(object: Fields, raw: string | undefined): Problem | undefined {
+function readError(object: EventObject, raw: string | undefined): Problem | undefined {
   if (raw === undefined) return undefined;
-  const inner = object.inside(raw);
-  const told = inner?.raw("message") === undefined ? undefined : inner;
-  return told === undefined ? { message: textOf(raw), fatal: true } : problem(told, true);
+  const inner = object.parseNested(raw);
+  const withMessage = inner?.raw("message") === undefined ? undefined : inner;
+  if (withMessage === undefined) return { message: textOf(raw), fatal: true };
+  return readProblem(withMessage, true);
 }

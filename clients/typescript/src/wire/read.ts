@@ -1,9 +1,8 @@
 /**
- * What an event says, whoever spelled it.
+ * Reads events, in our spelling and in those of agents.
  *
- * A type that nobody knows, or one that lacks what it cannot do without, becomes `unknown` with
- * everything in it. What never happens here: an error because of something in an event that nobody
- * knows.
+ * An event of an unknown type, or without a required field, becomes `unknown` with its whole
+ * content. Unknown content is never an error.
  */
 
 import type { Unreadable } from "../effect.js";
@@ -11,129 +10,129 @@ import type { Activity, Body, Event, Started, Task, Text, ToolsAvailable } from 
 import { wellFormed } from "../text.js";
 import { Json, isJson } from "../value.js";
 import * as calls from "./calls.js";
-import type { Lacking } from "./calls.js";
+import type { MissingField } from "./calls.js";
 import * as ending from "./ending.js";
-import { Fields, type Odd, stringOf, textOf } from "./object.js";
+import { EventObject, type UnknownValue, stringOf, textOf } from "./object.js";
 import { taskFromName } from "./words.js";
 import { isPlace } from "./write.js";
 
-/** An event, or why the text is none. */
+/** An event, or why the text is not one. */
 export type Read =
   | { readonly event: Event }
   | { readonly event?: undefined; readonly why: Unreadable };
 
-/** An event out of a JSON object. */
+/** Reads an event from a JSON object. */
 export function read(line: string): Read {
   const text = wellFormed(line);
   if (!isJson(text)) return { why: "not_json" };
   if (!/^[ \t\n\r]*\{/.test(text)) return { why: "not_object" };
-  const odd: Odd = {};
-  const object = new Fields(text, odd);
+  const unknown: UnknownValue = {};
+  const object = new EventObject(text, unknown);
   const run = object.string("runId");
   if (!run) return { why: "no_run" };
   const kind = object.string("type");
   if (!kind) return { why: "no_type" };
-  // What its first reader found strange stays.
-  const known = object.string("odd");
-  if (known) odd.word = known;
-  let body = bodyOf(kind, object);
-  if ("lacking" in body) {
-    if (body.lacking !== undefined) object.note(body.lacking);
+  // An unknown value that an earlier reader noted is kept.
+  const earlier = object.string("odd");
+  if (earlier) unknown.word = earlier;
+  let body = readBody(kind, object);
+  if ("missing" in body) {
+    if (body.missing !== undefined) object.noteUnknown(body.missing);
     body = { type: "unknown", kind, raw: Json.known(text.trim()) };
   }
   const epoch = object.number("epoch", "runEpoch");
-  const seq = place(object);
+  const seq = readSeq(object);
   const at = object.number("at", "timestamp", "startedAt", "emittedAt", "terminalAt");
-  return { event: { run, epoch, seq, at, odd: odd.word, body } };
+  return { event: { run, epoch, seq, at, odd: unknown.word, body } };
 }
 
-function place(object: Fields): number | undefined {
+function readSeq(object: EventObject): number | undefined {
   const seq = object.number("seq");
   if (seq === undefined || isPlace(seq)) return seq;
-  object.note(`seq ${seq}`);
+  object.noteUnknown(`seq ${seq}`);
   return undefined;
 }
 
-/** The body of a type; `lacking` nothing in particular if nobody knows the type. */
-function bodyOf(kind: string, object: Fields): Body | Lacking {
+/** The body of an event. For an unknown type, the missing field is undefined. */
+function readBody(kind: string, object: EventObject): Body | MissingField {
   switch (kind) {
     case "text":
     case "thought":
-      return spoken(kind, said(object, `${kind} without delta`));
+      return textBody(kind, readText(object, `${kind} without delta`));
     case "agent:message":
-      return spoken("text", message(object));
+      return textBody("text", readMessage(object));
     case "agent:thought":
-      return spoken("thought", thought(object));
+      return textBody("thought", readThought(object));
     case "tool-call":
-      return { type: "call", call: calls.call(object, calls.which(object)) };
+      return { type: "call", call: calls.readCall(object, calls.readCallRef(object)) };
     case "agent:tool-call":
-      return { type: "call", call: calls.call(object, calls.whichOrId(object)) };
+      return { type: "call", call: calls.readCall(object, calls.readCallRefOrId(object)) };
     case "tool-arguments":
-      return calls.argumentsOf(object);
+      return calls.readArguments(object);
     case "tool-progress": {
-      const content = object.json("content", "progress") ?? NOTHING;
-      return { type: "progress", call: calls.which(object), content };
+      const content = object.json("content", "progress") ?? NULL;
+      return { type: "progress", call: calls.readCallRef(object), content };
     }
     case "tool-result":
     case "agent:tool-result":
-      return { type: "result", result: calls.result(object) };
+      return { type: "result", result: calls.readResult(object) };
     case "tool-cancelled":
-      return { type: "cancelled", call: calls.which(object) };
+      return { type: "cancelled", call: calls.readCallRef(object) };
     case "approval-asked":
-      return { type: "asked", ask: calls.ask(object, "approval") };
+      return { type: "asked", ask: calls.readApprovalRequest(object, "approval") };
     case "question-asked":
-      return { type: "asked", ask: calls.ask(object, "question") };
+      return { type: "asked", ask: calls.readApprovalRequest(object, "question") };
     case "approval-answered":
     case "question-answered": {
-      const reply = calls.reply(kind, object);
-      return "lacking" in reply ? reply : { type: "replied", reply };
+      const reply = calls.readApprovalReply(kind, object);
+      return "missing" in reply ? reply : { type: "replied", reply };
     }
     case "turn-started": {
-      const turn = { turn: calls.turn(object), message: object.id("messageId") };
+      const turn = { turn: calls.readTurn(object), message: object.id("messageId") };
       return { type: "turn", turn };
     }
     case "usage": {
-      const usage = ending.usageOf(object) ?? ending.usage(object);
-      return usage === undefined ? lack("usage without tokens") : { type: "usage", usage };
+      const usage = ending.readNestedUsage(object) ?? ending.readUsage(object);
+      return usage === undefined ? missingField("usage without tokens") : { type: "usage", usage };
     }
     case "tasks":
-      return tasks(object);
+      return readTasks(object);
     case "activity":
-      return activity(object);
+      return readActivity(object);
     case "error":
-      return { type: "problem", problem: ending.problem(object, false) };
+      return { type: "problem", problem: ending.readProblem(object, false) };
     case "agent:error":
-      return { type: "problem", problem: ending.problem(object, true) };
+      return { type: "problem", problem: ending.readProblem(object, true) };
     case "stop":
       return { type: "stop", stop: { grace: object.number("grace", "graceMs") ?? 0 } };
     case "timed-out":
-      return { type: "timedOut", call: calls.whichIf(object) };
+      return { type: "timedOut", call: calls.readOptionalCallRef(object) };
     case "run-started":
     case "agent:run-start":
-      return { type: "started", started: started(object) };
+      return { type: "started", started: readStart(object) };
     case "tools-available":
     case "agent:tools-available":
-      return available(object);
+      return readTools(object);
     case "run-ended":
     case "agent:complete":
-      return { type: "ended", ended: ending.ended(object) };
+      return { type: "ended", ended: ending.readEnd(object) };
     case "unknown":
-      return unknown(object);
+      return readUnknown(object);
     default:
-      return lack(undefined);
+      return missingField(undefined);
   }
 }
 
-function lack(lacking: string | undefined): Lacking {
-  return { lacking };
+function missingField(missing: string | undefined): MissingField {
+  return { missing };
 }
 
-function spoken(type: "text" | "thought", text: Text | Lacking): Body | Lacking {
-  return "lacking" in text ? text : { type, text };
+function textBody(type: "text" | "thought", text: Text | MissingField): Body | MissingField {
+  return "missing" in text ? text : { type, text };
 }
 
-/** The fields of a text that say nothing by themselves. */
-const ABOUT = [
+/** The fields of a text event apart from its text. */
+const HEAD_FIELDS = [
   "type",
   "runId",
   "epoch",
@@ -147,58 +146,59 @@ const ABOUT = [
 ];
 
 /**
- * A piece of text, or all of it. One that says nothing is fine, unless it says it in a field that
- * nobody knows.
+ * A delta, or a full text. A text event without text is valid, unless it has an unknown field.
  */
-function said(object: Fields, lacking: string): Text | Lacking {
+function readText(object: EventObject, missing: string): Text | MissingField {
   const delta = object.text("delta");
   const full = object.text("full", "text", "content");
-  const says = delta !== undefined || full !== undefined;
-  return says || object.hasOnly(ABOUT) ? { ...about(object), delta, full } : { lacking };
+  const hasText = delta !== undefined || full !== undefined;
+  const isText = hasText || object.hasOnly(HEAD_FIELDS);
+  return isText ? { ...readTextHead(object), delta, full } : { missing };
 }
 
-function about(object: Fields): Text {
-  return { message: object.id("messageId"), parent: calls.parent(object) };
+function readTextHead(object: EventObject): Text {
+  return { message: object.id("messageId"), parent: calls.readParent(object) };
 }
 
-function message(object: Fields): Text | Lacking {
+function readMessage(object: EventObject): Text | MissingField {
   const content = object.text("content");
-  if (content === undefined) return lack("agent:message without content");
+  if (content === undefined) return missingField("agent:message without content");
   const isComplete = object.flag("isComplete") === true;
-  return { ...about(object), ...(isComplete ? { full: content } : { delta: content }) };
+  return { ...readTextHead(object), ...(isComplete ? { full: content } : { delta: content }) };
 }
 
 /** A thought is a text, or an object with an id and a text. */
-function thought(object: Fields): Text | Lacking {
-  const whole = about(object);
+function readThought(object: EventObject): Text | MissingField {
+  const head = readTextHead(object);
   const inner = object.object("thought");
   const full = inner?.text("content", "text", "thinking");
   if (inner !== undefined && full !== undefined) {
-    const message = inner.id("id") ?? whole.message;
-    return { message, parent: calls.parent(inner) ?? whole.parent, full };
+    const message = inner.id("id") ?? head.message;
+    return { message, parent: calls.readParent(inner) ?? head.parent, full };
   }
   const text = inner === undefined ? object.text("thought") : undefined;
-  return text === undefined ? lack("agent:thought without thought") : { ...whole, full: text };
+  if (text === undefined) return missingField("agent:thought without thought");
+  return { ...head, full: text };
 }
 
-function tasks(object: Fields): Body | Lacking {
+function readTasks(object: EventObject): Body | MissingField {
   const items = object.list("tasks", "todos");
-  if (items === undefined) return lack("tasks without tasks");
-  return { type: "tasks", tasks: items.map((raw) => task(raw, object)) };
+  if (items === undefined) return missingField("tasks without tasks");
+  return { type: "tasks", tasks: items.map((raw) => readTask(raw, object)) };
 }
 
-/** A task that lacks something is still a line of the list. */
-function task(raw: string, list: Fields): Task {
-  const object = list.inside(raw);
+/** A task. One with missing fields still counts. */
+function readTask(raw: string, list: EventObject): Task {
+  const object = list.parseNested(raw);
   if (object === undefined) {
-    list.note("task without status");
+    list.noteUnknown("task without status");
     return { content: textOf(raw), status: "unknown" };
   }
   const content = object.text("content", "title", "text");
-  if (content === undefined) object.note("task without content");
+  if (content === undefined) object.noteUnknown("task without content");
   const word = object.word("status");
   const status = word === undefined ? undefined : taskFromName(word);
-  if (status === undefined) object.note(word ?? "task without status");
+  if (status === undefined) object.noteUnknown(word ?? "task without status");
   return {
     id: object.id("id"),
     content: content ?? "",
@@ -207,18 +207,18 @@ function task(raw: string, list: Fields): Task {
   };
 }
 
-function activity(object: Fields): Body | Lacking {
+function readActivity(object: EventObject): Body | MissingField {
   const kind = object.string("kind", "activityType");
-  if (kind === undefined) return lack("activity without kind");
+  if (kind === undefined) return missingField("activity without kind");
   const activity: Activity = {
     kind,
     id: object.id("activityId", "id", "messageId"),
-    content: object.json("content") ?? NOTHING,
+    content: object.json("content") ?? NULL,
   };
   return { type: "activity", activity };
 }
 
-function started(object: Fields): Started {
+function readStart(object: EventObject): Started {
   return {
     session: object.id("sessionId", "sessionKey", "conversationId"),
     parent: object.id("parentRunId"),
@@ -227,13 +227,13 @@ function started(object: Fields): Started {
   };
 }
 
-function available(object: Fields): Body | Lacking {
+function readTools(object: EventObject): Body | MissingField {
   const items = object.list("tools");
-  if (items === undefined) return lack("tools-available without tools");
+  if (items === undefined) return missingField("tools-available without tools");
   const tools: string[] = [];
   for (const raw of items) {
-    const name = toolName(raw, object);
-    if (name === undefined) object.note(`tool ${raw}`);
+    const name = readToolName(raw, object);
+    if (name === undefined) object.noteUnknown(`tool ${raw}`);
     else tools.push(name);
   }
   const ready = isReady(object);
@@ -242,26 +242,26 @@ function available(object: Fields): Body | Lacking {
   return { type: "toolsAvailable", available };
 }
 
-/** A list that says nothing about more to come is the list. */
-function isReady(object: Fields): boolean {
+/** Whether a tool list is complete. It is, unless the event states otherwise. */
+function isReady(object: EventObject): boolean {
   const ready = object.flag("ready");
   if (ready !== undefined) return ready;
   const phase = object.word("phase");
   if (phase === undefined || phase === "ready") return true;
-  if (phase !== "initializing") object.note(phase);
+  if (phase !== "initializing") object.noteUnknown(phase);
   return false;
 }
 
 /** A tool is a name, or an object that has one. */
-function toolName(raw: string, list: Fields): string | undefined {
-  return stringOf(raw) ?? list.inside(raw)?.id("name");
+function readToolName(raw: string, list: EventObject): string | undefined {
+  return stringOf(raw) ?? list.parseNested(raw)?.id("name");
 }
 
-/** What we wrote about an event of a type that we did not know. */
-function unknown(object: Fields): Body | Lacking {
+/** An `unknown` event that we wrote ourselves. */
+function readUnknown(object: EventObject): Body | MissingField {
   const kind = object.string("kind");
-  if (kind === undefined || !object.has("raw")) return lack(undefined);
-  return { type: "unknown", kind, raw: object.json("raw") ?? NOTHING };
+  if (kind === undefined || !object.has("raw")) return missingField(undefined);
+  return { type: "unknown", kind, raw: object.json("raw") ?? NULL };
 }
 
-const NOTHING = Json.known("null");
+const NULL = Json.known("null");

@@ -1,22 +1,22 @@
-/** The words of enums on the wire: ours, and those that others use. */
+/** The names of enum values: ours, and those that agents use. */
 
 import type { How, TaskStatus, Verdict } from "../event.js";
 import { type Reason, ofHow, statusFromName } from "../status.js";
 
-/** How a call ended and why, out of what its status and its reason say. */
+/** Combines how a call ended with its reason. */
 export function howAndWhy(how: How, reason: Reason | undefined): { how: How; reason?: Reason } {
   if (how === "error" && reason === "timed_out") return { how: "timed_out" };
   if (how === "cancelled" && reason === "skipped") return { how: "skipped" };
   return reason === undefined ? { how } : { how, reason };
 }
 
-/** The one word for how a call ended. */
+/** The name for how a call ended. */
 export function howName(how: How): string {
   const { status, reason } = ofHow(how);
   return reason ?? status;
 }
 
-/** How a call ended, out of one word: a final status, or what `howName` says. */
+/** How a call ended, from a final status or a name that `howName` returns. */
 export function howFromName(name: string): How | undefined {
   if (name === "timed_out" || name === "timeout") return "timed_out";
   if (name === "skipped") return "skipped";
@@ -40,12 +40,12 @@ export function howFromName(name: string): How | undefined {
   }
 }
 
-/** Whether a reader that knows nothing else takes it for an error. */
+/** Whether `isError` is set for readers that know only that field. */
 export function isError(how: How): boolean {
   return how !== "ok" && how !== "handed_over";
 }
 
-/** The decision of a word. Only words that cannot mean anything else allow something. */
+/** The verdict for a name. Only unambiguous names allow a call. */
 export function verdictFromName(name: string): Verdict | undefined {
   switch (name) {
     case "allowed":
@@ -70,7 +70,7 @@ export function verdictFromName(name: string): Verdict | undefined {
   }
 }
 
-/** How far a task is, out of a word. */
+/** The task status for a name. */
 export function taskFromName(name: string): TaskStatus | undefined {
   switch (name) {
     case "unknown":

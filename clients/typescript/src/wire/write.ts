@@ -1,4 +1,4 @@
-/** An event as one JSON object, on one line, field by field. */
+/** Writes events as JSON. */
 
 import type { Body, CallRef, Ended, Event, Problem, Text, ToolResult, Usage } from "../event.js";
 import { isFinal, ofHow } from "../status.js";
@@ -7,37 +7,37 @@ import { howAndWhy, howName, isError } from "./words.js";
 
 /** An event as one JSON object, without a line break. */
 export function write(event: Event): string {
-  const pen = new Pen();
-  pen.put("type", kindOf(event.body));
-  pen.put("runId", event.run);
-  pen.put("epoch", event.epoch);
-  // What is no place would be read as none, so it is none.
-  pen.put("seq", event.seq !== undefined && isPlace(event.seq) ? event.seq : undefined);
-  pen.put("at", event.at);
-  body(event.body, pen);
-  pen.id("odd", event.odd);
-  return pen.text();
+  const writer = new JsonFieldWriter();
+  writer.put("type", typeName(event.body));
+  writer.put("runId", event.run);
+  writer.put("epoch", event.epoch);
+  // An invalid place is left out, since readers would ignore it.
+  writer.put("seq", event.seq !== undefined && isPlace(event.seq) ? event.seq : undefined);
+  writer.put("at", event.at);
+  writeBody(event.body, writer);
+  writer.id("odd", event.odd);
+  return writer.text();
 }
 
-/** Whether a number is a place in a run that every reader can hold exactly. */
+/** Whether a number is a valid place that every reader can hold exactly. */
 export function isPlace(seq: number): boolean {
   return seq >= 1 && seq <= 2 ** 53;
 }
 
-/** Writes fields into an object, and leaves out what is not there. */
-class Pen {
+/** Writes the fields of an object. Missing values are left out. */
+class JsonFieldWriter {
   readonly #fields: string[] = [];
 
   put(key: string, value: string | number | boolean | readonly string[] | undefined): void {
     if (value !== undefined) this.#fields.push(`"${key}":${JSON.stringify(value)}`);
   }
 
-  /** An id that may be missing. An empty one is no id. */
+  /** An optional id. An empty id is left out. */
   id(key: string, id: string | undefined): void {
     if (id !== "") this.put(key, id);
   }
 
-  /** A value as it was spelled. `null` is no value. */
+  /** A raw JSON value. `null` is left out. */
   json(key: string, json: Json | undefined): void {
     if (json !== undefined && json.raw !== "null") this.raw(key, json.raw);
   }
@@ -46,8 +46,8 @@ class Pen {
     this.#fields.push(`"${key}":${raw}`);
   }
 
-  object(key: string, fields: (pen: Pen) => void): void {
-    this.raw(key, written(fields));
+  object(key: string, fields: (writer: JsonFieldWriter) => void): void {
+    this.raw(key, writtenObject(fields));
   }
 
   text(): string {
@@ -55,14 +55,14 @@ class Pen {
   }
 }
 
-function written(fields: (pen: Pen) => void): string {
-  const pen = new Pen();
-  fields(pen);
-  return pen.text();
+function writtenObject(fields: (writer: JsonFieldWriter) => void): string {
+  const writer = new JsonFieldWriter();
+  fields(writer);
+  return writer.text();
 }
 
-/** The type of an event, as it is written. */
-function kindOf(body: Body): string {
+/** The `type` field of an event. */
+function typeName(body: Body): string {
   switch (body.type) {
     case "started":
       return "run-started";
@@ -104,156 +104,157 @@ function kindOf(body: Body): string {
   }
 }
 
-function body(body: Body, pen: Pen): void {
+function writeBody(body: Body, writer: JsonFieldWriter): void {
   switch (body.type) {
     case "started":
-      pen.id("sessionId", body.started.session);
-      pen.id("parentRunId", body.started.parent);
-      pen.id("agent", body.started.agent);
-      pen.id("model", body.started.model);
+      writer.id("sessionId", body.started.session);
+      writer.id("parentRunId", body.started.parent);
+      writer.id("agent", body.started.agent);
+      writer.id("model", body.started.model);
       break;
     case "toolsAvailable":
-      pen.put("version", body.available.version);
-      pen.put("ready", body.available.ready);
-      pen.put("tools", body.available.tools);
+      writer.put("version", body.available.version);
+      writer.put("ready", body.available.ready);
+      writer.put("tools", body.available.tools);
       break;
     case "turn":
-      pen.put("turn", body.turn.turn);
-      pen.id("messageId", body.turn.message);
+      writer.put("turn", body.turn.turn);
+      writer.id("messageId", body.turn.message);
       break;
     case "text":
     case "thought":
-      said(body.text, pen);
+      writeText(body.text, writer);
       break;
     case "call": {
       const { call, name, parent, input, title, status } = body.call;
-      which(call, pen);
-      pen.id("name", name);
-      pen.id("parentToolCallId", parent);
-      pen.json("input", input);
-      pen.put("title", title);
+      writeCallRef(call, writer);
+      writer.id("name", name);
+      writer.id("parentToolCallId", parent);
+      writer.json("input", input);
+      writer.put("title", title);
       // A final status comes with the result.
-      pen.put("status", status !== undefined && !isFinal(status) ? status : undefined);
+      writer.put("status", status !== undefined && !isFinal(status) ? status : undefined);
       break;
     }
     case "arguments":
-      which(body.call, pen);
-      pen.put("delta", body.delta);
+      writeCallRef(body.call, writer);
+      writer.put("delta", body.delta);
       break;
     case "progress":
-      which(body.call, pen);
-      pen.json("content", body.content);
+      writeCallRef(body.call, writer);
+      writer.json("content", body.content);
       break;
     case "result":
-      result(body.result, pen);
+      writeResult(body.result, writer);
       break;
     case "cancelled":
-      which(body.call, pen);
+      writeCallRef(body.call, writer);
       break;
     case "asked":
-      which(body.ask.call, pen);
-      pen.id("requestId", body.ask.id);
-      pen.put("prompt", body.ask.prompt);
-      pen.json("choices", body.ask.choices);
+      writeCallRef(body.ask.call, writer);
+      writer.id("requestId", body.ask.id);
+      writer.put("prompt", body.ask.prompt);
+      writer.json("choices", body.ask.choices);
       break;
     case "replied":
-      which(body.reply.call, pen);
-      pen.id("requestId", body.reply.id);
-      pen.put("verdict", body.reply.verdict);
-      pen.json("answer", body.reply.answer);
+      writeCallRef(body.reply.call, writer);
+      writer.id("requestId", body.reply.id);
+      writer.put("verdict", body.reply.verdict);
+      writer.json("answer", body.reply.answer);
       break;
     case "tasks": {
       const tasks = body.tasks.map(({ id, content, status, active }) =>
-        written((pen) => {
-          pen.id("id", id);
-          pen.put("content", content);
-          pen.put("status", status);
-          pen.put("activeForm", active);
+        writtenObject((writer) => {
+          writer.id("id", id);
+          writer.put("content", content);
+          writer.put("status", status);
+          writer.put("activeForm", active);
         }),
       );
-      pen.raw("tasks", `[${tasks.join()}]`);
+      writer.raw("tasks", `[${tasks.join()}]`);
       break;
     }
     case "usage":
-      usage(body.usage, pen);
+      writeUsage(body.usage, writer);
       break;
     case "activity":
-      pen.put("kind", body.activity.kind);
-      pen.id("activityId", body.activity.id);
-      pen.json("content", body.activity.content);
+      writer.put("kind", body.activity.kind);
+      writer.id("activityId", body.activity.id);
+      writer.json("content", body.activity.content);
       break;
     case "problem":
-      problem(body.problem, pen);
+      writeProblem(body.problem, writer);
       break;
     case "stop":
-      pen.put("grace", body.stop.grace);
+      writer.put("grace", body.stop.grace);
       break;
     case "timedOut":
       if (body.call === undefined) break;
       if (body.call.turn === undefined && !body.call.id) {
-        // Some call, and not the run: the empty id says so.
-        pen.put("toolCallId", "");
-        pen.put("toolId", "");
+        // An empty id marks that a call timed out, not the run.
+        writer.put("toolCallId", "");
+        writer.put("toolId", "");
       }
-      which(body.call, pen);
+      writeCallRef(body.call, writer);
       break;
     case "ended":
-      ended(body.ended, pen);
+      writeEnd(body.ended, writer);
       break;
     case "unknown":
-      pen.put("kind", body.kind);
-      pen.raw("raw", body.raw.raw);
+      writer.put("kind", body.kind);
+      writer.raw("raw", body.raw.raw);
       break;
   }
 }
 
-function said(text: Text, pen: Pen): void {
-  pen.id("messageId", text.message);
-  pen.id("parentToolCallId", text.parent);
-  pen.put("delta", text.delta);
-  pen.put("full", text.full);
+function writeText(text: Text, writer: JsonFieldWriter): void {
+  writer.id("messageId", text.message);
+  writer.id("parentToolCallId", text.parent);
+  writer.put("delta", text.delta);
+  writer.put("full", text.full);
 }
 
-/** A call under both names that readers know. */
-function which(call: CallRef, pen: Pen): void {
-  pen.id("toolCallId", call.id);
-  pen.id("toolId", call.id);
-  pen.put("turn", call.turn);
+/** A call reference, with the id under both names that readers know. */
+function writeCallRef(call: CallRef, writer: JsonFieldWriter): void {
+  writer.id("toolCallId", call.id);
+  writer.id("toolId", call.id);
+  writer.put("turn", call.turn);
 }
 
-function result({ call, name, how, reason, content }: ToolResult, pen: Pen): void {
+function writeResult(result: ToolResult, writer: JsonFieldWriter): void {
+  const { call, name, how, reason, content } = result;
   const implied = ofHow(how);
-  which(call, pen);
-  pen.id("name", name);
-  pen.put("status", implied.status);
-  pen.put("isError", isError(how));
+  writeCallRef(call, writer);
+  writer.id("name", name);
+  writer.put("status", implied.status);
+  writer.put("isError", isError(how));
   const read = howAndWhy(how, reason);
   const isSame = implied.reason === undefined && read.how === how && read.reason === reason;
-  // Status and reason alone would be read as something else.
-  if (reason !== undefined && !isSame) pen.put("how", howName(how));
-  pen.put("reason", reason ?? implied.reason);
-  pen.json("content", content);
+  // Status and reason alone would be read as a different outcome.
+  if (reason !== undefined && !isSame) writer.put("how", howName(how));
+  writer.put("reason", reason ?? implied.reason);
+  writer.json("content", content);
 }
 
-function usage(usage: Usage, pen: Pen): void {
-  pen.object("tokenUsage", (pen) => {
-    pen.put("input", usage.input);
-    pen.put("output", usage.output);
-    pen.put("cached", usage.cached);
-    pen.put("reasoning", usage.reasoning);
+function writeUsage(usage: Usage, writer: JsonFieldWriter): void {
+  writer.object("tokenUsage", (writer) => {
+    writer.put("input", usage.input);
+    writer.put("output", usage.output);
+    writer.put("cached", usage.cached);
+    writer.put("reasoning", usage.reasoning);
   });
 }
 
-function problem({ message, code, fatal }: Problem, pen: Pen): void {
-  pen.put("message", message);
-  pen.id("code", code);
-  pen.put("fatal", fatal);
+function writeProblem({ message, code, fatal }: Problem, writer: JsonFieldWriter): void {
+  writer.put("message", message);
+  writer.id("code", code);
+  writer.put("fatal", fatal);
 }
 
-function ended(ended: Ended, pen: Pen): void {
-  pen.put("reason", ended.outcome);
-  pen.put("finalContent", ended.text);
-  const { problem: wrong, usage: cost } = ended;
-  if (wrong !== undefined) pen.object("error", (pen) => problem(wrong, pen));
-  if (cost !== undefined) usage(cost, pen);
+function writeEnd(ended: Ended, writer: JsonFieldWriter): void {
+  writer.put("reason", ended.outcome);
+  writer.put("finalContent", ended.text);
+  const { problem: error, usage: tokens } = ended;
+  if (error !== undefined) writer.object("error", (writer) => writeProblem(error, writer));
+  if (tokens !== undefined) writeUsage(tokens, writer);
 }

@@ -1,23 +1,23 @@
-/** A history as a ribbon, as wide as its tokens: what goes, what stays, and where pairs are torn. */
+/** A history as a ribbon scaled by tokens: removed and kept messages, and separated pairs. */
 
 import type { Cut } from "../../data/types.js";
 import { count, t } from "../../words.js";
 
 const WIDTH = 1_000;
-/** More pieces than this cannot be told apart. */
-const MOST = 400;
+/** With more messages than this, their edges are not drawn. */
+const MAX_EDGES = 400;
 
 export function Ribbon({ cut }: { cut: Cut }) {
   const step = cut.weights_step ?? 1;
   const edges = sums(cut.weights);
-  const whole = edges[edges.length - 1] ?? 1;
+  const totalWeight = edges[edges.length - 1] ?? 1;
   const x = (message: number) => {
     const at = Math.min(cut.weights.length, message / step);
-    const low = edges[Math.floor(at)] ?? whole;
-    const high = edges[Math.ceil(at)] ?? whole;
-    return ((low + (high - low) * (at - Math.floor(at))) / Math.max(1, whole)) * WIDTH;
+    const low = edges[Math.floor(at)] ?? totalWeight;
+    const high = edges[Math.ceil(at)] ?? totalWeight;
+    return ((low + (high - low) * (at - Math.floor(at))) / Math.max(1, totalWeight)) * WIDTH;
   };
-  const bars = cut.weights.length <= MOST ? edges.slice(1, -1) : [];
+  const bars = cut.weights.length <= MAX_EDGES ? edges.slice(1, -1) : [];
   const total = cut.messages.before;
   return (
     <figure class="panel ribbon">
@@ -59,8 +59,8 @@ export function Ribbon({ cut }: { cut: Cut }) {
         ))}
         {cut.ours.cut !== null && <path class="cut-line ours" d={`M${x(cut.ours.cut)} 60v28`} />}
         {bars.map((edge, at) => {
-          const place = (edge / Math.max(1, whole)) * WIDTH;
-          return <path key={at} class="edge" d={`M${place} 16v20M${place} 64v20`} />;
+          const position = (edge / Math.max(1, totalWeight)) * WIDTH;
+          return <path key={at} class="edge" d={`M${position} 16v20M${position} 64v20`} />;
         })}
       </svg>
       <figcaption class="muted">{t("cut.legend", { n: count(total) })}</figcaption>

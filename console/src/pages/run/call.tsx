@@ -1,4 +1,4 @@
-/** One call, in full: its ids, its times, what it was given and what it said. */
+/** One tool call in detail: ids, times, arguments and result. */
 
 import { now } from "../../data/clock.js";
 import type { LiveRun } from "../../data/live.js";
@@ -6,27 +6,27 @@ import { StatusBadge } from "../../parts/badge.js";
 import { CopyButton } from "../../parts/button.js";
 import { JsonTree, Text, Value } from "../../parts/text.js";
 import type { RunSnapshot, ToolTruth } from "../../run.js";
-import { clock, maybe, span, t } from "../../words.js";
+import { clock, labelOf, span, t } from "../../words.js";
 import { keyOf } from "./order.js";
 
 export function CallPanel(props: {
   live: LiveRun;
   run: RunSnapshot;
   tool: ToolTruth;
-  still: boolean;
+  frozen: boolean;
   choose: (key: string) => void;
 }) {
-  const { live, run, tool, still, choose } = props;
+  const { live, run, tool, frozen, choose } = props;
   const known = live.notes.of(tool.call, tool.turn);
   const parent = run.tools.find(({ call }) => call === tool.parent);
   const below = run.tools.filter((other) => other.parent === tool.call);
   const isOver = known?.settled !== undefined;
-  const until = known?.settled ?? (still || run.phase === "ended" ? live.notes.lastAt : now.value);
+  const until = known?.settled ?? (frozen || run.phase === "ended" ? live.notes.lastAt : now.value);
   return (
     <section class="panel call-panel" aria-label={t("run.call")}>
       <header>
         <h2 class="cut">{tool.name ?? t("run.unnamed")}</h2>
-        <StatusBadge status={tool.status} reason={tool.reason} still={still} />
+        <StatusBadge status={tool.status} reason={tool.reason} frozen={frozen} />
       </header>
       <div class="inside stack">
         {tool.status === "interrupted" && (
@@ -74,13 +74,13 @@ export function CallPanel(props: {
             </>
           )}
         </dl>
-        {(tool.asks ?? []).map((asked) => (
-          <div key={asked.id} class="note tone-ask">
+        {(tool.asks ?? []).map((ask) => (
+          <div key={ask.id} class="note tone-ask">
             <div>
-              <b>{asked.kind === "approval" ? t("ask.approval") : t("ask.question")}</b>{" "}
-              {maybe("verdict", asked.verdict ?? "open")}
-              {known?.asks.get(asked.id)?.prompt !== undefined && (
-                <Text text={known.asks.get(asked.id)?.prompt ?? ""} />
+              <b>{ask.kind === "approval" ? t("ask.approval") : t("ask.question")}</b>{" "}
+              {labelOf("verdict", ask.verdict ?? "open")}
+              {known?.asks.get(ask.id)?.prompt !== undefined && (
+                <Text text={known.asks.get(ask.id)?.prompt ?? ""} />
               )}
             </div>
           </div>

@@ -1,4 +1,4 @@
-/** The events of a run, in the words of every kind of user interface that the server speaks to. */
+/** The raw events of a run, in each format that the server can encode. */
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
@@ -7,9 +7,9 @@ import { path } from "../../data/ask.js";
 import type { LiveRun } from "../../data/live.js";
 import { headers } from "../../data/token.js";
 import { CopyButton } from "../../parts/button.js";
-import { Long } from "../../parts/long.js";
+import { LongList } from "../../parts/long.js";
 import { JsonText } from "../../parts/text.js";
-import { place, refine } from "../../route.js";
+import { route, setQuery } from "../../route.js";
 import { count, t } from "../../words.js";
 
 const FORMATS = [
@@ -19,13 +19,13 @@ const FORMATS = [
   ["acp", "ACP"],
 ] as const;
 
-const MOST = 50_000;
+const MAX_FRAMES = 50_000;
 
 export function Inspector({ live }: { live: LiveRun }) {
-  const format = place.value.query.get("format") ?? "jsonl";
-  const told = useFrames(live.id, format);
-  void live.shown.value;
-  const lines = format === "jsonl" ? live.lines : told.lines;
+  const format = route.value.query.get("format") ?? "jsonl";
+  const frames = useFrames(live.id, format);
+  void live.view.value;
+  const lines = format === "jsonl" ? live.lines : frames.lines;
   const active = useSignal(0);
   const chosen = lines[Math.min(active.value, lines.length - 1)];
   return (
@@ -41,7 +41,7 @@ export function Inspector({ live }: { live: LiveRun }) {
                 aria-pressed={id === format}
                 onClick={() => {
                   active.value = 0;
-                  refine({ format: id });
+                  setQuery({ format: id });
                 }}
               >
                 {name}
@@ -50,11 +50,11 @@ export function Inspector({ live }: { live: LiveRun }) {
           </div>
           <span class="end muted num">
             {t("run.lines", { n: lines.length })}
-            {live.left > 0 && format === "jsonl" && ` · ${t("run.left", { n: live.left })}`}
+            {live.omitted > 0 && format === "jsonl" && ` · ${t("run.left", { n: live.omitted })}`}
           </span>
         </header>
-        {told.error !== "" && format !== "jsonl" && <p class="note tone-warn">{told.error}</p>}
-        <Long
+        {frames.error !== "" && format !== "jsonl" && <p class="note tone-warn">{frames.error}</p>}
+        <LongList
           label={t("run.events")}
           count={lines.length}
           height={1.625}
@@ -68,7 +68,7 @@ export function Inspector({ live }: { live: LiveRun }) {
               onClick={() => (active.value = index)}
             >
               <span class="muted num right">
-                {count(index + 1 + (format === "jsonl" ? live.left : 0))}
+                {count(index + 1 + (format === "jsonl" ? live.omitted : 0))}
               </span>
               <span class="cut mono">{(lines[index] ?? "").slice(0, 300)}</span>
             </button>
@@ -90,21 +90,21 @@ export function Inspector({ live }: { live: LiveRun }) {
   );
 }
 
-/** The frames of another format, as they come. */
+/** The frames of another format, live. */
 function useFrames(run: string, format: string): { lines: readonly string[]; error: string } {
   const state = useMemo(() => ({ lines: [] as string[], error: "" }), [run, format]);
-  const look = useSignal(0);
-  void look.value;
+  const version = useSignal(0);
+  void version.value;
   useEffect(() => {
     if (format === "jsonl") return undefined;
     const abort = new AbortController();
     void read(run, format, abort.signal, (lines) => {
-      state.lines.push(...lines.slice(0, MOST - state.lines.length));
-      look.value += 1;
+      state.lines.push(...lines.slice(0, MAX_FRAMES - state.lines.length));
+      version.value += 1;
     }).catch((error: Error) => {
       if (abort.signal.aborted) return;
       state.error = error.message;
-      look.value += 1;
+      version.value += 1;
     });
     return () => abort.abort();
   }, [state]);
@@ -131,9 +131,9 @@ async function read(
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
-    const pieces = (rest + decoder.decode(value, { stream: true })).split("\n");
-    rest = pieces.pop() ?? "";
-    const lines = pieces.filter((line) => line.startsWith("data: ")).map((line) => line.slice(6));
+    const parts = (rest + decoder.decode(value, { stream: true })).split("\n");
+    rest = parts.pop() ?? "";
+    const lines = parts.filter((line) => line.startsWith("data: ")).map((line) => line.slice(6));
     if (lines.length > 0) take(lines);
   }
 }

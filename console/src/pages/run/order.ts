@@ -1,21 +1,21 @@
-/** The calls of a run as rows: those of a sub-agent below the call they work for. */
+/** The tool calls of a run as rows. Calls of a sub-agent are below their parent call. */
 
 import type { ToolTruth } from "../../run.js";
 
 export interface CallRow {
   readonly tool: ToolTruth;
   readonly depth: number;
-  /** Whether the row before it belongs to the same message of the model, and the row behind it. */
+  /** Whether the previous row, or the next one, belongs to the same message of the model. */
   readonly joinedUp: boolean;
   readonly joinedDown: boolean;
 }
 
-/** A call, in one word. */
+/** A unique key for a call. */
 export function keyOf({ call, turn }: { call: string; turn: number }): string {
   return `${turn} ${call}`;
 }
 
-/** The rows, in order. Whoever names a parent that nobody knows stands at the side of the others. */
+/** The rows, in order. A call with an unknown parent is a top-level row. */
 export function rowsOf(tools: readonly ToolTruth[]): readonly CallRow[] {
   const latest = new Map<string, number>();
   const children = new Map<number, number[]>();
@@ -50,7 +50,7 @@ export function rowsOf(tools: readonly ToolTruth[]): readonly CallRow[] {
   }));
 }
 
-/** Whether a call is, over any number of steps, a parent of the one that would be above it. */
+/** Whether `goal` is an ancestor of `start`: then the parents form a cycle. */
 function isBelow(
   tools: readonly ToolTruth[],
   latest: ReadonlyMap<string, number>,
@@ -66,10 +66,10 @@ function isBelow(
   return at !== undefined;
 }
 
-/** Round times for an axis: at most so many. */
-export function ticks(length: number, most: number): readonly number[] {
+/** Round times for an axis, about `maxTicks` of them. */
+export function ticks(length: number, maxTicks: number): readonly number[] {
   if (length <= 0) return [0];
-  const raw = length / most;
+  const raw = length / maxTicks;
   const steps = [
     1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 18e5,
     36e5, 72e5, 216e5, 864e5,

@@ -1,19 +1,20 @@
-/** What an agent asks people, answered where it is seen. */
+/** Approval requests and questions of an agent, with a form to answer them. */
 
 import { useSignal } from "@preact/signals";
 
-import { ask, path } from "../../data/ask.js";
+import { fetchJson, path } from "../../data/ask.js";
 import { usePoll } from "../../data/poll.js";
 import type { Question } from "../../data/types.js";
-import { wordsFor } from "../../parts/frame.js";
+import { errorText } from "../../parts/frame.js";
 import { Icon } from "../../parts/icon.js";
 import { JsonTree } from "../../parts/text.js";
 import { t } from "../../words.js";
 
 export function Questions({ run }: { run: string }) {
-  const { known, again } = usePoll(
+  const { known, refresh } = usePoll(
     `questions ${run}`,
-    (signal) => ask<{ questions: readonly Question[] }>(path(["runs", run, "answers"]), { signal }),
+    (signal) =>
+      fetchJson<{ questions: readonly Question[] }>(path(["runs", run, "answers"]), { signal }),
     1_500,
   );
   const questions = known.value.value?.questions ?? [];
@@ -28,36 +29,37 @@ export function Questions({ run }: { run: string }) {
   return (
     <>
       {questions.map((question) => (
-        <One key={question.question} run={run} question={question} done={again} />
+        <QuestionForm key={question.question} run={run} question={question} done={refresh} />
       ))}
     </>
   );
 }
 
-function One({ run, question, done }: { run: string; question: Question; done: () => void }) {
+function QuestionForm(props: { run: string; question: Question; done: () => void }) {
+  const { run, question, done } = props;
   const error = useSignal<Error | undefined>(undefined);
   const busy = useSignal(false);
   const message = useSignal("");
-  const given = useSignal<Readonly<Record<string, readonly string[]>>>({});
-  const asked = question.kind === "questions" ? asks(question.input) : [];
+  const chosen = useSignal<Readonly<Record<string, readonly string[]>>>({});
+  const items = question.kind === "questions" ? questionItems(question.input) : [];
   const decide = async (body: Record<string, unknown>) => {
     busy.value = true;
     try {
-      await ask(path(["runs", run, "answers"]), {
+      await fetchJson(path(["runs", run, "answers"]), {
         method: "POST",
         body: { question: question.question, ...body },
       });
       error.value = undefined;
-    } catch (trouble) {
-      error.value = trouble as Error;
+    } catch (cause) {
+      error.value = cause as Error;
     }
     busy.value = false;
     done();
   };
   const answers = Object.fromEntries(
-    asked.map(({ question }) => [question, (given.value[question] ?? []).join(", ")]),
+    items.map(({ question }) => [question, (chosen.value[question] ?? []).join(", ")]),
   );
-  const isComplete = asked.every(({ question }) => (answers[question] ?? "") !== "");
+  const isComplete = items.every(({ question }) => (answers[question] ?? "") !== "");
   return (
     <section class="panel question" aria-label={t("ask.title")}>
       <header class="tone-ask">
@@ -68,20 +70,20 @@ function One({ run, question, done }: { run: string; question: Question; done: (
       </header>
       <div class="inside stack">
         {question.kind === "permission" && <JsonTree value={question.input} />}
-        {asked.map((one) => (
-          <fieldset key={one.question}>
-            <legend>{one.question}</legend>
-            {one.options.map(({ label, description }) => (
+        {items.map((item) => (
+          <fieldset key={item.question}>
+            <legend>{item.question}</legend>
+            {item.options.map(({ label, description }) => (
               <label key={label} class="choice">
                 <input
-                  type={one.several ? "checkbox" : "radio"}
-                  name={one.question}
-                  checked={(given.value[one.question] ?? []).includes(label)}
+                  type={item.multiple ? "checkbox" : "radio"}
+                  name={item.question}
+                  checked={(chosen.value[item.question] ?? []).includes(label)}
                   onChange={(event) => {
-                    const before = one.several ? (given.value[one.question] ?? []) : [];
-                    const rest = before.filter((word) => word !== label);
+                    const selected = item.multiple ? (chosen.value[item.question] ?? []) : [];
+                    const rest = selected.filter((other) => other !== label);
                     const next = event.currentTarget.checked ? [...rest, label] : rest;
-                    given.value = { ...given.value, [one.question]: next };
+                    chosen.value = { ...chosen.value, [item.question]: next };
                   }}
                 />
                 <span>
@@ -96,7 +98,7 @@ function One({ run, question, done }: { run: string; question: Question; done: (
               placeholder={t("ask.own")}
               onInput={(event) => {
                 const text = event.currentTarget.value;
-                given.value = { ...given.value, [one.question]: text === "" ? [] : [text] };
+                chosen.value = { ...chosen.value, [item.question]: text === "" ? [] : [text] };
               }}
             />
           </fieldset>
@@ -137,7 +139,7 @@ function One({ run, question, done }: { run: string; question: Question; done: (
         </div>
         {error.value !== undefined && (
           <p class="note tone-bad" role="status">
-            {wordsFor(error.value)}
+            {errorText(error.value)}
           </p>
         )}
       </div>
@@ -145,21 +147,21 @@ function One({ run, question, done }: { run: string; question: Question; done: (
   );
 }
 
-interface Asked {
+interface QuestionItem {
   readonly question: string;
-  readonly several: boolean;
+  readonly multiple: boolean;
   readonly options: readonly { readonly label: string; readonly description: string }[];
 }
 
-/** The questions in the form in which agents ask them. What is in another form is left out. */
-function asks(input: unknown): readonly Asked[] {
+/** The questions in the input of an agent's question tool. Other inputs have none. */
+function questionItems(input: unknown): readonly QuestionItem[] {
   const list = (input as { questions?: unknown } | null)?.questions;
   if (!Array.isArray(list)) return [];
-  return (list as unknown[]).flatMap((item) => {
-    const { question, options, multiSelect } = (item ?? {}) as Record<string, unknown>;
+  return (list as unknown[]).flatMap((value) => {
+    const { question, options, multiSelect } = (value ?? {}) as Record<string, unknown>;
     if (typeof question !== "string") return [];
     const choices = Array.isArray(options) ? (options as unknown[]) : [];
-    return [{ question, several: multiSelect === true, options: choices.map(choice) }];
+    return [{ question, multiple: multiSelect === true, options: choices.map(choice) }];
   });
 }
 

@@ -1,4 +1,4 @@
-/** Every call of a run on one line of time: what waited, what worked, beside whom, and how it ended. */
+/** The tool calls of a run on a time axis: waiting time, running time and status. */
 
 import { type Signal, useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
@@ -7,7 +7,7 @@ import { now } from "../../data/clock.js";
 import type { LiveRun } from "../../data/live.js";
 import { StatusBadge, toneOf } from "../../parts/badge.js";
 import { Empty } from "../../parts/frame.js";
-import { Long } from "../../parts/long.js";
+import { LongList } from "../../parts/long.js";
 import type { RunSnapshot } from "../../run.js";
 import { span, t } from "../../words.js";
 import { type CallRow, keyOf, rowsOf, ticks } from "./order.js";
@@ -16,9 +16,9 @@ export function Waterfall(props: {
   live: LiveRun;
   run: RunSnapshot;
   chosen: Signal<string>;
-  still: boolean;
+  frozen: boolean;
 }) {
-  const { live, run, chosen, still } = props;
+  const { live, run, chosen, frozen } = props;
   const rows = useMemo(() => rowsOf(run.tools), [run.tools]);
   const at = rows.findIndex(({ tool }) => keyOf(tool) === chosen.value);
   const active = useSignal(Math.max(0, at));
@@ -29,11 +29,11 @@ export function Waterfall(props: {
   const { notes } = live;
   const start = notes.startedAt ?? 0;
   const last = notes.endedAt ?? notes.lastAt ?? start;
-  // Only a run that is known to go on moves with the clock.
-  const end = run.phase === "ended" || still ? last : Math.max(last, now.value);
+  // The axis grows only while the run is known to be open.
+  const end = run.phase === "ended" || frozen ? last : Math.max(last, now.value);
   const length = Math.max(1, end - start);
   const marks = ticks(length, 5);
-  const place = (time: number | undefined) =>
+  const percentAt = (time: number | undefined) =>
     Math.max(0, Math.min(100, (((time ?? start) - start) / length) * 100));
   return (
     <div class="waterfall">
@@ -48,7 +48,7 @@ export function Waterfall(props: {
         </span>
         <span class="right">{t("run.took")}</span>
       </div>
-      <Long
+      <LongList
         label={t("run.calls")}
         role="tree"
         count={rows.length}
@@ -63,20 +63,20 @@ export function Waterfall(props: {
           if (row === undefined) return null;
           const known = notes.of(row.tool.call, row.tool.turn);
           const [opened, settled] = [known?.opened, known?.settled ?? (known && end)];
-          // What never started has no work to draw, only the time that it waited.
-          const idle = row.tool.status === "cancelled" || row.tool.status === "denied";
-          const begun = idle ? settled : (known?.begun ?? opened);
+          // A call that never ran has only waiting time.
+          const neverRan = row.tool.status === "cancelled" || row.tool.status === "denied";
+          const begun = neverRan ? settled : (known?.begun ?? opened);
           return (
-            <Line
+            <CallLine
               row={row}
               index={index}
               count={rows.length}
               stop={index === active.value}
               chosen={keyOf(row.tool) === chosen.value}
-              still={still}
+              frozen={frozen}
               choose={() => (chosen.value = keyOf(row.tool))}
-              waits={[place(opened), place(begun)]}
-              works={idle ? undefined : [place(begun), place(settled)]}
+              waits={[percentAt(opened), percentAt(begun)]}
+              works={neverRan ? undefined : [percentAt(begun), percentAt(settled)]}
               took={known?.opened === undefined ? undefined : (settled ?? end) - known.opened}
             />
           );
@@ -86,19 +86,19 @@ export function Waterfall(props: {
   );
 }
 
-function Line(props: {
+function CallLine(props: {
   row: CallRow;
   index: number;
   count: number;
   stop: boolean;
   chosen: boolean;
-  still: boolean;
+  frozen: boolean;
   choose: () => void;
   waits: readonly [number, number];
   works: readonly [number, number] | undefined;
   took: number | undefined;
 }) {
-  const { row, index, count, stop, chosen, still, choose, waits, works, took } = props;
+  const { row, index, count, stop, chosen, frozen, choose, waits, works, took } = props;
   const { tool, depth, joinedUp, joinedDown } = row;
   const isOpen = ["unknown", "pending", "awaiting_approval", "running"].includes(tool.status);
   const lane = `lane ${joinedUp ? "up" : ""} ${joinedDown ? "down" : ""}`;
@@ -123,9 +123,9 @@ function Line(props: {
     >
       <span class="who">
         <span class={lane} style={{ marginLeft: `${Math.min(depth, 8) * 0.9}rem` }} />
-        <StatusBadge status={tool.status} still={still} />
+        <StatusBadge status={tool.status} frozen={frozen} />
         <b class="cut">{tool.name ?? t("run.unnamed")}</b>
-        <span class="cut muted">{tool.title ?? short(tool.input)}</span>
+        <span class="cut muted">{tool.title ?? summarize(tool.input)}</span>
       </span>
       <span class="track" aria-hidden="true">
         <i
@@ -146,8 +146,8 @@ function Line(props: {
   );
 }
 
-/** The arguments in a few words. */
-export function short(input: unknown): string {
+/** A short summary of the arguments. */
+export function summarize(input: unknown): string {
   if (input === undefined || input === null) return "";
   if (typeof input !== "object") return String(input).slice(0, 120);
   const values = Object.values(input).filter((value) => typeof value !== "object");

@@ -1,21 +1,21 @@
-/** The records of a session as a tree: what is part of the conversation, and what was left beside it. */
+/** The records of a session as a tree: the conversation, and what is not part of it. */
 
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 
-import { ask, path } from "../../data/ask.js";
+import { fetchJson, path } from "../../data/ask.js";
 import type { Sliced, TreeRow } from "../../data/types.js";
 import { Badge, type Tone } from "../../parts/badge.js";
-import { Trouble } from "../../parts/frame.js";
+import { ErrorNote } from "../../parts/frame.js";
 import { Icon, type IconName } from "../../parts/icon.js";
-import { Long } from "../../parts/long.js";
+import { LongList } from "../../parts/long.js";
 import { go } from "../../route.js";
-import { maybe, t } from "../../words.js";
+import { labelOf, t } from "../../words.js";
 import { Lanes } from "./lanes.js";
 
-/** More than this is not drawn as a tree. */
-const MOST = 60_000;
-const PAGE = 500;
+/** The most records that are drawn. */
+const MAX_RECORDS = 60_000;
+const PAGE_SIZE = 500;
 
 const STANDINGS: Readonly<Record<TreeRow["standing"], readonly [Tone, IconName]>> = {
   path: ["ok", "dot"],
@@ -28,22 +28,24 @@ const STANDINGS: Readonly<Record<TreeRow["standing"], readonly [Tone, IconName]>
 };
 
 export function Branches({ id }: { id: string }) {
-  const load = useMemo(() => new Loading(id), [id]);
+  const loader = useMemo(() => new TreeLoader(id), [id]);
   useEffect(() => {
-    void load.run();
-    return () => load.abort.abort();
-  }, [load]);
+    void loader.run();
+    return () => loader.abort.abort();
+  }, [loader]);
   const active = useSignal(0);
-  void load.changes.value;
-  const { rows, lanes } = load;
+  void loader.changes.value;
+  const { rows, lanes } = loader;
   return (
     <section class="panel fill">
       <header>
         <h2>{t("session.tree")}</h2>
-        <span class="end muted">{load.isCut ? t("tree.cut", { n: MOST }) : t("tree.legend")}</span>
+        <span class="end muted">
+          {loader.isCut ? t("tree.cut", { n: MAX_RECORDS }) : t("tree.legend")}
+        </span>
       </header>
-      {load.error !== undefined && <Trouble error={load.error} />}
-      <Long
+      {loader.error !== undefined && <ErrorNote error={loader.error} />}
+      <LongList
         label={t("session.tree")}
         role="tree"
         count={rows.length}
@@ -81,9 +83,9 @@ export function Branches({ id }: { id: string }) {
                 <i class={`knot lane-${lanes.lane(index)}`} />
               </span>
               <Badge tone={tone} icon={icon} plain>
-                <span data-standing={row.standing}>{maybe("standing", row.standing)}</span>
+                <span data-standing={row.standing}>{labelOf("standing", row.standing)}</span>
               </Badge>
-              <span class="cut soft">{maybe("role", row.role ?? row.kind)}</span>
+              <span class="cut soft">{labelOf("role", row.role ?? row.kind)}</span>
               <span class="cut">
                 {row.boundary && (
                   <Badge tone="ask" icon="fold">
@@ -91,7 +93,7 @@ export function Branches({ id }: { id: string }) {
                   </Badge>
                 )}{" "}
                 {row.words === null || row.words === "" ? (
-                  <span class="muted">{t("tree.silent")}</span>
+                  <span class="muted">{t("tree.notext")}</span>
                 ) : (
                   row.words
                 )}
@@ -108,7 +110,7 @@ export function Branches({ id }: { id: string }) {
   );
 }
 
-class Loading {
+class TreeLoader {
   readonly rows: TreeRow[] = [];
   readonly lanes = new Lanes();
   readonly changes = signal(0);
@@ -125,17 +127,17 @@ class Loading {
         const from = this.rows.length;
         const address = path(["console", "sessions", this.id, "tree"], {
           from,
-          limit: PAGE,
+          limit: PAGE_SIZE,
           kind: "messages",
         });
-        const page = await ask<Sliced<TreeRow>>(address, { signal });
+        const page = await fetchJson<Sliced<TreeRow>>(address, { signal });
         for (const row of page.data) {
           this.rows.push(row);
           this.lanes.add(row.record, row.parent);
         }
-        this.isCut = this.rows.length >= MOST && page.total > MOST;
+        this.isCut = this.rows.length >= MAX_RECORDS && page.total > MAX_RECORDS;
         this.changes.value += 1;
-        if (page.data.length === 0 || this.rows.length >= Math.min(page.total, MOST)) return;
+        if (page.data.length === 0 || this.rows.length >= Math.min(page.total, MAX_RECORDS)) return;
       }
     } catch (error) {
       if (signal.aborted) return;

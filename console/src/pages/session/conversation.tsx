@@ -1,37 +1,38 @@
-/** The conversation as people read it. */
+/** The conversation in readable form. */
 
 import { signal } from "@preact/signals";
 import { useCallback, useMemo } from "preact/hooks";
 
-import { ask, path } from "../../data/ask.js";
+import { fetchJson, path } from "../../data/ask.js";
 import { usePoll } from "../../data/poll.js";
 import type { FindingRow, Message, Sliced } from "../../data/types.js";
-import { Empty, Trouble } from "../../parts/frame.js";
+import { Empty, ErrorNote } from "../../parts/frame.js";
 import { Icon } from "../../parts/icon.js";
-import { Long } from "../../parts/long.js";
+import { LongList } from "../../parts/long.js";
 import { MessageHead, Parts } from "../../parts/message.js";
-import { link, place, refine } from "../../route.js";
+import { link, route, setQuery } from "../../route.js";
 import { t } from "../../words.js";
 import { useSlices } from "./slices.js";
 
 export function Conversation({ id }: { id: string }) {
-  const { query } = place.value;
-  const words = query.get("q") ?? "";
-  const at = words === "" ? Number(query.get("at") ?? 0) || 0 : 0;
+  const { query } = route.value;
+  const search = query.get("q") ?? "";
+  const at = search === "" ? Number(query.get("at") ?? 0) || 0 : 0;
   const base = ["console", "sessions", id];
   const slices = useSlices<Message>(
-    `${id} ${words}`,
+    `${id} ${search}`,
     (from, limit, signal) =>
-      ask(path([...base, "messages"], { from, limit, q: words }), { signal }),
+      fetchJson(path([...base, "messages"], { from, limit, q: search }), { signal }),
     at,
   );
   const { known } = usePoll(
     `findings ${id}`,
-    (signal) => ask<Sliced<FindingRow>>(path([...base, "findings"], { limit: 500 }), { signal }),
+    (signal) =>
+      fetchJson<Sliced<FindingRow>>(path([...base, "findings"], { limit: 500 }), { signal }),
     0,
   );
-  const active = useMemo(() => signal(at), [at, words]);
-  const seen = useCallback((from: number, to: number) => slices.want(from, to), [slices]);
+  const active = useMemo(() => signal(at), [at, search]);
+  const seen = useCallback((from: number, to: number) => slices.setVisible(from, to), [slices]);
   void slices.changes.value;
   const total = slices.total.value;
   const findings = known.value.value?.data ?? [];
@@ -45,20 +46,20 @@ export function Conversation({ id }: { id: string }) {
             type="search"
             placeholder={t("session.search")}
             aria-label={t("session.search")}
-            value={words}
-            onChange={(event) => refine({ q: event.currentTarget.value, at: "" })}
+            value={search}
+            onChange={(event) => setQuery({ q: event.currentTarget.value, at: "" })}
           />
         </label>
         {findings.length > 0 && <Jumps findings={findings} id={id} />}
       </div>
-      {slices.error.value !== undefined && <Trouble error={slices.error.value} />}
+      {slices.error.value !== undefined && <ErrorNote error={slices.error.value} />}
       {total === 0 && (
-        <Empty icon="sessions" title={words === "" ? t("session.empty") : t("nothing.fits")} />
+        <Empty icon="sessions" title={search === "" ? t("session.empty") : t("filter.none")} />
       )}
       {total !== undefined && total > 0 && (
         <section class="panel fill">
-          <Long
-            key={`${words} ${at}`}
+          <LongList
+            key={`${search} ${at}`}
             label={t("session.talk")}
             count={total}
             height={7}
@@ -90,10 +91,10 @@ export function Conversation({ id }: { id: string }) {
   );
 }
 
-/** From one finding to the next. */
+/** A link to the next finding. */
 function Jumps({ findings, id }: { findings: readonly FindingRow[]; id: string }) {
   const placed = findings.filter(({ at }) => at !== null);
-  const here = Number(place.value.query.get("at") ?? -1);
+  const here = Number(route.value.query.get("at") ?? -1);
   const next = placed.find(({ at }) => (at ?? 0) > here) ?? placed[0];
   if (next === undefined) return null;
   return (
@@ -137,7 +138,7 @@ function MessageRow(props: {
         <MessageHead message={message} />
         {(message.findings ?? []).map((at) => {
           const finding = findings[at];
-          return finding && <Wrong key={at} finding={finding} />;
+          return finding && <FindingNote key={at} finding={finding} />;
         })}
         <Parts parts={message.parts} />
       </article>
@@ -145,7 +146,7 @@ function MessageRow(props: {
   );
 }
 
-export function Wrong({ finding }: { finding: FindingRow }) {
+export function FindingNote({ finding }: { finding: FindingRow }) {
   return (
     <div class={`note ${finding.severity === "error" ? "tone-bad" : "tone-warn"}`}>
       <Icon name="warn" />

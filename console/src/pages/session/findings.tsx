@@ -1,30 +1,30 @@
-/** What is wrong with a session, place by place. */
+/** The findings of a session, in order. */
 
 import { useSignal } from "@preact/signals";
 import { useCallback } from "preact/hooks";
 
-import { ask, path } from "../../data/ask.js";
+import { fetchJson, path } from "../../data/ask.js";
 import type { FindingRow } from "../../data/types.js";
-import { Empty, Trouble } from "../../parts/frame.js";
-import { Long } from "../../parts/long.js";
+import { Empty, ErrorNote } from "../../parts/frame.js";
+import { LongList } from "../../parts/long.js";
 import { link } from "../../route.js";
-import { maybe, t } from "../../words.js";
+import { labelOf, t } from "../../words.js";
 import { useSlices } from "./slices.js";
 
 export function FindingList({ id }: { id: string }) {
   const slices = useSlices<FindingRow>(id, (from, limit, signal) =>
-    ask(path(["console", "sessions", id, "findings"], { from, limit }), { signal }),
+    fetchJson(path(["console", "sessions", id, "findings"], { from, limit }), { signal }),
   );
   const active = useSignal(0);
-  const seen = useCallback((from: number, to: number) => slices.want(from, to), [slices]);
+  const seen = useCallback((from: number, to: number) => slices.setVisible(from, to), [slices]);
   void slices.changes.value;
   const total = slices.total.value;
-  if (slices.error.value !== undefined) return <Trouble error={slices.error.value} />;
+  if (slices.error.value !== undefined) return <ErrorNote error={slices.error.value} />;
   if (total === undefined) return null;
-  if (total === 0) return <Empty icon="check" title={t("session.sound")} />;
+  if (total === 0) return <Empty icon="check" title={t("session.valid")} />;
   return (
     <section class="panel fill">
-      <Long
+      <LongList
         label={t("session.findings")}
         count={total}
         height={2.75}
@@ -47,7 +47,7 @@ export function FindingList({ id }: { id: string }) {
                 <span class="cut">{row.message}</span>
                 <span class="cut muted">{row.name}</span>
               </span>
-              <span class="soft">{word === null ? t("session.nofix") : maybe("edit", word)}</span>
+              <span class="soft">{word === null ? t("session.nofix") : labelOf("edit", word)}</span>
               <span class="right muted num">{row.at === null ? "" : `#${row.at}`}</span>
             </a>
           );

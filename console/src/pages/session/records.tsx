@@ -1,40 +1,40 @@
-/** The file as it is, line by line. */
+/** The raw session file, line by line. */
 
 import { useSignal } from "@preact/signals";
 import { useCallback } from "preact/hooks";
 
-import { ask, path } from "../../data/ask.js";
+import { fetchJson, path } from "../../data/ask.js";
 import type { RecordRow, Sliced } from "../../data/types.js";
 import { CopyButton } from "../../parts/button.js";
-import { Trouble } from "../../parts/frame.js";
-import { Long } from "../../parts/long.js";
+import { ErrorNote } from "../../parts/frame.js";
+import { LongList } from "../../parts/long.js";
 import { JsonText } from "../../parts/text.js";
-import { place, refine } from "../../route.js";
+import { route, setQuery } from "../../route.js";
 import { bytes, count, t } from "../../words.js";
 import { useSlices } from "./slices.js";
 
-/** The most of a line that the server tells. */
-const WHOLE = 1_000_000;
+/** The most bytes of a line that the server returns. */
+const MAX_RECORD_BYTES = 1_000_000;
 
 export function Records({ id }: { id: string }) {
-  const line = Math.max(1, Number(place.value.query.get("line") ?? 1) || 1);
+  const line = Math.max(1, Number(route.value.query.get("line") ?? 1) || 1);
   const address = ["console", "sessions", id, "records"];
   const slices = useSlices<RecordRow>(
     id,
-    (from, limit, signal) => ask(path(address, { from, limit, bytes: 400 }), { signal }),
+    (from, limit, signal) => fetchJson(path(address, { from, limit, bytes: 400 }), { signal }),
     line - 1,
     1,
   );
   const active = useSignal(line - 1);
-  const seen = useCallback((from: number, to: number) => slices.want(from, to), [slices]);
+  const seen = useCallback((from: number, to: number) => slices.setVisible(from, to), [slices]);
   void slices.changes.value;
   const total = slices.total.value;
   return (
     <div class="inspector">
       <section class="panel fill">
-        {slices.error.value !== undefined && <Trouble error={slices.error.value} />}
+        {slices.error.value !== undefined && <ErrorNote error={slices.error.value} />}
         {total !== undefined && (
-          <Long
+          <LongList
             label={t("session.raw")}
             count={total}
             height={1.625}
@@ -48,7 +48,7 @@ export function Records({ id }: { id: string }) {
                   class={`row record-grid ${index === line - 1 ? "chosen" : ""}`}
                   data-stop
                   tabIndex={index === active.value ? 0 : -1}
-                  onClick={() => refine({ line: String(index + 1) })}
+                  onClick={() => setQuery({ line: String(index + 1) })}
                 >
                   <span class="muted num right">{count(index + 1)}</span>
                   <span class="cut mono">{row?.text.slice(0, 300) ?? "…"}</span>
@@ -66,10 +66,12 @@ export function Records({ id }: { id: string }) {
 
 function OneRecord({ address, line }: { address: readonly string[]; line: number }) {
   const row = useSignal<RecordRow | undefined>(undefined);
-  const asked = useSignal(false);
-  if (!asked.value) {
-    asked.value = true;
-    void ask<Sliced<RecordRow>>(path(address, { from: line, limit: 1, bytes: WHOLE }))
+  const isRequested = useSignal(false);
+  if (!isRequested.value) {
+    isRequested.value = true;
+    void fetchJson<Sliced<RecordRow>>(
+      path(address, { from: line, limit: 1, bytes: MAX_RECORD_BYTES }),
+    )
       .then(({ data }) => (row.value = data[0]))
       .catch(() => undefined);
   }
@@ -83,7 +85,7 @@ function OneRecord({ address, line }: { address: readonly string[]; line: number
         </span>
       </header>
       <div class="inside scroll">
-        {row.value !== undefined && <JsonText text={text} whole={row.value.cut} />}
+        {row.value !== undefined && <JsonText text={text} fullSize={row.value.cut} />}
       </div>
     </section>
   );

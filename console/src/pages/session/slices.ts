@@ -1,4 +1,4 @@
-/** A long list that lives as long as the component that shows it. */
+/** A sliced list that is closed when its component unmounts. */
 
 import { useEffect, useMemo } from "preact/hooks";
 
@@ -13,7 +13,7 @@ export function useSlices<T>(
 ): Slices<T> {
   const slices = useMemo(() => new Slices<T>(load, first), [key]);
   useEffect(() => {
-    slices.want(start, start + 1);
+    slices.setVisible(start, start + 1);
     return () => slices.close();
   }, [slices]);
   return slices;

@@ -175,7 +175,7 @@ impl ChatAgent {
             let access = match spec.effect {
                 ToolEffect::Reads => "reads",
                 ToolEffect::Writes if self.allowed.has(&spec.name) => "allowed",
-                ToolEffect::Writes => "access   ",
+                ToolEffect::Writes => "asks",
             };
             let first = spec.description.lines().next().unwrap_or_default();
             let (name, summary) = (clean(&spec.name), clean(&cut(first, MAX_TOOL_CHARS)));

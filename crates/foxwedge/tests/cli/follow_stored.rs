@@ -51,7 +51,7 @@ fn nothing_is_kept_unless_somebody_asks_for_it() {
     assert_eq!(runs(&sandbox, "env.db").len(), 1);
     let ran =
         sandbox.run_with("FOXWEDGE_STORE", "env.db", &["follow", "s.jsonl", "--store", "f.db"]);
-    assert!(ran.err.contains("kept in sqlite:f.db"), "{}", ran.err);
+    assert!(ran.err.contains("recorded in sqlite:f.db"), "{}", ran.err);
 }
 
 #[cfg(unix)]
@@ -161,7 +161,7 @@ fn addresses_that_are_none_get_help() {
     sandbox
         .write("text.txt", "this is no database, and it is long enough to be looked at".repeat(40));
     let table = [
-        ("mysql://me:secret@host/db", "`mysql://` is no store"),
+        ("mysql://me:secret@host/db", "unknown store `mysql://`"),
         ("sqlite:", "names no file"),
         ("text.txt", "text.txt"),
         ("s.jsonl/runs.db", "s.jsonl"),

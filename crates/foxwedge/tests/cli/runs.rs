@@ -37,7 +37,7 @@ fn runs_are_listed_the_newest_first() {
         ["✓", "completed", "run-aaaa1", "claude-code"],
     ];
     assert_eq!(firsts, expected, "{}", listed.out);
-    assert!(listed.err.ends_with("3 runs: 2 completed, 1 ended otherwise.\n"), "{}", listed.err);
+    assert!(listed.err.ends_with("3 runs: 2 completed, 1 unsuccessful.\n"), "{}", listed.err);
 }
 
 #[test]

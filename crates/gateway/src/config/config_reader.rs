@@ -344,7 +344,8 @@ impl<'w> ConfigReader<'w> {
         key: &'static str,
     ) -> SectionReader<'d> {
         let spec = table::section(key);
-        let found = root.value(key).or_else(|| root.table?.get(spec.former_name));
+        let former = Some(spec.former_name).filter(|name| !name.is_empty());
+        let found = root.value(key).or_else(|| root.value(former?));
         let table = found.and_then(|found| {
             let table = found.table();
             if table.is_none() {
@@ -386,7 +387,9 @@ impl<'w> ConfigReader<'w> {
             if known.iter().any(|(name, _)| *name == key) {
                 continue;
             }
-            if let Some((name, _)) = known.iter().find(|(_, former)| *former == key) {
+            if let Some((name, _)) =
+                known.iter().find(|(_, former)| *former == key && !key.is_empty())
+            {
                 let (former, new) = (section.full_key(key), section.full_key(name));
                 let text = section.value(key).and_then(|value| value.scalar());
                 let word = section.row(name).and_then(|row| new_word(row, &text?));

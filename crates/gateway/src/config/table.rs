@@ -279,10 +279,10 @@ fn unset(key: &'static str, value: &str, doc: &'static str) -> SettingRow {
 
 /// All sections, in the order of the manual. The second `upstream` and `route` are for an agent.
 pub(super) fn sections() -> Vec<SectionTable> {
-    let section = |name, former_name, rows| SectionTable {
+    let section = |name: &'static str, former_name, rows| SectionTable {
         name,
         former_name,
-        header: if name == "" { String::new() } else { format!("[{name}]") },
+        header: if name.is_empty() { String::new() } else { format!("[{name}]") },
         rows,
     };
     let list =

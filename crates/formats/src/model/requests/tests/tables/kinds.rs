@@ -87,8 +87,8 @@ fn tool_input_is_kept_or_reported_as_lost() {
             list(json!({"name": "f", "input_schema": {"type": "object"}, "strict": true})),
             Chat,
             function(json!({"name": "f", "parameters": {"type": "object"}})),
-            "tool: the arguments of the tool `f` need not match their schema: only schemas that demand \
-             every field and allow no others are enforced here",
+            "tool: the schema of the tool `f` is not enforced: only schemas that require every field \
+             and allow no others are enforced in this format",
         ),
         // Free text.
         (

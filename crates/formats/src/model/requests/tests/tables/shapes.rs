@@ -98,8 +98,8 @@ fn response_format_is_kept_or_reported_as_lost() {
             json!({"output_format": {"type": "json_schema", "schema": open()}}),
             Chat,
             chat(json!({"name": "answer", "schema": open()})),
-            "setting: the answer need not match its schema: only schemas that demand every field \
-             and allow no others are enforced here",
+            "setting: the response schema is not enforced: only schemas that require every field and \
+             allow no others are enforced in this format",
         ),
         (
             Gemini,
