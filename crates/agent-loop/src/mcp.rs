@@ -55,7 +55,10 @@ pub async fn connect(
     if let McpTransport::Http { url, .. } = &server.transport
         && address::parse(url).is_ok_and(|address| address.unencrypted)
     {
-        notes.push("the connection is not encrypted: the address does not start with `https://`".to_owned());
+        notes.push(
+            "the connection is not encrypted: the address does not start with `https://`"
+                .to_owned(),
+        );
     }
     let link = Arc::new(ServerLink::new(server.clone(), environment.clone(), session));
     let offered = Mutex::new(OfferedTools::new(&link, tools, notes));

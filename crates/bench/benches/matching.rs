@@ -57,8 +57,10 @@ fn remembered(fill: fn(&SessionIndex)) -> (SessionIndex, f64) {
     let before = process.memory();
     // Twice as many as there are, so that nothing is forgotten.
     let nodes = 2 * NODES as usize;
-    let sessions =
-        SessionIndex::new(config::SessionConfig { max_prefixes: nodes, ..config::SessionConfig::default() });
+    let sessions = SessionIndex::new(config::SessionConfig {
+        max_prefixes: nodes,
+        ..config::SessionConfig::default()
+    });
     fill(&sessions);
     assert_eq!(sessions.stats().nodes, NODES as usize, "something was forgotten");
     let bytes = (process.memory() - before) as f64 * 1_024.0 / NODES as f64;

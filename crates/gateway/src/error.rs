@@ -109,7 +109,11 @@ pub(crate) fn transfer_encoding() -> ApiError {
 }
 
 pub(crate) fn body_too_slow() -> ApiError {
-    ApiError::new(ApiErrorKind::RequestTimeout, "body_too_slow", "timed out while reading the request body")
+    ApiError::new(
+        ApiErrorKind::RequestTimeout,
+        "body_too_slow",
+        "timed out while reading the request body",
+    )
 }
 
 pub(crate) fn broken_body() -> ApiError {
@@ -133,7 +137,11 @@ pub(crate) fn method_not_allowed(allowed: &'static str) -> ApiError {
 }
 
 pub(crate) fn model_not_found() -> ApiError {
-    ApiError::new(ApiErrorKind::NotFound, "model_not_found", "no provider is configured for this model")
+    ApiError::new(
+        ApiErrorKind::NotFound,
+        "model_not_found",
+        "no provider is configured for this model",
+    )
 }
 
 pub(crate) fn too_many_requests() -> ApiError {

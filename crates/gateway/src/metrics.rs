@@ -140,26 +140,26 @@ impl Metrics {
             retries: Family::default(),
             registry: Registry::default(),
         };
-        registry_ref.register(
-            "requests",
-            "Requests, by endpoint and action",
-            requests,
-        );
+        registry_ref.register("requests", "Requests, by endpoint and action", requests);
         registry_ref.register("replies", "Replies, by endpoint and status class", replies);
         registry_ref.register("bytes", "Body bytes, by direction", bytes);
-        registry_ref.register("findings", "Findings in request histories, by rule", inner.findings.clone());
         registry_ref.register(
-            "repairs",
-            "Repairs, by rule and strategy",
-            inner.repairs.clone(),
+            "findings",
+            "Findings in request histories, by rule",
+            inner.findings.clone(),
         );
+        registry_ref.register("repairs", "Repairs, by rule and strategy", inner.repairs.clone());
         registry_ref.register(
             "upstream_400",
             "Requests that upstreams rejected as invalid, by class",
             inner.upstream_400.clone(),
         );
         registry_ref.register("runs", "Ended runs, by outcome", runs);
-        registry_ref.register("tools_open", "Tool calls without a result", inner.tools_open.clone());
+        registry_ref.register(
+            "tools_open",
+            "Tool calls without a result",
+            inner.tools_open.clone(),
+        );
         registry_ref.register(
             "late_events",
             "Events received after the end of their run",
@@ -178,11 +178,7 @@ impl Metrics {
             registry_ref.register(*name, *help, gauge.clone());
         }
         registry_ref.register("connections", "Client connections", inner.connections.clone());
-        registry_ref.register(
-            "connections_refused",
-            "Refused connections, by reason",
-            refused,
-        );
+        registry_ref.register("connections_refused", "Refused connections, by reason", refused);
         registry_ref.register(
             "requests_at_work",
             "Requests in flight",
@@ -193,16 +189,8 @@ impl Metrics {
             "Requests to upstreams, by status class",
             inner.upstream_requests.clone(),
         );
-        registry_ref.register(
-            "retries",
-            "Retried requests to upstreams",
-            inner.retries.clone(),
-        );
-        registry_ref.register(
-            "dropped",
-            "Items dropped because a queue was full",
-            dropped,
-        );
+        registry_ref.register("retries", "Retried requests to upstreams", inner.retries.clone());
+        registry_ref.register("dropped", "Items dropped because a queue was full", dropped);
         Metrics(Arc::new(MetricsShared { registry, ..inner }))
     }
 

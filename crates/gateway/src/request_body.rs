@@ -38,7 +38,9 @@ where
     let bytes = collect(body, limits.request_body, time).await?;
     match compression {
         None => Ok(bytes),
-        Some(compression) => decompress::decompress(compression, &bytes, limits.decompressed_body).await,
+        Some(compression) => {
+            decompress::decompress(compression, &bytes, limits.decompressed_body).await
+        }
     }
 }
 

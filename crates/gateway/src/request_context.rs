@@ -255,9 +255,11 @@ mod tests {
     fn a_panic_in_a_reply_ends_it_with_a_generic_error() {
         let metrics = Metrics::new();
         let (log, _writer) =
-            RequestLog::start(config::GatewayLogFormat::Off, None, metrics.clone()).expect("nothing");
+            RequestLog::start(config::GatewayLogFormat::Off, None, metrics.clone())
+                .expect("nothing");
         let request = RequestContext::new(log, metrics, "r1".into(), Method::GET);
-        let mut body = TrackedBody::new(ResponseBody::stream(PanickingBody), request, &HeaderMap::new());
+        let mut body =
+            TrackedBody::new(ResponseBody::stream(PanickingBody), request, &HeaderMap::new());
         let polled = Pin::new(&mut body).poll_frame(&mut Context::from_waker(Waker::noop()));
         let Poll::Ready(Some(Err(error))) = polled else { panic!("it goes on") };
         assert_eq!(error.to_string(), "the reply was interrupted");

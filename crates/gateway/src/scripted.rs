@@ -59,15 +59,17 @@ async fn answer(request: Request<Incoming>) -> HttpReply {
     let is_model_list =
         path.split('?').next().unwrap_or_default().trim_end_matches('/').ends_with("/models");
     if parts.method != if is_model_list { Method::GET } else { Method::POST } {
-        return error_reply(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "method not allowed for this path",
-        );
+        return error_reply(StatusCode::METHOD_NOT_ALLOWED, "method not allowed for this path");
     }
     let body = match timeout(BODY_TIMEOUT, read_body(body)).await {
         Ok(Ok(body)) => body,
         Ok(Err(reply)) => return reply,
-        Err(_) => return error_reply(StatusCode::REQUEST_TIMEOUT, "timed out while reading the request body"),
+        Err(_) => {
+            return error_reply(
+                StatusCode::REQUEST_TIMEOUT,
+                "timed out while reading the request body",
+            );
+        }
     };
     let headers = text_headers(&parts.headers);
     let scripted_request = ScriptedRequest {

@@ -118,8 +118,8 @@ impl GatewayServer {
     ) -> Result<DrainReport, ServeError> {
         let GatewayServer { config, engine, store, log, local_sessions: machine } = self;
         let metrics = engine.metrics().clone();
-        let (log, writer) =
-            RequestLog::start(config.telemetry.log, log, metrics.clone()).map_err(ServeError::Log)?;
+        let (log, writer) = RequestLog::start(config.telemetry.log, log, metrics.clone())
+            .map_err(ServeError::Log)?;
         let rules = ConnectionRules::from_config(&config.limits, &config.timeouts);
         let owners = Arc::new(CallerLimit::new(config.limits.requests_per_owner));
         let (drain, draining) = watch::channel(false);
@@ -278,8 +278,13 @@ async fn read_body(
     body: Incoming,
     context: &mut RequestContext,
 ) -> Result<Bytes, ApiError> {
-    let body =
-        request_body::read_body(headers, body, &app.config.limits, app.config.timeouts.request_body).await?;
+    let body = request_body::read_body(
+        headers,
+        body,
+        &app.config.limits,
+        app.config.timeouts.request_body,
+    )
+    .await?;
     context.bytes_in = body.len();
     Ok(body)
 }

@@ -28,7 +28,7 @@ pub use secret::SecretText;
 pub use send::{AuthScheme, ClientKey};
 pub use token_counters::TokenCounters;
 pub use upstream_config::{
-    DEFAULT_ATTEMPTS, SCRIPTED_NAME, UpstreamConfig, UpstreamKey, UpstreamTransport, builtin_upstream,
-    single_upstream,
+    DEFAULT_ATTEMPTS, SCRIPTED_NAME, UpstreamConfig, UpstreamKey, UpstreamTransport,
+    builtin_upstream, single_upstream,
 };
 pub use upstream_kind::UpstreamKind;

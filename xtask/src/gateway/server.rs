@@ -165,7 +165,8 @@ impl Drop for Server {
 /// An upstream for each format that speaks nothing else, and a model for each of its faults. Two
 /// tries are enough to see one fail.
 fn configuration() -> String {
-    let mut text = "[[upstream]]\nname = \"scripted\"\nkind = \"scripted\"\nattempts = 2\n".to_owned();
+    let mut text =
+        "[[upstream]]\nname = \"scripted\"\nkind = \"scripted\"\nattempts = 2\n".to_owned();
     text.push_str("[[route]]\nmodel = \"scripted*\"\nupstream = \"scripted\"\n");
     for format in Upstream::SPOKEN {
         text.push_str(&format!(

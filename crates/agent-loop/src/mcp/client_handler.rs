@@ -24,7 +24,8 @@ impl ClientHandler for McpClientHandler {
         let mut capabilities = ClientCapabilities::default();
         capabilities.roots = self.root.as_ref().map(|_| RootsCapabilities::default());
         let implementation = Implementation::new("foxwedge", env!("CARGO_PKG_VERSION"));
-        ClientConfig::new(capabilities, implementation).with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+        ClientConfig::new(capabilities, implementation)
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
     }
 
     async fn list_roots(

@@ -75,7 +75,8 @@ pub fn parse(text: &str, lookup: &VariableLookup<'_>) -> Result<Vec<McpServer>, 
 
 /// Checks that a server name can be part of a tool name.
 fn check_name(name: &str, place: &McpConfigPath) -> Result<(), McpConfigError> {
-    let is_allowed = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ' ' | '/' | '@');
+    let is_allowed =
+        |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ' ' | '/' | '@');
     if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_allowed) {
         return Err(place.error(format!(
             "the name of a server is 1 to {MAX_NAME} letters, digits, `_`, `-`, `.`, `/`, `@`"

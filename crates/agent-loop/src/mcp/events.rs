@@ -17,8 +17,11 @@ pub(super) type SseEvents = Pin<Box<dyn Stream<Item = Result<Sse, SseError>> + S
 
 /// Reads the events of a body. An event longer than `max_length` ends the stream with an error.
 pub(super) fn read_events(body: IncomingBody, max_length: usize) -> SseEvents {
-    let chunks =
-        LimitedBody { body, event_length: EventLength::new(max_length), state: LimitedBodyState::Open };
+    let chunks = LimitedBody {
+        body,
+        event_length: EventLength::new(max_length),
+        state: LimitedBodyState::Open,
+    };
     Box::pin(SseStream::from_bytes_stream(chunks))
 }
 
@@ -159,7 +162,11 @@ mod tests {
             ("data: 1\n\n: ping\n\ndata: 123456789", 17),
         ];
         for (text, complete) in table {
-            assert_eq!(EventLength::new(12).count_bytes(text.as_bytes()), Err(complete), "{text:?}");
+            assert_eq!(
+                EventLength::new(12).count_bytes(text.as_bytes()),
+                Err(complete),
+                "{text:?}"
+            );
         }
     }
 

@@ -148,7 +148,9 @@ impl StreamableHttpClient for McpHttpClient {
         }
         let id = headers.get(HEADER_SESSION_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
         match content_kind(&headers) {
-            ContentKind::Events => Ok(StreamableHttpPostResponse::Sse(read_events(body, max_event), id)),
+            ContentKind::Events => {
+                Ok(StreamableHttpPostResponse::Sse(read_events(body, max_event), id))
+            }
             // A notification has no response.
             ContentKind::Json | ContentKind::Other(_) if !is_request => {
                 Ok(StreamableHttpPostResponse::Accepted)

@@ -77,16 +77,7 @@ impl McpProcess {
         // Ends with the process, which is killed when `McpProcess` is dropped.
         tokio::spawn(reap_process(child, process_id, stderr_reader, exit_sender));
         let kill_reason = Mutex::new(None);
-        Ok((
-            McpProcess {
-                process_id,
-                exit,
-                stderr_tail,
-                secrets,
-                kill_reason,
-            },
-            (stdin, stdout),
-        ))
+        Ok((McpProcess { process_id, exit, stderr_tail, secrets, kill_reason }, (stdin, stdout)))
     }
 
     /// Waits until it has ended.

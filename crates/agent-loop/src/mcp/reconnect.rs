@@ -128,8 +128,13 @@ impl McpTool {
                 Err(error) => return ToolCallResult::failed(error.to_string()),
             },
         };
-        match call_tool(&session, &self.server_name, invocation, self.link.environment.max_result_text)
-            .await
+        match call_tool(
+            &session,
+            &self.server_name,
+            invocation,
+            self.link.environment.max_result_text,
+        )
+        .await
         {
             Ok(result) => result,
             Err(error) => failed_result(&self.link.server.name, &error),

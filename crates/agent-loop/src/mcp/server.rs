@@ -114,8 +114,11 @@ impl Default for McpEnvironment {
     fn default() -> McpEnvironment {
         // Calls have their own timeout, and a notification stream is mostly silent.
         let timeout = Duration::from_secs(24 * 60 * 60);
-        let settings =
-            http::HttpSettings { first_byte: timeout, idle: timeout, ..http::HttpSettings::default() };
+        let settings = http::HttpSettings {
+            first_byte: timeout,
+            idle: timeout,
+            ..http::HttpSettings::default()
+        };
         McpEnvironment {
             root: None,
             start_timeout: Duration::from_secs(30),

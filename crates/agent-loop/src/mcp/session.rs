@@ -94,7 +94,8 @@ impl McpSession {
                         start(format!("`{program}`: {error}"))
                     })?;
                 let process = Arc::new(process);
-                let transport = McpPipe::new(Arc::clone(&process), pipes, environment.max_unread_input);
+                let transport =
+                    McpPipe::new(Arc::clone(&process), pipes, environment.max_unread_input);
                 SessionStart {
                     server,
                     environment,
@@ -120,16 +121,9 @@ impl McpSession {
                 config.max_sse_event_size = MAX_LINE;
                 config.retry_config = Arc::new(StreamRetryPolicy);
                 let transport = StreamableHttpClientTransport::with_client(client, config);
-                SessionStart {
-                    server,
-                    environment,
-                    mode,
-                    deadline,
-                    notifications,
-                    process: None,
-                }
-                .run(transport)
-                .await
+                SessionStart { server, environment, mode, deadline, notifications, process: None }
+                    .run(transport)
+                    .await
             }
         }
     }
@@ -250,15 +244,11 @@ struct SessionStart<'b> {
 }
 
 impl SessionStart<'_> {
-    async fn run(self, transport: impl Transport<RoleClient> + 'static) -> Result<McpSession, McpError> {
-        let SessionStart {
-            server,
-            environment,
-            mode,
-            deadline,
-            notifications,
-            process,
-        } = self;
+    async fn run(
+        self,
+        transport: impl Transport<RoleClient> + 'static,
+    ) -> Result<McpSession, McpError> {
+        let SessionStart { server, environment, mode, deadline, notifications, process } = self;
         let handler = McpClientHandler { root: environment.root.clone() };
         let tapped = TappedTransport { transport, notifications: Arc::clone(&notifications) };
         let error = match timeout_at(deadline, handler.serve_with_lifecycle(tapped, mode)).await {

@@ -117,7 +117,8 @@ impl Drop for PendingToolCall {
         // Without a runtime there is no server either.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {
-                let cancel = handle.cancel(Some("the client no longer waits for the result".to_owned()));
+                let cancel =
+                    handle.cancel(Some("the client no longer waits for the result".to_owned()));
                 let _ = timeout(NOTIFY_TIMEOUT, cancel).await;
             });
         }

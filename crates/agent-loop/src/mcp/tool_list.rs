@@ -82,7 +82,8 @@ impl<'s> ToolListReader<'s> {
         }
         let missing = self.server.allow.iter().flatten().filter(|name| !self.seen.contains(*name));
         self.notes.extend(missing.map(|name| format!("it has no tool `{}`", printable_name(name))));
-        let own_names: Vec<&str> = self.tools.iter().map(|tool| tool.server_name.as_str()).collect();
+        let own_names: Vec<&str> =
+            self.tools.iter().map(|tool| tool.server_name.as_str()).collect();
         let names = model_tool_names(&self.server.name, &own_names);
         for (tool, name) in self.tools.iter_mut().zip(names) {
             tool.name = name;
@@ -91,7 +92,8 @@ impl<'s> ToolListReader<'s> {
     }
 
     fn add_tool(&mut self, tool: &Value) {
-        let Some(own_name) = tool.get("name").and_then(Value::as_str).filter(|name| !name.is_empty())
+        let Some(own_name) =
+            tool.get("name").and_then(Value::as_str).filter(|name| !name.is_empty())
         else {
             return self.add_note("a tool without a name is left out".to_owned());
         };
@@ -104,7 +106,8 @@ impl<'s> ToolListReader<'s> {
             return;
         }
         if !self.seen.insert(own_name.to_owned()) {
-            return self.add_note(format!("a second tool `{}` is left out", printable_name(own_name)));
+            return self
+                .add_note(format!("a second tool `{}` is left out", printable_name(own_name)));
         }
         let mut description = tool_description(tool);
         match portable_schema(tool.get("inputSchema"), &mut description) {
@@ -120,7 +123,9 @@ impl<'s> ToolListReader<'s> {
                     effect,
                 });
             }
-            Err(why) => self.add_note(format!("tool `{}` is left out: {why}", printable_name(own_name))),
+            Err(why) => {
+                self.add_note(format!("tool `{}` is left out: {why}", printable_name(own_name)))
+            }
         }
     }
 }
@@ -182,7 +187,9 @@ fn check_property_names(properties: &Map<String, Value>) -> Result<(), String> {
         .keys()
         .find(|name| name.is_empty() || name.chars().count() > 64 || !name.chars().all(is_legal));
     match bad {
-        Some(name) => Err(format!("models cannot use the argument name `{}`", printable_name(name))),
+        Some(name) => {
+            Err(format!("models cannot use the argument name `{}`", printable_name(name)))
+        }
         None => Ok(()),
     }
 }

@@ -6,7 +6,9 @@ use foxwedge_agent_loop::mcp::McpEnvironment;
 use foxwedge_tools::{OutputCapture, StopLevel, StopReceiver, StopSender, ToolEffect};
 use serde_json::{Value, json};
 
-use crate::support::{start_call, call, call_with, connected, connect, wait_for_output, server, describe, tool};
+use crate::support::{
+    call, call_with, connect, connected, describe, server, start_call, tool, wait_for_output,
+};
 
 #[tokio::test]
 async fn tools_are_listed_and_called() {

@@ -69,7 +69,13 @@ struct FakeServer {
 impl FakeServer {
     fn new(habit: String) -> FakeServer {
         let slow = Arc::default();
-        FakeServer { habit, slow, stopped: Vec::new(), pending_requests: Vec::new(), added_tools: 0 }
+        FakeServer {
+            habit,
+            slow,
+            stopped: Vec::new(),
+            pending_requests: Vec::new(),
+            added_tools: 0,
+        }
     }
 
     fn run(&mut self) {
@@ -218,7 +224,9 @@ impl FakeServer {
                 let caption = json!({"type": "text", "text": "a picture"});
                 send_result(&id, json!({"content": [caption, picture, {"type": "hologram"}]}));
             }
-            "structured" => send_result(&id, json!({"content": [], "structuredContent": {"a": [1]}})),
+            "structured" => {
+                send_result(&id, json!({"content": [], "structuredContent": {"a": [1]}}))
+            }
             "variables" => {
                 let mut names: Vec<String> = std::env::vars().map(|(name, _)| name).collect();
                 names.sort();

@@ -14,7 +14,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-use crate::support::{start_call, call, call_with, connect, describe, tool, wait_for_output};
+use crate::support::{call, call_with, connect, describe, start_call, tool, wait_for_output};
 
 /// How the server replies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,7 +81,11 @@ impl HttpServer {
 }
 
 /// Serves one connection until it closes.
-async fn serve_connection(mut stream: TcpStream, behavior: Behavior, received: Arc<Mutex<ReceivedRequests>>) {
+async fn serve_connection(
+    mut stream: TcpStream,
+    behavior: Behavior,
+    received: Arc<Mutex<ReceivedRequests>>,
+) {
     let mut buffer = Vec::new();
     while let Some((method, headers, body)) = request(&mut stream, &mut buffer).await {
         received.lock().unwrap().headers.push(headers.clone());
@@ -140,7 +144,12 @@ async fn serve_connection(mut stream: TcpStream, behavior: Behavior, received: A
     }
 }
 
-async fn reply(stream: &mut TcpStream, behavior: Behavior, message: &Value, received: &Mutex<ReceivedRequests>) {
+async fn reply(
+    stream: &mut TcpStream,
+    behavior: Behavior,
+    message: &Value,
+    received: &Mutex<ReceivedRequests>,
+) {
     let id = &message["id"];
     let result = |result: Value| json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
     let text = |text: &str| result(json!({"content": [{"type": "text", "text": text}]}));
@@ -199,7 +208,8 @@ async fn reply(stream: &mut TcpStream, behavior: Behavior, message: &Value, rece
             send(stream, "200 OK", "text/event-stream", &extra_headers, &body).await;
         }
         Behavior::Plain | Behavior::Stateless | Behavior::Old | Behavior::Instead(_) => {
-            send(stream, "200 OK", "application/json; charset=utf-8", &extra_headers, &response).await;
+            send(stream, "200 OK", "application/json; charset=utf-8", &extra_headers, &response)
+                .await;
         }
     }
 }
@@ -211,7 +221,8 @@ async fn send_stream(stream: &mut TcpStream, message: &Value) {
     let token = &message["params"]["_meta"]["progressToken"];
     for n in 1..=3 {
         let params = json!({"progressToken": token, "progress": n});
-        let notification = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params});
+        let notification =
+            json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params});
         let _ = stream.write_all(format!("data: {notification}\r\n\r\n").as_bytes()).await;
     }
     if message["params"]["name"] == "slow" {

@@ -6,7 +6,7 @@ use foxwedge_agent_loop::mcp::{McpEnvironment, McpError, McpServer, McpTransport
 use foxwedge_tools::{OutputCapture, StopLevel, ToolResultContent};
 use serde_json::json;
 
-use crate::support::{start_call, call, connected, connect, server, describe, tool};
+use crate::support::{call, connect, connected, describe, server, start_call, tool};
 
 fn start_within(seconds: u64) -> McpEnvironment {
     McpEnvironment { start_timeout: Duration::from_secs(seconds), ..McpEnvironment::default() }
@@ -49,8 +49,9 @@ async fn a_missing_program_is_reported() {
         env: Vec::new(),
         folder: None,
     };
-    let error =
-        connect(&McpServer::new("gone", transport), &start_within(60)).await.expect_err("missing program");
+    let error = connect(&McpServer::new("gone", transport), &start_within(60))
+        .await
+        .expect_err("missing program");
     assert!(matches!(error, McpError::Start { .. }), "{error}");
     assert!(error.to_string().contains("`/nowhere/server`"), "{error}");
 }
@@ -141,6 +142,9 @@ async fn a_server_that_does_not_read_is_killed_at_the_limit() {
         .collect();
     for call in calls {
         let result = describe(&call.await.unwrap());
-        assert_eq!(result, "Failed: the MCP server `fake` is gone: it does not read what it is told");
+        assert_eq!(
+            result,
+            "Failed: the MCP server `fake` is gone: it does not read what it is told"
+        );
     }
 }

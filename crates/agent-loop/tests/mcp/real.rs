@@ -13,7 +13,9 @@ use foxwedge_agent_loop::mcp::{McpConnection, McpEnvironment, McpServer, McpTran
 use foxwedge_tools::{OutputCapture, StopLevel, StopReceiver, ToolEffect, ToolResultContent};
 use serde_json::{Value, json};
 
-use crate::support::{start_call, call, call_with, connect, wait_for_exit, wait_for_output, describe, tool};
+use crate::support::{
+    call, call_with, connect, describe, start_call, tool, wait_for_exit, wait_for_output,
+};
 
 const FILESYSTEM: &str = "server-filesystem/dist/index.js";
 const EVERYTHING: &str = "server-everything/dist/index.js";
@@ -45,7 +47,11 @@ impl Drop for Folder {
     }
 }
 
-async fn connect_script(name: &str, arguments: &[&str], environment: &McpEnvironment) -> McpConnection {
+async fn connect_script(
+    name: &str,
+    arguments: &[&str],
+    environment: &McpEnvironment,
+) -> McpConnection {
     let mut command = vec!["node".to_owned(), script(name)];
     command.extend(arguments.iter().map(|argument| (*argument).to_owned()));
     let how = McpTransport::Stdio { command, env: Vec::new(), folder: None };
@@ -99,7 +105,8 @@ async fn a_server_gets_our_folder_as_root() {
 async fn everything_works(real: &McpConnection) {
     let echo = call(real, "echo", json!({"message": "a é"})).await;
     assert_eq!(describe(&echo), "Done: Echo: a é");
-    let sums: Vec<_> = (0..10).map(|n| start_call(real, "get-sum", json!({"a": n, "b": 1})).0).collect();
+    let sums: Vec<_> =
+        (0..10).map(|n| start_call(real, "get-sum", json!({"a": n, "b": 1})).0).collect();
     for (n, sum) in sums.into_iter().enumerate() {
         let sum = describe(&sum.await.unwrap());
         assert_eq!(sum, format!("Done: The sum of {n} and 1 is {}.", n + 1));
@@ -111,7 +118,8 @@ async fn everything_works(real: &McpConnection) {
         panic!("no picture");
     };
     assert!(blocks.iter().any(|block| block["type"] == "image"), "{blocks:?}");
-    let weather = describe(&call(real, "get-structured-content", json!({"location": "Chicago"})).await);
+    let weather =
+        describe(&call(real, "get-structured-content", json!({"location": "Chicago"})).await);
     let weather: Value = serde_json::from_str(weather.strip_prefix("Done: ").unwrap()).unwrap();
     assert!(weather.get("temperature").is_some(), "{weather}");
     let output = OutputCapture::new(1_000);
@@ -145,8 +153,7 @@ async fn a_killed_server_is_restarted() {
         format!("echo $$ >> '{}'; exec node '{}' stdio", number.display(), script(EVERYTHING));
     let command = ["sh", "-c", &script].map(str::to_owned).to_vec();
     let how = McpTransport::Stdio { command, env: Vec::new(), folder: None };
-    let real =
-        connect(&McpServer::new("real", how), &McpEnvironment::default()).await.unwrap();
+    let real = connect(&McpServer::new("real", how), &McpEnvironment::default()).await.unwrap();
     let (slow, _interrupt, output) =
         start_call(&real, LONG_RUNNING, json!({"duration": 600, "steps": 6_000}));
     wait_for_output(&output, "1/6000").await;

@@ -3,7 +3,9 @@
 use foxwedge_agent_loop::mcp::McpConnection;
 use serde_json::json;
 
-use crate::support::{start_call, call, connected, wait_for_exit, wait_for_output, is_alive, describe, tool};
+use crate::support::{
+    call, connected, describe, is_alive, start_call, tool, wait_for_exit, wait_for_output,
+};
 
 /// The process ids of the server and of a process that it started.
 async fn process_ids(fake: &McpConnection) -> Vec<String> {
@@ -55,7 +57,8 @@ async fn a_failed_restart_fails_every_call() {
     let folder = std::env::temp_dir().join(format!("foxwedge-mcp-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let mut server = crate::support::server("");
-    let foxwedge_agent_loop::mcp::McpTransport::Stdio { folder: working_folder, .. } = &mut server.transport
+    let foxwedge_agent_loop::mcp::McpTransport::Stdio { folder: working_folder, .. } =
+        &mut server.transport
     else {
         unreachable!("a process");
     };

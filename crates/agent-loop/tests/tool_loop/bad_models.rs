@@ -8,9 +8,9 @@ use foxwedge_tools::{Tool, ToolCallResult, ToolEffect, Toolbox};
 use foxwedge_upstream::model::ReplyStopReason;
 
 use crate::{
+    harness::{Harness, Setup, custom, ends, plain},
     points::runtime,
-    harness::{Setup, Harness, custom, ends, plain},
-    script::{Reply, Step, FORMATS, call, reply, text, thought},
+    script::{FORMATS, Reply, Step, call, reply, text, thought},
     test_tools::toolbox,
     world::{LogEntry, World},
 };
@@ -125,8 +125,10 @@ fn a_hundred_parallel_calls_get_results_in_order() {
             assert_eq!(outcome, Some(Outcome::Completed));
             assert_eq!(entered(harness), 100);
             let history = harness.history();
-            let answers: Vec<String> =
-                history.calls().filter_map(|call| Some(call.answer.as_ref()?.text.clone())).collect();
+            let answers: Vec<String> = history
+                .calls()
+                .filter_map(|call| Some(call.answer.as_ref()?.text.clone()))
+                .collect();
             let expected: Vec<String> = (0..100).map(|n| format!("answer to x{n:03}")).collect();
             assert_eq!(answers, expected);
         })
@@ -248,7 +250,8 @@ fn a_reply_of_fifty_megabytes_ends_with_a_clear_error() {
     runtime().block_on(async {
         let piece = "all work and no play ".repeat(50_000);
         let steps: Vec<Step> = (0..50).map(|_| text(piece.clone())).collect();
-        let mut harness = Setup { script: vec![reply(steps)], ..Setup::default() }.build(plain).await;
+        let mut harness =
+            Setup { script: vec![reply(steps)], ..Setup::default() }.build(plain).await;
         match harness.prompt("go").await {
             Ok(finished) => {
                 assert!(finished.ended.outcome.is_some(), "{:?}", finished.ended.problem);
@@ -267,11 +270,13 @@ fn a_reply_of_fifty_megabytes_ends_with_a_clear_error() {
 #[test]
 fn a_hanging_stream_can_be_stopped_gracefully_and_by_force() {
     runtime().block_on(async {
-        for (times, steps) in [(1, vec![]), (2, vec![text("so ")]), (1, vec![call("x", "do", "{}")])]
+        for (times, steps) in
+            [(1, vec![]), (2, vec![text("so ")]), (1, vec![call("x", "do", "{}")])]
         {
             let mut steps: Vec<Step> = steps;
             steps.push(Step::Hang);
-            let mut harness = Setup { script: vec![reply(steps)], ..Setup::default() }.build(plain).await;
+            let mut harness =
+                Setup { script: vec![reply(steps)], ..Setup::default() }.build(plain).await;
             let world = harness.world.clone();
             let (outcome, ()) = tokio::join!(harness.outcome("go"), async {
                 while !world.log().contains(&LogEntry::RequestSent) {

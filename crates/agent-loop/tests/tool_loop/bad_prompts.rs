@@ -8,14 +8,14 @@ use foxwedge_tools::Toolbox;
 use tokio::task::{JoinSet, LocalSet};
 
 use crate::{
-    test_store,
-    scenario::{OwnerName, SESSION, runs},
-    scripted_model::ScriptedModel,
-    points::{runtime, stride},
     harness::{Setup, plain},
-    script::{Step, FORMATS, call, reply, text},
-    observed_store::{Leases, SHORT, ObservedStore},
-    world::{Injection, Class, LogEntry, World},
+    observed_store::{Leases, ObservedStore, SHORT},
+    points::{runtime, stride},
+    scenario::{OwnerName, SESSION, runs},
+    script::{FORMATS, Step, call, reply, text},
+    scripted_model::ScriptedModel,
+    test_store,
+    world::{Class, Injection, LogEntry, World},
 };
 
 #[test]
@@ -65,7 +65,11 @@ fn oversized_prompts_are_refused_and_leave_nothing() {
     runtime().block_on(async {
         let mut harness = Setup::default().build(plain).await;
         let result = harness.prompt(&"x".repeat(40 << 20)).await;
-        assert!(matches!(result, Err(LoopError::TooLarge { .. })), "{:?}", result.map(|it| it.ended));
+        assert!(
+            matches!(result, Err(LoopError::TooLarge { .. })),
+            "{:?}",
+            result.map(|it| it.ended)
+        );
         assert_eq!(runs(&harness.store).await.len(), 0, "no run was begun");
         assert_eq!(harness.outcome("something smaller").await, Some(Outcome::Completed));
         assert_eq!(harness.shape(), "u:something smaller | a:That is all.");
@@ -125,14 +129,18 @@ fn a_loop_that_lost_its_run_writes_nothing_more() {
             vec![reply([call("x", "wait", "{}")]), reply([text("this must never be told")])];
         let waiting = |world: &World| {
             let inner = world.clone();
-            let tool =
-                crate::harness::custom("wait", foxwedge_tools::ToolEffect::Writes, world, move |_| {
+            let tool = crate::harness::custom(
+                "wait",
+                foxwedge_tools::ToolEffect::Writes,
+                world,
+                move |_| {
                     let world = inner.clone();
                     Box::pin(async move {
                         world.company(2).await;
                         foxwedge_tools::ToolCallResult::done("awake again")
                     })
-                });
+                },
+            );
             crate::test_tools::toolbox([Arc::new(tool) as Arc<dyn foxwedge_tools::Tool>])
         };
         let make = Setup { script, leases: Leases::Short, ..Setup::default() };
@@ -184,10 +192,15 @@ fn two_loops_that_take_turns_see_each_others_messages() {
         let observed_store = Arc::new(ObservedStore::new(store, world.clone(), Leases::Real));
         let model = ScriptedModel::new(foxwedge_core::Format::OpenaiChat, &world, Vec::new());
         let setup = LoopSetup::new(SESSION);
-        let mut second =
-            ToolLoop::open(observed_store, setup, model.clone(), Toolbox::new(), Arc::new(ApproveAll))
-                .await
-                .expect("a loop");
+        let mut second = ToolLoop::open(
+            observed_store,
+            setup,
+            model.clone(),
+            Toolbox::new(),
+            Arc::new(ApproveAll),
+        )
+        .await
+        .expect("a loop");
         assert_eq!(harness.outcome("one").await, Some(Outcome::Completed));
         second.prompt("two", &mut SilentObserver).await.expect("a run");
         assert_eq!(harness.outcome("three").await, Some(Outcome::Completed));

@@ -16,8 +16,8 @@ use foxwedge_tools::{
 use serde_json::{Value, json};
 
 use crate::{
+    harness::{Harness, Setup, custom, ends},
     points::runtime,
-    harness::{Setup, Harness, custom, ends},
     script::{call, reply},
     test_tools::toolbox,
     world::World,
@@ -25,7 +25,10 @@ use crate::{
 
 /// The tool `odd`, and a quick one.
 fn odd(
-    behavior: impl for<'a> Fn(ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> + Send + Sync + 'static,
+    behavior: impl for<'a> Fn(ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult>
+    + Send
+    + Sync
+    + 'static,
 ) -> impl FnOnce(&World) -> Toolbox {
     move |world| {
         let quick = custom("see", ToolEffect::Reads, world, |_| {
@@ -37,7 +40,10 @@ fn odd(
 }
 
 async fn beside(
-    behavior: impl for<'a> Fn(ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> + Send + Sync + 'static,
+    behavior: impl for<'a> Fn(ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult>
+    + Send
+    + Sync
+    + 'static,
 ) -> Harness {
     let script = vec![reply([call("x", "odd", "{}"), call("y", "see", "{}")])];
     Setup { script, ..Setup::default() }.build(odd(behavior)).await
@@ -163,7 +169,8 @@ fn a_gigabyte_of_output_is_kept_in_a_few_kilobytes() {
         });
         assert_eq!(outcome, Some(Outcome::Stopped));
         let history = harness.history();
-        let answer = history.calls().next().and_then(|call| call.answer.clone()).expect("an answer");
+        let answer =
+            history.calls().next().and_then(|call| call.answer.clone()).expect("an answer");
         assert!(answer.text.len() < 80_000, "{} bytes", answer.text.len());
         assert!(answer.text.contains("the last line") && answer.text.contains("bytes left out"));
         harness.check();

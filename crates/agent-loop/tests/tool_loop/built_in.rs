@@ -13,14 +13,14 @@ use foxwedge_upstream::model::{
 use tokio::task::{JoinSet, LocalSet};
 
 use crate::{
+    observed_store::{Leases, ObservedStore},
+    points::{runtime, stride},
+    scenario::{NEXT, SESSION, Scenario, SessionState, interrupt_through, limits},
+    script::{FORMATS, failure, objections},
     stand_in::ProcessStandIn,
     test_store::{self, TestStore},
-    scenario::{SessionState, NEXT, SESSION, Scenario, limits, interrupt_through},
-    points::{runtime, stride},
-    script::{FORMATS, objections, failure},
-    observed_store::{Leases, ObservedStore},
-    test_tools::{RecordingObserver, TestApprover, StopBehavior},
-    world::{Injection, Class, Fate, World},
+    test_tools::{RecordingObserver, StopBehavior, TestApprover},
+    world::{Class, Fate, Injection, World},
 };
 
 /// A prompt that makes the built-in model reason and call two tools.
@@ -82,14 +82,16 @@ fn model(wire: Format, world: &World) -> Arc<Through> {
 
 /// Runs and continues a conversation with the built-in model. Returns what is wrong.
 async fn breaches(wire: Format, world: &World) -> Vec<String> {
-    let (test_store, scenario) = (TestStore::file(), Scenario { stop_behavior: StopBehavior::Stops, ..Scenario::new(wire) });
+    let (test_store, scenario) =
+        (TestStore::file(), Scenario { stop_behavior: StopBehavior::Stops, ..Scenario::new(wire) });
     let stand_in = ProcessStandIn::new();
     let setup =
         |process: String| LoopSetup { limits: limits(), process, ..LoopSetup::new(SESSION) };
     let store = Arc::new(ObservedStore::new(test_store.open().await, world.clone(), Leases::Real));
     let work = async {
         let (tools, approver) = (scenario.tools(world), Arc::new(TestApprover(world.clone())));
-        let open = ToolLoop::open(store, setup(stand_in.name()), model(wire, world), tools, approver);
+        let open =
+            ToolLoop::open(store, setup(stand_in.name()), model(wire, world), tools, approver);
         let mut tool_loop = open.await?;
         world.set_interrupt(interrupt_through(tool_loop.handle()));
         tool_loop.prompt(PROMPT, &mut RecordingObserver::new(world)).await
@@ -135,7 +137,8 @@ async fn breaches(wire: Format, world: &World) -> Vec<String> {
             found.push(format!("{open} open calls: {}", state.history.shape()));
         }
     }
-    let kept = final_state.history.calls().take(state.history.calls().count()).eq(state.history.calls());
+    let kept =
+        final_state.history.calls().take(state.history.calls().count()).eq(state.history.calls());
     if !kept {
         found.push(format!("{}\nbecame\n{}", state.history.shape(), final_state.history.shape()));
     }
@@ -153,7 +156,8 @@ fn at_every_point(wire: Format, act: Injection, stride: usize) {
             at_work.spawn_local(async move {
                 let world = World::new(vec![(Class::All, at, act)]);
                 let found = breaches(wire, &world).await;
-                let failures = format!("{wire:?} {at} {:?}:\n  {}", world.hit_points(), found.join("\n  "));
+                let failures =
+                    format!("{wire:?} {at} {:?}:\n  {}", world.hit_points(), found.join("\n  "));
                 (!found.is_empty()).then_some(failures)
             });
         }

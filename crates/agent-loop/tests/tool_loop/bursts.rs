@@ -20,10 +20,10 @@ use foxwedge_upstream::model::{
 
 use crate::{
     account::{LAST, ReplyAccount, deltas, run},
-    test_store,
     points::{runtime, stride},
-    script::{self, Step, FORMATS, provider, failure},
+    script::{self, FORMATS, Step, failure, provider},
     streams::SentDelta,
+    test_store,
 };
 
 /// A model that has several deltas ready at once, then none for a moment.
@@ -126,8 +126,12 @@ impl ReplyStream for BurstReplyStream {
 
     fn take_message(&mut self) -> Option<String> {
         // The message has no place for reasoning in the middle.
-        let sent: Vec<Step> =
-            self.delivered.iter().filter(|step| !matches!(step, Step::Thought(_))).cloned().collect();
+        let sent: Vec<Step> = self
+            .delivered
+            .iter()
+            .filter(|step| !matches!(step, Step::Thought(_)))
+            .cloned()
+            .collect();
         script::message(provider(self.wire), 1, &sent)
     }
 }

@@ -13,10 +13,10 @@ use foxwedge_testkit::gist;
 use serde_json::Value;
 
 use crate::{
-    scenario::{CALLS, End, LATER, SessionState, NEXT, PROMPT, ScenarioReport, Scenario},
-    history::{HistoryItem, Call},
+    history::{Call, HistoryItem},
+    scenario::{CALLS, End, LATER, NEXT, PROMPT, Scenario, ScenarioReport, SessionState},
     script::{Step, objections},
-    test_tools::{HALF, DENIAL, STOPPED, full_result},
+    test_tools::{DENIAL, HALF, STOPPED, full_result},
     world::{InterruptEffect, LogEntry},
 };
 
@@ -24,7 +24,9 @@ use crate::{
 pub(crate) fn breaches(scenario: &Scenario, report: &ScenarioReport) -> Vec<String> {
     let mut checker = ScenarioChecker { scenario, report, found: Vec::new() };
     checker.found.extend(report.breaches.iter().cloned());
-    checker.found.extend(report.second.breaches().into_iter().map(|it| format!("afterwards: {it}")));
+    checker
+        .found
+        .extend(report.second.breaches().into_iter().map(|it| format!("afterwards: {it}")));
     checker.holds(report.living == 0, || format!("{} tools are still at work", report.living));
     checker.one_outcome_each();
     checker.outcome();
@@ -66,7 +68,8 @@ impl ScenarioChecker<'_> {
 
     /// Every run has one end, and its row agrees.
     fn one_outcome_each(&mut self) {
-        let state: Vec<_> = self.report.state.runs.iter().chain(&self.report.final_state.runs).collect();
+        let state: Vec<_> =
+            self.report.state.runs.iter().chain(&self.report.final_state.runs).collect();
         for (row, events) in state {
             let ends: Vec<Option<Outcome>> = events
                 .iter()
@@ -226,7 +229,10 @@ impl ScenarioChecker<'_> {
 
     fn panicked(&self, name: &str, id: &str) -> bool {
         let tool = format!("{name} {id} ");
-        self.report.log.iter().any(|entry| matches!(entry, LogEntry::Failed(at) if at.starts_with(&tool)))
+        self.report
+            .log
+            .iter()
+            .any(|entry| matches!(entry, LogEntry::Failed(at) if at.starts_with(&tool)))
     }
 
     /// Whether anything failed.
@@ -266,7 +272,8 @@ impl ScenarioChecker<'_> {
         let first = history.items.iter().find(|item| !matches!(item, HistoryItem::Other(_)));
         let reported = first.and_then(user).is_some_and(|text| text.starts_with(PROMPT));
         self.holds(reported || !asked, || format!("the prompt is gone: {:?}", history.items));
-        let prompts = history.items.iter().filter_map(user).map(|text| text.matches(PROMPT).count());
+        let prompts =
+            history.items.iter().filter_map(user).map(|text| text.matches(PROMPT).count());
         let prompts: usize = prompts.sum();
         self.holds(prompts <= 1, || format!("the prompt is told {prompts} times"));
         for state in [&self.report.state, &self.report.final_state] {

@@ -8,9 +8,9 @@ use foxwedge_tools::{Tool, ToolCallResult, ToolEffect, Toolbox};
 use foxwedge_upstream::model::ReplyStopReason;
 
 use crate::{
-    points::runtime,
     harness::{Setup, custom, plain},
-    script::{Reply, Step, call, reply, text, thought, failure},
+    points::runtime,
+    script::{Reply, Step, call, failure, reply, text, thought},
     test_tools::toolbox,
     world::{LogEntry, World},
 };
@@ -86,7 +86,8 @@ fn a_call_never_gets_a_second_result() {
     runtime().block_on(async {
         let script = vec![reply([call("same", "do", "{}"), call("same", "do", "{}")])];
         for wire in crate::script::FORMATS {
-            let mut harness = Setup { wire, script: script.clone(), ..Setup::default() }.build(plain).await;
+            let mut harness =
+                Setup { wire, script: script.clone(), ..Setup::default() }.build(plain).await;
             assert_eq!(harness.outcome("go").await, Some(Outcome::Completed), "{wire:?}");
             let history = harness.history();
             assert_eq!(history.orphans.len(), 0, "{wire:?}: {history:?}");
@@ -108,8 +109,12 @@ fn an_interrupt_is_noticed_between_two_tools_of_one_turn() {
             ])];
             let mut harness = Setup { wire, script, ..Setup::default() }.build(interrupting).await;
             assert_eq!(harness.outcome("go").await, Some(Outcome::Stopped));
-            let entered: Vec<LogEntry> =
-                harness.world.log().into_iter().filter(|it| matches!(it, LogEntry::Entered(_))).collect();
+            let entered: Vec<LogEntry> = harness
+                .world
+                .log()
+                .into_iter()
+                .filter(|it| matches!(it, LogEntry::Entered(_)))
+                .collect();
             assert_eq!(entered, [LogEntry::Entered("a".to_owned())], "{wire:?}");
             harness.check();
         }
@@ -231,8 +236,12 @@ fn b4_14_what_a_model_reasoned_stays_with_its_calls_where_its_provider_wants_it(
         ];
         for provider in [ScriptedProvider::Deepseek, ScriptedProvider::Anthropic] {
             let wire = provider.request_format();
-            let make =
-                Setup { wire, provider: Some(provider), script: script.clone(), ..Setup::default() };
+            let make = Setup {
+                wire,
+                provider: Some(provider),
+                script: script.clone(),
+                ..Setup::default()
+            };
             let mut harness = make.build(plain).await;
             assert_eq!(harness.outcome("go").await, Some(Outcome::Completed));
             let request = harness.model.requests().pop().expect("a request").to_string();
@@ -248,7 +257,8 @@ fn a_retry_pause_can_be_interrupted() {
         // A model with a long pause between two attempts sends nothing meanwhile.
         let script = vec![reply([text("so far "), Step::Hang])];
         for wire in crate::script::FORMATS {
-            let mut harness = Setup { wire, script: script.clone(), ..Setup::default() }.build(plain).await;
+            let mut harness =
+                Setup { wire, script: script.clone(), ..Setup::default() }.build(plain).await;
             let world = harness.world.clone();
             let (outcome, ()) = tokio::join!(harness.outcome("go"), async {
                 while !world.log().iter().any(|entry| matches!(entry, LogEntry::Delivered(_))) {

@@ -15,13 +15,13 @@ use foxwedge_tools::{
 use serde_json::Value;
 
 use crate::{
+    history::HistoryView,
+    observed_store::{Leases, ObservedStore},
+    scenario::{OwnerName, SESSION, interrupt_through, limits, runs},
+    script::{FORMATS, Reply, objections, provider},
+    scripted_model::ScriptedModel,
     stand_in::ProcessStandIn,
     test_store::TestStore,
-    scenario::{OwnerName, SESSION, limits, interrupt_through, runs},
-    scripted_model::ScriptedModel,
-    history::HistoryView,
-    script::{Reply, FORMATS, objections, provider},
-    observed_store::{Leases, ObservedStore},
     test_tools::{RecordingObserver, about, toolbox},
     world::World,
 };
@@ -78,8 +78,15 @@ impl Setup {
         self.build_on(test_store, store, world, tools).await
     }
 
-    async fn build_on(self, test_store: TestStore, store: Arc<AnyStore>, world: World, tools: Toolbox) -> Harness {
-        let observed_store = Arc::new(ObservedStore::new(store.clone(), world.clone(), self.leases));
+    async fn build_on(
+        self,
+        test_store: TestStore,
+        store: Arc<AnyStore>,
+        world: World,
+        tools: Toolbox,
+    ) -> Harness {
+        let observed_store =
+            Arc::new(ObservedStore::new(store.clone(), world.clone(), self.leases));
         let provider = self.provider.unwrap_or(provider(self.wire));
         let model = ScriptedModel::of(provider, &world, self.script, self.window);
         let stand_in = ProcessStandIn::new();
@@ -112,7 +119,11 @@ impl Harness {
     }
 
     /// Drops everything and opens the session again, as another process would.
-    pub(crate) async fn reopen(self, setup: Setup, tools: impl FnOnce(&World) -> Toolbox) -> Harness {
+    pub(crate) async fn reopen(
+        self,
+        setup: Setup,
+        tools: impl FnOnce(&World) -> Toolbox,
+    ) -> Harness {
         let Harness { world, store, model, tool_loop, observer, test_store, stand_in } = self;
         drop((tool_loop, observer, model, store, stand_in));
         assert_eq!(world.breaches(), Vec::<String>::new());
@@ -188,7 +199,8 @@ pub(crate) async fn before(store: &AnyStore, messages: &[Value]) {
     }
 }
 
-type ToolFn = Box<dyn for<'a> Fn(ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> + Send + Sync>;
+type ToolFn =
+    Box<dyn for<'a> Fn(ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> + Send + Sync>;
 
 /// A tool with a given behavior.
 pub(crate) struct CustomTool {
@@ -218,7 +230,10 @@ pub(crate) fn custom(
     name: &str,
     effect: ToolEffect,
     world: &World,
-    behavior: impl for<'a> Fn(ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> + Send + Sync + 'static,
+    behavior: impl for<'a> Fn(ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult>
+    + Send
+    + Sync
+    + 'static,
 ) -> CustomTool {
     CustomTool { about: about(name, effect), world: world.clone(), behavior: Box::new(behavior) }
 }

@@ -6,14 +6,14 @@ use std::{fs, path::Path};
 use foxwedge_core::Format;
 
 use crate::{
-    test_store::{TestStore, StoreKind},
-    scenario::{End, OwnerName, Scenario, Continuation, short_conversation},
+    checks::breaches,
     points::{runtime, stride},
     process::{self, Exit},
+    scenario::{Continuation, End, OwnerName, Scenario, short_conversation},
     temporary::Temporary,
-    checks::breaches,
+    test_store::{StoreKind, TestStore},
     test_tools::StopBehavior,
-    world::{Injection, Class, LogEntry, World},
+    world::{Class, Injection, LogEntry, World},
 };
 
 /// The part of the killed process.

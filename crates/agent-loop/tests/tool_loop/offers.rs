@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::{
-    points::runtime,
     harness::{Setup, custom},
-    script::{Step, FORMATS, call, reply, text},
+    points::runtime,
+    script::{FORMATS, Step, call, reply, text},
     test_tools::toolbox,
     world::World,
 };

@@ -7,19 +7,20 @@ use foxwedge_store::RunState;
 use serde_json::{Value, json};
 
 use crate::{
-    scenario::{SessionState, NEXT, PROMPT, ScenarioReport, Scenario},
-    points::runtime,
-    history::HistoryView,
     checks::breaches,
+    history::HistoryView,
+    points::runtime,
+    scenario::{NEXT, PROMPT, Scenario, ScenarioReport, SessionState},
     test_tools::StopBehavior,
-    world::{Injection, Class, InterruptEffect, LogEntry, World},
+    world::{Class, Injection, InterruptEffect, LogEntry, World},
 };
 
 /// A scenario that was interrupted while `write` was running: the reads are finished, `write` is
 /// interrupted, `forbidden` never ran.
 fn interrupted() -> (Scenario, ScenarioReport) {
     runtime().block_on(async {
-        let mut scenario = Scenario { stop_behavior: StopBehavior::Stops, ..Scenario::new(Format::Anthropic) };
+        let mut scenario =
+            Scenario { stop_behavior: StopBehavior::Stops, ..Scenario::new(Format::Anthropic) };
         for at in 1.. {
             scenario.plan = vec![(Class::Tool, at, Injection::Interrupt(1))];
             let report = scenario.run().await.expect("a file");
@@ -187,7 +188,11 @@ const FAULTS: [Fault; 16] = [
         "c3 is Cancelled",
     ),
     ("the queue is empty", |report| report.state.queued.clear(), "the queue holds"),
-    ("it is repaired with every opening", |report| report.records_after_reopen += 1, "opened again"),
+    (
+        "it is repaired with every opening",
+        |report| report.records_after_reopen += 1,
+        "opened again",
+    ),
     (
         "somebody was told more than is stored",
         |report| {

@@ -7,11 +7,11 @@ use tokio::{
 };
 
 use crate::{
-    test_store::StoreKind,
-    scenario::{End, OwnerName, ScenarioReport, Scenario, Continuation},
     checks::breaches,
+    scenario::{Continuation, End, OwnerName, Scenario, ScenarioReport},
+    test_store::StoreKind,
     test_tools::StopBehavior,
-    world::{Injection, Class, Plan, LogEntry},
+    world::{Class, Injection, LogEntry, Plan},
 };
 
 /// The distance between tried points in a usual run; a campaign tries all points.
@@ -62,7 +62,8 @@ pub(crate) fn at_every_point(
         while failures.len() < 4 {
             for at in places.by_ref().take(AT_ONCE.saturating_sub(running.len())) {
                 // The continuation alternates: the next prompt, or a resume first.
-                let continuation = if at % 2 == 0 { Continuation::Resume } else { Continuation::Prompt };
+                let continuation =
+                    if at % 2 == 0 { Continuation::Resume } else { Continuation::Prompt };
                 let name = if at / 2 % 2 == 0 { OwnerName::StandIn } else { OwnerName::Own };
                 let scenario = Scenario { plan: plan(at), continuation, name, ..scenario.clone() };
                 running.spawn_local(async move { (at, run_and_check(&scenario).await) });
@@ -72,7 +73,8 @@ pub(crate) fn at_every_point(
             done += 1;
             if !found.is_empty() {
                 let (what, hit_points, end) = (found.join("\n  "), report.hit_points, report.end);
-                failures.push(format!("{class:?} {at} of {count} {hit_points:?}, {end:?}:\n  {what}"));
+                failures
+                    .push(format!("{class:?} {at} of {count} {hit_points:?}, {end:?}:\n  {what}"));
             }
         }
         assert!(failures.is_empty(), "{}", failures.join("\n\n"));
@@ -94,7 +96,8 @@ fn a_scenario_without_failures_has_no_breaches() {
         let scenario = Scenario::new(wire);
         let (report, found) = runtime().block_on(run_and_check(&scenario)).expect("a file");
         assert_eq!(found, Vec::<String>::new(), "{wire:?}");
-        let entered = report.log.iter().filter(|entry| matches!(entry, LogEntry::Entered(_))).count();
+        let entered =
+            report.log.iter().filter(|entry| matches!(entry, LogEntry::Entered(_))).count();
         assert_eq!(entered, 4, "all but the forbidden one");
     }
 }
@@ -126,18 +129,25 @@ fn a_third_interrupt_changes_nothing_more() {
 
 #[test]
 fn a_graceful_stop_followed_by_a_forced_one() {
-    let scenario = Scenario { stop_behavior: StopBehavior::Ignores, ..Scenario::new(Format::OpenaiChat) };
+    let scenario =
+        Scenario { stop_behavior: StopBehavior::Ignores, ..Scenario::new(Format::OpenaiChat) };
     for gap in [1, 2, 5] {
         at_every_point(&scenario, Class::All, stride(17), |at| {
-            vec![(Class::All, at, Injection::Interrupt(1)), (Class::All, at + gap, Injection::Interrupt(1))]
+            vec![
+                (Class::All, at, Injection::Interrupt(1)),
+                (Class::All, at + gap, Injection::Interrupt(1)),
+            ]
         });
     }
 }
 
 #[test]
 fn an_interrupt_whenever_the_loop_waits() {
-    let scenario = Scenario { stop_behavior: StopBehavior::Stops, ..Scenario::new(Format::OpenaiChat) };
-    at_every_point(&scenario, Class::Wait, stride(4), |at| vec![(Class::Wait, at, Injection::Interrupt(1))]);
+    let scenario =
+        Scenario { stop_behavior: StopBehavior::Stops, ..Scenario::new(Format::OpenaiChat) };
+    at_every_point(&scenario, Class::Wait, stride(4), |at| {
+        vec![(Class::Wait, at, Injection::Interrupt(1))]
+    });
 }
 
 #[test]
@@ -149,12 +159,15 @@ fn a_loop_dropped_at_every_point_goes_on_in_a_file() {
 #[test]
 fn a_loop_dropped_whenever_it_waits_goes_on() {
     let scenario = Scenario::new(Format::OpenaiChat);
-    at_every_point(&scenario, Class::Wait, stride(4), |at| vec![(Class::Wait, at, Injection::Drop)]);
+    at_every_point(&scenario, Class::Wait, stride(4), |at| {
+        vec![(Class::Wait, at, Injection::Drop)]
+    });
 }
 
 #[test]
 fn a_loop_dropped_while_it_stops_goes_on() {
-    let scenario = Scenario { stop_behavior: StopBehavior::Ignores, ..Scenario::new(Format::OpenaiChat) };
+    let scenario =
+        Scenario { stop_behavior: StopBehavior::Ignores, ..Scenario::new(Format::OpenaiChat) };
     for gap in [1, 2, 3] {
         at_every_point(&scenario, Class::All, stride(17), |at| {
             vec![(Class::All, at, Injection::Interrupt(1)), (Class::All, at + gap, Injection::Drop)]
@@ -165,40 +178,54 @@ fn a_loop_dropped_while_it_stops_goes_on() {
 #[test]
 fn interrupts_and_drops_in_postgres() {
     let scenario = Scenario { kind: StoreKind::Postgres, ..Scenario::new(Format::OpenaiChat) };
-    at_every_point(&scenario, Class::All, stride(13), |at| vec![(Class::All, at, Injection::Interrupt(1))]);
+    at_every_point(&scenario, Class::All, stride(13), |at| {
+        vec![(Class::All, at, Injection::Interrupt(1))]
+    });
     at_every_point(&scenario, Class::All, stride(13), |at| vec![(Class::All, at, Injection::Drop)]);
 }
 
 #[test]
 fn a_model_that_fails_at_every_delta() {
     let scenario = Scenario::new(Format::OpenaiChat);
-    at_every_point(&scenario, Class::Model, stride(1), |at| vec![(Class::Model, at, Injection::Fail)]);
+    at_every_point(&scenario, Class::Model, stride(1), |at| {
+        vec![(Class::Model, at, Injection::Fail)]
+    });
 }
 
 #[test]
 fn a_tool_that_panics_at_every_step() {
     let scenario = Scenario::new(Format::Anthropic);
-    at_every_point(&scenario, Class::Tool, stride(1), |at| vec![(Class::Tool, at, Injection::Fail)]);
+    at_every_point(&scenario, Class::Tool, stride(1), |at| {
+        vec![(Class::Tool, at, Injection::Fail)]
+    });
 }
 
 #[test]
 fn a_store_that_fails_once_at_every_call() {
     let scenario = Scenario::new(Format::Anthropic);
-    at_every_point(&scenario, Class::Store, stride(3), |at| vec![(Class::Store, at, Injection::Fail)]);
+    at_every_point(&scenario, Class::Store, stride(3), |at| {
+        vec![(Class::Store, at, Injection::Fail)]
+    });
 }
 
 #[test]
 fn a_store_that_is_unavailable_from_any_call_on() {
     let scenario = Scenario::new(Format::Anthropic);
-    at_every_point(&scenario, Class::Store, stride(7), |at| vec![(Class::Store, at, Injection::StoreDown)]);
+    at_every_point(&scenario, Class::Store, stride(7), |at| {
+        vec![(Class::Store, at, Injection::StoreDown)]
+    });
 }
 
 #[test]
 fn an_interrupt_at_every_point_in_every_format() {
     for wire in crate::script::FORMATS {
         let scenario = Scenario { stop_behavior: StopBehavior::Stops, ..Scenario::new(wire) };
-        at_every_point(&scenario, Class::All, stride(13), |at| vec![(Class::All, at, Injection::Interrupt(1))]);
-        at_every_point(&scenario, Class::All, stride(17), |at| vec![(Class::All, at, Injection::Drop)]);
+        at_every_point(&scenario, Class::All, stride(13), |at| {
+            vec![(Class::All, at, Injection::Interrupt(1))]
+        });
+        at_every_point(&scenario, Class::All, stride(17), |at| {
+            vec![(Class::All, at, Injection::Drop)]
+        });
     }
 }
 

@@ -8,8 +8,8 @@ use rustix::process::{Pid, test_kill_process};
 use serde_json::json;
 
 use crate::{
+    harness::{Harness, Setup},
     points::runtime,
-    harness::{Setup, Harness},
     script::{call, reply},
     temporary::Temporary,
     test_tools::toolbox,

@@ -15,14 +15,14 @@ use foxwedge_tools::{ToolEffect, Toolbox};
 use serde_json::Value;
 
 use crate::{
-    stand_in::ProcessStandIn,
-    test_store::{self, TestStore, StoreKind},
-    scripted_model::ScriptedModel,
     history::HistoryView,
-    script::{Reply, FORMATS, call, reply, text, thought},
     observed_store::{Leases, ObservedStore},
-    test_tools::{RecordingObserver, TestApprover, StopBehavior, TestTool, toolbox},
-    world::{Class, Plan, InterruptEffect, LogEntry, World},
+    script::{FORMATS, Reply, call, reply, text, thought},
+    scripted_model::ScriptedModel,
+    stand_in::ProcessStandIn,
+    test_store::{self, StoreKind, TestStore},
+    test_tools::{RecordingObserver, StopBehavior, TestApprover, TestTool, toolbox},
+    world::{Class, InterruptEffect, LogEntry, Plan, World},
 };
 
 /// The first prompt.
@@ -118,11 +118,16 @@ impl Scenario {
 
     pub(crate) fn tools(&self, world: &World) -> Toolbox {
         let test_tool = |name, effect| {
-            let stop_behavior = if self.hanging_tool == Some(name) { StopBehavior::Hangs } else { self.stop_behavior };
+            let stop_behavior = if self.hanging_tool == Some(name) {
+                StopBehavior::Hangs
+            } else {
+                self.stop_behavior
+            };
             TestTool::new(name, effect, world, stop_behavior)
         };
         toolbox([
-            Arc::new(test_tool("look", ToolEffect::Reads).beside(2)) as Arc<dyn foxwedge_tools::Tool>,
+            Arc::new(test_tool("look", ToolEffect::Reads).beside(2))
+                as Arc<dyn foxwedge_tools::Tool>,
             Arc::new(test_tool("peek", ToolEffect::Reads).beside(2)),
             Arc::new(test_tool("write", ToolEffect::Writes)),
             Arc::new(test_tool("forbidden", ToolEffect::Writes)),
@@ -146,8 +151,9 @@ impl Scenario {
         let stand_in = (self.name == OwnerName::StandIn).then(ProcessStandIn::new);
         let work = async {
             let (tools, approver) = (self.tools(world), Arc::new(TestApprover(world.clone())));
-            let process =
-                stand_in.as_ref().map_or_else(foxwedge_store::process::current_owner, ProcessStandIn::name);
+            let process = stand_in
+                .as_ref()
+                .map_or_else(foxwedge_store::process::current_owner, ProcessStandIn::name);
             let setup = LoopSetup { process, ..self.setup() };
             let mut tool_loop = ToolLoop::open(store, setup, model, tools, approver).await?;
             world.set_interrupt(interrupt_through(tool_loop.handle()));
@@ -168,12 +174,18 @@ impl Scenario {
     }
 
     /// Reads the stored state and continues the session, as another process would.
-    pub(crate) async fn afterwards(&self, address: &str, world: &World, end: End) -> ScenarioReport {
+    pub(crate) async fn afterwards(
+        &self,
+        address: &str,
+        world: &World,
+        end: End,
+    ) -> ScenarioReport {
         settled(world).await;
         let before = last_outcome(&*test_store::open(address).await).await;
         let second = World::quiet();
         let store = test_store::open(address).await;
-        let observed_store = Arc::new(ObservedStore::new(store.clone(), second.clone(), Leases::Real));
+        let observed_store =
+            Arc::new(ObservedStore::new(store.clone(), second.clone(), Leases::Real));
         let model = ScriptedModel::new(self.wire, &second, Vec::new());
         let (tools, approver) = (self.tools(&second), Arc::new(TestApprover(second.clone())));
         let setup = self.setup();
@@ -215,7 +227,8 @@ impl Scenario {
     /// Number of records after the session is opened once more.
     async fn opened_again(&self, store: &Arc<AnyStore>) -> u64 {
         let world = World::quiet();
-        let observed_store = Arc::new(ObservedStore::new(store.clone(), world.clone(), Leases::Real));
+        let observed_store =
+            Arc::new(ObservedStore::new(store.clone(), world.clone(), Leases::Real));
         let model = ScriptedModel::new(self.wire, &world, Vec::new());
         let (tools, approver) = (self.tools(&world), Arc::new(TestApprover(world.clone())));
         let open = ToolLoop::open(observed_store, self.setup(), model, tools, approver).await;
@@ -331,7 +344,9 @@ async fn settled(world: &World) {
 }
 
 /// Interrupts through a handle and maps the effect.
-pub(crate) fn interrupt_through(handle: LoopHandle) -> impl Fn() -> InterruptEffect + Send + Sync + 'static {
+pub(crate) fn interrupt_through(
+    handle: LoopHandle,
+) -> impl Fn() -> InterruptEffect + Send + Sync + 'static {
     move || match handle.interrupt() {
         InterruptResult::Idle => InterruptEffect::Idle,
         InterruptResult::Stopping => InterruptEffect::Stopping,

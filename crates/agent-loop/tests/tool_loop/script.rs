@@ -187,7 +187,8 @@ pub(crate) fn objections(wire: &str, document: &Value) -> Vec<String> {
         }
     }
     let found = violations(wire, wire, false, &document);
-    let messages = found.iter().map(|it| format!("{wire}: {it:?} in {}", short(&document.to_string())));
+    let messages =
+        found.iter().map(|it| format!("{wire}: {it:?} in {}", short(&document.to_string())));
     messages.collect()
 }
 

@@ -15,7 +15,7 @@ use foxwedge_upstream::model::{
 use serde_json::Value;
 
 use crate::{
-    script::{self, Reply, Step, USAGE, reply, short, text, failure},
+    script::{self, Reply, Step, USAGE, failure, reply, short, text},
     world::{Class, Fate, LogEntry, World},
 };
 
@@ -105,7 +105,14 @@ impl ChatModel for ScriptedModel {
             deltas.push_back(Line::Delta(ReplyDelta::Usage(USAGE)));
         }
         let (world, provider) = (self.world.clone(), self.provider);
-        Box::new(ScriptedReplyStream { world, provider, number, lines: deltas, delivered: Vec::new(), passed: 0 })
+        Box::new(ScriptedReplyStream {
+            world,
+            provider,
+            number,
+            lines: deltas,
+            delivered: Vec::new(),
+            passed: 0,
+        })
     }
 }
 

@@ -58,7 +58,12 @@ pub(crate) fn about(name: &str, effect: ToolEffect) -> ToolSpec {
 }
 
 impl TestTool {
-    pub(crate) fn new(name: &str, effect: ToolEffect, world: &World, stop_behavior: StopBehavior) -> TestTool {
+    pub(crate) fn new(
+        name: &str,
+        effect: ToolEffect,
+        world: &World,
+        stop_behavior: StopBehavior,
+    ) -> TestTool {
         let mut about = about(name, effect);
         if stop_behavior == StopBehavior::Hangs {
             about.limit = Duration::from_millis(30);

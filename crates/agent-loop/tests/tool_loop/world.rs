@@ -215,7 +215,10 @@ impl World {
     }
 
     /// Sets the function that interrupts the loop.
-    pub(crate) fn set_interrupt(&self, interrupt: impl Fn() -> InterruptEffect + Send + Sync + 'static) {
+    pub(crate) fn set_interrupt(
+        &self,
+        interrupt: impl Fn() -> InterruptEffect + Send + Sync + 'static,
+    ) {
         self.lock().interrupt = Some(Arc::new(interrupt));
     }
 
@@ -376,9 +379,17 @@ impl World {
             if starts <= entered {
                 inner.breaches.push(format!("{call} starts, and the store does not know"));
             }
-            let after = inner.log.iter().rev().take_while(|entry| !matches!(entry, LogEntry::Ending(_)));
+            let after =
+                inner.log.iter().rev().take_while(|entry| !matches!(entry, LogEntry::Ending(_)));
             let stopped = |entry: &LogEntry| {
-                matches!(entry, LogEntry::Interrupted(InterruptEffect::Stopping | InterruptEffect::Forced | InterruptEffect::AlreadyForced))
+                matches!(
+                    entry,
+                    LogEntry::Interrupted(
+                        InterruptEffect::Stopping
+                            | InterruptEffect::Forced
+                            | InterruptEffect::AlreadyForced
+                    )
+                )
             };
             if after.into_iter().any(stopped) {
                 inner.breaches.push(format!("{call} starts behind an interrupt"));

@@ -88,7 +88,8 @@ impl ClaudeCodePipe {
         match (text(response, "request_id"), text(response, "subtype")) {
             (Some(INITIALIZE_ID), Some("success")) => vec![AgentEvent::Ready],
             (Some(INITIALIZE_ID), _) => {
-                let message = text(response, "error").unwrap_or("the agent could not be initialized");
+                let message =
+                    text(response, "error").unwrap_or("the agent could not be initialized");
                 let failure =
                     TurnFailure { status: None, message: message.to_owned(), stopped: false };
                 vec![AgentEvent::TurnEnded { failure: Some(failure), text: None, more: false }]
@@ -299,5 +300,9 @@ fn error_text(line: &Value) -> String {
     let errors = line.get("errors").and_then(Value::as_array).into_iter().flatten();
     let errors: Vec<&str> = errors.filter_map(Value::as_str).collect();
     let reason = || text(line, "terminal_reason").or(text(line, "subtype"));
-    if errors.is_empty() { reason().unwrap_or("the turn failed").to_owned() } else { errors.join("; ") }
+    if errors.is_empty() {
+        reason().unwrap_or("the turn failed").to_owned()
+    } else {
+        errors.join("; ")
+    }
 }

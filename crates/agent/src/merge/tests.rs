@@ -189,7 +189,11 @@ fn calls_that_are_listed_again_are_listed_once() {
             assert!(text.ends_with(&source[tail..]), "{text}");
             assert!(read(&text, format, OutlineOptions::default()).is_ok(), "{text}");
             // Once more changes nothing.
-            assert_eq!(super::merge_history(&text, format).unwrap().body, None, "{format:?} {shape}");
+            assert_eq!(
+                super::merge_history(&text, format).unwrap().body,
+                None,
+                "{format:?} {shape}"
+            );
         }
     }
 }

@@ -102,11 +102,17 @@ fn a_blank_line_stands_between_the_texts_of_two_messages() {
         vec![start_event.clone(), block, stop_event.clone()]
     };
     let second_block = vec![empty.clone(), text("in the same"), stop_event.clone()];
-    let reasoning =
-        vec![start_event.clone(), block_start(json!({"type": "thinking", "thinking": ""})), stop_event.clone()];
+    let reasoning = vec![
+        start_event.clone(),
+        block_start(json!({"type": "thinking", "thinking": ""})),
+        stop_event.clone(),
+    ];
     let table = [
         (vec![message(&["one"]), message(&["two"])], "one\n\ntwo"),
-        (vec![message(&["o", "ne"]), message(&["", "t", "wo"]), whole("three")], "one\n\ntwo\n\nthree"),
+        (
+            vec![message(&["o", "ne"]), message(&["", "t", "wo"]), whole("three")],
+            "one\n\ntwo\n\nthree",
+        ),
         (vec![message(&[""]), message(&["two"]), message(&[]), reasoning], "two"),
         (vec![message(&["one"]), message(&[""]), message(&["three"])], "one\n\nthree"),
         (vec![message(&["one "]), second_block], "one in the same"),

@@ -95,7 +95,8 @@ fn agents_that_are_not_read_are_named() {
     sandbox.keep(".qwen/projects/-p/chats/x.jsonl", 1, "{}\n");
     let listed = sandbox.run(&["list"]);
     assert_eq!(listed.code, 0, "{}", listed.all());
-    let note = "not supported yet, so not read: opencode (~/.local/share/opencode/opencode.db), Qwen Code";
+    let note =
+        "not supported yet, so not read: opencode (~/.local/share/opencode/opencode.db), Qwen Code";
     assert!(listed.err.contains(note), "{}", listed.all());
     let qwen = r#"{"uuid":"a","parentUuid":null,"sessionId":"s","timestamp":"t","type":"user","cwd":"/p","version":"0.24.4","message":{"role":"user","parts":[{"text":"hi"}]}}"#;
     sandbox.write("qwen.jsonl", format!("{qwen}\n"));

@@ -57,7 +57,9 @@ where
                     if has_body && !response.status().is_success() {
                         in_flight.timers.note_refused();
                     }
-                    Ok::<_, Infallible>(response.map(|body| InFlightBody { body, request: in_flight }))
+                    Ok::<_, Infallible>(
+                        response.map(|body| InFlightBody { body, request: in_flight }),
+                    )
                 })
             })
         };

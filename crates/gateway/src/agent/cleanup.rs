@@ -96,7 +96,8 @@ impl CleanupJournal {
             match created.and_then(|()| create_private_file(path)) {
                 // Another process has removed the folder, because it created it and it was empty.
                 Err(error)
-                    if error.kind() == io::ErrorKind::NotFound && attempts < MAX_CREATE_ATTEMPTS => {}
+                    if error.kind() == io::ErrorKind::NotFound
+                        && attempts < MAX_CREATE_ATTEMPTS => {}
                 file => break file?,
             }
         };
@@ -332,7 +333,11 @@ mod tests {
             let created = (0..500).try_for_each(|_| {
                 let folder = CleanupJournal::in_folder(&base)?.work_folder(None)?;
                 // The folder exists until its owner is dropped.
-                if folder.exists() { Err(io::Error::other("the folder was not removed")) } else { Ok(()) }
+                if folder.exists() {
+                    Err(io::Error::other("the folder was not removed"))
+                } else {
+                    Ok(())
+                }
             });
             over.store(true, std::sync::atomic::Ordering::Relaxed);
             created

@@ -142,17 +142,7 @@ impl AgentHandle {
         };
         let (leaving, status) = (AtomicBool::new(false), Mutex::new(status));
         let exited = watch::Sender::new(false);
-        AgentHandle {
-            session,
-            owner,
-            upstream,
-            setup,
-            names,
-            commands,
-            leaving,
-            exited,
-            status,
-        }
+        AgentHandle { session, owner, upstream, setup, names, commands, leaving, exited, status }
     }
 
     /// Number of messages of a conversation that the agent has seen. `None` if the conversation

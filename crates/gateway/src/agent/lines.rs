@@ -36,13 +36,7 @@ impl<R: AsyncRead + Unpin> AgentOutputReader<R> {
     }
 
     fn with_max_line(from: R, max_line: usize) -> AgentOutputReader<R> {
-        AgentOutputReader {
-            from,
-            buffer: BytesMut::new(),
-            scanned: 0,
-            skipping: false,
-            max_line,
-        }
+        AgentOutputReader { from, buffer: BytesMut::new(), scanned: 0, skipping: false, max_line }
     }
 
     /// The next line; `None` at the end. Cancel safe.

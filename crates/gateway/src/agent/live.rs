@@ -86,16 +86,7 @@ impl LiveAgent {
             reply_delivered: now,
             finished: false,
         };
-        LiveAgent {
-            handle,
-            agent,
-            call_timeout,
-            process,
-            protocol,
-            bridge,
-            commands,
-            state,
-        }
+        LiveAgent { handle, agent, call_timeout, process, protocol, bridge, commands, state }
     }
 
     /// Runs until the agent is stopped or exits. `first` is the request that it was started for.

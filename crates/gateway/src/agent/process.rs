@@ -236,8 +236,7 @@ fn visible_environment(
 ) -> impl Iterator<Item = (OsString, OsString)> {
     const OWN: [&str; 2] = ["ANTHROPIC_", "CLAUDE_"];
     child::visible_environment(all, move |name| {
-        OWN.iter().any(|prefix| name.starts_with(prefix))
-            || more.iter().any(|one| one == name)
+        OWN.iter().any(|prefix| name.starts_with(prefix)) || more.iter().any(|one| one == name)
     })
 }
 
@@ -253,7 +252,8 @@ fn secret_values(spec: &AgentProcessSpec<'_>) -> Vec<String> {
     let seen = seen.filter_map(|(_, value)| value.into_string().ok());
     let set = spec.agent.set_env.iter().filter(|(name, _)| name != "CLAUDE_CONFIG_DIR");
     let set = set.map(|(_, value)| value.reveal().to_owned());
-    let mut all: Vec<String> = set.chain(seen).filter(|text| text.len() >= MIN_SECRET_BYTES).collect();
+    let mut all: Vec<String> =
+        set.chain(seen).filter(|text| text.len() >= MIN_SECRET_BYTES).collect();
     // Longest first: one may be a prefix of another.
     all.sort_by_key(|text| std::cmp::Reverse(text.len()));
     all

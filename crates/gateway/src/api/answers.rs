@@ -257,10 +257,11 @@ mod tests {
         let one = [question("a", PermissionKind::Permission)];
         let two =
             [question("a", PermissionKind::Permission), question("b", PermissionKind::Questions)];
-        let chosen_ticket = |questions: &[AgentQuestion], ticket| match choose_question(questions, ticket) {
-            Ok(question) => question.ticket.clone(),
-            Err(error) => error.status().as_u16().to_string(),
-        };
+        let chosen_ticket =
+            |questions: &[AgentQuestion], ticket| match choose_question(questions, ticket) {
+                Ok(question) => question.ticket.clone(),
+                Err(error) => error.status().as_u16().to_string(),
+            };
         assert_eq!(chosen_ticket(&one, None), "a");
         assert_eq!(chosen_ticket(&two, Some("b")), "b");
         assert_eq!(chosen_ticket(&two, Some("c")), "404");

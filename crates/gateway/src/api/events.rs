@@ -62,8 +62,9 @@ pub(super) async fn events(
 fn format(request: &ApiRequest<'_>) -> Result<UiFormat, ApiError> {
     match request.parameter("format")? {
         None => Ok(UiFormat::AgUi),
-        Some(name) => UiFormat::from_name(&name)
-            .ok_or_else(|| error::bad_request("`format` must be one of agui, ai-sdk, acp or jsonl")),
+        Some(name) => UiFormat::from_name(&name).ok_or_else(|| {
+            error::bad_request("`format` must be one of agui, ai-sdk, acp or jsonl")
+        }),
     }
 }
 
@@ -109,7 +110,9 @@ fn resume_position(request: &ApiRequest<'_>) -> Result<Option<FrameId>, ApiError
 }
 
 fn bad_position() -> ApiError {
-    error::bad_request("`last-event-id` must be a frame id such as 12.3, or the sequence number of an event")
+    error::bad_request(
+        "`last-event-id` must be a frame id such as 12.3, or the sequence number of an event",
+    )
 }
 
 /// JSON lines for `jsonl`, unless the client accepts server-sent events.

@@ -18,7 +18,8 @@ mod tests {
 
     /// All paths and their methods.
     fn routes() -> Vec<(Method, String)> {
-        let endpoints = GatewayEndpoint::ALL.map(|endpoint| (Method::POST, endpoint.path().to_owned()));
+        let endpoints =
+            GatewayEndpoint::ALL.map(|endpoint| (Method::POST, endpoint.path().to_owned()));
         let others = [
             "/v1/models",
             "/v1/models/{model}",
@@ -114,7 +115,9 @@ mod tests {
                     }
                     members.values().for_each(|value| check_references(value, document));
                 }
-                Value::Array(items) => items.iter().for_each(|value| check_references(value, document)),
+                Value::Array(items) => {
+                    items.iter().for_each(|value| check_references(value, document))
+                }
                 Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
             }
         }

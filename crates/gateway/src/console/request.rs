@@ -2,10 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::{
-    ApiError, ApiErrorKind,
-    config::TokenScope,
-};
+use crate::{ApiError, ApiErrorKind, config::TokenScope};
 use http::StatusCode;
 use serde_json::{Value, json};
 use tokio::{task::spawn_blocking, time::timeout};

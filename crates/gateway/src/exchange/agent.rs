@@ -99,8 +99,9 @@ fn matches_history(
         return true;
     }
     let source = text(&prepared.guarded.body).ok();
-    let tail = source
-        .and_then(|source| RequestTail::read(source, request.endpoint.format(), known_messages).ok());
+    let tail = source.and_then(|source| {
+        RequestTail::read(source, request.endpoint.format(), known_messages).ok()
+    });
     tail.is_some_and(|tail| handle.owns_conversation(&prepared.chain, &tail))
 }
 

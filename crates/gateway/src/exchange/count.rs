@@ -36,7 +36,11 @@ pub(super) async fn count_tokens(
                 engine.token_counters.count_tokens(source, prepared.format, &prepared.model)
             })
             .ok_or_else(|| {
-                ApiError::new(ApiErrorKind::Server, "uncounted", "the tokens of the request cannot be counted")
+                ApiError::new(
+                    ApiErrorKind::Server,
+                    "uncounted",
+                    "the tokens of the request cannot be counted",
+                )
             })?;
         let reply = ResponseBuilder { engine, request, routed_request: &prepared, summary };
         let content_type = HeaderValue::from_static("application/json");

@@ -62,8 +62,10 @@ impl ResponseRelay {
         headers: &HeaderMap,
     ) -> ResponseRelay {
         let (from, to) = (prepared.format, request.endpoint.format());
-        let limits =
-            StreamLimits { frame: engine.config.limits.stream_event, held: engine.config.limits.whole_reply };
+        let limits = StreamLimits {
+            frame: engine.config.limits.stream_event,
+            held: engine.config.limits.whole_reply,
+        };
         let mode = if from == to {
             RelayMode::Forward(Some(Box::new(StreamWatcher::new(from, limits))))
         } else {

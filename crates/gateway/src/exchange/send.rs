@@ -119,12 +119,16 @@ fn unreachable_error(error: &HttpError) -> ApiError {
         HttpErrorKind::Timeout => {
             ApiError::new(ApiErrorKind::UpstreamTimeout, "upstream_timeout", message)
         }
-        HttpErrorKind::Redirect => ApiError::new(ApiErrorKind::Upstream, "upstream_redirect", message),
+        HttpErrorKind::Redirect => {
+            ApiError::new(ApiErrorKind::Upstream, "upstream_redirect", message)
+        }
         HttpErrorKind::Closed
         | HttpErrorKind::Malformed
         | HttpErrorKind::TooLarge
         | HttpErrorKind::Forbidden
-        | HttpErrorKind::Failed => ApiError::new(ApiErrorKind::Upstream, "upstream_unreachable", message),
+        | HttpErrorKind::Failed => {
+            ApiError::new(ApiErrorKind::Upstream, "upstream_unreachable", message)
+        }
     }
 }
 

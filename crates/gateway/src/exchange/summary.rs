@@ -168,7 +168,8 @@ impl UpstreamSummarizer {
             let is_success = reply.status.is_success();
             reply.body.read_all(MAX_REPLY_BYTES).await.ok().filter(|_| is_success)
         })?;
-        let ModelResponse::Reply(reply) = decode_reply(text(&reply).ok()?, self.format).ok()?.outcome
+        let ModelResponse::Reply(reply) =
+            decode_reply(text(&reply).ok()?, self.format).ok()?.outcome
         else {
             return None;
         };

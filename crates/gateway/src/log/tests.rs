@@ -50,8 +50,8 @@ fn line() -> RequestLogLine {
 
 fn written(format: config::GatewayLogFormat) -> String {
     let buffer = SharedBuffer::default();
-    let (log, writer) =
-        RequestLog::start(format, Some(Box::new(buffer.clone())), Metrics::new()).expect("a thread");
+    let (log, writer) = RequestLog::start(format, Some(Box::new(buffer.clone())), Metrics::new())
+        .expect("a thread");
     log.write_line(line());
     writer.close();
     let bytes = buffer.0.lock().expect("nobody panicked").clone();

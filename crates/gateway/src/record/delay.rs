@@ -93,7 +93,11 @@ mod tests {
                 coming = later;
                 let mut writes: Vec<u64> = std::mem::take(&mut delayed);
                 for (at, is_start) in batch {
-                    if is_start && may_hold(age(at, now)) { delayed.push(at) } else { writes.push(at) }
+                    if is_start && may_hold(age(at, now)) {
+                        delayed.push(at)
+                    } else {
+                        writes.push(at)
+                    }
                 }
                 for at in writes {
                     let limit = u64::try_from(MAX_DELAY.as_millis()).expect("short") + last_commit;

@@ -35,7 +35,8 @@ impl Bench {
     }
 
     async fn over(store: Arc<AnyStore>, content: ContentRecording, capacity: usize) -> Bench {
-        let record = config::RecordConfig { store_content: content, ..config::RecordConfig::default() };
+        let record =
+            config::RecordConfig { store_content: content, ..config::RecordConfig::default() };
         let (metrics, sessions) = (Metrics::new(), config::SessionConfig::default());
         let started = GatewayRecorder::start_with_capacity(
             "me".into(),

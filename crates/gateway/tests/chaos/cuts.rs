@@ -13,7 +13,7 @@ use tokio::{
 use crate::{
     client::{post, send},
     judge::{Verdict, stream},
-    stage::{ENDPOINTS, FORMATS, TIMEOUT, ScriptedServer, TestGateway, body},
+    stage::{ENDPOINTS, FORMATS, ScriptedServer, TIMEOUT, TestGateway, body},
 };
 
 /// Requests a stream and reads until the gateway closes the connection.
@@ -80,7 +80,8 @@ async fn no_malformed_reply_looks_complete() {
         for format in FORMATS {
             for fault in FAULTS {
                 let (gateway, model) = (gateway.clone(), format!("{format}-scripted?{fault}"));
-                clients.spawn(async move { check_invalid_reply(&gateway, path, list, &model).await });
+                clients
+                    .spawn(async move { check_invalid_reply(&gateway, path, list, &model).await });
             }
         }
     }

@@ -9,8 +9,8 @@ use tokio::{
 
 use crate::{
     client::{post, send},
-    raw::{RawProvider, ReplyExtent, ProviderEvent},
-    stage::{ENDPOINTS, FORMATS, TIMEOUT, ScriptedServer, TestGateway, body},
+    raw::{ProviderEvent, RawProvider, ReplyExtent},
+    stage::{ENDPOINTS, FORMATS, ScriptedServer, TIMEOUT, TestGateway, body},
 };
 
 const NAMED: &str = "x-foxwedge-session: mine\r\n";
@@ -61,7 +61,12 @@ async fn a_partial_request_has_no_effect() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_disconnect_at_any_stage_closes_the_upstream_and_ends_the_run() {
     let mut left = 0;
-    for extent in [ReplyExtent::Nothing, ReplyExtent::Events(1), ReplyExtent::Events(2), ReplyExtent::Events(5)] {
+    for extent in [
+        ReplyExtent::Nothing,
+        ReplyExtent::Events(1),
+        ReplyExtent::Events(2),
+        ReplyExtent::Events(5),
+    ] {
         let mut raw = RawProvider::start(extent).await;
         let gateway = TestGateway::start(raw.address, "").await;
         for (path, list) in ENDPOINTS {
@@ -78,7 +83,11 @@ async fn a_disconnect_at_any_stage_closes_the_upstream_and_ends_the_run() {
                         ReplyExtent::Nothing | ReplyExtent::Events(_) => {}
                     }
                     drop(client);
-                    assert_eq!(next(&mut raw).await, Some(ProviderEvent::Closed), "{path} from {format}");
+                    assert_eq!(
+                        next(&mut raw).await,
+                        Some(ProviderEvent::Closed),
+                        "{path} from {format}"
+                    );
                     // The next request of the session would replace a run that has not ended yet.
                     assert_eq!(gateway.wait_until_idle().await, serde_json::json!([]));
                     left += 1;

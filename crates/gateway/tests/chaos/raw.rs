@@ -56,12 +56,15 @@ impl Drop for RawProvider {
     }
 }
 
-async fn serve_connection(mut stream: TcpStream, extent: ReplyExtent, sender: mpsc::UnboundedSender<ProviderEvent>) {
+async fn serve_connection(
+    mut stream: TcpStream,
+    extent: ReplyExtent,
+    sender: mpsc::UnboundedSender<ProviderEvent>,
+) {
     let Some((path, body)) = request(&mut stream).await else { return };
     if let ReplyExtent::Events(number) = extent {
         let format = ScriptedRequest::format_of_path(&path).expect("a known path");
-        let play =
-            respond(&ScriptedRequest { format, path: &path, headers: &[], body: &body });
+        let play = respond(&ScriptedRequest { format, path: &path, headers: &[], body: &body });
         let mut bytes = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
                           connection: close\r\n\r\n"
             .to_vec();

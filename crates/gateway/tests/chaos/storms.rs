@@ -4,7 +4,7 @@ use tokio::{task::JoinSet, time::timeout};
 
 use crate::{
     client::{Answer, post, send},
-    stage::{ENDPOINTS, TIMEOUT, ScriptedServer, TestGateway, body},
+    stage::{ENDPOINTS, ScriptedServer, TIMEOUT, TestGateway, body},
 };
 
 const CLIENTS: usize = 200;
@@ -38,8 +38,7 @@ async fn every_client_refused_once_gets_a_reply_after_a_retry() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn permanent_refusals_are_reported_and_the_retry_budget_limits_retries()
-{
+async fn permanent_refusals_are_reported_and_the_retry_budget_limits_retries() {
     let provider = ScriptedServer::start().await;
     let gateway = TestGateway::start(provider.address, "").await;
     for (path, answer) in storm(&gateway, "chat-scripted?status=429&retry-after=0").await {

@@ -79,7 +79,9 @@ async fn no_redirect_and_no_location_reaches_a_client() {
     for status in statuses.into_iter().chain(["307 Temporary", "308 Permanent", "399 Nothing"]) {
         let headers = "location: http://203.0.113.7/steal\r\nrefresh: 0; url=http://203.0.113.7/\r\n\
                        content-type: application/json\r\n";
-        let provider = FixedReplyProvider::start(reply(status, headers, r#"{"error":{"message":"go"}}"#)).await;
+        let provider =
+            FixedReplyProvider::start(reply(status, headers, r#"{"error":{"message":"go"}}"#))
+                .await;
         let gateway = TestGateway::start(provider.address, "").await;
         let mut request_count = 0;
         for (path, list) in ENDPOINTS {
@@ -118,7 +120,8 @@ async fn only_listed_upstream_headers_are_forwarded() {
                    content-type: application/json\r\n";
     let completion = r#"{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"hi"}}]}"#;
     let refused = r#"{"error":{"message":"no","type":"invalid_request_error"}}"#;
-    for (status, reply_body) in [("200 OK", completion), ("403 No", refused), ("429 Wait", refused)] {
+    for (status, reply_body) in [("200 OK", completion), ("403 No", refused), ("429 Wait", refused)]
+    {
         let provider = FixedReplyProvider::start(reply(status, headers, reply_body)).await;
         let gateway = TestGateway::start(provider.address, "").await;
         for (path, list) in ENDPOINTS {
@@ -156,16 +159,22 @@ async fn a_retry_of_a_client_does_not_multiply_ours() {
         let gateway = TestGateway::start(provider.address, "").await;
         let request = body("messages", "chat-m", false);
         let first = ask(&gateway, "/v1/chat/completions", "", &request).await;
-        assert_eq!((provider.request_count(), first.header("x-should-retry")), (3, "false"), "{first:?}");
+        assert_eq!(
+            (provider.request_count(), first.header("x-should-retry")),
+            (3, "false"),
+            "{first:?}"
+        );
         let retry = "x-stainless-retry-count: 1\r\n";
         let second = ask(&gateway, "/v1/chat/completions", retry, &request).await;
         assert_eq!((provider.request_count(), second.header("x-should-retry")), (4, "false"));
         gateway.end().await;
     }
     // A permanent error has no retry headers.
-    let provider = FixedReplyProvider::start(reply("400 No", "", r#"{"error":{"message":"no"}}"#)).await;
+    let provider =
+        FixedReplyProvider::start(reply("400 No", "", r#"{"error":{"message":"no"}}"#)).await;
     let gateway = TestGateway::start(provider.address, "").await;
-    let answer = ask(&gateway, "/v1/chat/completions", "", &body("messages", "chat-m", false)).await;
+    let answer =
+        ask(&gateway, "/v1/chat/completions", "", &body("messages", "chat-m", false)).await;
     assert_eq!((answer.status, answer.header("x-should-retry")), (400, ""));
     gateway.end().await;
 }

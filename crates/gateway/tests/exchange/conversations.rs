@@ -105,7 +105,9 @@ async fn a_reply_that_its_client_continued_from_is_not_replayed_to_another() {
     let continued = json!({"model": "scripted", "messages": [
         {"role": "user", "content": "hello there"}, first.json()["choices"][0]["message"],
         {"role": "user", "content": "go on"}]});
-    let continued = send_request(&engine, build_request(GatewayEndpoint::Chat, continued.to_string(), &[])).await;
+    let continued =
+        send_request(&engine, build_request(GatewayEndpoint::Chat, continued.to_string(), &[]))
+            .await;
     assert_eq!(continued.header("x-foxwedge-match"), "prefix");
     let other = say(&engine, &[("x-stainless-retry-count", "1")]).await;
     assert_eq!(other.header("x-foxwedge-replayed"), "", "its first request never came here");
@@ -124,7 +126,11 @@ async fn conversations_that_share_a_cache_key_keep_their_own_sessions() {
     let two = send_request(&engine, ask(json!([user_message("two")]))).await;
     assert_ne!(two.header("x-foxwedge-session"), "app");
     for (first, reply) in [("one", &one), ("two", &two)] {
-        let messages = json!([user_message(first), reply.json()["choices"][0]["message"], user_message("go on")]);
+        let messages = json!([
+            user_message(first),
+            reply.json()["choices"][0]["message"],
+            user_message("go on")
+        ]);
         let continued = send_request(&engine, ask(messages)).await;
         assert_eq!(continued.header("x-foxwedge-session"), reply.header("x-foxwedge-session"));
     }
@@ -148,7 +154,11 @@ async fn an_invalid_session_name_is_an_error_in_the_clients_format() {
     for (endpoint, body) in bodies {
         for header in NAMES {
             for name in ["../x", "a b", &"x".repeat(200), ""] {
-                let reply = send_request(&engine, build_request(endpoint, body.to_string(), &[(header, name)])).await;
+                let reply = send_request(
+                    &engine,
+                    build_request(endpoint, body.to_string(), &[(header, name)]),
+                )
+                .await;
                 assert_eq!(reply.status, 400, "{header}: {name:?}");
                 let error = &reply.json()["error"];
                 assert_eq!(error["type"], "invalid_request_error", "{error}");
@@ -185,7 +195,12 @@ impl TestRandom {
     }
 }
 
-async fn send(engine: &GatewayEngine, of: &Conversation, messages: &[Value], retry: bool) -> TestReply {
+async fn send(
+    engine: &GatewayEngine,
+    of: &Conversation,
+    messages: &[Value],
+    retry: bool,
+) -> TestReply {
     let body = json!({
         "model": "scripted", "messages": messages,
         "tools": [{"type": "function",
@@ -196,7 +211,9 @@ async fn send(engine: &GatewayEngine, of: &Conversation, messages: &[Value], ret
     if retry {
         headers.push(("x-stainless-retry-count", "1"));
     }
-    let reply = send_request(engine, build_request(GatewayEndpoint::Chat, body.to_string(), &headers)).await;
+    let reply =
+        send_request(engine, build_request(GatewayEndpoint::Chat, body.to_string(), &headers))
+            .await;
     assert_eq!(reply.status, 200, "{}", reply.body);
     reply
 }

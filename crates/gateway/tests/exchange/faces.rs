@@ -10,7 +10,9 @@ const UPSTREAMS: [&str; 4] = ["chat", "responses", "messages", "gemini"];
 /// Routes by the name of the upstream.
 fn routes() -> String {
     let route = |name: &&str| {
-        format!("[[route]]\nmodel = \"{name}\"\nupstream = \"{name}\"\nupstream_model = \"scripted\"\n")
+        format!(
+            "[[route]]\nmodel = \"{name}\"\nupstream = \"{name}\"\nupstream_model = \"scripted\"\n"
+        )
     };
     UPSTREAMS.iter().map(route).collect()
 }

@@ -54,9 +54,10 @@ async fn each_mode_does_what_it_says() {
 #[tokio::test]
 async fn a_history_that_the_upstream_rejects_is_repaired_and_sent_again_once() {
     // The upstream is stricter than its configured profile.
-    let engine =
-        engine("[[route]]\nmodel = \"m\"\nupstream = \"chat\"\nupstream_model = \"scripted-mistral\"\n")
-            .await;
+    let engine = engine(
+        "[[route]]\nmodel = \"m\"\nupstream = \"chat\"\nupstream_model = \"scripted-mistral\"\n",
+    )
+    .await;
     let body = json!({
         "model": "m",
         "messages": [
@@ -113,7 +114,8 @@ async fn too_long(overflow: &str) {
 #[tokio::test]
 async fn server_side_state_is_refused_and_never_repaired() {
     let engine =
-        engine("[[route]]\nmodel = \"m\"\nupstream = \"chat\"\nupstream_model = \"scripted\"\n").await;
+        engine("[[route]]\nmodel = \"m\"\nupstream = \"chat\"\nupstream_model = \"scripted\"\n")
+            .await;
     let table = [
         (
             GatewayEndpoint::Responses,
@@ -152,12 +154,16 @@ async fn a_body_that_cannot_be_read_is_an_error_with_its_place() {
     for body in
         ["", "{", "[]", "{\"model\":\"m\"}", "{\"model\":\"m\",\"messages\":7}", "\u{feff}", "nul"]
     {
-        let reply = send_request(&engine, build_request(GatewayEndpoint::Chat, body.to_owned(), &[])).await;
+        let reply =
+            send_request(&engine, build_request(GatewayEndpoint::Chat, body.to_owned(), &[])).await;
         assert_eq!(reply.status, 400, "{body}: {}", reply.body);
         assert_eq!(reply.json()["error"]["type"], "invalid_request_error", "{body}");
     }
     let deep = format!("{{\"model\":\"m\",\"messages\":{}", "[".repeat(100_000));
-    assert_eq!(send_request(&engine, build_request(GatewayEndpoint::Chat, deep, &[])).await.status, 400);
+    assert_eq!(
+        send_request(&engine, build_request(GatewayEndpoint::Chat, deep, &[])).await.status,
+        400
+    );
 }
 
 /// A request with `words` words, in the format of the endpoint.
@@ -216,7 +222,8 @@ async fn a_request_that_exceeds_the_window_is_refused_in_the_providers_format_be
 #[tokio::test]
 async fn without_a_configured_window_nothing_is_refused() {
     let engine =
-        engine("[[route]]\nmodel = \"m\"\nupstream = \"chat\"\nupstream_model = \"scripted\"\n").await;
+        engine("[[route]]\nmodel = \"m\"\nupstream = \"chat\"\nupstream_model = \"scripted\"\n")
+            .await;
     let reply = ask(&engine, GatewayEndpoint::Chat, &long(GatewayEndpoint::Chat, 20_000)).await;
     assert_eq!(reply.status, 200, "{}", reply.body);
 }

@@ -127,7 +127,8 @@ async fn histories_that_a_strict_provider_rejects_are_repaired() {
             refused += usize::from(directly.is_some());
             for model in ["scripted".to_owned(), format!("from-{}", endpoint.name())] {
                 body["model"] = json!(model);
-                let reply = send_request(&engine, build_request(endpoint, body.to_string(), &[])).await;
+                let reply =
+                    send_request(&engine, build_request(endpoint, body.to_string(), &[])).await;
                 if reply.status != 200 {
                     through.push(format!("{dialect} {seed} {model}: {}\n  {body}", reply.body));
                 }

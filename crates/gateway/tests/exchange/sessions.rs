@@ -26,7 +26,8 @@ async fn a_conversation_with_calls_stays_one_session() {
     let message = first.json()["choices"][0]["message"].clone();
     let id = message["tool_calls"][0]["id"].clone();
     // As clients do: without unknown fields, and with their own formatting of arguments.
-    let arguments = message["tool_calls"][0]["function"]["arguments"].as_str().expect("it is there");
+    let arguments =
+        message["tool_calls"][0]["function"]["arguments"].as_str().expect("it is there");
     let arguments: Value = serde_json::from_str(arguments).expect("it is there");
     let spelled = serde_json::to_string_pretty(&arguments).expect("it is there");
     let list = messages.as_array_mut().expect("it is there");
@@ -66,11 +67,17 @@ async fn a_named_session_is_used_and_a_marked_retry_is_sent_upstream_once() {
 
 #[tokio::test]
 async fn referenced_items_are_served_from_memory_or_refused() {
-    let engine =
-        engine("[[route]]\nmodel = \"m\"\nupstream = \"messages\"\nupstream_model = \"scripted\"\n").await;
+    let engine = engine(
+        "[[route]]\nmodel = \"m\"\nupstream = \"messages\"\nupstream_model = \"scripted\"\n",
+    )
+    .await;
     for stream in [false, true] {
         let first = json!({"model": "m", "stream": stream, "input": "my name is Ada"});
-        let reply = send_request(&engine, build_request(GatewayEndpoint::Responses, first.to_string(), &[])).await;
+        let reply = send_request(
+            &engine,
+            build_request(GatewayEndpoint::Responses, first.to_string(), &[]),
+        )
+        .await;
         let reply = match stream {
             false => reply.json(),
             true => {
@@ -81,8 +88,11 @@ async fn referenced_items_are_served_from_memory_or_refused() {
         };
         let (id, item) = (&reply["id"], &reply["output"][0]["id"]);
         let by_reply = json!({"model": "m", "previous_response_id": id, "input": "and now?"});
-        let reply =
-            send_request(&engine, build_request(GatewayEndpoint::Responses, by_reply.to_string(), &[])).await;
+        let reply = send_request(
+            &engine,
+            build_request(GatewayEndpoint::Responses, by_reply.to_string(), &[]),
+        )
+        .await;
         assert_eq!(
             (reply.status.as_u16(), reply.header("x-foxwedge-match")),
             (200, "prefix"),
@@ -93,8 +103,11 @@ async fn referenced_items_are_served_from_memory_or_refused() {
             {"role": "user", "content": "my name is Ada"},
             {"type": "item_reference", "id": item},
             {"role": "user", "content": "and then?"}]});
-        let reply =
-            send_request(&engine, build_request(GatewayEndpoint::Responses, by_item.to_string(), &[])).await;
+        let reply = send_request(
+            &engine,
+            build_request(GatewayEndpoint::Responses, by_item.to_string(), &[]),
+        )
+        .await;
         assert_eq!(
             (reply.status.as_u16(), reply.header("x-foxwedge-losses")),
             (200, ""),
@@ -115,7 +128,9 @@ async fn referenced_items_are_served_from_memory_or_refused() {
         ),
     ];
     for (body, status, code) in table {
-        let reply = send_request(&engine, build_request(GatewayEndpoint::Responses, body.to_string(), &[])).await;
+        let reply =
+            send_request(&engine, build_request(GatewayEndpoint::Responses, body.to_string(), &[]))
+                .await;
         assert_eq!((reply.status.as_u16(), &reply.json()["error"]["code"]), (status, &json!(code)));
     }
 }

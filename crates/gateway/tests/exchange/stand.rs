@@ -99,7 +99,11 @@ pub(crate) fn build_request(
     }
 }
 
-pub(crate) async fn ask(engine: &GatewayEngine, endpoint: GatewayEndpoint, body: &Value) -> TestReply {
+pub(crate) async fn ask(
+    engine: &GatewayEngine,
+    endpoint: GatewayEndpoint,
+    body: &Value,
+) -> TestReply {
     send_request(engine, build_request(endpoint, body.to_string(), &[])).await
 }
 

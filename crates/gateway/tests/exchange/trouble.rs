@@ -57,7 +57,8 @@ async fn a_stream_cut_anywhere_ends_in_an_error_and_never_looks_complete() {
                 let rename = format!("upstream_model = \"scripted?cut={at}\"\n");
                 let engine = engine(&format!("{}{rename}", routes.replace("UP", upstream))).await;
                 let reply = ask(&engine, endpoint, &request(endpoint, "cut", true)).await;
-                let place = format!("{} on {upstream} cut at {at}: {}", endpoint.name(), reply.body);
+                let place =
+                    format!("{} on {upstream} cut at {at}: {}", endpoint.name(), reply.body);
                 assert!(
                     reply.body.contains("error") || reply.body.contains("response.failed"),
                     "{place}"
@@ -76,7 +77,8 @@ async fn a_malformed_stream_ends_in_an_error() {
     for fault in ["malformed", "long-line=300000"] {
         for endpoint in ENDPOINTS {
             let reply =
-                ask(&engine, endpoint, &request(endpoint, &format!("scripted?{fault}"), true)).await;
+                ask(&engine, endpoint, &request(endpoint, &format!("scripted?{fault}"), true))
+                    .await;
             assert_eq!(reply.status, 200);
         }
     }

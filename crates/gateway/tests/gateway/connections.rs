@@ -84,7 +84,8 @@ static OPEN_FILES_LOCK: Mutex<()> = Mutex::const_new(());
 async fn three_hundred_partial_heads_are_closed_and_block_no_other_client() {
     let _files = OPEN_FILES_LOCK.lock().await;
     let server =
-        AcceptLoop::start(ConnectionRules { head: Duration::from_millis(300), ..rules() }, hello).await;
+        AcceptLoop::start(ConnectionRules { head: Duration::from_millis(300), ..rules() }, hello)
+            .await;
     let mut sockets = Vec::new();
     for _ in 0..STREAMS {
         sockets.push(half(server.address).await);
@@ -99,7 +100,8 @@ async fn three_hundred_partial_heads_are_closed_and_block_no_other_client() {
 #[tokio::test]
 async fn a_head_sent_byte_by_byte_times_out() {
     let server =
-        AcceptLoop::start(ConnectionRules { head: Duration::from_millis(100), ..rules() }, hello).await;
+        AcceptLoop::start(ConnectionRules { head: Duration::from_millis(100), ..rules() }, hello)
+            .await;
     let (mut reader, mut writer) = half(server.address).await.into_split();
     let drip = tokio::spawn(async move {
         loop {
@@ -249,7 +251,9 @@ async fn three_hundred_streams_are_held_and_others_are_served() {
         let over = over.clone();
         async move {
             match request.uri().path() {
-                "/held" => Response::new(ResponseBody::stream(StalledBody { first: true, _over: over })),
+                "/held" => {
+                    Response::new(ResponseBody::stream(StalledBody { first: true, _over: over }))
+                }
                 _ => Response::new(ResponseBody::full("hello")),
             }
         }

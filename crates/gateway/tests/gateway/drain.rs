@@ -22,17 +22,18 @@ async fn requests_in_flight_finish_and_idle_connections_are_closed() {
     let (began, mut begun) = mpsc::unbounded_channel();
     let leave = std::sync::Arc::new(Semaphore::new(0));
     let waited = leave.clone();
-    let server = AcceptLoop::start(rules(), move |request: Request<Incoming>, _: ConnectionAddresses| {
-        let (began, leave) = (began.clone(), waited.clone());
-        async move {
-            if request.uri().path() == "/slow" {
-                let _ = began.send(());
-                let _ = leave.acquire().await;
+    let server =
+        AcceptLoop::start(rules(), move |request: Request<Incoming>, _: ConnectionAddresses| {
+            let (began, leave) = (began.clone(), waited.clone());
+            async move {
+                if request.uri().path() == "/slow" {
+                    let _ = began.send(());
+                    let _ = leave.acquire().await;
+                }
+                Response::new(ResponseBody::full("done"))
             }
-            Response::new(ResponseBody::full("done"))
-        }
-    })
-    .await;
+        })
+        .await;
     let mut resting = TcpStream::connect(server.address).await.expect("somebody listens");
     resting.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("it goes out");
     let mut first = [0; 15];

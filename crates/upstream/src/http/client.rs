@@ -286,7 +286,11 @@ mod tests {
                 RequestDelivery::NotSent => HttpError::before_send(HttpStage::Head, kind, ""),
                 RequestDelivery::MaybeSent => HttpError::after_send(HttpStage::Head, kind, ""),
             };
-            assert_eq!(exchange.is_stale(&error), expected, "{kind:?} {reached:?} {response_begun}");
+            assert_eq!(
+                exchange.is_stale(&error),
+                expected,
+                "{kind:?} {reached:?} {response_begun}"
+            );
         }
     }
 }

@@ -6,7 +6,7 @@ use foxwedge_core::Format;
 use foxwedge_upstream::model::{ChatModel as _, ModelEndpoint, ReplyDelta, ReplyStopReason};
 use tokio::time::timeout;
 
-use crate::conversation::{Conversation, read_reply, message_content};
+use crate::conversation::{Conversation, message_content, read_reply};
 
 const FORMATS: [Format; 4] =
     [Format::OpenaiChat, Format::OpenaiResponses, Format::Anthropic, Format::Gemini];
@@ -45,8 +45,17 @@ async fn a_reply_that_was_cut_off_can_be_sent_back() {
             conversation.add_prompt("go on");
             conversation.model = ModelEndpoint::scripted_in(wire, "scripted");
             let reply = conversation.turn().await;
-            assert_eq!(reply.error, None, "{wire:?} {events}: {}", conversation.compose_request().body);
-            assert!(!reply.is_repaired(), "{wire:?} {events}: {}", conversation.compose_request().body);
+            assert_eq!(
+                reply.error,
+                None,
+                "{wire:?} {events}: {}",
+                conversation.compose_request().body
+            );
+            assert!(
+                !reply.is_repaired(),
+                "{wire:?} {events}: {}",
+                conversation.compose_request().body
+            );
         }
         assert!(kept > 0 || wire == Format::OpenaiChat, "{wire:?}: no call was ever kept");
     }
@@ -112,7 +121,8 @@ async fn transient_errors_are_retried_and_reported() {
         assert!(error.retryable && error.message.contains("429"), "{error}");
         assert_eq!(reply.message, None);
         // A delay of hours is not waited for.
-        let reply = conversation(wire, "scripted?status=503&retry-after=7200", "hello").turn().await;
+        let reply =
+            conversation(wire, "scripted?status=503&retry-after=7200", "hello").turn().await;
         assert_eq!((reply.retries(), reply.code()), (0, "refused"), "{wire:?}");
     }
 }
@@ -132,7 +142,8 @@ async fn an_invalid_reply_is_an_error_with_its_reason() {
     ];
     for wire in FORMATS {
         for (option, code, part) in table {
-            let reply = conversation(wire, &format!("scripted?{option}"), "hello out there").turn().await;
+            let reply =
+                conversation(wire, &format!("scripted?{option}"), "hello out there").turn().await;
             assert_eq!(reply.code(), code, "{wire:?} {option}");
             let error = reply.error.expect("an error");
             assert!(error.message.contains(part), "{wire:?} {option}: {error}");
@@ -165,7 +176,11 @@ async fn a_whole_reply_equals_a_streamed_one() {
         );
         let whole = read_reply(&mut *conversation.model.send(valid_request.expect("valid"))).await;
         assert_eq!(whole.error, None);
-        assert_eq!((whole.text(), whole.reasoning()), (deltas.text(), deltas.reasoning()), "{wire:?}");
+        assert_eq!(
+            (whole.text(), whole.reasoning()),
+            (deltas.text(), deltas.reasoning()),
+            "{wire:?}"
+        );
         let shown = |reply: &crate::conversation::ReceivedReply| -> Vec<_> {
             reply.calls().into_iter().map(|call| (call.name, call.arguments)).collect()
         };

@@ -14,8 +14,8 @@ use foxwedge_upstream::{
 use serde_json::{Value, json};
 
 use crate::{
+    conversation::{Conversation, ReceivedReply, assert_agrees, message_content},
     server::{ServerReply, lines, serve},
-    conversation::{ReceivedReply, Conversation, assert_agrees, message_content},
 };
 
 fn openai(url: &str) -> ModelEndpoint {
@@ -67,7 +67,8 @@ fn conversation(model: ModelEndpoint) -> Conversation {
 
 #[tokio::test]
 async fn requests_have_path_key_and_session() {
-    let response = || ServerReply::events(&[chunk(json!({"content": "hi"}), Some("stop")), json!("[DONE]")]);
+    let response =
+        || ServerReply::events(&[chunk(json!({"content": "hi"}), Some("stop")), json!("[DONE]")]);
     let (url, server) = serve(vec![response(), response()]).await;
     let reply = conversation(openai(&url)).turn().await;
     assert_eq!((reply.text(), reply.error), ("hi".to_owned(), None));
@@ -214,7 +215,8 @@ async fn a_refused_history_is_repaired_once_and_never_resent_unchanged() {
             "message": "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9."}),
         )
     };
-    let response = ServerReply::events(&[chunk(json!({"content": "ok"}), Some("stop")), json!("[DONE]")]);
+    let response =
+        ServerReply::events(&[chunk(json!({"content": "ok"}), Some("stop")), json!("[DONE]")]);
     let (url, server) = serve(vec![refusal(), response]).await;
     let reply = with_a_call(openai(&url)).turn().await;
     assert_eq!((reply.text(), reply.error.clone()), ("ok".to_owned(), None));
@@ -287,7 +289,8 @@ async fn a_failure_before_content_is_retried_and_one_after_keeps_the_content() {
 #[tokio::test]
 async fn a_broken_connection_is_a_cut_and_dropping_closes_it() {
     let half = lines(&[chunk(json!({"content": "Half"}), None)]);
-    let (url, server) = serve(vec![ServerReply::Break(half.clone()), ServerReply::Hang(half)]).await;
+    let (url, server) =
+        serve(vec![ServerReply::Break(half.clone()), ServerReply::Hang(half)]).await;
     let reply = conversation(openai(&url)).turn().await;
     assert_eq!((reply.text(), reply.code()), ("Half".to_owned(), "cut"));
     let conversation = conversation(openai(&url));

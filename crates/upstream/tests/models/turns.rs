@@ -5,7 +5,9 @@ use foxwedge_upstream::model::{
     ChatModel as _, ModelEndpoint, ReplyDelta, ReplyStopReason, ReplyToolCall, ValidRequest,
 };
 
-use crate::conversation::{ReceivedReply, Conversation, assert_agrees, read_reply, message_content};
+use crate::conversation::{
+    Conversation, ReceivedReply, assert_agrees, message_content, read_reply,
+};
 
 /// The built-in model with the rules of every provider that it knows.
 fn models() -> Vec<ModelEndpoint> {
@@ -71,7 +73,11 @@ async fn conversations_with_calls_and_reasoning_continue_in_every_format() {
             (Format::Bedrock, _) => None,
         };
         if let Some(marker) = marker {
-            assert!(compose_request.body.matches(marker).count() >= 3, "{label}: {}", compose_request.body);
+            assert!(
+                compose_request.body.matches(marker).count() >= 3,
+                "{label}: {}",
+                compose_request.body
+            );
         }
     }
 }
@@ -89,10 +95,22 @@ async fn one_conversation_can_use_every_model() {
         conversation.model = model;
         conversation.add_prompt("think call look with {\"n\":1}");
         let reply = conversation.turn().await;
-        assert_eq!(reply.error, None, "{:?} {}", conversation.model.about(), conversation.compose_request().body);
+        assert_eq!(
+            reply.error,
+            None,
+            "{:?} {}",
+            conversation.model.about(),
+            conversation.compose_request().body
+        );
         conversation.add_results(&reply.calls());
         let reply = conversation.turn().await;
-        assert_eq!(reply.error, None, "{:?} {}", conversation.model.about(), conversation.compose_request().body);
+        assert_eq!(
+            reply.error,
+            None,
+            "{:?} {}",
+            conversation.model.about(),
+            conversation.compose_request().body
+        );
         assert!(!reply.is_repaired());
         assert!(reply.text().contains("look of"), "{:?}", reply);
     }
@@ -108,7 +126,11 @@ async fn a_partial_message_holds_exactly_the_deltas_that_were_read() {
         if wire != Format::Gemini {
             // The whole reply is read before its first delta is returned.
             let body = conversation.compose_request().body.replacen('{', "{\"stream\":false,", 1);
-            requests.extend(ValidRequest::validate(body.into(), wire, &conversation.model.check_options()));
+            requests.extend(ValidRequest::validate(
+                body.into(),
+                wire,
+                &conversation.model.check_options(),
+            ));
         }
         for request in requests {
             let all = read_reply(&mut *conversation.model.send(request.clone())).await.deltas;
@@ -131,7 +153,8 @@ async fn a_reply_at_the_token_limit_stops_with_length() {
         let mut conversation = Conversation::new(ModelEndpoint::scripted_in(wire, "scripted"));
         conversation.add_prompt(&"long ".repeat(60));
         let body = conversation.compose_request().body.replace("4000", "16");
-        let valid_request = ValidRequest::validate(body.into(), wire, &conversation.model.check_options());
+        let valid_request =
+            ValidRequest::validate(body.into(), wire, &conversation.model.check_options());
         let reply = read_reply(&mut *conversation.model.send(valid_request.expect("valid"))).await;
         assert_eq!(
             (reply.error.clone(), reply.stop()),

@@ -132,7 +132,15 @@ impl World {
         let listener = TcpListener::bind(("127.0.0.1", 0)).and_then(|found| found.local_addr());
         let address = listener.map_err(|error| error.to_string())?.to_string();
         let mut command = Command::new(&self.binary);
-        command.args(["serve", "--log", "off", "--store-runs", record.store_runs(), "--listen", &address]);
+        command.args([
+            "serve",
+            "--log",
+            "off",
+            "--store-runs",
+            record.store_runs(),
+            "--listen",
+            &address,
+        ]);
         command.arg("--config").arg(&config).arg("--store").arg(folder.join("runs.db"));
         self.alone(&mut command);
         command.env("FOXWEDGE_TOKEN", TOKEN).current_dir(&folder);

@@ -38,7 +38,9 @@ pub(super) async fn run_agent(
         spawn_blocking(move || prepare_files(&agent, &body, model.as_deref()))
     };
     let ready = match timeout(agent.start_timeout, ready).await {
-        Ok(ready) => ready.unwrap_or_else(|_| Err(io::Error::other("its files could not be written"))),
+        Ok(ready) => {
+            ready.unwrap_or_else(|_| Err(io::Error::other("its files could not be written")))
+        }
         Err(_) => Err(io::Error::other("its files could not be written in time")),
     };
     let started = ready.and_then(|(launch, folder, journal)| {
@@ -65,7 +67,8 @@ pub(super) async fn run_agent(
     request.tail.answers.clear();
     request.tail.user_content = launch.prompt.unwrap_or_default();
     let handle = handle.clone();
-    let live = LiveAgent::new(handle, agent, call_timeout, process, launch.protocol, bridge, commands);
+    let live =
+        LiveAgent::new(handle, agent, call_timeout, process, launch.protocol, bridge, commands);
     Some(live.run(request).await)
 }
 

@@ -36,7 +36,10 @@ fn agent(script: &str, most: usize) -> Arc<config::AgentConfig> {
 struct StartSpec(AgentSlotOwner, AgentStartRequest);
 
 /// A conversation that needs an agent, and the receiver of its reply.
-fn start_spec(agent: &Arc<config::AgentConfig>, session: &str) -> (StartSpec, mpsc::Receiver<BodyChunk>) {
+fn start_spec(
+    agent: &Arc<config::AgentConfig>,
+    session: &str,
+) -> (StartSpec, mpsc::Receiver<BodyChunk>) {
     let (chunks, replies) = mpsc::channel(8);
     let run: Arc<str> = format!("run of {session}").into();
     let request = AgentRequest { tail: RequestTail::default(), chunks, run, side: None };
@@ -57,7 +60,10 @@ fn start_spec(agent: &Arc<config::AgentConfig>, session: &str) -> (StartSpec, mp
 }
 
 impl AgentPool {
-    async fn begin(&self, StartSpec(owner, start): StartSpec) -> Result<Arc<AgentHandle>, ApiError> {
+    async fn begin(
+        &self,
+        StartSpec(owner, start): StartSpec,
+    ) -> Result<Arc<AgentHandle>, ApiError> {
         let slot = self.reserve(owner, start.agent.max_processes).await?;
         self.start(slot, start)
     }
@@ -254,15 +260,7 @@ async fn a_broken_agent_is_reported_to_its_client() -> io::Result<()> {
 /// A request for an agent, and the receiver of its reply.
 fn request() -> (AgentRequest, mpsc::Receiver<BodyChunk>) {
     let (chunks, replies) = mpsc::channel(8);
-    (
-        AgentRequest {
-            tail: RequestTail::default(),
-            chunks,
-            run: "run".into(),
-            side: None,
-        },
-        replies,
-    )
+    (AgentRequest { tail: RequestTail::default(), chunks, run: "run".into(), side: None }, replies)
 }
 
 /// A handle without an agent, and the receiver of its commands.
@@ -314,7 +312,8 @@ async fn a_request_that_is_never_read_ends_with_the_agents_task() {
     // Later requests do not wait either, even if the queue is full.
     for _ in 0..2 * COMMAND_QUEUE {
         let (request, mut replies) = self::request();
-        let chunk = timeout(LONG, handle.send_request(request, &mut replies)).await.expect("an end");
+        let chunk =
+            timeout(LONG, handle.send_request(request, &mut replies)).await.expect("an end");
         assert!(chunk.is_none());
     }
 }

@@ -55,7 +55,9 @@ async fn collect_events(process: &mut AgentProcess) -> Vec<String> {
             Ok(ProcessEvent::Line(AgentOutputLine::Whole(line))) => {
                 events.push(String::from_utf8_lossy(&line).into_owned());
             }
-            Ok(ProcessEvent::Line(AgentOutputLine::TooLong)) => events.push("(too long)".to_owned()),
+            Ok(ProcessEvent::Line(AgentOutputLine::TooLong)) => {
+                events.push("(too long)".to_owned())
+            }
             Ok(ProcessEvent::Exited(message)) => {
                 events.push(format!("gone: {message}"));
                 return events;

@@ -114,7 +114,11 @@ pub(super) async fn plan_from_history(
     let full_body = merged.body.map_or(body, Bytes::from);
     guard_history(engine, format, prepared, &full_body)?;
     let history = serde_json::from_slice(&prepared.guarded.body).map_err(|_| {
-        ApiError::new(ApiErrorKind::Server, "unreadable_history", "the history cannot be converted for the agent")
+        ApiError::new(
+            ApiErrorKind::Server,
+            "unreadable_history",
+            "the history cannot be converted for the agent",
+        )
     })?;
     let slot = reserve_seat(engine, request, prepared, agent, session_guard, setup).await?;
     let start = AgentStart { slot, history, one_call_at_a_time: new.one_at_a_time };

@@ -268,8 +268,7 @@ async fn a_run_that_ended_elsewhere_does_not_continue() {
 async fn nothing_is_recorded_if_recording_is_off() {
     let store = AnyStore::open(&foxwedge_store::StoreUrl::Memory).await.expect("a store");
     let store = Arc::new(store);
-    let record =
-        config::RecordConfig { store_runs: false, ..config::RecordConfig::default() };
+    let record = config::RecordConfig { store_runs: false, ..config::RecordConfig::default() };
     let started = GatewayRecorder::start(
         store.clone(),
         record,

@@ -23,7 +23,11 @@ fn read(
 fn describe(text: &str) -> String {
     let whole = read(text.as_bytes(), usize::MAX, 4096);
     for chunk_size in 1..text.len().min(40) {
-        assert_eq!(read(text.as_bytes(), chunk_size, 4096), whole, "{text:?} in chunks of {chunk_size}");
+        assert_eq!(
+            read(text.as_bytes(), chunk_size, 4096),
+            whole,
+            "{text:?} in chunks of {chunk_size}"
+        );
     }
     match whole {
         Ok(Some((head, rest))) => {

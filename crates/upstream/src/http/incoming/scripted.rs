@@ -98,7 +98,8 @@ mod tests {
         ];
         for (chunks, end, expected) in table {
             let script = ScriptedResponse { status: 200, headers: Vec::new(), chunks, end };
-            let mut incoming = IncomingBody::from_script(script).with_idle(Duration::from_millis(20));
+            let mut incoming =
+                IncomingBody::from_script(script).with_idle(Duration::from_millis(20));
             let mut found = Vec::new();
             while let Some(next) = incoming.next().await {
                 found.push(match next {

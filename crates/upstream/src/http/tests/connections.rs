@@ -16,7 +16,16 @@ async fn a_connection_is_reused_for_the_next_request() {
     let none = "HTTP/1.1 204 No Content\r\n\r\n";
     let (ok, chunked, none) = (Step::write(OK), Step::write(chunked), Step::write(none));
     let read_request = Step::Read;
-    let script = vec![read_request.clone(), ok.clone(), read_request.clone(), chunked, read_request.clone(), none, read_request, ok];
+    let script = vec![
+        read_request.clone(),
+        ok.clone(),
+        read_request.clone(),
+        chunked,
+        read_request.clone(),
+        none,
+        read_request,
+        ok,
+    ];
     let (target, server) = serve(vec![script]).await;
     let client = HttpClient::new(settings());
     for expected in ["200 ok", "200 ok", "204 ", "200 ok"] {

@@ -50,7 +50,8 @@ async fn a_response_that_is_cut_off_anywhere_is_an_error() {
     for reply in [LENGTH, CHUNKS, EARLY] {
         let body =
             reply.rfind("hel").map_or(0, |at| reply[..at].rfind("\r\n\r\n").unwrap_or(at) + 4);
-        let scripts = (0..reply.len()).map(|at| vec![Step::Read, Step::write(&reply[..at])]).collect();
+        let scripts =
+            (0..reply.len()).map(|at| vec![Step::Read, Step::write(&reply[..at])]).collect();
         let (target, server) = serve(scripts).await;
         let client = HttpClient::new(settings());
         for at in 0..reply.len() {
@@ -165,7 +166,10 @@ async fn silence_is_an_error_after_the_timeout() {
         (vec![Step::Read, Step::Wait], "head late MaybeSent"),
         (vec![Step::Read, Step::write("HTTP/1.1 200 OK\r\n"), Step::Wait], "head late MaybeSent"),
         (vec![Step::Read, Step::write(head), Step::Wait], "200 body late MaybeSent"),
-        (vec![Step::Read, Step::write(&format!("{head}he")), Step::Wait], "200 body late MaybeSent"),
+        (
+            vec![Step::Read, Step::write(&format!("{head}he")), Step::Wait],
+            "200 body late MaybeSent",
+        ),
     ];
     let scripts: Vec<Vec<Step>> = table.iter().map(|(script, _)| script.clone()).collect();
     let (target, server) = serve(scripts).await;

@@ -41,7 +41,9 @@ impl Step {
 
 /// Serves one connection per script, one after the other. The handle returns what was received on
 /// each: the requests, and `closed` if the client closed.
-pub(super) async fn serve(scripts: Vec<Vec<Step>>) -> (NetworkTarget, JoinHandle<Vec<Vec<String>>>) {
+pub(super) async fn serve(
+    scripts: Vec<Vec<Step>>,
+) -> (NetworkTarget, JoinHandle<Vec<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let server = tokio::spawn(async move {
@@ -96,7 +98,10 @@ pub(super) fn loopback(port: u16) -> NetworkTarget {
     NetworkTarget { tls: false, host, port, prefix, addresses: AddressPolicy::Private }
 }
 
-async fn run_script<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S, script: Vec<Step>) -> Vec<String> {
+async fn run_script<S: AsyncRead + AsyncWrite + Unpin>(
+    mut stream: S,
+    script: Vec<Step>,
+) -> Vec<String> {
     let mut received = Vec::new();
     let mut buffer = Vec::new();
     for step in script {
@@ -125,7 +130,11 @@ async fn run_script<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S, script: Ve
 }
 
 /// Reads a request: its line and body, or `closed`.
-async fn read_request<S: AsyncRead + Unpin>(stream: &mut S, buffer: &mut Vec<u8>, body: bool) -> String {
+async fn read_request<S: AsyncRead + Unpin>(
+    stream: &mut S,
+    buffer: &mut Vec<u8>,
+    body: bool,
+) -> String {
     let end = loop {
         if let Some(at) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {
             break at + 4;
