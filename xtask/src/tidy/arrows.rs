@@ -4,7 +4,7 @@ use super::{Complaint, complaint};
 use crate::workspace::File;
 
 /// The picture in ARCHITECTURE.md, as data. What tests use (`dev-dependencies`) is no arrow.
-const ARROWS: [(&str, &[&str]); 17] = [
+const ARROWS: [(&str, &[&str]); 18] = [
     ("foxwedge-json", &[]),
     ("foxwedge-core", &["foxwedge-json"]),
     ("foxwedge-formats", &["foxwedge-core", "foxwedge-json"]),
@@ -25,6 +25,10 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("foxwedge-scripted", &["foxwedge-core", "foxwedge-formats"]),
     ("foxwedge-agent", &["foxwedge-core", "foxwedge-formats"]),
     ("foxwedge-tools", &[]),
+    (
+        "foxwedge-local",
+        &["foxwedge-core", "foxwedge-formats", "foxwedge-sessions", "foxwedge-store"],
+    ),
     (
         "foxwedge-upstream",
         &[
@@ -74,6 +78,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
             "foxwedge-store",
             "foxwedge-scripted",
             "foxwedge-tools",
+            "foxwedge-local",
             "foxwedge-upstream",
             "foxwedge-agent-loop",
             "foxwedge-gateway",

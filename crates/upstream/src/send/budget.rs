@@ -58,6 +58,12 @@ enum RetryTurn {
     Never,
 }
 
+impl Default for RetryBudget {
+    fn default() -> RetryBudget {
+        RetryBudget::new()
+    }
+}
+
 impl RetryBudget {
     /// A full budget.
     pub fn new() -> RetryBudget {
