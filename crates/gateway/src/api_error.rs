@@ -5,6 +5,8 @@ use foxwedge_core::Format;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
+use crate::FindingTally;
+
 /// An error that is returned instead of a reply.
 #[derive(Clone, Debug)]
 pub struct ApiError {
@@ -20,6 +22,8 @@ pub struct ApiError {
     pub location: Option<String>,
     /// Further fields of the error object, for programs.
     pub details: Map<String, Value>,
+    /// The findings for which a strict route refuses the request.
+    pub findings: Vec<FindingTally>,
     /// When the client should retry, in seconds.
     pub retry_after: Option<u64>,
     /// The gateway has retried as often as is useful: the client should not retry.
@@ -131,6 +135,7 @@ impl ApiError {
             code,
             location,
             details,
+            findings: Vec::new(),
             retry_after: None,
             retries_exhausted: false,
         }

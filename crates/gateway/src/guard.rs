@@ -18,6 +18,7 @@ use foxwedge_upstream::{CountedList, RepairChange, changes_of};
 
 use crate::config::{GuardConfig, GuardMode, ModelRoute};
 
+pub(crate) use guard_report::count_rejected;
 pub use guard_report::{FindingTally, GuardAction};
 pub(crate) use overflow::{ContextBudget, ContextOverflow, compact_request, find_overflow};
 

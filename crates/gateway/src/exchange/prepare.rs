@@ -17,7 +17,7 @@ use super::{
 use crate::{
     ApiError, ApiErrorKind, GatewayEndpoint, GatewayRequest,
     config::ModelRoute,
-    guard::{GuardInput, GuardRefusal, GuardedRequest, guard_request, profile_of},
+    guard::{GuardInput, GuardRefusal, GuardedRequest, count_rejected, guard_request, profile_of},
 };
 use foxwedge_upstream::UpstreamTransport;
 
@@ -283,10 +283,11 @@ fn findings_error(report: &Report) -> ApiError {
     };
     let label = first.rule.label();
     let message = format!("{label} {}: {}", first.rule.name, first.message);
-    ApiError::new(ApiErrorKind::InvalidRequest, "invalid_history", message)
+    let error = ApiError::new(ApiErrorKind::InvalidRequest, "invalid_history", message)
         .at(format!("messages[{}]", first.location.message))
         .with("rule", json!(label))
-        .with("findings", json!(list))
+        .with("findings", json!(list));
+    ApiError { findings: count_rejected(report), ..error }
 }
 
 /// A name for an error message: short and printable.

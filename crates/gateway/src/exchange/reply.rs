@@ -5,7 +5,6 @@ use std::sync::Arc;
 use foxwedge_core::Format;
 use foxwedge_formats::model::{ModelResponse, ProviderErrorKind, decode_reply, encode_reply};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use serde_json::Value;
 
 use super::{
     EngineShared, ReplyInFlight, full_reply, prepare::RoutedRequest, relay::ResponseRelay,
@@ -155,23 +154,6 @@ pub(super) fn replayed_response(
         body: GatewayBody::full(cached.body.clone()),
         summary,
     }
-}
-
-/// The findings of a strict route, from the error that reports them.
-pub(super) fn rejected_findings(error: &ApiError) -> Vec<FindingTally> {
-    let mut tallies: Vec<FindingTally> = Vec::new();
-    let list = error.details.get("findings").and_then(Value::as_array);
-    for finding in list.into_iter().flatten() {
-        let label = finding.get("code").and_then(Value::as_str).unwrap_or_default();
-        let Some(code) = label.strip_prefix("FW").and_then(|code| code.parse().ok()) else {
-            continue;
-        };
-        match tallies.iter_mut().find(|tally| tally.code == code) {
-            Some(tally) => tally.count += 1,
-            None => tallies.push(FindingTally { code, strategy: "none", count: 1 }),
-        }
-    }
-    tallies
 }
 
 /// Adds the gateway's own headers.

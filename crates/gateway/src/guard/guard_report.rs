@@ -63,6 +63,11 @@ pub(super) fn count_findings(report: &Report) -> Vec<FindingTally> {
     count_by_rule(kinds.map(|kind| (kind.rule.code, kind.fix.strategy.name(), kind.count)))
 }
 
+/// Counts the findings of a refused request by rule. Nothing is repaired.
+pub(crate) fn count_rejected(report: &Report) -> Vec<FindingTally> {
+    count_by_rule(report.counts.iter().map(|kind| (kind.rule.code, "none", kind.count)))
+}
+
 /// Counts edits by rule.
 pub(super) fn count_edits<'e>(edits: impl IntoIterator<Item = &'e EditLog>) -> Vec<FindingTally> {
     let kinds = edits.into_iter().flat_map(|edits| edits.counts().iter());
