@@ -126,7 +126,7 @@ fn a_gateway_that_is_asked_to_end_ends_its_agents() {
 
 #[test]
 fn no_more_agents_live_than_may() {
-    let stage = Stage::with(&[("agent", "", "most = 2")]);
+    let stage = Stage::with(&[("agent", "", "max_processes = 2")]);
     let door = stage.door();
     // Two wait for answers: they are not sent away for a third.
     let (mut one, ones) = three_open(&door, "agent").expect("calls");

@@ -205,6 +205,6 @@ fn variables_are_read_by_a_shell() {
     let variables = [("OPENAI_API_KEY", token.trim())];
     let told = ran(&sandbox, &variables, &["serve", "--check-config"]);
     assert_eq!(told.code, 0, "{}", told.all());
-    assert!(told.err.contains("this is a token of foxwedge, not a key"), "{}", told.err);
+    assert!(told.err.contains("this is a foxwedge token, not a provider key"), "{}", told.err);
     assert!(!told.all().contains(token.trim()), "{}", told.all());
 }

@@ -234,7 +234,7 @@ pub(super) mod tests {
     use super::*;
 
     /// Sweeps as the next process would if this one were dead.
-    pub fn sweep_as_next(path: &Path, backups: &BackupFolder) -> Vec<PathBuf> {
+    pub(crate) fn sweep_as_next(path: &Path, backups: &BackupFolder) -> Vec<PathBuf> {
         let (ours, dead) = (format!("{MARK}{}", std::process::id()), format!("{MARK}{}", u32::MAX));
         for entry in fs::read_dir(parent_folder(path)).unwrap().flatten() {
             let name = entry.file_name().into_string().unwrap();
@@ -248,10 +248,10 @@ pub(super) mod tests {
     }
 
     /// A file in its own folder. Dropping it removes the folder.
-    pub struct ScratchFile(PathBuf);
+    pub(crate) struct ScratchFile(PathBuf);
 
     impl ScratchFile {
-        pub fn new(name: &str, content: &str) -> ScratchFile {
+        pub(crate) fn new(name: &str, content: &str) -> ScratchFile {
             let folder =
                 std::env::temp_dir().join(format!("foxwedge-{name}-{}", std::process::id()));
             fs::create_dir_all(&folder).unwrap();
@@ -259,12 +259,12 @@ pub(super) mod tests {
             ScratchFile(folder)
         }
 
-        pub fn file(&self) -> PathBuf {
+        pub(crate) fn file(&self) -> PathBuf {
             self.0.join("x.json")
         }
 
         /// The content of the file, and the number of files in the folder.
-        pub fn holds(&self) -> (String, usize) {
+        pub(crate) fn holds(&self) -> (String, usize) {
             let content = fs::read_to_string(self.file()).unwrap();
             (content, fs::read_dir(&self.0).unwrap().count())
         }
