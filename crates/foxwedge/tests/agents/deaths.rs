@@ -24,7 +24,7 @@ fn an_agent_that_is_not_there_is_told() {
 
 #[test]
 fn an_agent_that_dies_at_its_start_says_why_without_secrets() {
-    let set = "set = { ANTHROPIC_API_KEY = \"sk-ant-canary-0123456789abcdef\" }";
+    let set = "set_env = { ANTHROPIC_API_KEY = \"sk-ant-canary-0123456789abcdef\" }";
     let stage = Stage::with(&[("agent", "die-at-start", set)]);
     let answer = Chat::new("agent", &[]).say("hello").raw(&stage.door()).expect("a reply");
     assert!([502, 503].contains(&answer.status), "{answer:?}");
@@ -86,7 +86,7 @@ fn an_agent_that_dies_of_an_answer_is_followed_by_another() {
 
 #[test]
 fn an_agent_that_is_never_ready_is_given_up() {
-    let stage = Stage::with(&[("agent", "never-ready", "start = \"300ms\"")]);
+    let stage = Stage::with(&[("agent", "never-ready", "start_timeout = \"300ms\"")]);
     let answer = Chat::new("agent", &[]).say("hello").raw(&stage.door()).expect("a reply");
     assert!([502, 503, 504].contains(&answer.status), "{answer:?}");
     stage.knows_nobody();
@@ -96,7 +96,7 @@ fn an_agent_that_is_never_ready_is_given_up() {
 #[test]
 fn an_agent_that_never_answers_is_given_up() {
     for stream in [false, true] {
-        let stage = Stage::with(&[("agent", "never-answers", "turn = \"300ms\"")]);
+        let stage = Stage::with(&[("agent", "never-answers", "turn_timeout = \"300ms\"")]);
         let mut chat = Chat::new("agent", &[]);
         chat.stream = stream;
         let answer = chat.say("hello").raw(&stage.door()).expect("a reply");
@@ -151,7 +151,7 @@ fn no_more_agents_live_than_may() {
 
 #[test]
 fn an_agent_with_nothing_to_do_is_sent_away() {
-    let stage = Stage::with(&[("agent", "", "idle = \"200ms\"")]);
+    let stage = Stage::with(&[("agent", "", "idle_timeout = \"200ms\"")]);
     let door = stage.door();
     let mut chat = Chat::new("agent", &[]);
     chat.say("hello").ask(&door).expect("a reply");

@@ -228,7 +228,7 @@ fn what_an_agent_says_behind_a_timeout_is_heard_by_whoever_asks_next() {
 fn a_run_whose_client_never_comes_back_is_closed_and_everything_is_free() {
     let settings =
         "[sessions]\ncall_timeout = \"300ms\"\nreply_ttl = \"1s\"\nsession_ttl = \"2s\"\n";
-    let stage = Stage::set(settings, &[("agent", "", "idle = \"500ms\"")]);
+    let stage = Stage::set(settings, &[("agent", "", "idle_timeout = \"500ms\"")]);
     let door = stage.door();
     let (_, _, waits) = two_open(&door, false);
     stage.knows_nobody();
