@@ -149,6 +149,15 @@ impl<'a> LineCount<'a> {
     }
 }
 
+/// The number of records as text.
+pub(super) fn whole_records(records: usize) -> String {
+    if records == 1 {
+        "a complete record".to_owned()
+    } else {
+        format!("{records} complete records")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

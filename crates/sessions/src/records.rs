@@ -11,7 +11,7 @@ use foxwedge_core::{
 use super::{
     SessionAgent, SessionText, detection,
     gemini_cli::{GeminiHistoryStep, GeminiMessageVersion},
-    lines::{RawRecord, RecordContainer, RecordState, lines, salvage_records},
+    lines::{RawRecord, RecordContainer, RecordState, lines, salvage_records, whole_records},
     metadata::SessionMetadata,
 };
 use foxwedge_formats::{OutlineOptions, ReadError, RequestEnvelope, outline::OutlineReader};
@@ -492,14 +492,5 @@ impl<'a> SessionReader<'a> {
         let defect = FileDefect::new(code, severity, harm, span, fix, *earlier, text);
         *earlier += 1;
         self.log.defects.push((u32::try_from(record).unwrap_or(u32::MAX), line, defect));
-    }
-}
-
-/// The number of records as text.
-fn whole_records(records: usize) -> String {
-    if records == 1 {
-        "a complete record".to_owned()
-    } else {
-        format!("{records} complete records")
     }
 }
