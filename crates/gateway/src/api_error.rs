@@ -19,11 +19,11 @@ pub struct ApiError {
     /// A stable code for programs.
     pub code: &'static str,
     /// The location in the request, such as `messages[3]`.
-    pub location: Option<String>,
+    pub location: Option<Box<str>>,
     /// Further fields of the error object, for programs.
     pub details: Map<String, Value>,
     /// The findings for which a strict route refuses the request.
-    pub findings: Vec<FindingTally>,
+    pub findings: Box<[FindingTally]>,
     /// When the client should retry, in seconds.
     pub retry_after: Option<u64>,
     /// The gateway has retried as often as is useful: the client should not retry.
@@ -135,7 +135,7 @@ impl ApiError {
             code,
             location,
             details,
-            findings: Vec::new(),
+            findings: Box::default(),
             retry_after: None,
             retries_exhausted: false,
         }
@@ -148,7 +148,7 @@ impl ApiError {
 
     /// Adds the location in the request.
     #[must_use]
-    pub fn at(mut self, location: impl Into<String>) -> ApiError {
+    pub fn at(mut self, location: impl Into<Box<str>>) -> ApiError {
         self.location = Some(location.into());
         self
     }

@@ -484,7 +484,7 @@ fn fill_summary(prepared: &RoutedRequest, summary: &mut RequestSummary) {
 fn fill_refusal_summary(error: &ApiError, summary: &mut RequestSummary) {
     if error.code == "invalid_history" {
         summary.action = Some(GuardAction::Rejected);
-        summary.findings = error.findings.clone();
+        summary.findings = error.findings.to_vec();
     }
 }
 

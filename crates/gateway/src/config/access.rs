@@ -28,7 +28,7 @@ pub(super) fn read_access(
     let hosts = read_exact_list(reader, &mut section, "hosts", address::parse_host, INVALID_HOST);
     let origins =
         read_exact_list(reader, &mut section, "origins", address::parse_origin, INVALID_ORIGIN);
-    let file = reader.read_text(&mut section, "token_file");
+    let file = reader.read_text(&section, "token_file");
     let token_sections = reader.open_sections(root, "token");
     let listed = !token_sections.is_empty();
     let mut tokens: Vec<AccessToken> = Vec::new();
@@ -172,7 +172,7 @@ fn read_token(
     tokens: &mut Vec<AccessToken>,
 ) {
     let origin = section.origin();
-    let owner = reader.read_text(&mut section, "owner");
+    let owner = reader.read_text(&section, "owner");
     let (owner, from) = owner.unwrap_or_else(|| {
         reader.report_missing(&section, "owner", "`owner = \"alice\"`");
         (String::new(), origin.clone())
@@ -184,7 +184,7 @@ fn read_token(
     }
     section.add_setting("owner", quote(&owner), &from);
     let source = SecretSource::of(reader, &mut section, ("token", "token_file"));
-    let variable = reader.read_text(&mut section, "env");
+    let variable = reader.read_text(&section, "env");
     let secret = match (source.is_empty(), variable) {
         (true, Some((name, origin))) => {
             secrets::read_secret_variable(reader, &mut section, "token", &name, &origin)

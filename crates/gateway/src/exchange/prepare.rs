@@ -287,7 +287,7 @@ fn findings_error(report: &Report) -> ApiError {
         .at(format!("messages[{}]", first.location.message))
         .with("rule", json!(label))
         .with("findings", json!(list));
-    ApiError { findings: count_rejected(report), ..error }
+    ApiError { findings: count_rejected(report).into(), ..error }
 }
 
 /// A name for an error message: short and printable.
