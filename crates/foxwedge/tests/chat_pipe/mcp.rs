@@ -86,7 +86,7 @@ fn a_server_that_cannot_be_had_is_told_before_anything_is_asked() {
     let table: [(&[&str], &str); 4] = [
         (&["--mcp", "nothing"], "NAME=COMMAND"),
         (&["--mcp", "den=no-such-program-anywhere"], "den"),
-        (&["--mcp-config", "torn.json"], "no JSON"),
+        (&["--mcp-config", "torn.json"], "not valid JSON"),
         (&["--mcp-config", "nowhere.json"], "nowhere.json"),
     ];
     for (option, word) in table {

@@ -101,7 +101,7 @@ fn agents_that_are_not_read_are_named() {
     let qwen = r#"{"uuid":"a","parentUuid":null,"sessionId":"s","timestamp":"t","type":"user","cwd":"/p","version":"0.24.4","message":{"role":"user","parts":[{"text":"hi"}]}}"#;
     sandbox.write("qwen.jsonl", format!("{qwen}\n"));
     let ran = sandbox.run(&["check", "qwen.jsonl"]);
-    assert!(ran.code == 2 && ran.err.contains("a session of Qwen Code"), "{}", ran.all());
+    assert!(ran.code == 2 && ran.err.contains("sessions of Qwen Code"), "{}", ran.all());
     sandbox.write("x.db", b"SQLite format 3\0\x10\0\x01\x01\0\xff\xfe");
     let ran = sandbox.run(&["check", "x.db"]);
     assert!(ran.code == 2 && ran.err.contains("an SQLite database"), "{}", ran.all());
