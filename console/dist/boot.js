@@ -1,4 +1,4 @@
-// Runs before the first paint: the chosen theme and language, and the token out of the address.
+// Runs before the first paint: applies theme and language, and removes the token from the address.
 (function () {
   var root = document.documentElement;
   try {
@@ -14,11 +14,11 @@
   var found = /(?:^|[?&])token=([^&]*)/.exec(hash);
   if (!found) return;
   try {
-    // A link does not replace a token that may work.
-    var place = sessionStorage.getItem("foxwedge.token") ? "foxwedge.offered" : "foxwedge.token";
-    sessionStorage.setItem(place, decodeURIComponent(found[1]));
+    // A link does not replace a token that may still work.
+    var key = sessionStorage.getItem("foxwedge.token") ? "foxwedge.offered" : "foxwedge.token";
+    sessionStorage.setItem(key, decodeURIComponent(found[1]));
   } catch (_) {
-    // Without a place to keep it, the page asks for it.
+    // Without storage, the page prompts for the token.
   }
   var rest = hash
     .replace(/(^|[?&])token=[^&]*/g, function (_, before) {
