@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::chain::ChainStatus;
-use foxwedge_core::Role;
+use foxwedge_core::{PartKind, Role};
 
 use super::{
     linked_rewriter::LinkedFileRewriter,
@@ -70,8 +70,12 @@ impl<'a> RepairedPath<'a> {
             }
             last_role = role;
             // Tool results come directly after their calls, other records after them.
-            let answers = message.iter().take_while(|(_, planned)| {
-                planned.record().is_none_or(|record| rewriter.only_answers(record))
+            let answers = message.iter().take_while(|(_, planned)| match planned.origin {
+                RecordOrigin::Unchanged(record) => rewriter.only_answers(record),
+                RecordOrigin::Changed(_, parts) => {
+                    parts.iter().all(|part| matches!(part.part.kind, PartKind::Answer(_)))
+                }
+                RecordOrigin::New(..) => true,
             });
             let answers = if role == Role::Assistant { 0 } else { answers.count() };
             for (at, (place, planned)) in message.iter().enumerate() {
