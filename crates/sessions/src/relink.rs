@@ -74,6 +74,18 @@ pub(super) fn relink(
             changes.ids.insert(record, id);
         }
     }
+    // Where the repair changes no record, all links stay.
+    let is_unchanged =
+        |planned: &PlannedRecord<'_, '_>| matches!(planned.origin, RecordOrigin::Unchanged(_));
+    let order = plan.iter().filter_map(PlannedRecord::record);
+    if repaired.is_empty()
+        && changes.gone.is_empty()
+        && moved.is_empty()
+        && plan.iter().all(is_unchanged)
+        && order.eq(rewriter.chain().records.iter().copied())
+    {
+        return changes;
+    }
     let duplicates = duplicates(rewriter, &changes.gone);
     for (record, original) in &duplicates {
         if let Some(id) = changes.ids.get(original).cloned() {

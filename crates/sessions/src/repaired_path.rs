@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::chain::ChainStatus;
-use foxwedge_core::{PartKind, Role};
+use foxwedge_core::{PartKind, RepairedPart, Role};
 
 use super::{
     linked_rewriter::LinkedFileRewriter,
@@ -72,8 +72,10 @@ impl<'a> RepairedPath<'a> {
             // Tool results come directly after their calls, other records after them.
             let answers = message.iter().take_while(|(_, planned)| match planned.origin {
                 RecordOrigin::Unchanged(record) => rewriter.only_answers(record),
-                RecordOrigin::Changed(_, parts) => {
-                    parts.iter().all(|part| matches!(part.part.kind, PartKind::Answer(_)))
+                RecordOrigin::Changed(record, parts) => {
+                    let is_answer =
+                        |part: &RepairedPart<'_>| matches!(part.part.kind, PartKind::Answer(_));
+                    rewriter.only_answers(record) || parts.iter().all(is_answer)
                 }
                 RecordOrigin::New(..) => true,
             });
@@ -236,7 +238,9 @@ impl<'a> RepairedPath<'a> {
         for _ in 0..MAX_HOPS {
             let link = rewriter.log().links.get(parent as usize);
             let note = link.is_some_and(|link| link.fragment.is_none() || link.is_hidden);
-            if !rewriter.mixes_turns() || !note || self.places.contains_key(&parent) {
+            let is_duplicate = rewriter.standing(parent) == ChainStatus::Duplicate;
+            if !rewriter.mixes_turns() || !note || is_duplicate || self.places.contains_key(&parent)
+            {
                 break;
             }
             let Some(next) = rewriter.parent(parent) else { return before.is_none() };
