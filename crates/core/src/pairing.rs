@@ -289,9 +289,15 @@ pub(crate) fn is_empty_answer(draft: &Draft<'_>, part: usize) -> bool {
     empty || is_placeholder_answer(draft, part)
 }
 
-/// Prefers real answers: one replaces a placeholder or an empty answer, wherever it is.
-pub(crate) fn prefer_real_answers(draft: &Draft<'_>, pairing: &mut CallPairing) {
+/// Prefers real answers: one that `may_replace` accepts replaces a placeholder or an empty answer,
+/// wherever it is. Returns the answers (indices in order) that match another way now.
+pub(crate) fn prefer_real_answers(
+    draft: &Draft<'_>,
+    pairing: &mut CallPairing,
+    may_replace: impl Fn(&PairedAnswer) -> bool,
+) -> Vec<usize> {
     let mut waiting: Option<HashMap<PairingKey<'_>, PlaceholderCalls>> = None;
+    let mut changed = Vec::new();
     for second in 0..pairing.answers.len() {
         let new = pairing.answers[second];
         let call = match new.result_match() {
@@ -299,12 +305,16 @@ pub(crate) fn prefer_real_answers(draft: &Draft<'_>, pairing: &mut CallPairing) 
             ResultMatch::Orphan => None,
             _ => continue,
         };
+        if !may_replace(&new) {
+            continue;
+        }
         let first = call.and_then(|call| Some((call, pairing.calls[call].answer()?)));
         if let Some((call, first)) = first
             && replaces(draft, pairing.answers[first].part(), new.part())
         {
             pairing.answers[first].set_result_match(ResultMatch::Duplicate(call));
             join_answer(draft, pairing, call, second);
+            changed.extend([first, second]);
             continue;
         }
         if is_empty_answer(draft, new.part()) {
@@ -315,9 +325,13 @@ pub(crate) fn prefer_real_answers(draft: &Draft<'_>, pairing: &mut CallPairing) 
         let key = answer_key(draft, new.part());
         let Some(calls) = key.and_then(|key| waiting.get_mut(&key)) else { continue };
         if let Some(empty_call) = calls.nearest(pairing, new.message()) {
-            replace_answer(draft, pairing, empty_call, call.unwrap_or(empty_call), second);
+            let last = call.unwrap_or(empty_call);
+            replace_answer(draft, pairing, empty_call, last, second, &mut changed);
         }
     }
+    changed.sort_unstable();
+    changed.dedup();
+    changed
 }
 
 /// Calls of one key whose answer is a placeholder or empty.
@@ -367,11 +381,13 @@ fn replace_answer(
     empty_call: usize,
     last: usize,
     answer: usize,
+    changed: &mut Vec<usize>,
 ) {
     // Calls of a turn that are considered.
     const CALLS: usize = 64;
     let Some(first) = pairing.calls[empty_call].answer() else { return };
     pairing.answers[first].set_result_match(ResultMatch::Duplicate(empty_call));
+    changed.extend([first, answer]);
     let mut call = empty_call;
     if pairing.calls[empty_call].turn() == pairing.calls[last].turn() {
         let key = call_key(draft, pairing.calls[empty_call].part());
@@ -379,6 +395,7 @@ fn replace_answer(
             let same = call_key(draft, pairing.calls[next].part()) == key;
             if let Some(moved) = pairing.calls[next].answer().filter(|_| same) {
                 join_answer(draft, pairing, call, moved);
+                changed.push(moved);
                 call = next;
             }
         }

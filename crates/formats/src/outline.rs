@@ -235,7 +235,7 @@ pub fn read_role(
 
 /// Skips a message field that no reader knows. Flags the message if the field may hold content: it
 /// is not empty and not a well-known label.
-pub(crate) fn read_unknown_field(
+pub fn read_unknown_field(
     scan: &mut JsonScanner<'_>,
     key: &[u8],
     flags: &mut MessageFlags,

@@ -111,6 +111,8 @@ pub(crate) struct RecordChain<'a> {
     pub(crate) statuses: Vec<ChainStatus>,
     /// For each defect of the draft's body the record it concerns.
     pub(crate) defect_records: Vec<u32>,
+    /// Records whose wrong links stay, because the agent tolerates them.
+    pub(crate) spared_links: Vec<u32>,
     /// Records that are left out because they have no content.
     pub(crate) empty_records: Vec<u32>,
 }
@@ -162,6 +164,7 @@ pub(crate) fn unlinked_chain<'a>(
         order,
         statuses,
         defect_records: Vec::new(),
+        spared_links: Vec::new(),
         empty_records: Vec::new(),
     }
 }

@@ -14,7 +14,7 @@ use super::{
 };
 use foxwedge_formats::{
     anthropic,
-    outline::{OutlineReader, UniqueFields, read_role},
+    outline::{OutlineReader, UniqueFields, read_role, read_unknown_field},
 };
 use foxwedge_json::{JsonScanner, JsonShape, ScanResult, array_elements, field_value};
 
@@ -115,12 +115,12 @@ pub(super) fn read_record<'a>(
             if record.link.id.is_none() {
                 return scan.fail(format!("a `{}` record without a `uuid`", record.kind));
             }
-            let mut flags = MessageFlags::default();
+            let mut flags = message.flags;
             if message.role.is_assistant() {
                 record.link.reply = message.id.map(|id| (id, request));
                 let model = message.model.filter(|model| model != "<synthetic>");
                 if model.as_deref().is_some_and(|model| !binds_thinking(Some(model))) {
-                    flags = MessageFlags::UNBOUND;
+                    flags = flags.with(MessageFlags::UNBOUND);
                 }
                 metadata.model = model.or(metadata.model.take());
             }
@@ -138,6 +138,7 @@ struct ClaudeMessage<'a> {
     role: Role,
     span: Span,
     content: ContentShape,
+    flags: MessageFlags,
     id: Option<&'a str>,
     model: Option<std::borrow::Cow<'a, str>>,
 }
@@ -151,6 +152,7 @@ fn read_message<'a>(
         role: Role::Unknown,
         span: Span::NOWHERE,
         content: ContentShape::Absent,
+        flags: MessageFlags::default(),
         id: None,
         model: None,
     };
@@ -164,12 +166,14 @@ fn read_message<'a>(
             }
             b"id" => message.id = plain_string(scan, source)?.filter(|id| !id.is_empty()),
             b"model" => message.model = string_value(scan, source)?,
-            _ => {
-                scan.skip()?;
-            }
+            _ => read_unknown_field(scan, key, &mut message.flags)?,
         }
         Ok(())
     })?;
+    // Every message has this field. Unknown fields matter only where it is missing.
+    if message.content != ContentShape::Absent {
+        message.flags = MessageFlags::default();
+    }
     if message.role == Role::Unknown {
         return scan.fail("a message without a known role");
     }

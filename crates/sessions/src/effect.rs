@@ -168,14 +168,17 @@ impl ParsedSession<'_> {
         let lines = std::mem::take(&mut self.defect_lines);
         let linked = defects.len() - lines.len();
         let shape = self.file_shape();
-        let mut remaining = Vec::new();
+        let (mut remaining, mut spared_links) = (Vec::new(), Vec::new());
         let lines = std::iter::repeat_n(None, linked).chain(lines.into_iter().map(Some));
         for ((defect, record), line) in defects.into_iter().zip(records).zip(lines) {
             let required = is_link_rule(defect.code) && spared == SparedDefects::Lines;
             if required || self.defect_effect(&defect, &shape) != Tolerated {
                 remaining.push((defect, record, line));
+            } else if line.is_none() {
+                spared_links.push(record);
             }
         }
+        self.chain.spared_links = spared_links;
         for (defect, record, line) in remaining {
             self.chain.draft.body.defects.push(defect);
             self.chain.defect_records.push(record);

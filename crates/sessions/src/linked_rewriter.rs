@@ -48,7 +48,7 @@ pub(super) fn rewrite<'a>(session: &ParsedSession<'a>, repair: &Repair<'a>) -> R
     let plan = plan_records(&rewriter, repair);
     rewriter.decide_inlining(&plan, repair);
     let gone = removed_records(&rewriter, &plan, repair);
-    let places = place_records(&rewriter, &plan, &gone);
+    let places = place_records(&rewriter, &plan, repair, &gone);
     let links = relink(&rewriter, &plan, repair, gone, &places.moved);
     let mut edits = FileEdits::default();
     for (place, planned) in

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::chain::ChainStatus;
-use foxwedge_core::Role;
+use foxwedge_core::{Repair, Role};
 
 use super::{
     linked_rewriter::LinkedFileRewriter,
@@ -28,10 +28,14 @@ pub(super) struct RecordPlacement {
 pub(super) fn place_records(
     rewriter: &LinkedFileRewriter<'_, '_>,
     plan: &[PlannedRecord<'_, '_>],
+    repair: &Repair<'_>,
     gone: &HashSet<u32>,
 ) -> RecordPlacement {
-    let mut places =
-        RecordPlacement { moved: moved_records(rewriter, plan), ..RecordPlacement::default() };
+    let defects = &rewriter.draft().body.defects;
+    let mut fixed = repair.body.fixed_defects.iter().filter_map(|&at| defects.get(at));
+    let relinks = fixed.any(|defect| matches!(defect.code, 701..=704));
+    let moved = moved_records(rewriter, plan, relinks);
+    let mut places = RecordPlacement { moved, ..RecordPlacement::default() };
     move_late_records(rewriter, plan, gone, &mut places.moved);
     // After everything of its turn that precedes it; a result never before its call.
     let mut anchor = None;
@@ -131,7 +135,7 @@ fn move_late_records(
                 .iter()
                 .filter(|planned| planned.slot >= first_message)
                 .any(|planned| matches!(planned.origin, RecordOrigin::Changed(..)));
-            if touched || !gone.is_empty() {
+            if touched || loses_record(rewriter, gone, &own) {
                 let later = plan.iter().skip_while(|planned| planned.record() != Some(record));
                 let later = later.skip(1).filter_map(PlannedRecord::record);
                 // Records that a compaction carried over stay where they are.
@@ -144,16 +148,41 @@ fn move_late_records(
     }
 }
 
+/// Whether a removed record belongs to the last turn, or to no turn.
+fn loses_record(
+    rewriter: &LinkedFileRewriter<'_, '_>,
+    gone: &HashSet<u32>,
+    last_turn: &HashSet<u32>,
+) -> bool {
+    let (mut in_turn, mut of_turn, mut of_messages) = (false, 0, 0);
+    for record in &rewriter.chain().records {
+        if gone.contains(record) {
+            of_turn += 1;
+            of_messages += 1;
+        } else if last_turn.contains(record) {
+            in_turn = true;
+        } else if !in_turn {
+            of_turn = 0;
+        }
+    }
+    of_turn > 0 || of_messages < gone.len()
+}
+
 /// Existing records that must move to another position in the file.
 fn moved_records(
     rewriter: &LinkedFileRewriter<'_, '_>,
     plan: &[PlannedRecord<'_, '_>],
+    relinks: bool,
 ) -> HashSet<u32> {
     let records: Vec<u32> = plan.iter().filter_map(PlannedRecord::record).collect();
     // Claude Code follows links. It writes records before their parents, and results between the
     // records of a reply, so only records that the repair reordered move. Neovate reads records in
-    // file order.
-    let order: Vec<u32> = if rewriter.mixes_turns() {
+    // file order: all of them are sorted, unless the repair changes none of them.
+    let is_unchanged =
+        |planned: &PlannedRecord<'_, '_>| matches!(planned.origin, RecordOrigin::Unchanged(_));
+    let changes_none =
+        !relinks && records == rewriter.chain().records && plan.iter().all(is_unchanged);
+    let order: Vec<u32> = if rewriter.mixes_turns() || changes_none {
         let places: HashMap<u32, u32> =
             rewriter.chain().records.iter().zip(0..).map(|(&record, at)| (record, at)).collect();
         records.iter().map(|record| places.get(record).copied().unwrap_or(0)).collect()

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use foxwedge_core::{PartKind, PartSource, Repair, RepairedMessage, RepairedPart, Role, Span};
+use foxwedge_core::{
+    MessageFlags, PartKind, PartSource, Repair, RepairedMessage, RepairedPart, Role, Span,
+};
 
 use super::linked_rewriter::LinkedFileRewriter;
 
@@ -58,7 +60,13 @@ pub(super) fn plan_records<'p, 'a>(
             }
             continue;
         }
+        let mut unread = unread_records(rewriter, message).into_iter();
         for (record, parts) in pieces_by_record(rewriter, message) {
+            // Neovate writes results in records of another role.
+            let record = match record {
+                None if rewriter.mixes_turns() => unread.next(),
+                record => record,
+            };
             let fragment = record.and_then(|record| rewriter.fragment(record));
             let own = fragment.is_some_and(|fragment| fragment.role == message.role);
             let origin = match record.filter(|&record| own && owned.insert(record)) {
@@ -71,12 +79,32 @@ pub(super) fn plan_records<'p, 'a>(
             near = record.unwrap_or(near);
             planned.push(PlannedRecord { role: message.role, slot: at, joins: false, origin });
         }
+        planned.extend(unread.filter(|record| owned.insert(*record)).map(|record| {
+            let origin = RecordOrigin::Unchanged(record);
+            PlannedRecord { role: message.role, slot: at, joins: false, origin }
+        }));
         let own = planned.iter_mut().rev().take_while(|planned| planned.slot == at);
         let own: Vec<&mut PlannedRecord<'_, '_>> = own.collect();
         let joins = own.iter().any(|planned| planned.record().is_some());
         own.into_iter().for_each(|planned| planned.joins = joins);
     }
     planned
+}
+
+/// Records of a message without parts whose content may be in unknown fields. They stay, and take
+/// new parts of the message.
+fn unread_records(
+    rewriter: &LinkedFileRewriter<'_, '_>,
+    message: &RepairedMessage<'_>,
+) -> Vec<u32> {
+    let records = message.origin.map_or(&[][..], |at| rewriter.chain.records_of(at));
+    let is_unread = |record: &u32| {
+        rewriter.fragment(*record).is_some_and(|fragment| {
+            let unread = fragment.range().is_empty() && fragment.role == message.role;
+            unread && fragment.flags.has(MessageFlags::UNKNOWN_BODY)
+        })
+    };
+    records.iter().copied().filter(is_unread).collect()
 }
 
 /// The parts of a repaired message, grouped by the record they come from.

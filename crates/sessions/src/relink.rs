@@ -74,11 +74,81 @@ pub(super) fn relink(
             changes.ids.insert(record, id);
         }
     }
+    // Where the repair changes no record, all links stay.
+    let is_unchanged =
+        |planned: &PlannedRecord<'_, '_>| matches!(planned.origin, RecordOrigin::Unchanged(_));
+    let order = plan.iter().filter_map(PlannedRecord::record);
+    if repaired.is_empty()
+        && changes.gone.is_empty()
+        && moved.is_empty()
+        && plan.iter().all(is_unchanged)
+        && order.eq(rewriter.chain().records.iter().copied())
+    {
+        return changes;
+    }
+    let duplicates = duplicates(rewriter, &changes.gone);
+    for (record, original) in &duplicates {
+        if let Some(id) = changes.ids.get(original).cloned() {
+            changes.ids.insert(*record, id);
+        }
+    }
+    let spared = rewriter.chain().spared_links.iter().copied();
+    unrepaired.extend(spared.filter(|record| !repaired.contains(record)));
     let path = RepairedPath::new(rewriter, plan, &changes.gone, moved, &repaired);
     assign_ids(rewriter, plan, &mut changes, &mut used);
     path.write_links(rewriter, &mut changes, &repaired, &unrepaired);
     relink_orphans(rewriter, &mut changes);
+    update_duplicates(rewriter, plan, duplicates, &mut changes);
     changes
+}
+
+/// The remaining duplicates, each with the record that it repeats.
+fn duplicates(rewriter: &LinkedFileRewriter<'_, '_>, gone: &HashSet<u32>) -> Vec<(u32, u32)> {
+    let records = 0..u32::try_from(rewriter.log().links.len()).unwrap_or(0);
+    let is_duplicate = |record: &u32| rewriter.standing(*record) == ChainStatus::Duplicate;
+    let remaining: Vec<u32> =
+        records.clone().filter(is_duplicate).filter(|at| !gone.contains(at)).collect();
+    if remaining.is_empty() {
+        return Vec::new();
+    }
+    let key = |record: u32| {
+        let whole = rewriter.log().records[record as usize].span;
+        let span = rewriter.fragment(record).map_or(whole, |message| message.span);
+        (rewriter.id(record), span.of(rewriter.log().source))
+    };
+    let others = records.filter(|record| !is_duplicate(record));
+    let originals: HashMap<(&str, &str), u32> =
+        others.map(|record| (key(record), record)).collect();
+    let pair = |record: u32| Some((record, *originals.get(&key(record))?));
+    remaining.into_iter().filter_map(pair).collect()
+}
+
+/// Keeps duplicates equal to the record they repeat, because a record with the same id and other
+/// content is a defect. They get the same link, unless only their messages are compared; a duplicate
+/// of a record with new content is removed.
+fn update_duplicates(
+    rewriter: &LinkedFileRewriter<'_, '_>,
+    plan: &[PlannedRecord<'_, '_>],
+    duplicates: Vec<(u32, u32)>,
+    changes: &mut LinkChanges,
+) {
+    if duplicates.is_empty() {
+        return;
+    }
+    let changed = plan.iter().filter_map(|planned| match planned.origin {
+        RecordOrigin::Changed(record, _) => Some(record),
+        RecordOrigin::Unchanged(_) | RecordOrigin::New(..) => None,
+    });
+    let changed: HashSet<u32> = changed.collect();
+    for (record, original) in duplicates {
+        if changed.contains(&original) {
+            changes.gone.insert(record);
+        } else if rewriter.fragment(record).is_none()
+            && let Some(parent) = changes.parents.get(&original).cloned()
+        {
+            changes.parents.insert(record, parent);
+        }
+    }
 }
 
 impl LinkChanges {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::chain::ChainStatus;
-use foxwedge_core::Role;
+use foxwedge_core::{PartKind, RepairedPart, Role};
 
 use super::{
     linked_rewriter::LinkedFileRewriter,
@@ -70,8 +70,14 @@ impl<'a> RepairedPath<'a> {
             }
             last_role = role;
             // Tool results come directly after their calls, other records after them.
-            let answers = message.iter().take_while(|(_, planned)| {
-                planned.record().is_none_or(|record| rewriter.only_answers(record))
+            let answers = message.iter().take_while(|(_, planned)| match planned.origin {
+                RecordOrigin::Unchanged(record) => rewriter.only_answers(record),
+                RecordOrigin::Changed(record, parts) => {
+                    let is_answer =
+                        |part: &RepairedPart<'_>| matches!(part.part.kind, PartKind::Answer(_));
+                    rewriter.only_answers(record) || parts.iter().all(is_answer)
+                }
+                RecordOrigin::New(..) => true,
             });
             let answers = if role == Role::Assistant { 0 } else { answers.count() };
             for (at, (place, planned)) in message.iter().enumerate() {
@@ -232,7 +238,9 @@ impl<'a> RepairedPath<'a> {
         for _ in 0..MAX_HOPS {
             let link = rewriter.log().links.get(parent as usize);
             let note = link.is_some_and(|link| link.fragment.is_none() || link.is_hidden);
-            if !rewriter.mixes_turns() || !note || self.places.contains_key(&parent) {
+            let is_duplicate = rewriter.standing(parent) == ChainStatus::Duplicate;
+            if !rewriter.mixes_turns() || !note || is_duplicate || self.places.contains_key(&parent)
+            {
                 break;
             }
             let Some(next) = rewriter.parent(parent) else { return before.is_none() };

@@ -1,10 +1,10 @@
 //! What once went wrong, and how it has to be. Each name says what happened.
 
 mod support;
+#[path = "regressions/session_files.rs"]
+mod session_files;
 
 use foxwedge_core::{Format, Policy, Profile, TailPolicy, UnansweredPolicy};
-use foxwedge_sessions::SessionAgent;
-use foxwedge_testkit::laws::session::{case, see};
 use serde_json::{Value, json};
 use support::{asked, bold, fixed, mended, report};
 
@@ -301,128 +301,62 @@ fn a_block_whose_type_is_spelled_with_escapes_was_not_recognised() {
     assert_eq!(found, Some(Format::Anthropic));
 }
 
-/// A file of Claude Code after a repair under the default policy, and what is still found in it.
-fn repaired_session(records: &[Value]) -> (String, Vec<u16>) {
-    let lines: String = records.iter().map(|record| format!("{record}\n")).collect();
-    let question = case(1, SessionAgent::ClaudeCode, Policy::default(), 0).question();
-    let seen = see(SessionAgent::ClaudeCode, &question, lines.as_bytes()).expect("it can be read");
-    let again =
-        see(SessionAgent::ClaudeCode, &question, &seen.fixed).expect("it can be read again");
-    let left = again.report.findings.iter().map(|finding| finding.rule.code).collect();
-    (String::from_utf8_lossy(&seen.fixed).into_owned(), left)
-}
-
-fn record(id: &str, parent: Option<&str>, role: &str, content: Value) -> Value {
-    json!({"type": role, "uuid": id, "parentUuid": parent, "sessionId": "s",
-        "message": {"role": role, "id": format!("msg_{id}"), "content": content}})
+#[test]
+fn an_empty_last_reply_was_continued_and_then_removed() {
+    let request = |messages: Value| json!({"model": "claude-opus-4-6", "messages": messages});
+    let table = [
+        (json!([{"role": "assistant", "content": ""}]), 1),
+        (json!([user("go"), {"role": "assistant", "content": " "}]), 1),
+    ];
+    for (messages, count) in table {
+        let request = request(messages).to_string();
+        let fixed = mended(Format::Anthropic, &bold(Profile::Anthropic), &request);
+        assert_eq!(fixed.list().len(), count, "{}", fixed.text);
+        assert!(!fixed.text.contains("Continue."), "{}", fixed.text);
+    }
 }
 
 #[test]
-fn a_session_that_carried_over_a_reply_got_one_opening_after_another() {
-    let mut summary = record("r3", Some("r2"), "user", json!("summary"));
-    summary["isApiErrorMessage"] = json!(true);
-    let (fixed, left) = repaired_session(&[
-        record("r1", None, "assistant", json!([{"type": "text", "text": "hello"}])),
-        json!({"type": "system", "subtype": "compact_boundary", "uuid": "r2", "parentUuid": null,
-            "compactMetadata": {"trigger": "auto", "preservedMessages": {
-                "anchorUuid": "r3", "uuids": ["r1"], "allUuids": ["r1"]}}}),
-        summary,
-    ]);
-    assert_eq!(left, Vec::<u16>::new(), "{fixed}");
-    assert_eq!(fixed.matches("beginning of this conversation").count(), 1, "{fixed}");
+fn a_user_message_with_audio_and_without_content_was_not_found() {
+    let messages = json!([user("go"), {"role": "user", "audio": {"id": "a"}}]);
+    let plain = asked(Profile::OpenaiChat, Policy::default());
+    let kept = fixed(Format::OpenaiChat, &plain, &messages.to_string());
+    assert_eq!((kept.codes(), kept.text), (vec![301], messages.to_string()));
+    let robot = json!([{"audio": [], "name": null, "role": "robot"}]);
+    mended(Format::OpenaiChat, &bold(Profile::OpenaiChat), &robot.to_string());
 }
 
 #[test]
-fn a_result_behind_an_error_of_the_api_was_linked_anew_without_need() {
-    let calls = |id: &str| json!([{"type": "tool_use", "id": id, "name": "f", "input": {}}]);
-    let mut error =
-        record("r3", Some("r2"), "assistant", json!([{"type": "text", "text": "busy"}]));
-    error["isApiErrorMessage"] = json!(true);
-    let result = json!([{"type": "tool_result", "tool_use_id": "a", "content": "done"}]);
-    let (fixed, left) = repaired_session(&[
-        record("r1", None, "user", json!("go")),
-        record("r2", Some("r1"), "assistant", calls("a")),
-        error,
-        record("r4", Some("r3"), "user", result),
-        record("r5", Some("r2"), "assistant", calls("b")),
-    ]);
-    assert_eq!(left, Vec::<u16>::new(), "{fixed}");
-    assert!(fixed.contains(r#""parentUuid":"r3""#), "{fixed}");
-}
-
-#[test]
-fn a_copy_of_a_removed_record_stayed_behind_and_hid_the_conversation() {
-    let piece = |id: &str, parent: Option<&str>, content: Value| {
-        let mut record = record(id, parent, "assistant", content);
-        record["message"]["id"] = json!("msg_1");
-        record
+fn replies_of_reasoning_only_were_merged_before_they_were_removed() {
+    let thought = |text: &str| {
+        json!({"role": "assistant", "content": [{"reasoningContent": {"reasoningText":
+            {"text": text, "signature": "c2VhbA=="}}}]})
     };
-    let calls = |id: &str| json!([{"type": "tool_use", "id": id, "name": "f", "input": {}}]);
-    let thinking = json!([{"type": "thinking", "thinking": "hm", "signature": "c2VhbA=="}]);
-    let (fixed, left) = repaired_session(&[
-        piece("r7", Some("r5"), calls("functions.get:17")),
-        piece("r4", None, thinking.clone()),
-        piece("r5", Some("r4"), calls("")),
-        piece("r4", None, thinking),
-    ]);
-    assert_eq!(left, Vec::<u16>::new(), "{fixed}");
-    assert!(fixed.contains("tool_result") && !fixed.contains("thinking"), "{fixed}");
+    let request = json!({"messages": [
+        {"role": "user", "content": [{"text": "go"}]}, thought("one"), thought("two")]});
+    let fixed = mended(Format::Bedrock, &bold(Profile::Bedrock), &request.to_string());
+    let mut edits: Vec<(u16, usize)> =
+        fixed.edits.iter().map(|edit| (edit.code, edit.message)).collect();
+    edits.sort_unstable();
+    assert_eq!(edits, [(501, 1), (501, 2)], "{}", fixed.text);
 }
 
 #[test]
-fn results_moved_to_carried_over_calls_stay_behind_the_summary() {
-    let calls = |id: &str| json!([{"type": "tool_use", "id": id, "name": "f", "input": {}}]);
-    let result = json!([{"type": "tool_result", "tool_use_id": "a", "content": "done"}]);
-    let aside = json!([{"type": "text", "text": "by the way"}]);
-    let boundary = json!({"type": "system", "subtype": "compact_boundary", "uuid": "r3",
-        "parentUuid": null, "logicalParentUuid": "r2", "sessionId": "s",
-        "compactMetadata": {"trigger": "auto", "preservedMessages":
-            {"anchorUuid": "r4", "uuids": ["r2"]}}});
-    let mut summary = record("r4", Some("r3"), "user", json!("what happened"));
-    summary["isCompactSummary"] = json!(true);
-    let (fixed, left) = repaired_session(&[
-        record("r1", None, "user", json!("go")),
-        record("r2", Some("r1"), "assistant", calls("a")),
-        boundary,
-        summary,
-        record("r5", Some("r4"), "assistant", aside),
-        record("r6", Some("r5"), "user", result),
-    ]);
-    assert_eq!(left, Vec::<u16>::new(), "{fixed}");
-    let last = fixed.lines().last().unwrap_or_default();
-    assert!(last.contains("by the way"), "{fixed}");
+fn an_opening_was_inserted_beside_instructions_that_became_one() {
+    let thought = json!({"type": "thinking", "thinking": "hm", "signature": "c2VhbA=="});
+    let request = json!({"messages": [
+        {"role": "system", "content": [{"type": "text", "text": "note"}]},
+        {"role": "assistant", "content": [{"type": "text", "text": "plan"}]},
+        {"role": "assistant", "content": [thought]}]});
+    let fixed = mended(Format::Anthropic, &bold(Profile::Anthropic), &request.to_string());
+    assert_eq!(fixed.list().len(), 2, "{}", fixed.text);
 }
 
 #[test]
-fn a_result_beside_a_circle_of_parents_keeps_its_call() {
-    let calls = |id: &str| json!([{"type": "tool_use", "id": id, "name": "f", "input": {}}]);
-    let result = |id: &str| json!([{"type": "tool_result", "tool_use_id": id, "content": "done"}]);
-    let (fixed, left) = repaired_session(&[
-        record("r1", Some("r5"), "assistant", calls("a")),
-        record("r2", Some("r1"), "user", result("a")),
-        record("r3", Some("r1"), "user", json!("by the way")),
-        record("r4", Some("r3"), "assistant", calls("b")),
-        record("r5", Some("r4"), "user", result("c")),
-        record("r6", Some("r4"), "user", result("b")),
-    ]);
-    assert_eq!(left, Vec::<u16>::new(), "{fixed}");
-    assert!(!fixed.contains("Answer to tool call a"), "{fixed}");
-    assert_eq!(fixed.matches(r#""tool_use_id":"a""#).count(), 1, "{fixed}");
-}
-
-#[test]
-fn a_placeholder_after_a_reply_that_ends_in_an_empty_record_is_on_the_path() {
-    let piece = |id: &str, parent: Option<&str>, content: Value| {
-        let mut record = record(id, parent, "assistant", content);
-        record["message"]["id"] = json!("msg_1");
-        record
-    };
-    let (fixed, left) = repaired_session(&[
-        record("r1", None, "user", json!("go")),
-        piece("r2", Some("r1"), json!([{"type": "tool_use", "id": "a", "name": "f", "input": {}}])),
-        piece("r3", Some("r2"), json!([{"type": "text", "text": ""}])),
-    ]);
-    assert_eq!(left, Vec::<u16>::new(), "{fixed}");
-    let last = fixed.lines().last().unwrap_or_default();
-    assert!(last.contains("tool_result"), "the agent begins to read here: {fixed}");
+fn an_empty_reply_was_removed_although_only_reasoning_followed_it() {
+    let thought = json!({"type": "thinking", "thinking": "hm", "signature": "c2VhbA=="});
+    let request = json!({"messages": [user("go"),
+        {"role": "assistant", "content": []}, {"role": "assistant", "content": [thought]}]});
+    let fixed = mended(Format::Anthropic, &bold(Profile::Anthropic), &request.to_string());
+    assert_eq!(fixed.list().len(), 2, "{}", fixed.text);
 }

@@ -6,8 +6,8 @@ use super::{
 use crate::{
     check::{self, CheckOptions, display_id},
     draft::{
-        AnswerShape, ArgumentsShape, ContentShape, Draft, MessageFlags, MessageLayout, PartKind,
-        Role, TextShape,
+        AnswerShape, ArgumentsShape, ContentShape, Draft, Message, MessageFlags, MessageLayout,
+        Part, PartKind, Role, TextShape,
     },
     lone_surrogates, placeholder,
     profile::Profile,
@@ -26,7 +26,7 @@ pub(super) fn remove_empty(state: &mut RepairState<'_, '_>, rules: RuleSet) {
         remove_unstored_items(state);
     }
     if rules.has(301) {
-        remove_empty_messages(state, early);
+        remove_empty_messages(state, rules, early);
     }
 }
 
@@ -373,10 +373,22 @@ fn replace_surrogates(state: &mut RepairState<'_, '_>) {
     state.surrogates = surrogates;
 }
 
-fn remove_empty_messages(state: &mut RepairState<'_, '_>, early: bool) {
+fn remove_empty_messages(state: &mut RepairState<'_, '_>, rules: RuleSet, early: bool) {
     let draft = state.draft();
     let mut removed = Vec::new();
     let mut empty = messages_with(state, &draft, 301);
+    if state.options.profile == Profile::Anthropic && rules.has(501) {
+        // The last reply may be empty, and reasoning after it is removed first.
+        let only_reasoning = |message: &Message| {
+            let reasoning = |part: &Part<'_>| matches!(part.kind, PartKind::Reasoning(_));
+            let parts = draft.parts_of(message);
+            message.role.is_assistant() && !parts.is_empty() && parts.iter().all(reasoning)
+        };
+        let end = draft.messages.iter().rev().take_while(|message| only_reasoning(message));
+        let last = draft.messages.len().checked_sub(end.count() + 1);
+        let is_reply = |at: usize| draft.messages[at].role.is_assistant();
+        empty.retain(|&at| Some(at) != last || !is_reply(at));
+    }
     if let Some(at) = message_to_fill(state, &draft, 301) {
         if !early {
             fill_message(state, at, 301);

@@ -51,8 +51,14 @@ pub(super) fn fix_pairs(state: &mut RepairState<'_, '_>, rules: RuleSet) {
         drop_unanswered(state);
     }
     let (draft, mut pairing) = state.draft_with_pairing();
-    prefer_real_answers(&draft, &mut pairing);
-    let decisions = decide_answers(state, rules, &draft, &pairing);
+    // A finding that is not fixed by default stays, also where others are fixed.
+    let is_fixed = |answer: &PairedAnswer| match answer.result_match() {
+        ResultMatch::Duplicate(_) if rules.has(104) => true,
+        ResultMatch::Orphan if rules.has(102) => true,
+        _ => rules.has(304) && draft.messages[answer.message()].role.is_assistant(),
+    };
+    let replaced = prefer_real_answers(&draft, &mut pairing, is_fixed);
+    let decisions = decide_answers(state, rules, &draft, &pairing, &replaced);
     let unchanged = decisions.placeholders.is_empty()
         && decisions.actions.iter().all(|action| *action == AnswerAction::Stay);
     if unchanged {
@@ -72,28 +78,26 @@ fn decide_answers(
     rules: RuleSet,
     draft: &Draft<'_>,
     pairing: &CallPairing,
+    replaced: &[usize],
 ) -> PairingDecisions {
     let anywhere = draft.layout() == MessageLayout::Items
         && !matches!(state.options.profile, Profile::Deepseek | Profile::Strict);
-    // A finding that is not fixed by default stays, also where others are fixed. A real answer that
-    // replaces a placeholder moves to its place.
     let enabled = |code: u16| state.is_enabled(code) && rules.has(code);
-    let replaces_placeholder = rules.has(102) || rules.has(104);
-    let displaced = state.is_enabled(103) && (replaces_placeholder || rules.has(103));
-    let split = state.is_enabled(105) && (replaces_placeholder || rules.has(105));
-    let misplaced = state.is_enabled(304) && (replaces_placeholder || rules.has(304));
-    let (duplicates, orphans) =
-        (enabled(104) || enabled(102), enabled(102) && !draft.body.stateful);
+    // A real answer that replaces a placeholder moves to its place.
+    let is_replaced = |index: usize| replaced.binary_search(&index).is_ok();
+    let moves =
+        |code: u16, index: usize| state.is_enabled(code) && (rules.has(code) || is_replaced(index));
+    let (misplaced, orphans) = (enabled(304), enabled(102) && !draft.body.stateful);
     let extra = match state.policy().orphans {
         OrphanPolicy::Quote => AnswerAction::Quote,
         OrphanPolicy::Drop => AnswerAction::Remove,
     };
-    let action = |answer: &crate::pairing::PairedAnswer| match answer.result_match() {
-        ResultMatch::Displaced(call) if displaced && !anywhere => AnswerAction::Move(call),
-        ResultMatch::Early(call) if displaced => AnswerAction::Move(call),
-        ResultMatch::Split(call) if split => AnswerAction::Move(call),
-        ResultMatch::Misplaced(call) if misplaced => AnswerAction::Move(call),
-        ResultMatch::Duplicate(call) if duplicates => {
+    let action = |(index, answer): (usize, &PairedAnswer)| match answer.result_match() {
+        ResultMatch::Displaced(call) if !anywhere && moves(103, index) => AnswerAction::Move(call),
+        ResultMatch::Early(call) if moves(103, index) => AnswerAction::Move(call),
+        ResultMatch::Split(call) if moves(105, index) => AnswerAction::Move(call),
+        ResultMatch::Misplaced(call) if moves(304, index) => AnswerAction::Move(call),
+        ResultMatch::Duplicate(call) if enabled(104) || is_replaced(index) => {
             if adds_nothing(draft, pairing, answer.part(), call) {
                 AnswerAction::Remove
             } else {
@@ -126,7 +130,7 @@ fn decide_answers(
     let turn = pairing.turns.get(last_turn(pairing).start).filter(|_| has_open);
     let turn = turn.map(|turn| turn.messages().start);
     PairingDecisions {
-        actions: pairing.answers.iter().map(action).collect(),
+        actions: pairing.answers.iter().enumerate().map(action).collect(),
         placeholders,
         running: turn,
     }

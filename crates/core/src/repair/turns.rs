@@ -9,7 +9,7 @@ use crate::{
     placeholder,
     profile::{Profile, requires_answers_alone},
     report::Strategy,
-    rules::{RuleSet, split_turn},
+    rules::{RuleSet, empty_message, split_turn},
 };
 
 /// Fixes FW106, FW406, FW402, FW404, FW401, FW403 and FW405.
@@ -24,11 +24,12 @@ pub(super) fn order_turns(state: &mut RepairState<'_, '_>, rules: RuleSet) {
         let not_reasoning = |kind: &PartKind<'_>| !matches!(kind, PartKind::Reasoning(_));
         message.role.is_assistant() && !message.holds(state.input, not_reasoning)
     };
-    if rules.has(406) && !(rules.has(501) && state.messages.iter().any(only_reasoning)) {
+    let waits = rules.has(406) && rules.has(501) && state.messages.iter().any(only_reasoning);
+    if rules.has(406) && !waits {
         demote_system(state);
     }
     if rules.has(402) || rules.has(404) {
-        join_neighbors(state);
+        join_neighbors(state, rules);
     }
     // Reasoning without following content is removed first: a message that will be removed needs no
     // opening or continuation.
@@ -38,7 +39,9 @@ pub(super) fn order_turns(state: &mut RepairState<'_, '_>, rules: RuleSet) {
         rules.has(501) && message.is_some_and(|message| !message.holds(state.input, not_reasoning))
     };
     let not_system = |message: &RepairedMessage<'_>| !message.role.is_system();
-    if rules.has(401) && !is_removed_later(state, state.messages.iter().position(not_system)) {
+    // Instructions that become a user message are an opening.
+    let first = state.messages.iter().position(not_system);
+    if rules.has(401) && !waits && !is_removed_later(state, first) {
         insert_opening(state);
     }
     if rules.has(403) && !is_removed_later(state, state.messages.len().checked_sub(1)) {
@@ -188,7 +191,7 @@ fn demote_system(state: &mut RepairState<'_, '_>) {
 }
 
 /// Joins adjacent messages of one role, and inserts a bridge between answers and the user.
-fn join_neighbors(state: &mut RepairState<'_, '_>) {
+fn join_neighbors(state: &mut RepairState<'_, '_>, rules: RuleSet) {
     // Bedrock requires a bridge in its own layout only.
     let bridge = state.is_enabled(404)
         && (state.options.profile != Profile::Bedrock
@@ -228,6 +231,12 @@ fn join_neighbors(state: &mut RepairState<'_, '_>) {
             }
             _ => users || assistants,
         };
+        // Two messages with only reasoning are removed.
+        let only_reasoning = |message: &RepairedMessage<'_>| {
+            !message.holds(input, |kind| !matches!(kind, PartKind::Reasoning(_)))
+        };
+        let removed_later =
+            rules.has(501) && assistants && only_reasoning(before) && only_reasoning(&message);
         if needs_bridge {
             state.messages.push(assistant_message(layout, words));
             state.messages.push(message);
@@ -239,7 +248,7 @@ fn join_neighbors(state: &mut RepairState<'_, '_>) {
                 Vec::new(),
                 format!("`{words}` is inserted between result and user message"),
             );
-        } else if order && joins {
+        } else if order && joins && !removed_later {
             merge_messages(input, before, message);
             answered |= was_answered;
             let at = state.messages.len() - 1;
@@ -282,14 +291,16 @@ fn insert_opening(state: &mut RepairState<'_, '_>) {
 fn append_continuation(state: &mut RepairState<'_, '_>) {
     let draft = state.draft();
     let Some(&at) = super::content::messages_with(state, &draft, 403).first() else { return };
-    // An empty last message is removed instead of continued.
+    // An empty last message is removed instead of continued. So is one that would be refused as
+    // empty as soon as another message follows.
     let has_other_content = |flags: MessageFlags| {
         flags.has(MessageFlags::OTHER_BODY) || flags.has(MessageFlags::UNKNOWN_BODY)
     };
-    let empty = draft
-        .messages
-        .get(at)
-        .is_some_and(|message| message.range().is_empty() && !has_other_content(message.flags));
+    let profile = state.options.profile;
+    let empty = draft.messages.get(at).is_some_and(|message| {
+        let refused = state.is_enabled(301) && empty_message::is_empty(&draft, profile, message);
+        (message.range().is_empty() || refused) && !has_other_content(message.flags)
+    });
     let before = at.checked_sub(1).and_then(|before| draft.messages.get(before));
     let after_client = before.is_some_and(|message| !message.role.is_assistant());
     if empty && after_client && at + 1 == state.messages.len() {

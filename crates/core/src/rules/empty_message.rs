@@ -2,7 +2,9 @@
 
 use super::prelude::*;
 use super::required_messages;
-use crate::draft::{ContentShape, Format, Message, MessageFlags, Part, PartKind, Role, TextShape};
+use crate::draft::{
+    ContentShape, Draft, Format, Message, MessageFlags, Part, PartKind, Role, TextShape,
+};
 use crate::{
     check::{Findings, RuleContext},
     draft::{DraftFeatures, MessageLayout},
@@ -33,8 +35,8 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     let last = context.draft.messages.len().saturating_sub(1);
     let required = required_messages::required_empty_message(context);
-    for (at, message, parts) in context.messages() {
-        if !is_empty(context, message, parts) {
+    for (at, message, _) in context.messages() {
+        if !is_empty(context.draft, context.profile(), message) {
             continue;
         }
         // The last reply may be empty, but it must have the field.
@@ -48,10 +50,12 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
         {
             continue;
         }
-        // Content in unknown fields is not removed by default.
+        // Content in other or unknown fields is not removed by default.
+        let other_fields = message.flags.has(MessageFlags::OTHER_BODY)
+            || message.flags.has(MessageFlags::UNKNOWN_BODY);
         let fix = if required == Some(at) {
             Fix::requires_unsafe(Strategy::Recode)
-        } else if message.flags.has(MessageFlags::UNKNOWN_BODY) {
+        } else if other_fields {
             Fix::requires_unsafe(Strategy::Drop)
         } else {
             Fix::safe(Strategy::Drop)
@@ -60,17 +64,13 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     }
 }
 
-/// Whether the profile's provider treats a message as empty.
-pub(super) fn is_empty(
-    context: &RuleContext<'_, '_>,
-    message: &Message,
-    parts: &[Part<'_>],
-) -> bool {
-    let profile = context.profile();
+/// Whether the profile's provider treats a message as empty, unless it is the last one.
+pub(crate) fn is_empty(draft: &Draft<'_>, profile: Profile, message: &Message) -> bool {
+    let parts = draft.parts_of(message);
     let strict = profile == Profile::Strict;
     let blank =
         |part: &Part<'_>| matches!(part.kind, PartKind::Text(TextShape::Empty | TextShape::Blank));
-    match context.layout() {
+    match draft.layout() {
         MessageLayout::Items => {
             let applies = matches!(profile, Profile::OpenaiResponses | Profile::Strict);
             let message_item = !matches!(message.role, Role::Answer | Role::Neutral);
@@ -80,7 +80,10 @@ pub(super) fn is_empty(
         MessageLayout::Chat => {
             let (assistant, system) = (message.role.is_assistant(), message.role.is_system());
             let speaker = message.role.is_user() || assistant || system;
-            if message.flags.has(MessageFlags::OTHER_BODY) || !speaker {
+            // Only the model may answer with a refusal, audio or a function call instead of content.
+            let requires_content =
+                message.role.is_user() && matches!(profile, Profile::OpenaiChat | Profile::Strict);
+            if message.flags.has(MessageFlags::OTHER_BODY) && !requires_content || !speaker {
                 return false;
             }
             if parts.iter().any(|part| matches!(part.kind, PartKind::Call(_))) {
@@ -107,7 +110,7 @@ pub(super) fn is_empty(
             if message.role == Role::Neutral {
                 return false;
             }
-            match context.draft.format {
+            match draft.format {
                 Format::Gemini => {
                     matches!(profile, Profile::Gemini | Profile::Strict) && parts.is_empty()
                 }

@@ -22,7 +22,7 @@ mod missing_call_id;
 mod item_id_prefix;
 mod unstored_item;
 mod illegal_tool_name;
-mod empty_message;
+pub(crate) mod empty_message;
 mod malformed_arguments;
 mod empty_result;
 mod misplaced_block;

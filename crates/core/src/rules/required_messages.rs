@@ -17,7 +17,7 @@ pub(super) fn required_empty_message(context: &RuleContext<'_, '_>) -> Option<us
         let refused = |part: &crate::draft::Part<'_>| {
             empty_text::is_refused(context.profile(), context.draft.format, &part.kind)
         };
-        empty_message::is_empty(context, message, parts)
+        empty_message::is_empty(context.draft, context.profile(), message)
             || !parts.is_empty()
                 && context.layout() != MessageLayout::Items
                 && parts.iter().all(refused)

@@ -192,6 +192,7 @@ pub(super) fn finish_chain<'a>(
         order,
         statuses: state.statuses,
         defect_records,
+        spared_links: Vec::new(),
         empty_records,
     }
 }

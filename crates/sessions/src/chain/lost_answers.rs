@@ -28,7 +28,9 @@ pub(super) fn find_lost_answers(
                 }
                 PartKind::Answer(answer) => {
                     let Some(id) = answer.id.as_deref() else { continue };
-                    let free = state.statuses[index as usize] == ChainStatus::Branch;
+                    // A message that the agent does not send answers nothing.
+                    let free = state.statuses[index as usize] == ChainStatus::Branch
+                        && state.role(index).is_some();
                     if free && open.get(id).is_some_and(|call| latest.get(id) == Some(call)) {
                         open.remove(id);
                         found.push((index, latest.remove(id).unwrap_or(index)));

@@ -182,6 +182,8 @@ const MAX_PASSES: usize = 64;
 /// Scans all records beside the path once. Returns whether another pass may find more.
 fn recover_pass(state: &mut ChainBuilder<'_, '_>, by_source: bool, deferred: &mut bool) -> bool {
     let (mut found, mut early) = (false, false);
+    // A result may belong to a call that is found after it.
+    let mut refused = false;
     for index in 0..u32::try_from(state.links.len()).unwrap_or(NO_RECORD) {
         if state.statuses[index as usize] != ChainStatus::Branch {
             continue;
@@ -212,6 +214,7 @@ fn recover_pass(state: &mut ChainBuilder<'_, '_>, by_source: bool, deferred: &mu
                 if link.reply.is_some() && link.reply == state.units[at].key {
                     recover_record(state, index, unit, UnitSection::Reply);
                     found = true;
+                    early |= refused;
                 }
             }
             Some(_) => {
@@ -222,6 +225,8 @@ fn recover_pass(state: &mut ChainBuilder<'_, '_>, by_source: bool, deferred: &mu
                     if !state.behavior.finds_siblings || parent_unit.is_none() {
                         report_lost_answer(state, index);
                     }
+                } else {
+                    refused |= state.holds_only_answers(index);
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! A repair changes only records that it must change. With the old record restored, the check finds
 //! something, or the conversation differs.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use foxwedge_core::{CheckOptions, check};
 use foxwedge_formats::outline_options;
@@ -15,12 +15,12 @@ use crate::plain_walk;
 const TRIED: usize = 4;
 
 /// The meaning of a file: the number of findings, the conversation, the length of the path over
-/// parents, and whether parents form a cycle.
+/// parents and the messages on it, and whether parents form a cycle.
 #[derive(PartialEq)]
 struct FileMeaning {
     findings: usize,
     history: String,
-    walked: Option<usize>,
+    walked: Option<(usize, BTreeSet<usize>)>,
     circles: bool,
 }
 
@@ -37,7 +37,16 @@ fn meaning(
         session.spare_tolerated(&mut options, true);
     }
     let findings = check(session.draft(), &options).counts.total();
-    let walked = plain_walk(agent.name(), bytes).map(|walk| walk.len());
+    let all = lines(bytes);
+    let is_message = |line: &&[u8]| {
+        let record: Value = serde_json::from_slice(line).unwrap_or_default();
+        ["user", "assistant", "message"].iter().any(|kind| record["type"] == *kind)
+    };
+    // A path of the same length that misses a message is another one.
+    let walked = plain_walk(agent.name(), bytes).map(|walk| {
+        let messages = walk.iter().copied().filter(|at| all.get(*at).is_some_and(is_message));
+        (walk.len(), messages.collect())
+    });
     Some(FileMeaning { findings, history: session.history(), walked, circles: circles(bytes) })
 }
 
@@ -145,8 +154,11 @@ struct RecordLinkChanges {
     /// Ids of records with the same content before and after.
     same: HashSet<String>,
     new: HashSet<String>,
-    /// For each record after the repair, its parent and whether it is from the model.
-    parents: HashMap<String, (Option<String>, bool)>,
+    /// For each record after the repair, its parent, whether it is from the model, and whether it
+    /// is a message at all.
+    parents: HashMap<String, (Option<String>, bool, bool)>,
+    /// For each record before the repair, its parent.
+    old_parents: HashMap<String, String>,
     /// For each record before the repair, its children, also through records that are not messages.
     hung: HashMap<String, Vec<String>>,
     /// The records of each id, before and after.
@@ -171,7 +183,9 @@ impl RecordLinkChanges {
             let record: Value = serde_json::from_slice(line).ok()?;
             let speaks = record["message"]["role"] == "assistant" || record["role"] == "assistant";
             let speaks = speaks && record["isApiErrorMessage"] != true;
-            Some((id(line)?, (record["parentUuid"].as_str().map(str::to_owned), speaks)))
+            let is_message = record.get("message").is_some() || record.get("role").is_some();
+            let parent = record["parentUuid"].as_str().map(str::to_owned);
+            Some((id(line)?, (parent, speaks, is_message)))
         });
         let parents = parents.collect();
         let (mut hung, mut lines_by_id): (HashMap<_, Vec<_>>, HashMap<_, Vec<_>>) =
@@ -188,6 +202,7 @@ impl RecordLinkChanges {
                 linked.push((id, parent.to_owned()));
             }
         }
+        let old_parents = linked.iter().cloned().collect();
         for (id, parent) in linked {
             let mut parent = Some(&parent);
             for _ in 0..=silent.len() {
@@ -203,15 +218,18 @@ impl RecordLinkChanges {
             }
         }
         let new = new.into_iter().map(|(id, _)| id).collect();
-        RecordLinkChanges { old: ids, same, new, parents, hung, texts: lines_by_id }
+        RecordLinkChanges { old: ids, same, new, parents, old_parents, hung, texts: lines_by_id }
     }
 
-    /// Whether a record of this turn, or one of its children, is new, changed or named by an edit.
+    /// Whether a record of this turn, or one of its children, is new, changed, named by an edit, or
+    /// followed a record that was removed.
     fn touched(&self, line: &[u8], named: &EditedRecords<'_>) -> bool {
         let of_edit =
             |text: &String| named.pairs.iter().any(|id| text.contains(&format!("\"{id}\"")));
+        let removed = |id: &String| self.old.contains_key(id) && !self.new.contains(id);
         let disturbed = |id: &String| {
             !self.same.contains(id)
+                || self.old_parents.get(id).is_some_and(removed)
                 || named.links.contains(id.as_str())
                 || named.behind.contains(id.as_str())
                 || self.texts.get(id).is_some_and(|texts| texts.iter().any(of_edit))
@@ -221,8 +239,9 @@ impl RecordLinkChanges {
         let mut spoke = false;
         for _ in 0..=self.parents.len() {
             let Some(here) = at else { return false };
-            let Some((parent, speaks)) = self.parents.get(&here) else { return false };
-            if spoke && !speaks {
+            let Some((parent, speaks, is_message)) = self.parents.get(&here) else { return false };
+            // A record that is not a message may stand between two replies.
+            if spoke && !speaks && *is_message {
                 return false;
             }
             // The parent of a reply is in the turn before it.

@@ -150,7 +150,8 @@ fn judge_once(
     let relinks = repair.edits.iter().any(|edit| edit.code < 800);
     let about_links = repair.edits.iter().filter(|edit| edit.code >= 700);
     let named = about_links.flat_map(|edit| edit.ids.iter().map(String::as_str)).collect();
-    let about_pairs = repair.edits.iter().filter(|edit| edit.code < 700);
+    // A result that is linked into the path is named by its call.
+    let about_pairs = repair.edits.iter().filter(|edit| edit.code < 700 || edit.code == 702);
     let pairs = about_pairs.flat_map(|edit| edit.ids.iter().map(String::as_str)).collect();
     // A relinked record belongs to the turn of the record that it is put after.
     let about_links = repair.edits.iter().filter(|edit| edit.code >= 700);
@@ -258,6 +259,8 @@ fn plain_text(line: &[u8]) -> String {
 
 /// All complete records of a file.
 fn records(agent: SessionAgent, bytes: &[u8]) -> Vec<Value> {
+    // A byte order mark is not part of the text, as in agents.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if let Ok(whole) = serde_json::from_slice(bytes) {
         return vec![whole];
     }
