@@ -137,8 +137,8 @@ async fn watcher_finds_events_without_a_notification() {
     let (writer, reader) = (open(&url).await, open(&url).await);
     begin(&writer, "session", "run", 60_000).await;
     let mut watch = reader.watch().await.expect("a watcher");
-    // It polls once when it starts.
-    wait_for_seq(&mut watch, 1).await;
+    // It polls once when it starts. On a slow machine what it finds is part of the wake-up for all.
+    watch.next().await.expect("a wake-up");
     // As if the writer had been killed after its commit, before it sent a message.
     let schema = parameter(&url, "schema");
     let sql = format!(
