@@ -32,7 +32,7 @@ const EVENT_STREAM_TYPE: &str = "text/event-stream";
 const JSON_TYPE: &str = "application/json";
 
 /// The error for servers that only have the old transport.
-const OLD_TRANSPORT_ERROR: &str = "it speaks the old transport (HTTP+SSE) alone, which is not supported; start it with \
+const OLD_TRANSPORT_ERROR: &str = "it supports only the old transport (HTTP+SSE); start it with \
                    streamable HTTP and give that address, which mostly ends in `/mcp`";
 
 type HttpTransportError = StreamableHttpError<HttpError>;
@@ -158,7 +158,7 @@ impl StreamableHttpClient for McpHttpClient {
             ContentKind::Json => {
                 let body = body.read_all(MAX_LINE).await.map_err(HttpTransportError::Client)?;
                 let message = serde_json::from_slice(&body).map_err(|error| {
-                    unexpected_response(format!("its answer cannot be read: {error}"))
+                    unexpected_response(format!("its response cannot be read: {error}"))
                 })?;
                 Ok(StreamableHttpPostResponse::Json(message, id))
             }
@@ -248,7 +248,7 @@ async fn read_refusal(
     let body = body.read_all(MAX_REFUSAL_BYTES).await.unwrap_or_default();
     let needs_key = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
     if needs_key {
-        let what = "it wants another key, in a header like `Authorization`";
+        let what = "it requires another key, in a header such as `Authorization`";
         return Err(unexpected_response(format!("HTTP {status}: {what}")));
     }
     if let Ok(ServerJsonRpcMessage::Error(error)) = serde_json::from_slice(&body) {

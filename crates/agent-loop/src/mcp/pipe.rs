@@ -56,7 +56,7 @@ impl McpPipe {
         let input = self.input.as_ref().ok_or_else(closed)?;
         input.write_line(serde_json::to_vec(message)?).map_err(|error| {
             if error == ChildInputError::TooMuch {
-                self.process.kill_because("it does not read what it is told");
+                self.process.kill_because("it does not read its input");
             }
             closed()
         })
@@ -72,7 +72,7 @@ impl McpPipe {
         let message = match line {
             ServerLine::Whole(line) => parse_message(&line),
             ServerLine::TooLong(Some(number)) => {
-                let why = format!("its answer has more than {MAX_LINE} bytes");
+                let why = format!("its response has more than {MAX_LINE} bytes");
                 Some(error_response(RequestId::Number(number), why))
             }
             ServerLine::TooLong(None) | ServerLine::Endless => None,
@@ -112,14 +112,14 @@ impl Transport<RoleClient> for McpPipe {
                 return None;
             };
             if line == ServerLine::Endless {
-                self.process.kill_because("it prints a line without an end");
+                self.process.kill_because("it writes a line without an end");
                 return None;
             }
             if let Some(message) = self.parse_line(line) {
                 return Some(message);
             }
             if self.skipped_bytes > MAX_SKIPPED_BYTES {
-                self.process.kill_because("it prints what is no message");
+                self.process.kill_because("it writes text that is not a message");
                 return None;
             }
             // A server that floods us must not starve other tasks.
@@ -148,7 +148,7 @@ fn parse_message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
     };
     match serde_json::from_slice::<UnreadableResponse>(line) {
         Ok(UnreadableResponse { id, method: None }) => {
-            Some(error_response(id, format!("its answer cannot be read: {error}")))
+            Some(error_response(id, format!("its response cannot be read: {error}")))
         }
         Ok(UnreadableResponse { id: _, method: Some(_) }) | Err(_) => None,
     }

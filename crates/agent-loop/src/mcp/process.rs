@@ -123,7 +123,7 @@ impl McpProcess {
             (None, None) => "it closed its output".to_owned(),
         };
         let stderr = self.stderr_tail();
-        if stderr.is_empty() { exit } else { format!("{exit}; it said: {stderr}") }
+        if stderr.is_empty() { exit } else { format!("{exit}; stderr: {stderr}") }
     }
 
     /// The end of its stderr for messages, without the secrets that we know.
@@ -147,7 +147,7 @@ async fn reap_process(
 ) {
     let exit = match child.wait().await {
         Ok(status) => format!("it ended with {status}"),
-        Err(error) => format!("nobody knows how it ended: {error}"),
+        Err(error) => format!("its exit status is unknown: {error}"),
     };
     signal(process_id, ProcessSignal::Kill);
     let _ = timeout(STDERR_TIMEOUT, stderr_reader).await;

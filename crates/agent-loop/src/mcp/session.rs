@@ -276,15 +276,15 @@ impl SessionStart<'_> {
                 return Err(McpError::Start { server, why });
             }
             (ClientInitializeError::ConnectionClosed(_), None) => {
-                "its answer to the first question cannot be read".to_owned()
+                "its response to `initialize` cannot be read".to_owned()
             }
             (
                 ClientInitializeError::ConflictInitResponseId(..)
                 | ClientInitializeError::UncorrelatedErrorResponse { .. },
                 _,
-            ) => "it answers a question that nobody asked".to_owned(),
+            ) => "it responds to a request that was not sent".to_owned(),
             // Other errors hold whole messages of any length.
-            (_, _) => "it does not answer the first question as MCP servers do".to_owned(),
+            (_, _) => "its response to `initialize` is not that of an MCP server".to_owned(),
         };
         Err(McpError::Refused { server, why })
     }
@@ -297,7 +297,7 @@ fn start_timeout_error(
     process: Option<&McpProcess>,
 ) -> McpError {
     let stderr = process.map(McpProcess::stderr_tail).unwrap_or_default();
-    let said = if stderr.is_empty() { stderr } else { format!("; it said: {stderr}") };
+    let said = if stderr.is_empty() { stderr } else { format!("; stderr: {stderr}") };
     McpError::StartTimeout { server: server.name.clone(), within: environment.start_timeout, said }
 }
 

@@ -72,7 +72,9 @@ async fn stop_call(
     let late = match timeout(CANCEL_GRACE, call.wait_for_result()).await {
         Ok(Ok(result)) => tool_result::read_result(&result_value(result), max_text),
         Ok(Err(ServiceError::McpError(error))) => ToolCallResult::failed(error.message),
-        Ok(Err(_)) | Err(_) => ToolCallResult::failed("it was stopped before it answered"),
+        Ok(Err(_)) | Err(_) => {
+            ToolCallResult::failed("the call was stopped before a result arrived")
+        }
     };
     match late.completion {
         ToolCompletion::Done => late,
@@ -137,6 +139,6 @@ pub(super) fn failed_result(server: &str, error: &McpCallError) -> ToolCallResul
 
 /// The result if the call was never sent.
 pub(super) fn not_started_result() -> ToolCallResult {
-    let content = ToolResultContent::Text("it was stopped before it began".to_owned());
+    let content = ToolResultContent::Text("the call was stopped before it started".to_owned());
     ToolCallResult { completion: ToolCompletion::Stopped, content }
 }

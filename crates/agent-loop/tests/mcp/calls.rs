@@ -74,7 +74,10 @@ async fn many_calls_run_in_parallel() {
         assert_eq!(describe(&call.await.unwrap()), format!(r#"Done: {{"n":{n}}}"#));
     }
     interrupt.raise(StopLevel::Graceful);
-    assert_eq!(describe(&slow.await.unwrap()), "Stopped: it was stopped before it answered");
+    assert_eq!(
+        describe(&slow.await.unwrap()),
+        "Stopped: the call was stopped before a result arrived"
+    );
 }
 
 /// The cancellations that the server received.
@@ -96,7 +99,10 @@ async fn a_stopped_call_is_cancelled_at_the_server() {
     let (slow, interrupt, output) = start_call(&fake, "slow", json!({}));
     wait_for_output(&output, "begun").await;
     interrupt.raise(StopLevel::Graceful);
-    assert_eq!(describe(&slow.await.unwrap()), "Stopped: it was stopped before it answered");
+    assert_eq!(
+        describe(&slow.await.unwrap()),
+        "Stopped: the call was stopped before a result arrived"
+    );
     assert_eq!(stopped(&fake).await[0]["reason"], "the client stopped the call");
 }
 
@@ -127,7 +133,7 @@ async fn a_call_stopped_before_its_start_is_not_sent() {
     let result =
         call_with(&tool(&fake, "die"), json!({}), interrupt.receiver(), OutputCapture::new(10))
             .await;
-    assert_eq!(describe(&result), "Stopped: it was stopped before it began");
+    assert_eq!(describe(&result), "Stopped: the call was stopped before it started");
     assert_eq!(describe(&call(&fake, "echo", json!({})).await), "Done: {}");
 }
 

@@ -339,7 +339,10 @@ async fn a_stopped_http_call_is_cancelled_at_the_server() {
         let (slow, interrupt, output) = start_call(&connected, "slow", json!({}));
         wait_for_output(&output, "3").await;
         interrupt.raise(StopLevel::Graceful);
-        assert_eq!(describe(&slow.await.unwrap()), "Stopped: it was stopped before it answered");
+        assert_eq!(
+            describe(&slow.await.unwrap()),
+            "Stopped: the call was stopped before a result arrived"
+        );
         for _ in 0..500 {
             if server.methods().iter().any(|method| method == "notifications/cancelled") {
                 break;
@@ -374,7 +377,7 @@ async fn unusable_servers_are_reported() {
     let table = [
         (
             "HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Bearer\r\ncontent-length: 0\r\n\r\n",
-            "it wants another key",
+            "it requires another key",
         ),
         (
             "HTTP/1.1 302 Found\r\nlocation: http://elsewhere/\r\ncontent-length: 0\r\n\r\n",
@@ -387,11 +390,11 @@ async fn unusable_servers_are_reported() {
         ("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 2\r\n\r\n<p", "text/html"),
         (
             "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}",
-            "its answer cannot be read",
+            "its response cannot be read",
         ),
         (
             "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\ndata: no\n\n",
-            "its answer to the first question cannot be read",
+            "its response to `initialize` cannot be read",
         ),
         ("nonsense", "reading the head of the upstream's reply"),
     ];

@@ -17,21 +17,24 @@ async fn a_failed_start_is_reported() {
     let table = [
         (
             "mute",
-            "MCP server `fake` did not get ready within 5 s; it said: I say nothing with [secret]",
+            "MCP server `fake` did not get ready within 5 s; stderr: I say nothing with [secret]",
         ),
         ("hangs-listing", "MCP server `fake` did not get ready within 5 s"),
-        ("flood", "MCP server `fake` is gone: it prints what is no message"),
-        ("endless", "MCP server `fake` is gone: it prints a line without an end"),
-        ("endless-message", "MCP server `fake` is gone: it prints a line without an end"),
+        ("flood", "MCP server `fake` is gone: it writes text that is not a message"),
+        ("endless", "MCP server `fake` is gone: it writes a line without an end"),
+        ("endless-message", "MCP server `fake` is gone: it writes a line without an end"),
         (
             "dies",
-            "MCP server `fake` is gone: it ended with exit status: 7; it said: no licence for [secret]",
+            "MCP server `fake` is gone: it ended with exit status: 7; stderr: no licence for [secret]",
         ),
         ("refuses", "MCP server `fake` cannot be used: not today"),
-        ("wrong-ids", "MCP server `fake` cannot be used: it answers a question that nobody asked"),
+        (
+            "wrong-ids",
+            "MCP server `fake` cannot be used: it responds to a request that was not sent",
+        ),
         (
             "no-answer",
-            "MCP server `fake` cannot be used: it does not answer the first question as MCP servers do",
+            "MCP server `fake` cannot be used: its response to `initialize` is not that of an MCP server",
         ),
         ("bad-list", "MCP server `fake` cannot be used: its list of tools cannot be read"),
     ];
@@ -96,11 +99,11 @@ async fn the_newest_handshake_is_supported() {
 async fn unreadable_responses_fail_the_call_and_keep_the_server() {
     let fake = connected("").await;
     let torn = describe(&call(&fake, "torn", json!({})).await);
-    assert!(torn.starts_with("Failed: its answer cannot be read: recursion limit"), "{torn}");
+    assert!(torn.starts_with("Failed: its response cannot be read: recursion limit"), "{torn}");
     let strange = describe(&call(&fake, "strange", json!({})).await);
     assert_eq!(strange, "Done: (no output)");
     let huge = describe(&call(&fake, "huge", json!({"size": 17 << 20})).await);
-    assert_eq!(huge, "Failed: its answer has more than 16777216 bytes");
+    assert_eq!(huge, "Failed: its response has more than 16777216 bytes");
     assert_eq!(describe(&call(&fake, "echo", json!({})).await), "Done: {}");
 }
 
@@ -122,7 +125,10 @@ async fn a_response_with_an_unknown_id_is_ignored() {
     assert_eq!(describe(&call(&fake, "echo", json!({})).await), "Done: {}");
     assert!(!wrong.is_finished());
     interrupt.raise(StopLevel::Graceful);
-    assert_eq!(describe(&wrong.await.unwrap()), "Stopped: it was stopped before it answered");
+    assert_eq!(
+        describe(&wrong.await.unwrap()),
+        "Stopped: the call was stopped before a result arrived"
+    );
 }
 
 #[tokio::test]
@@ -142,9 +148,6 @@ async fn a_server_that_does_not_read_is_killed_at_the_limit() {
         .collect();
     for call in calls {
         let result = describe(&call.await.unwrap());
-        assert_eq!(
-            result,
-            "Failed: the MCP server `fake` is gone: it does not read what it is told"
-        );
+        assert_eq!(result, "Failed: the MCP server `fake` is gone: it does not read its input");
     }
 }

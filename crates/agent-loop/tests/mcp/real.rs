@@ -132,7 +132,10 @@ async fn everything_works(real: &McpConnection) {
         start_call(real, LONG_RUNNING, json!({"duration": 600, "steps": 6_000}));
     wait_for_output(&output, "1/6000").await;
     interrupt.raise(StopLevel::Graceful);
-    assert_eq!(describe(&slow.await.unwrap()), "Stopped: it was stopped before it answered");
+    assert_eq!(
+        describe(&slow.await.unwrap()),
+        "Stopped: the call was stopped before a result arrived"
+    );
     let echo = call(real, "echo", json!({"message": "b"})).await;
     assert_eq!(describe(&echo), "Done: Echo: b");
 }

@@ -20,7 +20,7 @@ async fn a_server_that_dies_fails_its_calls_and_is_restarted() {
     wait_for_output(&output, "begun").await;
     let expected = concat!(
         "Failed: the MCP server `fake` is gone: it ended with exit status: 3; ",
-        "it said: my last words, with [secret]"
+        "stderr: my last words, with [secret]"
     );
     assert_eq!(describe(&call(&fake, "die", json!({})).await), expected);
     assert_eq!(describe(&slow.await.unwrap()), expected);

@@ -108,9 +108,7 @@ fn parse_head(
     let status = response.code.and_then(|code| StatusCode::from_u16(code).ok());
     let status = status.ok_or(ResponseReadError::malformed("its status is not one"))?;
     if status == StatusCode::SWITCHING_PROTOCOLS {
-        return Err(ResponseReadError::malformed(
-            "it changes the protocol, which nobody asked for",
-        ));
+        return Err(ResponseReadError::malformed("it switches the protocol without a request"));
     }
     if status.is_informational() {
         return Ok(Some((length, None)));

@@ -78,10 +78,7 @@ fn framing_is_read_from_the_head() {
         ("HTTP/1.1 200 \u{e4}\r\nx: \u{e4}\r\ncontent-length: 1\r\n\r\n", "200 1 Reuse \"\""),
         ("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r", "incomplete"),
         ("HTTP/1.1 100 Continue\r\n\r\n", "incomplete"),
-        (
-            "HTTP/1.1 101 Switching Protocols\r\n\r\n",
-            "it changes the protocol, which nobody asked for",
-        ),
+        ("HTTP/1.1 101 Switching Protocols\r\n\r\n", "it switches the protocol without a request"),
         ("HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 5\r\n\r\n", "it has two lengths"),
         ("HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n", "it has two lengths"),
         ("HTTP/1.1 200 OK\r\ncontent-length: 5, 5\r\n\r\n", "its length is not one"),
