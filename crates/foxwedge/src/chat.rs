@@ -40,7 +40,7 @@ use self::{
     run_control::ChatRunController, sessions::ChatSessionEntry,
 };
 use crate::runs::{self, OpenStore};
-use foxwedge_local::output::CliError;
+use foxwedge_local::output::HelpfulError;
 
 /// One conversation with its model, tools and store.
 pub(crate) struct ChatAgent {
@@ -255,11 +255,11 @@ impl ChatAgent {
                 sessions::busy_error(&session, &run, &runs::describe_owner(&owner)).into()
             }
             LoopError::NothingToSend => nothing_to_continue(),
-            error => CliError::new(error.to_string()).into(),
+            error => HelpfulError::new(error.to_string()).into(),
         }
     }
 }
 
 fn nothing_to_continue() -> anyhow::Error {
-    CliError::new("there is nothing to continue").help("send a prompt first").into()
+    HelpfulError::new("there is nothing to continue").help("send a prompt first").into()
 }

@@ -5,13 +5,13 @@ use foxwedge_local::{
     check_settings::{CheckSettings, shell_argument, shell_quote},
     input_format::InputFormat,
     nearest::nearest,
-    output::{CliError, clean, cut},
+    output::{HelpfulError, clean, cut},
 };
 
 use crate::cli::CheckArgs;
 
 /// Builds the settings from the flags.
-pub(crate) fn check_settings(args: &CheckArgs) -> Result<CheckSettings, CliError> {
+pub(crate) fn check_settings(args: &CheckArgs) -> Result<CheckSettings, HelpfulError> {
     let policy = args.repair.policy(args.unsafe_fixes);
     let (select, ignore) = (parse_rule_codes(&args.select)?, parse_rule_codes(&args.ignore)?);
     let settings = CheckSettings::of(args.format, policy)
@@ -76,14 +76,14 @@ fn format_targets(args: &CheckArgs) -> String {
 }
 
 /// Finds a rule by code or name, or all rules of a family.
-pub(crate) fn find_rules(typed: &str) -> Result<Vec<&'static Rule>, CliError> {
+pub(crate) fn find_rules(typed: &str) -> Result<Vec<&'static Rule>, HelpfulError> {
     let codes = parse_rule_codes(&[typed.to_owned()])?;
     let found: Vec<&Rule> =
         rules::ALL.iter().copied().filter(|rule| codes.contains(&rule.code)).collect();
     if found.is_empty() { Err(unknown_rule_error(typed)) } else { Ok(found) }
 }
 
-fn parse_rule_codes(typed: &[String]) -> Result<Vec<u16>, CliError> {
+fn parse_rule_codes(typed: &[String]) -> Result<Vec<u16>, HelpfulError> {
     let mut codes = Vec::new();
     for word in typed.iter().map(|word| word.trim()).filter(|word| !word.is_empty()) {
         let before = codes.len();
@@ -108,11 +108,11 @@ fn family_codes(word: &str) -> impl Iterator<Item = u16> {
         .map(|rule| rule.code)
 }
 
-fn unknown_rule_error(typed: &str) -> CliError {
+fn unknown_rule_error(typed: &str) -> HelpfulError {
     let labels: Vec<String> = rules::ALL.iter().map(|rule| rule.label()).collect();
     let names = rules::ALL.iter().map(|rule| rule.name).chain(labels.iter().map(String::as_str));
     let shown = cut(&clean(typed), 60);
-    let error = CliError::new(format!("there is no rule `{shown}`"));
+    let error = HelpfulError::new(format!("there is no rule `{shown}`"));
     match nearest(typed, names).and_then(rules::find_rule) {
         Some(rule) => error.help(format!(
             "did you mean {} {}? `foxwedge rules` lists all of them",

@@ -9,12 +9,12 @@ use crate::{
 use foxwedge_local::{
     check_settings::CheckSettings,
     disk::FileIdentity,
-    output::{CliError, clean},
+    output::{HelpfulError, clean},
     source::{InputHint, InputRejection, decode_text, decompress, parse_input},
 };
 
 /// Rejects flags that contradict each other.
-pub(crate) fn check(args: &CheckArgs) -> Result<(), CliError> {
+pub(crate) fn check(args: &CheckArgs) -> Result<(), HelpfulError> {
     let format = args.output_format;
     if args.diff && !format.is_for_people() {
         return Err(conflict_error("--diff", format).help(
@@ -36,8 +36,8 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-fn conflict_error(flag: &str, format: OutputFormat) -> CliError {
-    CliError::new(format!("{flag} cannot be used with --output-format {}", format.name()))
+fn conflict_error(flag: &str, format: OutputFormat) -> HelpfulError {
+    HelpfulError::new(format!("{flag} cannot be used with --output-format {}", format.name()))
 }
 
 /// Rejects an output file that is also an input.
@@ -45,7 +45,7 @@ pub(crate) fn check_output(
     args: &CheckArgs,
     targets: &[CheckTarget],
     settings: &CheckSettings,
-) -> Result<(), CliError> {
+) -> Result<(), HelpfulError> {
     let Some(path) = &args.output_file else { return Ok(()) };
     let Some(output) = FileIdentity::of(path) else { return Ok(()) };
     let is_read = |target: &&CheckTarget| match &target.kind {
@@ -67,8 +67,10 @@ pub(crate) fn check_output(
                 _ if path.trim_start_matches("./") == target.display_name => String::new(),
                 _ => format!(", which is `{}`", clean(&target.display_name)),
             };
-            Err(CliError::new(format!("findings would be written over the input `{path}`{suffix}"))
-                .help("nothing was written; give --output-file a name of its own"))
+            Err(HelpfulError::new(format!(
+                "findings would be written over the input `{path}`{suffix}"
+            ))
+            .help("nothing was written; give --output-file a name of its own"))
         }
     }
 }

@@ -16,7 +16,7 @@ use foxwedge_local::{
     check_settings::CheckSettings,
     input_format::InputFormat,
     outcome::TargetFailure,
-    output::{CliError, clean},
+    output::{HelpfulError, clean},
     size_limit,
     source::{
         self, DocumentBody, InputDocument, InputHint, InputRejection, ParsedInput, decompress,
@@ -124,7 +124,7 @@ impl LoadedConversation {
         match (documents.pop(), documents.len()) {
             (Some(document), 0) => Ok((document, source.notes)),
             (_, others) => bail!(
-                CliError::new(format!(
+                HelpfulError::new(format!(
                     "{}: there are {} conversations in it, one per line",
                     clean(&self.display_name),
                     others + 1
@@ -134,12 +134,12 @@ impl LoadedConversation {
         }
     }
 
-    fn failure_error(&self, failure: &TargetFailure) -> CliError {
+    fn failure_error(&self, failure: &TargetFailure) -> HelpfulError {
         let mut location = clean(&self.display_name);
         if let Some(position) = failure.position {
             location.push_str(&format!(":{}:{}", position.line, position.column));
         }
-        let error = CliError::new(format!("{location}: {}", failure.message));
+        let error = HelpfulError::new(format!("{location}: {}", failure.message));
         match &failure.help {
             Some(help) => error.help(help.clone()),
             None => error,

@@ -14,7 +14,7 @@ use crate::cli::CheckArgs;
 use foxwedge_local::{
     agents::{self, LocalSessionEntry, session_lookup},
     outcome::TargetFailure,
-    output::{self, CliError, clean},
+    output::{self, HelpfulError, clean},
 };
 
 mod walk;
@@ -46,7 +46,7 @@ pub(crate) enum TargetKind {
 pub(crate) const STDIN: &str = "<stdin>";
 
 /// All targets of the arguments, with the files of folders. Each file is listed once.
-pub(crate) fn expand_targets(args: &CheckArgs) -> Result<Vec<CheckTarget>, CliError> {
+pub(crate) fn expand_targets(args: &CheckArgs) -> Result<Vec<CheckTarget>, HelpfulError> {
     let sessions = LazyCell::new(|| list_sessions(&args.agent));
     let mut targets = Vec::new();
     if args.all || args.targets.is_empty() && !args.agent.is_empty() && !args.last {
@@ -70,7 +70,7 @@ pub(crate) fn expand_targets(args: &CheckArgs) -> Result<Vec<CheckTarget>, CliEr
     }
     if args.targets.is_empty() {
         if io::stdin().is_terminal() {
-            return Err(CliError::new("nothing to read").help(
+            return Err(HelpfulError::new("nothing to read").help(
                 "name a file, a folder or a session, or pipe a conversation in: \
                  `foxwedge check session.json`, `… | foxwedge check -`, `foxwedge check --all`",
             ));
@@ -139,7 +139,7 @@ pub(crate) fn resolve_single(
         },
     };
     let shown = clean(&path.to_string_lossy());
-    let error = CliError::new(format!("{shown}: {}", failure.message));
+    let error = HelpfulError::new(format!("{shown}: {}", failure.message));
     Err(match failure.help {
         Some(help) => error.help(help),
         None => error,
@@ -157,10 +157,10 @@ pub(crate) fn list_sessions(agents: &[SessionAgent]) -> Vec<LocalSessionEntry> {
 }
 
 /// The session that was changed last.
-fn newest_session(sessions: &[LocalSessionEntry]) -> Result<&LocalSessionEntry, CliError> {
+fn newest_session(sessions: &[LocalSessionEntry]) -> Result<&LocalSessionEntry, HelpfulError> {
     let newest = sessions.iter().find(|entry| !entry.is_sub_agent());
     newest.ok_or_else(|| {
-        CliError::new("no session was found").help(format!(
+        HelpfulError::new("no session was found").help(format!(
             "searched {}; to use another file, pass its path",
             agents::find(&[]).describe_empty_folders()
         ))

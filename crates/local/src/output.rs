@@ -13,37 +13,37 @@ use unicode_width::UnicodeWidthChar;
 
 /// An error message, with a hint what to do about it.
 #[derive(Clone, Debug)]
-pub struct CliError {
+pub struct HelpfulError {
     message: String,
     help: Option<String>,
 }
 
-impl CliError {
+impl HelpfulError {
     /// An error without a hint.
-    pub fn new(message: impl Into<String>) -> CliError {
-        CliError { message: message.into(), help: None }
+    pub fn new(message: impl Into<String>) -> HelpfulError {
+        HelpfulError { message: message.into(), help: None }
     }
 
     /// Prefixes the message with the name of what it concerns.
-    pub fn about(mut self, name: &str) -> CliError {
+    pub fn about(mut self, name: &str) -> HelpfulError {
         self.message = format!("{name}: {}", self.message);
         self
     }
 
     /// Sets the hint.
-    pub fn help(mut self, help: impl Into<String>) -> CliError {
+    pub fn help(mut self, help: impl Into<String>) -> HelpfulError {
         self.help = Some(help.into());
         self
     }
 }
 
-impl fmt::Display for CliError {
+impl fmt::Display for HelpfulError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for CliError {}
+impl std::error::Error for HelpfulError {}
 
 // Styles, named by meaning.
 /// Errors.
@@ -209,7 +209,7 @@ pub fn print_error(error: &anyhow::Error) {
 
 /// The help of an error, if it has one.
 pub fn help_of(error: &anyhow::Error) -> Option<&str> {
-    error.downcast_ref::<CliError>()?.help.as_deref()
+    error.downcast_ref::<HelpfulError>()?.help.as_deref()
 }
 
 /// Formats an error and its help as lines. Both are cleaned, because they may quote file names.

@@ -18,7 +18,7 @@ use crate::{
     findings::{ReportDetail, build_file_report},
     message_row::role_at,
     outcome::{AppliedEdit, FileReport, SessionRef},
-    output::CliError,
+    output::HelpfulError,
     positions::positions,
     source::{
         DocumentBody, FileCompression, InputDocument, InputHint, InputRejection, ParsedInput,
@@ -250,7 +250,8 @@ pub fn verify(
     detail: ReportDetail,
 ) -> anyhow::Result<FileReport> {
     let plain = decompress(written)?;
-    let read_error = |message: &str| CliError::new(format!("the result cannot be read: {message}"));
+    let read_error =
+        |message: &str| HelpfulError::new(format!("the result cannot be read: {message}"));
     let text = decode_text(&plain).map_err(|failure| read_error(&failure.message))?;
     let source = match parse_input(&text, hint, settings) {
         Ok(source) => source,
@@ -261,7 +262,7 @@ pub fn verify(
     match report.findings.iter().find(|found| found.is_fixable(settings.allows_unsafe_fixes())) {
         None => Ok(report),
         Some(left) => bail!(
-            CliError::new(format!(
+            HelpfulError::new(format!(
                 "{} remains at {}: {}",
                 left.finding.rule.label(),
                 left.message(),

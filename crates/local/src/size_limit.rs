@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use crate::output::{CliError, clean};
+use crate::output::{HelpfulError, clean};
 
 /// Environment variable that sets the limit: bytes, or a number with `K`, `M` or `G`.
 pub const VARIABLE: &str = "FOXWEDGE_MAX_INPUT";
@@ -47,12 +47,12 @@ pub fn check(bytes: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn too_large_error(limit: u64) -> CliError {
+fn too_large_error(limit: u64) -> HelpfulError {
     let limit = match limit {
         limit if limit % (1 << 20) == 0 => format!("{} MiB", limit >> 20),
         limit => format!("{limit} bytes"),
     };
-    CliError::new(format!("the input is larger than the limit of {limit}"))
+    HelpfulError::new(format!("the input is larger than the limit of {limit}"))
         .help(format!("nothing was changed; `{VARIABLE}=4G` raises the limit to four gigabytes"))
 }
 
@@ -62,7 +62,7 @@ pub fn check_kind(path: &Path, metadata: &Metadata) -> anyhow::Result<()> {
         return Ok(());
     }
     bail!(
-        CliError::new("not a regular file")
+        HelpfulError::new("not a regular file")
             .help("pipes and devices are read from stdin: `… | foxwedge check -`")
     )
 }
@@ -117,7 +117,7 @@ fn read_all(reader: impl Read, size: usize) -> anyhow::Result<Vec<u8>> {
 /// Puts the path in front of an error.
 pub fn with_path(path: &Path, error: anyhow::Error) -> anyhow::Error {
     let shown = clean(&path.to_string_lossy());
-    match error.downcast::<CliError>() {
+    match error.downcast::<HelpfulError>() {
         Ok(error) => error.about(&shown).into(),
         Err(error) => error.context(shown),
     }

@@ -7,7 +7,7 @@ use foxwedge_tools::{ToolEffect, ToolFuture, Toolbox};
 
 use foxwedge_local::{
     nearest::nearest,
-    output::{CliError, clean, cut},
+    output::{HelpfulError, clean, cut},
 };
 
 /// The name that stands for every tool.
@@ -37,7 +37,7 @@ impl AllowedTools {
     }
 
     /// Rejects names that no tool has, so that a typo does not go unnoticed.
-    pub(crate) fn check(&self, tools: &Toolbox) -> Result<(), CliError> {
+    pub(crate) fn check(&self, tools: &Toolbox) -> Result<(), HelpfulError> {
         for allowed in self.0.iter() {
             if allowed == ALL_TOOLS
                 || tools.iter().any(|tool| matches_name(allowed, &tool.spec().name))
@@ -51,7 +51,7 @@ impl AllowedTools {
 }
 
 /// The error for an unknown tool, with the nearest name as help.
-pub(crate) fn no_tool_error(typed: &str, tools: &Toolbox) -> CliError {
+pub(crate) fn no_tool_error(typed: &str, tools: &Toolbox) -> HelpfulError {
     let names: Vec<&str> = tools.iter().map(|tool| &*tool.spec().name).collect();
     let shown = cut(&clean(typed), 60);
     let help = match (nearest(typed, names.iter().copied()), names.is_empty()) {
@@ -59,7 +59,7 @@ pub(crate) fn no_tool_error(typed: &str, tools: &Toolbox) -> CliError {
         (None, true) => "there are no tools".to_owned(),
         (None, false) => format!("the tools are {}", names.join(", ")),
     };
-    CliError::new(format!("there is no tool `{shown}`")).help(help)
+    HelpfulError::new(format!("there is no tool `{shown}`")).help(help)
 }
 
 fn matches_name(allowed: &str, name: &str) -> bool {

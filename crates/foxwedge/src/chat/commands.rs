@@ -16,7 +16,7 @@ use super::{
     terminal::{ChatRunEnd, CommandFollowUp, CommandReply},
 };
 use crate::{command::serve::environment::LocalEnvironment, runs::draw};
-use foxwedge_local::output::{CliError, clean, cut, pluralize};
+use foxwedge_local::output::{HelpfulError, clean, cut, pluralize};
 
 /// Maximum number of sessions that `/resume` lists.
 const MAX_LISTED_SESSIONS: usize = 20;
@@ -34,7 +34,7 @@ impl ChatAgent {
             ChatInputLine::Empty => Ok(reply_with_lines(Vec::new())),
             ChatInputLine::Command(command) => self.run_command(command, listener).await,
             ChatInputLine::Unknown(unknown) => {
-                Err(CliError::new(unknown.message).help(unknown.help).into())
+                Err(HelpfulError::new(unknown.message).help(unknown.help).into())
             }
             ChatInputLine::Prompt(prompt) => {
                 let finished = self.prompt(&prompt, listener).await?;

@@ -15,7 +15,7 @@ use crate::runs::draw::call_subject;
 use foxwedge_local::{
     disk::create_private,
     export::{self, ExportHeader},
-    output::{CliError, clean},
+    output::{HelpfulError, clean},
 };
 
 /// The conversation as it would be sent, in Anthropic's format.
@@ -129,7 +129,7 @@ impl ChatHistory {
         match create_private(&path, |out| out.write_all(text.as_bytes())) {
             Ok(()) => Ok(path),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                let error = CliError::new(format!("`{shown}` already exists"));
+                let error = HelpfulError::new(format!("`{shown}` already exists"));
                 Err(error.help("nothing was written; choose another name: `/export FILE`").into())
             }
             Err(error) => {

@@ -7,13 +7,13 @@ use std::{
 
 use tokio::sync::{mpsc, oneshot};
 
-use foxwedge_local::output::CliError;
+use foxwedge_local::output::HelpfulError;
 
 /// Size limit of a prompt, and of stdin that is appended to one.
 pub(crate) const MAX_PROMPT_BYTES: usize = 10 << 20;
 
 /// Reads prompts, one per line, on a separate thread that ends with the program.
-pub(super) fn read_lines() -> mpsc::Receiver<Result<String, CliError>> {
+pub(super) fn read_lines() -> mpsc::Receiver<Result<String, HelpfulError>> {
     let (sender, receiver) = mpsc::channel(1);
     thread::spawn(move || {
         let mut stdin = io::stdin().lock();
@@ -33,7 +33,7 @@ pub(super) fn read_lines() -> mpsc::Receiver<Result<String, CliError>> {
 }
 
 /// Reads all of stdin on a separate thread that ends with the program.
-pub(super) fn read_whole() -> oneshot::Receiver<Result<String, CliError>> {
+pub(super) fn read_whole() -> oneshot::Receiver<Result<String, HelpfulError>> {
     let (sender, receiver) = oneshot::channel();
     thread::spawn(move || {
         let _ = sender.send(read_text(io::stdin().lock()));
@@ -42,7 +42,7 @@ pub(super) fn read_whole() -> oneshot::Receiver<Result<String, CliError>> {
 }
 
 /// The next line without its line break; `None` at the end of input.
-fn read_line(reader: &mut impl BufRead) -> Result<Option<String>, CliError> {
+fn read_line(reader: &mut impl BufRead) -> Result<Option<String>, HelpfulError> {
     let mut bytes = Vec::new();
     let read = reader
         .take(MAX_PROMPT_BYTES as u64 + 1)
@@ -60,7 +60,7 @@ fn read_line(reader: &mut impl BufRead) -> Result<Option<String>, CliError> {
     String::from_utf8(bytes).map(Some).map_err(|_| not_utf8_error())
 }
 
-fn read_text(reader: impl Read) -> Result<String, CliError> {
+fn read_text(reader: impl Read) -> Result<String, HelpfulError> {
     let mut bytes = Vec::new();
     reader.take(MAX_PROMPT_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(unreadable_error)?;
     if bytes.len() > MAX_PROMPT_BYTES {
@@ -69,17 +69,17 @@ fn read_text(reader: impl Read) -> Result<String, CliError> {
     String::from_utf8(bytes).map_err(|_| not_utf8_error())
 }
 
-fn unreadable_error(error: io::Error) -> CliError {
-    CliError::new(format!("stdin cannot be read: {error}"))
+fn unreadable_error(error: io::Error) -> HelpfulError {
+    HelpfulError::new(format!("stdin cannot be read: {error}"))
 }
 
-fn too_large_error(what: &str) -> CliError {
-    CliError::new(format!("{what} is more than 10 MB"))
+fn too_large_error(what: &str) -> HelpfulError {
+    HelpfulError::new(format!("{what} is more than 10 MB"))
         .help("put it into a file and let the model read what it needs")
 }
 
-fn not_utf8_error() -> CliError {
-    CliError::new("stdin is not UTF-8 text")
+fn not_utf8_error() -> HelpfulError {
+    HelpfulError::new("stdin is not UTF-8 text")
         .help("put it into a file and describe it in the prompt")
 }
 

@@ -5,7 +5,7 @@ use std::{env, fs::File, io::Read, path::Path};
 
 use anyhow::Context;
 
-use foxwedge_local::output::{CliError, clean};
+use foxwedge_local::output::{HelpfulError, clean};
 
 /// Size limit of an instructions file.
 const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -42,7 +42,7 @@ pub(crate) fn read(typed: &str) -> anyhow::Result<String> {
         .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text))
         .with_context(|| format!("`{shown}` cannot be read"))?;
     if text.len() as u64 > MAX_FILE_BYTES {
-        let error = CliError::new(format!("`{shown}` is too large for instructions"));
+        let error = HelpfulError::new(format!("`{shown}` is too large for instructions"));
         return Err(error.help("the limit is 1 MiB").into());
     }
     Ok(text)

@@ -8,7 +8,7 @@ use foxwedge_upstream::{SecretText, UpstreamTransport};
 use crate::cli::ChatApi;
 use foxwedge_local::{
     nearest::nearest,
-    output::{CliError, clean, cut},
+    output::{HelpfulError, clean, cut},
 };
 
 /// The name of the built-in model.
@@ -64,25 +64,25 @@ pub(crate) struct EndpointFlags<'a> {
 pub(crate) fn direct_endpoint(
     flags: EndpointFlags<'_>,
     environment: &dyn ConfigEnvironment,
-) -> Result<Option<DirectEndpoint>, CliError> {
+) -> Result<Option<DirectEndpoint>, HelpfulError> {
     let url = flags.upstream.filter(|upstream| upstream.contains("://"));
     let api = match (flags.api, url, flags.upstream) {
         (Some(api), _, None) => api,
         (Some(api), Some(_), _) => api,
         (Some(_), None, Some(name)) => {
             let name = clean(&cut(name, 80));
-            return Err(CliError::new(format!("`{name}` is not a URL"))
+            return Err(HelpfulError::new(format!("`{name}` is not a URL"))
                 .help("--api needs a URL: `--upstream https://…`"));
         }
         (None, Some(url), _) => api_of_host(url).unwrap_or(ChatApi::Openai),
         (None, None, _) if flags.key_env.is_some() => {
-            return Err(CliError::new("--key-env needs --api or --upstream")
+            return Err(HelpfulError::new("--key-env needs --api or --upstream")
                 .help("add `--api anthropic`, or `--upstream https://…`"));
         }
         (None, None, _) => return Ok(None),
     };
     if api == ChatApi::Scripted && url.is_some() {
-        return Err(CliError::new("the scripted model has no URL").help("remove --upstream"));
+        return Err(HelpfulError::new("the scripted model has no URL").help("remove --upstream"));
     }
     let key = find_key(api, url, flags.key_env, environment)?;
     Ok(Some(DirectEndpoint { api, url: url.map(str::to_owned), key }))
@@ -94,13 +94,15 @@ fn find_key(
     url: Option<&str>,
     variable: Option<&str>,
     environment: &dyn ConfigEnvironment,
-) -> Result<Option<SecretText>, CliError> {
+) -> Result<Option<SecretText>, HelpfulError> {
     if let Some(name) = variable {
         let shown = clean(&cut(name, 80));
         return match read_key_variable(name, environment) {
             Some(key) => Ok(Some(key)),
-            None => Err(CliError::new(format!("the environment variable `{shown}` holds no key"))
-                .help(format!("`export {shown}=…`; keys are not accepted as arguments"))),
+            None => {
+                Err(HelpfulError::new(format!("the environment variable `{shown}` holds no key"))
+                    .help(format!("`export {shown}=…`; keys are not accepted as arguments")))
+            }
         };
     }
     let names = key_variables(api);
@@ -113,7 +115,7 @@ fn find_key(
         (None, true, None) if api == ChatApi::Gateway => Ok(None),
         (None, true, None) => {
             let name = names.first().copied().unwrap_or("VARIABLE");
-            Err(CliError::new(format!("no API key is set for {}", api.name()))
+            Err(HelpfulError::new(format!("no API key is set for {}", api.name()))
                 .help(format!("set `{name}`, or name another variable with `--key-env`")))
         }
     }
@@ -154,12 +156,12 @@ impl ModelLookup {
         &self,
         name: Option<&str>,
         environment: &dyn ConfigEnvironment,
-    ) -> Result<ModelChoice, CliError> {
+    ) -> Result<ModelChoice, HelpfulError> {
         if let Some(name) = name
             && !is_name(name)
         {
             let shown = clean(&cut(name, 80));
-            return Err(CliError::new(format!("`{shown}` is not a valid model name"))
+            return Err(HelpfulError::new(format!("`{shown}` is not a valid model name"))
                 .help("a model name is printable ASCII without spaces"));
         }
         match (self, name) {
@@ -169,7 +171,7 @@ impl ModelLookup {
             (ModelLookup::Direct(direct), None) if direct.api == ChatApi::Scripted => {
                 Ok(ModelChoice::Direct { direct: direct.clone(), model: SCRIPTED_MODEL.to_owned() })
             }
-            (ModelLookup::Direct(direct), None) => Err(CliError::new("no model is selected")
+            (ModelLookup::Direct(direct), None) => Err(HelpfulError::new("no model is selected")
                 .help(format!("select a model of {} with `--model NAME`", direct.api.name()))),
             (ModelLookup::Routes(loaded), Some(name)) => choose_by_route(loaded, name, environment),
             (ModelLookup::Routes(loaded), None) => choose_default(loaded, environment),
@@ -185,7 +187,7 @@ fn choose_by_route(
     loaded: &LoadedConfig,
     name: &str,
     environment: &dyn ConfigEnvironment,
-) -> Result<ModelChoice, CliError> {
+) -> Result<ModelChoice, HelpfulError> {
     let route = loaded.config.route(name);
     // Without any key, every name routes to the scripted model. That is an error for other names.
     let is_fallback = |route: &Arc<ModelRoute>| {
@@ -196,10 +198,10 @@ fn choose_by_route(
             && !name.starts_with(SCRIPTED_MODEL)
     };
     match route {
-        Some(route) if matches!(route.upstream.transport, UpstreamTransport::Agent) => {
-            Err(CliError::new(format!("`{name}` is routed to an agent, which has its own loop"))
-                .help("choose a model; agents are available through `foxwedge serve`"))
-        }
+        Some(route) if matches!(route.upstream.transport, UpstreamTransport::Agent) => Err(
+            HelpfulError::new(format!("`{name}` is routed to an agent, which has its own loop"))
+                .help("choose a model; agents are available through `foxwedge serve`"),
+        ),
         Some(route) if !is_fallback(&route) => {
             Ok(ModelChoice::Route { route, model: name.to_owned() })
         }
@@ -217,7 +219,7 @@ fn deepseek_by_key(name: &str, environment: &dyn ConfigEnvironment) -> Option<Di
     Some(DirectEndpoint { api: ChatApi::Deepseek, url: None, key: Some(key) })
 }
 
-fn no_route_error(loaded: &LoadedConfig, name: &str) -> CliError {
+fn no_route_error(loaded: &LoadedConfig, name: &str) -> HelpfulError {
     let prefixes = [
         ("claude", ChatApi::Anthropic),
         ("gemini", ChatApi::Gemini),
@@ -231,7 +233,7 @@ fn no_route_error(loaded: &LoadedConfig, name: &str) -> CliError {
     ];
     let provider = prefixes.iter().find(|(prefix, _)| name.starts_with(prefix));
     let known = loaded.config.models();
-    let error = CliError::new(format!("no provider is configured for `{name}`"));
+    let error = HelpfulError::new(format!("no provider is configured for `{name}`"));
     match (provider, nearest(name, known.iter().copied())) {
         (Some((_, api)), _) if loaded.file.is_none() => {
             let variable = key_variables(*api).first().copied().unwrap_or("VARIABLE");
@@ -252,7 +254,7 @@ fn no_route_error(loaded: &LoadedConfig, name: &str) -> CliError {
 fn choose_default(
     loaded: &LoadedConfig,
     environment: &dyn ConfigEnvironment,
-) -> Result<ModelChoice, CliError> {
+) -> Result<ModelChoice, HelpfulError> {
     let config = &loaded.config;
     let named = config.routes.iter().find(|route| {
         let is_network = matches!(route.upstream.transport, UpstreamTransport::Network(_));
@@ -267,19 +269,21 @@ fn choose_default(
     let patterns: Vec<&str> =
         config.routes.iter().filter(is_network).map(|route| &*route.model).collect();
     if !patterns.is_empty() {
-        return Err(CliError::new("no model is selected").help(format!(
+        return Err(HelpfulError::new("no model is selected").help(format!(
             "select one with `--model NAME`; configured are {}",
             patterns.join(", ")
         )));
     }
     if read_key_variable("DEEPSEEK_API_KEY", environment).is_some() {
         return Err(
-            CliError::new("no model is selected").help("select one with `--model deepseek-…`")
+            HelpfulError::new("no model is selected").help("select one with `--model deepseek-…`")
         );
     }
     match config.route(SCRIPTED_MODEL) {
         Some(route) => Ok(ModelChoice::Route { route, model: SCRIPTED_MODEL.to_owned() }),
-        None => Err(CliError::new("no model is selected").help("select one with `--model NAME`")),
+        None => {
+            Err(HelpfulError::new("no model is selected").help("select one with `--model NAME`"))
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::{
     runs::{RunFrameWriter, draw::SignSet},
     signals::ProcessSignals,
 };
-use foxwedge_local::output::{self, CliError, DIM, paint};
+use foxwedge_local::output::{self, DIM, HelpfulError, paint};
 
 /// Delay before a note that stdin is still open.
 const STDIN_NOTE_DELAY: Duration = Duration::from_secs(3);
@@ -51,7 +51,7 @@ pub(crate) async fn run(
         () = signals.next() => return Ok(ExitCode::from(130)),
     };
     if prompt.is_none() && chat.is_new() {
-        return Err(CliError::new("there is no prompt")
+        return Err(HelpfulError::new("there is no prompt")
             .help("`foxwedge chat -p \"…\"`, or pipe a text in; --continue needs no prompt")
             .into());
     }
@@ -120,7 +120,7 @@ async fn run_prompt(
 
 impl PromptSource {
     /// The whole prompt; `None` if there is none.
-    async fn prompt(self) -> Result<Option<String>, CliError> {
+    async fn prompt(self) -> Result<Option<String>, HelpfulError> {
         let (typed, piped) = match self {
             PromptSource::Typed(typed) => (typed, String::new()),
             PromptSource::Piped(typed) => (typed, read_piped().await?),
@@ -137,7 +137,7 @@ impl PromptSource {
 }
 
 /// Reads stdin. If it stays open without input, prints a note.
-async fn read_piped() -> Result<String, CliError> {
+async fn read_piped() -> Result<String, HelpfulError> {
     let mut whole = input::read_whole();
     let text = match tokio::time::timeout(STDIN_NOTE_DELAY, &mut whole).await {
         Ok(text) => text,

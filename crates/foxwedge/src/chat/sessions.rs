@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::runs::{self, OpenStore};
 use foxwedge_local::{
     agents::{self, session_lookup::shorten_ids},
-    output::{BOLD, CliError, DIM, clean, cut, pluralize, width},
+    output::{BOLD, DIM, HelpfulError, clean, cut, pluralize, width},
     screen::{StyledLine, abbreviate_home, fit_columns, format_age, pad},
 };
 
@@ -90,7 +90,7 @@ fn from_row(row: SessionRow) -> Option<ChatSessionEntry> {
 pub(crate) fn pick<'k>(
     entries: &'k [ChatSessionEntry],
     typed: &str,
-) -> Result<&'k ChatSessionEntry, CliError> {
+) -> Result<&'k ChatSessionEntry, HelpfulError> {
     if let Some(whole) = entries.iter().find(|entry| entry.id == typed) {
         return Ok(whole);
     }
@@ -101,10 +101,11 @@ pub(crate) fn pick<'k>(
     match found.as_slice() {
         [one] => Ok(one),
         [] => Err(no_session_error(entries, typed)),
-        several => {
-            Err(CliError::new(format!("{} match this prefix", pluralize(several.len(), "session")))
-                .help(format!("type more of the id: {}", quote_ids(several.iter().copied()))))
-        }
+        several => Err(HelpfulError::new(format!(
+            "{} match this prefix",
+            pluralize(several.len(), "session")
+        ))
+        .help(format!("type more of the id: {}", quote_ids(several.iter().copied())))),
     }
 }
 
@@ -112,9 +113,9 @@ pub(crate) fn pick<'k>(
 pub(crate) fn newest_of<'k>(
     entries: &'k [ChatSessionEntry],
     folder: &str,
-) -> Result<&'k ChatSessionEntry, CliError> {
+) -> Result<&'k ChatSessionEntry, HelpfulError> {
     entries.iter().find(|entry| entry.folder == folder).ok_or_else(|| {
-        CliError::new("there is no session for this folder")
+        HelpfulError::new("there is no session for this folder")
             .help("`foxwedge chat --list` lists those of all folders; `--resume ID` resumes one")
     })
 }
@@ -125,8 +126,8 @@ fn id_starts_with(id: &str, typed: &str) -> bool {
     head(id) || id.strip_prefix("chat-").is_some_and(head)
 }
 
-fn no_session_error(entries: &[ChatSessionEntry], typed: &str) -> CliError {
-    let error = CliError::new(format!("there is no session `{}`", clean(&cut(typed, 80))));
+fn no_session_error(entries: &[ChatSessionEntry], typed: &str) -> HelpfulError {
+    let error = HelpfulError::new(format!("there is no session `{}`", clean(&cut(typed, 80))));
     match (typed.len(), entries.is_empty()) {
         (_, true) => error.help("there are no sessions yet; `foxwedge chat` starts one"),
         (0..MIN_PREFIX_CHARS, false) => error.help(format!(
@@ -161,8 +162,8 @@ pub(crate) async fn check_free(open_store: &OpenStore, id: &str) -> anyhow::Resu
 }
 
 /// The error for a session with an open run of another process.
-pub(crate) fn busy_error(session: &str, run: &str, owner: &str) -> CliError {
-    CliError::new(format!("session `{session}` is in use by {owner}"))
+pub(crate) fn busy_error(session: &str, run: &str, owner: &str) -> HelpfulError {
+    HelpfulError::new(format!("session `{session}` is in use by {owner}"))
         .help(format!("wait until its run ends, or stop it with `foxwedge runs stop {run}`"))
 }
 

@@ -22,7 +22,7 @@ use super::{
     models::{DirectEndpoint, ModelChoice},
 };
 use crate::cli::ChatApi;
-use foxwedge_local::output::{CliError, clean};
+use foxwedge_local::output::{HelpfulError, clean};
 
 /// Base URL of OpenAI.
 const OPENAI_URL: &str = "https://api.openai.com/v1";
@@ -75,7 +75,7 @@ pub(crate) fn build_model(choice: &ModelChoice) -> anyhow::Result<Arc<dyn ChatMo
         ModelChoice::Direct { direct, model } => endpoint_at(direct, model),
     };
     let endpoint = result.map_err(|error| {
-        let cli_error = CliError::new(clean(&error.to_string()));
+        let cli_error = HelpfulError::new(clean(&error.to_string()));
         match error {
             ModelEndpointError::Address { hint, .. } => cli_error.help(hint),
             _ => cli_error,
@@ -108,7 +108,8 @@ pub(crate) async fn build_tools(
     options: &ChatToolOptions,
 ) -> anyhow::Result<ChatToolSet> {
     let workspace = ToolWorkspace::open(root).map_err(|error| {
-        CliError::new(clean(&error.to_string())).help("choose another folder with `--root FOLDER`")
+        HelpfulError::new(clean(&error.to_string()))
+            .help("choose another folder with `--root FOLDER`")
     })?;
     let mut all = Toolbox::new();
     let settings =
@@ -162,9 +163,9 @@ pub(crate) fn left_out_tools_note(tools: &Toolbox, model: &ModelDescription) -> 
 }
 
 /// Parses the MCP servers from the flags and the file.
-fn parse_servers(options: &ChatToolOptions) -> Result<Vec<McpServer>, CliError> {
+fn parse_servers(options: &ChatToolOptions) -> Result<Vec<McpServer>, HelpfulError> {
     let cli_error =
-        |error: McpConfigError, help: &str| CliError::new(clean(&error.to_string())).help(help);
+        |error: McpConfigError, help: &str| HelpfulError::new(clean(&error.to_string())).help(help);
     let mut servers = Vec::new();
     for line in &options.mcp {
         let help = "`--mcp files='npx server-files .'`, or `--mcp wiki=https://…/mcp`";
@@ -200,7 +201,7 @@ async fn connect_servers(
     while let Some(started) = starting.join_next().await {
         let (index, help, connected) = started?;
         let connected =
-            connected.map_err(|error| CliError::new(clean(&error.to_string())).help(help))?;
+            connected.map_err(|error| HelpfulError::new(clean(&error.to_string())).help(help))?;
         ready.push((index, connected));
     }
     ready.sort_by_key(|(index, _)| *index);
@@ -237,7 +238,7 @@ fn select_read_only(all: &Toolbox) -> anyhow::Result<Toolbox> {
 fn add_tool(toolbox: &mut Toolbox, tool: Arc<dyn Tool>) -> anyhow::Result<()> {
     toolbox.add(tool).map_err(|taken| {
         let name = clean(&taken.0);
-        CliError::new(format!("two tools are named `{name}`"))
+        HelpfulError::new(format!("two tools are named `{name}`"))
             .help("give the MCP server another name: `--mcp NAME=…`")
             .into()
     })

@@ -32,7 +32,7 @@ use crate::{
     runs::{self, OpenStore, StoreLookup},
 };
 use foxwedge_local::{
-    output::{self, BOLD, CliError, HELP, clean, paint, pluralize},
+    output::{self, BOLD, HELP, HelpfulError, clean, paint, pluralize},
     screen,
 };
 
@@ -196,11 +196,11 @@ fn resolve_root(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     let folder = named.unwrap_or(Path::new("."));
     let shown = clean(&folder.to_string_lossy());
     let real = std::fs::canonicalize(folder).map_err(|error| {
-        CliError::new(format!("`{shown}` cannot be used as a folder: {error}"))
+        HelpfulError::new(format!("`{shown}` cannot be used as a folder: {error}"))
             .help("choose an existing folder with `--root FOLDER`")
     })?;
     if !real.is_dir() {
-        let error = CliError::new(format!("`{shown}` is not a folder"));
+        let error = HelpfulError::new(format!("`{shown}` is not a folder"));
         return Err(error.help("choose a folder with `--root FOLDER`").into());
     }
     Ok(real)
@@ -222,13 +222,13 @@ fn read_server_file(path: &Path) -> anyhow::Result<String> {
         .with_context(|| format!("`{shown}` cannot be read"))?;
     if text.len() as u64 > MAX_SERVER_FILE_BYTES {
         return Err(
-            CliError::new(format!("`{shown}` is too large for a list of MCP servers")).into()
+            HelpfulError::new(format!("`{shown}` is too large for a list of MCP servers")).into()
         );
     }
     Ok(text)
 }
 
-fn allowed_tools(args: &ChatArgs, tools: &Toolbox) -> Result<AllowedTools, CliError> {
+fn allowed_tools(args: &ChatArgs, tools: &Toolbox) -> Result<AllowedTools, HelpfulError> {
     let names = args.allow.iter().map(|name| name.trim().to_owned());
     let names = names.filter(|name| !name.is_empty()).chain(args.yes.then(|| ALL_TOOLS.to_owned()));
     let allowed = AllowedTools::new(names);
@@ -274,12 +274,12 @@ async fn session_to_resume(
 fn ask_for_session(all: &[ChatSessionEntry]) -> anyhow::Result<&ChatSessionEntry> {
     let shown = all.get(..MAX_OFFERED_SESSIONS).unwrap_or(all);
     if shown.is_empty() {
-        return Err(CliError::new("there are no sessions yet")
+        return Err(HelpfulError::new("there are no sessions yet")
             .help("`foxwedge chat` starts one")
             .into());
     }
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Err(CliError::new("picking a session needs a terminal")
+        return Err(HelpfulError::new("picking a session needs a terminal")
             .help("give its id: `--resume ID`; `foxwedge chat --list` lists them")
             .into());
     }
@@ -298,7 +298,7 @@ fn ask_for_session(all: &[ChatSessionEntry]) -> anyhow::Result<&ChatSessionEntry
     let number: Option<usize> = typed.trim().parse().ok();
     let one = number.and_then(|number| shown.get(number.checked_sub(1)?));
     one.ok_or_else(|| {
-        CliError::new(format!("`{}` is not a number in the list", clean(typed.trim())))
+        HelpfulError::new(format!("`{}` is not a number in the list", clean(typed.trim())))
             .help("nothing was changed; try again")
             .into()
     })

@@ -19,7 +19,7 @@ use foxwedge_local::{
     disk::{self, FileSnapshot},
     findings::{ReportDetail, build_file_report},
     outcome::{FileReport, TargetFailure, TargetOutcome, TargetResult},
-    output::{self, CliError},
+    output::{self, HelpfulError},
     repair_plan::{self, RepairPlan},
     size_limit,
     source::{FileCompression, InputHint, InputRejection, decode_text, decompress, parse_input},
@@ -158,7 +158,7 @@ impl CheckJob {
             }
             CheckMode::Fix if !metadata.is_file() => {
                 bail!(
-                    CliError::new("only regular files can be repaired in place")
+                    HelpfulError::new("only regular files can be repaired in place")
                         .help("use `foxwedge fix -` to repair a stream")
                 );
             }

@@ -24,7 +24,7 @@ use crate::{
 };
 use foxwedge_local::{
     disk::write_whole,
-    output::{self, CliError, ColorStripper, GOOD, clean, paint, pluralize},
+    output::{self, ColorStripper, GOOD, HelpfulError, clean, paint, pluralize},
     screen,
     source::{decode_text, decompress, parse_input},
 };
@@ -207,7 +207,7 @@ fn compact_failure(
     target: &CompactionTarget,
     args: &CompactArgs,
 ) -> CompactFailure {
-    let cli_error = CliError::new(format!("{}: {error}", clean(&target.display_name)));
+    let cli_error = HelpfulError::new(format!("{}: {error}", clean(&target.display_name)));
     let next_step = match &args.summarizer {
         Some(_) => "nothing was changed; run the command on its own, or omit --summarizer",
         None => "nothing was changed; choose a --strategy without a summary",

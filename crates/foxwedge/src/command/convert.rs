@@ -26,7 +26,7 @@ use foxwedge_local::{
     disk::write_private,
     input_format::InputFormat,
     outcome::FileReport,
-    output::{self, CliError, GOOD, clean, paint},
+    output::{self, GOOD, HelpfulError, clean, paint},
 };
 
 /// Converts one target.
@@ -82,7 +82,7 @@ fn convert_options(args: &ConvertArgs) -> anyhow::Result<ConversionOptions> {
 }
 
 /// Refuses flags that have no effect on this kind of input.
-fn check_flags(args: &ConvertArgs, kind: ConversionKind) -> Result<(), CliError> {
+fn check_flags(args: &ConvertArgs, kind: ConversionKind) -> Result<(), HelpfulError> {
     let request = [
         ("--tools text", args.tools == ConvertToolMode::Text),
         ("--profile", args.profile.is_some()),
@@ -102,7 +102,7 @@ fn check_flags(args: &ConvertArgs, kind: ConversionKind) -> Result<(), CliError>
         None => Ok(()),
         Some((flag, _)) => {
             let kind = kind.name();
-            Err(CliError::new(format!("{flag} has no effect on a {kind}"))
+            Err(HelpfulError::new(format!("{flag} has no effect on a {kind}"))
                 .help(format!("omit {flag}, or set --kind if this is not a {kind}")))
         }
     }
@@ -141,7 +141,7 @@ fn convert_stream_input(
         }
         Err(StreamConversionError::Stream(error)) => {
             let message = format!("{}: {}", clean(&input.display_name), clean(&error.to_string()));
-            return Err(CliError::new(message)
+            return Err(HelpfulError::new(message)
                 .help(format!(
                     "it was read as a stream in the {} format; use --from for another",
                     from.name()
@@ -216,7 +216,7 @@ fn write_result(
             let message =
                 format!("{}: {losses} loss{s}, and --strict allows none", clean(display_name));
             let help = "nothing was written; omit --strict to convert anyway";
-            output::print_error(&CliError::new(message).help(help).into());
+            output::print_error(&HelpfulError::new(message).help(help).into());
         }
         return Ok(ExitCode::FAILURE);
     }

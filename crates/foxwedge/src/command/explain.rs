@@ -12,7 +12,7 @@ use crate::{
     command::rule,
 };
 use foxwedge_local::output::{
-    BOLD, CliError, DIM, ERROR, clean, cut, format_error, paint, write_stderr, write_stdout,
+    BOLD, DIM, ERROR, HelpfulError, clean, cut, format_error, paint, write_stderr, write_stdout,
 };
 
 pub(crate) fn run(args: ExplainArgs) -> anyhow::Result<ExitCode> {
@@ -49,7 +49,7 @@ fn error_text(args: &ExplainArgs) -> anyhow::Result<String> {
     };
     let text = String::from_utf8_lossy(&bytes).into_owned();
     if text.trim().is_empty() {
-        let error = CliError::new("no error text given");
+        let error = HelpfulError::new("no error text given");
         return Err(error.help("`foxwedge explain \"messages.3: …\"`, or pipe it in").into());
     }
     Ok(text)

@@ -15,7 +15,7 @@ use foxwedge_local::{
     agents,
     disk::{FileIdentity, write_private},
     export::{self, ExportHeader},
-    output::{self, CliError, GOOD, clean, paint},
+    output::{self, GOOD, HelpfulError, clean, paint},
     screen::abbreviate_home,
     source::InputDocument,
 };
@@ -67,7 +67,7 @@ fn check_output(loaded: &LoadedConversation, output: &Path) -> anyhow::Result<()
     };
     if loaded.path().is_some_and(same) {
         bail!(
-            CliError::new("the output file is the session itself")
+            HelpfulError::new("the output file is the session itself")
                 .help("nothing was written; choose another file for -o")
         );
     }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::cli::CheckArgs;
-use foxwedge_local::output::CliError;
+use foxwedge_local::output::HelpfulError;
 
 /// Repairs every target.
 pub(crate) fn run(args: CheckArgs) -> anyhow::Result<ExitCode> {
@@ -14,12 +14,12 @@ pub(crate) fn run(args: CheckArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Refuses a repair without explicit targets.
-pub(crate) fn check_named(args: &CheckArgs) -> Result<(), CliError> {
+pub(crate) fn check_named(args: &CheckArgs) -> Result<(), HelpfulError> {
     let sessions = args.all || !args.agent.is_empty();
     if !args.targets.is_empty() || args.last || !sessions && !io::stdin().is_terminal() {
         return Ok(());
     }
-    let error = CliError::new("`fix` needs a target");
+    let error = HelpfulError::new("`fix` needs a target");
     Err(error.help(if sessions {
         "nothing was changed; `foxwedge check --all` lists findings, \
          `foxwedge fix SESSION` repairs one session"

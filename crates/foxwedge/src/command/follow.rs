@@ -31,7 +31,7 @@ use crate::{
     cli::{FollowArgs, FollowSource},
     runs,
 };
-use foxwedge_local::output::{self, CliError, DIM, HELP, clean, paint};
+use foxwedge_local::output::{self, DIM, HELP, HelpfulError, clean, paint};
 
 /// Maximum number of warnings printed.
 const MAX_SHOWN_WARNINGS: usize = 5;
@@ -50,7 +50,7 @@ async fn follow_input(args: FollowArgs, input: FollowInput) -> anyhow::Result<Ex
     let run = match &args.run {
         Some(run) if !runs::is_store_id(run) => {
             bail!(
-                CliError::new(format!("`{}` is not a valid run id", clean(run)))
+                HelpfulError::new(format!("`{}` is not a valid run id", clean(run)))
                     .help("an id has 1 to 128 characters of A-Z a-z 0-9 _ -")
             );
         }
@@ -75,7 +75,7 @@ async fn follow_input(args: FollowArgs, input: FollowInput) -> anyhow::Result<Ex
         end = stream.run(input) => end,
         // The third signal ends the program, even while a store or a reader blocks.
         () = third_stop => {
-            let error = CliError::new("stopped before all output was written");
+            let error = HelpfulError::new("stopped before all output was written");
             output::print_error(&error.help(UNFINISHED_RUN_HELP).into());
             return Ok(ExitCode::from(130));
         }
@@ -152,12 +152,12 @@ fn report_result(
     Ok(if completed && understood { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn no_run_error(args: &FollowArgs, display_name: &str, stream: &FollowLoop) -> CliError {
+fn no_run_error(args: &FollowArgs, display_name: &str, stream: &FollowLoop) -> HelpfulError {
     let message = match (args.from, stream.knows_source()) {
         (FollowSource::Auto, false) => "unknown line format",
         (_, _) => "no run found",
     };
-    CliError::new(format!("{display_name}: {message}")).help(
+    HelpfulError::new(format!("{display_name}: {message}")).help(
         "the agent must print JSON lines: `claude -p … --output-format stream-json --verbose`, \
          `codex exec --json …`, `gemini -p … --output-format stream-json`; --from sets the agent",
     )

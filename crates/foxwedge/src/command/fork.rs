@@ -20,7 +20,7 @@ use crate::{
 use foxwedge_local::{
     agents, disk,
     outcome::SessionRef,
-    output::{self, CliError, GOOD, HELP, clean, paint, pluralize},
+    output::{self, GOOD, HELP, HelpfulError, clean, paint, pluralize},
     source::InputDocument,
 };
 
@@ -37,8 +37,11 @@ pub(crate) fn run(args: ForkArgs) -> anyhow::Result<ExitCode> {
     let document = view.document(&raw)?;
     let Some(session) = session_document::session(&document) else {
         bail!(
-            CliError::new(format!("{}: this is not an agent session", clean(&loaded.display_name)))
-                .help("only sessions have an id; copy a conversation with `cp`")
+            HelpfulError::new(format!(
+                "{}: this is not an agent session",
+                clean(&loaded.display_name)
+            ))
+            .help("only sessions have an id; copy a conversation with `cp`")
         );
     };
     let old = old_id(&loaded, session)?;
@@ -50,7 +53,7 @@ pub(crate) fn run(args: ForkArgs) -> anyhow::Result<ExitCode> {
         let display_name = clean(&path.to_string_lossy());
         match error.kind() {
             io::ErrorKind::AlreadyExists => anyhow::Error::new(
-                CliError::new(format!("`{display_name}` already exists"))
+                HelpfulError::new(format!("`{display_name}` already exists"))
                     .help("nothing was written; choose another --id, or another file with -o"),
             ),
             _ => anyhow::Error::new(error).context(format!("`{display_name}` cannot be written")),
@@ -96,7 +99,7 @@ fn copy_target(
     let path_of = |id: &str| match &args.output {
         Some(output) => Ok(output.clone()),
         None => naming::path(agent, sibling_file(loaded, agent)?, id).ok_or_else(|| {
-            CliError::new(format!(
+            HelpfulError::new(format!(
                 "{}: cannot derive a file name for the copy",
                 clean(&loaded.display_name)
             ))
@@ -109,7 +112,7 @@ fn copy_target(
         naming::check(agent, id)?;
         if is_taken(id) {
             bail!(
-                CliError::new(format!("the id `{}` is taken", clean(id)))
+                HelpfulError::new(format!("the id `{}` is taken", clean(id)))
                     .help("omit --id to generate one")
             );
         }
@@ -123,13 +126,13 @@ fn copy_target(
         }
     }
     bail!(
-        CliError::new(format!("there are already {MAX_COPIES} copies of this session"))
+        HelpfulError::new(format!("there are already {MAX_COPIES} copies of this session"))
             .help("fork one of the copies, or set --id")
     )
 }
 
 /// The file next to which the copy is written.
-fn sibling_file(loaded: &LoadedConversation, agent: SessionAgent) -> Result<&Path, CliError> {
+fn sibling_file(loaded: &LoadedConversation, agent: SessionAgent) -> Result<&Path, HelpfulError> {
     let message = match (&loaded.target, agent) {
         (_, SessionAgent::Cline) => {
             "the extension finds tasks through its own index, so it would not find a copy"
@@ -141,7 +144,7 @@ fn sibling_file(loaded: &LoadedConversation, agent: SessionAgent) -> Result<&Pat
         (SingleTarget::Session(entry), _) => return Ok(&entry.path),
         (SingleTarget::File(path), _) => return Ok(path),
     };
-    Err(CliError::new(message).help("nothing was written; `-o FILE` writes the copy to a file"))
+    Err(HelpfulError::new(message).help("nothing was written; `-o FILE` writes the copy to a file"))
 }
 
 /// Reads the copy again. It must have the new id, the same history and no new findings.
@@ -166,7 +169,7 @@ fn verify_copy(
         return Ok(());
     }
     bail!(
-        CliError::new("the copy differs from the session")
+        HelpfulError::new("the copy differs from the session")
             .help("nothing was written; this is a bug in foxwedge, please report it")
     )
 }

@@ -15,7 +15,7 @@ use crate::{
     cli::{ListRunsArgs, RunsAction, RunsArgs},
     runs::{self, OpenStore, StoreLookup},
 };
-use foxwedge_local::output::CliError;
+use foxwedge_local::output::HelpfulError;
 
 /// Runs one `runs` subcommand. The default is `list`.
 pub(crate) fn run(args: RunsArgs) -> anyhow::Result<ExitCode> {
@@ -24,7 +24,7 @@ pub(crate) fn run(args: RunsArgs) -> anyhow::Result<ExitCode> {
     let Some(action) = action else { return runs::block_on(list::run(flag, &list)) };
     if list != ListRunsArgs::default() {
         bail!(
-            CliError::new("list options cannot be combined with another subcommand")
+            HelpfulError::new("list options cannot be combined with another subcommand")
                 .help("`foxwedge runs list` takes --session, --open, --limit and --json")
         );
     }
@@ -42,7 +42,7 @@ async fn open(flag: Option<&str>) -> anyhow::Result<OpenStore> {
     match runs::open(flag).await? {
         StoreLookup::Found(open_store) => open_store.sweep_and_report().await,
         StoreLookup::Absent(url) => bail!(
-            CliError::new(format!("no run was recorded yet: there is no store at {url}")).help(
+            HelpfulError::new(format!("no run was recorded yet: there is no store at {url}")).help(
                 "`… | foxwedge follow --store FILE` records a run; --store or FOXWEDGE_STORE \
                      names the file"
             )

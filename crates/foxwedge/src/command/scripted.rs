@@ -9,7 +9,7 @@ use anyhow::Context;
 use tokio::net::TcpListener;
 
 use crate::cli::{ScriptedAction, ScriptedArgs};
-use foxwedge_local::output::{self, CliError};
+use foxwedge_local::output::{self, HelpfulError};
 
 pub(crate) fn run(args: ScriptedArgs) -> anyhow::Result<ExitCode> {
     match args.other {
@@ -26,7 +26,7 @@ fn serve(address: SocketAddr) -> anyhow::Result<ExitCode> {
     if !address.ip().is_loopback() {
         let help = "it checks no key, so it needs a loopback address: `--listen 127.0.0.1:4178`";
         let message = format!("the scripted model does not listen on {address}");
-        return Err(CliError::new(message).help(help).into());
+        return Err(HelpfulError::new(message).help(help).into());
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("cannot start the worker threads")?;

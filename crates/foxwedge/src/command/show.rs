@@ -19,7 +19,7 @@ use crate::{
 use foxwedge_local::{
     agents::{self, SessionOrigin},
     calendar::format_date,
-    output::{self, BOLD, CliError, DIM, GOOD, HELP, clean, cut, paint, pluralize},
+    output::{self, BOLD, DIM, GOOD, HELP, HelpfulError, clean, cut, paint, pluralize},
     screen::{self, pad},
     session_health::SessionHealth,
     source::InputDocument,
@@ -37,8 +37,11 @@ pub(crate) fn run(args: ShowArgs) -> anyhow::Result<ExitCode> {
     let document = view.document(&text)?;
     if args.records && session_document::session(&document).is_none() {
         bail!(
-            CliError::new(format!("{}: this is not an agent session", clean(&loaded.display_name)))
-                .help("only sessions have records; omit --records")
+            HelpfulError::new(format!(
+                "{}: this is not an agent session",
+                clean(&loaded.display_name)
+            ))
+            .help("only sessions have records; omit --records")
         );
     }
     let nodes =

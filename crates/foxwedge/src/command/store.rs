@@ -19,7 +19,7 @@ use crate::{
     runs::{self, OpenStore, StoreLookup},
 };
 use foxwedge_local::{
-    output::{self, CliError, GOOD, clean, paint, pluralize},
+    output::{self, GOOD, HelpfulError, clean, paint, pluralize},
     screen::format_size,
 };
 
@@ -45,7 +45,7 @@ async fn open(flag: Option<&str>) -> anyhow::Result<OpenStore> {
     match runs::open(flag).await? {
         StoreLookup::Found(open_store) => Ok(open_store),
         StoreLookup::Absent(url) => bail!(
-            CliError::new(format!("there is no store at {url}"))
+            HelpfulError::new(format!("there is no store at {url}"))
                 .help("--store or FOXWEDGE_STORE names another store")
         ),
     }

@@ -17,7 +17,7 @@ use foxwedge_local::{
         Backup, BackupFolder, BackupStanding, ContentFingerprint, FileLock, FileSnapshot,
         PruneRule, check_idle, replace,
     },
-    output::{self, CliError, DIM, GOOD, clean, paint, pluralize, write_stderr, write_stdout},
+    output::{self, DIM, GOOD, HelpfulError, clean, paint, pluralize, write_stderr, write_stdout},
     screen::format_size,
     source::identify_session,
 };
@@ -58,7 +58,7 @@ fn prune(backups: &BackupFolder, args: &UndoArgs) -> anyhow::Result<ExitCode> {
     if let Some(age) = &args.older_than {
         let Some(milliseconds) = parse_age(age) else {
             bail!(
-                CliError::new(format!("--older-than: `{}` is not a valid age", clean(age)))
+                HelpfulError::new(format!("--older-than: `{}` is not a valid age", clean(age)))
                     .help("an age is a number and a unit: 30d, 12h, 90m, 45s, 8w")
             );
         };
@@ -132,7 +132,7 @@ fn restore_file(
     let found = known.entry(real.clone()).or_default();
     if found.is_empty() {
         bail!(
-            CliError::new("no fix of this file can be undone")
+            HelpfulError::new("no fix of this file can be undone")
                 .help("`foxwedge undo --list` lists what can be restored")
         );
     }
@@ -143,8 +143,10 @@ fn restore_file(
     let content = ContentFingerprint::of(&now.content);
     let Some(mut backup) = newest_fix(found, &content)? else {
         bail!(
-            CliError::new("nothing to undo: the file already has its content from before the fix")
-                .help("`foxwedge undo --list` lists what can be restored")
+            HelpfulError::new(
+                "nothing to undo: the file already has its content from before the fix"
+            )
+            .help("`foxwedge undo --list` lists what can be restored")
         );
     };
     let saved =
@@ -154,13 +156,13 @@ fn restore_file(
     }
     let changed = backup.standing(&content) != BackupStanding::Applied;
     if changed && !force {
-        bail!(CliError::new("the file changed since it was fixed").help(
+        bail!(HelpfulError::new("the file changed since it was fixed").help(
             "--force restores the old content anyway, and keeps the current content as a backup"
         ));
     }
     let _idle = check_idle(&real, &now.metadata, identify_session(&now.content).as_ref())?;
     let restore_error = || {
-        CliError::new("the file could not be restored")
+        HelpfulError::new("the file could not be restored")
             .help(format!("the backup is in `{}`", backup.content.display()))
     };
     let mut copy = fs::File::open(&backup.content).with_context(restore_error)?;
@@ -187,7 +189,7 @@ fn current_snapshot(real: &Path, newest: Option<&Backup>) -> anyhow::Result<File
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let saved = newest.map(|backup| backup.content.display().to_string());
             bail!(
-                CliError::new("the file no longer exists")
+                HelpfulError::new("the file no longer exists")
                     .help(format!("the backup is in `{}`", saved.unwrap_or_default()))
             );
         }

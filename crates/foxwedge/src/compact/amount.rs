@@ -1,12 +1,12 @@
 //! Parses token counts (`32000`, `32k`, `1.5m`) and shares between 0 and 1 from flags.
 
-use foxwedge_local::output::{CliError, clean, cut};
+use foxwedge_local::output::{HelpfulError, clean, cut};
 
 /// Max token count of a flag: more than any model takes.
 const MAX_TOKENS: u64 = 1_000_000_000_000;
 
 /// Parses the token count of a flag.
-pub(crate) fn parse_tokens(flag: &str, typed: &str) -> Result<u64, CliError> {
+pub(crate) fn parse_tokens(flag: &str, typed: &str) -> Result<u64, HelpfulError> {
     match parse_number(typed.trim()) {
         Ok(0) => Err(token_count_error(flag, typed, "nothing fits into 0 tokens")),
         Ok(tokens) if tokens > MAX_TOKENS => {
@@ -18,11 +18,11 @@ pub(crate) fn parse_tokens(flag: &str, typed: &str) -> Result<u64, CliError> {
 }
 
 /// Parses the share of a flag.
-pub(crate) fn parse_share(flag: &str, typed: &str) -> Result<f64, CliError> {
+pub(crate) fn parse_share(flag: &str, typed: &str) -> Result<f64, HelpfulError> {
     let share = typed.trim().parse::<f64>().ok();
     share.filter(|share| (0.0..=1.0).contains(share)).ok_or_else(|| {
         let shown = cut(&clean(typed), 40);
-        CliError::new(format!("--{flag} {shown}: not a share"))
+        HelpfulError::new(format!("--{flag} {shown}: not a share"))
             .help(format!("a share is a number from 0 to 1: `--{flag} 0.5` is half"))
     })
 }
@@ -56,9 +56,9 @@ fn parse_number(typed: &str) -> Result<u64, &'static str> {
     tokens.ok_or("no model takes that many tokens")
 }
 
-fn token_count_error(flag: &str, typed: &str, reason: &str) -> CliError {
+fn token_count_error(flag: &str, typed: &str, reason: &str) -> HelpfulError {
     let shown = cut(&clean(typed), 40);
-    CliError::new(format!("--{flag} {shown}: {reason}"))
+    HelpfulError::new(format!("--{flag} {shown}: {reason}"))
         .help(format!("write tokens as 32000, 32k or 1.5m: `--{flag} 32k`"))
 }
 

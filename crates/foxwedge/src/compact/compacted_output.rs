@@ -14,7 +14,7 @@ use super::{
 use foxwedge_local::{
     disk::check_idle,
     findings::ReportDetail,
-    output::{self, CliError, clean},
+    output::{self, HelpfulError, clean},
     repair_plan::{replace_file, verify},
     source::{DocumentBody, FileCompression, InputDocument, decode_text, parse_input},
 };
@@ -111,7 +111,7 @@ fn compacted_session_file(
     let compacted_file = CompactedFile::of(compacted, &marker);
     let rewritten = session.write_compaction(&compacted_file).map_err(|error| {
         let name = foxwedge_local::check_settings::shell_quote(&clean(&target.display_name));
-        CliError::new(format!("{}: {error}", clean(&target.display_name))).help(format!(
+        HelpfulError::new(format!("{}: {error}", clean(&target.display_name))).help(format!(
             "nothing was changed; `foxwedge resume {name} | foxwedge compact -` prints a shorter \
              history"
         ))

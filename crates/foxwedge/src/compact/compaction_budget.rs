@@ -5,7 +5,7 @@ use foxwedge_tokens::{ModelTokenizer, models};
 
 use super::amount::{parse_share, parse_tokens};
 use crate::cli::{CompactArgs, CompactStrategy};
-use foxwedge_local::output::{CliError, clean, cut};
+use foxwedge_local::output::{HelpfulError, clean, cut};
 
 /// The history is compacted above this share of the window.
 const THRESHOLD: f64 = 0.9;
@@ -32,7 +32,7 @@ impl CompactionBudget {
     pub(crate) fn new(
         args: &CompactArgs,
         own_model: Option<&str>,
-    ) -> Result<CompactionBudget, CliError> {
+    ) -> Result<CompactionBudget, HelpfulError> {
         let model = args.model.as_deref().or(own_model);
         let tokenizer = match args.tokens {
             Some(counting) => ModelTokenizer::of(counting),
@@ -58,7 +58,7 @@ impl CompactionBudget {
         if args.fraction.is_some() {
             return match goal {
                 None => Ok(budget(None, None, None)),
-                Some(_) => Err(CliError::new("--goal needs --budget if --fraction is given")
+                Some(_) => Err(HelpfulError::new("--goal needs --budget if --fraction is given")
                     .help("--fraction alone cuts once, no matter how much is left")),
             };
         }
@@ -73,7 +73,7 @@ impl CompactionBudget {
         let default = known.map_or(DEFAULT_RESERVE, |known| known.output).min(window / 4);
         let reserve = reserve.unwrap_or(default);
         if reserve >= window {
-            return Err(CliError::new(format!(
+            return Err(HelpfulError::new(format!(
                 "a window of {window} tokens has no room for a reserve of {reserve}"
             ))
             .help("--reserve is the room for the reply; use a smaller one, or a larger --window"));
@@ -81,7 +81,7 @@ impl CompactionBudget {
         let free = window - reserve;
         let max = share_of(free, threshold);
         if max == 0 {
-            return Err(CliError::new("--threshold leaves no tokens").help(
+            return Err(HelpfulError::new("--threshold leaves no tokens").help(
                 "it is the share of the window above which the history is compacted: \
                  `--threshold 0.9`",
             ));
@@ -92,10 +92,10 @@ impl CompactionBudget {
 }
 
 /// Checks that the goal does not exceed the limit.
-fn checked_limits(max: u64, goal: Option<u64>, default: u64) -> Result<TokenLimits, CliError> {
+fn checked_limits(max: u64, goal: Option<u64>, default: u64) -> Result<TokenLimits, HelpfulError> {
     match goal {
         Some(goal) if goal > max => {
-            Err(CliError::new(format!("--goal {goal} is more than the {max} tokens allowed"))
+            Err(HelpfulError::new(format!("--goal {goal} is more than the {max} tokens allowed"))
                 .help("the goal is the size after a compaction; it cannot exceed the limit"))
         }
         goal => Ok(TokenLimits::new(max, goal.unwrap_or(default))),
@@ -107,13 +107,13 @@ pub(super) fn share_of(tokens: u64, share: f64) -> u64 {
     HistoryFraction::new(share).map_or(0, |share| share.of(tokens))
 }
 
-fn unknown_window_error(model: Option<&str>) -> CliError {
+fn unknown_window_error(model: Option<&str>) -> HelpfulError {
     let error = match model {
-        Some(model) => CliError::new(format!(
+        Some(model) => HelpfulError::new(format!(
             "the context window of the model `{}` is not known",
             cut(&clean(model), 60)
         )),
-        None => CliError::new("there is no token limit: the conversation names no model"),
+        None => HelpfulError::new("there is no token limit: the conversation names no model"),
     };
     error.help(
         "give a limit (`--budget 32k`), the model's window (`--window 128k`), a model \

@@ -11,7 +11,7 @@ use super::{
     compaction_budget::{CompactionBudget, share_of},
 };
 use crate::cli::{CompactArgs, CompactStrategy};
-use foxwedge_local::output::CliError;
+use foxwedge_local::output::HelpfulError;
 
 /// The part of the settings that does not depend on the conversation.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ enum RecentShare {
 
 impl CompactionFlags {
     /// Parses and checks the flags.
-    pub(crate) fn new(args: &CompactArgs) -> Result<CompactionFlags, CliError> {
+    pub(crate) fn new(args: &CompactArgs) -> Result<CompactionFlags, HelpfulError> {
         let share =
             args.fraction.as_deref().map(|typed| parse_share("fraction", typed)).transpose()?;
         let fraction = share.and_then(HistoryFraction::new).unwrap_or(HistoryFraction::HALF);
@@ -74,9 +74,9 @@ impl CompactionFlags {
         budget: &CompactionBudget,
         messages: usize,
         total: u64,
-    ) -> Result<CompactionSettings, CliError> {
+    ) -> Result<CompactionSettings, HelpfulError> {
         if let Some(pin) = self.pins.iter().find(|pin| **pin >= messages) {
-            return Err(CliError::new(format!("--pin {pin}: there is no such message")).help(
+            return Err(HelpfulError::new(format!("--pin {pin}: there is no such message")).help(
                 match messages {
                     0 => "the conversation is empty".to_owned(),
                     count => format!("messages are counted from 0; the last one is {}", count - 1),
@@ -99,10 +99,10 @@ impl CompactionFlags {
 }
 
 /// Refuses flags without effect and strategies that cannot work.
-fn check_flags(args: &CompactArgs, strategies: &[CompactStrategy]) -> Result<(), CliError> {
+fn check_flags(args: &CompactArgs, strategies: &[CompactStrategy]) -> Result<(), HelpfulError> {
     let has = |strategy| strategies.contains(&strategy);
     let unused = |flag: &str, strategy: &str| {
-        CliError::new(format!("{flag} is for the strategy `{strategy}`, which is not selected"))
+        HelpfulError::new(format!("{flag} is for the strategy `{strategy}`, which is not selected"))
             .help(format!("add `--strategy {strategy}` or remove {flag}"))
     };
     if args.fraction.is_some() && !has(CompactStrategy::Window) && !has(CompactStrategy::Summarize)
@@ -120,7 +120,7 @@ fn check_flags(args: &CompactArgs, strategies: &[CompactStrategy]) -> Result<(),
         }
     }
     if args.summarizer.as_deref().is_some_and(|command| command.trim().is_empty()) {
-        return Err(CliError::new("--summarizer needs a command")
+        return Err(HelpfulError::new("--summarizer needs a command")
             .help("it reads a prompt on stdin and prints a summary: `--summarizer 'claude -p'`"));
     }
     let needs_budget = |strategy: &&CompactStrategy| {
@@ -128,7 +128,7 @@ fn check_flags(args: &CompactArgs, strategies: &[CompactStrategy]) -> Result<(),
     };
     match strategies.iter().find(needs_budget) {
         Some(strategy) if args.fraction.is_some() && args.budget.is_none() => {
-            Err(CliError::new(format!("the strategy `{}` needs a budget", strategy.name()))
+            Err(HelpfulError::new(format!("the strategy `{}` needs a budget", strategy.name()))
                 .help("with --fraction, also give a limit: `--budget 32k`"))
         }
         _ => Ok(()),
@@ -136,7 +136,7 @@ fn check_flags(args: &CompactArgs, strategies: &[CompactStrategy]) -> Result<(),
 }
 
 /// How tool results may be shortened.
-fn parse_elision(args: &CompactArgs) -> Result<ElisionPolicy, CliError> {
+fn parse_elision(args: &CompactArgs) -> Result<ElisionPolicy, HelpfulError> {
     let mut elision = ElisionPolicy::default();
     if let Some(typed) = &args.ends {
         elision.kept_tokens = u32::try_from(parse_tokens("ends", typed)?).unwrap_or(u32::MAX);

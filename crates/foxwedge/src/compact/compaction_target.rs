@@ -20,7 +20,7 @@ use foxwedge_local::{
     disk::{FileIdentity, FileSnapshot},
     input_format::InputFormat,
     outcome::{SessionRef, TargetFailure},
-    output::{CliError, clean},
+    output::{HelpfulError, clean},
     size_limit,
     source::{DocumentBody, InputDocument, InputHint, InputRejection, ParsedInput},
 };
@@ -60,7 +60,7 @@ impl CompactionTarget {
     pub(crate) fn load(args: &CompactArgs) -> anyhow::Result<CompactionTarget> {
         let no_target = args.target.is_none() && !args.last;
         if no_target && (!args.agent.is_empty() || io::stdin().is_terminal()) {
-            bail!(CliError::new("no conversation to compact was given").help(
+            bail!(HelpfulError::new("no conversation to compact was given").help(
                 "name a file or a session: `foxwedge compact session.json`, or pipe one in: \
                  `… | foxwedge compact -`"
             ));
@@ -123,14 +123,14 @@ impl CompactionTarget {
         match &self.input {
             TargetContent::File(snapshot) => Ok(snapshot),
             TargetContent::Stdin(_) | TargetContent::Stream(_) => bail!(
-                CliError::new("this is not a file that can be replaced")
+                HelpfulError::new("this is not a file that can be replaced")
                     .help("use `foxwedge compact -` to compact a stream")
             ),
         }
     }
 
     /// Refuses to write the report over the input.
-    pub(crate) fn check_output(&self, output: &Path) -> Result<(), CliError> {
+    pub(crate) fn check_output(&self, output: &Path) -> Result<(), HelpfulError> {
         let input = match &self.input {
             TargetContent::Stdin(_) => FileIdentity::of_stdin(),
             TargetContent::File(snapshot) => FileIdentity::of(&snapshot.path),
@@ -140,7 +140,7 @@ impl CompactionTarget {
             return Ok(());
         }
         let shown = clean(&output.to_string_lossy());
-        Err(CliError::new(format!("the report would be written over the input `{shown}`"))
+        Err(HelpfulError::new(format!("the report would be written over the input `{shown}`"))
             .help("nothing was written; give --output-file a name of its own"))
     }
 
@@ -148,12 +148,12 @@ impl CompactionTarget {
     pub(crate) fn single_document<'s, 'a>(
         &self,
         input: &'s Result<ParsedInput<'a>, InputRejection>,
-    ) -> Result<&'s InputDocument<'a>, CliError> {
+    ) -> Result<&'s InputDocument<'a>, HelpfulError> {
         let source = match input {
             Ok(source) => source,
             Err(InputRejection::Failed(failure)) => return Err(self.failure_error(failure)),
             Err(InputRejection::Skipped) => {
-                return Err(CliError::new(format!(
+                return Err(HelpfulError::new(format!(
                     "{}: no conversation",
                     clean(&self.display_name)
                 )));
@@ -164,7 +164,7 @@ impl CompactionTarget {
         }
         match source.documents.as_slice() {
             [only] => Ok(only),
-            several => Err(CliError::new(format!(
+            several => Err(HelpfulError::new(format!(
                 "{}: there are {} conversations in it, one per line",
                 clean(&self.display_name),
                 several.len()
@@ -174,12 +174,12 @@ impl CompactionTarget {
     }
 
     /// The error for a failure, with its position.
-    pub(crate) fn failure_error(&self, failure: &TargetFailure) -> CliError {
+    pub(crate) fn failure_error(&self, failure: &TargetFailure) -> HelpfulError {
         let position = failure
             .position
             .map(|position| format!(":{}:{}", position.line, position.column))
             .unwrap_or_default();
-        let error = CliError::new(format!(
+        let error = HelpfulError::new(format!(
             "{}{position}: {}",
             clean(&self.display_name),
             clean(&failure.message)

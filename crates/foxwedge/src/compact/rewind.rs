@@ -13,7 +13,7 @@ use crate::{
     report,
 };
 use foxwedge_local::{
-    output::{self, CliError, GOOD, clean, paint, pluralize},
+    output::{self, GOOD, HelpfulError, clean, paint, pluralize},
     source::{DocumentBody, InputDocument, decode_text, decompress, parse_input},
 };
 
@@ -28,7 +28,7 @@ pub(crate) fn undo_compaction(args: &CompactArgs) -> anyhow::Result<ExitCode> {
     let document = target.single_document(&input)?;
     let DocumentBody::Session(session) = &document.body else {
         bail!(
-            CliError::new(format!(
+            HelpfulError::new(format!(
                 "{}: only session files keep the messages that a compaction hides",
                 clean(&target.display_name)
             ))
@@ -37,7 +37,7 @@ pub(crate) fn undo_compaction(args: &CompactArgs) -> anyhow::Result<ExitCode> {
     };
     let Some(rewritten) = session.remove_compaction() else {
         bail!(
-            CliError::new(format!(
+            HelpfulError::new(format!(
                 "{}: the session has no compaction by foxwedge",
                 clean(&target.display_name)
             ))

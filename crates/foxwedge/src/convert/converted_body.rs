@@ -26,7 +26,7 @@ use foxwedge_local::{
     findings::{ReportDetail, build_file_report},
     input_format::InputFormat,
     outcome::{FileReport, TargetFailure},
-    output::{self, CliError, clean, cut},
+    output::{self, HelpfulError, clean, cut},
     source::{
         DocumentBody, InputDocument, InputRejection, ParsedInput, decode_text, decompress,
         parse_input,
@@ -180,13 +180,13 @@ fn single_document<'s, 'a>(
     input: &ConversionInput,
     to: Format,
     parsed: &'s Result<ParsedInput<'a>, InputRejection>,
-) -> Result<&'s InputDocument<'a>, CliError> {
+) -> Result<&'s InputDocument<'a>, HelpfulError> {
     let path = clean(&input.display_name);
     let source = match parsed {
         Ok(source) => source,
         Err(InputRejection::Failed(failure)) => return Err(failure_error(input, failure)),
         Err(InputRejection::Skipped) => {
-            return Err(CliError::new(format!("{path}: no conversation")));
+            return Err(HelpfulError::new(format!("{path}: no conversation")));
         }
     };
     if let Some(failure) = source.failures.first() {
@@ -197,7 +197,7 @@ fn single_document<'s, 'a>(
         several => {
             let many = several.len();
             let to = to.name();
-            Err(CliError::new(format!(
+            Err(HelpfulError::new(format!(
                 "{path}: there are {many} conversations in it, one per line"
             ))
             .help(format!("extract one: `sed -n 1p FILE | foxwedge convert --to {to} -`")))
@@ -206,11 +206,14 @@ fn single_document<'s, 'a>(
 }
 
 /// Refuses a session without messages.
-fn check_not_empty(input: &ConversionInput, document: &InputDocument<'_>) -> Result<(), CliError> {
+fn check_not_empty(
+    input: &ConversionInput,
+    document: &InputDocument<'_>,
+) -> Result<(), HelpfulError> {
     match &document.body {
         DocumentBody::Session(session) if session.draft().messages.is_empty() => {
             let path = clean(&input.display_name);
-            Err(CliError::new(format!("{path}: the session has no messages")).help(
+            Err(HelpfulError::new(format!("{path}: the session has no messages")).help(
                 "there is no history to convert; `foxwedge list` shows sessions that have one",
             ))
         }
@@ -249,11 +252,11 @@ fn format_result(args: &ConvertArgs, body: String) -> String {
 }
 
 /// The error for a failure, with its position.
-fn failure_error(input: &ConversionInput, failure: &TargetFailure) -> CliError {
+fn failure_error(input: &ConversionInput, failure: &TargetFailure) -> HelpfulError {
     let position = failure.position.map(|at| format!(":{}:{}", at.line, at.column));
     let path = clean(&input.display_name);
     let message = rename_format_flag(&clean(&failure.message));
-    let error = CliError::new(format!("{path}{}: {message}", position.unwrap_or_default()));
+    let error = HelpfulError::new(format!("{path}{}: {message}", position.unwrap_or_default()));
     match &failure.help {
         Some(help) => error.help(rename_format_flag(help)),
         None => error,
@@ -268,7 +271,7 @@ fn unreadable_error(
     error: &ReadError,
     kind: ConversionKind,
     format: Format,
-) -> CliError {
+) -> HelpfulError {
     let failure = TargetFailure::new(describe_read_error(error))
         .at(position(text.as_bytes(), at))
         .help(format!(

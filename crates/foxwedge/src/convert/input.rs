@@ -13,7 +13,7 @@ use crate::target::{self, SingleTarget};
 use foxwedge_local::outcome::STDIN;
 use foxwedge_local::{
     disk::FileIdentity,
-    output::{CliError, clean},
+    output::{HelpfulError, clean},
     size_limit,
     source::InputHint,
 };
@@ -40,7 +40,7 @@ impl ConversionInput {
     /// Opens the target, or stdin without one.
     pub(crate) fn open(target: Option<&Path>) -> anyhow::Result<ConversionInput> {
         if target.is_none() && io::stdin().is_terminal() {
-            bail!(CliError::new("nothing to convert was given").help(
+            bail!(HelpfulError::new("nothing to convert was given").help(
                 "name a file or a session: `foxwedge convert --to anthropic request.json`, or pipe \
                  one in: `… | foxwedge convert --to anthropic -`"
             ));
@@ -85,7 +85,7 @@ impl ConversionInput {
     }
 
     /// Refuses to write the result over the input.
-    pub(crate) fn check_output(&self, output: &Path) -> Result<(), CliError> {
+    pub(crate) fn check_output(&self, output: &Path) -> Result<(), HelpfulError> {
         let input = match &self.path {
             Some(path) => FileIdentity::of(path),
             None => FileIdentity::of_stdin(),
@@ -94,7 +94,7 @@ impl ConversionInput {
             return Ok(());
         }
         let shown = clean(&output.to_string_lossy());
-        Err(CliError::new(format!("the result would be written over the input `{shown}`"))
+        Err(HelpfulError::new(format!("the result would be written over the input `{shown}`"))
             .help("nothing was written; give -o a name of its own"))
     }
 

@@ -10,7 +10,7 @@ use super::{
 use crate::cli::{ConversionKind, ConvertArgs};
 use foxwedge_local::{
     input_format::InputFormat,
-    output::{CliError, clean},
+    output::{HelpfulError, clean},
     source::{decode_text, decompress},
 };
 
@@ -126,7 +126,7 @@ fn single_format(
     kind: ConversionKind,
     formats: &'static [Format],
     given: Option<Format>,
-) -> Result<Format, CliError> {
+) -> Result<Format, HelpfulError> {
     match (given, formats) {
         (Some(format), _) => Ok(format),
         (None, [only]) => Ok(*only),
@@ -134,7 +134,7 @@ fn single_format(
         (None, [first, ..]) => {
             let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
             let path = clean(&input.display_name);
-            Err(CliError::new(format!(
+            Err(HelpfulError::new(format!(
                 "{path}: this {} may be {}",
                 kind.name(),
                 names.join(" or ")
@@ -144,9 +144,9 @@ fn single_format(
     }
 }
 
-fn unknown_format_error(input: &ConversionInput, kind: ConversionKind) -> CliError {
+fn unknown_format_error(input: &ConversionInput, kind: ConversionKind) -> HelpfulError {
     let path = clean(&input.display_name);
-    CliError::new(format!("{path}: the format of this {} is not known", kind.name()))
+    HelpfulError::new(format!("{path}: the format of this {} is not known", kind.name()))
         .help("name the format: --from openai-chat")
 }
 
@@ -155,24 +155,24 @@ fn kind_mismatch_error(
     input: &ConversionInput,
     kind: ConversionKind,
     detected: DetectedInput,
-) -> CliError {
+) -> HelpfulError {
     let actual = match detected {
         DetectedInput::Stream(_) => "a stream",
         DetectedInput::Response(_) => "a response",
         DetectedInput::Request | DetectedInput::NeedMoreBytes => "something else",
     };
     let (path, kind) = (clean(&input.display_name), kind.name());
-    CliError::new(format!("{path}: this is not a known {kind}, but {actual}"))
+    HelpfulError::new(format!("{path}: this is not a known {kind}, but {actual}"))
         .help(format!("remove --kind; or, if it is a {kind}, name its format: --from openai-chat"))
 }
 
 /// Refuses `--kind` for a session: sessions are always converted as requests.
-fn check_session(agent: &str, kind: Option<ConversionKind>) -> Result<(), CliError> {
+fn check_session(agent: &str, kind: Option<ConversionKind>) -> Result<(), HelpfulError> {
     match kind {
         None | Some(ConversionKind::Request) => Ok(()),
         Some(kind @ (ConversionKind::Response | ConversionKind::Stream)) => {
             let message = format!("a session of {agent} is not a {}", kind.name());
-            Err(CliError::new(message)
+            Err(HelpfulError::new(message)
                 .help("remove --kind, or name a provider's format with --from"))
         }
     }

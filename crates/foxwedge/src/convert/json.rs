@@ -14,7 +14,7 @@ use crate::{cli::OutputFormat, report};
 use foxwedge_local::{
     check_settings::CheckSettings,
     outcome::{TargetOutcome, TargetResult},
-    output::{CliError, clean},
+    output::{HelpfulError, clean},
 };
 
 /// The whole document.
@@ -175,7 +175,7 @@ pub(crate) fn read_renames(path: &Path) -> anyhow::Result<ReverseRenames> {
     let shown = clean(&path.to_string_lossy());
     let text = fs::read(path).with_context(|| format!("{shown}: cannot be read"))?;
     let earlier: EarlierConversion = serde_json::from_slice(&text).map_err(|error| {
-        CliError::new(format!("{shown}: not a conversion report: {error}"))
+        HelpfulError::new(format!("{shown}: not a conversion report: {error}"))
             .help("`foxwedge convert --output-format json … 2> FILE` writes one to FILE")
     })?;
     let to_replacement = |one: EarlierRename| IdentifierReplacement { old: one.old, new: one.new };

@@ -9,7 +9,7 @@ use super::{
     store_location::{locate, named_store},
     sweep::sweep,
 };
-use foxwedge_local::output::{self, CliError, clean, pluralize};
+use foxwedge_local::output::{self, HelpfulError, clean, pluralize};
 
 /// An open store and its URL.
 #[derive(Clone)]
@@ -68,12 +68,12 @@ pub(crate) async fn open(flag: Option<&str>) -> anyhow::Result<StoreLookup> {
 pub(crate) async fn connect(url: StoreUrl) -> anyhow::Result<OpenStore> {
     match AnyStore::open(&url).await {
         Ok(store) => Ok(OpenStore { url, store: Arc::new(store) }),
-        Err(StoreError::Invalid(reason)) => Err(CliError::new(reason).help(ADDRESSES).into()),
+        Err(StoreError::Invalid(reason)) => Err(HelpfulError::new(reason).help(ADDRESSES).into()),
         Err(error) => Err(store_error(&url, error)),
     }
 }
 
-fn missing_store_error(path: &Path) -> CliError {
-    CliError::new(format!("there is no store at `{}`", clean(&path.to_string_lossy())))
+fn missing_store_error(path: &Path) -> HelpfulError {
+    HelpfulError::new(format!("there is no store at `{}`", clean(&path.to_string_lossy())))
         .help("the first recorded run creates the store: `… | foxwedge follow --store FILE`")
 }

@@ -3,7 +3,7 @@
 use foxwedge_store::{ListFilter, ListPage, RunRow, Store};
 
 use super::OpenStore;
-use foxwedge_local::output::{CliError, clean, pluralize};
+use foxwedge_local::output::{HelpfulError, clean, pluralize};
 
 /// Fewest characters of an id that select a run.
 const MIN_ID_LENGTH: usize = 4;
@@ -39,7 +39,7 @@ pub(crate) async fn find_run(store: &OpenStore, id: &str) -> anyhow::Result<RunR
             let more = several.saturating_sub(MAX_NAMED);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             let ids: Vec<String> = ids.collect();
-            Err(CliError::new(format!("{} match this prefix", pluralize(several, "run")))
+            Err(HelpfulError::new(format!("{} match this prefix", pluralize(several, "run")))
                 .help(format!("type more of the id: {}{more}", ids.join(", ")))
                 .into())
         }
@@ -51,7 +51,7 @@ pub(crate) async fn newest_run(store: &OpenStore) -> anyhow::Result<RunRow> {
     let page = ListPage { after: None, limit: 1 };
     let runs = store.with_store_error(store.store.runs(ListFilter::default(), page).await)?;
     runs.into_iter().next().ok_or_else(|| {
-        CliError::new("no run is recorded yet")
+        HelpfulError::new("no run is recorded yet")
             .help("`… | foxwedge follow --store FILE` records one")
             .into()
     })
@@ -65,8 +65,8 @@ fn id_starts_with(id: &str, prefix: &str) -> bool {
     head(id) || head(bare)
 }
 
-fn no_run_error(id: &str) -> CliError {
-    let error = CliError::new(format!("there is no run `{}`", clean(id)));
+fn no_run_error(id: &str) -> HelpfulError {
+    let error = HelpfulError::new(format!("there is no run `{}`", clean(id)));
     match id.len() {
         0..MIN_ID_LENGTH => error.help(format!(
             "a run id needs at least {MIN_ID_LENGTH} characters; `foxwedge runs` lists all"

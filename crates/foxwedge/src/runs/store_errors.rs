@@ -4,7 +4,7 @@ use std::error::Error;
 
 use foxwedge_store::{StoreError, StoreUrl};
 
-use foxwedge_local::output::CliError;
+use foxwedge_local::output::HelpfulError;
 
 /// Help for store addresses.
 pub(super) const ADDRESSES: &str =
@@ -12,7 +12,7 @@ pub(super) const ADDRESSES: &str =
 
 /// A store error with help.
 pub(crate) fn store_error(url: &StoreUrl, error: StoreError) -> anyhow::Error {
-    let cli_error = CliError::new(error_chain(&error));
+    let cli_error = HelpfulError::new(error_chain(&error));
     match help_for(url, &error) {
         Some(help) => cli_error.help(help).into(),
         None => cli_error.into(),

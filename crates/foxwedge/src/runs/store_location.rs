@@ -7,7 +7,7 @@ use foxwedge_store::StoreUrl;
 use super::store_errors;
 use foxwedge_local::{
     agents,
-    output::{CliError, clean},
+    output::{HelpfulError, clean},
 };
 
 /// The environment variable for the store.
@@ -48,12 +48,12 @@ pub(crate) fn repeat_store_flag(flag: Option<&str>) -> String {
 fn parse_store_url(from: &str, text: &str) -> anyhow::Result<StoreUrl> {
     let url: Result<StoreUrl, _> = text.parse();
     url.map_err(|error| {
-        CliError::new(format!("{from}: {error}")).help(store_errors::ADDRESSES).into()
+        HelpfulError::new(format!("{from}: {error}")).help(store_errors::ADDRESSES).into()
     })
 }
 
 /// `$XDG_DATA_HOME/foxwedge/foxwedge.db` or `~/.local/share/foxwedge/foxwedge.db`.
-fn default_store_path() -> Result<PathBuf, CliError> {
+fn default_store_path() -> Result<PathBuf, HelpfulError> {
     let data_home = env::var_os("XDG_DATA_HOME").filter(|value| !value.is_empty());
     // The XDG specification ignores relative paths.
     data_home
@@ -62,7 +62,7 @@ fn default_store_path() -> Result<PathBuf, CliError> {
         .or_else(|| Some(agents::home_folder()?.join(".local/share")))
         .map(|folder| folder.join("foxwedge/foxwedge.db"))
         .ok_or_else(|| {
-            CliError::new("no folder for the store is configured")
+            HelpfulError::new("no folder for the store is configured")
                 .help("pass `--store runs.db`, or set FOXWEDGE_STORE")
         })
 }

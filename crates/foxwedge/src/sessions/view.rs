@@ -9,7 +9,7 @@ use foxwedge_sessions::SessionText;
 use super::LoadedConversation;
 use crate::cli::SessionViewMode;
 use foxwedge_local::{
-    output::{self, CliError, clean},
+    output::{self, HelpfulError, clean},
     source::{DocumentBody, InputDocument},
 };
 use foxwedge_local::{session_document::is_safely_fixable, session_health::SessionHealth};
@@ -67,7 +67,7 @@ impl LoadedConversation {
 
 impl LoadedConversation {
     /// Fails if the session has any finding.
-    fn refuse_damaged(&self, document: &InputDocument<'_>) -> Result<(), CliError> {
+    fn refuse_damaged(&self, document: &InputDocument<'_>) -> Result<(), HelpfulError> {
         let report = document.report();
         let Some(first) = report.findings.first() else { return Ok(()) };
         let more = match report.total() - 1 {
@@ -75,7 +75,7 @@ impl LoadedConversation {
             more => format!(" (and {} more)", output::pluralize(more, "finding")),
         };
         let (code, message) = (first.rule.label(), clean(&first.message));
-        Err(CliError::new(format!("{}: {code}: {message}{more}", clean(&self.display_name)))
+        Err(HelpfulError::new(format!("{}: {code}: {message}{more}", clean(&self.display_name)))
             .help("without --strict the session is repaired in memory"))
     }
 }
@@ -102,7 +102,7 @@ impl ConversationFileView<'_> {
             return Ok(());
         };
         bail!(
-            CliError::new(format!(
+            HelpfulError::new(format!(
                 "{} remains after the repair: {}",
                 left.rule.label(),
                 clean(&left.message)

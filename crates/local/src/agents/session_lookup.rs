@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::LocalSessionEntry;
 use crate::{
     nearest::nearest,
-    output::{CliError, clean, pluralize},
+    output::{HelpfulError, clean, pluralize},
 };
 
 /// Fewest characters of an id that select a session.
@@ -26,7 +26,7 @@ pub fn is_session_id(text: &str) -> bool {
 pub fn find_session<'e>(
     id: &str,
     entries: &'e [LocalSessionEntry],
-) -> Result<&'e LocalSessionEntry, CliError> {
+) -> Result<&'e LocalSessionEntry, HelpfulError> {
     let mut seen = HashSet::new();
     let known: Vec<&LocalSessionEntry> =
         entries.iter().filter(|entry| seen.insert((entry.agent, entry.id.as_str()))).collect();
@@ -45,14 +45,14 @@ pub fn find_session<'e>(
         [] => Err(no_match_error(id, &known)),
         several => {
             let count = pluralize(several.len(), "session");
-            Err(CliError::new(format!("{count} match this prefix"))
+            Err(HelpfulError::new(format!("{count} match this prefix"))
                 .help(format!("type more of the id: {}", format_names(several))))
         }
     }
 }
 
-fn no_match_error(id: &str, known: &[&LocalSessionEntry]) -> CliError {
-    let error = CliError::new("no such file, folder or session");
+fn no_match_error(id: &str, known: &[&LocalSessionEntry]) -> HelpfulError {
+    let error = HelpfulError::new("no such file, folder or session");
     if known.is_empty() {
         return error.help(
             "a target is a file, a folder, a session id, or `-` for stdin; no agent has a session \

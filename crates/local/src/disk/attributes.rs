@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use crate::output::CliError;
+use crate::output::HelpfulError;
 
 /// Copies all attributes of a file to a new one.
 pub(super) fn copy_attributes(new: &File, old: &File, metadata: &Metadata) -> anyhow::Result<()> {
@@ -25,10 +25,10 @@ const HELP: &str = "nothing was changed; repair it as its owner, or write a repa
 
 /// Copies owner and group.
 #[cfg(unix)]
-pub(super) fn keep_ownership(new: &File, metadata: &Metadata) -> Result<(), CliError> {
+pub(super) fn keep_ownership(new: &File, metadata: &Metadata) -> Result<(), HelpfulError> {
     use std::os::unix::fs::{MetadataExt, fchown};
     let refused = |what: &str, number: u32, error: io::Error| {
-        CliError::new(format!("its {what} ({number}) cannot be kept: {error}")).help(HELP)
+        HelpfulError::new(format!("its {what} ({number}) cannot be kept: {error}")).help(HELP)
     };
     let owner_error = |error| refused("owner", metadata.uid(), error);
     let now = new.metadata().map_err(owner_error)?;
@@ -45,7 +45,7 @@ pub(super) fn keep_ownership(new: &File, metadata: &Metadata) -> Result<(), CliE
 
 /// This system has no owner and group.
 #[cfg(not(unix))]
-pub(super) fn keep_ownership(_: &File, _: &Metadata) -> Result<(), CliError> {
+pub(super) fn keep_ownership(_: &File, _: &Metadata) -> Result<(), HelpfulError> {
     Ok(())
 }
 
@@ -82,9 +82,9 @@ fn keep_extended(_: &File, _: &File) -> anyhow::Result<()> {
 }
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn attribute_error(name: &[u8], error: io::Error) -> CliError {
+fn attribute_error(name: &[u8], error: io::Error) -> HelpfulError {
     let name = crate::output::clean(&String::from_utf8_lossy(name));
-    CliError::new(format!("its extended attribute `{name}` cannot be kept: {error}")).help(HELP)
+    HelpfulError::new(format!("its extended attribute `{name}` cannot be kept: {error}")).help(HELP)
 }
 
 /// Attributes that the system sets by its own rules. They are kept where that is permitted.

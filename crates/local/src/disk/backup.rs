@@ -18,7 +18,7 @@ use super::{
     state_folder,
     temporary_file::{is_dead, parent_folder},
 };
-use crate::output::CliError;
+use crate::output::HelpfulError;
 
 /// Old backups are removed once per process.
 static SWEPT: Once = Once::new();
@@ -95,7 +95,7 @@ impl BackupFolder {
         after: ContentFingerprint,
     ) -> anyhow::Result<Backup> {
         let utf8_path = path.to_str().ok_or_else(|| {
-            CliError::new("its path is not UTF-8, so it cannot be backed up")
+            HelpfulError::new("its path is not UTF-8, so it cannot be backed up")
                 .help("use `foxwedge fix - <FILE >NEW` instead")
         })?;
         let created = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

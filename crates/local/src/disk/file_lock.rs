@@ -14,7 +14,7 @@ use anyhow::{Context, bail};
 use super::{
     fingerprint::ContentFingerprint, process, snapshot::is_same, state_folder, temporary_file,
 };
-use crate::output::{CliError, clean};
+use crate::output::{HelpfulError, clean};
 
 /// Exclusive right to write one file, until dropped.
 pub struct FileLock {
@@ -46,7 +46,7 @@ impl FileLock {
 
     fn acquire_in(folder: &Path, path: &Path) -> anyhow::Result<FileLock> {
         let lock_error = || {
-            CliError::new(format!("cannot create a lock in `{}`", folder.display()))
+            HelpfulError::new(format!("cannot create a lock in `{}`", folder.display()))
                 .help("set FOXWEDGE_STATE_DIR to a local folder that you can write to")
         };
         state_folder::create_private_folder(folder).with_context(lock_error)?;
@@ -87,14 +87,14 @@ fn write_process_id(file: &mut File) -> io::Result<()> {
     write!(file, "{}", std::process::id())
 }
 
-fn locked_error(file: &mut File) -> CliError {
+fn locked_error(file: &mut File) -> HelpfulError {
     let mut text = String::new();
     let read = file.rewind().and_then(|()| file.take(32).read_to_string(&mut text));
     let owner = match (read, text.trim().parse()) {
         (Ok(_), Ok(number)) => process::describe_process(number),
         _ => "another process".to_owned(),
     };
-    CliError::new(format!("another foxwedge process is writing this file: {owner}"))
+    HelpfulError::new(format!("another foxwedge process is writing this file: {owner}"))
         .help("nothing was changed; try again when it is done")
 }
 

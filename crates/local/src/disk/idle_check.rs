@@ -10,7 +10,7 @@ use foxwedge_sessions::SessionAgent;
 use serde::Deserialize;
 
 use super::{process, state_folder, writers};
-use crate::{check_settings::shell_quote, outcome::SessionRef, output::CliError};
+use crate::{check_settings::shell_quote, outcome::SessionRef, output::HelpfulError};
 
 /// Proof that a file is idle. Holds the agent's lock, if there is one, until dropped.
 pub struct IdleProof {
@@ -22,7 +22,7 @@ pub fn check_idle(
     path: &Path,
     file: &Metadata,
     session: Option<&SessionRef>,
-) -> Result<IdleProof, CliError> {
+) -> Result<IdleProof, HelpfulError> {
     if let Some(process) = writers::find_steady_writer(file) {
         let owner = process::describe_process(process);
         return Err(busy_error(format!("{owner} has the file open for writing"), path, session));
@@ -59,8 +59,8 @@ pub fn check_idle(
     Ok(IdleProof { _locks: locks })
 }
 
-fn busy_error(reason: String, path: &Path, session: Option<&SessionRef>) -> CliError {
-    CliError::new(reason).help(match session {
+fn busy_error(reason: String, path: &Path, session: Option<&SessionRef>) -> HelpfulError {
+    HelpfulError::new(reason).help(match session {
         Some(_) => format!(
             "nothing was changed; stop the agent and try again, or repair a copy: \
              `foxwedge fork {}`",

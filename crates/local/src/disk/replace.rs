@@ -21,7 +21,7 @@ use super::{
     snapshot::{FileSnapshot, changed_error},
     temporary_file::{FilePrivacy, TemporaryFile},
 };
-use crate::output::{CliError, clean, write_buffered};
+use crate::output::{HelpfulError, clean, write_buffered};
 
 /// Replaces the content of a file.
 ///
@@ -88,9 +88,10 @@ fn swap_in(
     Err(ReplaceFailure { error: error.into(), keeps_backup: true })
 }
 
-fn overtaken_error(backup: Option<&Backup>) -> CliError {
-    let error =
-        CliError::new("another process replaced or removed the file right after it was written");
+fn overtaken_error(backup: Option<&Backup>) -> HelpfulError {
+    let error = HelpfulError::new(
+        "another process replaced or removed the file right after it was written",
+    );
     match backup {
         Some(backup) => {
             let backup = clean(&backup.content.to_string_lossy());
@@ -100,10 +101,10 @@ fn overtaken_error(backup: Option<&Backup>) -> CliError {
     }
 }
 
-fn left_aside_error(paths: &[PathBuf]) -> CliError {
+fn left_aside_error(paths: &[PathBuf]) -> HelpfulError {
     let paths: Vec<String> =
         paths.iter().map(|path| format!("`{}`", clean(&path.to_string_lossy()))).collect();
-    CliError::new("other processes wrote the file while it was being replaced").help(format!(
+    HelpfulError::new("other processes wrote the file while it was being replaced").help(format!(
         "the file has the last of these writes; the earlier ones are in {}",
         paths.join(" and ")
     ))

@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context, bail};
 
 use super::{ops, temporary_file::parent_folder};
-use crate::output::CliError;
+use crate::output::HelpfulError;
 
 /// A file at the time it was read.
 pub struct FileSnapshot {
@@ -44,12 +44,12 @@ impl FileSnapshot {
         let is_folder_locked =
             fs::metadata(folder).is_ok_and(|folder| folder.permissions().readonly());
         if self.metadata.permissions().readonly() {
-            bail!(CliError::new("the file is read-only").help(
+            bail!(HelpfulError::new("the file is read-only").help(
                 "nothing was changed; make it writable, or pass it on stdin: `- <FILE >NEW`"
             ));
         }
         if is_folder_locked {
-            bail!(CliError::new("its folder is read-only").help(
+            bail!(HelpfulError::new("its folder is read-only").help(
                 "nothing was changed; make it writable, or pass it on stdin: `- <FILE >NEW`"
             ));
         }
@@ -61,7 +61,7 @@ impl FileSnapshot {
         let links = links(&self.file.metadata().context("the file cannot be read again")?);
         if links > 1 {
             bail!(
-                CliError::new(format!(
+                HelpfulError::new(format!(
                     "the file has {links} hard links, and the others would keep the old content"
                 ))
                 .help(
@@ -86,8 +86,8 @@ impl FileSnapshot {
 }
 
 /// Error for a file that another process changed.
-pub(super) fn changed_error() -> CliError {
-    CliError::new("the file changed while it was being repaired")
+pub(super) fn changed_error() -> HelpfulError {
+    HelpfulError::new("the file changed while it was being repaired")
         .help("nothing was written; stop the program that writes to it and try again")
 }
 

@@ -5,15 +5,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::output::CliError;
+use crate::output::HelpfulError;
 
 /// `$FOXWEDGE_STATE_DIR`, `$XDG_STATE_HOME/foxwedge` or `~/.local/state/foxwedge`.
-pub(super) fn state_folder() -> Result<PathBuf, CliError> {
+pub(super) fn state_folder() -> Result<PathBuf, HelpfulError> {
     env_path("FOXWEDGE_STATE_DIR")
         .or_else(|| Some(env_path("XDG_STATE_HOME")?.join("foxwedge")))
         .or_else(|| Some(home_folder()?.join(".local/state/foxwedge")))
         .ok_or_else(|| {
-            CliError::new("no folder for backups is configured")
+            HelpfulError::new("no folder for backups is configured")
                 .help("set FOXWEDGE_STATE_DIR to a folder that only you can read")
         })
 }

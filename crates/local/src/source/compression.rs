@@ -11,7 +11,7 @@ use ruzstd::{
     encoding::{CompressionLevel, compress_to_vec},
 };
 
-use crate::output::CliError;
+use crate::output::HelpfulError;
 
 /// Compression of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -99,8 +99,8 @@ fn decompress_frame(
     Ok(())
 }
 
-fn damaged_error() -> CliError {
-    CliError::new("the compressed data is damaged")
+fn damaged_error() -> HelpfulError {
+    HelpfulError::new("the compressed data is damaged")
         .help("nothing was changed; `zstd -t FILE` checks it")
 }
 

@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use tokio::sync::mpsc;
 
 use foxwedge_local::outcome::STDIN;
-use foxwedge_local::output::{CliError, clean};
+use foxwedge_local::output::{HelpfulError, clean};
 
 /// Size of the read buffer.
 const READ_BYTES: usize = 1 << 18;
@@ -42,7 +42,7 @@ impl FollowInput {
         let path = file.filter(|path| path.as_os_str() != "-");
         let Some(path) = path else {
             if file.is_none() && io::stdin().is_terminal() {
-                bail!(CliError::new("nothing to follow").help(
+                bail!(HelpfulError::new("nothing to follow").help(
                     "pipe an agent in: `claude -p … --output-format stream-json --verbose | \
                      foxwedge follow`, or name a file"
                 ));
@@ -56,7 +56,7 @@ impl FollowInput {
         let file = File::open(path).with_context(|| format!("{display_name}: cannot be read"))?;
         if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
             bail!(
-                CliError::new(format!("{display_name}: this is a folder"))
+                HelpfulError::new(format!("{display_name}: this is a folder"))
                     .help("name a file in it")
             );
         }

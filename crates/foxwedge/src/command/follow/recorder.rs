@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use super::{batch, lease_renewal::FollowLeaseRenewal};
 use crate::runs::{LEASE, OpenStore, current_owner, is_store_id, to_store_id};
-use foxwedge_local::output::CliError;
+use foxwedge_local::output::HelpfulError;
 
 /// Pauses between retries while the store is unavailable.
 const RETRY_PAUSES_MILLIS: [u64; 5] = [100, 300, 1_000, 3_000, 5_000];
@@ -281,7 +281,7 @@ impl FollowRecorder {
         let id = match (&self.named_session, &started.session) {
             (Some(id), _) if is_store_id(id) => id.clone(),
             (Some(id), _) => {
-                return Err(CliError::new(format!("`{id}` is not a valid session id"))
+                return Err(HelpfulError::new(format!("`{id}` is not a valid session id"))
                     .help("an id has 1 to 128 characters of A-Z a-z 0-9 _ -")
                     .into());
             }
@@ -307,8 +307,8 @@ impl FollowRecorder {
     }
 }
 
-fn run_exists_error(row: &RunRow) -> CliError {
-    CliError::new(format!("run `{}` already exists", row.id))
+fn run_exists_error(row: &RunRow) -> HelpfulError {
+    HelpfulError::new(format!("run `{}` already exists", row.id))
         .help(format!("omit --run, or choose another id; `foxwedge runs show {}` shows it", row.id))
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use foxwedge_sessions::SessionAgent;
 
 use foxwedge_local::{
-    agents::session_lookup::is_session_id, disk::ContentFingerprint, output::CliError,
+    agents::session_lookup::is_session_id, disk::ContentFingerprint, output::HelpfulError,
 };
 
 /// The id of the copy with this number, in the notation of the agent's own ids.
@@ -30,7 +30,7 @@ pub(super) fn derive(agent: SessionAgent, old: &str, number: u32) -> String {
 }
 
 /// Refuses ids that the agent does not recognize.
-pub(super) fn check(agent: SessionAgent, id: &str) -> Result<(), CliError> {
+pub(super) fn check(agent: SessionAgent, id: &str) -> Result<(), HelpfulError> {
     let expected = match agent {
         SessionAgent::ClaudeCode | SessionAgent::Codex | SessionAgent::GeminiCli
             if !is_uuid(id) =>
@@ -40,7 +40,7 @@ pub(super) fn check(agent: SessionAgent, id: &str) -> Result<(), CliError> {
         _ if !is_session_id(id) => "made of letters, digits, `-` and `_`",
         _ => return Ok(()),
     };
-    Err(CliError::new(format!(
+    Err(HelpfulError::new(format!(
         "`{}` is not a valid id for {}",
         foxwedge_local::output::clean(id),
         agent.name()

@@ -14,7 +14,7 @@ use crate::{
     cli::RunEventsArgs,
     runs::{self, OpenStore, PAGE, RunFrameWriter, SteadyClock},
 };
-use foxwedge_local::output::{CliError, clean};
+use foxwedge_local::output::{HelpfulError, clean};
 
 /// Maximum wait for a store notification before the log is read again.
 const WATCH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -110,18 +110,18 @@ impl RunEventReader {
                 self.ended = true;
                 Ok(())
             }
-            None => Err(CliError::new(format!("run `{}` was deleted", clean(run))).into()),
+            None => Err(HelpfulError::new(format!("run `{}` was deleted", clean(run))).into()),
         }
     }
 }
 
 /// Parses a frame id. A plain event number stands for the last frame of that event.
-fn parse_frame_id(text: &str) -> Result<FrameId, CliError> {
+fn parse_frame_id(text: &str) -> Result<FrameId, HelpfulError> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit());
     match text.parse::<u64>() {
         Ok(seq) if plain => Ok(FrameId { seq, part: u32::MAX }),
         _ => text.parse().map_err(|_| {
-            CliError::new(format!("--after: `{}` is not a frame id", clean(text))).help(
+            HelpfulError::new(format!("--after: `{}` is not a frame id", clean(text))).help(
                 "use the id of a server-sent event, such as 12.3, or an event number, such as 12",
             )
         }),

@@ -11,7 +11,7 @@ use crate::{
 };
 use foxwedge_local::outcome::STDIN;
 use foxwedge_local::{
-    output::{self, CliError, clean, pluralize},
+    output::{self, HelpfulError, clean, pluralize},
     size_limit,
 };
 
@@ -37,7 +37,7 @@ pub(super) fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
         output::print_note(&format!("and {more} more warnings"));
     }
     if replay.session.runs().is_empty() {
-        bail!(CliError::new(format!("{display_name}: no run found")).help(
+        bail!(HelpfulError::new(format!("{display_name}: no run found")).help(
             "an event file has one JSON object per line; `foxwedge runs events RUN` prints one"
         ));
     }

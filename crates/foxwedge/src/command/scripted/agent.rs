@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use crate::cli::ScriptedAgentArgs;
 use arguments::ClaudeArguments;
 use calls::HostToolCall;
-use foxwedge_local::output::{self, CliError};
+use foxwedge_local::output::{self, HelpfulError};
 use model::{AgentModelError, AgentModelReply, HostTool};
 use pipe::{HostMessage, HostPipe, HostPipeStop};
 use quirks::{AgentQuirk, AgentQuirkSet};
@@ -50,9 +50,9 @@ pub(crate) fn run(args: ScriptedAgentArgs) -> anyhow::Result<ExitCode> {
         given_id.unwrap_or_else(|| format!("{:08x}-0000-4000-8000-0000000000ff", process::id()));
     let mut session = ScriptedSessionFile::new(id.clone(), arguments.no_persistence);
     let history = match &arguments.resume {
-        Some(id) => session
-            .read()
-            .ok_or_else(|| CliError::new(format!("No conversation found with session ID: {id}")))?,
+        Some(id) => session.read().ok_or_else(|| {
+            HelpfulError::new(format!("No conversation found with session ID: {id}"))
+        })?,
         None => Vec::new(),
     };
     let pipe = HostPipe::new(&id, args.fake_log, quirks.has(AgentQuirk::Garbage));

@@ -15,7 +15,7 @@ use super::{
     token::{self, TokenCreation},
 };
 use crate::{console::ConsoleBackend, runs, signals::ProcessSignals};
-use foxwedge_local::output::CliError;
+use foxwedge_local::output::HelpfulError;
 
 /// How the gateway stopped.
 enum ServeEnd {
@@ -97,7 +97,7 @@ async fn listen(config: &GatewayConfig) -> anyhow::Result<(TcpListener, SocketAd
             io::ErrorKind::PermissionDenied => "ports below 1024 need administrator rights",
             _ => "`--listen 127.0.0.1:4177` works on every machine",
         };
-        CliError::new(format!("cannot listen on {address}: {error}")).help(help)
+        HelpfulError::new(format!("cannot listen on {address}: {error}")).help(help)
     };
     let listener = TcpListener::bind(address).await.map_err(bind_error)?;
     let address = listener.local_addr().context("cannot read the listen address")?;

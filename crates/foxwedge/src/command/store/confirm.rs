@@ -4,7 +4,7 @@ use std::io::{self, BufRead, IsTerminal};
 
 use anyhow::{Context, bail};
 
-use foxwedge_local::output::{self, CliError, WARNING, paint};
+use foxwedge_local::output::{self, HelpfulError, WARNING, paint};
 
 /// Whether the user confirmed, with `--yes` or at the terminal.
 pub(super) fn confirm(yes: bool, question: &str) -> anyhow::Result<bool> {
@@ -13,7 +13,7 @@ pub(super) fn confirm(yes: bool, question: &str) -> anyhow::Result<bool> {
     }
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         bail!(
-            CliError::new(format!("{question} Cannot ask: there is no terminal"))
+            HelpfulError::new(format!("{question} Cannot ask: there is no terminal"))
                 .help("nothing was deleted; --yes confirms without asking")
         );
     }

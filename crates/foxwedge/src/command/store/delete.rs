@@ -7,7 +7,7 @@ use foxwedge_store::Store;
 
 use super::confirm::confirm;
 use crate::{cli::DeleteArgs, runs::OpenStore};
-use foxwedge_local::output::{self, CliError, GOOD, clean, paint, pluralize};
+use foxwedge_local::output::{self, GOOD, HelpfulError, clean, paint, pluralize};
 
 /// A session or run to delete.
 enum DeleteTarget {
@@ -53,7 +53,7 @@ async fn find_target(open_store: &OpenStore, id: &str) -> anyhow::Result<DeleteT
         // A run without a session is stored in a session with the same id.
         (_, Some(_)) => Ok(DeleteTarget::Session(id.to_owned())),
         (None, None) => {
-            bail!(CliError::new(format!("there is no session or run `{}`", clean(id))).help(
+            bail!(HelpfulError::new(format!("there is no session or run `{}`", clean(id))).help(
                 "nothing was deleted; ids must be complete: `foxwedge runs --json` lists them"
             ))
         }

@@ -14,7 +14,7 @@ use crate::{
     runs::{OpenStore, PAGE, SteadyClock},
 };
 use foxwedge_local::{
-    output::{self, CliError, DIM, GOOD, clean, paint, pluralize},
+    output::{self, DIM, GOOD, HelpfulError, clean, paint, pluralize},
     screen::format_age,
 };
 
@@ -27,7 +27,7 @@ const PRUNE_BATCH: usize = 100;
 pub(super) async fn run(flag: Option<&str>, args: &PruneArgs) -> anyhow::Result<ExitCode> {
     let Some(max_age) = parse_age(&args.older_than) else {
         bail!(
-            CliError::new(format!(
+            HelpfulError::new(format!(
                 "--older-than: `{}` is not a valid age",
                 clean(&args.older_than)
             ))

@@ -22,7 +22,7 @@ use crate::{
 use foxwedge_local::outcome::STDIN;
 use foxwedge_local::{
     disk::write_private,
-    output::{self, CliError, GOOD, clean, paint, pluralize},
+    output::{self, GOOD, HelpfulError, clean, paint, pluralize},
 };
 
 /// Maximum number of conflicting ids listed.
@@ -46,7 +46,7 @@ pub(super) async fn export(flag: Option<&str>, args: &StoreExportArgs) -> anyhow
     };
     for damage in &exported.damage {
         let help = "everything before the damage was written";
-        output::print_error(&CliError::new(damage).help(help).into());
+        output::print_error(&HelpfulError::new(damage).help(help).into());
     }
     let ExportReport { sessions, runs, events, records, .. } = exported;
     let to =
@@ -131,12 +131,12 @@ fn report_import(display_name: &str, imported: &ImportReport, open_store: &OpenS
             ids.join(", ")
         );
         let help = "the stored content was kept; import into another store, or delete it first";
-        output::print_error(&CliError::new(text).help(help).into());
+        output::print_error(&HelpfulError::new(text).help(help).into());
     }
     if let Some(damage) = damage {
         let text = format!("{display_name}:{}: {}", damage.line, damage.what);
         let help = "everything before that line was imported, nothing from there on";
-        output::print_error(&CliError::new(text).help(help).into());
+        output::print_error(&HelpfulError::new(text).help(help).into());
     }
     let success = *conflicting == 0 && damage.is_none();
     if success { ExitCode::SUCCESS } else { ExitCode::FAILURE }
