@@ -60,7 +60,9 @@ pub(super) fn rewrite<'a>(session: &ParsedSession<'a>, repair: &Repair<'a>) -> R
     }
     if rewriter.inlines_carried && rewriter.agent == SessionAgent::ClaudeCode {
         for (at, record) in (0..).zip(&rewriter.log().records) {
-            if record.kind == "system" && rewriter.standing(at).is_in_conversation() {
+            let standing = rewriter.standing(at);
+            let is_read = standing.is_in_conversation() || standing == ChainStatus::Duplicate;
+            if record.kind == "system" && is_read {
                 let fields = ["preservedMessages", "preservedSegment"];
                 let fields: FieldChanges<'_> =
                     fields.into_iter().map(|key| (key, FieldChange::Remove)).collect();
@@ -188,16 +190,11 @@ impl<'s, 'a> LinkedFileRewriter<'s, 'a> {
     }
 
     /// Decides about carried-over records. A compaction carries messages over by naming them, so a
-    /// repair of one of them would have to update those names. They are put after the summary
-    /// instead.
+    /// repair that adds, removes or moves one of them would have to update those names. They are put
+    /// after the summary instead. A record whose content changes keeps its name and its link.
     fn decide_inlining(&mut self, plan: &[PlannedRecord<'_, '_>], repair: &Repair<'_>) {
         let carried =
             |record: u32| self.chain.statuses.get(record as usize) == Some(&ChainStatus::Carried);
-        let unchanged: usize = plan
-            .iter()
-            .filter(|planned| matches!(planned.origin, RecordOrigin::Unchanged(record) if carried(record)))
-            .count();
-        let all = self.chain.records.iter().filter(|&&record| carried(record)).count();
         // Each record still follows the same record.
         let behind = |order: &[u32]| -> Vec<(Option<u32>, u32)> {
             let before = [None].into_iter().chain(order.iter().copied().map(Some));
@@ -205,23 +202,22 @@ impl<'s, 'a> LinkedFileRewriter<'s, 'a> {
         };
         let order: Vec<u32> = plan.iter().filter_map(PlannedRecord::record).collect();
         let same = behind(&order) == behind(&self.chain.records);
-        // New or moved records among them count as a change.
-        let first = plan.iter().position(|p| p.record().is_some_and(carried));
-        let last = plan.iter().rposition(|p| p.record().is_some_and(carried));
-        let among = first.zip(last).map_or(&[][..], |(first, last)| {
-            plan.get(first..=(last + 1).min(plan.len() - 1)).unwrap_or(&[])
-        });
-        let plain =
-            among.iter().all(|planned| matches!(planned.origin, RecordOrigin::Unchanged(_)));
-        // Nothing new may stand between them and the record they follow.
-        let opened = first.and_then(|first| plan.get(first.checked_sub(1)?));
-        let plain = plain && !opened.is_some_and(|it| matches!(it.origin, RecordOrigin::New(..)));
+        // Nothing new may stand among them, directly before or directly after them.
+        let is_carried = |planned: &PlannedRecord<'_, '_>| planned.record().is_some_and(carried);
+        let span = plan.iter().position(is_carried).zip(plan.iter().rposition(is_carried));
+        let slice = |from: usize, to: usize| plan.get(from..to.min(plan.len())).unwrap_or(&[]);
+        let around = span.map_or(&[][..], |(first, last)| slice(first.saturating_sub(1), last + 2));
+        let added = around.iter().any(|planned| matches!(planned.origin, RecordOrigin::New(..)));
         // A record that is linked to one of them has to find it on the path.
-        let fixed = repair.body.fixed_defects.iter();
-        let mut fixed = fixed.filter_map(|&defect| self.chain.defect_records.get(defect));
-        let linked = fixed.any(|record| among.iter().any(|it| it.record() == Some(*record)));
-        let plain = plain && !linked;
-        self.inlines_carried = all > 0 && !(unchanged == all && same && plain);
+        let among = span.map_or(&[][..], |(first, last)| slice(first, last + 2));
+        let defects = &self.draft().body.defects;
+        let fixed = repair.body.fixed_defects.iter().copied();
+        let mut relinked = fixed
+            .filter(|&at| defects.get(at).is_some_and(|it| matches!(it.code, 701..=704)))
+            .filter_map(|at| self.chain.defect_records.get(at));
+        let linked = relinked.any(|record| among.iter().any(|it| it.record() == Some(*record)));
+        let any = self.chain.records.iter().any(|&record| carried(record));
+        self.inlines_carried = any && (added || linked || !same);
     }
 
     /// The parts of a record of the conversation.

@@ -99,6 +99,30 @@ fn results_moved_to_carried_over_calls_stay_behind_the_summary() {
 }
 
 #[test]
+fn carried_over_records_were_moved_because_the_content_of_one_changed() {
+    let boundary = json!({"type": "system", "subtype": "compact_boundary", "uuid": "r3",
+        "parentUuid": null, "logicalParentUuid": "r2", "sessionId": "s",
+        "compactMetadata": {"trigger": "auto", "preservedMessages":
+            {"anchorUuid": "r4", "uuids": ["r1", "r2"]}}});
+    let summary = record("r4", Some("r3"), "user", json!("what happened"));
+    let before = [
+        record("r1", None, "user", json!([{"type": "text", "text": "go"}])),
+        record("r2", Some("r1"), "user", result("gone")),
+        boundary,
+        summary,
+        record("r5", Some("r4"), "user", result("gone too")),
+    ];
+    let (fixed, left) = repaired_session(&before);
+    assert_eq!(left, Vec::<u16>::new(), "{fixed}");
+    let old: Vec<String> = before.iter().map(Value::to_string).collect();
+    let new: Vec<&str> = fixed.lines().collect();
+    assert_eq!(new.len(), old.len(), "{fixed}");
+    for kept in [0, 2, 3] {
+        assert_eq!(new[kept], old[kept], "{fixed}");
+    }
+}
+
+#[test]
 fn a_result_beside_a_circle_of_parents_keeps_its_call() {
     let calls = |id: &str| json!([{"type": "tool_use", "id": id, "name": "f", "input": {}}]);
     let result = |id: &str| json!([{"type": "tool_result", "tool_use_id": id, "content": "done"}]);
