@@ -45,12 +45,32 @@ impl DetectionConfidence {
 /// Maximum number of messages to inspect.
 const MAX_MESSAGES: usize = 400;
 
-/// The best detection so far. A sign that only one format has weighs most.
+/// The formats, from the most specific to the most common: of equal signs, the first one counts.
+const FORMATS: [Format; 5] = [
+    Format::Bedrock,
+    Format::Anthropic,
+    Format::Gemini,
+    Format::OpenaiResponses,
+    Format::OpenaiChat,
+];
+
+/// The formats that use a list named `messages`, `input` and `contents`. Of several lists, the first
+/// one counts.
+const LISTS: [&[Format]; 3] = [
+    &[Format::OpenaiChat, Format::Anthropic, Format::Bedrock],
+    &[Format::OpenaiResponses],
+    &[Format::Gemini],
+];
+const MESSAGES_LIST: usize = 0;
+const INPUT_LIST: usize = 1;
+const CONTENTS_LIST: usize = 2;
+
+/// The strongest sign of each format. The order of an object's fields does not matter.
 #[derive(Default)]
 struct DetectionScore {
-    best: Option<FormatDetection>,
-    /// The formats that use the list key found. Empty for a bare list.
-    list_formats: &'static [Format],
+    signs: [Option<(DetectionConfidence, &'static str)>; FORMATS.len()],
+    /// The list that was found, unless it is the whole document.
+    list: Option<usize>,
     messages: usize,
     /// The model is a Claude model.
     claude: bool,
@@ -58,15 +78,34 @@ struct DetectionScore {
 
 impl DetectionScore {
     fn vote(&mut self, format: Format, confidence: DetectionConfidence, reason: &'static str) {
-        let possible = self.list_formats.is_empty() || self.list_formats.contains(&format);
-        if possible && self.best.is_none_or(|best| best.confidence < confidence) {
-            self.best = Some(FormatDetection { wire: format, confidence, reason });
+        let slots = FORMATS.iter().zip(&mut self.signs);
+        for (_, sign) in slots.filter(|(known, _)| **known == format) {
+            if sign.is_none_or(|(known, _)| known < confidence) {
+                *sign = Some((confidence, reason));
+            }
         }
     }
 
+    fn best(&self) -> Option<FormatDetection> {
+        let mut best: Option<FormatDetection> = None;
+        for (&wire, sign) in FORMATS.iter().zip(&self.signs) {
+            let possible = self.list.is_none_or(|list| LISTS[list].contains(&wire));
+            if let Some((confidence, reason)) = sign.filter(|_| possible)
+                && best.is_none_or(|best| best.confidence < confidence)
+            {
+                best = Some(FormatDetection { wire, confidence, reason });
+            }
+        }
+        best
+    }
+
+    fn is_certain(&self) -> bool {
+        self.best().is_some_and(|best| best.confidence == DetectionConfidence::Certain)
+    }
+
+    /// Whether the rest of the list need not be read.
     fn is_settled(&self) -> bool {
-        self.messages >= MAX_MESSAGES
-            || self.best.is_some_and(|best| best.confidence == DetectionConfidence::Certain)
+        self.messages >= MAX_MESSAGES || self.is_certain()
     }
 }
 
@@ -76,11 +115,10 @@ pub fn detect(source: &str) -> Option<FormatDetection> {
     let mut scan = JsonScanner::new(source);
     // A broken document is reported by the reader; here the part before the break counts.
     let _ = inspect_document(&mut scan, source, &mut score);
-    if score.claude && score.best.is_some_and(|best| best.confidence == DetectionConfidence::Guess)
-    {
+    if score.claude && score.best().is_some_and(|it| it.confidence == DetectionConfidence::Guess) {
         score.vote(Format::Anthropic, DetectionConfidence::Likely, "a Claude model");
     }
-    score.best
+    score.best()
 }
 
 fn inspect_document(
@@ -91,144 +129,87 @@ fn inspect_document(
     match scan.shape()? {
         JsonShape::Array => {
             inspect_messages(scan, source, score)?;
-            if score.messages == 0 && score.best.is_none() && scan.position() > 0 {
+            if score.messages == 0 && score.best().is_none() && scan.position() > 0 {
                 score.vote(Format::OpenaiChat, DetectionConfidence::Guess, "an empty list");
             }
             Ok(())
         }
         JsonShape::Object => scan
-            .object(|scan, key, _| match key {
-                b"contents" if scan.shape()? == JsonShape::Array => {
-                    score.list_formats = &[Format::Gemini];
-                    score.vote(Format::Gemini, DetectionConfidence::Likely, "a `contents` list");
-                    inspect_messages(scan, source, score)?;
-                    if score.is_settled() { stop_scan(scan) } else { Ok(()) }
-                }
-                b"input" if scan.shape()? == JsonShape::Array => {
-                    score.list_formats = &[Format::OpenaiResponses];
-                    score.vote(
-                        Format::OpenaiResponses,
-                        DetectionConfidence::Likely,
-                        "an `input` list",
-                    );
-                    inspect_messages(scan, source, score)?;
-                    if score.is_settled() { stop_scan(scan) } else { Ok(()) }
-                }
-                b"input" if scan.shape()? == JsonShape::String => {
-                    score.vote(
-                        Format::OpenaiResponses,
-                        DetectionConfidence::Guess,
-                        "an `input` text",
-                    );
-                    scan.skip().map(drop)
-                }
-                b"previous_response_id" => {
-                    score.vote(
-                        Format::OpenaiResponses,
-                        DetectionConfidence::Certain,
-                        "a field of Responses",
-                    );
-                    stop_scan(scan)
-                }
-                b"messages" if scan.shape()? == JsonShape::Array => {
-                    score.list_formats = &[Format::OpenaiChat, Format::Anthropic, Format::Bedrock];
-                    // Earlier votes may be for formats without a `messages` list.
-                    score.best = score.best.filter(|best| score.list_formats.contains(&best.wire));
-                    score.vote(Format::OpenaiChat, DetectionConfidence::Guess, "a `messages` list");
-                    inspect_messages(scan, source, score)?;
-                    if score.is_settled() { stop_scan(scan) } else { Ok(()) }
-                }
-                b"anthropic_version" | b"anthropic_beta" => {
-                    score.vote(
-                        Format::Anthropic,
-                        DetectionConfidence::Certain,
-                        "Anthropic's own field",
-                    );
-                    stop_scan(scan)
-                }
-                b"toolConfig" => {
-                    // Gemini also has a field of that name.
-                    let value = scan.skip()?;
-                    if field_value(source, value, "functionCallingConfig").is_some()
-                        || field_value(source, value, "retrievalConfig").is_some()
-                    {
-                        score.vote(
-                            Format::Gemini,
-                            DetectionConfidence::Likely,
-                            "a field of Gemini",
-                        );
-                        return Ok(());
-                    }
-                    score.vote(
-                        Format::Bedrock,
-                        DetectionConfidence::Certain,
-                        "a field of Bedrock Converse",
-                    );
-                    stop_scan(scan)
-                }
-                b"inferenceConfig" | b"modelId" | b"additionalModelRequestFields" => {
-                    score.vote(
-                        Format::Bedrock,
-                        DetectionConfidence::Certain,
-                        "a field of Bedrock Converse",
-                    );
-                    stop_scan(scan)
-                }
-                b"systemInstruction" | b"system_instruction" | b"generationConfig" => {
-                    score.vote(Format::Gemini, DetectionConfidence::Likely, "a field of Gemini");
-                    scan.skip().map(drop)
-                }
-                b"system" if scan.shape()? == JsonShape::Array => {
-                    inspect_blocks(scan, source, score)?;
-                    // Anthropic's system blocks have a type, Bedrock's have none.
-                    if score.best.is_none_or(|best| best.wire != Format::Bedrock) {
-                        score.vote(
-                            Format::Anthropic,
-                            DetectionConfidence::Likely,
-                            "a field of Anthropic requests",
-                        );
-                    }
-                    Ok(())
-                }
-                b"tools" if scan.shape()? == JsonShape::Array => {
-                    let value = scan.skip()?;
-                    inspect_tools(source, value, score);
-                    Ok(())
-                }
-                b"system" | b"stop_sequences" | b"top_k" => {
-                    score.vote(
-                        Format::Anthropic,
-                        DetectionConfidence::Likely,
-                        "a field of Anthropic requests",
-                    );
-                    scan.skip().map(drop)
-                }
-                b"response_format"
-                | b"max_completion_tokens"
-                | b"parallel_tool_calls"
-                | b"stream_options"
-                | b"n" => {
-                    score.vote(
-                        Format::OpenaiChat,
-                        DetectionConfidence::Likely,
-                        "a field of chat requests",
-                    );
-                    scan.skip().map(drop)
-                }
-                b"model" => {
-                    let value = scan.skip()?;
-                    // Many servers offer Claude in OpenAI's format, so any other sign outweighs the
-                    // name.
-                    if value.of(source).contains("claude") {
-                        score.claude = true;
-                    }
-                    Ok(())
-                }
-                _ => scan.skip().map(drop),
+            .object(|scan, key, _| {
+                inspect_field(scan, source, score, key)?;
+                // Until the list is found, a certain sign may be one of an impossible format.
+                let stops = score.list.is_some() && score.is_settled();
+                if stops { stop_scan(scan) } else { Ok(()) }
             })
             .map(drop),
         _ => Ok(()),
     }
+}
+
+fn inspect_field(
+    scan: &mut JsonScanner<'_>,
+    source: &str,
+    score: &mut DetectionScore,
+    key: &[u8],
+) -> ScanResult<()> {
+    use DetectionConfidence::{Certain, Guess, Likely};
+    let shape = scan.shape()?;
+    let list = match key {
+        b"messages" => Some((MESSAGES_LIST, Format::OpenaiChat, Guess, "a `messages` list")),
+        b"input" => Some((INPUT_LIST, Format::OpenaiResponses, Likely, "an `input` list")),
+        b"contents" => Some((CONTENTS_LIST, Format::Gemini, Likely, "a `contents` list")),
+        _ => None,
+    };
+    if let Some((list, format, confidence, reason)) = list.filter(|_| shape == JsonShape::Array) {
+        score.list = Some(score.list.map_or(list, |known| known.min(list)));
+        score.vote(format, confidence, reason);
+        return inspect_messages(scan, source, score);
+    }
+    if key == b"system" && shape == JsonShape::Array {
+        // Anthropic's system blocks have a type, Bedrock's have none.
+        inspect_blocks(scan, source, score)?;
+        score.vote(Format::Anthropic, Likely, "a field of Anthropic requests");
+        return Ok(());
+    }
+    let value = scan.skip()?;
+    match key {
+        b"input" if shape == JsonShape::String => {
+            score.vote(Format::OpenaiResponses, Guess, "an `input` text");
+        }
+        b"previous_response_id" => {
+            score.vote(Format::OpenaiResponses, Certain, "a field of Responses");
+        }
+        b"anthropic_version" | b"anthropic_beta" => {
+            score.vote(Format::Anthropic, Certain, "Anthropic's own field");
+        }
+        // Gemini also has a field of that name.
+        b"toolConfig"
+            if ["functionCallingConfig", "retrievalConfig"]
+                .iter()
+                .any(|field| field_value(source, value, field).is_some()) =>
+        {
+            score.vote(Format::Gemini, Likely, "a field of Gemini");
+        }
+        b"toolConfig" | b"inferenceConfig" | b"modelId" | b"additionalModelRequestFields" => {
+            score.vote(Format::Bedrock, Certain, "a field of Bedrock Converse");
+        }
+        b"systemInstruction" | b"system_instruction" | b"generationConfig" => {
+            score.vote(Format::Gemini, Likely, "a field of Gemini");
+        }
+        b"tools" if shape == JsonShape::Array => inspect_tools(source, value, score),
+        b"system" | b"stop_sequences" | b"top_k" => {
+            score.vote(Format::Anthropic, Likely, "a field of Anthropic requests");
+        }
+        b"response_format"
+        | b"max_completion_tokens"
+        | b"parallel_tool_calls"
+        | b"stream_options"
+        | b"n" => score.vote(Format::OpenaiChat, Likely, "a field of chat requests"),
+        // Many servers offer Claude in OpenAI's format, so any other sign outweighs the name.
+        b"model" => score.claude |= value.of(source).contains("claude"),
+        _ => {}
+    }
+    Ok(())
 }
 
 /// Votes by how tools are declared.

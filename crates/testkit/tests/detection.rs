@@ -144,6 +144,20 @@ fn the_order_of_keys_does_not_matter() {
 }
 
 #[test]
+fn a_field_of_another_format_before_the_list_does_not_decide() {
+    let pairs = [
+        (r#""toolConfig":{}"#, r#""contents":[]"#, Format::Gemini),
+        (r#""previous_response_id":"r""#, r#""messages":[{"role":"user"}]"#, Format::OpenaiChat),
+        (r#""system":"s""#, r#""messages":[{"content":[{"text":"t"}]}]"#, Format::Bedrock),
+    ];
+    for (field, list, wire) in pairs {
+        for document in [format!("{{{field},{list}}}"), format!("{{{list},{field}}}")] {
+            assert_eq!(found(&document).map(|(wire, _)| wire), Some(wire), "{document}");
+        }
+    }
+}
+
+#[test]
 fn reasoning_alone_gives_a_format_away() {
     let table = [
         (

@@ -52,6 +52,20 @@ fn a_surplus_answer_was_a_duplicate_although_the_next_call_had_its_id() {
 }
 
 #[test]
+fn content_before_the_type_of_an_item_was_read_as_that_of_a_message() {
+    let call = r#"{"content":[{"type":"output_text","text":"t"}],"role":"assistant","type":"computer_call"}"#;
+    let odd = r#"{"content":0,"role":"developer","type":"new_item"}"#;
+    for item in [call, odd] {
+        let document = format!("[{item},{{\"role\":\"user\",\"content\":\"go\"}}]");
+        let options = bold(Profile::OpenaiResponses);
+        let fixed = mended(Format::OpenaiResponses, &options, &document);
+        let left = report(Format::OpenaiResponses, &options, &fixed.text);
+        assert!(left.is_clean(), "{}", fixed.text);
+        assert_eq!(fixed.text.contains("new_item"), item == odd, "{}", fixed.text);
+    }
+}
+
+#[test]
 fn gemini_answers_without_ids_were_not_recovered_when_they_stood_apart() {
     let model = |parts: Value| json!({"role": "model", "parts": parts});
     let asked = model(json!([{"functionCall": {"name": "f", "args": {}}}]));

@@ -87,13 +87,25 @@ fn read_block<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) ->
             b"image" | b"document" | b"video" | b"audio" => scan.skip().map(|_| PartKind::Media)?,
             _ => scan.skip().map(|_| PartKind::Other)?,
         };
-        if !matches!(part, PartKind::Other) || kind.is_none() {
+        // Of a block that is several things at once, what pairs decides.
+        if kind.as_ref().is_none_or(|known| precedence(known) < precedence(&part)) {
             kind = Some(part);
         }
         Ok(())
     })?;
     reader.builder.push_part(span, kind.unwrap_or(PartKind::Other));
     Ok(())
+}
+
+fn precedence(kind: &PartKind<'_>) -> u8 {
+    match kind {
+        PartKind::Other => 0,
+        PartKind::Text(_) => 1,
+        PartKind::Media => 2,
+        PartKind::Reasoning(_) => 3,
+        PartKind::Call(_) | PartKind::ServerCall(_) => 4,
+        PartKind::Answer(_) | PartKind::ServerAnswer(_) => 5,
+    }
 }
 
 fn read_object<'a>(

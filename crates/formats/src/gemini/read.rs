@@ -70,7 +70,8 @@ pub fn read_part<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>)
     let mut unique = UniqueFields::default();
     let mut shape = None;
     let (mut thought, mut signed) = (false, false);
-    let mut kind = None;
+    // A part that is several things at once is a result first, then a call, whatever their order.
+    let (mut call, mut answer, mut media) = (None, None, None);
     let span = scan.object(|scan, key, _| {
         match key {
             b"text" => {
@@ -85,19 +86,19 @@ pub fn read_part<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>)
             b"functionCall" | b"function_call" => {
                 unique.check(scan, 2, key)?;
                 if !skip_null(scan)? {
-                    kind = Some(PartKind::call(read_call(scan, source)?));
+                    call = Some(read_call(scan, source)?);
                 }
             }
             b"functionResponse" | b"function_response" => {
                 unique.check(scan, 3, key)?;
                 if !skip_null(scan)? {
-                    kind = Some(PartKind::answer(read_result(scan, source)?));
+                    answer = Some(PartKind::answer(read_result(scan, source)?));
                 }
             }
             b"inlineData" | b"inline_data" | b"fileData" | b"file_data" => {
                 if !skip_null(scan)? {
                     scan.skip()?;
-                    kind = Some(PartKind::Media);
+                    media = Some(PartKind::Media);
                 }
             }
             _ => {
@@ -106,10 +107,8 @@ pub fn read_part<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>)
         }
         Ok(())
     })?;
-    if let Some(call) = kind.as_mut().and_then(PartKind::call_mut) {
-        call.signed = signed;
-    }
-    let kind = match (kind, shape) {
+    let call = call.map(|call| PartKind::call(DraftCall { signed, ..call }));
+    let kind = match (answer.or(call).or(media), shape) {
         (Some(kind), _) => kind,
         (None, _) if thought => PartKind::Reasoning(SignatureState::Plain),
         (None, Some(TextShape::Empty)) if signed => PartKind::Text(TextShape::Signature),

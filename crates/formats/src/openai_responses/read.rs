@@ -14,7 +14,7 @@ use crate::{
         read_string, read_string_arguments, read_unknown_field, require_string, text_fullness,
     },
 };
-use foxwedge_json::{JsonScanner, ScanResult, field_text};
+use foxwedge_json::{JsonScanner, ScanError, ScanResult, field_text};
 
 fn known_role(role: &str) -> Option<Role> {
     Some(match role {
@@ -75,6 +75,8 @@ struct ResponsesItemFields<'a> {
     input: Option<ArgumentsShape>,
     output: Option<(AnswerShape, Span)>,
     content: ContentShape,
+    /// Why content is not that of a message.
+    content_error: Option<ScanError>,
     encrypted: bool,
     runner: ExecutionSide,
     /// The model does not wait for the output.
@@ -113,7 +115,36 @@ pub fn read_item<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>)
     let mut fields = ResponsesItemFields::default();
     let span =
         scan.object(|scan, key, _| read_field(scan, reader, &mut unique, &mut fields, key))?;
+    // The type may follow the content.
+    let is_message = fields.kind.as_deref().is_none_or(|kind| kind == "message");
+    if is_message && let Some(error) = fields.content_error.take() {
+        return Err(error);
+    }
+    if !is_message && fields.content != ContentShape::Absent {
+        reader.builder.truncate(reader.builder.message_count());
+        fields.content = ContentShape::Other;
+    }
     outline_item(reader, span, fields);
+    Ok(())
+}
+
+/// Reads content as that of a message, as long as no other type is known.
+fn read_untyped_content<'a>(
+    scan: &mut JsonScanner<'a>,
+    reader: &mut OutlineReader<'a>,
+    fields: &mut ResponsesItemFields<'a>,
+) -> ScanResult<()> {
+    let (start, surrogates) = (scan.checkpoint(), scan.lone_surrogates.len());
+    match anthropic::read_content(scan, reader, read_block) {
+        Ok(content) => fields.content = content,
+        Err(error) => {
+            scan.reset(start);
+            scan.lone_surrogates.truncate(surrogates);
+            reader.builder.truncate(reader.builder.message_count());
+            scan.skip()?;
+            (fields.content, fields.content_error) = (ContentShape::Other, Some(error));
+        }
+    }
     Ok(())
 }
 
@@ -166,12 +197,13 @@ fn read_field<'a>(
         b"content" => {
             unique.check(scan, 7, key)?;
             // Only messages have content blocks. Reasoning and other items may hold anything here.
-            let message = fields.kind.as_deref().is_none_or(|kind| kind == "message");
-            fields.content = if message {
-                anthropic::read_content(scan, reader, read_block)?
-            } else {
-                scan.skip().map(|_| ContentShape::Other)?
-            };
+            match fields.kind.as_deref() {
+                Some("message") => {
+                    fields.content = anthropic::read_content(scan, reader, read_block)?;
+                }
+                Some(_) => fields.content = scan.skip().map(|_| ContentShape::Other)?,
+                None => read_untyped_content(scan, reader, fields)?,
+            }
         }
         b"execution" => {
             fields.runner = match read_string(scan)?.map(|side| side.text(source)).as_deref() {

@@ -3,12 +3,14 @@
 //! A document is generated, damaged, detected and read as the command line does it. If the check
 //! reports a fixable finding, the repaired document is detected as a conversation and can be read,
 //! has no fixable finding, and is not changed by a second repair. The repair is minimal, keeps real
-//! results, and keeps a user message.
+//! results, and keeps a user message. The order of an object's fields does not matter.
+
+use std::collections::BTreeMap;
 
 use foxwedge_core::{
     CheckOptions, FixApplicability, Part, PartKind, Policy, Profile, RuleSet, check,
 };
-use foxwedge_formats::{detect, outline_options, read, text};
+use foxwedge_formats::{DetectionConfidence, detect, outline_options, read, text};
 use serde_json::Value;
 
 use super::{
@@ -81,6 +83,7 @@ pub fn judge(
     for finding in &report.findings {
         *tally.findings.entry(finding.rule.code).or_default() += 1;
     }
+    same_in_any_field_order(source, &options)?;
     let fixable = |applicability: FixApplicability| match applicability {
         FixApplicability::Safe => true,
         FixApplicability::Unsafe => allow_unsafe,
@@ -145,4 +148,64 @@ pub fn judge(
         return breach("idempotent", format!("once {fixed}\ntwice {twice}"));
     }
     Ok(())
+}
+
+/// A document has the same format and the same findings with the fields of all objects in the
+/// opposite order.
+fn same_in_any_field_order(source: &str, options: &CheckOptions) -> LawVerdict {
+    let Ok(document) = serde_json::from_str::<Value>(source) else { return Ok(()) };
+    // Repeated fields are gone from both.
+    let straight = document.to_string();
+    let mut turned = String::with_capacity(straight.len());
+    write_turned(&document, &mut turned);
+    let Some(found) = detect(&straight) else { return Ok(()) };
+    let other = detect(&turned);
+    if other.is_none_or(|other| other.wire != found.wire) {
+        // Detection stops at the first certain sign.
+        let certain = DetectionConfidence::Certain;
+        if found.confidence == certain && other.is_some_and(|other| other.confidence == certain) {
+            return Ok(());
+        }
+        return breach("field-order", format!("{found:?} became {other:?}\nturned {turned}"));
+    }
+    let counted = |source: &str| -> Option<BTreeMap<u16, usize>> {
+        let reading = read(source, found.wire, outline_options(options.profile)).ok()?;
+        let report = check(&reading.draft, options);
+        let codes = report.counts.iter().map(|kind| kind.rule.code);
+        Some(codes.map(|code| (code, report.counts.of(code))).collect())
+    };
+    let (one, two) = (counted(&straight), counted(&turned));
+    if one != two {
+        return breach("field-order", format!("{one:?} became {two:?}\nturned {turned}"));
+    }
+    Ok(())
+}
+
+fn write_turned(value: &Value, out: &mut String) {
+    let separate = |out: &mut String, at: usize| {
+        if at > 0 {
+            out.push(',');
+        }
+    };
+    match value {
+        Value::Object(fields) => {
+            out.push('{');
+            for (at, (key, value)) in fields.iter().rev().enumerate() {
+                separate(out, at);
+                out.push_str(&Value::from(key.as_str()).to_string());
+                out.push(':');
+                write_turned(value, out);
+            }
+            out.push('}');
+        }
+        Value::Array(items) => {
+            out.push('[');
+            for (at, item) in items.iter().enumerate() {
+                separate(out, at);
+                write_turned(item, out);
+            }
+            out.push(']');
+        }
+        plain => out.push_str(&plain.to_string()),
+    }
 }

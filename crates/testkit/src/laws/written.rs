@@ -32,7 +32,12 @@ pub(super) fn still_answers(case: &LawCase, before: &Value, after: &Value) -> La
     let format = case.wire.name();
     let answers = inventory(format, after).answers.join("\n");
     for (count, texts) in owed(format, before) {
-        let present = texts.iter().filter(|text| answers.contains(text.as_str())).count();
+        // Gemini's results are listed as JSON.
+        let is_present = |text: &&String| {
+            let escaped = Value::from(text.as_str()).to_string();
+            answers.contains(text.as_str()) || answers.contains(escaped.trim_matches('"'))
+        };
+        let present = texts.iter().filter(is_present).count();
         if present < count {
             let what = format!("{count} of {texts:?} should be answers\nafter {after}");
             return breach("conserving", what);

@@ -76,10 +76,12 @@ pub fn owed(format: &str, document: &Value) -> Vec<(usize, Vec<String>)> {
         return Vec::new();
     }
     // A part that is a call and a result at once is read differently by different readers.
-    let things = ["functionCall", "functionResponse", "inlineData", "fileData"];
+    let things =
+        ["functionCall", "functionResponse", "inlineData", "fileData", "toolUse", "toolResult"];
     let both = |value: &Value| things.iter().filter(|key| value.get(**key).is_some()).count() > 1;
     let mut blocks = reading.messages.iter().flat_map(|message| &message.blocks);
-    if named == TestFormat::Gemini && blocks.any(|block| both(block.value)) {
+    let unions = matches!(named, TestFormat::Gemini | TestFormat::Bedrock);
+    if unions && blocks.any(|block| both(block.value)) {
         return Vec::new();
     }
     let mut keys: Vec<(&str, &str)> =
