@@ -45,19 +45,10 @@ pub fn build_file_report(source: &ParsedInput<'_>, detail: ReportDetail) -> File
     }
     let positions = positions(source.text, &offsets);
     for (located, pair) in file_report.findings.iter_mut().zip(positions.chunks_exact(2)) {
-        located.position = blank_line_position(&located.finding).unwrap_or(pair[0]);
+        located.position = pair[0];
         located.partner = located.finding.partner.map(|_| pair[1]);
     }
     file_report
-}
-
-/// Position of an empty line. Such a finding has an empty span; the line number is only in its
-/// message.
-fn blank_line_position(finding: &Finding) -> Option<TextPosition> {
-    let number =
-        finding.message.strip_prefix("line ").filter(|_| finding.location.span.is_empty())?;
-    let line = number.split(' ').next()?.parse().ok()?;
-    Some(TextPosition { line, column: 1 })
 }
 
 /// Adds the findings of a document. Pushes two offsets per finding: its own and its partner's.

@@ -1,8 +1,6 @@
 //! The agents whose session files are supported.
 
-use foxwedge_core::{CheckOptions, Format, Profile, RuleSet, Severity, Span};
-
-use super::{claude_code, cline, codex, gemini_cli, neovate};
+use foxwedge_core::{CheckOptions, Format, Profile, RuleSet, Severity};
 
 /// An agent, identified by the format of its session files. Forks share a format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
@@ -59,17 +57,6 @@ impl SessionAgent {
     /// The default profile for checking the agent's history.
     pub fn profile(self) -> Profile {
         Profile::for_format(self.wire())
-    }
-
-    /// Returns the function that distinguishes records of this agent from objects inside records.
-    pub(super) fn is_record(self) -> fn(&str, Span) -> bool {
-        match self {
-            SessionAgent::ClaudeCode => claude_code::is_record,
-            SessionAgent::Neovate => neovate::is_record,
-            SessionAgent::Codex => codex::is_record,
-            SessionAgent::GeminiCli => gemini_cli::is_record,
-            SessionAgent::Cline => cline::is_record,
-        }
     }
 
     /// Severity of a line that is not valid JSON.

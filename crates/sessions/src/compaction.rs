@@ -9,6 +9,7 @@ mod mark;
 mod verify;
 mod call_index;
 mod linked;
+mod record_links;
 mod claude_code;
 mod neovate;
 mod codex;

@@ -27,7 +27,7 @@
 //!   large, cut off by a crash, or edited by hand.
 
 use crate::chain::{LoaderBehavior, RecordChain, build_chain};
-use foxwedge_core::{CheckOptions, Draft, DraftFeatures, Message, Repair, repair};
+use foxwedge_core::{CheckOptions, Draft, DraftFeatures, Message, Repair, Span, repair};
 
 use foxwedge_formats::{OutlineOptions, ReadError};
 
@@ -43,6 +43,9 @@ mod agent;
 mod detection;
 mod nodes;
 mod rewritten_file;
+mod derived_id;
+mod linked_file;
+mod link_changes;
 mod linked_rewriter;
 mod plan;
 mod placement;
@@ -56,6 +59,7 @@ mod claude_code;
 mod neovate;
 mod codex;
 mod cline;
+mod gemini_history;
 mod gemini_cli;
 mod sequence_rewriter;
 mod sequence;
@@ -72,8 +76,8 @@ pub use nodes::{OmittedRecords, RecordNode};
 pub use rewritten_file::RewrittenFile;
 pub use text::{SessionText, readable_text};
 
-use gemini_cli::GeminiMessageVersion;
-use records::{ReadRecord, SessionRecords};
+use gemini_history::GeminiMessageVersion;
+use records::{ReadRecord, RecordFormat, SessionRecords};
 
 /// A parsed session file and the conversation in it.
 #[derive(Debug)]
@@ -105,34 +109,44 @@ pub fn read<'a>(
     agent: SessionAgent,
     options: OutlineOptions,
 ) -> Result<ParsedSession<'a>, ReadError> {
+    let format = record_format(agent);
     match agent {
         SessionAgent::ClaudeCode => {
-            read_linked(text, agent, options, claude_code::read_record, claude_code::chain_rules)
+            read_linked(text, agent, options, format, claude_code::chain_rules)
         }
         SessionAgent::Neovate => {
-            read_linked(text, agent, options, neovate::read_record, |_| neovate::CHAIN_RULES)
+            read_linked(text, agent, options, format, |_| neovate::CHAIN_RULES)
         }
         SessionAgent::Codex => {
-            let (log, fragments, metadata) =
-                records::read_lines(text, agent, options, codex::read_record)?;
+            let (log, fragments, metadata) = records::read_lines(text, agent, options, format)?;
             Ok(sequence::build_session(agent, log, fragments, metadata))
         }
         SessionAgent::Cline => {
             let list = text.as_str().find('[').unwrap_or(0);
             let (log, fragments, metadata) =
-                list::read_elements(text, agent, options, list, cline::read_record)?;
+                list::read_elements(text, agent, options, list, format)?;
             Ok(sequence::build_session(agent, log, fragments, metadata))
         }
         SessionAgent::GeminiCli => {
             let (log, fragments, metadata) = match detection::old_gemini_list(text.as_str()) {
-                None => records::read_lines(text, agent, options, gemini_cli::read_record)?,
-                Some(list) => {
-                    list::read_elements(text, agent, options, list, gemini_cli::read_record)?
-                }
+                None => records::read_lines(text, agent, options, format)?,
+                Some(list) => list::read_elements(text, agent, options, list, format)?,
             };
             Ok(sequence::build_versioned_session(agent, log, fragments, metadata))
         }
     }
+}
+
+/// How the records of an agent are read.
+fn record_format<'a>(agent: SessionAgent) -> RecordFormat<'a> {
+    let (read, is_record): (ReadRecord<'a>, fn(&str, Span) -> bool) = match agent {
+        SessionAgent::ClaudeCode => (claude_code::read_record, claude_code::is_record),
+        SessionAgent::Neovate => (neovate::read_record, neovate::is_record),
+        SessionAgent::Codex => (codex::read_record, codex::is_record),
+        SessionAgent::GeminiCli => (gemini_cli::read_record, gemini_cli::is_record),
+        SessionAgent::Cline => (cline::read_record, cline::is_record),
+    };
+    RecordFormat { read, is_record }
 }
 
 /// Reads a file whose records name their parents.
@@ -140,10 +154,10 @@ fn read_linked<'a>(
     text: &'a SessionText<'_>,
     agent: SessionAgent,
     options: OutlineOptions,
-    read: ReadRecord<'a>,
+    format: RecordFormat<'a>,
     chain_rules: fn(Option<&str>) -> LoaderBehavior,
 ) -> Result<ParsedSession<'a>, ReadError> {
-    let (mut log, fragments, metadata) = records::read_lines(text, agent, options, read)?;
+    let (mut log, fragments, metadata) = records::read_lines(text, agent, options, format)?;
     if agent == SessionAgent::Neovate {
         neovate::mark_lost_parents(&mut log);
     }
@@ -201,7 +215,8 @@ impl<'a> ParsedSession<'a> {
             self.log.records.iter().filter(|record| record.state != lines::RecordState::Torn);
         whole.into_iter().any(|record| {
             detection::is_record_of(source, record.span, self.agent)
-                || !record.kind.is_empty() && (self.agent.is_record())(source, record.span)
+                || !record.kind.is_empty()
+                    && (record_format(self.agent).is_record)(source, record.span)
         })
     }
 

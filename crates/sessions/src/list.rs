@@ -6,7 +6,7 @@ use super::{
     SessionAgent, SessionText,
     lines::{LineCount, RawRecord, RecordContainer, RecordState, next_whole, torn_rest},
     metadata::SessionMetadata,
-    records::{ReadRecord, SessionReader, SessionRecords, malformed},
+    records::{RecordFormat, SessionReader, SessionRecords, malformed},
 };
 use foxwedge_formats::{OutlineOptions, ReadError};
 use foxwedge_json::{JsonScanner, ScanError};
@@ -17,9 +17,9 @@ pub(super) fn read_elements<'a>(
     agent: SessionAgent,
     options: OutlineOptions,
     list: usize,
-    read: ReadRecord<'a>,
+    format: RecordFormat<'a>,
 ) -> Result<(SessionRecords<'a>, Draft<'a>, SessionMetadata<'a>), ReadError> {
-    let mut reader = SessionReader::new(text, agent, options, read);
+    let mut reader = SessionReader::new(text, agent, options, format);
     let source = text.as_str();
     if source.trim().is_empty() {
         return Ok(reader.finish(text));
@@ -27,7 +27,7 @@ pub(super) fn read_elements<'a>(
     check_head(source, agent, list)?;
     let mut elements = ListElementReader {
         source,
-        is_record: agent.is_record(),
+        is_record: format.is_record,
         at: list + 1,
         lines: LineCount::new(source),
         budget: source.len().saturating_mul(BUDGET),

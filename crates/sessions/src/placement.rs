@@ -6,7 +6,7 @@ use crate::chain::ChainStatus;
 use foxwedge_core::{Repair, Role};
 
 use super::{
-    linked_rewriter::LinkedFileRewriter,
+    linked_file::LinkedFileRewriter,
     plan::{PlannedRecord, RecordOrigin},
 };
 

@@ -6,7 +6,7 @@ use foxwedge_core::{
     MessageFlags, PartKind, PartSource, Repair, RepairedMessage, RepairedPart, Role, Span,
 };
 
-use super::linked_rewriter::LinkedFileRewriter;
+use super::linked_file::LinkedFileRewriter;
 
 /// A record of the repaired conversation.
 #[derive(Clone, Copy, Debug)]

@@ -3,15 +3,14 @@
 use std::collections::HashMap;
 
 use crate::chain::{CarriedRecords, RecordLink};
-use foxwedge_core::{
-    ContentShape, DefectHarm, DefectText, Draft, DraftBuilder, FileDefect, Fix, MessageFlags, Role,
-    Severity, Span, Strategy,
-};
+use foxwedge_core::{ContentShape, Draft, DraftBuilder, FileDefect, Fix, MessageFlags, Role, Span};
+
+mod line_defects;
 
 use super::{
     SessionAgent, SessionText, detection,
-    gemini_cli::{GeminiHistoryStep, GeminiMessageVersion},
-    lines::{RawRecord, RecordContainer, RecordState, lines, salvage_records, whole_records},
+    gemini_history::{GeminiHistoryStep, GeminiMessageVersion},
+    lines::{RawRecord, RecordContainer, RecordState, lines, salvage_records},
     metadata::SessionMetadata,
 };
 use foxwedge_formats::{OutlineOptions, ReadError, RequestEnvelope, outline::OutlineReader};
@@ -86,6 +85,14 @@ pub(super) type ReadRecord<'a> = fn(
     &mut SessionMetadata<'a>,
 ) -> ScanResult<()>;
 
+/// How the records of an agent's file are read.
+#[derive(Clone, Copy)]
+pub(super) struct RecordFormat<'a> {
+    pub(super) read: ReadRecord<'a>,
+    /// Distinguishes records from objects inside records.
+    pub(super) is_record: fn(&str, Span) -> bool,
+}
+
 /// The request limit of Anthropic; a larger record cannot be sent.
 pub(super) const MAX_RECORD_BYTES: usize = 32 * 1024 * 1024;
 
@@ -94,9 +101,9 @@ pub(super) fn read_lines<'a>(
     text: &'a SessionText<'_>,
     agent: SessionAgent,
     options: OutlineOptions,
-    read: ReadRecord<'a>,
+    format: RecordFormat<'a>,
 ) -> Result<(SessionRecords<'a>, Draft<'a>, SessionMetadata<'a>), ReadError> {
-    let mut reader = SessionReader::new(text, agent, options, read);
+    let mut reader = SessionReader::new(text, agent, options, format);
     for raw in lines(text.as_str()) {
         reader.read_line(raw)?;
     }
@@ -116,7 +123,7 @@ pub(super) fn malformed(raw: RawRecord, error: ScanError) -> ReadError {
 pub(super) struct SessionReader<'a> {
     agent: SessionAgent,
     reader: OutlineReader<'a>,
-    read: ReadRecord<'a>,
+    format: RecordFormat<'a>,
     metadata: SessionMetadata<'a>,
     pub(super) lone_surrogates: Vec<Span>,
     /// How many defects of each rule were found.
@@ -131,7 +138,7 @@ impl<'a> SessionReader<'a> {
         text: &'a SessionText<'_>,
         agent: SessionAgent,
         options: OutlineOptions,
-        read: ReadRecord<'a>,
+        format: RecordFormat<'a>,
     ) -> SessionReader<'a> {
         let source = text.as_str();
         let reader = OutlineReader {
@@ -159,7 +166,7 @@ impl<'a> SessionReader<'a> {
         SessionReader {
             agent,
             reader,
-            read,
+            format,
             metadata,
             lone_surrogates,
             defect_counts,
@@ -215,7 +222,7 @@ impl<'a> SessionReader<'a> {
         let saved = salvage_records(
             source,
             RawRecord { state: RecordState::Torn, ..raw },
-            self.agent.is_record(),
+            self.format.is_record,
         );
         for glued in &saved {
             self.read_record(*glued).map_err(|error| malformed(*glued, error))?;
@@ -272,7 +279,7 @@ impl<'a> SessionReader<'a> {
         let mut record = ParsedRecord::default();
         match scan.shape()? {
             JsonShape::Object => {
-                (self.read)(scan, &mut self.reader, &mut record, &mut self.metadata)?
+                (self.format.read)(scan, &mut self.reader, &mut record, &mut self.metadata)?
             }
             // Anything but an object is not a record.
             _ => drop(scan.skip()?),
@@ -319,178 +326,5 @@ impl<'a> SessionReader<'a> {
         let RawRecord { span, line, state } = raw;
         self.log.links.push(RecordLink { span, ..RecordLink::default() });
         self.log.records.push(SessionRecord { span, line, state, kind: "", time: None });
-    }
-
-    fn note_torn_line(&mut self, record: usize, raw: RawRecord, saved: usize) {
-        let line = raw.line + 1;
-        let (problem, repair, strategy) = match saved {
-            0 => (
-                format!("line {line} is torn: it is not a complete record"),
-                format!("line {line} is removed: it holds no complete record"),
-                Strategy::Drop,
-            ),
-            _ => (
-                format!(
-                    "line {line} is torn: it holds part of a record and {}",
-                    whole_records(saved)
-                ),
-                format!("the torn part of line {line} is removed: {} stays", whole_records(saved)),
-                Strategy::Recover,
-            ),
-        };
-        let severity = self.agent.torn_line_severity();
-        let harm = match saved {
-            0 if self.is_open_end(raw.line) => DefectHarm::SwallowsNext,
-            0 => DefectHarm::Nothing,
-            _ => DefectHarm::HidesHistory,
-        };
-        let fix = Fix::safe(strategy);
-        self.add_defect(801, severity, harm, record, raw.line, raw.span, problem, repair, fix);
-    }
-
-    /// Whether a line is the last one and has no line ending: the next write would append to it.
-    fn is_open_end(&mut self, line: u32) -> bool {
-        let bytes = self.log.bytes;
-        if bytes.ends_with(b"\n") {
-            return false;
-        }
-        let count = || memchr::memchr_iter(b'\n', bytes).count();
-        *self.last_line.get_or_insert_with(count) == line as usize
-    }
-
-    /// Reports a list element that is not an intact message. A list is one JSON text: if it is
-    /// torn, agents cannot read any of it.
-    pub(super) fn note_torn_list(&mut self, raw: RawRecord, ends: bool) {
-        let line = raw.line + 1;
-        let (problem, repair) = match ends {
-            true => (
-                format!("the file is torn in line {line}: its list is not closed"),
-                "the torn end is removed, and the list is closed".to_owned(),
-            ),
-            false => (
-                format!("the list is broken in line {line}: it holds an incomplete message"),
-                format!("incomplete messages in line {line} are removed; the others stay"),
-            ),
-        };
-        let record = self.log.records.len();
-        self.add_unreadable(raw);
-        let harm = if ends { DefectHarm::Nothing } else { DefectHarm::HidesHistory };
-        let fix = Fix::safe(if ends { Strategy::Drop } else { Strategy::Recover });
-        self.add_defect(
-            801,
-            Severity::Error,
-            harm,
-            record,
-            raw.line,
-            raw.span,
-            problem,
-            repair,
-            fix,
-        );
-    }
-
-    fn note_oversized(&mut self, raw: RawRecord) {
-        let bytes = raw.span.len();
-        if bytes > MAX_RECORD_BYTES {
-            let problem = format!(
-                "line {} has {} MB: it is too large for any request",
-                raw.line + 1,
-                bytes >> 20
-            );
-            let record = self.log.records.len() - 1;
-            self.add_defect(
-                804,
-                Severity::Warning,
-                DefectHarm::HidesHistory,
-                record,
-                raw.line,
-                raw.span,
-                problem,
-                String::new(),
-                Fix::NONE,
-            );
-        }
-    }
-
-    /// Reports lines whose bytes had to be cleaned before they could be read.
-    fn note_damage(&mut self, text: &SessionText<'_>) {
-        for damage in text.damage() {
-            let at =
-                self.log.records.partition_point(|record| (record.line as usize) < damage.line);
-            let found =
-                self.log.records.get(at).filter(|record| record.line as usize == damage.line);
-            let line = damage.line + 1;
-            let at_line = u32::try_from(damage.line).unwrap_or(u32::MAX);
-            // A line of nothing but NUL bytes holds no record, so the record before it is used.
-            let (record, span, has_record) = match found {
-                Some(record) => (at, record.span, record.state != RecordState::Torn),
-                None => (at.saturating_sub(1), Span::NOWHERE, false),
-            };
-            if self.log.records.is_empty() {
-                continue;
-            }
-            if damage.nul {
-                let problem =
-                    format!("line {line} holds NUL bytes: a crash left a hole in the file");
-                let repair = if has_record {
-                    format!("the NUL bytes of line {line} are removed; its record stays")
-                } else {
-                    format!("the NUL bytes of line {line} are removed")
-                };
-                let severity = self.agent.torn_line_severity();
-                let harm = match found.is_some() {
-                    true if has_record => DefectHarm::HidesHistory,
-                    _ if self.is_open_end(at_line) => DefectHarm::SwallowsNext,
-                    _ => DefectHarm::Nothing,
-                };
-                self.add_defect(
-                    802,
-                    severity,
-                    harm,
-                    record,
-                    at_line,
-                    span,
-                    problem,
-                    repair,
-                    Fix::safe(Strategy::Recode),
-                );
-            }
-            if damage.encoding {
-                let problem = format!("line {line} is not UTF-8");
-                let repair = format!("invalid UTF-8 in line {line} becomes U+FFFD");
-                let severity = Severity::Warning;
-                self.add_defect(
-                    803,
-                    severity,
-                    DefectHarm::HidesHistory,
-                    record,
-                    at_line,
-                    span,
-                    problem,
-                    repair,
-                    Fix::safe(Strategy::Recode),
-                );
-            }
-        }
-    }
-
-    #[allow(clippy::too_many_arguments, reason = "a flaw is made of these, and only here")]
-    fn add_defect(
-        &mut self,
-        code: u16,
-        severity: Severity,
-        harm: DefectHarm,
-        record: usize,
-        line: u32,
-        span: Span,
-        problem: String,
-        repair: String,
-        fix: Fix,
-    ) {
-        let earlier = self.defect_counts.entry(code).or_default();
-        let text = || DefectText { ids: Vec::new(), problem, repair };
-        let defect = FileDefect::new(code, severity, harm, span, fix, *earlier, text);
-        *earlier += 1;
-        self.log.defects.push((u32::try_from(record).unwrap_or(u32::MAX), line, defect));
     }
 }

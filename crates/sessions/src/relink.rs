@@ -7,43 +7,13 @@ use crate::chain::ChainStatus;
 use foxwedge_core::Repair;
 
 use super::{
-    linked_rewriter::{LinkedFileRewriter, UsedIds},
+    derived_id::UsedIds,
+    link_changes::{LinkChanges, NewRecordLink, PathItem},
+    linked_file::LinkedFileRewriter,
     plan::{PlannedRecord, RecordOrigin},
     repaired_path::RepairedPath,
 };
 use foxwedge_json::quote;
-
-/// One record on the path of the repaired file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum PathItem {
-    /// An existing record.
-    Old(u32),
-    /// The new record at this index of the plan.
-    New(usize),
-}
-
-/// The changes to the links of a file.
-#[derive(Debug, Default)]
-pub(super) struct LinkChanges {
-    /// New parents of existing records, as JSON.
-    pub(super) parents: HashMap<u32, String>,
-    /// New ids of existing records.
-    pub(super) ids: HashMap<u32, String>,
-    /// New records, by their index in the plan.
-    pub(super) new: HashMap<usize, NewRecordLink>,
-    /// Records that are removed.
-    pub(super) gone: HashSet<u32>,
-}
-
-/// The link fields of a new record.
-#[derive(Debug)]
-pub(super) struct NewRecordLink {
-    pub(super) id: String,
-    /// Its parent, as JSON.
-    pub(super) parent: String,
-    /// A moment after the record before it, since some agent versions look for the latest record.
-    pub(super) time: Option<String>,
-}
 
 /// Links the records of a plan.
 pub(super) fn relink(
@@ -147,22 +117,6 @@ fn update_duplicates(
             && let Some(parent) = changes.parents.get(&original).cloned()
         {
             changes.parents.insert(record, parent);
-        }
-    }
-}
-
-impl LinkChanges {
-    /// The id of a record after the repair.
-    pub(super) fn id<'w>(
-        &'w self,
-        rewriter: &LinkedFileRewriter<'_, 'w>,
-        item: PathItem,
-    ) -> &'w str {
-        match item {
-            PathItem::Old(record) => {
-                self.ids.get(&record).map_or_else(|| rewriter.id(record), String::as_str)
-            }
-            PathItem::New(place) => self.new.get(&place).map_or("", |new| new.id.as_str()),
         }
     }
 }

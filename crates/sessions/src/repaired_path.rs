@@ -9,9 +9,9 @@ use crate::chain::ChainStatus;
 use foxwedge_core::{PartKind, RepairedPart, Role};
 
 use super::{
-    linked_rewriter::LinkedFileRewriter,
+    link_changes::{LinkChanges, PathItem},
+    linked_file::LinkedFileRewriter,
     plan::{PlannedRecord, RecordOrigin},
-    relink::{LinkChanges, PathItem},
 };
 use foxwedge_json::quote;
 

@@ -3,8 +3,7 @@
 use foxwedge_core::{ContentShape, PartKind, PartSource, RepairedPart, Role, Span};
 
 use crate::{
-    linked_rewriter::{LinkedFileRewriter, NewLinkedRecord},
-    records::SessionRecord,
+    link_changes::NewLinkedRecord, linked_file::LinkedFileRewriter, records::SessionRecord,
 };
 use foxwedge_formats::{
     anthropic,

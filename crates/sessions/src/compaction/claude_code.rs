@@ -7,8 +7,9 @@ use std::collections::HashMap;
 use super::{
     CompactedFile, ParsedSession,
     ids::CompactionIds,
-    linked::{CompactedRecordSource, RecordLinks, ReplacementMessage},
-    mark, whole_span,
+    mark,
+    record_links::{CompactedRecordSource, RecordLinks, ReplacementMessage},
+    whole_span,
 };
 use crate::claude_code::copy_common_fields;
 use foxwedge_json::{FieldChange, FieldChanges, OutputChunk, SpliceWriter, write_patched};
@@ -110,7 +111,7 @@ fn write_copy(
 }
 
 fn reply_id(compaction: &str, reply: &str) -> String {
-    format!("msg_{}", crate::linked_rewriter::derive_uuid(&[compaction, reply], 0).replace('-', ""))
+    format!("msg_{}", crate::derived_id::derive_uuid(&[compaction, reply], 0).replace('-', ""))
 }
 
 /// Writes a new or changed message.

@@ -13,7 +13,8 @@ use super::{
 };
 use crate::{
     emit::FileEdits,
-    gemini_cli::{GeminiHistoryStep, GeminiMessageVersion, versions_until},
+    gemini_cli::versions_until,
+    gemini_history::{GeminiHistoryStep, GeminiMessageVersion},
     lines::RecordContainer,
 };
 use foxwedge_json::{FieldChange, FieldChanges, OutputChunk, SpliceWriter, write_patched};

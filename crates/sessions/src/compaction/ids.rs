@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::{CompactedFile, ParsedSession};
-use crate::{linked_rewriter::derive_uuid, repaired_path::next_millisecond};
+use crate::{derived_id::derive_uuid, repaired_path::next_millisecond};
 
 /// Issues unused ids, and times after all others.
 pub(super) struct CompactionIds<'a> {

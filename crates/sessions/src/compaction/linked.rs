@@ -7,8 +7,12 @@ use crate::chain::ChainStatus;
 use foxwedge_core::Span;
 
 use super::{
-    CompactedFile, CompactedFileMessage, ParsedSession, call_index::AnswerCallIndex, claude_code,
-    ids::CompactionIds, mark, neovate,
+    CompactedFile, CompactedFileMessage, ParsedSession,
+    call_index::AnswerCallIndex,
+    claude_code,
+    ids::CompactionIds,
+    mark, neovate,
+    record_links::{CompactedRecordSource, RecordLinks, ReplacementMessage},
 };
 use crate::{SessionAgent, emit::FileEdits};
 use foxwedge_json::{FieldChange, FieldChanges, OutputChunk, SpliceWriter, write_patched};
@@ -20,53 +24,6 @@ pub(super) struct CompactedRecord {
     pub(super) source: CompactedRecordSource,
     /// The record that its successors continue from once the compaction is removed.
     restores_to: Option<String>,
-}
-
-/// The content of a record in the new chain.
-pub(super) enum CompactedRecordSource {
-    /// A copy of a record, and the index of its message.
-    Copy(u32, usize),
-    /// A new or changed message.
-    Replacement(ReplacementMessage),
-}
-
-/// A new or changed message, or a part of one.
-pub(super) struct ReplacementMessage {
-    pub(super) role: &'static str,
-    /// Its content in the agent's format.
-    pub(super) content: String,
-    /// The record whose fields it copies: the first of the message it was, if it existed.
-    pub(super) template: u32,
-    /// Whether it is a changed message, not a new one.
-    pub(super) existed: bool,
-    /// The index of the message among the remaining ones.
-    pub(super) position: usize,
-}
-
-/// The link fields of a new record.
-pub(super) struct RecordLinks<'l> {
-    pub(super) id: &'l str,
-    pub(super) parent: Option<&'l str>,
-    pub(super) time: Option<String>,
-    pub(super) mark: String,
-    /// The text that the agent shows instead of the record.
-    pub(super) marker: Option<&'l str>,
-}
-
-impl RecordLinks<'_> {
-    /// The fields of a record that change.
-    pub(super) fn changes(&self) -> FieldChanges<'static> {
-        let parent = self.parent.map_or("null".to_owned(), quote);
-        let mut changes: FieldChanges<'static> = vec![
-            ("uuid", FieldChange::Text(quote(self.id))),
-            ("parentUuid", FieldChange::Text(parent)),
-            (mark::MARK, FieldChange::Text(self.mark.clone())),
-        ];
-        if let Some(time) = &self.time {
-            changes.push(("timestamp", FieldChange::Text(quote(time))));
-        }
-        changes
-    }
 }
 
 /// Writes the records of a compaction.

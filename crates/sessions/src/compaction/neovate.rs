@@ -6,8 +6,9 @@ use foxwedge_core::Span;
 use super::{
     ParsedSession,
     call_index::AnswerCallIndex,
-    linked::{CompactedRecordSource, RecordLinks, ReplacementMessage},
-    mark, whole_span,
+    mark,
+    record_links::{CompactedRecordSource, RecordLinks, ReplacementMessage},
+    whole_span,
 };
 use foxwedge_json::{FieldChange, SpliceWriter, write_patched};
 use foxwedge_json::{array_elements, field_text, field_value, quote};

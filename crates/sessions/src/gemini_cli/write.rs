@@ -7,11 +7,12 @@ use foxwedge_core::{
     ContentShape, Message, Part, PartKind, PartSource, Repair, RepairedPart, Role, Span,
 };
 
-use super::{GeminiMessageVersion, open_calls::OpenCalls};
+use super::open_calls::OpenCalls;
+use crate::gemini_history::GeminiMessageVersion;
 use crate::{
     ParsedSession,
+    derived_id::derive_uuid,
     emit::{FileEdits, emit},
-    linked_rewriter::derive_uuid,
     rewritten_file::RewrittenFile,
 };
 use foxwedge_formats::{

@@ -4,7 +4,7 @@ use foxwedge_core::{
     ContentShape, DraftAnswer, PartKind, PartPatch, PartSource, RepairedPart, Role, Span,
 };
 
-use crate::linked_rewriter::{LinkedFileRewriter, NewLinkedRecord};
+use crate::{link_changes::NewLinkedRecord, linked_file::LinkedFileRewriter};
 use foxwedge_formats::splice::{
     ArgumentsEncoding, BlockMessage, BlockSpliceFormat, ElementQuoting, encode_arguments,
     write_block_list,
