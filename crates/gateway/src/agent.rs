@@ -17,8 +17,7 @@ use http::StatusCode;
 use crate::{ApiError, ApiErrorKind};
 
 pub use handle::AgentQuestion;
-pub(crate) use handle::{AgentHandle, AgentPresence, AgentRequest};
-pub use pool::AgentCounts;
+pub(crate) use handle::{AgentHandle, AgentRequest};
 pub(crate) use pool::{AgentPool, AgentSlot, AgentSlotOwner, AgentStartRequest};
 pub(crate) use reply_channel::{BodyChunk, PING, ReplyChannel};
 

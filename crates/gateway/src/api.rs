@@ -8,7 +8,6 @@ mod details;
 mod events;
 mod follow;
 mod stop;
-pub(crate) mod decisions;
 mod answers;
 mod repairs;
 mod openapi;
@@ -22,10 +21,11 @@ use http::{Method, StatusCode};
 use serde_json::Value;
 
 use crate::{
-    HttpReply, error,
+    HttpReply,
+    api_request::ApiRequest,
+    error,
+    gateway_state::GatewayState,
     response_body::{JSON, ResponseBody},
-    routes::ApiRequest,
-    serve::GatewayState,
 };
 
 pub(crate) use lookup::is_id;

@@ -8,8 +8,6 @@ mod summary;
 mod response_items;
 mod count;
 mod reply;
-mod relay;
-mod full_reply;
 
 use std::{
     collections::HashMap,
@@ -24,7 +22,8 @@ use tokio::{sync::oneshot, task::JoinHandle, time::Instant};
 use crate::{
     ApiError, ApiErrorKind, GatewayEndpoint, GatewayRequest, GatewayResponse, GuardAction,
     RequestSummary,
-    agent::{AgentCounts, AgentHandle, AgentPool, AgentQuestion},
+    agent::{AgentHandle, AgentPool, AgentQuestion},
+    agent_presence::AgentCounts,
     config::GatewayConfig,
     metrics::Metrics,
     record::{GatewayRecorder, RecordingStart, RequestRecording},

@@ -9,14 +9,12 @@ mod overflow;
 mod rename;
 
 use bytes::Bytes;
-use foxwedge_core::{
-    CheckOptions, EditLog, Format, Policy, Profile, Repair, Report, RuleSet, check,
-};
+use foxwedge_core::{CheckOptions, EditLog, Format, Profile, Repair, Report, RuleSet, check};
 use foxwedge_formats::{OutlinedDocument, model::IdentifierReplacement};
 use foxwedge_upstream::TokenCounters;
 use foxwedge_upstream::{CountedList, RepairChange, changes_of};
 
-use crate::config::{GuardConfig, GuardMode, ModelRoute};
+use crate::config::{GuardMode, ModelRoute};
 
 pub(crate) use guard_report::count_rejected;
 pub use guard_report::{FindingTally, GuardAction};
@@ -84,11 +82,7 @@ pub(crate) fn guard_request(
 /// The check options of a route.
 pub(crate) fn route_check_options(route: &ModelRoute, format: Format) -> CheckOptions {
     let profile = route.upstream.profile(format);
-    CheckOptions { profile, rules: RuleSet::of(profile), policy: repair_policy(&route.guard) }
-}
-
-pub(crate) fn repair_policy(guard: &GuardConfig) -> Policy {
-    Policy { unanswered: guard.unanswered, language: guard.language, ..Policy::default() }
+    CheckOptions { profile, rules: RuleSet::of(profile), policy: route.guard.repair_policy() }
 }
 
 /// The profile for which a request of a route is parsed.

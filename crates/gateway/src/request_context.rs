@@ -20,8 +20,8 @@ use http_body::{Body, Frame, SizeHint};
 
 use crate::{
     caller_limit::CallerPermit,
-    console::{FinishedRequest, RequestMonitor},
     log::{DeliveryOutcome, RequestLog, RequestLogLine},
+    request_monitor::{FinishedRequest, RequestMonitor},
     response_body::{ResponseBody, ResponseBodyError},
 };
 

@@ -1,10 +1,9 @@
 //! The routes of the gateway.
 
 use crate::{ApiError, GatewayEndpoint, metrics::MetricRoute};
-use bytes::Bytes;
-use http::{HeaderMap, Method};
+use http::Method;
 
-use crate::{ConnectionAddresses, access::Principal, console, error};
+use crate::{console, error};
 
 /// The route of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,27 +44,6 @@ pub(crate) enum AuthRequirement {
     Token,
     /// No token is required: the reply holds nothing private.
     Public,
-}
-
-/// A request to the API or the console.
-#[derive(Debug)]
-pub(crate) struct ApiRequest<'a> {
-    /// HTTP method.
-    pub(crate) method: &'a Method,
-    /// Path of the URL.
-    pub(crate) path: &'a str,
-    /// Query string, without the `?`.
-    pub(crate) query: Option<&'a str>,
-    /// Headers; credentials are already removed.
-    pub(crate) headers: &'a HeaderMap,
-    /// The authenticated client.
-    pub(crate) principal: &'a Principal,
-    /// Request body, decompressed.
-    pub(crate) body: Bytes,
-    /// Request id.
-    pub(crate) id: &'a str,
-    /// Addresses of the connection.
-    pub(crate) peer: ConnectionAddresses,
 }
 
 impl GatewayRoute {

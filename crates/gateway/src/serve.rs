@@ -9,7 +9,7 @@ use std::{
 use crate::{
     ApiError, GatewayEndpoint, GatewayEngine, GatewayRequest,
     config::GatewayConfig,
-    metrics::{self, MetricRoute, Metrics},
+    metrics::{self, MetricRoute},
 };
 use bytes::Bytes;
 use foxwedge_store::AnyStore;
@@ -24,16 +24,21 @@ use tokio::{net::TcpListener, sync::watch};
 use crate::{
     ConnectionAddresses, ConnectionRules, DrainReport, HttpReply, accept,
     access::{self, Principal},
-    api::{self, decisions::AnsweredQuestions},
+    api,
+    api_request::ApiRequest,
     caller_limit::CallerLimit,
-    console::{self, ConsoleState, LocalSessions},
-    error, landing_page,
+    console,
+    decisions::AnsweredQuestions,
+    error,
+    gateway_state::{ConsoleState, GatewayState},
+    landing_page,
+    local_sessions::LocalSessions,
     log::{self, RequestLog},
     models, request_body,
     request_context::{RequestContext, TrackedBody, catch_panic},
     request_id,
     response_body::{JSON, ResponseBody},
-    routes::{ApiRequest, AuthRequirement, GatewayRoute, HealthProbe},
+    routes::{AuthRequirement, GatewayRoute, HealthProbe},
 };
 
 /// Why a gateway cannot start.
@@ -52,20 +57,6 @@ pub struct GatewayServer {
     store: Arc<AnyStore>,
     log: Option<Box<dyn Write + Send>>,
     local_sessions: Option<Arc<dyn LocalSessions>>,
-}
-
-/// State that all requests share.
-pub(crate) struct GatewayState {
-    pub(crate) config: Arc<GatewayConfig>,
-    pub(crate) engine: GatewayEngine,
-    pub(crate) store: Arc<AnyStore>,
-    pub(crate) console: ConsoleState,
-    pub(crate) answered_questions: AnsweredQuestions,
-    metrics: Metrics,
-    owners: Arc<CallerLimit>,
-    log: RequestLog,
-    /// True once shutdown has begun. Event streams without an end watch it.
-    pub(crate) draining: watch::Receiver<bool>,
 }
 
 /// Serves until `stop` completes, then lets requests in flight finish.

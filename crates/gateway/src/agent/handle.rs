@@ -19,7 +19,7 @@ use tokio::{
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::agent::BodyChunk;
-use crate::record::SideChannel;
+use crate::{agent_presence::AgentPresence, record::SideChannel};
 
 /// A live agent. It is in the pool as long as it accepts requests.
 #[derive(Debug)]
@@ -87,23 +87,6 @@ pub(crate) struct AgentRequest {
     pub(crate) run: Arc<str>,
     /// Receives the notes that are not part of the reply.
     pub(crate) side: Option<SideChannel>,
-}
-
-/// Whether an agent's process is running.
-#[derive(Clone, Debug)]
-pub(crate) struct AgentPresence(watch::Receiver<bool>);
-
-impl AgentPresence {
-    pub(crate) fn is_alive(&self) -> bool {
-        !*self.0.borrow()
-    }
-
-    /// A presence that the sender controls.
-    #[cfg(test)]
-    pub(crate) fn pair() -> (watch::Sender<bool>, AgentPresence) {
-        let (exited, receiver) = watch::channel(false);
-        (exited, AgentPresence(receiver))
-    }
 }
 
 /// A question that waits for a user.
@@ -297,7 +280,7 @@ impl AgentHandle {
 
     /// A handle to check later whether its process is running.
     pub(crate) fn presence(&self) -> AgentPresence {
-        AgentPresence(self.exited.subscribe())
+        AgentPresence::new(self.exited.subscribe())
     }
 
     /// Waits until its process has ended.

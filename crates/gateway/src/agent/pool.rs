@@ -21,6 +21,7 @@ use super::{
     cleanup,
     handle::{AgentHandle, AgentQuestion, AgentRequest, LiveAgentCommand},
 };
+use crate::agent_presence::AgentCounts;
 use crate::{ApiError, ApiErrorKind, config};
 
 /// Size of an agent's command queue.
@@ -89,19 +90,6 @@ pub(crate) struct AgentStartRequest {
     pub(crate) model: Option<String>,
     /// The client's request. The whole body is new to the agent.
     pub(crate) request: AgentRequest,
-}
-
-/// Counts of agents, and of what they wait for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct AgentCounts {
-    /// Processes.
-    pub processes: usize,
-    /// Agents that wait for tool results.
-    pub waiting: usize,
-    /// Calls that wait for a result.
-    pub calls: usize,
-    /// Questions that wait for a user.
-    pub questions: usize,
 }
 
 impl AgentPool {

@@ -5,8 +5,11 @@ use foxwedge_store::RunState;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{decisions::DecisionClaim, json_reply as reply, lookup};
-use crate::{HttpReply, error, routes::ApiRequest, serve::GatewayState};
+use super::{json_reply as reply, lookup};
+use crate::{
+    HttpReply, api_request::ApiRequest, decisions::DecisionClaim, error,
+    gateway_state::GatewayState,
+};
 
 /// The body of a decision.
 #[derive(Deserialize, Default)]

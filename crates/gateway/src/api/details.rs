@@ -6,7 +6,7 @@ use foxwedge_store::{ListFilter, ListPage, RunRow, Store};
 use serde_json::Value;
 
 use super::{json_reply, lookup, shape, store_error};
-use crate::{HttpReply, routes::ApiRequest, serve::GatewayState};
+use crate::{HttpReply, api_request::ApiRequest, gateway_state::GatewayState};
 
 /// Page size, and maximum number of events to replay. Longer runs are shown up to that point.
 const PAGE: usize = 1_000;

@@ -14,7 +14,8 @@ use super::{
     lookup, store_error,
 };
 use crate::{
-    HttpReply, error, response_body::ResponseBody, routes::ApiRequest, serve::GatewayState,
+    HttpReply, api_request::ApiRequest, error, gateway_state::GatewayState,
+    response_body::ResponseBody,
 };
 
 pub(super) async fn events(

@@ -7,7 +7,7 @@ use foxwedge_store::{ListFilter, ListPage, RunRow, RunState, Store};
 use serde_json::Value;
 
 use super::{details, json_reply, lookup, shape, store_error};
-use crate::{HttpReply, routes::ApiRequest, serve::GatewayState};
+use crate::{HttpReply, api_request::ApiRequest, gateway_state::GatewayState};
 
 /// `GET /v1/sessions`.
 pub(super) async fn sessions(

@@ -6,7 +6,7 @@ use crate::{ApiError, config::TokenScope};
 use foxwedge_store::{RunRow, SessionRow, Store};
 
 use super::{not_found, store_error};
-use crate::{error, routes::ApiRequest, serve::GatewayState};
+use crate::{api_request::ApiRequest, error, gateway_state::GatewayState};
 
 /// Default and maximum number of rows of a page.
 const DEFAULT_LIMIT: usize = 100;

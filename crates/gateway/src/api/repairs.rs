@@ -3,7 +3,7 @@
 use crate::{ApiError, record::RepairRecord};
 
 use super::{json_reply, not_found, shape};
-use crate::{HttpReply, routes::ApiRequest, serve::GatewayState};
+use crate::{HttpReply, api_request::ApiRequest, gateway_state::GatewayState};
 
 /// `GET /v1/repairs`.
 pub(super) fn list(app: &GatewayState, request: &ApiRequest<'_>) -> Result<HttpReply, ApiError> {

@@ -10,10 +10,11 @@ use serde_json::{Map, Value, json};
 
 use super::{lookup, shape, store_error};
 use crate::{
-    HttpReply, error,
+    HttpReply,
+    api_request::ApiRequest,
+    error,
+    gateway_state::GatewayState,
     response_body::{JSON, ResponseBody},
-    routes::ApiRequest,
-    serve::GatewayState,
 };
 
 /// How often to check whether a local run has ended, and the pause between checks.

@@ -17,7 +17,6 @@ use super::{
     upstreams::{UpstreamEntry, UpstreamList},
     values::quote,
 };
-use crate::guard::repair_policy;
 
 impl GatewayConfig {
     /// The route of a model. An exact name wins over any pattern, a longer pattern over a shorter
@@ -58,12 +57,19 @@ impl GatewayConfig {
     }
 }
 
+impl GuardConfig {
+    /// What a repair may add and remove.
+    pub fn repair_policy(&self) -> Policy {
+        Policy { unanswered: self.unanswered, language: self.language, ..Policy::default() }
+    }
+}
+
 impl ModelRoute {
     /// The policy for the repair of a history that the provider refuses; `None` if it is not
     /// repaired.
     pub fn retry_repair_policy(&self) -> Option<Policy> {
         match (self.guard.mode, self.guard.repair_after_refusal) {
-            (GuardMode::Fix, true) => Some(repair_policy(&self.guard)),
+            (GuardMode::Fix, true) => Some(self.guard.repair_policy()),
             (GuardMode::Fix | GuardMode::Off | GuardMode::Observe | GuardMode::Strict, _) => None,
         }
     }

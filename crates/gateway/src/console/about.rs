@@ -3,12 +3,13 @@
 use crate::{
     ApiError, ApiErrorKind,
     config::{ContentRecording, TokenScope},
+    request_monitor,
 };
 use foxwedge_core::rules;
 use serde_json::{Value, json};
 
-use super::{json_reply as reply, monitor, request};
-use crate::{HttpReply, routes::ApiRequest, serve::GatewayState};
+use super::{json_reply as reply, request};
+use crate::{HttpReply, api_request::ApiRequest, gateway_state::GatewayState};
 
 /// `GET /v1/console`.
 pub(super) fn about(app: &GatewayState, http_request: &ApiRequest<'_>) -> HttpReply {
@@ -32,7 +33,7 @@ pub(super) fn about(app: &GatewayState, http_request: &ApiRequest<'_>) -> HttpRe
         "content": content,
         "agents": agents,
         "rules": rules,
-        "limits": { "feed": monitor::MAX_REQUESTS, "minutes": monitor::MAX_MINUTES },
+        "limits": { "feed": request_monitor::MAX_REQUESTS, "minutes": request_monitor::MAX_MINUTES },
     }))
 }
 

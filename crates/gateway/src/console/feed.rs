@@ -2,16 +2,16 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use crate::request_monitor::{ACTIONS, RequestEntry};
 use crate::{ApiError, ApiErrorKind, GatewayEngine, record::RepairRecord};
 use foxwedge_core::rules;
 use serde_json::{Map, Value, json};
 
-use super::{
-    json_reply as reply,
-    monitor::{ACTIONS, RequestEntry},
-    request, sessions,
+use super::{json_reply as reply, request, sessions};
+use crate::{
+    HttpReply, api, api_request::ApiRequest, error, gateway_state::GatewayState,
+    log::DeliveryOutcome,
 };
-use crate::{HttpReply, api, error, log::DeliveryOutcome, routes::ApiRequest, serve::GatewayState};
 
 /// `GET /v1/console/feed`.
 pub(super) fn list(

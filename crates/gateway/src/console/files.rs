@@ -13,7 +13,8 @@ use super::{
     json_reply, request, routes::SessionFileRoute, sessions,
 };
 use crate::{
-    HttpReply, api, error, response_body::ResponseBody, routes::ApiRequest, serve::GatewayState,
+    HttpReply, api, api_request::ApiRequest, error, gateway_state::GatewayState,
+    response_body::ResponseBody,
 };
 
 /// Default and maximum number of bytes shown of a line.

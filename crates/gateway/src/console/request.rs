@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::{task::spawn_blocking, time::timeout};
 
 use super::{LocalSessionError, LocalSessions, RowRange};
-use crate::{access, error, routes::ApiRequest, serve::GatewayState};
+use crate::{access, api_request::ApiRequest, error, gateway_state::GatewayState};
 
 /// How long to wait for a permit.
 const PERMIT_TIMEOUT: Duration = Duration::from_secs(20);

@@ -3,14 +3,12 @@
 use std::time::SystemTime;
 
 use crate::ApiError;
+use crate::request_monitor::{MAX_MINUTES, MinuteSlot, milliseconds, percentile};
 use foxwedge_core::rules;
 use serde_json::{Map, Value, json};
 
-use super::{
-    json_reply as reply,
-    monitor::{MAX_MINUTES, MinuteSlot, milliseconds, percentile},
-};
-use crate::{HttpReply, error, routes::ApiRequest, serve::GatewayState};
+use super::json_reply as reply;
+use crate::{HttpReply, api_request::ApiRequest, error, gateway_state::GatewayState};
 
 /// Default number of minutes.
 const DEFAULT_MINUTES: usize = 180;
@@ -47,8 +45,8 @@ fn slot_json(slot: &MinuteSlot) -> Value {
     let labels: Vec<String> = rules::ALL.iter().map(|rule| rule.label()).collect();
     json!({
         "requests": slot.requests,
-        "status": counts(super::monitor::CLASSES, &slot.status),
-        "action": counts(super::monitor::ACTIONS, &slot.action),
+        "status": counts(crate::request_monitor::CLASSES, &slot.status),
+        "action": counts(crate::request_monitor::ACTIONS, &slot.action),
         "findings": counts(&labels, &slot.findings),
         "repairs": counts(&labels, &slot.repairs),
         "bytes_in": slot.bytes_in,

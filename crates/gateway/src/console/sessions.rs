@@ -15,7 +15,7 @@ use super::{
     ScanProgress, SessionFileHealth, SessionFileList, SessionFileSummary, json_reply as reply,
     request,
 };
-use crate::{HttpReply, api, error, routes::ApiRequest, serve::GatewayState};
+use crate::{HttpReply, api, api_request::ApiRequest, error, gateway_state::GatewayState};
 
 /// Maximum number of gateway sessions in the list.
 const MAX_GATEWAY_SESSIONS: usize = 1_000;

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use crate::request_monitor::{RequestEntry, RequestMonitor};
 use crate::{ApiError, GatewayEngine};
 use bytes::Bytes;
 use http::{HeaderValue, Method, Response, header};
@@ -19,15 +20,13 @@ use tokio::{
     time::{Instant, Sleep, sleep},
 };
 
-use super::{
-    feed::{KnownRepairs, RequestFilter},
-    monitor::{RequestEntry, RequestMonitor},
-};
+use super::feed::{KnownRepairs, RequestFilter};
 use crate::{
-    HttpReply, error,
+    HttpReply,
+    api_request::ApiRequest,
+    error,
+    gateway_state::GatewayState,
     response_body::{ResponseBody, ResponseBodyError},
-    routes::ApiRequest,
-    serve::GatewayState,
 };
 
 /// A keep-alive is sent after this much silence.

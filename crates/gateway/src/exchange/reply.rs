@@ -1,14 +1,18 @@
 //! Builds the client's response from an upstream response: status, headers and body.
 
-use std::sync::Arc;
+mod full_reply;
+mod relay;
+
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use foxwedge_core::Format;
 use foxwedge_formats::model::{ModelResponse, ProviderErrorKind, decode_reply, encode_reply};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
-use super::{
-    EngineShared, ReplyInFlight, full_reply, prepare::RoutedRequest, relay::ResponseRelay,
-};
+use super::{EngineShared, ReplyInFlight, prepare::RoutedRequest};
 use crate::{
     ApiError, ApiErrorKind, FindingTally, GatewayBody, GatewayEndpoint, GatewayRequest,
     GatewayResponse, GuardAction, RequestSummary, session::CachedReply,
@@ -17,12 +21,18 @@ use foxwedge_upstream::{
     http::IncomingBody,
     send::{UpstreamTries, is_stream, response_headers},
 };
+use relay::ResponseRelay;
 
 const JSON_CONTENT_TYPE: HeaderValue = HeaderValue::from_static("application/json");
 /// SDKs of OpenAI and Anthropic retry automatically, unless this header is `false`.
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 const STREAM_CONTENT_TYPE: HeaderValue =
     HeaderValue::from_static("text/event-stream; charset=utf-8");
+
+/// The current time in seconds since 1970.
+fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
 
 /// What a response is built from.
 pub(super) struct ResponseBuilder<'a> {

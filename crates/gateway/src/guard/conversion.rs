@@ -3,7 +3,7 @@
 use foxwedge_core::{CheckOptions, Profile, RuleSet, check};
 use foxwedge_formats::convert::{self, ConversionOptions};
 
-use super::{GuardInput, GuardRefusal, GuardedRequest, guard_report, repair_policy};
+use super::{GuardInput, GuardRefusal, GuardedRequest, guard_report};
 use crate::{config::GuardMode, guard::GuardAction};
 use foxwedge_upstream::{CountedList, changes_of};
 
@@ -18,7 +18,7 @@ pub(super) fn guard_converted(input: GuardInput<'_>) -> Result<GuardedRequest, G
             let profile = Profile::for_format(from);
             let rules = RuleSet::of(profile);
             let check_options =
-                CheckOptions { profile, rules, policy: repair_policy(&route.guard) };
+                CheckOptions { profile, rules, policy: route.guard.repair_policy() };
             let report = check(&reading.draft, &check_options);
             if route.guard.mode == GuardMode::Strict && !report.is_clean() {
                 return Err(GuardRefusal::Findings(report));
@@ -28,7 +28,7 @@ pub(super) fn guard_converted(input: GuardInput<'_>) -> Result<GuardedRequest, G
     }
     let options = ConversionOptions {
         profile: Some(route.upstream.profile(to)),
-        policy: repair_policy(&route.guard),
+        policy: route.guard.repair_policy(),
         model: Some(model.to_owned()),
         ..ConversionOptions::default()
     };

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     GuardedRequest,
-    agent::AgentPresence,
+    agent_presence::AgentPresence,
     config::{ContentRecording, GuardMode},
     metrics::DroppedItem,
 };

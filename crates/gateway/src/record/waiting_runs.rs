@@ -10,7 +10,7 @@ use std::{
 use tokio::time::Instant;
 
 use super::queue::RecordCommand;
-use crate::{agent::AgentPresence, metrics::Metrics};
+use crate::{agent_presence::AgentPresence, metrics::Metrics};
 
 /// Maximum number of waiting runs; the oldest is interrupted.
 pub(super) const MAX_WAITING_RUNS: usize = 10_000;

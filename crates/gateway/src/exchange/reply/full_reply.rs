@@ -1,7 +1,5 @@
 //! Replies that are read completely, and replies that are streamed or not against the request.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use bytes::Bytes;
 use foxwedge_core::Format;
 use foxwedge_formats::{
@@ -11,14 +9,14 @@ use foxwedge_formats::{
 };
 use http::{HeaderMap, StatusCode};
 
-use super::{ReplyInFlight, reply::ResponseBuilder};
-use crate::{ApiError, ApiErrorKind, GatewayBody, record::ReplyCompletion, session::CachedReply};
+use super::{ResponseBuilder, unix_seconds};
+use crate::{
+    ApiError, ApiErrorKind, GatewayBody,
+    exchange::{ReplyInFlight, send::run_stopped_error},
+    record::ReplyCompletion,
+    session::CachedReply,
+};
 use foxwedge_upstream::{http::IncomingBody, send::is_stream};
-
-/// The current time in seconds since 1970.
-pub(super) fn unix_seconds() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
 
 /// Reads a complete reply, and converts it to the client's format.
 pub(super) async fn read_full_reply(
@@ -38,7 +36,7 @@ pub(super) async fn read_full_reply(
     let bytes = match read {
         None => {
             work.recording.stop();
-            return Err(super::send::run_stopped_error());
+            return Err(run_stopped_error());
         }
         Some(Ok(bytes)) => bytes,
         Some(Err(error)) => {

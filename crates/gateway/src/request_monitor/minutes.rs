@@ -10,31 +10,30 @@ const LEAST: f64 = 0.5;
 const BINS: usize = 42;
 
 /// Classes of statuses: `1xx` to `5xx`.
-pub(in crate::console) const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+pub(crate) const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 /// What the guard did.
-pub(in crate::console) const ACTIONS: [&str; 5] =
-    ["none", "observed", "fixed", "rejected", "failed"];
+pub(crate) const ACTIONS: [&str; 5] = ["none", "observed", "fixed", "rejected", "failed"];
 
 /// Counts per minute.
-pub(in crate::console) struct MinuteCounts {
+pub(crate) struct MinuteCounts {
     slots: Box<[MinuteSlot]>,
 }
 
 /// One minute.
 #[derive(Clone, Debug)]
-pub(in crate::console) struct MinuteSlot {
+pub(crate) struct MinuteSlot {
     /// Minutes since 1970; 0 if it was never used.
-    pub(in crate::console) minute: u64,
-    pub(in crate::console) requests: u32,
-    pub(in crate::console) status: [u32; CLASSES.len()],
-    pub(in crate::console) action: [u32; ACTIONS.len()],
+    pub(crate) minute: u64,
+    pub(crate) requests: u32,
+    pub(crate) status: [u32; CLASSES.len()],
+    pub(crate) action: [u32; ACTIONS.len()],
     /// Indexed like the list of rules.
-    pub(in crate::console) findings: Box<[u32]>,
-    pub(in crate::console) repairs: Box<[u32]>,
-    pub(in crate::console) bytes_in: u64,
-    pub(in crate::console) bytes_out: u64,
-    pub(in crate::console) first_byte_times: [u32; BINS],
-    pub(in crate::console) total_times: [u32; BINS],
+    pub(crate) findings: Box<[u32]>,
+    pub(crate) repairs: Box<[u32]>,
+    pub(crate) bytes_in: u64,
+    pub(crate) bytes_out: u64,
+    pub(crate) first_byte_times: [u32; BINS],
+    pub(crate) total_times: [u32; BINS],
 }
 
 impl Default for MinuteSlot {
@@ -76,7 +75,7 @@ impl MinuteCounts {
     }
 
     /// The minutes since `minute` that have requests, in order.
-    pub(in crate::console) fn since(&self, minute: u64) -> Vec<MinuteSlot> {
+    pub(crate) fn since(&self, minute: u64) -> Vec<MinuteSlot> {
         let used = |slot: &&MinuteSlot| slot.minute >= minute.max(1) && slot.requests > 0;
         let mut slots: Vec<MinuteSlot> = self.slots.iter().filter(used).cloned().collect();
         slots.sort_by_key(|slot| slot.minute);
@@ -113,7 +112,7 @@ impl MinuteSlot {
     }
 
     /// Adds the counts of another slot.
-    pub(in crate::console) fn merge(&mut self, other: &MinuteSlot) {
+    pub(crate) fn merge(&mut self, other: &MinuteSlot) {
         self.requests = self.requests.saturating_add(other.requests);
         self.bytes_in = self.bytes_in.saturating_add(other.bytes_in);
         self.bytes_out = self.bytes_out.saturating_add(other.bytes_out);
@@ -150,7 +149,7 @@ fn latency_bin(milliseconds: f64) -> usize {
 }
 
 /// The percentile in milliseconds; `None` without data.
-pub(in crate::console) fn percentile(bins: &[u32], share: f64) -> Option<f64> {
+pub(crate) fn percentile(bins: &[u32], share: f64) -> Option<f64> {
     let total: u64 = bins.iter().map(|count| u64::from(*count)).sum();
     if total == 0 {
         return None;

@@ -23,7 +23,7 @@ struct AnsweredQuestion {
 
 /// How a decision compares to earlier ones.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum DecisionClaim {
+pub(crate) enum DecisionClaim {
     /// The first decision on its question.
     First,
     /// The same decision as before, on this question.
@@ -34,7 +34,7 @@ pub(super) enum DecisionClaim {
 
 impl AnsweredQuestions {
     /// Records a decision on a question, unless there is one already.
-    pub(super) fn claim(&self, run: &str, ticket: &str, decision: &Value) -> DecisionClaim {
+    pub(crate) fn claim(&self, run: &str, ticket: &str, decision: &Value) -> DecisionClaim {
         let mut known = self.lock();
         if let Some(claim) = compare_decisions(&known, run, Some(ticket), decision) {
             return claim;
@@ -49,7 +49,7 @@ impl AnsweredQuestions {
 
     /// The earlier decision on a closed question, or on the last one of the run if `ticket` is
     /// `None`.
-    pub(super) fn earlier_claim(
+    pub(crate) fn earlier_claim(
         &self,
         run: &str,
         ticket: Option<&str>,
@@ -59,7 +59,7 @@ impl AnsweredQuestions {
     }
 
     /// Removes a decision that did not reach the agent.
-    pub(super) fn forget(&self, run: &str, ticket: &str) {
+    pub(crate) fn forget(&self, run: &str, ticket: &str) {
         self.lock().retain(|known| known.run != run || known.ticket != ticket);
     }
 

@@ -19,10 +19,14 @@ use foxwedge_formats::{
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
-use super::{EngineShared, ReplyInFlight, prepare::RoutedRequest};
-use crate::agent::PING;
+use super::unix_seconds;
 use crate::{
-    BodyError, GatewayRequest, body::BodyStream, record::ReplyCompletion, session::CachedReply,
+    BodyError, GatewayRequest,
+    agent::PING,
+    body::BodyStream,
+    exchange::{EngineShared, ReplyInFlight, prepare::RoutedRequest},
+    record::ReplyCompletion,
+    session::CachedReply,
 };
 use foxwedge_upstream::http::IncomingBody;
 
@@ -243,10 +247,7 @@ fn converter_options(
         seed: request.id.to_string(),
         usage: prepared.include_usage,
         limits,
-        head: ReplyHead {
-            created: Some(super::full_reply::unix_seconds()),
-            ..ReplyHead::default()
-        },
+        head: ReplyHead { created: Some(unix_seconds()), ..ReplyHead::default() },
         model: Some(prepared.requested_model.to_string()),
         renamed_tools: prepared.guarded.names.clone(),
     }

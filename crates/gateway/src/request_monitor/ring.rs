@@ -5,7 +5,7 @@ use std::{collections::VecDeque, sync::Arc};
 use super::RequestEntry;
 
 /// The newest requests, ordered by number.
-pub(in crate::console) struct RequestRing {
+pub(crate) struct RequestRing {
     entries: VecDeque<Arc<RequestEntry>>,
     max_entries: usize,
     max_bytes: usize,
@@ -18,13 +18,13 @@ pub(in crate::console) struct RequestRing {
 }
 
 /// The requests after a number.
-pub(in crate::console) struct RequestBatch {
+pub(crate) struct RequestBatch {
     /// Oldest first.
-    pub(in crate::console) entries: Vec<Arc<RequestEntry>>,
+    pub(crate) entries: Vec<Arc<RequestEntry>>,
     /// Number of requests dropped before they could be sent.
-    pub(in crate::console) missed: u64,
+    pub(crate) missed: u64,
     /// The number to continue after.
-    pub(in crate::console) last: u64,
+    pub(crate) last: u64,
 }
 
 impl RequestRing {
@@ -56,7 +56,7 @@ impl RequestRing {
     }
 
     /// The newest matching requests before a number, at most `limit`.
-    pub(in crate::console) fn before(
+    pub(crate) fn before(
         &self,
         number: Option<u64>,
         limit: usize,
@@ -71,7 +71,7 @@ impl RequestRing {
     }
 
     /// The requests after a number; at most `max` are examined.
-    pub(in crate::console) fn after(
+    pub(crate) fn after(
         &self,
         number: u64,
         max: usize,
@@ -95,7 +95,7 @@ impl RequestRing {
     }
 
     /// The request with this number.
-    pub(in crate::console) fn get(&self, number: u64) -> Option<Arc<RequestEntry>> {
+    pub(crate) fn get(&self, number: u64) -> Option<Arc<RequestEntry>> {
         let index = self.entries.binary_search_by_key(&number, |entry| entry.number).ok()?;
         self.entries.get(index).cloned()
     }

@@ -15,15 +15,15 @@ use tokio::sync::watch;
 
 use crate::log::DeliveryOutcome;
 
-pub(super) use minutes::{ACTIONS, CLASSES, MinuteCounts, MinuteSlot, percentile};
-pub(super) use ring::RequestRing;
+pub(crate) use minutes::{ACTIONS, CLASSES, MinuteCounts, MinuteSlot, percentile};
+pub(crate) use ring::RequestRing;
 
 /// Maximum number of requests kept, and their size in bytes.
-pub(super) const MAX_REQUESTS: usize = 2_000;
+pub(crate) const MAX_REQUESTS: usize = 2_000;
 const MAX_BYTES: usize = 2 << 20;
 
 /// Maximum number of minutes kept.
-pub(super) const MAX_MINUTES: usize = 720;
+pub(crate) const MAX_MINUTES: usize = 720;
 
 /// Maximum length of a client-chosen name.
 const MAX_NAME_CHARACTERS: usize = 160;
@@ -54,28 +54,28 @@ pub(crate) struct FinishedRequest<'s> {
 
 /// What is kept of a request.
 #[derive(Debug)]
-pub(super) struct RequestEntry {
+pub(crate) struct RequestEntry {
     /// Later requests have higher numbers.
-    pub(super) number: u64,
-    pub(super) at: u64,
-    pub(super) request: Box<str>,
-    pub(super) owner: Arc<str>,
-    pub(super) face: GatewayEndpoint,
-    pub(super) agent: Option<Box<str>>,
-    pub(super) model: Option<Box<str>>,
-    pub(super) upstream: Option<Arc<str>>,
-    pub(super) session: Option<Box<str>>,
-    pub(super) run: Option<Arc<str>>,
-    pub(super) matched: Option<&'static str>,
-    pub(super) action: &'static str,
-    pub(super) findings: Vec<FindingTally>,
-    pub(super) error_code: Option<&'static str>,
-    pub(super) status: StatusCode,
-    pub(super) until_first_byte: Duration,
-    pub(super) until_end: Duration,
-    pub(super) bytes_in: u64,
-    pub(super) bytes_out: u64,
-    pub(super) ended: DeliveryOutcome,
+    pub(crate) number: u64,
+    pub(crate) at: u64,
+    pub(crate) request: Box<str>,
+    pub(crate) owner: Arc<str>,
+    pub(crate) face: GatewayEndpoint,
+    pub(crate) agent: Option<Box<str>>,
+    pub(crate) model: Option<Box<str>>,
+    pub(crate) upstream: Option<Arc<str>>,
+    pub(crate) session: Option<Box<str>>,
+    pub(crate) run: Option<Arc<str>>,
+    pub(crate) matched: Option<&'static str>,
+    pub(crate) action: &'static str,
+    pub(crate) findings: Vec<FindingTally>,
+    pub(crate) error_code: Option<&'static str>,
+    pub(crate) status: StatusCode,
+    pub(crate) until_first_byte: Duration,
+    pub(crate) until_end: Duration,
+    pub(crate) bytes_in: u64,
+    pub(crate) bytes_out: u64,
+    pub(crate) ended: DeliveryOutcome,
 }
 
 impl RequestMonitor {
@@ -101,17 +101,17 @@ impl RequestMonitor {
     }
 
     /// The newest requests.
-    pub(super) fn ring(&self) -> MutexGuard<'_, RequestRing> {
+    pub(crate) fn ring(&self) -> MutexGuard<'_, RequestRing> {
         lock(&self.ring)
     }
 
     /// Counts per minute.
-    pub(super) fn minutes(&self) -> MutexGuard<'_, MinuteCounts> {
+    pub(crate) fn minutes(&self) -> MutexGuard<'_, MinuteCounts> {
         lock(&self.minutes)
     }
 
     /// Signals newer requests.
-    pub(super) fn newest(&self) -> watch::Receiver<u64> {
+    pub(crate) fn newest(&self) -> watch::Receiver<u64> {
         self.newest.subscribe()
     }
 }
@@ -150,12 +150,12 @@ impl RequestEntry {
     }
 
     /// Id in the console.
-    pub(super) fn id(&self) -> String {
+    pub(crate) fn id(&self) -> String {
         format!("q-{}", self.number)
     }
 
     /// The number in an id.
-    pub(super) fn number(id: &str) -> Option<u64> {
+    pub(crate) fn number(id: &str) -> Option<u64> {
         let digits = id.strip_prefix("q-")?;
         digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
     }
@@ -172,7 +172,7 @@ impl RequestEntry {
 }
 
 /// Milliseconds since 1970.
-pub(super) fn milliseconds(at: SystemTime) -> u64 {
+pub(crate) fn milliseconds(at: SystemTime) -> u64 {
     let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

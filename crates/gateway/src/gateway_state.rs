@@ -1,0 +1,54 @@
+//! State that the requests of a gateway share.
+
+use std::{sync::Arc, time::SystemTime};
+
+use foxwedge_store::AnyStore;
+use tokio::sync::{Semaphore, watch};
+
+use crate::{
+    GatewayEngine,
+    caller_limit::CallerLimit,
+    config::GatewayConfig,
+    decisions::AnsweredQuestions,
+    local_sessions::LocalSessions,
+    log::RequestLog,
+    metrics::Metrics,
+    request_monitor::{RequestMonitor, milliseconds},
+};
+
+/// Maximum number of concurrent reads of session files, which can be large.
+const MAX_CONCURRENT_READS: usize = 2;
+
+/// State of the console that is not in the store.
+pub(crate) struct ConsoleState {
+    /// Recent requests of this process.
+    pub(crate) monitor: Arc<RequestMonitor>,
+    /// Session files on this machine, if the console may show them.
+    pub(crate) local_sessions: Option<Arc<dyn LocalSessions>>,
+    pub(crate) permits: Arc<Semaphore>,
+    /// When this process started to serve, in milliseconds since 1970.
+    pub(crate) started: u64,
+}
+
+impl ConsoleState {
+    /// Creates the state; `None` hides session files.
+    pub(crate) fn new(local_sessions: Option<Arc<dyn LocalSessions>>) -> ConsoleState {
+        let permits = Arc::new(Semaphore::new(MAX_CONCURRENT_READS));
+        let started = milliseconds(SystemTime::now());
+        ConsoleState { monitor: Arc::new(RequestMonitor::new()), local_sessions, permits, started }
+    }
+}
+
+/// State that all requests share.
+pub(crate) struct GatewayState {
+    pub(crate) config: Arc<GatewayConfig>,
+    pub(crate) engine: GatewayEngine,
+    pub(crate) store: Arc<AnyStore>,
+    pub(crate) console: ConsoleState,
+    pub(crate) answered_questions: AnsweredQuestions,
+    pub(crate) metrics: Metrics,
+    pub(crate) owners: Arc<CallerLimit>,
+    pub(crate) log: RequestLog,
+    /// True once shutdown has begun. Event streams without an end watch it.
+    pub(crate) draining: watch::Receiver<bool>,
+}
