@@ -1,6 +1,7 @@
 //! The checks that no compiler makes.
 
 mod arrows;
+mod circles;
 mod pure;
 mod rules;
 mod source;
@@ -24,6 +25,7 @@ pub(crate) fn run() -> Outcome {
     let files = workspace::files()?;
     let checks = [
         ("arrows between crates", arrows::check(&files)),
+        ("circles of modules", circles::check(&files)),
         ("pure crates", pure::check(&files)),
         ("rules, their pages and cases", rules::check(&files)),
         ("source files", source::check(&files)),
