@@ -1,8 +1,14 @@
 //! Anthropic Messages: `tool_use` and `tool_result` blocks, signed thinking, server tools.
 
-mod read;
-mod write;
+mod outline;
+mod patch;
+pub(crate) mod decode;
+pub(crate) mod encode;
+pub(crate) mod request;
+pub(crate) mod response;
+pub(crate) mod stream_reader;
+pub(crate) mod stream_writer;
 
-pub(crate) use read::read_message;
-pub use read::{known_role, read_block, read_content};
-pub use write::SPLICE_FORMAT;
+pub(crate) use outline::read_message;
+pub use outline::{known_role, read_block, read_content};
+pub use patch::SPLICE_FORMAT;

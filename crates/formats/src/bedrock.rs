@@ -1,7 +1,13 @@
 //! Amazon Bedrock Converse: `toolUse` and `toolResult` blocks.
 
-mod read;
-mod write;
+mod outline;
+mod patch;
+pub(crate) mod decode;
+pub(crate) mod encode;
+pub(crate) mod request;
+pub(crate) mod response;
+pub(crate) mod stream_reader;
+pub(crate) mod stream_writer;
 
-pub(crate) use read::read_message;
-pub(crate) use write::SPLICE_FORMAT;
+pub(crate) use outline::read_message;
+pub(crate) use patch::SPLICE_FORMAT;

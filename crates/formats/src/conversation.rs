@@ -1,27 +1,27 @@
 //! A conversation model that is independent of any provider format.
 //!
-//! [`decode()`] reads the messages of a document. [`encode()`] writes them for any format and lists
-//! what that format cannot represent. A part keeps its original JSON, so encoding it back into the
-//! same format loses nothing, not even unknown fields.
+//! A part keeps its original JSON, so encoding it back into the same format loses nothing, not even
+//! unknown fields. This model is separate from the outline: the outline locates bytes for repair,
+//! the model holds the content. It does not validate; validity is checked on the outline.
 //!
-//! This model is separate from the outline: the outline locates bytes for repair, the model holds
-//! the content. It does not validate; validity is checked on the outline.
+//! [`decode`], [`encode`], [`request`] and [`response`] hold what the files of these names in the
+//! folders of all formats share. Nothing here uses a format; [`crate::model`] chooses one.
 
 mod json_text;
-mod media;
+pub(crate) mod media;
 mod reply;
+mod loss;
 mod call_ids;
 pub(crate) mod stop_reasons;
 pub(crate) mod token_usage;
 pub(crate) mod provider_errors;
 mod settings;
-pub(crate) mod requests;
-pub(crate) mod decode;
 mod call_pairs;
-mod call_id_map;
+pub(crate) mod call_id_map;
+pub(crate) mod decode;
 pub(crate) mod encode;
-pub(crate) mod replies;
-mod message;
+pub(crate) mod request;
+pub(crate) mod response;
 
 use std::borrow::Cow;
 
@@ -30,15 +30,13 @@ use foxwedge_core::{CallFamily, Format};
 pub(crate) use call_ids::CallIds;
 pub use call_ids::IdentifierReplacement;
 pub use call_pairs::{CallPairs, PartIndex};
-pub use decode::{decode, decode_message, decode_request};
-pub use encode::{Loss, LossKind, LossLocation, encode};
 pub use json_text::JsonText;
+pub use loss::{Loss, LossKind, LossLocation};
 pub use media::{MediaKind, MediaPart, MediaSource};
-pub use message::{decode_turn, encode_turn};
-pub use replies::{DecodedReply, EncodedReply, decode_reply, encode_reply};
 pub use reply::{
     ModelReply, ModelResponse, ProviderError, ProviderErrorKind, StopReason, TokenUsage,
 };
+pub(crate) use settings::OriginalSettings;
 pub use settings::{
     FormatSetting, ModelRequest, RequestSettings, ResponseShape, ThinkingSetting, ToolChoice,
     ToolDeclaration, ToolInput,
@@ -87,7 +85,7 @@ impl<'a> ModelMessage<'a> {
         ModelMessage { role, parts, envelope: None }
     }
 
-    fn read(
+    pub(crate) fn read(
         role: ModelRole,
         parts: Vec<ModelPart<'a>>,
         format: Format,
@@ -102,12 +100,12 @@ impl<'a> ModelMessage<'a> {
     }
 
     /// The other fields of the message, whatever its format.
-    fn all_members(&self) -> &[&'a str] {
+    pub(crate) fn all_members(&self) -> &[&'a str] {
         self.envelope.as_ref().map_or(&[], |envelope| &envelope.members)
     }
 
     /// The other fields of the message, if it was read from `format`.
-    fn members(&self, format: Format) -> &[&'a str] {
+    pub(crate) fn members(&self, format: Format) -> &[&'a str] {
         self.envelope
             .as_ref()
             .filter(|envelope| envelope.wire == format)
@@ -160,7 +158,7 @@ impl<'a> ModelPart<'a> {
         ModelPart { content, origin: None, notes: None }
     }
 
-    fn read(
+    pub(crate) fn read(
         content: ContentPart<'a>,
         format: Format,
         placement: PartPlacement,
@@ -184,7 +182,7 @@ impl<'a> ModelPart<'a> {
         self.notes.as_deref()
     }
 
-    fn notes_mut(&mut self) -> &mut PartNotes<'a> {
+    pub(crate) fn notes_mut(&mut self) -> &mut PartNotes<'a> {
         self.notes.get_or_insert_default()
     }
 
@@ -204,7 +202,7 @@ impl<'a> ModelPart<'a> {
     }
 
     /// The JSON that the part was read from, if that was in `format`.
-    fn origin_in(&self, format: Format) -> Option<&PartOrigin<'a>> {
+    pub(crate) fn origin_in(&self, format: Format) -> Option<&PartOrigin<'a>> {
         self.origin.as_ref().filter(|origin| origin.wire == format)
     }
 }
@@ -330,6 +328,3 @@ pub struct UnknownPart<'a> {
     /// Its JSON.
     pub json: Cow<'a, str>,
 }
-
-#[cfg(test)]
-mod tests;

@@ -6,9 +6,17 @@
 //! id that the target accepts; a block is closed unless the reply was cut off inside it; nothing
 //! follows an end, a failure or a truncation.
 
-use foxwedge_core::CallFamily;
+pub(crate) mod emitter;
+pub(crate) mod fields;
+pub(crate) mod indexed_blocks;
+pub(crate) mod json_writer;
+pub(crate) mod loss_notes;
+pub(crate) mod owned;
+pub(crate) mod reply_end;
 
-use crate::model::{JsonText, ProviderError, StopReason, TextCitation, TokenUsage};
+use foxwedge_core::{CallFamily, Format};
+
+use crate::conversation::{JsonText, ProviderError, StopReason, TextCitation, TokenUsage};
 
 /// An event of a streamed reply.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -106,7 +114,18 @@ pub(crate) trait EventSink {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StreamLoss {
     /// The kind of loss.
-    pub kind: crate::model::LossKind,
+    pub kind: crate::conversation::LossKind,
     /// A sentence that describes it.
     pub note: String,
+}
+
+/// Options of a stream writer.
+#[derive(Clone, Debug)]
+pub(crate) struct StreamWriterOptions {
+    /// The source format of the reply, if known.
+    pub(crate) from: Option<Format>,
+    /// Seed for generated ids.
+    pub(crate) seed: String,
+    /// Chat: write the token usage in its own chunk.
+    pub(crate) usage: bool,
 }

@@ -11,7 +11,39 @@ pub(crate) mod binary;
 
 use foxwedge_core::Format;
 
-use super::{StreamError, StreamFrame};
+/// One frame of a stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct StreamFrame<'f> {
+    /// The name of the event, if the framing has names.
+    pub(crate) name: Option<&'f str>,
+    /// Its data.
+    pub(crate) data: &'f str,
+    /// Offset of its data in the stream.
+    pub(crate) at: u64,
+}
+
+/// Why a stream cannot be read any further. Every variant has a byte offset from the start of the
+/// stream.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StreamError {
+    /// A frame does not follow the format.
+    #[error("byte {at}: {what}")]
+    Malformed {
+        /// Byte offset.
+        at: u64,
+        /// What is wrong.
+        what: String,
+    },
+    /// The stream exceeds a memory limit.
+    #[error("byte {at}: more than {most} bytes would have to be buffered")]
+    TooLarge {
+        /// Byte offset.
+        at: u64,
+        /// The limit in bytes.
+        most: usize,
+    },
+}
 
 /// Receives frames.
 pub(crate) type FrameHandler<'e> = dyn FnMut(StreamFrame<'_>) -> Result<(), StreamError> + 'e;
@@ -101,7 +133,7 @@ impl StreamFramer {
 
     /// Number of bytes buffered for a split frame.
     #[cfg(test)]
-    pub(super) fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         self.partial.capacity()
     }
 

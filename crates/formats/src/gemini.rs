@@ -1,8 +1,14 @@
 //! Google Gemini: `contents` with `functionCall` and `functionResponse` parts.
 
-mod read;
-mod write;
+mod outline;
+mod patch;
+pub(crate) mod decode;
+pub(crate) mod encode;
+pub(crate) mod request;
+pub(crate) mod response;
+pub(crate) mod stream_reader;
+pub(crate) mod stream_writer;
 
-pub(crate) use read::read_message;
-pub use read::read_part;
-pub use write::SPLICE_FORMAT;
+pub(crate) use outline::read_message;
+pub use outline::read_part;
+pub use patch::SPLICE_FORMAT;

@@ -1,7 +1,13 @@
 //! OpenAI Chat Completions: `messages` with `tool_calls` and `role: "tool"`.
 
-mod read;
-mod write;
+mod outline;
+mod patch;
+pub(crate) mod decode;
+pub(crate) mod encode;
+pub(crate) mod request;
+pub(crate) mod response;
+pub(crate) mod stream_reader;
+pub(crate) mod stream_writer;
 
-pub(crate) use read::read_message;
-pub(crate) use write::{rewrite_message, write_new_message};
+pub(crate) use outline::read_message;
+pub(crate) use patch::{rewrite_message, write_new_message};

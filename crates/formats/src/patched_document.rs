@@ -6,22 +6,12 @@ use foxwedge_core::{Draft, Format, MessageLayout, Repair, RepairedMessage, Span}
 
 use crate::{
     anthropic, bedrock,
-    document::{DocumentFrame, list_key},
+    document::DocumentFrame,
+    envelope::list_key,
     gemini, openai_chat, openai_responses,
+    splice::{BlockMessage, write_blocks},
 };
 use foxwedge_json::{FieldChange, FieldChanges, SpliceWriter, quote, write_patched};
-
-mod blocks;
-mod quoted_content;
-mod arguments;
-
-pub(crate) use arguments::value_as_text;
-pub use arguments::{ArgumentsEncoding, encode_arguments};
-pub use blocks::{
-    BlockMessage, BlockSpliceFormat, write as write_blocks, write_parts as write_block_list,
-};
-pub use quoted_content::ElementQuoting;
-pub(crate) use quoted_content::QuotedContent;
 
 /// A repaired document: the input and its changes. Copies nothing until it is written, and then
 /// writes chunk by chunk.
@@ -207,13 +197,13 @@ pub fn write_slot<'a>(
         }
         (Format::OpenaiResponses, None) => openai_responses::write_new_item(out, message),
         (Format::Anthropic, _) => {
-            blocks::write(out, draft, origin, &BlockMessage::of(message), &anthropic::SPLICE_FORMAT)
+            write_blocks(out, draft, origin, &BlockMessage::of(message), &anthropic::SPLICE_FORMAT)
         }
         (Format::Gemini, _) => {
-            blocks::write(out, draft, origin, &BlockMessage::of(message), &gemini::SPLICE_FORMAT)
+            write_blocks(out, draft, origin, &BlockMessage::of(message), &gemini::SPLICE_FORMAT)
         }
         (Format::Bedrock, _) => {
-            blocks::write(out, draft, origin, &BlockMessage::of(message), &bedrock::SPLICE_FORMAT)
+            write_blocks(out, draft, origin, &BlockMessage::of(message), &bedrock::SPLICE_FORMAT)
         }
     }
     debug_assert!(

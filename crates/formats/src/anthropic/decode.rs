@@ -4,18 +4,50 @@ use std::borrow::Cow;
 
 use foxwedge_core::{CallFamily, Format};
 
-use super::{join_texts, parse_role, read_arguments, read_content, read_text, reasoning_part};
-use crate::model::{
-    ContentPart, MediaKind, MediaPart, MediaSource, ModelMessage, ReasoningSignature, TextCitation,
-    ToolCallPart, ToolResultPart,
+use crate::conversation::{
+    ContentPart, MediaKind, MediaPart, MediaSource, ModelMessage, PartNotes, ReasoningSignature,
+    TextCitation, ToolCallPart, ToolResultPart,
+    decode::{
+        BlockDecodeFormat, join_texts, parse_role, read_arguments, read_content, read_text,
+        reasoning_part,
+    },
 };
 use foxwedge_json::{JsonObject, JsonValue};
 
 const WIRE: Format = Format::Anthropic;
 
-pub(super) fn read_message<'a>(message: &JsonObject<'_, 'a>) -> Option<ModelMessage<'a>> {
+pub(crate) const DECODE_FORMAT: BlockDecodeFormat = BlockDecodeFormat {
+    wire: WIRE,
+    block: read_block,
+    is_usual: |key| {
+        matches!(key, b"type" | b"text" | b"id" | b"name" | b"input" | b"tool_use_id" | b"content")
+    },
+    notes: read_notes,
+    known_fields: &[
+        "type",
+        "text",
+        "id",
+        "name",
+        "input",
+        "tool_use_id",
+        "content",
+        "is_error",
+        "source",
+        "title",
+        "thinking",
+        "signature",
+        "data",
+        "cache_control",
+        "citations",
+        "caller",
+    ],
+    known_inner_fields: &[],
+    cache_block: None,
+};
+
+pub(crate) fn read_message<'a>(message: &JsonObject<'_, 'a>) -> Option<ModelMessage<'a>> {
     let role = parse_role(&message.text("role")?)?;
-    let parts = read_content(message.get("content"), WIRE, read_block);
+    let parts = read_content(message.get("content"), &DECODE_FORMAT);
     Some(ModelMessage::read(role, parts, WIRE, message.others(&["role", "content"])))
 }
 
@@ -45,7 +77,7 @@ pub(crate) fn read_block<'a>(block: &JsonObject<'_, 'a>) -> Option<ContentPart<'
             id: block.non_empty_text("tool_use_id"),
             name: None,
             family: CallFamily::Function,
-            parts: read_content(block.get("content"), WIRE, self::read_block),
+            parts: read_content(block.get("content"), &DECODE_FORMAT),
             error: block.is_true("is_error"),
         }),
         "image" => ContentPart::Media(read_media(MediaKind::Image, block)?),
@@ -82,7 +114,8 @@ fn read_media<'a>(kind: MediaKind, block: &JsonObject<'_, 'a>) -> Option<MediaPa
     Some(MediaPart { kind, media_type, source: media_source, name })
 }
 
-pub(super) fn read_citation<'a>(citation: &JsonObject<'_, 'a>) -> TextCitation<'a> {
+/// Reads a citation of a text.
+pub(crate) fn read_citation<'a>(citation: &JsonObject<'_, 'a>) -> TextCitation<'a> {
     let text = |keys: &[&str]| read_text(citation.get_any(keys));
     TextCitation {
         url: text(&["url"]),
@@ -90,4 +123,17 @@ pub(super) fn read_citation<'a>(citation: &JsonObject<'_, 'a>) -> TextCitation<'
         quote: text(&["cited_text"]),
         span: None,
     }
+}
+
+/// Reads the annotations of a block.
+fn read_notes<'a>(block: &JsonObject<'_, 'a>) -> PartNotes<'a> {
+    let mut notes = PartNotes::default();
+    let cache = block.get("cache_control").filter(|cache| !cache.is_null());
+    notes.cache_mark = cache.map(JsonValue::raw);
+    let citations = block.list("citations").filter_map(JsonValue::object);
+    notes.citations = citations.map(|citation| read_citation(&citation)).collect();
+    if block.object("citations").is_some_and(|setting| setting.is_true("enabled")) {
+        notes.unknown_fields.push("citations".into());
+    }
+    notes
 }

@@ -2,21 +2,21 @@
 
 use foxwedge_core::{Format, Span};
 
-use super::{
-    blocks::{BlockEncodeFormat, ResultFlags, write_text_or_blocks},
-    history_encoder::ContentPiece,
-    json_writer::write_string,
-};
-use crate::model::{
+use crate::conversation::{
     JsonText, MediaKind, MediaPart, MediaSource, ReasoningPart, ReasoningSignature, ToolCallPart,
-    call_id_map::CallIdentity, media::short_name_of,
+    call_id_map::CallIdentity,
+    encode::{
+        BlockEncodeFormat, CacheMarker, ContentPiece, ResultFlags, json_writer::write_string,
+        write_text_or_blocks,
+    },
+    media::short_name_of,
 };
 use foxwedge_json::quote;
 
 /// The field that marks a block for caching.
-pub(super) const CACHE: &str = ",\"cache_control\":{\"type\":\"ephemeral\"}";
+const CACHE: &str = ",\"cache_control\":{\"type\":\"ephemeral\"}";
 
-pub(super) const ENCODE_FORMAT: BlockEncodeFormat = BlockEncodeFormat {
+pub(crate) const ENCODE_FORMAT: BlockEncodeFormat = BlockEncodeFormat {
     blocks: "content",
     model_role: "assistant",
     allows_string: true,
@@ -26,7 +26,8 @@ pub(super) const ENCODE_FORMAT: BlockEncodeFormat = BlockEncodeFormat {
     reasoning: write_reasoning,
     call: (open_call, close_call),
     answer: write_result,
-    cache_block: None,
+    cache: CacheMarker::Field(CACHE),
+    instructions: ("\"system\":", ""),
 };
 
 fn write_text(out: &mut String, text: &JsonText<'_>, cache: bool) {

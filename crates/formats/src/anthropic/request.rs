@@ -4,30 +4,29 @@ use std::borrow::Cow;
 
 use foxwedge_core::Format;
 
-use super::{
-    claude,
-    field_writer::{RequestFieldWriter, setting_name},
-    fields::{RequestFields, read_flag, read_text},
-    schema, setting_losses,
-    tools::{self, provider_tool},
-};
-use crate::model::{
+use crate::conversation::{
     JsonText, LossKind, RequestSettings, ResponseShape, ThinkingSetting, ToolChoice,
     ToolDeclaration, ToolInput,
+    request::{
+        claude,
+        field_writer::{RequestFieldWriter, setting_name},
+        fields::{RequestFields, read_flag, read_text, read_texts},
+        schema, setting_losses,
+        tools::{self, provider_tool},
+    },
 };
 use foxwedge_json::{JsonObject, JsonValue};
 
 const WIRE: Format = Format::Anthropic;
 
-pub(super) fn read<'t, 'a>(fields: &mut RequestFields<'t, 'a>, settings: &mut RequestSettings<'a>) {
+pub(crate) fn read<'t, 'a>(fields: &mut RequestFields<'t, 'a>, settings: &mut RequestSettings<'a>) {
     settings.model = fields.take_text("model");
     settings.stream = fields.take_flag("stream");
     settings.max_tokens = fields.take_number("max_tokens");
     settings.temperature = fields.take_number("temperature");
     settings.top_p = fields.take_number("top_p");
     settings.top_k = fields.take_number("top_k");
-    settings.stop_sequences =
-        fields.take("stop_sequences", super::fields::read_texts).unwrap_or_default();
+    settings.stop_sequences = fields.take("stop_sequences", read_texts).unwrap_or_default();
     if let Some(mut inner) = fields.take_object(&["metadata"]) {
         settings.user = inner.take_text("user_id");
         inner.collect_remaining(WIRE, "metadata", &mut settings.others);
@@ -58,7 +57,7 @@ pub(super) fn read<'t, 'a>(fields: &mut RequestFields<'t, 'a>, settings: &mut Re
 }
 
 /// Reads the thinking settings of Claude, which are the same on every platform.
-pub(super) fn read_thinking<'t, 'a>(
+pub(crate) fn read_thinking<'t, 'a>(
     fields: &mut RequestFields<'t, 'a>,
     format: Format,
     within: &'static str,
@@ -130,7 +129,7 @@ fn read_choice<'a>(object: &JsonObject<'_, 'a>) -> Option<ToolChoice<'a>> {
     })
 }
 
-pub(super) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
+pub(crate) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
     let settings = writer.settings;
     writer.write_text("model", settings.model.as_ref());
     writer.write_flag("stream", settings.stream);

@@ -2,21 +2,20 @@
 
 use foxwedge_core::Format;
 
-use super::{
-    reader::{ReplyBodyReader, read_error},
-    writer::ReplyBodyWriter,
-};
-use crate::model::{
+use super::decode::DECODE_FORMAT;
+use crate::conversation::{
     ContentPart, JsonText, LossKind, ModelReply, ModelResponse, StopReason,
-    decode::{anthropic, read_content as blocks, read_text},
+    decode::{read_content, read_text},
     encode::json_writer::{write_comma, write_string},
-    provider_errors, stop_reasons,
+    provider_errors,
+    response::{ReplyBodyReader, ReplyBodyWriter, read_error},
+    stop_reasons,
 };
 use foxwedge_json::{JsonObject, JsonShape};
 
 const WIRE: Format = Format::Anthropic;
 
-pub(super) fn read<'a>(
+pub(crate) fn read<'a>(
     reader: &mut ReplyBodyReader,
     body: &JsonObject<'_, 'a>,
 ) -> Result<ModelResponse<'a>, &'static str> {
@@ -42,13 +41,13 @@ pub(super) fn read<'a>(
         id: read_text(body.get("id")),
         model: read_text(body.get("model")),
         created: None,
-        parts: blocks(Some(content), WIRE, anthropic::read_block),
+        parts: read_content(Some(content), &DECODE_FORMAT),
         stop,
         usage: reader.read_usage(WIRE, body, "usage"),
     }))
 }
 
-pub(super) fn write(writer: &mut ReplyBodyWriter<'_, '_>) {
+pub(crate) fn write(writer: &mut ReplyBodyWriter<'_, '_>) {
     writer.out.push_str("{\"id\":");
     writer.write_id();
     writer.out.push_str(",\"type\":\"message\",\"role\":\"assistant\",\"model\":");

@@ -2,31 +2,32 @@
 
 use foxwedge_core::{CallFamily, Format};
 
-use super::{
-    emitter::EventEmitter,
-    fields::{
-        arguments_text, get, missing_field, non_empty_text, optional_index, optional_list,
-        optional_object, optional_text,
-    },
-    indexed_blocks::{IndexedBlockKind, IndexedBlocks},
-};
+use super::decode::read_citation;
 use crate::{
-    model::{LossKind, StopReason, TokenUsage, decode, provider_errors, stop_reasons, token_usage},
-    stream::event::BlockStart,
+    conversation::{LossKind, StopReason, TokenUsage, provider_errors, stop_reasons, token_usage},
+    event::{
+        BlockStart,
+        emitter::EventEmitter,
+        fields::{
+            arguments_text, get, missing_field, non_empty_text, optional_index, optional_list,
+            optional_object, optional_text,
+        },
+        indexed_blocks::{IndexedBlockKind, IndexedBlocks},
+    },
 };
 use foxwedge_json::{JsonObject, JsonValue, ScanResult};
 
 const FORMAT: Format = Format::Anthropic;
 
 #[derive(Debug, Default)]
-pub(super) struct AnthropicEventReader {
+pub(crate) struct AnthropicEventReader {
     blocks: IndexedBlocks,
     /// The usage at the start of the reply.
     usage: TokenUsage,
 }
 
 impl AnthropicEventReader {
-    pub(super) fn read_frame(
+    pub(crate) fn read_frame(
         &mut self,
         name: Option<&str>,
         root: &JsonObject<'_, '_>,
@@ -186,7 +187,7 @@ impl AnthropicEventReader {
         emitter: &mut EventEmitter<'_>,
     ) -> ScanResult<()> {
         if let Some(open_block) = self.blocks.get_or_open(at, IndexedBlockKind::Text, emitter)? {
-            emitter.citation(open_block.block, decode::read_citation(FORMAT, citation));
+            emitter.citation(open_block.block, read_citation(citation));
         }
         Ok(())
     }

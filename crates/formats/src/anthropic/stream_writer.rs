@@ -5,20 +5,17 @@
 
 use foxwedge_core::{CallFamily, Format};
 
-use super::{
-    ENCRYPTED, LossNotes, NAMELESS, StreamWriterOptions, UNMARKED, UNPLACED, UNSIGNED,
-    UNSIGNED_CALL,
-    json_writer::{write_double_escaped, write_number, write_string},
-    stop_word, truncation_error, write_error, write_usage,
-};
 use crate::{
-    model::{
+    conversation::{
         JsonText, LossKind, ProviderError, StopReason, TextCitation, TokenUsage,
-        replies::{carries_signature, reply_id},
+        response::{carries_signature, reply_id},
     },
-    stream::{
-        event::{BlockDelta, BlockStart, ReplyHead, StreamEvent},
-        sequencer::owned_stop,
+    event::{
+        BlockDelta, BlockStart, ReplyHead, StreamEvent, StreamWriterOptions,
+        json_writer::{write_double_escaped, write_number, write_string},
+        loss_notes::{ENCRYPTED, LossNotes, NAMELESS, UNMARKED, UNPLACED, UNSIGNED, UNSIGNED_CALL},
+        owned::owned_stop,
+        reply_end::{stop_word, truncation_error, write_error, write_usage},
     },
 };
 
@@ -54,7 +51,7 @@ enum AnthropicBlockKind {
 const JSON: &str = "input_json_delta\",\"partial_json";
 
 impl AnthropicStreamWriter {
-    pub(super) fn new(options: StreamWriterOptions) -> AnthropicStreamWriter {
+    pub(crate) fn new(options: StreamWriterOptions) -> AnthropicStreamWriter {
         AnthropicStreamWriter {
             options,
             line: String::new(),
@@ -69,7 +66,7 @@ impl AnthropicStreamWriter {
         }
     }
 
-    pub(super) fn write_event(
+    pub(crate) fn write_event(
         &mut self,
         event: &StreamEvent<'_>,
         out: &mut Vec<u8>,
@@ -95,15 +92,15 @@ impl AnthropicStreamWriter {
     }
 
     /// Writes the first event with the usage known so far.
-    pub(super) fn end_frame(&mut self, out: &mut Vec<u8>) {
+    pub(crate) fn end_frame(&mut self, out: &mut Vec<u8>) {
         let Some(mut line) = self.pending_start.take() else { return };
-        crate::model::token_usage::write(Format::Anthropic, &self.usage, &mut line);
+        crate::conversation::token_usage::write(Format::Anthropic, &self.usage, &mut line);
         line.push_str("}}\n\n");
         out.extend_from_slice(line.as_bytes());
     }
 
     #[cfg(test)]
-    pub(super) fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         let waiting = self.pending_start.as_ref().map_or(0, String::capacity);
         self.line.capacity() + self.scratch.capacity() + waiting
     }

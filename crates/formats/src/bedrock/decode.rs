@@ -4,18 +4,50 @@ use std::borrow::Cow;
 
 use foxwedge_core::{CallFamily, Format};
 
-use super::{parse_role, read_arguments, read_content, read_text, reasoning_part};
-use crate::model::{
-    ContentPart, JsonText, MediaKind, MediaPart, MediaSource, ModelMessage, ReasoningSignature,
-    ToolCallPart, ToolResultPart, media::media_type_of,
+use crate::{
+    anthropic::decode::read_citation,
+    conversation::{
+        ContentPart, JsonText, MediaKind, MediaPart, MediaSource, ModelMessage, PartNotes,
+        ReasoningSignature, ToolCallPart, ToolResultPart,
+        decode::{
+            BlockDecodeFormat, parse_role, read_arguments, read_content, read_text, reasoning_part,
+        },
+        media::media_type_of,
+    },
 };
 use foxwedge_json::{JsonObject, JsonValue};
 
 const WIRE: Format = Format::Bedrock;
 
-pub(super) fn read_message<'a>(message: &JsonObject<'_, 'a>) -> Option<ModelMessage<'a>> {
+pub(crate) const DECODE_FORMAT: BlockDecodeFormat = BlockDecodeFormat {
+    wire: WIRE,
+    block: read_block,
+    is_usual: |_| false,
+    notes: read_notes,
+    known_fields: &[
+        "text",
+        "citationsContent",
+        "toolUse",
+        "toolResult",
+        "reasoningContent",
+        "json",
+        "image",
+        "audio",
+        "video",
+        "document",
+    ],
+    known_inner_fields: &[
+        ("toolUse", &["toolUseId", "name", "input", "type"]),
+        ("toolResult", &["toolUseId", "content", "status", "type"]),
+        ("document", &["name", "format", "source"]),
+        ("image", &["format", "source"]),
+    ],
+    cache_block: Some("cachePoint"),
+};
+
+pub(crate) fn read_message<'a>(message: &JsonObject<'_, 'a>) -> Option<ModelMessage<'a>> {
     let role = parse_role(&message.text("role")?)?;
-    let parts = read_content(message.get("content"), WIRE, read_block);
+    let parts = read_content(message.get("content"), &DECODE_FORMAT);
     Some(ModelMessage::read(role, parts, WIRE, message.others(&["role", "content"])))
 }
 
@@ -91,7 +123,7 @@ fn read_tool_result<'a>(result: &JsonObject<'_, 'a>) -> Option<ContentPart<'a>> 
         id: result.non_empty_text("toolUseId"),
         name: None,
         family: CallFamily::Function,
-        parts: read_content(result.get("content"), WIRE, read_block),
+        parts: read_content(result.get("content"), &DECODE_FORMAT),
         error: result.text("status").as_deref() == Some("error"),
     }))
 }
@@ -109,4 +141,15 @@ fn read_media<'a>(kind: MediaKind, value: JsonValue<'_, 'a>) -> Option<MediaPart
     let format = media.text("format");
     let media_type = format.and_then(|format| media_type_of(kind, &format)).map(Cow::Borrowed);
     Some(MediaPart { kind, media_type, source: media_source, name: media.non_empty_text("name") })
+}
+
+/// Reads the annotations of a block.
+fn read_notes<'a>(block: &JsonObject<'_, 'a>) -> PartNotes<'a> {
+    let cited = block.object("citationsContent");
+    let citations = cited.iter().flat_map(|cited| cited.list("citations"));
+    let citations = citations.filter_map(JsonValue::object);
+    PartNotes {
+        citations: citations.map(|citation| read_citation(&citation)).collect(),
+        ..PartNotes::default()
+    }
 }

@@ -2,21 +2,18 @@
 
 use foxwedge_core::{Format, Span};
 
-use super::{
-    blocks::{BlockEncodeFormat, ResultFlags, titled_document, write_pieces},
-    history_encoder::ContentPiece,
-    json_writer::write_string,
-};
-use crate::model::{
+use crate::conversation::{
     JsonText, MediaKind, MediaPart, MediaSource, ReasoningPart, ReasoningSignature, ToolCallPart,
-    call_id_map::CallIdentity, media::short_name_of,
+    call_id_map::CallIdentity,
+    encode::{
+        BlockEncodeFormat, CacheMarker, ContentPiece, ResultFlags, json_writer::write_string,
+        write_pieces,
+    },
+    media::{plain_document_name, short_name_of, titled_document},
 };
 use foxwedge_json::quote;
 
-/// The block after the cached content.
-pub(super) const CACHE: &str = "{\"cachePoint\":{\"type\":\"default\"}}";
-
-pub(super) const ENCODE_FORMAT: BlockEncodeFormat = BlockEncodeFormat {
+pub(crate) const ENCODE_FORMAT: BlockEncodeFormat = BlockEncodeFormat {
     blocks: "content",
     model_role: "assistant",
     allows_string: false,
@@ -26,7 +23,8 @@ pub(super) const ENCODE_FORMAT: BlockEncodeFormat = BlockEncodeFormat {
     reasoning: write_reasoning,
     call: (open_call, close_call),
     answer: write_result,
-    cache_block: Some(CACHE),
+    cache: CacheMarker::Block("{\"cachePoint\":{\"type\":\"default\"}}"),
+    instructions: ("\"system\":", ""),
 };
 
 fn write_text(out: &mut String, text: &JsonText<'_>, _: bool) {
@@ -85,20 +83,6 @@ fn encode_media(media: &MediaPart<'_>) -> Option<String> {
         _ => String::new(),
     };
     Some(format!("{{\"{kind}\":{{\"format\":\"{format}\",{name}\"source\":{source}}}}}"))
-}
-
-/// A name with only the characters that Bedrock accepts: letters, digits, single spaces, `-()[]`.
-pub(super) fn plain_document_name(name: Option<&str>) -> String {
-    let mut plain = String::new();
-    for character in name.unwrap_or("document").chars() {
-        match character {
-            c if c.is_ascii_alphanumeric() || "-()[]".contains(c) => plain.push(c),
-            _ if plain.ends_with(' ') || plain.is_empty() => {}
-            _ => plain.push(' '),
-        }
-    }
-    let plain = plain.trim();
-    if plain.is_empty() { "document".to_owned() } else { plain.to_owned() }
 }
 
 fn open_call(out: &mut String, identity: &CallIdentity<'_>) {

@@ -2,18 +2,18 @@
 
 use foxwedge_core::Format;
 
-use super::{
-    anthropic,
-    claude::{self, ThinkingPlan},
-    field_writer::{RequestFieldWriter, setting_name},
-    fields::{RequestFields, read_flag, read_text, read_texts},
-    reasoning, schema, setting_losses,
-    tools::{self, provider_tool},
-};
 use crate::{
-    model::{
+    anthropic::request::read_thinking,
+    conversation::{
         JsonText, LossKind, RequestSettings, ResponseShape, ThinkingSetting, ToolChoice,
         ToolDeclaration, ToolInput,
+        request::{
+            claude::{self, ThinkingPlan},
+            field_writer::{RequestFieldWriter, setting_name},
+            fields::{RequestFields, read_flag, read_text, read_texts},
+            reasoning, schema, setting_losses,
+            tools::{self, provider_tool},
+        },
     },
     outline::is_json_object,
 };
@@ -26,7 +26,7 @@ const OUTPUT: &str = "outputConfig";
 const ADDITIONAL: &str = "additionalModelRequestFields";
 const THINKING: &str = "additionalModelRequestFields.thinking";
 
-pub(super) fn read<'a>(fields: &mut RequestFields<'_, 'a>, settings: &mut RequestSettings<'a>) {
+pub(crate) fn read<'a>(fields: &mut RequestFields<'_, 'a>, settings: &mut RequestSettings<'a>) {
     settings.model = fields.take_text("modelId");
     if let Some(mut inner) = fields.take_object(&[INFERENCE]) {
         settings.max_tokens = inner.take_number("maxTokens");
@@ -48,7 +48,7 @@ pub(super) fn read<'a>(fields: &mut RequestFields<'_, 'a>, settings: &mut Reques
     }
     if let Some(mut inner) = fields.take_object(&[ADDITIONAL]) {
         settings.top_k = inner.take_number("top_k");
-        anthropic::read_thinking(&mut inner, WIRE, THINKING, settings);
+        read_thinking(&mut inner, WIRE, THINKING, settings);
         inner.collect_remaining(WIRE, ADDITIONAL, &mut settings.others);
     }
 }
@@ -106,7 +106,7 @@ fn read_shape<'a>(object: &JsonObject<'_, 'a>) -> Option<ResponseShape<'a>> {
     })
 }
 
-pub(super) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
+pub(crate) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
     let settings = writer.settings;
     writer.write_text("modelId", settings.model.as_ref());
     let mut forced = false;

@@ -2,22 +2,21 @@
 
 use foxwedge_core::Format;
 
-use super::{
-    reader::{ReplyBodyReader, dropped_field_note, has_content, read_error},
-    writer::ReplyBodyWriter,
-};
-use crate::model::{
+use super::decode::DECODE_FORMAT;
+use crate::conversation::{
     ContentPart, LossKind, ModelPart, ModelReply, ModelResponse, PartNotes, PartPlacement,
     StopReason, TextCitation,
-    decode::{bedrock, read_element, read_text},
+    decode::{read_element, read_text},
     encode::json_writer::{write_comma, write_string},
-    provider_errors, stop_reasons,
+    provider_errors,
+    response::{ReplyBodyReader, ReplyBodyWriter, dropped_field_note, has_content, read_error},
+    stop_reasons,
 };
 use foxwedge_json::{JsonObject, JsonShape, JsonValue};
 
 const WIRE: Format = Format::Bedrock;
 
-pub(super) fn read<'a>(
+pub(crate) fn read<'a>(
     reader: &mut ReplyBodyReader,
     body: &JsonObject<'_, 'a>,
 ) -> Result<ModelResponse<'a>, &'static str> {
@@ -60,7 +59,7 @@ pub(super) fn read<'a>(
 
 fn read_block<'a>(value: JsonValue<'_, 'a>) -> ModelPart<'a> {
     let cited = value.object().and_then(|block| read_cited_text(&block));
-    cited.unwrap_or_else(|| read_element(value, WIRE, bedrock::read_block))
+    cited.unwrap_or_else(|| read_element(value, &DECODE_FORMAT))
 }
 
 /// Reads a text with its citations.
@@ -94,7 +93,7 @@ fn read_source<'a>(citation: JsonObject<'_, 'a>) -> TextCitation<'a> {
     }
 }
 
-pub(super) fn write(writer: &mut ReplyBodyWriter<'_, '_>) {
+pub(crate) fn write(writer: &mut ReplyBodyWriter<'_, '_>) {
     writer.out.push_str("{\"output\":{\"message\":{\"role\":\"assistant\",\"content\":[");
     write_content(writer);
     writer.out.push_str("]}},\"stopReason\":\"");

@@ -2,32 +2,32 @@
 
 use foxwedge_core::{CallFamily, Format};
 
-use super::{
-    emitter::EventEmitter,
-    fields::{
-        missing_field, non_empty_text, optional_index, optional_object, optional_text,
-        require_object,
-    },
-    indexed_blocks::{IndexedBlockKind, IndexedBlocks},
-};
 use crate::{
-    model::{
+    conversation::{
         JsonText, LossKind, StopReason, TextCitation, provider_errors, stop_reasons, token_usage,
     },
-    stream::event::BlockStart,
+    event::{
+        BlockStart,
+        emitter::EventEmitter,
+        fields::{
+            missing_field, non_empty_text, optional_index, optional_object, optional_text,
+            require_object,
+        },
+        indexed_blocks::{IndexedBlockKind, IndexedBlocks},
+    },
 };
 use foxwedge_json::{JsonObject, JsonValue, ScanResult};
 
 const FORMAT: Format = Format::Bedrock;
 
 #[derive(Debug, Default)]
-pub(super) struct BedrockEventReader {
+pub(crate) struct BedrockEventReader {
     blocks: IndexedBlocks,
 }
 
 impl BedrockEventReader {
     /// Reads an event: named by the frame, or an object with the name as its only key.
-    pub(super) fn read_frame(
+    pub(crate) fn read_frame(
         &mut self,
         name: Option<&str>,
         root: &JsonObject<'_, '_>,

@@ -4,21 +4,18 @@
 
 use foxwedge_core::{CallFamily, Format};
 
-use super::{
-    ENCRYPTED, LossNotes, NAMELESS, StreamWriterOptions, UNMARKED, UNPLACED, UNSIGNED,
-    UNSIGNED_CALL,
-    json_writer::{is_base64, write_double_escaped, write_number, write_string},
-    stop_word, truncation_error, write_error, write_usage,
-};
 use crate::{
-    model::{
+    conversation::{
         LossKind, ProviderError, ProviderErrorKind, StopReason, TextCitation, TokenUsage,
-        replies::carries_signature,
+        response::carries_signature,
     },
-    stream::{
-        event::{BlockDelta, BlockStart, StreamEvent},
-        frame::binary::{self, BinaryMessageKind as Message},
+    event::{
+        BlockDelta, BlockStart, StreamEvent, StreamWriterOptions,
+        json_writer::{is_base64, write_double_escaped, write_number, write_string},
+        loss_notes::{ENCRYPTED, LossNotes, NAMELESS, UNMARKED, UNPLACED, UNSIGNED, UNSIGNED_CALL},
+        reply_end::{stop_word, truncation_error, write_error, write_usage},
     },
+    frame::binary::{self, BinaryMessageKind},
 };
 
 pub(crate) struct BedrockStreamWriter {
@@ -44,7 +41,7 @@ enum BedrockBlockKind {
 }
 
 impl BedrockStreamWriter {
-    pub(super) fn new(options: StreamWriterOptions) -> BedrockStreamWriter {
+    pub(crate) fn new(options: StreamWriterOptions) -> BedrockStreamWriter {
         BedrockStreamWriter {
             options,
             line: String::new(),
@@ -57,7 +54,7 @@ impl BedrockStreamWriter {
         }
     }
 
-    pub(super) fn write_event(
+    pub(crate) fn write_event(
         &mut self,
         event: &StreamEvent<'_>,
         out: &mut Vec<u8>,
@@ -65,7 +62,11 @@ impl BedrockStreamWriter {
     ) {
         match event {
             StreamEvent::Start(_) => {
-                binary::write(out, Message::Event("messageStart"), b"{\"role\":\"assistant\"}");
+                binary::write(
+                    out,
+                    BinaryMessageKind::Event("messageStart"),
+                    b"{\"role\":\"assistant\"}",
+                );
             }
             StreamEvent::Open { kind, .. } => self.open_block(kind, out, notes),
             StreamEvent::Delta { delta, .. } => self.write_delta(delta, out, notes),
@@ -83,7 +84,7 @@ impl BedrockStreamWriter {
     }
 
     #[cfg(test)]
-    pub(super) fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         self.line.capacity() + self.scratch.capacity()
     }
 
@@ -252,7 +253,7 @@ impl BedrockStreamWriter {
         };
         self.line.clear();
         write_error(Format::Bedrock, error, &mut self.line, notes);
-        binary::write(out, Message::Exception(name), self.line.as_bytes());
+        binary::write(out, BinaryMessageKind::Exception(name), self.line.as_bytes());
     }
 
     /// Writes a delta: its key, its text and the closing `tail`.
@@ -283,6 +284,6 @@ impl BedrockStreamWriter {
     }
 
     fn write_message(&self, name: &str, out: &mut Vec<u8>) {
-        binary::write(out, Message::Event(name), self.line.as_bytes());
+        binary::write(out, BinaryMessageKind::Event(name), self.line.as_bytes());
     }
 }

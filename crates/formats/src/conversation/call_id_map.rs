@@ -17,30 +17,30 @@ use super::{
 
 /// The identity to write for a call or a result.
 #[derive(Clone, Debug)]
-pub(super) struct CallIdentity<'h> {
+pub(crate) struct CallIdentity<'h> {
     /// The id that call and result share; `None` where the format allows that.
-    pub(super) id: Option<Cow<'h, str>>,
+    pub(crate) id: Option<Cow<'h, str>>,
     /// The name of the tool.
-    pub(super) name: Cow<'h, str>,
+    pub(crate) name: Cow<'h, str>,
     /// The kind of tool.
-    pub(super) family: CallFamily,
+    pub(crate) family: CallFamily,
     /// Whether the part is written with its original JSON.
-    pub(super) keeps_origin: bool,
+    pub(crate) keeps_origin: bool,
 }
 
 /// The identity of every call and every result of a history.
-pub(super) struct CallIdMap<'h> {
-    pub(super) pairs: CallPairs,
+pub(crate) struct CallIdMap<'h> {
+    pub(crate) pairs: CallPairs,
     /// One entry for each part of the history.
     entries: Vec<Option<CallIdentity<'h>>>,
     /// Ids that the format does not accept, with their replacements.
-    pub(super) renamed: Vec<IdentifierReplacement>,
+    pub(crate) renamed: Vec<IdentifierReplacement>,
     /// Tool names that the format does not accept, with their replacements.
-    pub(super) renamed_tools: Vec<IdentifierReplacement>,
+    pub(crate) renamed_tools: Vec<IdentifierReplacement>,
 }
 
 impl<'h> CallIdMap<'h> {
-    pub(super) fn new(
+    pub(crate) fn new(
         history: &'h ModelHistory<'_>,
         format: Format,
         profile: Profile,
@@ -88,13 +88,13 @@ impl<'h> CallIdMap<'h> {
     }
 
     /// The identity to write for the call or result at this position.
-    pub(super) fn identity(&self, at: PartIndex) -> Option<&CallIdentity<'h>> {
+    pub(crate) fn identity(&self, at: PartIndex) -> Option<&CallIdentity<'h>> {
         self.entries.get(self.pairs.places().number(at)?)?.as_ref()
     }
 }
 
 /// The parts of a history, with their positions.
-pub(super) fn all_parts<'h, 'a>(
+pub(crate) fn all_parts<'h, 'a>(
     history: &'h ModelHistory<'a>,
 ) -> impl Iterator<Item = (PartIndex, &'h ModelPart<'a>)> {
     history.messages.iter().enumerate().flat_map(|(message_index, message)| {
@@ -104,7 +104,7 @@ pub(super) fn all_parts<'h, 'a>(
 }
 
 /// The part at a position.
-pub(super) fn part_at<'h, 'a>(
+pub(crate) fn part_at<'h, 'a>(
     history: &'h ModelHistory<'a>,
     at: PartIndex,
 ) -> Option<&'h ModelPart<'a>> {

@@ -25,7 +25,7 @@ pub struct CallPairs {
 
 /// Numbers the parts of a history consecutively.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PartNumbering {
+pub(crate) struct PartNumbering {
     /// The number of each message's first part.
     firsts: Vec<usize>,
     parts: usize,
@@ -44,12 +44,12 @@ impl PartNumbering {
     }
 
     /// The number of a part.
-    pub(super) fn number(&self, at: PartIndex) -> Option<usize> {
+    pub(crate) fn number(&self, at: PartIndex) -> Option<usize> {
         Some(self.firsts.get(at.message)? + at.part)
     }
 
     /// The number of parts.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.parts
     }
 }
@@ -118,7 +118,7 @@ impl CallPairs {
         self.complete
     }
 
-    pub(super) fn places(&self) -> &PartNumbering {
+    pub(crate) fn places(&self) -> &PartNumbering {
         &self.places
     }
 }
@@ -172,7 +172,7 @@ fn outline_part<'a>(content: &'a ContentPart<'_>) -> core::PartKind<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{ModelMessage, ModelPart, ToolCallPart, ToolResultPart};
+    use crate::conversation::{ModelMessage, ModelPart, ToolCallPart, ToolResultPart};
     use foxwedge_core::CallFamily;
 
     /// `a` is an assistant message with its calls, `u` a user message with its results. A call or

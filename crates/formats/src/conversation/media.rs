@@ -42,7 +42,7 @@ impl MediaKind {
     }
 
     /// The kind that a media type belongs to.
-    pub(super) fn from_type(media_type: Option<&str>) -> MediaKind {
+    pub(crate) fn from_type(media_type: Option<&str>) -> MediaKind {
         match media_type.and_then(|name| name.split('/').next()) {
             Some("image") => MediaKind::Image,
             Some("audio") => MediaKind::Audio,
@@ -72,7 +72,7 @@ pub enum MediaSource<'a> {
 
 impl<'a> MediaSource<'a> {
     /// The source for a URL, and the media type if it is a `data:` URL.
-    pub(super) fn from_url(url: Cow<'a, str>) -> (MediaSource<'a>, Option<Cow<'a, str>>) {
+    pub(crate) fn from_url(url: Cow<'a, str>) -> (MediaSource<'a>, Option<Cow<'a, str>>) {
         let Some(comma) = data_url(&url) else { return (MediaSource::Url(url), None) };
         let (head, data) = match url {
             Cow::Borrowed(url) => (Cow::Borrowed(&url[..comma]), Cow::Borrowed(&url[comma + 1..])),
@@ -84,12 +84,12 @@ impl<'a> MediaSource<'a> {
     }
 
     /// Whether it is a `data:` URL whose content is not base64.
-    pub(super) fn is_inline(&self) -> bool {
+    pub(crate) fn is_inline(&self) -> bool {
         matches!(self, MediaSource::Url(url) if url.get(..5).is_some_and(|prefix| prefix.eq_ignore_ascii_case("data:")))
     }
 
     /// The file id, if the target is a format of the provider that stores the file.
-    pub(super) fn stored_for(&self, target: Format) -> Option<&str> {
+    pub(crate) fn stored_for(&self, target: Format) -> Option<&str> {
         let is_openai = |format| matches!(format, Format::OpenaiChat | Format::OpenaiResponses);
         match self {
             MediaSource::Stored { id, wire: format }
@@ -154,13 +154,13 @@ const FORMATS: [(MediaKind, &str, &str); 24] = [
 ];
 
 /// The media type of a short name.
-pub(super) fn media_type_of(kind: MediaKind, format: &str) -> Option<&'static str> {
+pub(crate) fn media_type_of(kind: MediaKind, format: &str) -> Option<&'static str> {
     let known = |row: &&(MediaKind, &str, &str)| row.0 == kind && row.2 == format;
     FORMATS.iter().find(known).map(|row| row.1)
 }
 
 /// The media type, or a guess from the extension of the URL or from the kind.
-pub(super) fn likely_type<'m>(media: &'m MediaPart<'_>) -> &'m str {
+pub(crate) fn likely_type<'m>(media: &'m MediaPart<'_>) -> &'m str {
     let ending = || {
         let address = match &media.source {
             MediaSource::Url(address) | MediaSource::Stored { id: address, .. } => address,
@@ -179,9 +179,31 @@ pub(super) fn likely_type<'m>(media: &'m MediaPart<'_>) -> &'m str {
 }
 
 /// The short name of a media type.
-pub(super) fn short_name_of(media: &MediaPart<'_>) -> Option<&'static str> {
+pub(crate) fn short_name_of(media: &MediaPart<'_>) -> Option<&'static str> {
     let name = media.media_type.as_deref()?;
     FORMATS.iter().find(|row| row.0 == media.kind && row.1 == name).map(|row| row.2)
+}
+
+/// The text of a document, with its title.
+pub(crate) fn titled_document<'t>(name: Option<&str>, text: &'t str) -> Cow<'t, str> {
+    match name {
+        Some(name) => Cow::Owned(format!("{name}:\n\n{text}")),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// A name with only the characters that Bedrock accepts: letters, digits, single spaces, `-()[]`.
+pub(crate) fn plain_document_name(name: Option<&str>) -> String {
+    let mut plain = String::new();
+    for character in name.unwrap_or("document").chars() {
+        match character {
+            c if c.is_ascii_alphanumeric() || "-()[]".contains(c) => plain.push(c),
+            _ if plain.ends_with(' ') || plain.is_empty() => {}
+            _ => plain.push(' '),
+        }
+    }
+    let plain = plain.trim();
+    if plain.is_empty() { "document".to_owned() } else { plain.to_owned() }
 }
 
 #[cfg(test)]

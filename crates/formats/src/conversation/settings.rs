@@ -70,11 +70,11 @@ pub struct RequestSettings<'a> {
 /// The fields that settings were read from.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OriginalSettings<'a> {
-    pub(super) wire: Format,
+    pub(crate) wire: Format,
     /// The settings read from the fields, without model and `stream`.
-    pub(super) settings: RequestSettings<'a>,
+    pub(crate) settings: RequestSettings<'a>,
     /// The fields, as `"key": value`.
-    pub(super) members: Vec<&'a str>,
+    pub(crate) members: Vec<&'a str>,
 }
 
 /// Declaration of a tool.

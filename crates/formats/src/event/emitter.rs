@@ -1,8 +1,8 @@
 //! Emits the events of a reader and tracks what was emitted before.
 
 use crate::{
-    model::{JsonText, LossKind, ProviderError, StopReason, TextCitation, TokenUsage},
-    stream::event::{BlockDelta, BlockStart, EventSink, ReplyHead, StreamEvent, StreamLoss},
+    conversation::{JsonText, LossKind, ProviderError, StopReason, TextCitation, TokenUsage},
+    event::{BlockDelta, BlockStart, EventSink, ReplyHead, StreamEvent, StreamLoss},
 };
 use foxwedge_json::{JsonObject, ScanResult};
 
@@ -10,7 +10,7 @@ use super::fields::{non_empty_text, optional_count};
 
 /// What was emitted for a stream so far.
 #[derive(Debug, Default)]
-pub(super) struct EmitterState {
+pub(crate) struct EmitterState {
     started: bool,
     id: bool,
     model: bool,
@@ -18,17 +18,17 @@ pub(super) struct EmitterState {
     /// Number of started blocks: the next block number.
     blocks: u32,
     /// The model stopped.
-    pub(super) stopped: bool,
+    pub(crate) stopped: bool,
     /// The reply is over.
-    pub(super) ended: bool,
+    pub(crate) ended: bool,
     /// The names of losses reported by [`EventEmitter::skip_once`].
     skipped: Vec<String>,
 }
 
 /// Emits events to a sink.
-pub(super) struct EventEmitter<'s> {
-    pub(super) sink: &'s mut dyn EventSink,
-    pub(super) state: &'s mut EmitterState,
+pub(crate) struct EventEmitter<'s> {
+    pub(crate) sink: &'s mut dyn EventSink,
+    pub(crate) state: &'s mut EmitterState,
 }
 
 /// Maximum number of remembered loss names.
@@ -36,7 +36,7 @@ const MAX_NAMES: usize = 64;
 
 impl EventEmitter<'_> {
     /// Starts the reply, or adds metadata that was unknown.
-    pub(super) fn start(&mut self, mut head: ReplyHead<'_>) {
+    pub(crate) fn start(&mut self, mut head: ReplyHead<'_>) {
         head.id = head.id.filter(|id| !self.state.id && !id.is_empty());
         head.model = head.model.filter(|model| !self.state.model && !model.is_empty());
         head.created = head.created.filter(|created| !self.state.created && *created > 0);
@@ -51,7 +51,7 @@ impl EventEmitter<'_> {
     }
 
     /// Starts the reply if the object has metadata that was unknown.
-    pub(super) fn start_from(
+    pub(crate) fn start_from(
         &mut self,
         object: &JsonObject<'_, '_>,
         keys: [&str; 3],
@@ -72,14 +72,14 @@ impl EventEmitter<'_> {
     }
 
     /// Starts the reply, unless it has started.
-    pub(super) fn ensure_started(&mut self) {
+    pub(crate) fn ensure_started(&mut self) {
         if !self.state.started {
             self.start(ReplyHead::default());
         }
     }
 
     /// Starts a block. Returns its number.
-    pub(super) fn open(&mut self, kind: BlockStart<'_>) -> u32 {
+    pub(crate) fn open(&mut self, kind: BlockStart<'_>) -> u32 {
         self.ensure_started();
         let block = self.state.blocks;
         self.state.blocks += 1;
@@ -88,33 +88,33 @@ impl EventEmitter<'_> {
     }
 
     /// Adds text to a block, unless it is empty.
-    pub(super) fn text(&mut self, block: u32, text: JsonText<'_>) {
+    pub(crate) fn text(&mut self, block: u32, text: JsonText<'_>) {
         if !text.is_empty() {
             self.delta(block, BlockDelta::Text(text));
         }
     }
 
-    pub(super) fn citation(&mut self, block: u32, citation: TextCitation<'_>) {
+    pub(crate) fn citation(&mut self, block: u32, citation: TextCitation<'_>) {
         self.delta(block, BlockDelta::Citation(citation));
     }
 
-    pub(super) fn delta(&mut self, block: u32, delta: BlockDelta<'_>) {
+    pub(crate) fn delta(&mut self, block: u32, delta: BlockDelta<'_>) {
         self.sink.event(StreamEvent::Delta { block, delta });
     }
 
-    pub(super) fn close(&mut self, block: u32) {
+    pub(crate) fn close(&mut self, block: u32) {
         self.sink.event(StreamEvent::Close { block });
     }
 
     /// Emits usage, unless it is empty.
-    pub(super) fn usage(&mut self, usage: TokenUsage) {
+    pub(crate) fn usage(&mut self, usage: TokenUsage) {
         if !usage.is_empty() {
             self.sink.event(StreamEvent::Usage(usage));
         }
     }
 
     /// Emits the stop reason. Only the first one counts.
-    pub(super) fn stop(&mut self, stop: StopReason<'_>) {
+    pub(crate) fn stop(&mut self, stop: StopReason<'_>) {
         if !self.state.stopped {
             self.ensure_started();
             self.state.stopped = true;
@@ -122,19 +122,19 @@ impl EventEmitter<'_> {
         }
     }
 
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.ensure_started();
         self.state.ended = true;
         self.sink.event(StreamEvent::End);
     }
 
-    pub(super) fn fail(&mut self, error: ProviderError<'_>) {
+    pub(crate) fn fail(&mut self, error: ProviderError<'_>) {
         self.state.ended = true;
         self.sink.event(StreamEvent::Failed(error));
     }
 
     /// Ends the reply where the bytes end without an end marker.
-    pub(super) fn finish_bytes(&mut self) {
+    pub(crate) fn finish_bytes(&mut self) {
         if self.state.stopped {
             self.end();
         } else {
@@ -144,12 +144,12 @@ impl EventEmitter<'_> {
     }
 
     /// Reports a loss.
-    pub(super) fn skip(&mut self, kind: LossKind, note: impl Into<String>) {
+    pub(crate) fn skip(&mut self, kind: LossKind, note: impl Into<String>) {
         self.sink.skip(StreamLoss { kind, note: note.into() });
     }
 
     /// Reports a loss once per name.
-    pub(super) fn skip_once(&mut self, kind: LossKind, name: &str, note: impl FnOnce() -> String) {
+    pub(crate) fn skip_once(&mut self, kind: LossKind, name: &str, note: impl FnOnce() -> String) {
         let skipped = &mut self.state.skipped;
         if skipped.len() > MAX_NAMES || skipped.iter().any(|known| known == name) {
             return;
@@ -163,7 +163,7 @@ impl EventEmitter<'_> {
     }
 
     /// Reports an event of an unknown kind.
-    pub(super) fn unknown_event(&mut self, name: &str) {
+    pub(crate) fn unknown_event(&mut self, name: &str) {
         self.skip_once(LossKind::Unknown, name, || match name {
             "" => "events without a type were left out".to_owned(),
             name => format!("events `{name}` were left out"),

@@ -1,15 +1,15 @@
 //! Field access for frames: missing and null fields are `None`, a wrong type is an error.
 
-use crate::model::JsonText;
+use crate::conversation::JsonText;
 use foxwedge_json::{JsonObject, JsonValue, ScanError, ScanResult};
 
 /// The value under a key, unless it is null.
-pub(super) fn get<'t, 'a>(object: &JsonObject<'t, 'a>, key: &str) -> Option<JsonValue<'t, 'a>> {
+pub(crate) fn get<'t, 'a>(object: &JsonObject<'t, 'a>, key: &str) -> Option<JsonValue<'t, 'a>> {
     object.get(key).filter(|value| !value.is_null())
 }
 
 /// The text under a key.
-pub(super) fn optional_text<'a>(
+pub(crate) fn optional_text<'a>(
     object: &JsonObject<'_, 'a>,
     key: &str,
 ) -> ScanResult<Option<JsonText<'a>>> {
@@ -17,7 +17,7 @@ pub(super) fn optional_text<'a>(
 }
 
 /// The text under a key, unless it is empty.
-pub(super) fn non_empty_text<'a>(
+pub(crate) fn non_empty_text<'a>(
     object: &JsonObject<'_, 'a>,
     key: &str,
 ) -> ScanResult<Option<JsonText<'a>>> {
@@ -25,7 +25,7 @@ pub(super) fn non_empty_text<'a>(
 }
 
 /// The object under a key.
-pub(super) fn optional_object<'t, 'a>(
+pub(crate) fn optional_object<'t, 'a>(
     object: &JsonObject<'t, 'a>,
     key: &str,
 ) -> ScanResult<Option<JsonObject<'t, 'a>>> {
@@ -33,7 +33,7 @@ pub(super) fn optional_object<'t, 'a>(
 }
 
 /// The elements of the list under a key. Empty if there is no list.
-pub(super) fn optional_list<'t, 'a>(
+pub(crate) fn optional_list<'t, 'a>(
     object: &JsonObject<'t, 'a>,
     key: &str,
 ) -> ScanResult<impl Iterator<Item = JsonValue<'t, 'a>> + use<'t, 'a>> {
@@ -45,7 +45,7 @@ pub(super) fn optional_list<'t, 'a>(
 }
 
 /// The index under a key.
-pub(super) fn optional_index(object: &JsonObject<'_, '_>, key: &str) -> ScanResult<Option<u64>> {
+pub(crate) fn optional_index(object: &JsonObject<'_, '_>, key: &str) -> ScanResult<Option<u64>> {
     let Some(value) = get(object, key) else { return Ok(None) };
     match value.count() {
         Some(index) => Ok(Some(index)),
@@ -54,13 +54,13 @@ pub(super) fn optional_index(object: &JsonObject<'_, '_>, key: &str) -> ScanResu
 }
 
 /// The count under a key, if it is a number. Some servers write times with fractions.
-pub(super) fn optional_count(object: &JsonObject<'_, '_>, key: &str) -> Option<u64> {
+pub(crate) fn optional_count(object: &JsonObject<'_, '_>, key: &str) -> Option<u64> {
     let number = get(object, key)?.number()?;
     number.split('.').next()?.parse().ok()
 }
 
 /// A value that must be a text.
-pub(super) fn require_text<'a>(value: JsonValue<'_, 'a>, key: &str) -> ScanResult<JsonText<'a>> {
+pub(crate) fn require_text<'a>(value: JsonValue<'_, 'a>, key: &str) -> ScanResult<JsonText<'a>> {
     match value.raw_string() {
         Some(inside) => Ok(JsonText::from_json(inside)),
         None => wrong_type(value, key, "a string"),
@@ -68,7 +68,7 @@ pub(super) fn require_text<'a>(value: JsonValue<'_, 'a>, key: &str) -> ScanResul
 }
 
 /// A value that must be an object.
-pub(super) fn require_object<'t, 'a>(
+pub(crate) fn require_object<'t, 'a>(
     value: JsonValue<'t, 'a>,
     key: &str,
 ) -> ScanResult<JsonObject<'t, 'a>> {
@@ -79,7 +79,7 @@ pub(super) fn require_object<'t, 'a>(
 }
 
 /// Arguments as text. Some servers send an object, some send its text.
-pub(super) fn arguments_text<'a>(value: JsonValue<'_, 'a>) -> JsonText<'a> {
+pub(crate) fn arguments_text<'a>(value: JsonValue<'_, 'a>) -> JsonText<'a> {
     value.raw_string().map_or_else(|| value.raw().into(), JsonText::from_json)
 }
 
@@ -88,6 +88,6 @@ fn wrong_type<T>(value: JsonValue<'_, '_>, key: &str, expected: &str) -> ScanRes
 }
 
 /// An error for a missing field.
-pub(super) fn missing_field<T>(name: &str) -> ScanResult<T> {
+pub(crate) fn missing_field<T>(name: &str) -> ScanResult<T> {
     Err(ScanError::new(0, format!("{name} is missing")))
 }

@@ -2,32 +2,32 @@
 
 use super::emitter::EventEmitter;
 use crate::{
-    model::JsonText,
-    stream::event::{BlockDelta, BlockStart},
+    conversation::JsonText,
+    event::{BlockDelta, BlockStart},
 };
 use foxwedge_json::{ScanError, ScanResult};
 
 /// The open blocks.
 #[derive(Debug, Default)]
-pub(super) struct IndexedBlocks {
+pub(crate) struct IndexedBlocks {
     open: Vec<IndexedBlock>,
 }
 
 /// An open block.
 #[derive(Debug)]
-pub(super) struct IndexedBlock {
+pub(crate) struct IndexedBlock {
     /// Its index in the source format.
-    pub(super) index: u64,
-    pub(super) kind: IndexedBlockKind,
+    pub(crate) index: u64,
+    pub(crate) kind: IndexedBlockKind,
     /// Its block number in our events.
-    pub(super) block: u32,
+    pub(crate) block: u32,
     /// Arguments in the start event of a call. They count if no deltas follow.
-    pub(super) initial_arguments: Option<String>,
+    pub(crate) initial_arguments: Option<String>,
 }
 
 /// The kind of an open block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum IndexedBlockKind {
+pub(crate) enum IndexedBlockKind {
     Text,
     Reasoning,
     Redacted,
@@ -38,7 +38,7 @@ pub(super) enum IndexedBlockKind {
 
 impl IndexedBlocks {
     /// Starts a block. Closes an open block with the same index.
-    pub(super) fn open(
+    pub(crate) fn open(
         &mut self,
         index: u64,
         kind: IndexedBlockKind,
@@ -51,7 +51,7 @@ impl IndexedBlocks {
     }
 
     /// Starts a block that emits no events.
-    pub(super) fn skip(&mut self, index: u64, emitter: &mut EventEmitter<'_>) {
+    pub(crate) fn skip(&mut self, index: u64, emitter: &mut EventEmitter<'_>) {
         self.close(index, emitter);
         self.open.push(IndexedBlock {
             index,
@@ -62,7 +62,7 @@ impl IndexedBlocks {
     }
 
     /// The block with this index; without an index, the newest one.
-    pub(super) fn get(&mut self, index: Option<u64>) -> Option<&mut IndexedBlock> {
+    pub(crate) fn get(&mut self, index: Option<u64>) -> Option<&mut IndexedBlock> {
         match index {
             Some(index) => self.open.iter_mut().find(|open_block| open_block.index == index),
             None => self.open.last_mut(),
@@ -70,12 +70,12 @@ impl IndexedBlocks {
     }
 
     /// The index of the newest block; 0 if there is none.
-    pub(super) fn last(&self) -> u64 {
+    pub(crate) fn last(&self) -> u64 {
         self.open.last().map_or(0, |open_block| open_block.index)
     }
 
     /// The block of that kind with this index. Opens text and reasoning without a start event.
-    pub(super) fn get_or_open(
+    pub(crate) fn get_or_open(
         &mut self,
         index: Option<u64>,
         kind: IndexedBlockKind,
@@ -99,7 +99,7 @@ impl IndexedBlocks {
     }
 
     /// Adds text to the block of that kind.
-    pub(super) fn add_text(
+    pub(crate) fn add_text(
         &mut self,
         index: Option<u64>,
         kind: IndexedBlockKind,
@@ -116,7 +116,7 @@ impl IndexedBlocks {
     }
 
     /// Adds the signature of a reasoning block.
-    pub(super) fn add_signature(
+    pub(crate) fn add_signature(
         &mut self,
         index: Option<u64>,
         signature: JsonText<'_>,
@@ -131,14 +131,14 @@ impl IndexedBlocks {
     }
 
     /// Closes the block with this index, if there is one.
-    pub(super) fn close(&mut self, index: u64, emitter: &mut EventEmitter<'_>) {
+    pub(crate) fn close(&mut self, index: u64, emitter: &mut EventEmitter<'_>) {
         if let Some(at) = self.open.iter().position(|open_block| open_block.index == index) {
             self.open.remove(at).close(emitter);
         }
     }
 
     /// Closes all blocks.
-    pub(super) fn close_all(&mut self, emitter: &mut EventEmitter<'_>) {
+    pub(crate) fn close_all(&mut self, emitter: &mut EventEmitter<'_>) {
         for open_block in self.open.drain(..) {
             open_block.close(emitter);
         }

@@ -1,23 +1,23 @@
 //! JSON helpers of the writers.
 
-use crate::model::{JsonText, TextCitation};
+use crate::conversation::{JsonText, TextCitation};
 
 /// Appends a whole number.
-pub(super) fn write_number(line: &mut String, number: u64) {
+pub(crate) fn write_number(line: &mut String, number: u64) {
     use std::fmt::Write as _;
     let _ = write!(line, "{number}");
 }
 
 /// Appends JSON-escaped text, escaped a second time: the inside of a JSON string that holds JSON.
 /// `scratch` is a reusable buffer.
-pub(super) fn write_double_escaped(line: &mut String, text: &JsonText<'_>, scratch: &mut String) {
+pub(crate) fn write_double_escaped(line: &mut String, text: &JsonText<'_>, scratch: &mut String) {
     scratch.clear();
     text.write_unquoted(scratch);
     foxwedge_json::escape_into(line, scratch);
 }
 
 /// Appends a text as a JSON string, or a default if there is none.
-pub(super) fn write_string(line: &mut String, text: Option<&JsonText<'_>>, default: &'static str) {
+pub(crate) fn write_string(line: &mut String, text: Option<&JsonText<'_>>, default: &'static str) {
     match text {
         Some(text) => text.write(line),
         None => JsonText::from(default).write(line),
@@ -26,7 +26,7 @@ pub(super) fn write_string(line: &mut String, text: Option<&JsonText<'_>>, defau
 
 /// Appends the fields of a citation in OpenAI's format, which requires all of them. Without a
 /// position it covers the text written so far. `before` counts the characters of earlier texts.
-pub(super) fn write_url_citation(
+pub(crate) fn write_url_citation(
     line: &mut String,
     citation: &TextCitation<'_>,
     before: u64,
@@ -44,7 +44,7 @@ pub(super) fn write_url_citation(
 }
 
 /// Number of characters in the inside of a JSON string.
-pub(super) fn count_characters(raw: &str) -> u64 {
+pub(crate) fn count_characters(raw: &str) -> u64 {
     let mut count = raw.chars().count();
     let mut rest = raw.as_bytes();
     while let Some(at) = memchr::memchr(b'\\', rest) {
@@ -69,7 +69,7 @@ pub(super) fn count_characters(raw: &str) -> u64 {
 }
 
 /// Whether a text is base64. The signatures of some formats are plain text.
-pub(super) fn is_base64(text: &str) -> bool {
+pub(crate) fn is_base64(text: &str) -> bool {
     let inside = text.trim_end_matches('=');
     let padding = text.len() - inside.len();
     text.len().is_multiple_of(4)

@@ -1,7 +1,16 @@
 //! The losses of a reply, without duplicates.
 
-use crate::model::LossKind;
-use crate::stream::event::StreamLoss;
+use crate::{conversation::LossKind, event::StreamLoss};
+
+/// Loss notes shared by several formats.
+pub(crate) const UNREADABLE: &str = "redacted reasoning is not supported in this format";
+pub(crate) const UNSIGNED: &str = "the signature of reasoning is only valid at its own provider";
+pub(crate) const ENCRYPTED: &str = "encrypted reasoning is not supported in this format";
+pub(crate) const UNSIGNED_CALL: &str = "the signature of a call is not supported in this format";
+pub(crate) const UNMARKED: &str = "a refusal becomes plain text";
+pub(crate) const NAMELESS: &str = "a citation without a URL is not supported in this format";
+pub(crate) const UNQUOTED: &str = "the cited text is not supported in this format";
+pub(crate) const UNPLACED: &str = "the text range of a citation is not supported in this format";
 
 /// The losses so far.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,9 @@
 //! Owned copies of events, which outlive the bytes they were read from.
 
-use crate::model::{JsonText, ProviderError, StopReason, TextCitation};
-use crate::stream::event::{BlockDelta, BlockStart};
+use crate::{
+    conversation::{JsonText, ProviderError, StopReason, TextCitation},
+    event::{BlockDelta, BlockStart},
+};
 
 /// A borrowed view of a text.
 pub(crate) fn borrowed_text<'w>(text: &'w JsonText<'_>) -> JsonText<'w> {
@@ -23,7 +25,7 @@ pub(crate) fn owned_start(kind: &BlockStart<'_>) -> BlockStart<'static> {
     }
 }
 
-pub(super) fn owned_delta(delta: &BlockDelta<'_>) -> BlockDelta<'static> {
+pub(crate) fn owned_delta(delta: &BlockDelta<'_>) -> BlockDelta<'static> {
     match delta {
         BlockDelta::Text(text) => BlockDelta::Text(text.to_static()),
         BlockDelta::Signature(text) => BlockDelta::Signature(text.to_static()),

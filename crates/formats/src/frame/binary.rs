@@ -10,12 +10,12 @@
 //! ```
 
 use super::{FrameHandler, frame_text, malformed};
-use crate::stream::{StreamError, StreamFrame};
+use super::{StreamError, StreamFrame};
 use foxwedge_json::quote;
 
 /// Stateless: each message starts with its length.
 #[derive(Debug)]
-pub(super) struct BinaryFraming;
+pub(crate) struct BinaryFraming;
 
 /// The kind of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,7 +66,7 @@ fn put_number(out: &mut [u8], at: usize, number: usize) {
 }
 
 /// Number of bytes up to the end of the message that starts at `at` in the stream.
-pub(super) fn message_end(
+pub(crate) fn message_end(
     buffered: &[u8],
     bytes: &[u8],
     at: u64,
@@ -91,7 +91,7 @@ pub(super) fn message_end(
 }
 
 /// Passes on a message: its type as the name, its payload as the data.
-pub(super) fn emit_frame(
+pub(crate) fn emit_frame(
     bytes: &[u8],
     at: u64,
     each: &mut FrameHandler<'_>,

@@ -4,11 +4,11 @@
 //! Only brackets and strings are tracked; the reader validates the JSON.
 
 use super::{FrameHandler, frame_text, malformed};
-use crate::stream::{StreamError, StreamFrame};
+use super::{StreamError, StreamFrame};
 
 /// State of the search for the end of an object.
 #[derive(Debug)]
-pub(super) struct ObjectFraming {
+pub(crate) struct ObjectFraming {
     /// The objects are elements of a list.
     listed: bool,
     place: ObjectScanState,
@@ -33,13 +33,13 @@ enum ObjectScanState {
 }
 
 impl ObjectFraming {
-    pub(super) fn new(listed: bool) -> ObjectFraming {
+    pub(crate) fn new(listed: bool) -> ObjectFraming {
         let place = if listed { ObjectScanState::Before } else { ObjectScanState::Between };
         ObjectFraming { listed, place, depth: 0 }
     }
 
     /// Number of bytes up to the end of the object. The bytes start at `at` in the stream.
-    pub(super) fn object_end(
+    pub(crate) fn object_end(
         &mut self,
         bytes: &[u8],
         at: u64,
@@ -96,7 +96,7 @@ impl ObjectFraming {
 }
 
 /// Passes on an object without the separator before it.
-pub(super) fn emit_frame(
+pub(crate) fn emit_frame(
     bytes: &[u8],
     at: u64,
     each: &mut FrameHandler<'_>,

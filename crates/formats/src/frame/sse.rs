@@ -3,12 +3,12 @@
 use memchr::memchr2;
 
 use super::{FrameHandler, frame_text};
-use crate::stream::{StreamError, StreamFrame};
+use super::{StreamError, StreamFrame};
 use foxwedge_json::JsonScanner;
 
 /// State of the search for the end of an event.
 #[derive(Debug)]
-pub(super) struct SseFraming {
+pub(crate) struct SseFraming {
     /// The line is empty so far.
     blank: bool,
     /// The previous byte was a carriage return: a line feed now belongs to the same line end.
@@ -26,7 +26,7 @@ impl Default for SseFraming {
 impl SseFraming {
     /// Number of bytes up to the end of the event's blank line. If that line ends with a carriage
     /// return, a line feed after it counts as another blank line.
-    pub(super) fn event_end(&mut self, bytes: &[u8]) -> Option<usize> {
+    pub(crate) fn event_end(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;
         while let Some(length) = memchr2(b'\n', b'\r', &bytes[at..]) {
             let is_return = bytes[at + length] == b'\r';
@@ -50,7 +50,7 @@ impl SseFraming {
     }
 
     /// Passes on an event, if it has data.
-    pub(super) fn emit_event(
+    pub(crate) fn emit_event(
         &mut self,
         bytes: &[u8],
         at: u64,
@@ -79,7 +79,7 @@ impl SseFraming {
     }
 
     /// Passes on the last event of the stream, if its data is complete.
-    pub(super) fn emit_last_event(
+    pub(crate) fn emit_last_event(
         &mut self,
         bytes: &[u8],
         at: u64,

@@ -2,16 +2,44 @@
 
 use foxwedge_core::{CallFamily, Format};
 
-use super::{parse_role, read_arguments, read_content, read_text, reasoning_part};
-use crate::model::{
+use crate::conversation::{
     ContentPart, JsonText, MediaKind, MediaPart, MediaSource, ModelMessage, ModelPart, ModelRole,
-    ReasoningSignature, ToolCallPart, ToolResultPart,
+    PartNotes, ReasoningSignature, ToolCallPart, ToolResultPart,
+    decode::{
+        BlockDecodeFormat, parse_role, read_arguments, read_content, read_text, reasoning_part,
+    },
 };
 use foxwedge_json::{JsonObject, JsonValue};
 
 const WIRE: Format = Format::Gemini;
 
-pub(super) fn read_message<'a>(content: &JsonObject<'_, 'a>) -> Option<ModelMessage<'a>> {
+pub(crate) const DECODE_FORMAT: BlockDecodeFormat = BlockDecodeFormat {
+    wire: WIRE,
+    block: read_part,
+    is_usual: |_| false,
+    notes: read_notes,
+    known_fields: &[
+        "text",
+        "thought",
+        "thoughtSignature",
+        "thought_signature",
+        "functionCall",
+        "function_call",
+        "functionResponse",
+        "function_response",
+        "inlineData",
+        "inline_data",
+        "fileData",
+        "file_data",
+    ],
+    known_inner_fields: &[
+        ("functionResponse", &["id", "name", "response", "parts"]),
+        ("functionCall", &["id", "name", "args"]),
+    ],
+    cache_block: None,
+};
+
+pub(crate) fn read_message<'a>(content: &JsonObject<'_, 'a>) -> Option<ModelMessage<'a>> {
     let role = match content.get("role") {
         // The role may be omitted; it is then the user.
         Some(role) if !role.is_null() => match &*role.text()? {
@@ -25,7 +53,7 @@ pub(super) fn read_message<'a>(content: &JsonObject<'_, 'a>) -> Option<ModelMess
     if let Some(text) = parts.filter(|parts| parts.text().is_some()) {
         text.mark_odd();
     }
-    let parts = read_content(parts, WIRE, read_part);
+    let parts = read_content(parts, &DECODE_FORMAT);
     Some(ModelMessage::read(role, parts, WIRE, content.others(&["role", "parts"])))
 }
 
@@ -94,7 +122,7 @@ fn read_tool_result<'a>(result: &JsonObject<'_, 'a>) -> Option<ToolResultPart<'a
         error = failed;
     }
     // Newer tool results carry images and files in separate parts.
-    parts.extend(read_content(result.get("parts"), WIRE, read_part));
+    parts.extend(read_content(result.get("parts"), &DECODE_FORMAT));
     let (id, name) = (result.non_empty_text("id"), result.non_empty_text("name"));
     Some(ToolResultPart { id, name, family: CallFamily::Function, parts, error })
 }
@@ -119,4 +147,14 @@ fn read_response_text<'a>(response: JsonValue<'_, 'a>) -> (JsonText<'a>, bool) {
         });
         (text, failed)
     })
+}
+
+/// Reads the annotations of a part. Gemini also signs texts; the model only has signatures for
+/// reasoning and calls.
+fn read_notes<'a>(part: &JsonObject<'_, 'a>) -> PartNotes<'a> {
+    let text = part.text("text").is_some_and(|text| !text.is_empty());
+    let signed = part.get_any(&["thoughtSignature", "thought_signature"]);
+    let signed = signed.is_some_and(|signature| !signature.is_null());
+    let has_signature = !part.is_true("thought") && text && signed;
+    PartNotes { has_signature, ..PartNotes::default() }
 }

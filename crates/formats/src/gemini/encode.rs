@@ -2,18 +2,18 @@
 
 use foxwedge_core::{Format, Span};
 
-use super::{
-    blocks::{BlockEncodeFormat, ResultFlags, titled_document},
-    history_encoder::ContentPiece,
-    json_writer::{write_comma, write_string},
-};
-use crate::model::{
+use crate::conversation::{
     JsonText, MediaPart, MediaSource, ReasoningPart, ReasoningSignature, ToolCallPart,
-    call_id_map::CallIdentity, media::likely_type,
+    call_id_map::CallIdentity,
+    encode::{
+        BlockEncodeFormat, CacheMarker, ContentPiece, ResultFlags,
+        json_writer::{write_comma, write_string},
+    },
+    media::{likely_type, titled_document},
 };
 use foxwedge_json::quote;
 
-pub(super) const ENCODE_FORMAT: BlockEncodeFormat = BlockEncodeFormat {
+pub(crate) const ENCODE_FORMAT: BlockEncodeFormat = BlockEncodeFormat {
     blocks: "parts",
     model_role: "model",
     allows_string: false,
@@ -24,7 +24,8 @@ pub(super) const ENCODE_FORMAT: BlockEncodeFormat = BlockEncodeFormat {
     reasoning: write_reasoning,
     call: (open_call, close_call),
     answer: write_result,
-    cache_block: None,
+    cache: CacheMarker::Unsupported,
+    instructions: ("\"systemInstruction\":{\"parts\":", "}"),
 };
 
 fn write_text(out: &mut String, text: &JsonText<'_>, _: bool) {

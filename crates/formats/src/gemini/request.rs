@@ -4,14 +4,14 @@ mod thinking;
 
 use foxwedge_core::Format;
 
-use super::{
-    field_writer::RequestFieldWriter,
-    fields::{RequestFields, read_flag, read_texts},
-    reasoning, schema, setting_losses,
-    tools::{self, provider_tool},
-};
-use crate::model::{
+use crate::conversation::{
     LossKind, RequestSettings, ResponseShape, ToolChoice, ToolDeclaration, ToolInput,
+    request::{
+        field_writer::RequestFieldWriter,
+        fields::{RequestFields, read_flag, read_texts},
+        reasoning, schema, setting_losses,
+        tools::{self, provider_tool},
+    },
 };
 use foxwedge_json::JsonValue;
 
@@ -20,7 +20,7 @@ const GENERATION: &str = "generationConfig";
 const TOOLS: &str = "toolConfig";
 const CALLING: &str = "toolConfig.functionCallingConfig";
 
-pub(super) fn read<'a>(fields: &mut RequestFields<'_, 'a>, settings: &mut RequestSettings<'a>) {
+pub(crate) fn read<'a>(fields: &mut RequestFields<'_, 'a>, settings: &mut RequestSettings<'a>) {
     settings.model = fields.take_text("model");
     if let Some(mut inner) = fields.take_object(&["generationConfig", "generation_config"]) {
         read_generation(&mut inner, settings);
@@ -146,7 +146,7 @@ fn read_choice<'a>(fields: &mut RequestFields<'_, 'a>) -> Option<ToolChoice<'a>>
     choice
 }
 
-pub(super) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
+pub(crate) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
     let settings = writer.settings;
     writer.write_text("model", settings.model.as_ref());
     let written = write_tools(writer);

@@ -2,22 +2,20 @@
 
 use foxwedge_core::Format;
 
-use super::{
-    reader::{ReplyBodyReader, has_content, read_error, stop_with_calls},
-    writer::ReplyBodyWriter,
-};
-use crate::model::{
+use super::decode::DECODE_FORMAT;
+use crate::conversation::{
     ContentPart, LossKind, MediaPart, MediaSource, ModelReply, ModelResponse, StopReason,
-    decode::{gemini, read_content as blocks, read_text},
+    decode::{read_content, read_text},
     encode::json_writer::{write_comma, write_string},
     media::likely_type,
+    response::{ReplyBodyReader, ReplyBodyWriter, has_content, read_error, stop_with_calls},
     stop_reasons,
 };
 use foxwedge_json::{JsonObject, JsonShape, JsonValue};
 
 const WIRE: Format = Format::Gemini;
 
-pub(super) fn read<'a>(
+pub(crate) fn read<'a>(
     reader: &mut ReplyBodyReader,
     body: &JsonObject<'_, 'a>,
 ) -> Result<ModelResponse<'a>, &'static str> {
@@ -70,7 +68,7 @@ fn read_candidate<'a>(
     let content = reader.get_of_shape(candidate, "content", &[JsonShape::Object]);
     if let Some(content) = content.and_then(JsonValue::object) {
         let parts = reader.get_of_shape(&content, "parts", &[JsonShape::Array]);
-        reply.parts = blocks(parts, WIRE, gemini::read_part);
+        reply.parts = read_content(parts, &DECODE_FORMAT);
     }
     let stop =
         read_text(candidate.get("finishReason")).map(|reason| stop_reasons::read(WIRE, reason));
@@ -91,7 +89,7 @@ fn block_reason(
     Some(StopReason::Refusal)
 }
 
-pub(super) fn write(writer: &mut ReplyBodyWriter<'_, '_>) {
+pub(crate) fn write(writer: &mut ReplyBodyWriter<'_, '_>) {
     writer.out.push_str("{\"candidates\":[{\"content\":{\"parts\":[");
     write_parts(writer);
     writer.out.push_str("],\"role\":\"model\"}");

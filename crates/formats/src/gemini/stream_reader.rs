@@ -5,13 +5,13 @@ mod partial_arguments;
 
 use foxwedge_core::{CallFamily, Format};
 
-use super::{
-    emitter::EventEmitter,
-    fields::{arguments_text, optional_index, optional_list, require_object, require_text},
-};
 use crate::{
-    model::{JsonText, LossKind, StopReason, provider_errors, stop_reasons, token_usage},
-    stream::event::{BlockDelta, BlockStart, ReplyHead},
+    conversation::{JsonText, LossKind, StopReason, provider_errors, stop_reasons, token_usage},
+    event::{
+        BlockDelta, BlockStart, ReplyHead,
+        emitter::EventEmitter,
+        fields::{arguments_text, optional_index, optional_list, require_object, require_text},
+    },
 };
 use foxwedge_json::{JsonObject, JsonValue, ScanResult};
 use partial_arguments::PartialArguments;
@@ -19,7 +19,7 @@ use partial_arguments::PartialArguments;
 const FORMAT: Format = Format::Gemini;
 
 #[derive(Debug, Default)]
-pub(super) struct GeminiEventReader {
+pub(crate) struct GeminiEventReader {
     /// The open text block.
     open: Option<(GeminiTextKind, u32)>,
     /// The call whose arguments are being streamed.
@@ -37,7 +37,7 @@ enum GeminiTextKind {
 }
 
 impl GeminiEventReader {
-    pub(super) fn read_frame(
+    pub(crate) fn read_frame(
         &mut self,
         root: &JsonObject<'_, '_>,
         emitter: &mut EventEmitter<'_>,
@@ -79,7 +79,7 @@ impl GeminiEventReader {
     }
 
     /// Ends the reply with the last stop reason, if there is one.
-    pub(super) fn finish(&mut self, emitter: &mut EventEmitter<'_>) {
+    pub(crate) fn finish(&mut self, emitter: &mut EventEmitter<'_>) {
         let Some(stop) = self.stop.take() else { return };
         self.close_text(emitter);
         self.close_partial(emitter);

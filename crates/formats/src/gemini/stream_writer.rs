@@ -5,19 +5,18 @@
 
 use foxwedge_core::{CallFamily, Format};
 
-use super::{
-    ENCRYPTED, LossNotes, StreamWriterOptions, UNMARKED, UNREADABLE, UNSIGNED,
-    json_writer::is_base64, stop_word, truncation_error, write_error, write_usage,
-};
 use crate::{
-    model::{
-        JsonText, LossKind, ProviderError, StopReason, TokenUsage, replies::carries_signature,
+    conversation::{
+        JsonText, LossKind, ProviderError, StopReason, TokenUsage, response::carries_signature,
+    },
+    event::{
+        BlockDelta, BlockStart, ReplyHead, StreamEvent, StreamWriterOptions,
+        json_writer::is_base64,
+        loss_notes::{ENCRYPTED, LossNotes, UNMARKED, UNREADABLE, UNSIGNED},
+        owned::owned_stop,
+        reply_end::{stop_word, truncation_error, write_error, write_usage},
     },
     outline::is_json_object,
-    stream::{
-        event::{BlockDelta, BlockStart, ReplyHead, StreamEvent},
-        sequencer::owned_stop,
-    },
 };
 use foxwedge_json::unescape;
 
@@ -49,7 +48,7 @@ enum GeminiBlockKind {
 }
 
 impl GeminiStreamWriter {
-    pub(super) fn new(options: StreamWriterOptions) -> GeminiStreamWriter {
+    pub(crate) fn new(options: StreamWriterOptions) -> GeminiStreamWriter {
         GeminiStreamWriter {
             options,
             line: String::new(),
@@ -64,7 +63,7 @@ impl GeminiStreamWriter {
         }
     }
 
-    pub(super) fn write_event(
+    pub(crate) fn write_event(
         &mut self,
         event: &StreamEvent<'_>,
         out: &mut Vec<u8>,
@@ -84,7 +83,7 @@ impl GeminiStreamWriter {
         }
     }
 
-    pub(super) fn held_bytes(&self) -> usize {
+    pub(crate) fn held_bytes(&self) -> usize {
         self.call.len() + self.arguments.len()
     }
 

@@ -9,14 +9,20 @@ use std::borrow::Cow;
 use foxwedge_core::{CallFamily, Format};
 
 use super::{
-    ContentPart, JsonText, ModelHistory, ModelMessage, ModelPart, ModelReply, ModelRole,
-    ReasoningPart, ReasoningSignature, ToolCallPart, decode, decode_message, encode,
-    encode::{
-        json_writer::{write_comma, write_string},
-        write_arguments_object,
-    },
+    decode::{decode, decode_message},
+    encode::encode,
 };
-use crate::error::ReadError;
+use crate::{
+    conversation::{
+        ContentPart, JsonText, ModelHistory, ModelMessage, ModelPart, ModelReply, ModelRole,
+        ReasoningPart, ReasoningSignature, ToolCallPart,
+        encode::{
+            json_writer::{write_comma, write_string},
+            write_arguments_object,
+        },
+    },
+    error::ReadError,
+};
 
 /// Reads one turn: a message, or a list of messages. A turn of a Responses model is several items.
 ///

@@ -4,27 +4,52 @@ use std::borrow::Cow;
 
 use foxwedge_core::{CallFamily, Format};
 
-use super::{
-    inline_media, parse_role, read_arguments, read_content, read_free_text, read_text,
-    reasoning_part, unknown_fields, url_media,
-};
-use crate::model::{
+use crate::conversation::{
     ContentPart, JsonText, MediaKind, MediaPart, MediaSource, ModelMessage, ModelPart, ModelRole,
-    PartNotes, PartPlacement, ReasoningSignature, ToolCallPart, ToolResultPart,
+    PartNotes, PartPlacement, ReasoningSignature, TextCitation, ToolCallPart, ToolResultPart,
+    decode::{
+        BlockDecodeFormat, inline_media, parse_role, read_arguments, read_content, read_free_text,
+        read_text, reasoning_part, unknown_fields, url_media,
+    },
     media::media_type_of,
 };
 use foxwedge_json::{JsonObject, JsonValue};
 
 const WIRE: Format = Format::OpenaiChat;
 
-pub(super) fn read_message<'a>(message: &JsonObject<'_, 'a>) -> Option<ModelMessage<'a>> {
+pub(crate) const DECODE_FORMAT: BlockDecodeFormat = BlockDecodeFormat {
+    wire: WIRE,
+    block: read_block,
+    is_usual: |key| matches!(key, b"type" | b"text" | b"id" | b"function"),
+    notes: read_notes,
+    known_fields: &[
+        "type",
+        "text",
+        "thinking",
+        "closed",
+        "id",
+        "function",
+        "custom",
+        "refusal",
+        "image_url",
+        "video_url",
+        "input_audio",
+        "file",
+        "annotations",
+        "index",
+    ],
+    known_inner_fields: &[("image_url", &["url", "detail"])],
+    cache_block: None,
+};
+
+pub(crate) fn read_message<'a>(message: &JsonObject<'_, 'a>) -> Option<ModelMessage<'a>> {
     match &*message.text("role")? {
         "tool" => Some(read_tool_message(message, message.non_empty_text("tool_call_id"))),
         // Legacy form: the result names its tool instead of a call id.
         "function" => Some(read_tool_message(message, None)),
         "assistant" => Some(read_assistant(message)),
         role => {
-            let parts = read_content(message.get("content"), WIRE, read_block);
+            let parts = read_content(message.get("content"), &DECODE_FORMAT);
             Some(ModelMessage::read(
                 parse_role(role)?,
                 parts,
@@ -40,7 +65,7 @@ fn read_tool_message<'a>(
     message: &JsonObject<'_, 'a>,
     id: Option<Cow<'a, str>>,
 ) -> ModelMessage<'a> {
-    let parts = read_content(message.get("content"), WIRE, read_block);
+    let parts = read_content(message.get("content"), &DECODE_FORMAT);
     let result = ToolResultPart {
         id,
         name: message.non_empty_text("name"),
@@ -78,7 +103,7 @@ pub(crate) fn read_assistant<'a>(message: &JsonObject<'_, 'a>) -> ModelMessage<'
             .map(|text| reasoning_part(text, ReasoningSignature::Unsigned));
         push_field(&mut parts, key, content);
     }
-    parts.extend(read_content(message.get("content"), WIRE, read_block));
+    parts.extend(read_content(message.get("content"), &DECODE_FORMAT));
     push_field(
         &mut parts,
         "refusal",
@@ -129,7 +154,7 @@ fn read_named_call<'a>(
     ToolCallPart { id, name, family, arguments, signature }
 }
 
-pub(super) fn read_block<'a>(block: &JsonObject<'_, 'a>) -> Option<ContentPart<'a>> {
+pub(crate) fn read_block<'a>(block: &JsonObject<'_, 'a>) -> Option<ContentPart<'a>> {
     Some(match &*block.text("type")? {
         "text" => ContentPart::Text(read_text(block.get("text"))?),
         // Mistral puts reasoning among the text blocks.
@@ -172,4 +197,27 @@ pub(super) fn read_block<'a>(block: &JsonObject<'_, 'a>) -> Option<ContentPart<'
 fn read_address<'a>(block: &JsonObject<'_, 'a>, key: &str) -> Option<Cow<'a, str>> {
     let value = block.get(key)?;
     value.text().or_else(|| value.object()?.text("url"))
+}
+
+/// Reads the annotations of a block.
+fn read_notes<'a>(block: &JsonObject<'_, 'a>) -> PartNotes<'a> {
+    let citations = block.list("annotations").filter_map(JsonValue::object);
+    PartNotes {
+        refusal: block.get("refusal").is_some(),
+        citations: citations.map(|citation| read_citation(&citation)).collect(),
+        detail: block.object("image_url").and_then(|image| read_text(image.get("detail"))),
+        ..PartNotes::default()
+    }
+}
+
+/// Reads a citation of a text, here or in Responses; Chat nests it one object deeper.
+pub(crate) fn read_citation<'a>(citation: &JsonObject<'_, 'a>) -> TextCitation<'a> {
+    let inner = citation.object("url_citation");
+    let citation = inner.as_ref().unwrap_or(citation);
+    TextCitation {
+        url: read_text(citation.get("url")),
+        title: read_text(citation.get_any(&["title", "filename"])),
+        quote: None,
+        span: citation.count("start_index").zip(citation.count("end_index")),
+    }
 }

@@ -4,25 +4,23 @@ use std::borrow::Cow;
 
 use foxwedge_core::{CallFamily, ContentShape, Format, Role, Span};
 
-use super::{
-    LossKind,
-    blocks::{titled_document, write_text_or_blocks},
-    history_encoder::{ContentPiece, HistoryEncoder, result_media_heading},
-    json_writer::{compact_json, write_comma, write_compact, write_string},
-    outline::ResultOutline,
-    turns::{EncodedTurn, split_turns},
-};
 use crate::{
-    model::{
-        ContentPart, JsonText, MediaKind, MediaPart, MediaSource, ModelPart, ModelRole, PartIndex,
-        PartPlacement, ToolCallPart, ToolResultPart, media::short_name_of,
+    conversation::{
+        ContentPart, JsonText, LossKind, MediaKind, MediaPart, MediaSource, ModelPart, ModelRole,
+        PartIndex, PartPlacement, ToolCallPart, ToolResultPart,
+        encode::{
+            ContentPiece, EncodedTurn, HistoryEncoder, ResultOutline,
+            json_writer::{compact_json, write_comma, write_compact, write_string},
+            result_media_heading, split_turns, write_text_or_blocks,
+        },
+        media::{short_name_of, titled_document},
     },
     outline::is_json_object,
 };
 use foxwedge_json::quote;
 
 /// Writes every turn.
-pub(super) fn write_messages(encoder: &mut HistoryEncoder<'_, '_>, out: &mut String) {
+pub(crate) fn write_messages(encoder: &mut HistoryEncoder<'_, '_>, out: &mut String) {
     for turn in split_turns(encoder) {
         match turn.role {
             ModelRole::Assistant => write_assistant(encoder, &turn, out),
@@ -202,7 +200,7 @@ fn write_content(
 }
 
 /// Writes content as a list of blocks.
-pub(super) fn write_piece_list(
+pub(crate) fn write_piece_list(
     encoder: &mut HistoryEncoder<'_, '_>,
     out: &mut String,
     pieces: &[ContentPiece<'_>],
@@ -258,7 +256,7 @@ fn encode_piece<'h>(
 }
 
 /// Adds the image detail to a block, before its end.
-pub(super) fn with_detail(mut block: String, part: &ModelPart<'_>, end: &str) -> String {
+pub(crate) fn with_detail(mut block: String, part: &ModelPart<'_>, end: &str) -> String {
     let detail = part.notes().and_then(|notes| notes.detail.as_ref());
     if let Some(detail) = detail.filter(|_| block.contains("image_url")) {
         block.truncate(block.len() - end.len());
@@ -302,7 +300,7 @@ fn write_call(
 }
 
 /// Writes arguments as a string: compact JSON, or whatever the model wrote.
-pub(super) fn write_arguments_text(out: &mut String, call: &ToolCallPart<'_>) {
+pub(crate) fn write_arguments_text(out: &mut String, call: &ToolCallPart<'_>) {
     if !call.is_free_text() && call.arguments.is_unescaped() && is_json_object(&call.arguments) {
         return write_string(out, &compact_json(&call.arguments));
     }

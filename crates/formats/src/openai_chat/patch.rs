@@ -4,7 +4,7 @@ use foxwedge_core::{
     Draft, Message, MessageFlags, PartKind, PartSource, RepairedMessage, RepairedPart, Role, Span,
 };
 
-use super::read::{is_custom_type, is_media};
+use super::outline::{is_custom_type, is_media};
 use crate::splice::{
     ArgumentsEncoding, ElementQuoting, QuotedContent, encode_arguments, value_as_text,
 };

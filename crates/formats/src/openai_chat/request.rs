@@ -2,18 +2,20 @@
 
 use foxwedge_core::{Format, Profile};
 
-use super::{
-    field_writer::RequestFieldWriter,
-    fields::{RequestFields, read_flag, read_text, read_texts},
-    openai, reasoning, schema,
-    tools::{self, free_text_input, is_free_text, provider_tool},
+use crate::conversation::{
+    JsonText, LossKind, RequestSettings, ToolChoice, ToolDeclaration, ToolInput,
+    request::{
+        field_writer::RequestFieldWriter,
+        fields::{RequestFields, read_flag, read_text, read_texts},
+        openai, reasoning, schema,
+        tools::{self, free_text_input, is_free_text, provider_tool},
+    },
 };
-use crate::model::{JsonText, LossKind, RequestSettings, ToolChoice, ToolDeclaration, ToolInput};
 use foxwedge_json::{JsonObject, JsonValue};
 
 const WIRE: Format = Format::OpenaiChat;
 
-pub(super) fn read<'t, 'a>(fields: &mut RequestFields<'t, 'a>, settings: &mut RequestSettings<'a>) {
+pub(crate) fn read<'t, 'a>(fields: &mut RequestFields<'t, 'a>, settings: &mut RequestSettings<'a>) {
     openai::read(fields, settings);
     // The second is the older name of the first.
     settings.max_tokens =
@@ -105,7 +107,7 @@ fn read_legacy_choice<'a>(value: JsonValue<'_, 'a>) -> Option<ToolChoice<'a>> {
     openai::read_choice(value).or_else(one_function)
 }
 
-pub(super) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
+pub(crate) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
     let settings = writer.settings;
     openai::write(writer);
     // Other formats always report the usage at the end of a stream.

@@ -2,21 +2,22 @@
 
 use foxwedge_core::{CallFamily, Format};
 
-use super::{
-    reader::{ReplyBodyReader, dropped_field_note, has_content, read_error, read_seconds},
-    writer::ReplyBodyWriter,
-};
-use crate::model::{
+use super::decode::{read_assistant, read_citation};
+use crate::conversation::{
     ContentPart, LossKind, ModelPart, ModelReply, ModelResponse, PartPlacement, ToolCallPart,
-    decode::{chat, read_citation, read_text},
+    decode::read_text,
     encode::json_writer::{write_compact, write_string},
-    provider_errors, stop_reasons,
+    provider_errors,
+    response::{
+        ReplyBodyReader, ReplyBodyWriter, dropped_field_note, has_content, read_error, read_seconds,
+    },
+    stop_reasons,
 };
 use foxwedge_json::{JsonObject, JsonShape, JsonValue};
 
 const WIRE: Format = Format::OpenaiChat;
 
-pub(super) fn read<'a>(
+pub(crate) fn read<'a>(
     reader: &mut ReplyBodyReader,
     body: &JsonObject<'_, 'a>,
 ) -> Result<ModelResponse<'a>, &'static str> {
@@ -99,7 +100,7 @@ fn read_parts<'a>(
     if message.list("tool_calls").any(|call| !call.is_object()) {
         reader.record_loss(LossKind::Unknown, "a call that is not an object is left out");
     }
-    let mut parts = chat::read_assistant(message).parts;
+    let mut parts = read_assistant(message).parts;
     // Some servers send the reasoning twice, under both names.
     let mut last_reasoning = None;
     parts.retain(|part| match part.content() {
@@ -115,7 +116,7 @@ fn read_parts<'a>(
             && !part.notes().is_some_and(|notes| notes.refusal)
     };
     let citations = message.list("annotations").filter_map(JsonValue::object);
-    let citations: Vec<_> = citations.map(|citation| read_citation(WIRE, &citation)).collect();
+    let citations: Vec<_> = citations.map(|citation| read_citation(&citation)).collect();
     if !citations.is_empty() {
         match parts.iter_mut().find(text) {
             Some(part) => part.notes_mut().citations.extend(citations),
@@ -140,7 +141,7 @@ struct ChatMessageFields {
     calls: String,
 }
 
-pub(super) fn write(writer: &mut ReplyBodyWriter<'_, '_>) {
+pub(crate) fn write(writer: &mut ReplyBodyWriter<'_, '_>) {
     let message = build_message(writer);
     writer.out.push_str("{\"id\":");
     writer.write_id();

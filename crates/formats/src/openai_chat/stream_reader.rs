@@ -5,19 +5,20 @@ mod calls;
 
 use foxwedge_core::Format;
 
-use super::{
-    emitter::EventEmitter,
-    fields::{
-        get, non_empty_text, optional_index, optional_list, optional_object, optional_text,
-        require_object, require_text,
-    },
-};
+use super::decode::read_citation;
 use crate::{
-    model::{
+    conversation::{
         JsonText, LossKind, ProviderError, ProviderErrorKind, decode, provider_errors,
         stop_reasons, token_usage,
     },
-    stream::event::BlockStart,
+    event::{
+        BlockStart,
+        emitter::EventEmitter,
+        fields::{
+            get, non_empty_text, optional_index, optional_list, optional_object, optional_text,
+            require_object, require_text,
+        },
+    },
 };
 use calls::{CallFragment, ChatCallAssembler};
 use foxwedge_json::{JsonObject, JsonValue, ScanResult};
@@ -25,7 +26,7 @@ use foxwedge_json::{JsonObject, JsonValue, ScanResult};
 const FORMAT: Format = Format::OpenaiChat;
 
 #[derive(Debug, Default)]
-pub(super) struct ChatEventReader {
+pub(crate) struct ChatEventReader {
     /// The open text block.
     open: Option<(ChatTextKind, u32)>,
     calls: ChatCallAssembler,
@@ -40,7 +41,7 @@ enum ChatTextKind {
 }
 
 impl ChatEventReader {
-    pub(super) fn read_frame(
+    pub(crate) fn read_frame(
         &mut self,
         name: Option<&str>,
         root: &JsonObject<'_, '_>,
@@ -94,7 +95,7 @@ impl ChatEventReader {
     }
 
     /// Ends the reply, at the end marker of the provider.
-    pub(super) fn finish(&mut self, emitter: &mut EventEmitter<'_>) {
+    pub(crate) fn finish(&mut self, emitter: &mut EventEmitter<'_>) {
         self.close_text(emitter);
         self.calls.finish(emitter);
         emitter.end();
@@ -169,7 +170,7 @@ impl ChatEventReader {
         for citation in optional_list(delta, "annotations")?.filter_map(JsonValue::object) {
             match self.open {
                 Some((ChatTextKind::Text, block)) if !emitter.state.stopped => {
-                    emitter.citation(block, decode::read_citation(FORMAT, &citation));
+                    emitter.citation(block, read_citation(&citation));
                 }
                 _ => emitter.skip_once(LossKind::Citation, "annotations", || {
                     "annotations that belong to no text were left out".to_owned()

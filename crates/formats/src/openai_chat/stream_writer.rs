@@ -5,14 +5,16 @@
 
 use foxwedge_core::{CallFamily, Format};
 
-use super::{
-    ENCRYPTED, LossNotes, NAMELESS, StreamWriterOptions, UNQUOTED, UNREADABLE, UNSIGNED,
-    json_writer::{count_characters, write_number, write_string, write_url_citation},
-    stop_word, truncation_error, write_error, write_usage,
-};
 use crate::{
-    model::{JsonText, LossKind, ProviderError, TextCitation, TokenUsage, replies::reply_id},
-    stream::event::{BlockDelta, BlockStart, ReplyHead, StreamEvent},
+    conversation::{
+        JsonText, LossKind, ProviderError, TextCitation, TokenUsage, response::reply_id,
+    },
+    event::{
+        BlockDelta, BlockStart, ReplyHead, StreamEvent, StreamWriterOptions,
+        json_writer::{count_characters, write_number, write_string, write_url_citation},
+        loss_notes::{ENCRYPTED, LossNotes, NAMELESS, UNQUOTED, UNREADABLE, UNSIGNED},
+        reply_end::{stop_word, truncation_error, write_error, write_usage},
+    },
 };
 
 pub(crate) struct ChatStreamWriter {
@@ -46,7 +48,7 @@ enum ChatBlockKind {
 }
 
 impl ChatStreamWriter {
-    pub(super) fn new(options: StreamWriterOptions) -> ChatStreamWriter {
+    pub(crate) fn new(options: StreamWriterOptions) -> ChatStreamWriter {
         ChatStreamWriter {
             options,
             head: String::new(),
@@ -62,7 +64,7 @@ impl ChatStreamWriter {
         }
     }
 
-    pub(super) fn write_event(
+    pub(crate) fn write_event(
         &mut self,
         event: &StreamEvent<'_>,
         out: &mut Vec<u8>,
@@ -89,7 +91,7 @@ impl ChatStreamWriter {
     }
 
     #[cfg(test)]
-    pub(super) fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         self.head.capacity() + self.line.capacity()
     }
 

@@ -4,24 +4,50 @@ use std::borrow::Cow;
 
 use foxwedge_core::{CallFamily, Format};
 
-use super::{
-    inline_media, join_texts, parse_role, read_arguments, read_content, read_free_text, read_text,
-    reasoning_part, unknown_fields, unknown_part, url_media,
-};
-use crate::model::{
-    ContentPart, MediaKind, MediaPart, MediaSource, ModelMessage, ModelPart, ModelRole,
-    PartPlacement, ReasoningSignature, TextCitation, ToolCallPart, ToolResultPart,
-    media::media_type_of,
+use crate::{
+    conversation::{
+        ContentPart, MediaKind, MediaPart, MediaSource, ModelMessage, ModelPart, ModelRole,
+        PartNotes, PartPlacement, ReasoningSignature, ToolCallPart, ToolResultPart,
+        decode::{
+            BlockDecodeFormat, inline_media, join_texts, parse_role, read_arguments, read_content,
+            read_free_text, read_text, reasoning_part, unknown_fields, unknown_part, url_media,
+        },
+        media::media_type_of,
+    },
+    openai_chat::decode::read_citation,
 };
 use foxwedge_json::{JsonObject, JsonValue};
 
 const WIRE: Format = Format::OpenaiResponses;
 
+pub(crate) const DECODE_FORMAT: BlockDecodeFormat = BlockDecodeFormat {
+    wire: WIRE,
+    block: read_block,
+    is_usual: |key| matches!(key, b"type" | b"text"),
+    notes: read_notes,
+    known_fields: &[
+        "type",
+        "text",
+        "refusal",
+        "annotations",
+        "image_url",
+        "file_id",
+        "file_url",
+        "file_data",
+        "filename",
+        "input_audio",
+        "logprobs",
+        "detail",
+    ],
+    known_inner_fields: &[],
+    cache_block: None,
+};
+
 pub(crate) fn read_item<'a>(item: &JsonObject<'_, 'a>) -> Option<ModelMessage<'a>> {
     let kind = item.text("type").unwrap_or(Cow::Borrowed("message"));
     if kind == "message" {
         let role = parse_role(&item.text("role")?)?;
-        let parts = read_content(item.get("content"), WIRE, read_block);
+        let parts = read_content(item.get("content"), &DECODE_FORMAT);
         let message =
             ModelMessage::read(role, parts, WIRE, item.others(&["type", "role", "content"]));
         return Some(message);
@@ -149,7 +175,7 @@ fn read_tool_result<'a>(item: &JsonObject<'_, 'a>, family: CallFamily) -> Conten
         (None, Some(output)) if output.is_object() || is_command_output(output) => {
             vec![raw_json_part(output)]
         }
-        (None, output) => read_content(output, WIRE, read_block),
+        (None, output) => read_content(output, &DECODE_FORMAT),
     };
     let error = matches!(item.text("status").as_deref(), Some("failed"));
     ContentPart::ToolResult(ToolResultPart {
@@ -183,7 +209,7 @@ fn read_reasoning<'a>(item: &JsonObject<'_, 'a>) -> ContentPart<'a> {
     reasoning_part(join_texts(texts).into(), signature)
 }
 
-pub(super) fn read_block<'a>(block: &JsonObject<'_, 'a>) -> Option<ContentPart<'a>> {
+pub(crate) fn read_block<'a>(block: &JsonObject<'_, 'a>) -> Option<ContentPart<'a>> {
     let name = block.non_empty_text("filename");
     Some(match &*block.text("type")? {
         "input_text" | "output_text" | "text" => ContentPart::Text(read_text(block.get("text"))?),
@@ -220,14 +246,13 @@ fn read_located_media<'a>(
     Some(ContentPart::Media(MediaPart { kind, media_type: None, source, name }))
 }
 
-/// Reads a citation of a text; Chat nests it one object deeper.
-pub(super) fn read_citation<'a>(citation: &JsonObject<'_, 'a>) -> TextCitation<'a> {
-    let inner = citation.object("url_citation");
-    let citation = inner.as_ref().unwrap_or(citation);
-    TextCitation {
-        url: read_text(citation.get("url")),
-        title: read_text(citation.get_any(&["title", "filename"])),
-        quote: None,
-        span: citation.count("start_index").zip(citation.count("end_index")),
+/// Reads the annotations of a block.
+fn read_notes<'a>(block: &JsonObject<'_, 'a>) -> PartNotes<'a> {
+    let citations = block.list("annotations").filter_map(JsonValue::object);
+    PartNotes {
+        refusal: block.get("refusal").is_some(),
+        citations: citations.map(|citation| read_citation(&citation)).collect(),
+        detail: read_text(block.get("detail")),
+        ..PartNotes::default()
     }
 }

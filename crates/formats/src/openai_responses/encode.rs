@@ -4,22 +4,24 @@ use std::fmt::Write as _;
 
 use foxwedge_core::{CallFamily, ContentShape, Format, Role, Span};
 
-use super::{
-    blocks::{titled_document, write_text_or_blocks},
-    chat::{with_detail, write_arguments_text, write_piece_list},
-    history_encoder::{ContentPiece, HistoryEncoder},
-    json_writer::{compact_json, write_comma, write_compact, write_string},
-    outline::ResultOutline,
-};
-use crate::model::{
-    ContentPart, JsonText, MediaKind, MediaPart, MediaSource, ModelMessage, ModelRole, PartIndex,
-    PartPlacement, ToolCallPart, ToolResultPart,
+use crate::{
+    conversation::{
+        ContentPart, JsonText, MediaKind, MediaPart, MediaSource, ModelMessage, ModelRole,
+        PartIndex, PartPlacement, ToolCallPart, ToolResultPart,
+        encode::{
+            ContentPiece, HistoryEncoder, ResultOutline,
+            json_writer::{compact_json, write_comma, write_compact, write_string},
+            write_text_or_blocks,
+        },
+        media::titled_document,
+    },
+    openai_chat::encode::{with_detail, write_arguments_text, write_piece_list},
 };
 use foxwedge_json::quote;
 
 /// Writes every message as one or more items. Results may be anywhere after their calls, so the
 /// order of the history is kept.
-pub(super) fn write_items(encoder: &mut HistoryEncoder<'_, '_>, out: &mut String) {
+pub(crate) fn write_items(encoder: &mut HistoryEncoder<'_, '_>, out: &mut String) {
     let history = encoder.history;
     for (index, message) in history.messages.iter().enumerate() {
         encoder.record_field_losses(index, message);

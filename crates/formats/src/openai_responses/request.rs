@@ -2,18 +2,20 @@
 
 use foxwedge_core::Format;
 
-use super::{
-    field_writer::{RequestFieldWriter, setting_name},
-    fields::{RequestFields, read_flag, read_text},
-    openai, reasoning, schema, setting_losses,
-    tools::{self, free_text_input, is_free_text, provider_tool},
+use crate::conversation::{
+    FormatSetting, JsonText, RequestSettings, ToolDeclaration, ToolInput,
+    request::{
+        field_writer::{RequestFieldWriter, setting_name},
+        fields::{RequestFields, read_flag, read_text},
+        openai, reasoning, schema, setting_losses,
+        tools::{self, free_text_input, is_free_text, provider_tool},
+    },
 };
-use crate::model::{FormatSetting, JsonText, RequestSettings, ToolDeclaration, ToolInput};
 use foxwedge_json::{JsonObject, JsonValue};
 
 const WIRE: Format = Format::OpenaiResponses;
 
-pub(super) fn read<'a>(fields: &mut RequestFields<'_, 'a>, settings: &mut RequestSettings<'a>) {
+pub(crate) fn read<'a>(fields: &mut RequestFields<'_, 'a>, settings: &mut RequestSettings<'a>) {
     openai::read(fields, settings);
     settings.max_tokens = fields.take_number("max_output_tokens");
     if let Some(mut inner) = fields.take_object(&["reasoning"]) {
@@ -62,7 +64,7 @@ fn read_tool<'a>(value: JsonValue<'_, 'a>) -> ToolDeclaration<'a> {
     }
 }
 
-pub(super) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
+pub(crate) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
     let settings = writer.settings;
     openai::write(writer);
     // No other format stores a response by default.

@@ -3,23 +3,24 @@
 
 use foxwedge_core::{CallFamily, Format};
 
-use super::{
-    item_id,
-    reader::{ReplyBodyReader, has_content, read_error, read_seconds, stop_with_calls},
-    writer::ReplyBodyWriter,
-};
-use crate::model::{
+use super::decode::read_item;
+use crate::conversation::{
     ContentPart, JsonText, LossKind, ModelPart, ModelReply, ModelResponse, PartNotes,
     ProviderError, ProviderErrorKind, StopReason, ToolCallPart,
-    decode::{read_text, responses},
+    decode::read_text,
     encode::json_writer::{write_comma, write_string},
-    provider_errors, stop_reasons,
+    provider_errors,
+    response::{
+        ReplyBodyReader, ReplyBodyWriter, has_content, item_id, read_error, read_seconds,
+        stop_with_calls,
+    },
+    stop_reasons,
 };
 use foxwedge_json::{JsonObject, JsonShape, JsonValue};
 
 const WIRE: Format = Format::OpenaiResponses;
 
-pub(super) fn read<'a>(
+pub(crate) fn read<'a>(
     reader: &mut ReplyBodyReader,
     body: &JsonObject<'_, 'a>,
 ) -> Result<ModelResponse<'a>, &'static str> {
@@ -75,7 +76,7 @@ pub(super) fn read<'a>(
 }
 
 fn read_parts<'a>(reader: &mut ReplyBodyReader, item: &JsonObject<'_, 'a>) -> Vec<ModelPart<'a>> {
-    let Some(message) = responses::read_item(item) else {
+    let Some(message) = read_item(item) else {
         reader.record_loss(LossKind::Unknown, "a message with an unknown role is left out");
         return Vec::new();
     };
@@ -111,7 +112,7 @@ fn read_parts<'a>(reader: &mut ReplyBodyReader, item: &JsonObject<'_, 'a>) -> Ve
     message.parts.into_iter().map(with_unknown_fields).collect()
 }
 
-pub(super) fn write(writer: &mut ReplyBodyWriter<'_, '_>) {
+pub(crate) fn write(writer: &mut ReplyBodyWriter<'_, '_>) {
     let reason = writer.stop_word();
     write_head(writer, reason);
     let mut index = 0;

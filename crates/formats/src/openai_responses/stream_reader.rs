@@ -7,15 +7,16 @@ mod items;
 
 use foxwedge_core::Format;
 
-use super::{
-    emitter::EventEmitter,
-    fields::{
-        missing_field, non_empty_text, optional_index, optional_list, optional_object,
-        optional_text, require_object,
+use crate::{
+    conversation::{JsonText, LossKind, StopReason, provider_errors, stop_reasons, token_usage},
+    event::{
+        emitter::EventEmitter,
+        fields::{
+            missing_field, non_empty_text, optional_index, optional_list, optional_object,
+            optional_text, require_object,
+        },
     },
-};
-use crate::model::{
-    JsonText, LossKind, StopReason, decode, provider_errors, stop_reasons, token_usage,
+    openai_chat::decode::read_citation,
 };
 use foxwedge_json::{JsonObject, ScanResult};
 use items::{ReasoningSection, ResponsesItems};
@@ -23,12 +24,12 @@ use items::{ReasoningSection, ResponsesItems};
 const FORMAT: Format = Format::OpenaiResponses;
 
 #[derive(Debug, Default)]
-pub(super) struct ResponsesEventReader {
+pub(crate) struct ResponsesEventReader {
     items: ResponsesItems,
 }
 
 impl ResponsesEventReader {
-    pub(super) fn read_frame(
+    pub(crate) fn read_frame(
         &mut self,
         name: Option<&str>,
         root: &JsonObject<'_, '_>,
@@ -140,7 +141,7 @@ impl ResponsesEventReader {
             }
             "output_text.annotation.added" => match optional_object(root, "annotation")? {
                 Some(annotation) => {
-                    let citation = decode::read_citation(FORMAT, &annotation);
+                    let citation = read_citation(&annotation);
                     items.add_citation(at, part("content_index")?, citation, emitter)
                 }
                 None => Ok(()),

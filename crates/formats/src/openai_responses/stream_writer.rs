@@ -9,19 +9,17 @@ mod item;
 
 use foxwedge_core::{CallFamily, Format};
 
-use super::{
-    LossNotes, NAMELESS, StreamWriterOptions, UNQUOTED, UNREADABLE, UNSIGNED, UNSIGNED_CALL,
-    json_writer::{count_characters, write_number, write_string, write_url_citation},
-    stop_word, truncation_error, write_usage,
-};
 use crate::{
-    model::{
+    conversation::{
         JsonText, LossKind, ProviderError, ProviderErrorKind, StopReason, TextCitation, TokenUsage,
-        replies::{item_id, reply_id},
+        response::{item_id, reply_id},
     },
-    stream::{
-        event::{BlockDelta, BlockStart, ReplyHead, StreamEvent},
-        sequencer::{borrowed_text, owned_stop},
+    event::{
+        BlockDelta, BlockStart, ReplyHead, StreamEvent, StreamWriterOptions,
+        json_writer::{count_characters, write_number, write_string, write_url_citation},
+        loss_notes::{LossNotes, NAMELESS, UNQUOTED, UNREADABLE, UNSIGNED, UNSIGNED_CALL},
+        owned::{borrowed_text, owned_stop},
+        reply_end::{stop_word, truncation_error, write_usage},
     },
 };
 use item::{ResponsesOutputItem, ResponsesOutputKind};
@@ -51,7 +49,7 @@ enum UnstartedBlock {
 }
 
 impl ResponsesStreamWriter {
-    pub(super) fn new(options: StreamWriterOptions) -> ResponsesStreamWriter {
+    pub(crate) fn new(options: StreamWriterOptions) -> ResponsesStreamWriter {
         ResponsesStreamWriter {
             options,
             line: String::new(),
@@ -67,7 +65,7 @@ impl ResponsesStreamWriter {
         }
     }
 
-    pub(super) fn write_event(
+    pub(crate) fn write_event(
         &mut self,
         event: &StreamEvent<'_>,
         out: &mut Vec<u8>,
@@ -90,7 +88,7 @@ impl ResponsesStreamWriter {
         }
     }
 
-    pub(super) fn held_bytes(&self) -> usize {
+    pub(crate) fn held_bytes(&self) -> usize {
         self.output.len() + self.item.as_ref().map_or(0, ResponsesOutputItem::bytes)
     }
 

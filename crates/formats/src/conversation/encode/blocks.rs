@@ -1,60 +1,72 @@
 //! Encodes messages that are lists of blocks, with tool results in user messages.
 
-use std::borrow::Cow;
-
 use foxwedge_core::{CallFamily, ContentShape, Format, Role, Span};
 
 use super::{
-    LossKind,
     history_encoder::{ContentPiece, HistoryEncoder, MediaEncoder, result_media_heading},
     json_writer::{write_comma, write_compact},
     outline::ResultOutline,
+    system::is_foreign,
     turns::{EncodedTurn, split_turns},
 };
-use crate::model::{
-    ContentPart, JsonText, MediaSource, ModelPart, ModelRole, PartIndex, ReasoningPart,
+use crate::conversation::{
+    ContentPart, JsonText, LossKind, MediaSource, ModelPart, ModelRole, PartIndex, ReasoningPart,
     call_id_map::CallIdentity,
 };
 
 /// How one such format encodes its parts.
-pub(super) struct BlockEncodeFormat {
+pub(crate) struct BlockEncodeFormat {
     /// The field that holds the blocks.
-    pub(super) blocks: &'static str,
+    pub(crate) blocks: &'static str,
     /// The name of the model's role.
-    pub(super) model_role: &'static str,
+    pub(crate) model_role: &'static str,
     /// Whether a single text may be written as a string.
-    pub(super) allows_string: bool,
+    pub(crate) allows_string: bool,
     /// Writes a text block; the flag marks it for caching.
-    pub(super) text: fn(&mut String, &JsonText<'_>, bool),
+    pub(crate) text: fn(&mut String, &JsonText<'_>, bool),
     /// Writes media in a message.
-    pub(super) media: MediaEncoder,
+    pub(crate) media: MediaEncoder,
     /// Writes media in a tool result.
-    pub(super) media_in_result: MediaEncoder,
+    pub(crate) media_in_result: MediaEncoder,
     /// Writes reasoning.
-    pub(super) reasoning: fn(&mut String, &ReasoningPart<'_>),
+    pub(crate) reasoning: fn(&mut String, &ReasoningPart<'_>),
     /// Writes what comes before and after the arguments object of a call.
-    pub(super) call: CallEncoder,
+    pub(crate) call: CallEncoder,
     /// Writes a tool result; returns the span of its content.
-    pub(super) answer: fn(&mut String, &CallIdentity<'_>, &[ContentPiece<'_>], ResultFlags) -> Span,
-    /// A cache marker that is a block of its own.
-    pub(super) cache_block: Option<&'static str>,
+    pub(crate) answer: fn(&mut String, &CallIdentity<'_>, &[ContentPiece<'_>], ResultFlags) -> Span,
+    /// How the end of the cached prompt is marked.
+    pub(crate) cache: CacheMarker,
+    /// The JSON before and after the list of instructions, as a field of the request.
+    pub(crate) instructions: (&'static str, &'static str),
+}
+
+/// How a format marks the end of the cached prompt.
+pub(crate) enum CacheMarker {
+    /// It has no marker.
+    Unsupported,
+    /// As this last field of a block.
+    Field(&'static str),
+    /// As this block.
+    Block(&'static str),
 }
 
 /// Writers for what comes before and after the arguments of a call.
-pub(super) type CallEncoder =
-    (fn(&mut String, &CallIdentity<'_>), fn(&mut String, &crate::model::ToolCallPart<'_>, bool));
+pub(crate) type CallEncoder = (
+    fn(&mut String, &CallIdentity<'_>),
+    fn(&mut String, &crate::conversation::ToolCallPart<'_>, bool),
+);
 
 /// Flags of a tool result.
 #[derive(Clone, Copy)]
-pub(super) struct ResultFlags {
+pub(crate) struct ResultFlags {
     /// The call failed.
-    pub(super) error: bool,
+    pub(crate) error: bool,
     /// The result is marked for caching.
-    pub(super) cache: bool,
+    pub(crate) cache: bool,
 }
 
 /// Writes every turn as a message.
-pub(super) fn write_messages(
+pub(crate) fn write_messages(
     encoder: &mut HistoryEncoder<'_, '_>,
     style: &BlockEncodeFormat,
     out: &mut String,
@@ -179,7 +191,7 @@ fn write_block<'h, 'a>(
     if let Some(original) = encoder.reusable_origin(at, part) {
         encoder.outline.mark_inexact();
         write_compact(out, original.json);
-        if let (Some(mark), Some(_)) = (mark, style.cache_block) {
+        if let (Some(mark), CacheMarker::Block(_)) = (mark, &style.cache) {
             out.push(',');
             write_compact(out, mark);
         }
@@ -193,9 +205,9 @@ fn write_block<'h, 'a>(
         ContentPart::Media(media) => match (style.media)(&encoder.with_valid_name(at, media)) {
             Some(block) => {
                 out.push_str(&block);
-                if let (Some(_), Format::Anthropic) = (mark, encoder.wire) {
+                if let (Some(_), CacheMarker::Field(field)) = (mark, &style.cache) {
                     out.pop();
-                    out.push_str(super::anthropic::CACHE);
+                    out.push_str(field);
                     out.push('}');
                 }
                 match media.source {
@@ -243,7 +255,7 @@ fn write_block<'h, 'a>(
         // Already omitted, unless the part is from this format.
         ContentPart::Unknown(_) => {}
     }
-    if let (Some(_), Some(block)) = (mark, style.cache_block) {
+    if let (Some(_), CacheMarker::Block(block)) = (mark, &style.cache) {
         out.push(',');
         let start = out.len();
         out.push_str(block);
@@ -251,8 +263,60 @@ fn write_block<'h, 'a>(
     }
 }
 
+/// The instructions field of a request, if there are instructions to write there.
+pub(crate) fn encode_instructions(
+    encoder: &mut HistoryEncoder<'_, '_>,
+    style: &BlockEncodeFormat,
+) -> Option<String> {
+    if !encoder.target.separate_instructions {
+        return None;
+    }
+    let history = encoder.history;
+    let (before, after) = style.instructions;
+    let mut out = format!("{before}[");
+    let empty = out.len();
+    for (index, message) in history.messages.iter().enumerate().take(encoder.leading_instructions) {
+        if !is_foreign(encoder, message) {
+            break;
+        }
+        for (part_index, part) in message.parts.iter().enumerate() {
+            let at = PartIndex { message: index, part: part_index };
+            let cache = part.notes().is_some_and(|notes| notes.cache_mark.is_some());
+            match (part.content(), encoder.reusable_origin(at, part)) {
+                (_, Some(original)) => {
+                    write_comma(&mut out);
+                    write_compact(&mut out, original.json);
+                }
+                (ContentPart::Text(text), None) => {
+                    if text.trim().is_empty() || !encoder.accepts_part(at, ModelRole::System, part)
+                    {
+                        continue;
+                    }
+                    write_comma(&mut out);
+                    (style.text)(&mut out, text, cache);
+                }
+                _ => {
+                    let note = "instructions must be text in this format";
+                    encoder.record_loss(index, LossKind::Instructions, note);
+                    continue;
+                }
+            }
+            if let (true, CacheMarker::Block(block)) = (cache, &style.cache) {
+                out.push(',');
+                out.push_str(block);
+            }
+        }
+    }
+    if out.len() == empty {
+        return None;
+    }
+    out.push(']');
+    out.push_str(after);
+    Some(out)
+}
+
 /// Writes the parts of a result as blocks.
-pub(super) fn write_pieces(
+pub(crate) fn write_pieces(
     out: &mut String,
     pieces: &[ContentPiece<'_>],
     write_text: impl Fn(&mut String, &JsonText<'_>),
@@ -270,7 +334,7 @@ pub(super) fn write_pieces(
 }
 
 /// Writes the only text of a result as a string, or all its blocks as a list.
-pub(super) fn write_text_or_blocks(
+pub(crate) fn write_text_or_blocks(
     out: &mut String,
     pieces: &[ContentPiece<'_>],
     write_text: impl Fn(&mut String, &JsonText<'_>),
@@ -282,13 +346,5 @@ pub(super) fn write_text_or_blocks(
             None => write_pieces(out, pieces, write_text),
         },
         _ => write_pieces(out, pieces, write_text),
-    }
-}
-
-/// The text of a document, with its title.
-pub(super) fn titled_document<'t>(name: Option<&str>, text: &'t str) -> Cow<'t, str> {
-    match name {
-        Some(name) => Cow::Owned(format!("{name}:\n\n{text}")),
-        None => Cow::Borrowed(text),
     }
 }

@@ -3,45 +3,37 @@
 use std::{borrow::Cow, collections::HashMap};
 
 use foxwedge_core::{
-    ArgumentsFix, Format, MessageLayout, PlaceholderLanguage, Profile, Span, is_placeholder,
-    media_heading,
+    Format, MessageLayout, PlaceholderLanguage, Profile, is_placeholder, media_heading,
 };
 
 use super::{
-    EncodeTarget, Loss, LossKind, LossLocation, OutlineRecorder,
-    bedrock::plain_document_name,
-    blocks::titled_document,
-    json_writer::{compact_json, is_too_deep, write_compact, write_string},
-    system::count_leading_instructions,
+    EncodeTarget, OutlineRecorder, arguments::write_arguments_object, json_writer::compact_json,
 };
-use crate::{
-    model::{
-        CallPairs, ContentPart, JsonText, MediaKind, MediaPart, MediaSource, ModelHistory,
-        ModelMessage, ModelPart, ModelRole, PartIndex, PartOrigin, PartPlacement, ReasoningPart,
-        ReasoningSignature, ToolCallPart, ToolResultPart,
-        call_id_map::{CallIdMap, CallIdentity},
-    },
-    outline::is_json_object,
-    splice::{ArgumentsEncoding, encode_arguments},
+use crate::conversation::{
+    CallPairs, ContentPart, JsonText, Loss, LossKind, LossLocation, MediaKind, MediaPart,
+    MediaSource, ModelHistory, ModelMessage, ModelPart, ModelRole, PartIndex, PartOrigin,
+    PartPlacement, ReasoningPart, ReasoningSignature, ToolCallPart, ToolResultPart,
+    call_id_map::{CallIdMap, CallIdentity},
+    media::{plain_document_name, titled_document},
 };
 
 /// Encodes a history in a format.
-pub(super) struct HistoryEncoder<'h, 'a> {
-    pub(super) history: &'h ModelHistory<'a>,
-    pub(super) wire: Format,
-    pub(super) target: &'h EncodeTarget,
-    pub(super) call_ids: CallIdMap<'h>,
+pub(crate) struct HistoryEncoder<'h, 'a> {
+    pub(crate) history: &'h ModelHistory<'a>,
+    pub(crate) wire: Format,
+    pub(crate) target: &'h EncodeTarget,
+    pub(crate) call_ids: CallIdMap<'h>,
     /// Number of instruction messages at the start.
-    pub(super) leading_instructions: usize,
-    pub(super) losses: Vec<Loss>,
+    pub(crate) leading_instructions: usize,
+    pub(crate) losses: Vec<Loss>,
     /// How often each document name was used.
     document_names: HashMap<String, usize>,
     /// Outline of the written text.
-    pub(super) outline: OutlineRecorder<'h>,
+    pub(crate) outline: OutlineRecorder<'h>,
 }
 
 /// A part of content, ready to be written.
-pub(super) enum ContentPiece<'h> {
+pub(crate) enum ContentPiece<'h> {
     /// Text from the history.
     Text(&'h JsonText<'h>),
     /// Text that we generate.
@@ -52,7 +44,7 @@ pub(super) enum ContentPiece<'h> {
 
 impl<'h> ContentPiece<'h> {
     /// The text, unless it is a block.
-    pub(super) fn text(&self) -> Option<&JsonText<'h>> {
+    pub(crate) fn text(&self) -> Option<&JsonText<'h>> {
         match self {
             ContentPiece::Text(text) => Some(text),
             ContentPiece::Generated(text) => Some(text),
@@ -62,16 +54,16 @@ impl<'h> ContentPiece<'h> {
 }
 
 /// The content of a tool result, and the blocks that must follow the run of results.
-pub(super) struct ResultPieces<'h> {
-    pub(super) pieces: Vec<ContentPiece<'h>>,
-    pub(super) trailing_blocks: Vec<String>,
+pub(crate) struct ResultPieces<'h> {
+    pub(crate) pieces: Vec<ContentPiece<'h>>,
+    pub(crate) trailing_blocks: Vec<String>,
 }
 
 /// Encodes media; `None` if the format does not support it there.
-pub(super) type MediaEncoder = fn(&MediaPart<'_>) -> Option<String>;
+pub(crate) type MediaEncoder = fn(&MediaPart<'_>) -> Option<String>;
 
 impl<'h, 'a> HistoryEncoder<'h, 'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         history: &'h ModelHistory<'a>,
         target: &'h EncodeTarget,
         pairs: CallPairs,
@@ -91,7 +83,7 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
         }
     }
 
-    pub(super) fn record_loss(&mut self, message: usize, kind: LossKind, note: impl Into<String>) {
+    pub(crate) fn record_loss(&mut self, message: usize, kind: LossKind, note: impl Into<String>) {
         self.losses.push(Loss {
             kind,
             location: LossLocation::Message(message),
@@ -100,12 +92,12 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
     }
 
     /// The identity to write for a call or a result.
-    pub(super) fn identity(&self, at: PartIndex) -> Option<CallIdentity<'h>> {
+    pub(crate) fn identity(&self, at: PartIndex) -> Option<CallIdentity<'h>> {
         self.call_ids.identity(at).cloned()
     }
 
     /// The original JSON of a part from this format, unless the part needs another id.
-    pub(super) fn reusable_origin<'r>(
+    pub(crate) fn reusable_origin<'r>(
         &self,
         at: PartIndex,
         part: &ModelPart<'r>,
@@ -123,7 +115,7 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
     }
 
     /// Whether the format can represent a part; records a loss if not.
-    pub(super) fn accepts_part(
+    pub(crate) fn accepts_part(
         &mut self,
         at: PartIndex,
         role: ModelRole,
@@ -217,7 +209,7 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
     }
 
     /// Records the notes of a part that the format cannot represent.
-    pub(super) fn record_note_losses(&mut self, at: PartIndex, part: &ModelPart<'_>) {
+    pub(crate) fn record_note_losses(&mut self, at: PartIndex, part: &ModelPart<'_>) {
         let Some(notes) = part.notes().filter(|_| part.origin_in(self.wire).is_none()) else {
             return;
         };
@@ -249,7 +241,7 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
     }
 
     /// Records the fields of a message that the format cannot represent.
-    pub(super) fn record_field_losses(&mut self, index: usize, message: &ModelMessage<'_>) {
+    pub(crate) fn record_field_losses(&mut self, index: usize, message: &ModelMessage<'_>) {
         if message.wire().is_none_or(|format| format == self.wire) {
             return;
         }
@@ -267,7 +259,7 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
     }
 
     /// Writes the arguments of a call as a JSON object.
-    pub(super) fn write_arguments_object(
+    pub(crate) fn write_arguments_object(
         &mut self,
         out: &mut String,
         at: PartIndex,
@@ -286,7 +278,7 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
 
     /// Encodes the content of a tool result. `inside` encodes media within a result, `beside` media
     /// after the results.
-    pub(super) fn encode_result(
+    pub(crate) fn encode_result(
         &mut self,
         at: PartIndex,
         result: &'h ToolResultPart<'a>,
@@ -354,7 +346,7 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
 
     /// Media with a name that the format accepts: Bedrock rejects two documents of the same name,
     /// and Gemini's files have no names.
-    pub(super) fn with_valid_name<'m>(
+    pub(crate) fn with_valid_name<'m>(
         &mut self,
         at: PartIndex,
         media: &'m MediaPart<'a>,
@@ -384,7 +376,7 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
     }
 
     /// A note in place of media that the format cannot represent.
-    pub(super) fn omitted_media_note(&mut self, at: PartIndex, media: &MediaPart<'_>) -> String {
+    pub(crate) fn omitted_media_note(&mut self, at: PartIndex, media: &MediaPart<'_>) -> String {
         let what = media.kind.name();
         self.record_loss(
             at.message,
@@ -396,42 +388,12 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
     }
 
     /// Records the loss of the error flag of a tool result.
-    pub(super) fn record_error_mark_loss(&mut self, at: PartIndex, result: &ToolResultPart<'_>) {
+    pub(crate) fn record_error_mark_loss(&mut self, at: PartIndex, result: &ToolResultPart<'_>) {
         if result.error && !is_placeholder_result(result) {
             let note = "the error flag of a tool result is not supported in this format";
             self.record_loss(at.message, LossKind::ErrorMark, note);
         }
     }
-}
-
-/// Writes the arguments of a call as a JSON object. Returns a note if they had to be repaired.
-pub(crate) fn write_arguments_object(out: &mut String, call: &ToolCallPart<'_>) -> Option<String> {
-    let text = &*call.arguments;
-    if call.is_free_text() {
-        out.push_str("{\"input\":");
-        call.arguments.write(out);
-        out.push('}');
-        return None;
-    }
-    if is_json_object(text) && !is_too_deep(text) {
-        write_compact(out, text);
-        return None;
-    }
-    if text.trim().is_empty() {
-        out.push_str("{}");
-        return None;
-    }
-    let span = Some(Span::new(0, text.len()));
-    let repaired =
-        encode_arguments(text, span, ArgumentsFix::CompleteObject, ArgumentsEncoding::Object);
-    if is_too_deep(&repaired) {
-        out.push_str("{\"value\":");
-        write_string(out, text);
-        out.push('}');
-    } else {
-        write_compact(out, &repaired);
-    }
-    Some(format!("the arguments of `{}` are not a JSON object and are repaired", call.name))
 }
 
 /// Whether a result is a placeholder of the core. Its text already states that there is no result.
@@ -444,6 +406,14 @@ fn is_placeholder_result(result: &ToolResultPart<'_>) -> bool {
     let mut json = String::new();
     text.write(&mut json);
     is_placeholder(&json)
+}
+
+/// Number of instruction messages at the start.
+fn count_leading_instructions(history: &ModelHistory<'_>) -> usize {
+    let is_instructions = |message: &&ModelMessage<'_>| {
+        matches!(message.role, ModelRole::System | ModelRole::Developer)
+    };
+    history.messages.iter().take_while(is_instructions).count()
 }
 
 /// Whether an unknown block is a server tool call or its result.
@@ -476,7 +446,7 @@ fn document_text<'m>(media: &'m MediaPart<'_>) -> Option<JsonText<'m>> {
 pub(crate) const MEDIA_FOLLOWS: &str = "(the media follows behind the answers)";
 
 /// The heading of the media of a result, after the run of results.
-pub(super) fn result_media_heading(identity: &CallIdentity<'_>) -> String {
+pub(crate) fn result_media_heading(identity: &CallIdentity<'_>) -> String {
     let id = identity.id.as_deref().unwrap_or(&identity.name);
     media_heading(Some(id), PlaceholderLanguage::English)
 }

@@ -13,7 +13,7 @@ use foxwedge_core::{
 };
 
 use crate::{
-    model::{JsonText, call_id_map::CallIdentity},
+    conversation::{JsonText, call_id_map::CallIdentity},
     outline::text_fullness,
 };
 use foxwedge_json::StringSpan;
@@ -25,32 +25,32 @@ pub(crate) struct OutlineRecorder<'h> {
 }
 
 impl<'h> OutlineRecorder<'h> {
-    pub(super) fn new(format: Format) -> OutlineRecorder<'h> {
+    pub(crate) fn new(format: Format) -> OutlineRecorder<'h> {
         OutlineRecorder { builder: DraftBuilder::new("", format), exact: true }
     }
 
     /// Marks the outline as incomplete; the document must be read.
-    pub(super) fn mark_inexact(&mut self) {
+    pub(crate) fn mark_inexact(&mut self) {
         self.exact = false;
     }
 
     /// Records a text.
-    pub(super) fn record_text(&mut self, span: Span, text: &JsonText<'_>) {
+    pub(crate) fn record_text(&mut self, span: Span, text: &JsonText<'_>) {
         self.builder.push_part(span, PartKind::Text(json_text_fullness(text)));
     }
 
     /// Records an image, a file, audio or video.
-    pub(super) fn record_media(&mut self, span: Span) {
+    pub(crate) fn record_media(&mut self, span: Span) {
         self.builder.push_part(span, PartKind::Media);
     }
 
     /// Records content that does not affect pairing.
-    pub(super) fn record_other(&mut self, span: Span) {
+    pub(crate) fn record_other(&mut self, span: Span) {
         self.builder.push_part(span, PartKind::Other);
     }
 
     /// Records a tool call.
-    pub(super) fn record_call(
+    pub(crate) fn record_call(
         &mut self,
         span: Span,
         identity: &CallIdentity<'h>,
@@ -69,7 +69,7 @@ impl<'h> OutlineRecorder<'h> {
     }
 
     /// Records a tool result.
-    pub(super) fn record_result(
+    pub(crate) fn record_result(
         &mut self,
         span: Span,
         identity: &CallIdentity<'h>,
@@ -87,7 +87,7 @@ impl<'h> OutlineRecorder<'h> {
     }
 
     /// Records the end of a message.
-    pub(super) fn record_message(&mut self, role: Role, span: Span, content: ContentShape) {
+    pub(crate) fn record_message(&mut self, role: Role, span: Span, content: ContentShape) {
         self.builder.push_message(role, span, content, MessageFlags::default());
     }
 
@@ -108,15 +108,15 @@ impl<'h> OutlineRecorder<'h> {
 }
 
 /// Facts about a written tool result.
-pub(super) struct ResultOutline {
+pub(crate) struct ResultOutline {
     /// Span of its content.
-    pub(super) content: Span,
+    pub(crate) content: Span,
     /// Whether the content is empty.
-    pub(super) empty: bool,
+    pub(crate) empty: bool,
     /// Whether the result names its tool.
-    pub(super) names_tool: bool,
+    pub(crate) names_tool: bool,
     /// The kind of tool.
-    pub(super) family: CallFamily,
+    pub(crate) family: CallFamily,
 }
 
 /// The text, unless it is empty.

@@ -4,29 +4,29 @@
 use foxwedge_core::Format;
 
 use super::{history_encoder::HistoryEncoder, system};
-use crate::model::{
+use crate::conversation::{
     ContentPart, ModelMessage, ModelPart, ModelRole, PartIndex, PartOrigin, PartPlacement,
     call_id_map::part_at,
 };
 
 /// A turn that becomes one message; in Chat, a run of tool results and one message.
-pub(super) struct EncodedTurn<'h, 'a> {
-    pub(super) role: ModelRole,
-    pub(super) parts: Vec<(PartIndex, &'h ModelPart<'a>)>,
+pub(crate) struct EncodedTurn<'h, 'a> {
+    pub(crate) role: ModelRole,
+    pub(crate) parts: Vec<(PartIndex, &'h ModelPart<'a>)>,
     /// Indexes of the first and the last message it was made of.
     messages: (usize, usize),
 }
 
 impl<'h, 'a> EncodedTurn<'h, 'a> {
     /// The source message, if the turn is a single message of this format.
-    pub(super) fn origin(&self, encoder: &HistoryEncoder<'h, 'a>) -> Option<&'h ModelMessage<'a>> {
+    pub(crate) fn origin(&self, encoder: &HistoryEncoder<'h, 'a>) -> Option<&'h ModelMessage<'a>> {
         let (first, last) = self.messages;
         let message = encoder.history.messages.get(first).filter(|_| first == last)?;
         (message.wire() == Some(encoder.wire)).then_some(message)
     }
 
     /// The part of the turn that is a message as a whole.
-    pub(super) fn whole_message(&self, encoder: &HistoryEncoder<'h, 'a>) -> Option<PartOrigin<'a>> {
+    pub(crate) fn whole_message(&self, encoder: &HistoryEncoder<'h, 'a>) -> Option<PartOrigin<'a>> {
         let (at, part) = self.parts.first()?;
         encoder
             .reusable_origin(*at, part)
@@ -35,7 +35,7 @@ impl<'h, 'a> EncodedTurn<'h, 'a> {
 }
 
 /// Splits a history into turns.
-pub(super) fn split_turns<'h, 'a>(
+pub(crate) fn split_turns<'h, 'a>(
     encoder: &mut HistoryEncoder<'h, 'a>,
 ) -> Vec<EncodedTurn<'h, 'a>> {
     let mut assembler = TurnAssembler { turns: Vec::new(), calls: Vec::new() };

@@ -2,11 +2,11 @@
 
 use foxwedge_core::Format;
 
-use crate::model::ProviderErrorKind;
+use crate::conversation::ProviderErrorKind;
 
 /// How a format uses an error name.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum ErrorNameUse {
+pub(crate) enum ErrorNameUse {
     /// In the field that gives the kind of error.
     Primary,
     /// In another field, or only by a single vendor.
@@ -14,9 +14,9 @@ pub(super) enum ErrorNameUse {
 }
 
 /// Error names and their kinds. The first name of a kind is the one that is written.
-pub(super) type ErrorNameRow = (&'static str, ProviderErrorKind, ErrorNameUse);
+pub(crate) type ErrorNameRow = (&'static str, ProviderErrorKind, ErrorNameUse);
 
-pub(super) fn name_table(format: Format) -> &'static [ErrorNameRow] {
+pub(crate) fn name_table(format: Format) -> &'static [ErrorNameRow] {
     match format {
         Format::OpenaiChat | Format::OpenaiResponses => &OPENAI,
         Format::Anthropic => &ANTHROPIC,

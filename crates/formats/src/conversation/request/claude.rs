@@ -12,19 +12,19 @@ use super::{
     field_writer::{RequestFieldWriter, setting_name},
     reasoning,
 };
-use crate::model::{LossKind, ThinkingSetting};
+use crate::conversation::{LossKind, ThinkingSetting};
 
 /// Thinking settings and token limit for Claude.
-pub(super) struct ThinkingPlan<'s> {
-    pub(super) mode: Option<ThinkingMode>,
-    pub(super) effort: Option<&'s str>,
+pub(crate) struct ThinkingPlan<'s> {
+    pub(crate) mode: Option<ThinkingMode>,
+    pub(crate) effort: Option<&'s str>,
     /// Maximum number of output tokens, including the reasoning.
-    pub(super) max_tokens: Option<Cow<'s, str>>,
+    pub(crate) max_tokens: Option<Cow<'s, str>>,
 }
 
 /// Thinking mode of Claude.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum ThinkingMode {
+pub(crate) enum ThinkingMode {
     Off,
     Adaptive,
     Budget(u64),
@@ -38,7 +38,7 @@ const DEFAULT_MAX_TOKENS: u64 = 4096;
 const DEFAULT_THINKING_TOKENS: u64 = 8192;
 
 /// Plans the thinking settings for a tool choice.
-pub(super) fn plan_thinking<'s>(
+pub(crate) fn plan_thinking<'s>(
     writer: &mut RequestFieldWriter<'_, 's, '_>,
     forced: bool,
 ) -> ThinkingPlan<'s> {
@@ -90,7 +90,7 @@ pub(super) fn plan_thinking<'s>(
 }
 
 /// Writes the thinking settings, with the fields that only the format knows.
-pub(super) fn write_thinking(
+pub(crate) fn write_thinking(
     writer: &mut RequestFieldWriter<'_, '_, '_>,
     mode: Option<ThinkingMode>,
     within: &str,
@@ -115,7 +115,7 @@ pub(super) fn write_thinking(
 }
 
 /// The values of `temperature`, `top_p` and `top_k` that can be written.
-pub(super) fn allowed_sampling<'s>(
+pub(crate) fn allowed_sampling<'s>(
     writer: &mut RequestFieldWriter<'_, 's, '_>,
     mode: Option<ThinkingMode>,
 ) -> [Option<&'s str>; 3] {

@@ -4,33 +4,33 @@ use std::fmt::Write as _;
 
 use foxwedge_core::{Format, Profile};
 
-use crate::model::{FormatSetting, JsonText, Loss, LossKind, LossLocation, RequestSettings};
+use crate::conversation::{FormatSetting, JsonText, Loss, LossKind, LossLocation, RequestSettings};
 use foxwedge_json::JsonTape;
 
 /// Writes the settings of a request in a format.
-pub(super) struct RequestFieldWriter<'w, 's, 'a> {
-    pub(super) settings: &'s RequestSettings<'a>,
-    pub(super) from: Option<Format>,
-    pub(super) profile: Profile,
-    pub(super) to: Format,
-    pub(super) out: &'w mut String,
+pub(crate) struct RequestFieldWriter<'w, 's, 'a> {
+    pub(crate) settings: &'s RequestSettings<'a>,
+    pub(crate) from: Option<Format>,
+    pub(crate) profile: Profile,
+    pub(crate) to: Format,
+    pub(crate) out: &'w mut String,
     /// Where the fields of the current object start.
-    pub(super) start: usize,
-    pub(super) losses: &'w mut Vec<Loss>,
+    pub(crate) start: usize,
+    pub(crate) losses: &'w mut Vec<Loss>,
 }
 
 impl RequestFieldWriter<'_, '_, '_> {
-    pub(super) fn record_loss(&mut self, kind: LossKind, note: impl Into<String>) {
+    pub(crate) fn record_loss(&mut self, kind: LossKind, note: impl Into<String>) {
         self.losses.push(Loss { kind, location: LossLocation::Request, note: note.into() });
     }
 
     /// Records that the format does not support a setting.
-    pub(super) fn record_unsupported(&mut self, key: &str) {
+    pub(crate) fn record_unsupported(&mut self, key: &str) {
         self.record_loss(LossKind::Setting, format!("`{key}` is not supported in this format"));
     }
 
     /// Records that the format does not support a number, unless it is the default.
-    pub(super) fn record_unsupported_number(
+    pub(crate) fn record_unsupported_number(
         &mut self,
         key: &'static str,
         value: Option<&str>,
@@ -42,17 +42,17 @@ impl RequestFieldWriter<'_, '_, '_> {
     }
 
     /// Writes a number unless it is the default: models reject some settings even at their default.
-    pub(super) fn write_non_default(&mut self, key: &str, value: Option<&str>, default: f64) {
+    pub(crate) fn write_non_default(&mut self, key: &str, value: Option<&str>, default: f64) {
         let same_format = self.from == Some(self.to);
         self.write_json(key, value.filter(|value| same_format || value.parse() != Ok(default)));
     }
 
-    pub(super) fn write_key(&mut self, key: &str) {
+    pub(crate) fn write_key(&mut self, key: &str) {
         let _ = write!(self.out, "\"{key}\":");
     }
 
     /// Writes a value that is already JSON.
-    pub(super) fn write_json(&mut self, key: &str, value: Option<&str>) {
+    pub(crate) fn write_json(&mut self, key: &str, value: Option<&str>) {
         if let Some(value) = value {
             self.write_key(key);
             self.out.push_str(value);
@@ -60,7 +60,7 @@ impl RequestFieldWriter<'_, '_, '_> {
         }
     }
 
-    pub(super) fn write_text(&mut self, key: &str, value: Option<&JsonText<'_>>) {
+    pub(crate) fn write_text(&mut self, key: &str, value: Option<&JsonText<'_>>) {
         if let Some(value) = value {
             self.write_key(key);
             value.write(self.out);
@@ -68,17 +68,17 @@ impl RequestFieldWriter<'_, '_, '_> {
         }
     }
 
-    pub(super) fn write_flag(&mut self, key: &str, value: Option<bool>) {
+    pub(crate) fn write_flag(&mut self, key: &str, value: Option<bool>) {
         self.write_json(key, value.map(|value| if value { "true" } else { "false" }));
     }
 
     /// Writes a string that needs no escapes.
-    pub(super) fn write_plain(&mut self, key: &str, value: &str) {
+    pub(crate) fn write_plain(&mut self, key: &str, value: &str) {
         let _ = write!(self.out, "\"{key}\":\"{value}\",");
     }
 
     /// Writes a list of strings.
-    pub(super) fn write_texts(&mut self, key: &str, values: &[JsonText<'_>]) {
+    pub(crate) fn write_texts(&mut self, key: &str, values: &[JsonText<'_>]) {
         self.write_list(key, |writer| {
             for value in values {
                 value.write(writer.out);
@@ -88,12 +88,12 @@ impl RequestFieldWriter<'_, '_, '_> {
     }
 
     /// Writes an object with the fields that `inside` writes; nothing if there are none.
-    pub(super) fn write_object(&mut self, key: &str, inside: impl FnOnce(&mut Self)) {
+    pub(crate) fn write_object(&mut self, key: &str, inside: impl FnOnce(&mut Self)) {
         self.write_container(key, ['{', '}'], inside);
     }
 
     /// Writes a list of what `inside` writes, each followed by a comma; nothing if it is empty.
-    pub(super) fn write_list(&mut self, key: &str, inside: impl FnOnce(&mut Self)) {
+    pub(crate) fn write_list(&mut self, key: &str, inside: impl FnOnce(&mut Self)) {
         self.write_container(key, ['[', ']'], inside);
     }
 
@@ -118,7 +118,7 @@ impl RequestFieldWriter<'_, '_, '_> {
     }
 
     /// Ends an object or a list.
-    pub(super) fn close_container(&mut self, close: char) {
+    pub(crate) fn close_container(&mut self, close: char) {
         if self.out.ends_with(',') {
             self.out.pop();
         }
@@ -126,14 +126,14 @@ impl RequestFieldWriter<'_, '_, '_> {
     }
 
     /// Writes a field unchanged.
-    pub(super) fn write_member(&mut self, member: &str) {
+    pub(crate) fn write_member(&mut self, member: &str) {
         self.out.push_str(member);
         self.out.push(',');
     }
 
     /// Writes the fields of this object that only the format itself knows. Skips a field that was
     /// already written, because a field with an unexpected value may have been replaced.
-    pub(super) fn write_other_settings(&mut self, within: &str) {
+    pub(crate) fn write_other_settings(&mut self, within: &str) {
         let (settings, to) = (self.settings, self.to);
         let is_in_object =
             |setting: &&FormatSetting<'_>| setting.wire == to && setting.parent == within;
@@ -157,7 +157,7 @@ impl RequestFieldWriter<'_, '_, '_> {
     }
 
     /// Writes the stop sequences, as many as the format accepts.
-    pub(super) fn write_stops(&mut self, key: &str, max: usize, accepts: fn(&str) -> bool) {
+    pub(crate) fn write_stops(&mut self, key: &str, max: usize, accepts: fn(&str) -> bool) {
         let stops = &self.settings.stop_sequences;
         let accepted: Vec<JsonText<'_>> =
             stops.iter().filter(|stop| accepts(stop)).take(max).cloned().collect();
@@ -172,7 +172,7 @@ impl RequestFieldWriter<'_, '_, '_> {
 }
 
 /// The name of a setting in the source format.
-pub(super) fn setting_name(from: Option<Format>, key: &'static str) -> &'static str {
+pub(crate) fn setting_name(from: Option<Format>, key: &'static str) -> &'static str {
     match (from, key) {
         (Some(Format::Gemini | Format::Bedrock), "top_p") => "topP",
         (Some(Format::Gemini | Format::Bedrock), "stop") => "stopSequences",

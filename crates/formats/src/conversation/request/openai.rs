@@ -10,14 +10,14 @@ use super::{
     schema,
     tools::{self, is_free_text},
 };
-use crate::model::{
+use crate::conversation::{
     FormatSetting, JsonText, LossKind, RequestSettings, ResponseShape, ThinkingSetting, ToolChoice,
     ToolDeclaration,
 };
 use foxwedge_json::{JsonObject, JsonValue};
 
 /// Reads the settings that have the same name in both formats.
-pub(super) fn read<'a>(fields: &mut RequestFields<'_, 'a>, settings: &mut RequestSettings<'a>) {
+pub(crate) fn read<'a>(fields: &mut RequestFields<'_, 'a>, settings: &mut RequestSettings<'a>) {
     settings.model = fields.take_text("model");
     settings.stream = fields.take_flag("stream");
     settings.temperature = fields.take_number("temperature");
@@ -29,7 +29,7 @@ pub(super) fn read<'a>(fields: &mut RequestFields<'_, 'a>, settings: &mut Reques
 }
 
 /// Writes the settings that have the same name in both formats.
-pub(super) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
+pub(crate) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
     let settings = writer.settings;
     writer.write_text("model", settings.model.as_ref());
     writer.write_flag("stream", settings.stream);
@@ -45,7 +45,7 @@ pub(super) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
 }
 
 /// Whether a setting of one OpenAI format means the same in the other.
-pub(super) fn is_shared(setting: &FormatSetting<'_>, to: Format) -> bool {
+pub(crate) fn is_shared(setting: &FormatSetting<'_>, to: Format) -> bool {
     let other = match to {
         Format::OpenaiChat => Format::OpenaiResponses,
         Format::OpenaiResponses => Format::OpenaiChat,
@@ -65,7 +65,7 @@ pub(super) fn is_shared(setting: &FormatSetting<'_>, to: Format) -> bool {
 }
 
 /// Reads a reasoning effort; one of the values disables reasoning.
-pub(super) fn read_effort<'a>(effort: Option<JsonText<'a>>, settings: &mut RequestSettings<'a>) {
+pub(crate) fn read_effort<'a>(effort: Option<JsonText<'a>>, settings: &mut RequestSettings<'a>) {
     match effort {
         Some(effort) if effort == "none" => settings.thinking = Some(ThinkingSetting::Off),
         effort => settings.effort = effort,
@@ -73,7 +73,7 @@ pub(super) fn read_effort<'a>(effort: Option<JsonText<'a>>, settings: &mut Reque
 }
 
 /// The name of the function or custom tool that a value refers to.
-pub(super) fn read_tool_name<'a>(value: JsonValue<'_, 'a>) -> Option<JsonText<'a>> {
+pub(crate) fn read_tool_name<'a>(value: JsonValue<'_, 'a>) -> Option<JsonText<'a>> {
     let object = value.object()?;
     let inner = match &*object.text("type")? {
         kind @ ("function" | "custom") => object.object(kind).unwrap_or(object),
@@ -83,7 +83,7 @@ pub(super) fn read_tool_name<'a>(value: JsonValue<'_, 'a>) -> Option<JsonText<'a
 }
 
 /// Reads the tool choice.
-pub(super) fn read_choice<'a>(value: JsonValue<'_, 'a>) -> Option<ToolChoice<'a>> {
+pub(crate) fn read_choice<'a>(value: JsonValue<'_, 'a>) -> Option<ToolChoice<'a>> {
     if let Some(mode) = value.text() {
         return Some(match &*mode {
             "auto" => ToolChoice::Auto,
@@ -108,7 +108,7 @@ pub(super) fn read_choice<'a>(value: JsonValue<'_, 'a>) -> Option<ToolChoice<'a>
 }
 
 /// Writes the tool choice. Without tools there is none.
-pub(super) fn write_choice<'a>(
+pub(crate) fn write_choice<'a>(
     writer: &mut RequestFieldWriter<'_, '_, 'a>,
     written: &[&ToolDeclaration<'a>],
 ) {
@@ -172,7 +172,7 @@ fn write_tool_reference(
 }
 
 /// Reads the response format. `inner` finds the object with the schema.
-pub(super) fn read_shape<'t, 'a>(
+pub(crate) fn read_shape<'t, 'a>(
     value: JsonValue<'t, 'a>,
     inner: impl FnOnce(JsonObject<'t, 'a>) -> Option<JsonObject<'t, 'a>>,
 ) -> Option<ResponseShape<'a>> {
@@ -194,7 +194,7 @@ pub(super) fn read_shape<'t, 'a>(
 }
 
 /// Writes the response format. A schema requires a name here.
-pub(super) fn write_shape(writer: &mut RequestFieldWriter<'_, '_, '_>, key: &str) {
+pub(crate) fn write_shape(writer: &mut RequestFieldWriter<'_, '_, '_>, key: &str) {
     let Some(shape) = &writer.settings.response_shape else { return };
     writer.write_object(key, |writer| match shape {
         ResponseShape::Text => writer.write_plain("type", "text"),
@@ -226,13 +226,13 @@ pub(super) fn write_shape(writer: &mut RequestFieldWriter<'_, '_, '_>, key: &str
 }
 
 /// Whether these formats accept a schema as strict.
-pub(super) fn accepts_strict_schema(writer: &RequestFieldWriter<'_, '_, '_>, schema: &str) -> bool {
+pub(crate) fn accepts_strict_schema(writer: &RequestFieldWriter<'_, '_, '_>, schema: &str) -> bool {
     matches!(writer.from, Some(Format::OpenaiChat | Format::OpenaiResponses))
         || schema::is_strict_schema(schema)
 }
 
 /// Whether a tool is strict; records a loss if it should be but cannot.
-pub(super) fn is_strict(
+pub(crate) fn is_strict(
     writer: &mut RequestFieldWriter<'_, '_, '_>,
     tool: &ToolDeclaration<'_>,
 ) -> bool {

@@ -4,7 +4,7 @@
 //! maps to the effort that is nearest by ratio, so that an effort round-trips.
 
 use super::field_writer::RequestFieldWriter;
-use crate::model::{LossKind, ThinkingSetting};
+use crate::conversation::{LossKind, ThinkingSetting};
 
 /// Each effort and its budget in tokens.
 const EFFORT_BUDGETS: [(&str, u64); 6] = [
@@ -17,19 +17,19 @@ const EFFORT_BUDGETS: [(&str, u64); 6] = [
 ];
 
 /// The budget for an effort.
-pub(super) fn budget_of_effort(effort: &str) -> Option<u64> {
+pub(crate) fn budget_of_effort(effort: &str) -> Option<u64> {
     EFFORT_BUDGETS.iter().find(|(known, _)| *known == effort).map(|(_, tokens)| *tokens)
 }
 
 /// The effort for a budget.
-pub(super) fn effort_of_budget(budget: u64) -> &'static str {
+pub(crate) fn effort_of_budget(budget: u64) -> &'static str {
     let square = u128::from(budget).pow(2);
     let nearest = EFFORT_BUDGETS.windows(2).find(|pair| square < u128::from(pair[0].1 * pair[1].1));
     nearest.map_or("max", |pair| pair[0].0)
 }
 
 /// The effort, for formats that do not support budgets.
-pub(super) fn choose_effort<'s>(writer: &mut RequestFieldWriter<'_, 's, '_>) -> Option<&'s str> {
+pub(crate) fn choose_effort<'s>(writer: &mut RequestFieldWriter<'_, 's, '_>) -> Option<&'s str> {
     let settings = writer.settings;
     let effort = settings.effort.as_deref();
     match (&settings.thinking, effort) {
@@ -56,7 +56,7 @@ pub(super) fn choose_effort<'s>(writer: &mut RequestFieldWriter<'_, 's, '_>) -> 
 }
 
 /// Records that an effort without reasoning cannot be expressed.
-pub(super) fn record_effort_loss(writer: &mut RequestFieldWriter<'_, '_, '_>, word: &str) {
+pub(crate) fn record_effort_loss(writer: &mut RequestFieldWriter<'_, '_, '_>, word: &str) {
     writer.record_loss(
         LossKind::Setting,
         format!("the effort `{word}` is left out: reasoning is off"),
@@ -64,7 +64,7 @@ pub(super) fn record_effort_loss(writer: &mut RequestFieldWriter<'_, '_, '_>, wo
 }
 
 /// Records that a budget is only approximated.
-pub(super) fn record_budget_rounding(
+pub(crate) fn record_budget_rounding(
     writer: &mut RequestFieldWriter<'_, '_, '_>,
     tokens: u64,
     word: &str,
@@ -74,7 +74,7 @@ pub(super) fn record_budget_rounding(
 }
 
 /// Records that an effort was replaced by another.
-pub(super) fn record_effort_change(
+pub(crate) fn record_effort_change(
     writer: &mut RequestFieldWriter<'_, '_, '_>,
     word: &str,
     other: &str,
@@ -83,7 +83,7 @@ pub(super) fn record_effort_change(
 }
 
 /// Records an unknown effort.
-pub(super) fn record_unknown_effort(writer: &mut RequestFieldWriter<'_, '_, '_>, word: &str) {
+pub(crate) fn record_unknown_effort(writer: &mut RequestFieldWriter<'_, '_, '_>, word: &str) {
     writer
         .record_loss(LossKind::Setting, format!("the effort `{word}` is not known in this format"));
 }

@@ -1,14 +1,14 @@
 //! Schemas of tools and responses. All formats use standard JSON Schema, except for Gemini's older
 //! fields, which use a variant.
 
-use crate::model::JsonText;
+use crate::conversation::JsonText;
 use foxwedge_json::{JsonObject, JsonTape, JsonValue, quote};
 
 /// The schema of a tool without parameters.
-pub(super) const EMPTY_SCHEMA: &str = "{\"type\":\"object\",\"properties\":{}}";
+pub(crate) const EMPTY_SCHEMA: &str = "{\"type\":\"object\",\"properties\":{}}";
 
 /// The schema of a tool, if it is an object. Adds the object type, which providers require.
-pub(super) fn tool_schema<'a>(value: JsonValue<'_, 'a>) -> Option<JsonText<'a>> {
+pub(crate) fn tool_schema<'a>(value: JsonValue<'_, 'a>) -> Option<JsonText<'a>> {
     let object = value.object()?;
     Some(match object.get("type") {
         Some(_) => value.raw().into(),
@@ -17,7 +17,7 @@ pub(super) fn tool_schema<'a>(value: JsonValue<'_, 'a>) -> Option<JsonText<'a>> 
 }
 
 /// The schema of a tool in Gemini's variant.
-pub(super) fn gemini_tool_schema<'a>(value: JsonValue<'_, 'a>) -> Option<JsonText<'a>> {
+pub(crate) fn gemini_tool_schema<'a>(value: JsonValue<'_, 'a>) -> Option<JsonText<'a>> {
     let schema = from_gemini(value)?;
     Some(match value.object()?.get("type") {
         Some(_) => schema,
@@ -33,12 +33,12 @@ fn with_object_type(schema: &str) -> String {
 }
 
 /// A schema, unchanged, if it is an object.
-pub(super) fn object_schema<'a>(value: JsonValue<'_, 'a>) -> Option<JsonText<'a>> {
+pub(crate) fn object_schema<'a>(value: JsonValue<'_, 'a>) -> Option<JsonText<'a>> {
     value.is_object().then(|| value.raw().into())
 }
 
 /// Whether every object in a schema requires all of its fields and allows no others.
-pub(super) fn is_strict_schema(schema: &str) -> bool {
+pub(crate) fn is_strict_schema(schema: &str) -> bool {
     fn exact(value: JsonValue<'_, '_>) -> bool {
         let Some(object) = value.object() else { return value.list().all(exact) };
         object.fields().all(|(_, inner)| exact(inner)) && closed(&object)
@@ -61,7 +61,7 @@ pub(super) fn is_strict_schema(schema: &str) -> bool {
 
 /// Converts a schema in Gemini's variant to standard JSON Schema: types are in lower case,
 /// `nullable` is one of the types, and limits are numbers.
-pub(super) fn from_gemini<'a>(value: JsonValue<'_, 'a>) -> Option<JsonText<'a>> {
+pub(crate) fn from_gemini<'a>(value: JsonValue<'_, 'a>) -> Option<JsonText<'a>> {
     let mut out = String::with_capacity(value.raw().len());
     write_schema(&value.object()?, &mut out);
     Some(out.into())

@@ -6,10 +6,10 @@ use super::{
     field_writer::{RequestFieldWriter, setting_name},
     openai,
 };
-use crate::model::{FormatSetting, LossKind, ToolDeclaration};
+use crate::conversation::{FormatSetting, LossKind, ToolDeclaration};
 
 /// Records the settings of another format that this one does not support.
-pub(super) fn record_foreign_settings(writer: &mut RequestFieldWriter<'_, '_, '_>) {
+pub(crate) fn record_foreign_settings(writer: &mut RequestFieldWriter<'_, '_, '_>) {
     for setting in &writer.settings.others {
         if setting.wire == writer.to
             || openai::is_shared(setting, writer.to)
@@ -33,7 +33,7 @@ pub(super) fn record_foreign_settings(writer: &mut RequestFieldWriter<'_, '_, '_
 }
 
 /// Records the numbers that are lost; only few formats have these.
-pub(super) fn record_numbers(writer: &mut RequestFieldWriter<'_, '_, '_>) {
+pub(crate) fn record_numbers(writer: &mut RequestFieldWriter<'_, '_, '_>) {
     let settings = writer.settings;
     writer.record_unsupported_number("seed", settings.seed, None);
     writer.record_unsupported_number("presence_penalty", settings.presence_penalty, Some(0.0));
@@ -42,21 +42,21 @@ pub(super) fn record_numbers(writer: &mut RequestFieldWriter<'_, '_, '_>) {
 }
 
 /// Records the loss of the verbosity.
-pub(super) fn record_verbosity(writer: &mut RequestFieldWriter<'_, '_, '_>) {
+pub(crate) fn record_verbosity(writer: &mut RequestFieldWriter<'_, '_, '_>) {
     if writer.settings.verbosity.as_ref().is_some_and(|verbosity| *verbosity != "medium") {
         writer.record_unsupported(setting_name(writer.from, "verbosity"));
     }
 }
 
 /// Records the loss of the user.
-pub(super) fn record_user(writer: &mut RequestFieldWriter<'_, '_, '_>) {
+pub(crate) fn record_user(writer: &mut RequestFieldWriter<'_, '_, '_>) {
     if writer.settings.user.is_some() {
         writer.record_unsupported(setting_name(writer.from, "user"));
     }
 }
 
 /// Records that parallel calls cannot be disabled.
-pub(super) fn record_parallel(
+pub(crate) fn record_parallel(
     writer: &mut RequestFieldWriter<'_, '_, '_>,
     written: &[&ToolDeclaration<'_>],
 ) {

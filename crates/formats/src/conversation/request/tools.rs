@@ -5,11 +5,11 @@ use std::{borrow::Cow, collections::HashSet};
 use foxwedge_core::Format;
 
 use super::{field_writer::RequestFieldWriter, schema::EMPTY_SCHEMA};
-use crate::model::{JsonText, LossKind, ToolChoice, ToolDeclaration, ToolInput};
+use crate::conversation::{JsonText, LossKind, ToolChoice, ToolDeclaration, ToolInput};
 use foxwedge_json::{JsonObject, JsonTape, quote};
 
 /// A tool that only its format knows.
-pub(super) fn provider_tool<'a>(
+pub(crate) fn provider_tool<'a>(
     name: Option<JsonText<'a>>,
     format: Format,
     json: &'a str,
@@ -26,7 +26,7 @@ pub(super) fn provider_tool<'a>(
 }
 
 /// The input of a custom tool: the format of the input, and the object in it that holds a grammar.
-pub(super) fn free_text_input<'a>(
+pub(crate) fn free_text_input<'a>(
     format: Option<JsonObject<'_, 'a>>,
     grammar: impl FnOnce(&JsonObject<'_, 'a>) -> Option<(JsonText<'a>, JsonText<'a>)>,
 ) -> ToolInput<'a> {
@@ -37,10 +37,10 @@ pub(super) fn free_text_input<'a>(
 }
 
 /// Writes a tool in the target format.
-pub(super) type ToolEncoder = fn(&mut RequestFieldWriter<'_, '_, '_>, &ToolDeclaration<'_>);
+pub(crate) type ToolEncoder = fn(&mut RequestFieldWriter<'_, '_, '_>, &ToolDeclaration<'_>);
 
 /// Writes the list of tools, and returns the tools that were written.
-pub(super) fn write_tools<'s, 'a>(
+pub(crate) fn write_tools<'s, 'a>(
     writer: &mut RequestFieldWriter<'_, 's, 'a>,
     encode: ToolEncoder,
 ) -> Vec<&'s ToolDeclaration<'a>> {
@@ -53,7 +53,7 @@ pub(super) fn write_tools<'s, 'a>(
 }
 
 /// Writes a tool, followed by a comma.
-pub(super) fn write_one_tool(
+pub(crate) fn write_one_tool(
     writer: &mut RequestFieldWriter<'_, '_, '_>,
     tool: &ToolDeclaration<'_>,
     encode: ToolEncoder,
@@ -73,7 +73,7 @@ pub(super) fn write_one_tool(
 }
 
 /// The original JSON of a tool from this format.
-pub(super) fn original_tool<'a>(
+pub(crate) fn original_tool<'a>(
     writer: &RequestFieldWriter<'_, '_, '_>,
     tool: &ToolDeclaration<'a>,
 ) -> Option<&'a str> {
@@ -81,7 +81,7 @@ pub(super) fn original_tool<'a>(
 }
 
 /// Whether a tool can be declared; records what is lost.
-pub(super) fn accepts_tool(
+pub(crate) fn accepts_tool(
     writer: &mut RequestFieldWriter<'_, '_, '_>,
     tool: &ToolDeclaration<'_>,
 ) -> bool {
@@ -123,12 +123,12 @@ pub(super) fn accepts_tool(
 }
 
 /// Whether a tool takes text instead of an object.
-pub(super) fn is_free_text(tool: &ToolDeclaration<'_>) -> bool {
+pub(crate) fn is_free_text(tool: &ToolDeclaration<'_>) -> bool {
     matches!(tool.input, ToolInput::Text | ToolInput::Grammar { .. })
 }
 
 /// Writes the description, for formats whose tools all take objects: it includes the grammar.
-pub(super) fn write_description(
+pub(crate) fn write_description(
     writer: &mut RequestFieldWriter<'_, '_, '_>,
     tool: &ToolDeclaration<'_>,
 ) {
@@ -147,7 +147,7 @@ pub(super) fn write_description(
 
 /// The schema of a tool, for formats that require one. A free-text tool takes an object with one
 /// string.
-pub(super) fn input_schema<'t>(tool: &'t ToolDeclaration<'_>) -> &'t str {
+pub(crate) fn input_schema<'t>(tool: &'t ToolDeclaration<'_>) -> &'t str {
     match &tool.input {
         ToolInput::Object(Some(schema)) => schema,
         ToolInput::Text | ToolInput::Grammar { .. } => {
@@ -159,7 +159,7 @@ pub(super) fn input_schema<'t>(tool: &'t ToolDeclaration<'_>) -> &'t str {
 }
 
 /// The lifetime of a cache marker, if it has one.
-pub(super) fn cache_lifetime(mark: &str) -> Option<String> {
+pub(crate) fn cache_lifetime(mark: &str) -> Option<String> {
     let tape = JsonTape::read(mark).ok()?;
     let object = tape.root(mark).object()?;
     let inner = object.object("cachePoint").unwrap_or(object);
@@ -167,7 +167,7 @@ pub(super) fn cache_lifetime(mark: &str) -> Option<String> {
 }
 
 /// The tool choice that remains among the written tools.
-pub(super) fn remaining_choice<'s, 'a>(
+pub(crate) fn remaining_choice<'s, 'a>(
     writer: &mut RequestFieldWriter<'_, 's, 'a>,
     written: &[&ToolDeclaration<'a>],
 ) -> Option<Cow<'s, ToolChoice<'a>>> {
@@ -196,7 +196,7 @@ pub(super) fn remaining_choice<'s, 'a>(
 }
 
 /// The tool choice for formats that cannot restrict it to some of the tools.
-pub(super) fn widen_choice<'s, 'a>(
+pub(crate) fn widen_choice<'s, 'a>(
     writer: &mut RequestFieldWriter<'_, 's, 'a>,
     choice: Cow<'s, ToolChoice<'a>>,
 ) -> Cow<'s, ToolChoice<'a>> {
@@ -210,7 +210,7 @@ pub(super) fn widen_choice<'s, 'a>(
 }
 
 /// Whether a call is required.
-pub(super) fn is_forced(choice: Option<&ToolChoice<'_>>) -> bool {
+pub(crate) fn is_forced(choice: Option<&ToolChoice<'_>>) -> bool {
     match choice {
         Some(ToolChoice::Any | ToolChoice::One(_)) => true,
         Some(ToolChoice::Among { required, .. }) => *required,

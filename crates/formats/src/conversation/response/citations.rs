@@ -3,14 +3,14 @@
 use foxwedge_core::Format;
 
 use super::writer::ReplyBodyWriter;
-use crate::model::{
+use crate::conversation::{
     JsonText, LossKind, ModelPart, TextCitation,
     encode::json_writer::{write_comma, write_string},
 };
 
 impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
     /// The citations of a text that the format can represent.
-    pub(super) fn usable_citations(
+    pub(crate) fn usable_citations(
         &mut self,
         part: &'r ModelPart<'a>,
     ) -> Vec<&'r TextCitation<'a>> {
@@ -34,7 +34,7 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
 
     /// Writes the elements of a list of annotations for a text of `length` characters that starts
     /// at `offset`.
-    pub(super) fn write_annotations(
+    pub(crate) fn write_annotations(
         &mut self,
         out: &mut String,
         sources: &[&TextCitation<'_>],
@@ -70,7 +70,7 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
     }
 
     /// Writes the citations of a whole text in Anthropic's format.
-    pub(super) fn write_anthropic_citations(
+    pub(crate) fn write_anthropic_citations(
         &mut self,
         sources: &[&TextCitation<'_>],
         text: &JsonText<'_>,
@@ -94,7 +94,7 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
     }
 
     /// Writes the citations of a whole text in Bedrock's format.
-    pub(super) fn write_bedrock_citations(
+    pub(crate) fn write_bedrock_citations(
         &mut self,
         sources: &[&TextCitation<'_>],
         text: &JsonText<'_>,

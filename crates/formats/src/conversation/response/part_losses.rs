@@ -1,12 +1,12 @@
 //! Records the losses of parts from other formats.
 
 use super::writer::ReplyBodyWriter;
-use crate::model::{ContentPart, LossKind, ModelPart};
+use crate::conversation::{ContentPart, LossKind, ModelPart};
 use foxwedge_json::JsonTape;
 
 impl ReplyBodyWriter<'_, '_> {
     /// Records the notes of a part that this format cannot represent.
-    pub(super) fn record_note_losses(&mut self, part: &ModelPart<'_>) {
+    pub(crate) fn record_note_losses(&mut self, part: &ModelPart<'_>) {
         let foreign = part.origin().filter(|origin| origin.wire != self.wire);
         for name in part
             .notes()
@@ -47,7 +47,7 @@ impl ReplyBodyWriter<'_, '_> {
     }
 
     /// Records a part that the format cannot represent at all.
-    pub(super) fn record_part_loss(&mut self, part: &ModelPart<'_>) {
+    pub(crate) fn record_part_loss(&mut self, part: &ModelPart<'_>) {
         match part.content() {
             ContentPart::Media(media) => {
                 let what = media.kind.name();
@@ -72,7 +72,7 @@ impl ReplyBodyWriter<'_, '_> {
     }
 
     /// Records that the format cannot mark a refusal.
-    pub(super) fn record_refusal_loss(&mut self, part: &ModelPart<'_>) {
+    pub(crate) fn record_refusal_loss(&mut self, part: &ModelPart<'_>) {
         if part.notes().is_some_and(|notes| notes.refusal) {
             self.record_loss(LossKind::Refusal, "a refusal becomes plain text");
         }

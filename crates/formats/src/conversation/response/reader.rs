@@ -2,7 +2,7 @@
 
 use foxwedge_core::Format;
 
-use crate::model::{
+use crate::conversation::{
     ContentPart, Loss, LossKind, LossLocation, ModelPart, ProviderError, ProviderErrorKind,
     StopReason, TokenUsage, decode, provider_errors, token_usage,
 };
@@ -10,13 +10,13 @@ use foxwedge_json::{JsonObject, JsonShape, JsonValue};
 
 /// Reads a response body.
 #[derive(Default)]
-pub(super) struct ReplyBodyReader {
-    pub(super) losses: Vec<Loss>,
+pub(crate) struct ReplyBodyReader {
+    pub(crate) losses: Vec<Loss>,
 }
 
 impl ReplyBodyReader {
     /// Records a loss, once for each note.
-    pub(super) fn record_loss(&mut self, kind: LossKind, note: impl Into<String>) {
+    pub(crate) fn record_loss(&mut self, kind: LossKind, note: impl Into<String>) {
         let loss = Loss { kind, location: LossLocation::Reply, note: note.into() };
         if !self.losses.contains(&loss) {
             self.losses.push(loss);
@@ -24,7 +24,7 @@ impl ReplyBodyReader {
     }
 
     /// Records the loss of a field unless it is empty.
-    pub(super) fn record_field_loss(
+    pub(crate) fn record_field_loss(
         &mut self,
         object: &JsonObject<'_, '_>,
         key: &str,
@@ -36,7 +36,7 @@ impl ReplyBodyReader {
     }
 
     /// A field, if it has the expected type. Any other type is recorded as a loss.
-    pub(super) fn get_of_shape<'t, 'a>(
+    pub(crate) fn get_of_shape<'t, 'a>(
         &mut self,
         object: &JsonObject<'t, 'a>,
         key: &str,
@@ -54,7 +54,7 @@ impl ReplyBodyReader {
     }
 
     /// Reads the token usage.
-    pub(super) fn read_usage(
+    pub(crate) fn read_usage(
         &mut self,
         format: Format,
         body: &JsonObject<'_, '_>,
@@ -66,17 +66,17 @@ impl ReplyBodyReader {
 }
 
 /// The note about a dropped field.
-pub(super) fn dropped_field_note(key: &str) -> String {
+pub(crate) fn dropped_field_note(key: &str) -> String {
     format!("`{key}` is left out")
 }
 
 /// Whether a value is not empty.
-pub(super) fn has_content(value: JsonValue<'_, '_>) -> bool {
+pub(crate) fn has_content(value: JsonValue<'_, '_>) -> bool {
     !matches!(value.raw(), "null" | "[]" | "{}" | "\"\"")
 }
 
 /// Reads the error object under `error`.
-pub(super) fn read_error<'a>(
+pub(crate) fn read_error<'a>(
     format: Format,
     body: &JsonObject<'_, 'a>,
 ) -> Option<ProviderError<'a>> {
@@ -91,12 +91,12 @@ pub(super) fn read_error<'a>(
 }
 
 /// The stop reason in a format that has no separate stop reason for calls.
-pub(super) fn stop_with_calls<'a>(stop: StopReason<'a>, parts: &[ModelPart<'a>]) -> StopReason<'a> {
+pub(crate) fn stop_with_calls<'a>(stop: StopReason<'a>, parts: &[ModelPart<'a>]) -> StopReason<'a> {
     let calls = parts.iter().any(|part| matches!(part.content(), ContentPart::ToolCall(_)));
     if calls && stop == StopReason::End { StopReason::ToolCalls } else { stop }
 }
 
 /// Reads seconds, with or without a fraction.
-pub(super) fn read_seconds(value: Option<JsonValue<'_, '_>>) -> Option<u64> {
+pub(crate) fn read_seconds(value: Option<JsonValue<'_, '_>>) -> Option<u64> {
     value?.number()?.split('.').next()?.parse().ok()
 }

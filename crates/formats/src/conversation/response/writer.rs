@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use foxwedge_core::Format;
 
 use super::{EncodedReply, carries_signature, reply_id};
-use crate::model::{
+use crate::conversation::{
     CallIds, ContentPart, JsonText, Loss, LossKind, LossLocation, ModelPart, ModelReply,
     PartPlacement, ReasoningPart, ReasoningSignature, StopReason, ToolCallPart,
     encode::{
@@ -16,29 +16,29 @@ use crate::model::{
 };
 
 /// Writes a response body in a format.
-pub(super) struct ReplyBodyWriter<'r, 'a> {
-    pub(super) reply: &'r ModelReply<'a>,
-    pub(super) wire: Format,
-    pub(super) out: String,
+pub(crate) struct ReplyBodyWriter<'r, 'a> {
+    pub(crate) reply: &'r ModelReply<'a>,
+    pub(crate) wire: Format,
+    pub(crate) out: String,
     seed: &'r str,
     ids: CallIds,
     losses: Vec<Loss>,
 }
 
 /// The parts of reasoning that a format accepts.
-pub(super) struct ReasoningFields<'p, 'a> {
+pub(crate) struct ReasoningFields<'p, 'a> {
     /// The readable text.
-    pub(super) text: Option<&'p JsonText<'a>>,
+    pub(crate) text: Option<&'p JsonText<'a>>,
     /// The signature of the text.
-    pub(super) signature: Option<&'p JsonText<'a>>,
+    pub(crate) signature: Option<&'p JsonText<'a>>,
     /// The redacted data, if there is no readable text.
-    pub(super) redacted: Option<&'p JsonText<'a>>,
+    pub(crate) redacted: Option<&'p JsonText<'a>>,
     /// The encrypted reasoning.
-    pub(super) encrypted: Option<&'p JsonText<'a>>,
+    pub(crate) encrypted: Option<&'p JsonText<'a>>,
 }
 
 impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         reply: &'r ModelReply<'a>,
         format: Format,
         seed: &'r str,
@@ -59,13 +59,13 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
         }
     }
 
-    pub(super) fn finish(self) -> EncodedReply {
+    pub(crate) fn finish(self) -> EncodedReply {
         let renamed = self.ids.renamed().to_vec();
         EncodedReply { body: self.out, losses: self.losses, renamed }
     }
 
     /// Records a loss, once for each note.
-    pub(super) fn record_loss(&mut self, kind: LossKind, note: impl Into<String>) {
+    pub(crate) fn record_loss(&mut self, kind: LossKind, note: impl Into<String>) {
         let loss = Loss { kind, location: LossLocation::Reply, note: note.into() };
         if !self.losses.contains(&loss) {
             self.losses.push(loss);
@@ -73,12 +73,12 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
     }
 
     /// The id of the response.
-    pub(super) fn id(&self) -> Cow<'r, str> {
+    pub(crate) fn id(&self) -> Cow<'r, str> {
         reply_id(self.wire, self.reply.id.as_deref(), self.seed)
     }
 
     /// Writes the id of the response as a string.
-    pub(super) fn write_id(&mut self) {
+    pub(crate) fn write_id(&mut self) {
         match &self.reply.id {
             Some(id) if !id.is_empty() => id.write(&mut self.out),
             _ => write_string(&mut self.out, &reply_id(self.wire, None, self.seed)),
@@ -86,7 +86,7 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
     }
 
     /// Writes the name of the model as a string.
-    pub(super) fn write_model(&mut self) {
+    pub(crate) fn write_model(&mut self) {
         match &self.reply.model {
             Some(model) => model.write(&mut self.out),
             None => self.out.push_str("\"unknown\""),
@@ -94,13 +94,13 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
     }
 
     /// Writes a number.
-    pub(super) fn write_count(&mut self, count: u64) {
+    pub(crate) fn write_count(&mut self, count: u64) {
         use std::fmt::Write as _;
         let _ = write!(self.out, "{count}");
     }
 
     /// Writes a field that holds a text.
-    pub(super) fn write_field(&mut self, key: &str, text: &JsonText<'_>) {
+    pub(crate) fn write_field(&mut self, key: &str, text: &JsonText<'_>) {
         write_comma(&mut self.out);
         self.out.push('"');
         self.out.push_str(key);
@@ -109,7 +109,7 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
     }
 
     /// Writes the token usage.
-    pub(super) fn write_usage(&mut self) {
+    pub(crate) fn write_usage(&mut self) {
         if let Some(figure) = token_usage::unsupported_figure(self.wire, &self.reply.usage) {
             self.record_loss(LossKind::Usage, format!("{figure} is not supported in this format"));
         }
@@ -117,7 +117,7 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
     }
 
     /// The format's stop reason; `None` if the response was cut off.
-    pub(super) fn stop_word(&mut self) -> Option<&'static str> {
+    pub(crate) fn stop_word(&mut self) -> Option<&'static str> {
         let has_calls = || {
             self.reply.parts.iter().any(|part| matches!(part.content(), ContentPart::ToolCall(_)))
         };
@@ -152,7 +152,7 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
     }
 
     /// The stop reason of an incomplete response, for formats that require one.
-    pub(super) fn cut_off_word(&mut self, word: &'static str) -> &'static str {
+    pub(crate) fn cut_off_word(&mut self, word: &'static str) -> &'static str {
         self.record_loss(
             LossKind::StopReason,
             format!("the response was cut off; its stop reason becomes `{word}`"),
@@ -161,19 +161,19 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
     }
 
     /// The id that a call gets. `None` only where the format allows that.
-    pub(super) fn call_id(&mut self, call: &'r ToolCallPart<'a>) -> Option<Cow<'r, str>> {
+    pub(crate) fn call_id(&mut self, call: &'r ToolCallPart<'a>) -> Option<Cow<'r, str>> {
         self.ids.next(self.reply.id.as_deref(), call.id.as_deref())
     }
 
     /// The original JSON of a block from this format.
-    pub(super) fn original_json(&self, part: &ModelPart<'a>) -> Option<&'a str> {
+    pub(crate) fn original_json(&self, part: &ModelPart<'a>) -> Option<&'a str> {
         let origin =
             part.origin_in(self.wire).filter(|origin| origin.placement != PartPlacement::Field)?;
         Some(origin.json)
     }
 
     /// The original JSON of a call from this format, unless the call needs another id.
-    pub(super) fn original_call_json(
+    pub(crate) fn original_call_json(
         &self,
         part: &ModelPart<'a>,
         call: &ToolCallPart<'_>,
@@ -183,19 +183,19 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
     }
 
     /// Writes JSON of the same format.
-    pub(super) fn write_original(&mut self, json: &str) {
+    pub(crate) fn write_original(&mut self, json: &str) {
         write_compact(&mut self.out, json);
     }
 
     /// Writes the arguments of a call as a JSON object.
-    pub(super) fn write_arguments_object(&mut self, call: &ToolCallPart<'_>) {
+    pub(crate) fn write_arguments_object(&mut self, call: &ToolCallPart<'_>) {
         if let Some(note) = write_arguments_object(&mut self.out, call) {
             self.record_loss(LossKind::Arguments, note);
         }
     }
 
     /// Writes the arguments of a call as a string.
-    pub(super) fn write_arguments_text(&mut self, call: &ToolCallPart<'_>) {
+    pub(crate) fn write_arguments_text(&mut self, call: &ToolCallPart<'_>) {
         if call.arguments.is_empty() && !call.is_free_text() {
             return self.out.push_str("\"{}\"");
         }
@@ -203,7 +203,7 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
     }
 
     /// Records the loss of Google's signature of a call. No other format can represent it.
-    pub(super) fn record_signature_loss(&mut self, call: &ToolCallPart<'_>) {
+    pub(crate) fn record_signature_loss(&mut self, call: &ToolCallPart<'_>) {
         if call.signature.is_some() {
             self.record_loss(
                 LossKind::Signature,
@@ -213,7 +213,7 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
     }
 
     /// The parts of reasoning that the format accepts.
-    pub(super) fn usable_reasoning<'p>(
+    pub(crate) fn usable_reasoning<'p>(
         &mut self,
         part: &ModelPart<'_>,
         reasoning: &'p ReasoningPart<'a>,

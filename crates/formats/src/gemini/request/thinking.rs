@@ -1,7 +1,7 @@
 //! Thinking settings of Gemini requests.
 
 use super::{RequestFieldWriter, RequestFields, WIRE, read_flag, reasoning};
-use crate::model::{JsonText, LossKind, RequestSettings, ThinkingSetting};
+use crate::conversation::{JsonText, LossKind, RequestSettings, ThinkingSetting};
 use foxwedge_json::JsonValue;
 
 const THINKING: &str = "generationConfig.thinkingConfig";

@@ -1,6 +1,6 @@
 //! Assembles streamed arguments. Each fragment has the path of its value.
 
-use crate::stream::read::fields::{get, non_empty_text, require_text};
+use crate::event::fields::{get, non_empty_text, require_text};
 use foxwedge_json::{JsonObject, ScanError, ScanResult, escape_into};
 
 /// Arguments being assembled.

@@ -8,14 +8,12 @@ use std::collections::HashMap;
 use foxwedge_core::CallFamily;
 
 use crate::{
-    model::{JsonText, LossKind},
-    stream::{
-        event::BlockStart,
-        read::{
-            emitter::EventEmitter,
-            fields::{
-                arguments_text, get, non_empty_text, optional_index, optional_object, optional_text,
-            },
+    conversation::{JsonText, LossKind},
+    event::{
+        BlockStart,
+        emitter::EventEmitter,
+        fields::{
+            arguments_text, get, non_empty_text, optional_index, optional_object, optional_text,
         },
     },
 };

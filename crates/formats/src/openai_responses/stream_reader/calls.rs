@@ -3,10 +3,10 @@
 use foxwedge_core::CallFamily;
 
 use crate::{
-    model::JsonText,
-    stream::{
-        event::BlockStart,
-        read::fields::{arguments_text, get, non_empty_text, optional_text},
+    conversation::JsonText,
+    event::{
+        BlockStart,
+        fields::{arguments_text, get, non_empty_text, optional_text},
     },
 };
 use foxwedge_json::{JsonObject, ScanResult};

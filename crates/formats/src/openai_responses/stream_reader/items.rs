@@ -1,19 +1,18 @@
 //! The open items of a reply and their parts.
 
 use super::{
-    FORMAT, JsonText,
+    JsonText,
     calls::{read_call, read_input},
     record_skipped_item,
 };
 use crate::{
-    model::{LossKind, TextCitation, decode},
-    stream::{
-        event::{BlockDelta, BlockStart},
-        read::{
-            emitter::EventEmitter,
-            fields::{non_empty_text, optional_list, optional_text, require_object},
-        },
+    conversation::{LossKind, TextCitation},
+    event::{
+        BlockDelta, BlockStart,
+        emitter::EventEmitter,
+        fields::{non_empty_text, optional_list, optional_text, require_object},
     },
+    openai_chat::decode::read_citation,
 };
 use foxwedge_json::{JsonObject, JsonValue, ScanError, ScanResult};
 
@@ -202,7 +201,7 @@ impl ResponsesItems {
         };
         if !open.cited {
             for annotation in optional_list(part, "annotations")?.filter_map(JsonValue::object) {
-                emitter.citation(open.block, decode::read_citation(FORMAT, &annotation));
+                emitter.citation(open.block, read_citation(&annotation));
             }
         }
         open.close(emitter);

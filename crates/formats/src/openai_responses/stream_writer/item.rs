@@ -1,6 +1,6 @@
 //! An output item of a response and its JSON.
 
-use crate::stream::write::json_writer::write_number;
+use crate::event::json_writer::write_number;
 use foxwedge_json::{JsonScanner, unescape};
 
 /// An item being written.

@@ -1,0 +1,13 @@
+//! What the patch writers of all formats share: blocks, arguments, and quoted tool results.
+
+mod blocks;
+mod quoted_content;
+mod arguments;
+
+pub(crate) use arguments::value_as_text;
+pub use arguments::{ArgumentsEncoding, encode_arguments};
+pub use blocks::{
+    BlockMessage, BlockSpliceFormat, write as write_blocks, write_parts as write_block_list,
+};
+pub use quoted_content::ElementQuoting;
+pub(crate) use quoted_content::QuotedContent;
