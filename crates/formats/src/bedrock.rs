@@ -9,5 +9,21 @@ pub(crate) mod response;
 pub(crate) mod stream_reader;
 pub(crate) mod stream_writer;
 
+use foxwedge_core::Format;
+
+use crate::conversation::encode::json_writer::write_string;
+
 pub(crate) use outline::read_message;
 pub(crate) use patch::SPLICE_FORMAT;
+
+/// The format of this folder.
+const WIRE: Format = Format::Bedrock;
+
+/// Writes a tool call up to its arguments.
+fn open_call(out: &mut String, id: Option<&str>, name: &str) {
+    out.push_str("{\"toolUse\":{\"toolUseId\":");
+    write_string(out, id.unwrap_or_default());
+    out.push_str(",\"name\":");
+    write_string(out, name);
+    out.push_str(",\"input\":");
+}

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use foxwedge_core::{CallFamily, Format};
+use foxwedge_core::CallFamily;
 
+use super::WIRE;
 use crate::conversation::{
     ContentPart, MediaKind, MediaPart, MediaSource, ModelMessage, PartNotes, ReasoningSignature,
     TextCitation, ToolCallPart, ToolResultPart,
@@ -13,8 +14,6 @@ use crate::conversation::{
     },
 };
 use foxwedge_json::{JsonObject, JsonValue};
-
-const WIRE: Format = Format::Anthropic;
 
 pub(crate) const DECODE_FORMAT: BlockDecodeFormat = BlockDecodeFormat {
     wire: WIRE,

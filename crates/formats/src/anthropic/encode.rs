@@ -1,13 +1,16 @@
 //! Encodes Anthropic blocks.
 
-use foxwedge_core::{Format, Span};
+use foxwedge_core::Span;
 
+use super::{WIRE, open_call};
 use crate::conversation::{
-    JsonText, MediaKind, MediaPart, MediaSource, ReasoningPart, ReasoningSignature, ToolCallPart,
+    ContentPart, JsonText, MediaKind, MediaPart, MediaSource, ReasoningPart, ReasoningSignature,
+    ToolCallPart,
     call_id_map::CallIdentity,
     encode::{
-        BlockEncodeFormat, CacheMarker, ContentPiece, ResultFlags, json_writer::write_string,
-        write_text_or_blocks,
+        BlockEncodeFormat, CacheMarker, ContentPiece, ResultFlags,
+        json_writer::{write_comma, write_string},
+        write_arguments_object, write_text_or_blocks,
     },
     media::short_name_of,
 };
@@ -24,7 +27,7 @@ pub(crate) const ENCODE_FORMAT: BlockEncodeFormat = BlockEncodeFormat {
     media: encode_media,
     media_in_result: encode_media,
     reasoning: write_reasoning,
-    call: (open_call, close_call),
+    call: (|out, identity| open_call(out, identity.id.as_deref(), &identity.name), close_call),
     answer: write_result,
     cache: CacheMarker::Field(CACHE),
     instructions: ("\"system\":", ""),
@@ -83,7 +86,7 @@ fn encode_media(media: &MediaPart<'_>) -> Option<String> {
         source if source.is_inline() => return None,
         MediaSource::Url(url) => format!("{{\"type\":\"url\",\"url\":{}}}", quote(url)),
         MediaSource::Text(_) | MediaSource::Stored { .. } => {
-            let id = quote(media.source.stored_for(Format::Anthropic)?);
+            let id = quote(media.source.stored_for(WIRE)?);
             format!("{{\"type\":\"file\",\"file_id\":{id}}}")
         }
     };
@@ -92,14 +95,6 @@ fn encode_media(media: &MediaPart<'_>) -> Option<String> {
         _ => String::new(),
     };
     Some(format!("{{\"type\":\"{kind}\",\"source\":{source}{title}}}"))
-}
-
-fn open_call(out: &mut String, identity: &CallIdentity<'_>) {
-    out.push_str("{\"type\":\"tool_use\",\"id\":");
-    write_string(out, identity.id.as_deref().unwrap_or(""));
-    out.push_str(",\"name\":");
-    write_string(out, &identity.name);
-    out.push_str(",\"input\":");
 }
 
 fn close_call(out: &mut String, _: &ToolCallPart<'_>, cache: bool) {
@@ -123,4 +118,19 @@ fn write_result(
     out.push_str(if flags.cache { CACHE } else { "" });
     out.push('}');
     content
+}
+
+/// Writes a block of a reply for the next request.
+pub(crate) fn write_turn_block(out: &mut String, content: &ContentPart<'_>) {
+    write_comma(out);
+    match content {
+        ContentPart::Text(text) => write_text(out, text, false),
+        ContentPart::Reasoning(reasoning) => write_reasoning(out, reasoning),
+        ContentPart::ToolCall(call) => {
+            open_call(out, call.id.as_deref(), &call.name);
+            write_arguments_object(out, call);
+            close_call(out, call, false);
+        }
+        ContentPart::Media(_) | ContentPart::ToolResult(_) | ContentPart::Unknown(_) => {}
+    }
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use foxwedge_core::Format;
 
+use super::WIRE;
 use crate::conversation::{
     JsonText, LossKind, RequestSettings, ResponseShape, ThinkingSetting, ToolChoice,
     ToolDeclaration, ToolInput,
@@ -16,8 +17,6 @@ use crate::conversation::{
     },
 };
 use foxwedge_json::{JsonObject, JsonValue};
-
-const WIRE: Format = Format::Anthropic;
 
 pub(crate) fn read<'t, 'a>(fields: &mut RequestFields<'t, 'a>, settings: &mut RequestSettings<'a>) {
     settings.model = fields.take_text("model");

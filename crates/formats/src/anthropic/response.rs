@@ -1,8 +1,6 @@
 //! Anthropic response bodies: blocks, in the order of generation.
 
-use foxwedge_core::Format;
-
-use super::decode::DECODE_FORMAT;
+use super::{WIRE, decode::DECODE_FORMAT, open_call};
 use crate::conversation::{
     ContentPart, JsonText, LossKind, ModelReply, ModelResponse, StopReason,
     decode::{read_content, read_text},
@@ -12,8 +10,6 @@ use crate::conversation::{
     stop_reasons,
 };
 use foxwedge_json::{JsonObject, JsonShape};
-
-const WIRE: Format = Format::Anthropic;
 
 pub(crate) fn read<'a>(
     reader: &mut ReplyBodyReader,
@@ -82,11 +78,7 @@ fn write_content(writer: &mut ReplyBodyWriter<'_, '_>) {
                     continue;
                 }
                 writer.record_signature_loss(call);
-                writer.out.push_str("{\"type\":\"tool_use\",\"id\":");
-                write_string(&mut writer.out, id.as_deref().unwrap_or_default());
-                writer.out.push_str(",\"name\":");
-                write_string(&mut writer.out, &call.name);
-                writer.out.push_str(",\"input\":");
+                open_call(&mut writer.out, id.as_deref(), &call.name);
                 writer.write_arguments_object(call);
                 writer.out.push('}');
             }

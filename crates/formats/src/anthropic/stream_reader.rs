@@ -1,8 +1,8 @@
 //! Reads Anthropic events: blocks with a start, deltas and a stop.
 
-use foxwedge_core::{CallFamily, Format};
+use foxwedge_core::CallFamily;
 
-use super::decode::read_citation;
+use super::{WIRE, decode::read_citation};
 use crate::{
     conversation::{LossKind, StopReason, TokenUsage, provider_errors, stop_reasons, token_usage},
     event::{
@@ -16,8 +16,6 @@ use crate::{
     },
 };
 use foxwedge_json::{JsonObject, JsonValue, ScanResult};
-
-const FORMAT: Format = Format::Anthropic;
 
 #[derive(Debug, Default)]
 pub(crate) struct AnthropicEventReader {
@@ -49,7 +47,7 @@ impl AnthropicEventReader {
                 emitter.start_from(&message, ["id", "model", "created_at"])?;
                 emitter.ensure_started();
                 if let Some(usage) = optional_object(&message, "usage")? {
-                    self.usage = token_usage::read(FORMAT, &usage);
+                    self.usage = token_usage::read(WIRE, &usage);
                     emitter.usage(self.usage);
                 }
                 Ok(())
@@ -63,7 +61,7 @@ impl AnthropicEventReader {
             "ping" => Ok(()),
             kind => {
                 match optional_object(root, "error")? {
-                    Some(error) => emitter.fail(provider_errors::read(FORMAT, &error)),
+                    Some(error) => emitter.fail(provider_errors::read(WIRE, &error)),
                     None => emitter.unknown_event(kind),
                 }
                 Ok(())
@@ -198,7 +196,7 @@ impl AnthropicEventReader {
         emitter: &mut EventEmitter<'_>,
     ) -> ScanResult<()> {
         if let Some(usage) = optional_object(root, "usage")? {
-            let mut usage = token_usage::read(FORMAT, &usage);
+            let mut usage = token_usage::read(WIRE, &usage);
             // Input tokens without cache fields may exclude cached tokens: keep the larger count.
             if usage.cache_read.or(usage.cache_written).is_none() {
                 usage.input = usage.input.map(|input| input.max(self.usage.input.unwrap_or(0)));
@@ -207,7 +205,7 @@ impl AnthropicEventReader {
         }
         let Some(delta) = optional_object(root, "delta")? else { return Ok(()) };
         if let Some(reason) = non_empty_text(&delta, "stop_reason")? {
-            let stop = match stop_reasons::read(FORMAT, reason) {
+            let stop = match stop_reasons::read(WIRE, reason) {
                 StopReason::Sequence(None) => {
                     StopReason::Sequence(optional_text(&delta, "stop_sequence")?)
                 }

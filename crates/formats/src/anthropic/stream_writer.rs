@@ -3,8 +3,9 @@
 //! Empty text and reasoning blocks are not written: the API would reject them in the history of the
 //! next request.
 
-use foxwedge_core::{CallFamily, Format};
+use foxwedge_core::CallFamily;
 
+use super::WIRE;
 use crate::{
     conversation::{
         JsonText, LossKind, ProviderError, StopReason, TextCitation, TokenUsage,
@@ -94,7 +95,7 @@ impl AnthropicStreamWriter {
     /// Writes the first event with the usage known so far.
     pub(crate) fn end_frame(&mut self, out: &mut Vec<u8>) {
         let Some(mut line) = self.pending_start.take() else { return };
-        crate::conversation::token_usage::write(Format::Anthropic, &self.usage, &mut line);
+        crate::conversation::token_usage::write(WIRE, &self.usage, &mut line);
         line.push_str("}}\n\n");
         out.extend_from_slice(line.as_bytes());
     }
@@ -108,7 +109,7 @@ impl AnthropicStreamWriter {
     fn write_start(&mut self, head: &ReplyHead<'_>) {
         let mut line = String::from("event: message_start\ndata: {\"type\":\"message_start\"");
         line.push_str(",\"message\":{\"id\":");
-        let id = reply_id(Format::Anthropic, head.id.as_deref(), &self.options.seed);
+        let id = reply_id(WIRE, head.id.as_deref(), &self.options.seed);
         JsonText::from(id).write(&mut line);
         line.push_str(",\"type\":\"message\",\"role\":\"assistant\",\"model\":");
         write_string(&mut line, head.model.as_ref(), "unknown");
@@ -169,9 +170,7 @@ impl AnthropicStreamWriter {
                     _ => text.write_unquoted(line),
                 });
             }
-            BlockDelta::Signature(text)
-                if carries_signature(self.options.from, Format::Anthropic) =>
-            {
+            BlockDelta::Signature(text) if carries_signature(self.options.from, WIRE) => {
                 self.write_delta_event("signature_delta\",\"signature", out, |line, _| {
                     text.write_unquoted(line);
                 });
@@ -229,14 +228,14 @@ impl AnthropicStreamWriter {
         };
         self.begin_event("message_delta");
         self.line.push_str(",\"delta\":{\"stop_reason\":\"");
-        self.line.push_str(stop_word(Format::Anthropic, &stop, notes));
+        self.line.push_str(stop_word(WIRE, &stop, notes));
         self.line.push_str("\",\"stop_sequence\":");
         match &stop {
             StopReason::Sequence(Some(text)) => text.write(&mut self.line),
             _ => self.line.push_str("null"),
         }
         self.line.push_str("},\"usage\":");
-        write_usage(Format::Anthropic, &self.usage, &mut self.line, notes);
+        write_usage(WIRE, &self.usage, &mut self.line, notes);
         self.end_event(out);
         self.begin_event("message_stop");
         self.end_event(out);
@@ -250,7 +249,7 @@ impl AnthropicStreamWriter {
     ) {
         self.line.clear();
         self.line.push_str("event: error\ndata: ");
-        write_error(Format::Anthropic, error, &mut self.line, notes);
+        write_error(WIRE, error, &mut self.line, notes);
         self.line.push_str("\n\n");
         out.extend_from_slice(self.line.as_bytes());
     }

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use foxwedge_core::{CallFamily, Format};
+use foxwedge_core::CallFamily;
 
+use super::WIRE;
 use crate::{
     anthropic::decode::read_citation,
     conversation::{
@@ -16,8 +17,6 @@ use crate::{
     },
 };
 use foxwedge_json::{JsonObject, JsonValue};
-
-const WIRE: Format = Format::Bedrock;
 
 pub(crate) const DECODE_FORMAT: BlockDecodeFormat = BlockDecodeFormat {
     wire: WIRE,

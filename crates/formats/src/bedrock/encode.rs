@@ -1,7 +1,8 @@
 //! Encodes Converse blocks.
 
-use foxwedge_core::{Format, Span};
+use foxwedge_core::Span;
 
+use super::{WIRE, open_call};
 use crate::conversation::{
     JsonText, MediaKind, MediaPart, MediaSource, ReasoningPart, ReasoningSignature, ToolCallPart,
     call_id_map::CallIdentity,
@@ -21,7 +22,7 @@ pub(crate) const ENCODE_FORMAT: BlockEncodeFormat = BlockEncodeFormat {
     media: encode_media,
     media_in_result: encode_media,
     reasoning: write_reasoning,
-    call: (open_call, close_call),
+    call: (|out, identity| open_call(out, identity.id.as_deref(), &identity.name), close_call),
     answer: write_result,
     cache: CacheMarker::Block("{\"cachePoint\":{\"type\":\"default\"}}"),
     instructions: ("\"system\":", ""),
@@ -71,7 +72,7 @@ fn encode_media(media: &MediaPart<'_>) -> Option<String> {
     let source = match &media.source {
         MediaSource::Data(data) => format!("{{\"bytes\":{}}}", quote(data)),
         source => {
-            let uri = quote(source.stored_for(Format::Bedrock)?);
+            let uri = quote(source.stored_for(WIRE)?);
             format!("{{\"s3Location\":{{\"uri\":{uri}}}}}")
         }
     };
@@ -83,14 +84,6 @@ fn encode_media(media: &MediaPart<'_>) -> Option<String> {
         _ => String::new(),
     };
     Some(format!("{{\"{kind}\":{{\"format\":\"{format}\",{name}\"source\":{source}}}}}"))
-}
-
-fn open_call(out: &mut String, identity: &CallIdentity<'_>) {
-    out.push_str("{\"toolUse\":{\"toolUseId\":");
-    write_string(out, identity.id.as_deref().unwrap_or(""));
-    out.push_str(",\"name\":");
-    write_string(out, &identity.name);
-    out.push_str(",\"input\":");
 }
 
 fn close_call(out: &mut String, _: &ToolCallPart<'_>, _: bool) {

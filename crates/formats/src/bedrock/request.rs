@@ -1,7 +1,6 @@
 //! Settings of Converse requests. Model-specific settings are in a separate field.
 
-use foxwedge_core::Format;
-
+use super::WIRE;
 use crate::{
     anthropic::request::read_thinking,
     conversation::{
@@ -19,7 +18,6 @@ use crate::{
 };
 use foxwedge_json::{JsonObject, JsonValue, quote};
 
-const WIRE: Format = Format::Bedrock;
 const INFERENCE: &str = "inferenceConfig";
 const TOOLS: &str = "toolConfig";
 const OUTPUT: &str = "outputConfig";

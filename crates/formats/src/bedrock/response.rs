@@ -1,20 +1,16 @@
 //! Converse response bodies: blocks, in the order of generation.
 
-use foxwedge_core::Format;
-
-use super::decode::DECODE_FORMAT;
+use super::{WIRE, decode::DECODE_FORMAT, open_call};
 use crate::conversation::{
     ContentPart, LossKind, ModelPart, ModelReply, ModelResponse, PartNotes, PartPlacement,
     StopReason, TextCitation,
     decode::{read_element, read_text},
-    encode::json_writer::{write_comma, write_string},
+    encode::json_writer::write_comma,
     provider_errors,
     response::{ReplyBodyReader, ReplyBodyWriter, dropped_field_note, has_content, read_error},
     stop_reasons,
 };
 use foxwedge_json::{JsonObject, JsonShape, JsonValue};
-
-const WIRE: Format = Format::Bedrock;
 
 pub(crate) fn read<'a>(
     reader: &mut ReplyBodyReader,
@@ -124,11 +120,7 @@ fn write_content(writer: &mut ReplyBodyWriter<'_, '_>) {
                     continue;
                 }
                 writer.record_signature_loss(call);
-                writer.out.push_str("{\"toolUse\":{\"toolUseId\":");
-                write_string(&mut writer.out, id.as_deref().unwrap_or_default());
-                writer.out.push_str(",\"name\":");
-                write_string(&mut writer.out, &call.name);
-                writer.out.push_str(",\"input\":");
+                open_call(&mut writer.out, id.as_deref(), &call.name);
                 writer.write_arguments_object(call);
                 writer.out.push_str("}}");
             }

@@ -1,7 +1,8 @@
 //! Reads Bedrock events. A text block starts with its first delta; only calls have a start event.
 
-use foxwedge_core::{CallFamily, Format};
+use foxwedge_core::CallFamily;
 
+use super::WIRE;
 use crate::{
     conversation::{
         JsonText, LossKind, StopReason, TextCitation, provider_errors, stop_reasons, token_usage,
@@ -17,8 +18,6 @@ use crate::{
     },
 };
 use foxwedge_json::{JsonObject, JsonValue, ScanResult};
-
-const FORMAT: Format = Format::Bedrock;
 
 #[derive(Debug, Default)]
 pub(crate) struct BedrockEventReader {
@@ -38,7 +37,7 @@ impl BedrockEventReader {
         }
         // The error body of a failed request.
         if root.text("message").is_some() {
-            emitter.fail(provider_errors::read(FORMAT, root));
+            emitter.fail(provider_errors::read(WIRE, root));
             return Ok(());
         }
         let tag = root.tag();
@@ -69,18 +68,18 @@ impl BedrockEventReader {
                 let more = optional_object(event, "additionalModelResponseFields")?;
                 let text =
                     more.map(|more| non_empty_text(&more, "stop_sequence")).transpose()?.flatten();
-                emitter.stop(match (stop_reasons::read(FORMAT, reason), text) {
+                emitter.stop(match (stop_reasons::read(WIRE, reason), text) {
                     (StopReason::Sequence(None), Some(text)) => StopReason::Sequence(Some(text)),
                     (stop, _) => stop,
                 });
             }
             "metadata" => {
                 if let Some(usage) = optional_object(event, "usage")? {
-                    emitter.usage(token_usage::read(FORMAT, &usage));
+                    emitter.usage(token_usage::read(WIRE, &usage));
                 }
             }
             name if name.ends_with("Exception") || name.ends_with("Error") => {
-                emitter.fail(provider_errors::read_named(FORMAT, name.to_owned().into(), event));
+                emitter.fail(provider_errors::read_named(WIRE, name.to_owned().into(), event));
             }
             name => emitter.unknown_event(name),
         }

@@ -2,16 +2,17 @@
 //!
 //! Only calls have a start event. An empty block is not written, because only its end could be.
 
-use foxwedge_core::{CallFamily, Format};
+use foxwedge_core::CallFamily;
 
+use super::WIRE;
 use crate::{
     conversation::{
         LossKind, ProviderError, ProviderErrorKind, StopReason, TextCitation, TokenUsage,
-        response::carries_signature,
+        media::is_base64, response::carries_signature,
     },
     event::{
         BlockDelta, BlockStart, StreamEvent, StreamWriterOptions,
-        json_writer::{is_base64, write_double_escaped, write_number, write_string},
+        json_writer::{write_double_escaped, write_number, write_string},
         loss_notes::{ENCRYPTED, LossNotes, NAMELESS, UNMARKED, UNPLACED, UNSIGNED, UNSIGNED_CALL},
         reply_end::{stop_word, truncation_error, write_error, write_usage},
     },
@@ -151,9 +152,7 @@ impl BedrockStreamWriter {
                     false => text.write_unquoted(line),
                 });
             }
-            BlockDelta::Signature(text)
-                if carries_signature(self.options.from, Format::Bedrock) =>
-            {
+            BlockDelta::Signature(text) if carries_signature(self.options.from, WIRE) => {
                 self.write_delta_event("reasoningContent\":{\"signature", "}", out, |line, _| {
                     text.write_unquoted(line);
                 });
@@ -211,7 +210,7 @@ impl BedrockStreamWriter {
     fn write_stop(&mut self, stop: &StopReason<'_>, out: &mut Vec<u8>, notes: &mut LossNotes) {
         self.line.clear();
         self.line.push_str("{\"stopReason\":\"");
-        self.line.push_str(stop_word(Format::Bedrock, stop, notes));
+        self.line.push_str(stop_word(WIRE, stop, notes));
         self.line.push('"');
         if let StopReason::Sequence(Some(text)) = stop {
             self.line.push_str(",\"additionalModelResponseFields\":{\"stop_sequence\":");
@@ -228,7 +227,7 @@ impl BedrockStreamWriter {
         }
         self.line.clear();
         self.line.push_str("{\"usage\":");
-        write_usage(Format::Bedrock, &self.usage, &mut self.line, notes);
+        write_usage(WIRE, &self.usage, &mut self.line, notes);
         self.line.push_str(",\"metrics\":{\"latencyMs\":0}}");
         self.write_message("metadata", out);
     }
@@ -252,7 +251,7 @@ impl BedrockStreamWriter {
             ProviderErrorKind::Server => "internalServerException",
         };
         self.line.clear();
-        write_error(Format::Bedrock, error, &mut self.line, notes);
+        write_error(WIRE, error, &mut self.line, notes);
         binary::write(out, BinaryMessageKind::Exception(name), self.line.as_bytes());
     }
 

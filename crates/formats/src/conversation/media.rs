@@ -206,6 +206,15 @@ pub(crate) fn plain_document_name(name: Option<&str>) -> String {
     if plain.is_empty() { "document".to_owned() } else { plain.to_owned() }
 }
 
+/// Whether a text is base64. The signatures of some formats are plain text.
+pub(crate) fn is_base64(text: &str) -> bool {
+    let inside = text.trim_end_matches('=');
+    let padding = text.len() - inside.len();
+    text.len().is_multiple_of(4)
+        && padding <= 2
+        && inside.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/".contains(&byte))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,6 +232,16 @@ mod tests {
             for url in [Cow::Borrowed(url), Cow::Owned(url.to_owned())] {
                 assert_eq!(MediaSource::from_url(url), (source.clone(), name.map(Cow::Borrowed)));
             }
+        }
+    }
+
+    #[test]
+    fn base64_is_detected() {
+        for text in ["", "AAAA", "aGk=", "aA==", "+/+/"] {
+            assert!(is_base64(text), "{text}");
+        }
+        for text in ["abc", "ab_-", "a===", "a b=", "====", "a=bc"] {
+            assert!(!is_base64(text), "{text}");
         }
     }
 }

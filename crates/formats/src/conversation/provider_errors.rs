@@ -96,7 +96,7 @@ pub(crate) fn write(format: Format, error: &ProviderError<'_>, out: &mut String)
 }
 
 /// A format's name for the error.
-pub(crate) fn error_name(format: Format, error: &ProviderError<'_>) -> &'static str {
+fn error_name(format: Format, error: &ProviderError<'_>) -> &'static str {
     let table = name_table(format);
     let own = |code: &JsonText<'_>| {
         let same = |row: &&ErrorNameRow| {
@@ -139,13 +139,20 @@ pub(crate) fn http_status(format: Format, kind: ProviderErrorKind) -> u16 {
 }
 
 /// Whether the provider's error name is more specific than the format's.
-pub(crate) fn loses_name(format: Format, error: &ProviderError<'_>) -> bool {
+fn loses_name(format: Format, error: &ProviderError<'_>) -> bool {
     let plain = |code: &JsonText<'_>| {
         WIRES.iter().any(|format| error_kind(*format, code) == Some(error.kind))
             || code.parse::<u16>().is_ok()
     };
     let free = matches!(format, Format::OpenaiChat | Format::OpenaiResponses);
     !free && error.code.as_ref().is_some_and(|code| !plain(code))
+}
+
+/// What the format's error name loses of the provider's.
+pub(crate) fn loss_note(format: Format, error: &ProviderError<'_>) -> Option<String> {
+    let code = error.code.as_deref().filter(|_| loses_name(format, error))?;
+    let name = error_name(format, error);
+    Some(format!("the error `{code}` becomes `{name}` in this format"))
 }
 
 /// The name without the namespace and the URL that Amazon adds.

@@ -39,11 +39,28 @@ pub(crate) fn stop_word(format: Format, stop: &StopReason<'_>) -> &'static str {
 
 /// Whether the format's stop reason is less specific than the model's. Tool calls never count as a
 /// loss, because the calls themselves are in the message.
-pub(crate) fn loses_meaning(format: Format, stop: &StopReason<'_>) -> bool {
+fn loses_meaning(format: Format, stop: &StopReason<'_>) -> bool {
     match stop {
         StopReason::ToolCalls => false,
         StopReason::Sequence(text) => text.is_some() && format != Anthropic,
         stop => read(format, stop_word(format, stop).into()) != *stop,
+    }
+}
+
+/// What the format's stop reason loses of the model's.
+pub(crate) fn loss_note(format: Format, stop: &StopReason<'_>) -> Option<String> {
+    if !loses_meaning(format, stop) {
+        return None;
+    }
+    let word = stop_word(format, stop);
+    match stop {
+        // A separate field holds the sequence.
+        StopReason::Sequence(_) if format == Bedrock => None,
+        StopReason::Sequence(Some(text)) => {
+            Some(format!("the stop sequence `{text}` is not supported in this format"))
+        }
+        StopReason::Other(reason) => Some(format!("the stop reason `{reason}` becomes `{word}`")),
+        _ => Some(format!("the stop reason becomes `{word}`")),
     }
 }
 

@@ -68,28 +68,9 @@ pub(crate) fn count_characters(raw: &str) -> u64 {
     count as u64
 }
 
-/// Whether a text is base64. The signatures of some formats are plain text.
-pub(crate) fn is_base64(text: &str) -> bool {
-    let inside = text.trim_end_matches('=');
-    let padding = text.len() - inside.len();
-    text.len().is_multiple_of(4)
-        && padding <= 2
-        && inside.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/".contains(&byte))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base64_is_detected() {
-        for text in ["", "AAAA", "aGk=", "aA==", "+/+/"] {
-            assert!(is_base64(text), "{text}");
-        }
-        for text in ["abc", "ab_-", "a===", "a b=", "====", "a=bc"] {
-            assert!(!is_base64(text), "{text}");
-        }
-    }
 
     #[test]
     fn escaped_text_is_escaped_again() {

@@ -20,22 +20,10 @@ pub(crate) fn stop_word(
     stop: &StopReason<'_>,
     notes: &mut LossNotes,
 ) -> &'static str {
-    let name = stop_reasons::stop_word(format, stop);
-    if stop_reasons::loses_meaning(format, stop) {
-        let note = match stop {
-            // Bedrock has the text in a separate field.
-            StopReason::Sequence(_) if format == Format::Bedrock => return name,
-            StopReason::Sequence(Some(text)) => {
-                format!("the stop sequence `{text}` is not supported in this format")
-            }
-            StopReason::Other(reason) => {
-                format!("the stop reason `{reason}` becomes `{name}`")
-            }
-            _ => format!("the stop reason becomes `{name}`"),
-        };
+    if let Some(note) = stop_reasons::loss_note(format, stop) {
         notes.add(LossKind::StopReason, &note);
     }
-    name
+    stop_reasons::stop_word(format, stop)
 }
 
 /// Appends the token usage.
@@ -58,10 +46,7 @@ pub(crate) fn write_error(
     line: &mut String,
     notes: &mut LossNotes,
 ) {
-    let code = error.code.as_deref().filter(|_| provider_errors::loses_name(format, error));
-    if let Some(code) = code {
-        let name = provider_errors::error_name(format, error);
-        let note = format!("the error `{code}` becomes `{name}` in this format");
+    if let Some(note) = provider_errors::loss_note(format, error) {
         notes.add(LossKind::Unknown, &note);
     }
     provider_errors::write(format, error, line);

@@ -1,7 +1,8 @@
 //! Decodes Gemini contents. Keys may be in camel case or snake case.
 
-use foxwedge_core::{CallFamily, Format};
+use foxwedge_core::CallFamily;
 
+use super::WIRE;
 use crate::conversation::{
     ContentPart, JsonText, MediaKind, MediaPart, MediaSource, ModelMessage, ModelPart, ModelRole,
     PartNotes, ReasoningSignature, ToolCallPart, ToolResultPart,
@@ -10,8 +11,6 @@ use crate::conversation::{
     },
 };
 use foxwedge_json::{JsonObject, JsonValue};
-
-const WIRE: Format = Format::Gemini;
 
 pub(crate) const DECODE_FORMAT: BlockDecodeFormat = BlockDecodeFormat {
     wire: WIRE,

@@ -1,13 +1,14 @@
 //! Encodes Gemini parts.
 
-use foxwedge_core::{Format, Span};
+use foxwedge_core::Span;
 
+use super::{WIRE, close_call, open_call, write_id_and_name};
 use crate::conversation::{
-    JsonText, MediaPart, MediaSource, ReasoningPart, ReasoningSignature, ToolCallPart,
+    ContentPart, JsonText, MediaPart, MediaSource, ReasoningPart, ReasoningSignature,
     call_id_map::CallIdentity,
     encode::{
-        BlockEncodeFormat, CacheMarker, ContentPiece, ResultFlags,
-        json_writer::{write_comma, write_string},
+        BlockEncodeFormat, CacheMarker, ContentPiece, ResultFlags, json_writer::write_comma,
+        write_arguments_object,
     },
     media::{likely_type, titled_document},
 };
@@ -22,7 +23,10 @@ pub(crate) const ENCODE_FORMAT: BlockEncodeFormat = BlockEncodeFormat {
     // Only newer models accept media inside a tool result; all models accept it after the result.
     media_in_result: |_| None,
     reasoning: write_reasoning,
-    call: (open_call, close_call),
+    call: (
+        |out, identity| open_call(out, identity.id.as_deref(), &identity.name),
+        |out, call, _| close_call(out, call.signature.as_ref()),
+    ),
     answer: write_result,
     cache: CacheMarker::Unsupported,
     instructions: ("\"systemInstruction\":{\"parts\":", "}"),
@@ -46,7 +50,7 @@ fn encode_media(media: &MediaPart<'_>) -> Option<String> {
         }
         source if source.is_inline() => return None,
         MediaSource::Url(uri) => file(uri),
-        MediaSource::Stored { .. } => file(media.source.stored_for(Format::Gemini)?),
+        MediaSource::Stored { .. } => file(media.source.stored_for(WIRE)?),
     })
 }
 
@@ -61,32 +65,6 @@ fn write_reasoning(out: &mut String, reasoning: &ReasoningPart<'_>) {
     out.push('}');
 }
 
-/// Writes the id, if there is one, and the name.
-fn write_id_and_name(out: &mut String, identity: &CallIdentity<'_>) {
-    if let Some(id) = &identity.id {
-        out.push_str("\"id\":");
-        write_string(out, id);
-        out.push(',');
-    }
-    out.push_str("\"name\":");
-    write_string(out, &identity.name);
-}
-
-fn open_call(out: &mut String, identity: &CallIdentity<'_>) {
-    out.push_str("{\"functionCall\":{");
-    write_id_and_name(out, identity);
-    out.push_str(",\"args\":");
-}
-
-fn close_call(out: &mut String, call: &ToolCallPart<'_>, _: bool) {
-    out.push('}');
-    if let Some(signature) = &call.signature {
-        out.push_str(",\"thoughtSignature\":");
-        signature.write(out);
-    }
-    out.push('}');
-}
-
 fn write_result(
     out: &mut String,
     identity: &CallIdentity<'_>,
@@ -94,7 +72,7 @@ fn write_result(
     flags: ResultFlags,
 ) -> Span {
     out.push_str("{\"functionResponse\":{");
-    write_id_and_name(out, identity);
+    write_id_and_name(out, identity.id.as_deref(), &identity.name);
     out.push_str(",\"response\":");
     let start = out.len();
     out.push_str(if flags.error { "{\"error\":\"" } else { "{\"output\":\"" });
@@ -121,4 +99,28 @@ fn write_result(
     }
     out.push_str("}}");
     content
+}
+
+/// Writes a part of a reply for the next request.
+pub(crate) fn write_turn_part(out: &mut String, content: &ContentPart<'_>) {
+    write_comma(out);
+    match content {
+        ContentPart::Text(text) => write_text(out, text, false),
+        // An empty text only carries the signature.
+        ContentPart::Reasoning(ReasoningPart { text, signature }) if text.is_empty() => {
+            out.push_str("{\"text\":\"\"");
+            if let ReasoningSignature::Signed(signature) = signature {
+                out.push_str(",\"thoughtSignature\":");
+                signature.write(out);
+            }
+            out.push('}');
+        }
+        ContentPart::Reasoning(reasoning) => write_reasoning(out, reasoning),
+        ContentPart::ToolCall(call) => {
+            open_call(out, call.id.as_deref(), &call.name);
+            write_arguments_object(out, call);
+            close_call(out, call.signature.as_ref());
+        }
+        ContentPart::Media(_) | ContentPart::ToolResult(_) | ContentPart::Unknown(_) => {}
+    }
 }

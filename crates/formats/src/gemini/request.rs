@@ -2,8 +2,7 @@
 
 mod thinking;
 
-use foxwedge_core::Format;
-
+use super::WIRE;
 use crate::conversation::{
     LossKind, RequestSettings, ResponseShape, ToolChoice, ToolDeclaration, ToolInput,
     request::{
@@ -15,7 +14,6 @@ use crate::conversation::{
 };
 use foxwedge_json::JsonValue;
 
-const WIRE: Format = Format::Gemini;
 const GENERATION: &str = "generationConfig";
 const TOOLS: &str = "toolConfig";
 const CALLING: &str = "toolConfig.functionCallingConfig";

@@ -1,8 +1,6 @@
 //! Gemini response bodies: parts of the first candidate.
 
-use foxwedge_core::Format;
-
-use super::decode::DECODE_FORMAT;
+use super::{WIRE, close_call, decode::DECODE_FORMAT, open_call};
 use crate::conversation::{
     ContentPart, LossKind, MediaPart, MediaSource, ModelReply, ModelResponse, StopReason,
     decode::{read_content, read_text},
@@ -12,8 +10,6 @@ use crate::conversation::{
     stop_reasons,
 };
 use foxwedge_json::{JsonObject, JsonShape, JsonValue};
-
-const WIRE: Format = Format::Gemini;
 
 pub(crate) fn read<'a>(
     reader: &mut ReplyBodyReader,
@@ -125,21 +121,9 @@ fn write_parts(writer: &mut ReplyBodyWriter<'_, '_>) {
                     writer.write_original(json);
                     continue;
                 }
-                writer.out.push_str("{\"functionCall\":{");
-                if let Some(id) = id {
-                    writer.out.push_str("\"id\":");
-                    write_string(&mut writer.out, &id);
-                    writer.out.push(',');
-                }
-                writer.out.push_str("\"name\":");
-                write_string(&mut writer.out, &call.name);
-                writer.out.push_str(",\"args\":");
+                open_call(&mut writer.out, id.as_deref(), &call.name);
                 writer.write_arguments_object(call);
-                writer.out.push('}');
-                if let Some(signature) = &call.signature {
-                    writer.write_field("thoughtSignature", signature);
-                }
-                writer.out.push('}');
+                close_call(&mut writer.out, call.signature.as_ref());
             }
             (_, Some(json)) => {
                 write_comma(&mut writer.out);

@@ -3,8 +3,9 @@
 
 mod partial_arguments;
 
-use foxwedge_core::{CallFamily, Format};
+use foxwedge_core::CallFamily;
 
+use super::WIRE;
 use crate::{
     conversation::{JsonText, LossKind, StopReason, provider_errors, stop_reasons, token_usage},
     event::{
@@ -15,8 +16,6 @@ use crate::{
 };
 use foxwedge_json::{JsonObject, JsonValue, ScanResult};
 use partial_arguments::PartialArguments;
-
-const FORMAT: Format = Format::Gemini;
 
 #[derive(Debug, Default)]
 pub(crate) struct GeminiEventReader {
@@ -47,7 +46,7 @@ impl GeminiEventReader {
         let inner = wrapped.and_then(JsonValue::object);
         let root = inner.as_ref().unwrap_or(root);
         if let Some(error) = first_object(root, &["error"])? {
-            emitter.fail(provider_errors::read(FORMAT, &error));
+            emitter.fail(provider_errors::read(WIRE, &error));
             return Ok(());
         }
         let head = ReplyHead {
@@ -73,7 +72,7 @@ impl GeminiEventReader {
             self.stop = Some(StopReason::Refusal);
         }
         if let Some(usage) = first_object(root, &["usageMetadata", "usage_metadata"])? {
-            emitter.usage(token_usage::read(FORMAT, &usage));
+            emitter.usage(token_usage::read(WIRE, &usage));
         }
         Ok(())
     }
@@ -110,7 +109,7 @@ impl GeminiEventReader {
         }
         let reason = first_text(candidate, &["finishReason", "finish_reason"])?;
         if let Some(reason) = reason.filter(|reason| *reason != "FINISH_REASON_UNSPECIFIED") {
-            self.stop = Some(match stop_reasons::read(FORMAT, reason) {
+            self.stop = Some(match stop_reasons::read(WIRE, reason) {
                 StopReason::Other(word) => StopReason::Other(word.to_static()),
                 StopReason::Sequence(text) => {
                     StopReason::Sequence(text.map(|text| text.to_static()))

@@ -3,15 +3,16 @@
 //! A call is one part, so its arguments are buffered until it is closed. If they are not a JSON
 //! object, the call is left out, and the stop reason becomes a malformed call.
 
-use foxwedge_core::{CallFamily, Format};
+use foxwedge_core::CallFamily;
 
+use super::WIRE;
 use crate::{
     conversation::{
-        JsonText, LossKind, ProviderError, StopReason, TokenUsage, response::carries_signature,
+        JsonText, LossKind, ProviderError, StopReason, TokenUsage, media::is_base64,
+        response::carries_signature,
     },
     event::{
         BlockDelta, BlockStart, ReplyHead, StreamEvent, StreamWriterOptions,
-        json_writer::is_base64,
         loss_notes::{ENCRYPTED, LossNotes, UNMARKED, UNREADABLE, UNSIGNED},
         owned::owned_stop,
         reply_end::{stop_word, truncation_error, write_error, write_usage},
@@ -143,7 +144,7 @@ impl GeminiStreamWriter {
             }
             (BlockDelta::Text(_), GeminiBlockKind::Redacted) => {}
             (BlockDelta::Signature(text), _)
-                if carries_signature(self.options.from, Format::Gemini) && is_base64(text) =>
+                if carries_signature(self.options.from, WIRE) && is_base64(text) =>
             {
                 self.write_part(out, |line| {
                     line.push_str("\"text\":\"\",\"thought\":true,\"thoughtSignature\":");
@@ -205,11 +206,11 @@ impl GeminiStreamWriter {
         // Clients treat a chunk without parts as broken.
         self.begin_chunk();
         self.line.push_str("{\"text\":\"\"}]},\"finishReason\":\"");
-        self.line.push_str(stop_word(Format::Gemini, &stop, notes));
+        self.line.push_str(stop_word(WIRE, &stop, notes));
         self.line.push_str("\",\"index\":0}]");
         if !self.usage.is_empty() {
             self.line.push_str(",\"usageMetadata\":");
-            write_usage(Format::Gemini, &self.usage, &mut self.line, notes);
+            write_usage(WIRE, &self.usage, &mut self.line, notes);
         }
         self.end_chunk(out);
     }
@@ -225,7 +226,7 @@ impl GeminiStreamWriter {
         }
         self.line.clear();
         self.line.push_str("data: ");
-        write_error(Format::Gemini, error, &mut self.line, notes);
+        write_error(WIRE, error, &mut self.line, notes);
         self.line.push_str("\n\n");
         out.extend_from_slice(self.line.as_bytes());
     }

@@ -70,11 +70,10 @@ pub fn encode_reply(outcome: &ModelResponse<'_>, format: Format, seed: &str) -> 
         ModelResponse::Error(error) => {
             let mut body = String::with_capacity(error.message.len() + 128);
             provider_errors::write(format, error, &mut body);
-            let code = error.code.as_deref().filter(|_| provider_errors::loses_name(format, error));
-            let losses = code.map(|code| {
-                let name = provider_errors::error_name(format, error);
-                let note = format!("the error `{code}` becomes `{name}` in this format");
-                Loss { kind: LossKind::Unknown, location: LossLocation::Reply, note }
+            let losses = provider_errors::loss_note(format, error).map(|note| Loss {
+                kind: LossKind::Unknown,
+                location: LossLocation::Reply,
+                note,
             });
             EncodedReply { body, losses: losses.into_iter().collect(), renamed: Vec::new() }
         }

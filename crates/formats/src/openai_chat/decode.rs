@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use foxwedge_core::{CallFamily, Format};
+use foxwedge_core::CallFamily;
 
+use super::WIRE;
 use crate::conversation::{
     ContentPart, JsonText, MediaKind, MediaPart, MediaSource, ModelMessage, ModelPart, ModelRole,
     PartNotes, PartPlacement, ReasoningSignature, TextCitation, ToolCallPart, ToolResultPart,
@@ -14,8 +15,6 @@ use crate::conversation::{
     media::media_type_of,
 };
 use foxwedge_json::{JsonObject, JsonValue};
-
-const WIRE: Format = Format::OpenaiChat;
 
 pub(crate) const DECODE_FORMAT: BlockDecodeFormat = BlockDecodeFormat {
     wire: WIRE,

@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-use foxwedge_core::{CallFamily, ContentShape, Format, Role, Span};
+use foxwedge_core::{CallFamily, ContentShape, Role, Span};
 
+use super::{WIRE, close_call, open_call};
 use crate::{
     conversation::{
         ContentPart, JsonText, LossKind, MediaKind, MediaPart, MediaSource, ModelPart, ModelRole,
-        PartIndex, PartPlacement, ToolCallPart, ToolResultPart,
+        PartIndex, PartPlacement, ReasoningPart, ToolCallPart, ToolResultPart,
         encode::{
             ContentPiece, EncodedTurn, HistoryEncoder, ResultOutline,
             json_writer::{compact_json, write_comma, write_compact, write_string},
@@ -285,17 +286,9 @@ fn write_call(
 ) {
     let Some(identity) = encoder.call_ids.identity(at) else { return };
     let start = out.len();
-    out.push_str("{\"id\":");
-    write_string(out, identity.id.as_deref().unwrap_or(""));
-    let (kind, input) = match call.is_free_text() {
-        true => (",\"type\":\"custom\",\"custom\":{\"name\":", ",\"input\":"),
-        false => (",\"type\":\"function\",\"function\":{\"name\":", ",\"arguments\":"),
-    };
-    out.push_str(kind);
-    write_string(out, &identity.name);
-    out.push_str(input);
+    open_call(out, identity.id.as_deref(), &identity.name, call.is_free_text());
     write_arguments_text(out, call);
-    out.push_str("}}");
+    close_call(out, None);
     encoder.outline.record_call(Span::new(start, out.len()), identity, CallFamily::Function, false);
 }
 
@@ -372,7 +365,7 @@ fn encode_media(media: &MediaPart<'_>) -> Option<String> {
             format!("{{\"type\":\"file\",\"file\":{{\"filename\":{name},\"file_data\":{data}}}}}")
         }
         (MediaKind::File, source) => {
-            let id = quote(source.stored_for(Format::OpenaiChat)?);
+            let id = quote(source.stored_for(WIRE)?);
             format!("{{\"type\":\"file\",\"file\":{{\"file_id\":{id}}}}}")
         }
         (MediaKind::Image | MediaKind::Audio | MediaKind::Video, _) => return None,
@@ -381,4 +374,73 @@ fn encode_media(media: &MediaPart<'_>) -> Option<String> {
 
 fn image_block(url: &str) -> String {
     format!("{{\"type\":\"image_url\",\"image_url\":{{\"url\":{}}}}}", quote(url))
+}
+
+/// Writes a reply as a message for the next request.
+pub(crate) fn encode_turn(parts: &[&ModelPart<'_>]) -> String {
+    let is_refusal = |part: &ModelPart<'_>| part.notes().is_some_and(|notes| notes.refusal);
+    let mut out = String::from("{\"role\":\"assistant\",\"content\":");
+    let texts = parts.iter().filter_map(|part| match part.content() {
+        ContentPart::Text(text) => Some((*part, text)),
+        _ => None,
+    });
+    if texts.clone().any(|(part, _)| is_refusal(part)) {
+        out.push('[');
+        for (part, text) in texts {
+            let kind = if is_refusal(part) { "refusal" } else { "text" };
+            write_comma(&mut out);
+            out.extend(["{\"type\":\"", kind, "\",\"", kind, "\":"]);
+            text.write(&mut out);
+            out.push('}');
+        }
+        out.push(']');
+    } else {
+        // Some servers reject null content beside calls; all accept an empty string.
+        out.push('"');
+        texts.for_each(|(_, text)| text.write_unquoted(&mut out));
+        out.push('"');
+    }
+    let mut reasoning_text = String::new();
+    for reasoning in parts.iter().filter_map(|part| as_reasoning(part)) {
+        reasoning_text.push_str(if reasoning_text.is_empty() { "" } else { "\\n\\n" });
+        reasoning.text.write_unquoted(&mut reasoning_text);
+    }
+    if !reasoning_text.is_empty() {
+        out.extend([",\"reasoning_content\":\"", &reasoning_text, "\""]);
+    }
+    let mut calls = parts.iter().filter_map(|part| as_call(part)).peekable();
+    if calls.peek().is_some() {
+        out.push_str(",\"tool_calls\":[");
+        for call in calls {
+            write_comma(&mut out);
+            open_call(&mut out, call.id.as_deref(), &call.name, call.is_free_text());
+            turn_arguments(call).write(&mut out);
+            close_call(&mut out, call.signature.as_ref());
+        }
+        out.push(']');
+    }
+    out.push('}');
+    out
+}
+
+fn as_reasoning<'p, 'a>(part: &'p ModelPart<'a>) -> Option<&'p ReasoningPart<'a>> {
+    match part.content() {
+        ContentPart::Reasoning(reasoning) => Some(reasoning),
+        _ => None,
+    }
+}
+
+fn as_call<'p, 'a>(part: &'p ModelPart<'a>) -> Option<&'p ToolCallPart<'a>> {
+    match part.content() {
+        ContentPart::ToolCall(call) => Some(call),
+        _ => None,
+    }
+}
+
+/// Arguments as a string: whatever the model wrote, or an empty object for no arguments.
+pub(crate) fn turn_arguments<'c, 'a>(call: &'c ToolCallPart<'a>) -> Cow<'c, JsonText<'a>> {
+    match call.arguments.trim().is_empty() && !call.is_free_text() {
+        true => Cow::Owned(JsonText::from("{}")),
+        false => Cow::Borrowed(&call.arguments),
+    }
 }

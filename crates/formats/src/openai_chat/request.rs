@@ -1,7 +1,8 @@
 //! Settings of Chat requests.
 
-use foxwedge_core::{Format, Profile};
+use foxwedge_core::Profile;
 
+use super::WIRE;
 use crate::conversation::{
     JsonText, LossKind, RequestSettings, ToolChoice, ToolDeclaration, ToolInput,
     request::{
@@ -12,8 +13,6 @@ use crate::conversation::{
     },
 };
 use foxwedge_json::{JsonObject, JsonValue};
-
-const WIRE: Format = Format::OpenaiChat;
 
 pub(crate) fn read<'t, 'a>(fields: &mut RequestFields<'t, 'a>, settings: &mut RequestSettings<'a>) {
     openai::read(fields, settings);

@@ -1,12 +1,14 @@
 //! Chat completions: one text, then the calls.
 
-use foxwedge_core::{CallFamily, Format};
-
-use super::decode::{read_assistant, read_citation};
+use super::{
+    WIRE, close_call,
+    decode::{read_assistant, read_citation},
+    open_call,
+};
 use crate::conversation::{
     ContentPart, LossKind, ModelPart, ModelReply, ModelResponse, PartPlacement, ToolCallPart,
     decode::read_text,
-    encode::json_writer::{write_compact, write_string},
+    encode::json_writer::write_compact,
     provider_errors,
     response::{
         ReplyBodyReader, ReplyBodyWriter, dropped_field_note, has_content, read_error, read_seconds,
@@ -14,8 +16,6 @@ use crate::conversation::{
     stop_reasons,
 };
 use foxwedge_json::{JsonObject, JsonShape, JsonValue};
-
-const WIRE: Format = Format::OpenaiChat;
 
 pub(crate) fn read<'a>(
     reader: &mut ReplyBodyReader,
@@ -242,28 +242,13 @@ fn write_call<'r, 'a>(
     if let Some(json) = writer.original_call_json(part, call, id.as_deref()) {
         return write_compact(calls, json);
     }
-    calls.push_str("{\"id\":");
-    write_string(calls, id.as_deref().unwrap_or_default());
-    let (head, key) = match call.family {
-        CallFamily::Custom => (",\"type\":\"custom\",\"custom\":{\"name\":", ",\"input\":"),
-        _ => (",\"type\":\"function\",\"function\":{\"name\":", ",\"arguments\":"),
-    };
-    calls.push_str(head);
-    write_string(calls, &call.name);
-    calls.push_str(key);
+    open_call(calls, id.as_deref(), &call.name, call.is_free_text());
     if call.arguments.is_empty() && !call.is_free_text() {
         calls.push_str("\"{}\"");
     } else {
         call.arguments.write(calls);
     }
-    calls.push('}');
-    if let Some(signature) = &call.signature {
-        // Google's field for its signatures in this format.
-        calls.push_str(",\"extra_content\":{\"google\":{\"thought_signature\":");
-        signature.write(calls);
-        calls.push_str("}}");
-    }
-    calls.push('}');
+    close_call(calls, call.signature.as_ref());
 }
 
 /// The field that the reasoning was read from, or the one that most vendors use.

@@ -3,9 +3,7 @@
 
 mod calls;
 
-use foxwedge_core::Format;
-
-use super::decode::read_citation;
+use super::{WIRE, decode::read_citation};
 use crate::{
     conversation::{
         JsonText, LossKind, ProviderError, ProviderErrorKind, decode, provider_errors,
@@ -22,8 +20,6 @@ use crate::{
 };
 use calls::{CallFragment, ChatCallAssembler};
 use foxwedge_json::{JsonObject, JsonValue, ScanResult};
-
-const FORMAT: Format = Format::OpenaiChat;
 
 #[derive(Debug, Default)]
 pub(crate) struct ChatEventReader {
@@ -49,10 +45,10 @@ impl ChatEventReader {
     ) -> ScanResult<()> {
         if let Some(error) = get(root, "error") {
             match error.object() {
-                Some(error) => emitter.fail(provider_errors::read(FORMAT, &error)),
+                Some(error) => emitter.fail(provider_errors::read(WIRE, &error)),
                 // Some servers put the message here and the kind beside it.
                 None => {
-                    let mut provider_error = provider_errors::read(FORMAT, root);
+                    let mut provider_error = provider_errors::read(WIRE, root);
                     provider_error.message =
                         decode::read_text(Some(error)).unwrap_or(provider_error.message);
                     emitter.fail(provider_error);
@@ -62,7 +58,7 @@ impl ChatEventReader {
         }
         let failed = non_empty_text(root, "object")?.is_some_and(|object| object == "error");
         if failed || name == Some("error") {
-            emitter.fail(provider_errors::read(FORMAT, root));
+            emitter.fail(provider_errors::read(WIRE, root));
             return Ok(());
         }
         if get(root, "choices").is_none() && get(root, "usage").is_none() && name.is_none() {
@@ -88,7 +84,7 @@ impl ChatEventReader {
         // Groq nests the usage in `x_groq`.
         for figures in [Some(*root), optional_object(root, "x_groq")?].into_iter().flatten() {
             if let Some(usage) = optional_object(&figures, "usage")? {
-                emitter.usage(token_usage::read(FORMAT, &usage));
+                emitter.usage(token_usage::read(WIRE, &usage));
             }
         }
         Ok(())
@@ -119,7 +115,7 @@ impl ChatEventReader {
             }
         }
         if let Some(error) = optional_object(choice, "error")? {
-            emitter.fail(provider_errors::read(FORMAT, &error));
+            emitter.fail(provider_errors::read(WIRE, &error));
             return Ok(());
         }
         let reason = non_empty_text(choice, "finish_reason")?;
@@ -133,9 +129,9 @@ impl ChatEventReader {
             self.calls.finish(emitter);
             // Moonshot puts the usage here.
             if let Some(usage) = optional_object(choice, "usage")? {
-                emitter.usage(token_usage::read(FORMAT, &usage));
+                emitter.usage(token_usage::read(WIRE, &usage));
             }
-            emitter.stop(stop_reasons::read(FORMAT, reason));
+            emitter.stop(stop_reasons::read(WIRE, reason));
         }
         Ok(())
     }

@@ -3,8 +3,9 @@
 //! The format has one text, one reasoning text and a list of calls. Several texts are joined as
 //! they are; several reasoning blocks become paragraphs.
 
-use foxwedge_core::{CallFamily, Format};
+use foxwedge_core::CallFamily;
 
+use super::WIRE;
 use crate::{
     conversation::{
         JsonText, LossKind, ProviderError, TextCitation, TokenUsage, response::reply_id,
@@ -77,7 +78,7 @@ impl ChatStreamWriter {
             StreamEvent::Close { .. } => {}
             StreamEvent::Usage(usage) => self.usage = *usage,
             StreamEvent::Stop(stop) => {
-                let reason = stop_word(Format::OpenaiChat, stop, notes);
+                let reason = stop_word(WIRE, stop, notes);
                 self.begin_chunk();
                 self.line.push_str("[{\"index\":0,\"delta\":{},\"finish_reason\":\"");
                 self.line.push_str(reason);
@@ -97,7 +98,7 @@ impl ChatStreamWriter {
 
     fn write_start(&mut self, head: &ReplyHead<'_>, out: &mut Vec<u8>) {
         self.head.push_str("data: {\"id\":");
-        let id = reply_id(Format::OpenaiChat, head.id.as_deref(), &self.options.seed);
+        let id = reply_id(WIRE, head.id.as_deref(), &self.options.seed);
         JsonText::from(id).write(&mut self.head);
         self.head.push_str(",\"object\":\"chat.completion.chunk\",\"created\":");
         write_number(&mut self.head, head.created.unwrap_or(0));
@@ -241,7 +242,7 @@ impl ChatStreamWriter {
         if self.options.usage && !self.usage.is_empty() {
             self.begin_chunk();
             self.line.push_str("[],\"usage\":");
-            write_usage(Format::OpenaiChat, &self.usage, &mut self.line, notes);
+            write_usage(WIRE, &self.usage, &mut self.line, notes);
             self.line.push_str("}\n\n");
             self.end_chunk(out);
         }
@@ -256,7 +257,7 @@ impl ChatStreamWriter {
     ) {
         self.line.clear();
         self.line.push_str("data: ");
-        write_error(Format::OpenaiChat, error, &mut self.line, notes);
+        write_error(WIRE, error, &mut self.line, notes);
         self.line.push_str("\n\n");
         self.end_chunk(out);
     }

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use foxwedge_core::{CallFamily, Format};
+use foxwedge_core::CallFamily;
 
+use super::WIRE;
 use crate::{
     conversation::{
         ContentPart, MediaKind, MediaPart, MediaSource, ModelMessage, ModelPart, ModelRole,
@@ -17,8 +18,6 @@ use crate::{
     openai_chat::decode::read_citation,
 };
 use foxwedge_json::{JsonObject, JsonValue};
-
-const WIRE: Format = Format::OpenaiResponses;
 
 pub(crate) const DECODE_FORMAT: BlockDecodeFormat = BlockDecodeFormat {
     wire: WIRE,

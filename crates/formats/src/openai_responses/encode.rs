@@ -2,12 +2,14 @@
 
 use std::fmt::Write as _;
 
-use foxwedge_core::{CallFamily, ContentShape, Format, Role, Span};
+use foxwedge_core::{CallFamily, ContentShape, Role, Span};
 
+use super::{WIRE, open_call};
 use crate::{
     conversation::{
-        ContentPart, JsonText, MediaKind, MediaPart, MediaSource, ModelMessage, ModelRole,
-        PartIndex, PartPlacement, ToolCallPart, ToolResultPart,
+        ContentPart, JsonText, MediaKind, MediaPart, MediaSource, ModelMessage, ModelPart,
+        ModelRole, PartIndex, PartPlacement, ReasoningPart, ReasoningSignature, ToolCallPart,
+        ToolResultPart,
         encode::{
             ContentPiece, HistoryEncoder, ResultOutline,
             json_writer::{compact_json, write_comma, write_compact, write_string},
@@ -15,7 +17,7 @@ use crate::{
         },
         media::titled_document,
     },
-    openai_chat::encode::{with_detail, write_arguments_text, write_piece_list},
+    openai_chat::encode::{turn_arguments, with_detail, write_arguments_text, write_piece_list},
 };
 use foxwedge_json::quote;
 
@@ -96,7 +98,7 @@ fn write_message(
     pieces: &[ContentPiece<'_>],
     out: &mut String,
 ) {
-    let members = message.members(Format::OpenaiResponses);
+    let members = message.members(WIRE);
     if pieces.is_empty() && members.is_empty() {
         return;
     }
@@ -108,7 +110,7 @@ fn write_message(
         ModelRole::User => "{\"type\":\"message\",\"role\":\"user\",\"content\":",
         ModelRole::Assistant => "{\"type\":\"message\",\"role\":\"assistant\",\"content\":",
     });
-    let is_original = message.wire() == Some(Format::OpenaiResponses);
+    let is_original = message.wire() == Some(WIRE);
     let mut content = ContentShape::List;
     match pieces {
         // Unchanged: a string.
@@ -181,16 +183,7 @@ fn write_call(
     let Some(identity) = encoder.call_ids.identity(at) else { return };
     write_comma(out);
     let start = out.len();
-    let (kind, input) = match identity.family {
-        CallFamily::Custom => ("{\"type\":\"custom_tool_call\",\"call_id\":", ",\"input\":"),
-        // A built-in tool without a result of its own kind is written as a function.
-        _ => ("{\"type\":\"function_call\",\"call_id\":", ",\"arguments\":"),
-    };
-    out.push_str(kind);
-    write_string(out, identity.id.as_deref().unwrap_or(""));
-    out.push_str(",\"name\":");
-    write_string(out, &identity.name);
-    out.push_str(input);
+    open_call(out, None, identity.id.as_deref(), &identity.name, identity.family);
     write_arguments_text(out, call);
     out.push('}');
     let span = Span::new(start, out.len());
@@ -240,7 +233,7 @@ fn write_result<'h, 'a>(
 
 fn encode_media(media: &MediaPart<'_>) -> Option<String> {
     let stored_file = |key: &str| {
-        let id = quote(media.source.stored_for(Format::OpenaiResponses)?);
+        let id = quote(media.source.stored_for(WIRE)?);
         Some(format!("{{\"type\":\"{key}\",\"file_id\":{id}}}"))
     };
     let data_url = |data: &str, default_type: &str| {
@@ -270,4 +263,54 @@ fn encode_media(media: &MediaPart<'_>) -> Option<String> {
         (MediaKind::File, MediaSource::Stored { .. }) => stored_file("input_file")?,
         (MediaKind::Audio | MediaKind::Video, _) => return None,
     })
+}
+
+/// Writes a reply as items for the next request, without ids, so that they need not exist on the
+/// server.
+pub(crate) fn encode_turn(parts: &[&ModelPart<'_>]) -> String {
+    let mut out = String::from("[");
+    for part in parts {
+        match part.content() {
+            ContentPart::Text(text) => {
+                let refusal = part.notes().is_some_and(|notes| notes.refusal);
+                write_comma(&mut out);
+                out.push_str("{\"type\":\"message\",\"role\":\"assistant\",\"content\":");
+                if refusal {
+                    out.push_str("[{\"type\":\"refusal\",\"refusal\":");
+                    text.write(&mut out);
+                    out.push_str("}]}");
+                } else {
+                    text.write(&mut out);
+                    out.push('}');
+                }
+            }
+            ContentPart::Reasoning(ReasoningPart {
+                text,
+                signature: ReasoningSignature::Encrypted(content),
+            }) => {
+                write_comma(&mut out);
+                out.push_str("{\"type\":\"reasoning\",\"summary\":[");
+                if !text.is_empty() {
+                    out.push_str("{\"type\":\"summary_text\",\"text\":");
+                    text.write(&mut out);
+                    out.push('}');
+                }
+                out.push_str("],\"encrypted_content\":");
+                content.write(&mut out);
+                out.push('}');
+            }
+            ContentPart::ToolCall(call) => {
+                write_comma(&mut out);
+                open_call(&mut out, None, call.id.as_deref(), &call.name, call.family);
+                turn_arguments(call).write(&mut out);
+                out.push('}');
+            }
+            ContentPart::Reasoning(_)
+            | ContentPart::Media(_)
+            | ContentPart::ToolResult(_)
+            | ContentPart::Unknown(_) => {}
+        }
+    }
+    out.push(']');
+    out
 }

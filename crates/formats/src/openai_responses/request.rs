@@ -1,7 +1,6 @@
 //! Settings of Responses requests.
 
-use foxwedge_core::Format;
-
+use super::WIRE;
 use crate::conversation::{
     FormatSetting, JsonText, RequestSettings, ToolDeclaration, ToolInput,
     request::{
@@ -12,8 +11,6 @@ use crate::conversation::{
     },
 };
 use foxwedge_json::{JsonObject, JsonValue};
-
-const WIRE: Format = Format::OpenaiResponses;
 
 pub(crate) fn read<'a>(fields: &mut RequestFields<'_, 'a>, settings: &mut RequestSettings<'a>) {
     openai::read(fields, settings);

@@ -1,14 +1,14 @@
 //! Responses bodies: a list of items. Adjacent texts share a message item; everything else is a
 //! separate item.
 
-use foxwedge_core::{CallFamily, Format};
+use foxwedge_core::CallFamily;
 
-use super::decode::read_item;
+use super::{WIRE, decode::read_item, open_call};
 use crate::conversation::{
     ContentPart, JsonText, LossKind, ModelPart, ModelReply, ModelResponse, PartNotes,
     ProviderError, ProviderErrorKind, StopReason, ToolCallPart,
     decode::read_text,
-    encode::json_writer::{write_comma, write_string},
+    encode::json_writer::write_comma,
     provider_errors,
     response::{
         ReplyBodyReader, ReplyBodyWriter, has_content, item_id, read_error, read_seconds,
@@ -17,8 +17,6 @@ use crate::conversation::{
     stop_reasons,
 };
 use foxwedge_json::{JsonObject, JsonShape, JsonValue};
-
-const WIRE: Format = Format::OpenaiResponses;
 
 pub(crate) fn read<'a>(
     reader: &mut ReplyBodyReader,
@@ -243,17 +241,9 @@ fn write_call<'r, 'a>(
         return writer.write_original(json);
     }
     writer.record_signature_loss(call);
-    let (kind, prefix, key) = match call.family {
-        CallFamily::Custom => ("custom_tool_call", "ctc", "input"),
-        // A built-in tool of another format is written as a function.
-        _ => ("function_call", "fc", "arguments"),
-    };
+    let prefix = if call.family == CallFamily::Custom { "ctc" } else { "fc" };
     let item = item_id(prefix, &writer.id(), index);
-    writer.out.extend(["{\"type\":\"", kind, "\",\"id\":\"", &item, "\",\"call_id\":"]);
-    write_string(&mut writer.out, id.as_deref().unwrap_or_default());
-    writer.out.push_str(",\"name\":");
-    write_string(&mut writer.out, &call.name);
-    writer.out.extend([",\"", key, "\":"]);
+    open_call(&mut writer.out, Some(&item), id.as_deref(), &call.name, call.family);
     writer.write_arguments_text(call);
     if call.family != CallFamily::Custom {
         writer.out.push_str(",\"status\":\"completed\"");

@@ -5,8 +5,7 @@
 mod calls;
 mod items;
 
-use foxwedge_core::Format;
-
+use super::WIRE;
 use crate::{
     conversation::{JsonText, LossKind, StopReason, provider_errors, stop_reasons, token_usage},
     event::{
@@ -20,8 +19,6 @@ use crate::{
 };
 use foxwedge_json::{JsonObject, ScanResult};
 use items::{ReasoningSection, ResponsesItems};
-
-const FORMAT: Format = Format::OpenaiResponses;
 
 #[derive(Debug, Default)]
 pub(crate) struct ResponsesEventReader {
@@ -41,11 +38,11 @@ impl ResponsesEventReader {
             match kind {
                 "error" => {
                     let error = optional_object(root, "error")?;
-                    emitter.fail(provider_errors::read(FORMAT, error.as_ref().unwrap_or(root)));
+                    emitter.fail(provider_errors::read(WIRE, error.as_ref().unwrap_or(root)));
                 }
                 // Errors from servers that do not name their events.
                 kind => match optional_object(root, "error")? {
-                    Some(error) => emitter.fail(provider_errors::read(FORMAT, &error)),
+                    Some(error) => emitter.fail(provider_errors::read(WIRE, &error)),
                     None if matches!(kind, "ping" | "keepalive") => {}
                     None => emitter.unknown_event(kind),
                 },
@@ -187,7 +184,7 @@ impl ResponsesEventReader {
         emitter.start_from(&response, ["id", "model", "created_at"])?;
         if status == "failed" {
             let error = optional_object(&response, "error")?;
-            emitter.fail(provider_errors::read(FORMAT, error.as_ref().unwrap_or(&response)));
+            emitter.fail(provider_errors::read(WIRE, error.as_ref().unwrap_or(&response)));
             return Ok(());
         }
         if status == "cancelled" {
@@ -202,16 +199,16 @@ impl ResponsesEventReader {
         }
         self.items.close_all(emitter);
         if let Some(usage) = optional_object(&response, "usage")? {
-            emitter.usage(token_usage::read(FORMAT, &usage));
+            emitter.usage(token_usage::read(WIRE, &usage));
         }
         let stop = match (status, optional_object(&response, "incomplete_details")?) {
             ("incomplete", Some(details)) => stop_reasons::read(
-                FORMAT,
+                WIRE,
                 non_empty_text(&details, "reason")?.unwrap_or("incomplete".into()),
             ),
-            ("incomplete", None) => stop_reasons::read(FORMAT, "incomplete".into()),
+            ("incomplete", None) => stop_reasons::read(WIRE, "incomplete".into()),
             _ if self.items.has_called() => StopReason::ToolCalls,
-            _ => stop_reasons::read(FORMAT, "completed".into()),
+            _ => stop_reasons::read(WIRE, "completed".into()),
         };
         emitter.stop(stop);
         emitter.end();

@@ -9,6 +9,7 @@ mod item;
 
 use foxwedge_core::{CallFamily, Format};
 
+use super::WIRE;
 use crate::{
     conversation::{
         JsonText, LossKind, ProviderError, ProviderErrorKind, StopReason, TextCitation, TokenUsage,
@@ -93,7 +94,7 @@ impl ResponsesStreamWriter {
     }
 
     fn write_start(&mut self, head: &ReplyHead<'_>, out: &mut Vec<u8>) {
-        let id = reply_id(Format::OpenaiResponses, head.id.as_deref(), &self.options.seed);
+        let id = reply_id(WIRE, head.id.as_deref(), &self.options.seed);
         self.id = id.into_owned();
         let about = &mut self.about;
         about.push_str("\"id\":");
@@ -309,7 +310,7 @@ impl ResponsesStreamWriter {
     fn write_end(&mut self, out: &mut Vec<u8>, notes: &mut LossNotes) {
         self.finish_item(out);
         let stop = self.stop.take().unwrap_or(StopReason::End);
-        let (name, status, reason) = match stop_word(Format::OpenaiResponses, &stop, notes) {
+        let (name, status, reason) = match stop_word(WIRE, &stop, notes) {
             "completed" => ("response.completed", "completed", None),
             reason => ("response.incomplete", "incomplete", Some(reason)),
         };
@@ -376,7 +377,7 @@ impl ResponsesStreamWriter {
         if self.usage.is_empty() {
             usage.push_str("null");
         } else {
-            write_usage(Format::OpenaiResponses, &self.usage, usage, notes);
+            write_usage(WIRE, &self.usage, usage, notes);
         }
     }
 
@@ -456,7 +457,7 @@ const CODES: [&str; 18] = [
 /// The error code. Strict clients accept only OpenAI's own codes.
 fn error_code<'f>(from: Option<Format>, error: &'f ProviderError<'_>) -> JsonText<'f> {
     let known = |code: &&JsonText<'_>| match from {
-        Some(Format::OpenaiResponses) => true,
+        Some(WIRE) => true,
         Some(Format::OpenaiChat) => CODES.contains(&&***code),
         _ => false,
     };

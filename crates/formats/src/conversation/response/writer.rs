@@ -12,6 +12,7 @@ use crate::conversation::{
         json_writer::{write_comma, write_compact, write_string},
         write_arguments_object,
     },
+    media::is_base64,
     stop_reasons, token_usage,
 };
 
@@ -133,22 +134,10 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
             StopReason::ToolCalls if !has_calls() => &StopReason::End,
             stop => stop,
         };
-        let word = stop_reasons::stop_word(self.wire, stop);
-        if stop_reasons::loses_meaning(self.wire, stop) {
-            let note = match stop {
-                // A separate field holds the sequence.
-                StopReason::Sequence(_) if self.wire == Format::Bedrock => return Some(word),
-                StopReason::Sequence(Some(text)) => {
-                    format!("the stop sequence `{text}` is not supported in this format")
-                }
-                StopReason::Other(reason) => {
-                    format!("the stop reason `{reason}` becomes `{word}`")
-                }
-                _ => format!("the stop reason becomes `{word}`"),
-            };
+        if let Some(note) = stop_reasons::loss_note(self.wire, stop) {
             self.record_loss(LossKind::StopReason, note);
         }
-        Some(word)
+        Some(stop_reasons::stop_word(self.wire, stop))
     }
 
     /// The stop reason of an incomplete response, for formats that require one.
@@ -263,10 +252,4 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
     fn reasoning_origin(&self, part: &ModelPart<'_>) -> Option<Format> {
         part.origin().map(|origin| origin.wire).or(self.reply.wire)
     }
-}
-
-fn is_base64(text: &str) -> bool {
-    let body = text.trim_end_matches('=');
-    let letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
-    text.len().is_multiple_of(4) && text.len() - body.len() <= 2 && body.bytes().all(letter)
 }
