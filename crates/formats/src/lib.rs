@@ -3,6 +3,11 @@
 //! Reading is one pass over the text that builds only the outline. Writing splices: a message that
 //! no repair touches keeps its exact bytes, and a valid document comes back unchanged. Pure: no
 //! clock, no files, no network.
+//!
+//! Each format has a folder with the same files: `outline` and `patch` (for repairs), `decode`,
+//! `encode`, `request` and `response` (to and from the [`model`]), `stream_reader` and
+//! `stream_writer`. The modules above the folders choose one by [`Format`]; the modules below hold
+//! what the folders share. No module uses one above it.
 
 // What all formats share.
 pub mod outline;
