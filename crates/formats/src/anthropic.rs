@@ -1,8 +1,30 @@
 //! Anthropic Messages: `tool_use` and `tool_result` blocks, signed thinking, server tools.
 
-mod read;
-mod write;
+mod outline;
+mod patch;
+pub(crate) mod decode;
+pub(crate) mod encode;
+pub(crate) mod request;
+pub(crate) mod response;
+pub(crate) mod stream_reader;
+pub(crate) mod stream_writer;
 
-pub(crate) use read::read_message;
-pub use read::{known_role, read_block, read_content};
-pub use write::SPLICE_FORMAT;
+use foxwedge_core::Format;
+
+use crate::conversation::encode::json_writer::write_string;
+
+pub(crate) use outline::read_message;
+pub use outline::{known_role, read_block, read_content};
+pub use patch::SPLICE_FORMAT;
+
+/// The format of this folder.
+const WIRE: Format = Format::Anthropic;
+
+/// Writes a tool call up to its arguments.
+fn open_call(out: &mut String, id: Option<&str>, name: &str) {
+    out.push_str("{\"type\":\"tool_use\",\"id\":");
+    write_string(out, id.unwrap_or_default());
+    out.push_str(",\"name\":");
+    write_string(out, name);
+    out.push_str(",\"input\":");
+}

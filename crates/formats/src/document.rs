@@ -4,7 +4,8 @@ use foxwedge_core::{DraftBuilder, Format, Span};
 
 use crate::{
     OutlinedDocument, anthropic, bedrock,
-    envelope::{LIST_BIT, RequestEnvelope},
+    envelope::{LIST_BIT, RequestEnvelope, list_key},
+    error::ReadError,
     gemini, openai_chat, openai_responses,
     outline::{OutlineOptions, OutlineReader, UniqueFields},
 };
@@ -21,62 +22,44 @@ pub struct DocumentFrame {
     pub object: bool,
 }
 
-/// The key of the message list in a request.
-pub(crate) fn list_key(format: Format) -> &'static str {
-    match format {
-        Format::OpenaiChat | Format::Anthropic | Format::Bedrock => "messages",
-        Format::OpenaiResponses => "input",
-        Format::Gemini => "contents",
-    }
-}
-
 /// Reads the outline of a document in one pass. Fails above `limit` messages and parts.
 pub(crate) fn outline_document<'a>(
     source: &'a str,
     format: Format,
     options: OutlineOptions,
     limit: usize,
-) -> Result<OutlinedDocument<'a>, DocumentError> {
+) -> Result<OutlinedDocument<'a>, ReadError> {
     let mut reader = OutlineReader {
         source,
         builder: DraftBuilder::new(source, format),
         options,
-        envelope: RequestEnvelope::default(),
         compaction: false,
         pending_parts: Vec::new(),
     };
     let mut scan = JsonScanner::new(source);
     scan.remaining_elements = limit;
+    let mut envelope = RequestEnvelope::default();
     let mut place = None;
-    let frame = read_document(&mut scan, &mut reader, format, &mut place).map_err(|error| {
-        let place = place.map(|index| (list_key(format), index));
-        DocumentError {
-            error,
-            place,
-            exceeded_limit: (scan.remaining_elements == 0).then_some(limit),
-        }
-    })?;
+    let frame = read_document(&mut scan, &mut reader, format, &mut envelope, &mut place).map_err(
+        |error| match scan.remaining_elements {
+            0 => ReadError::TooMany { most: limit },
+            _ => ReadError::from_scan(error, place.map(|index| (list_key(format), index))),
+        },
+    )?;
     reader.builder.body_mut().surrogates = scan.lone_surrogates;
     Ok(OutlinedDocument {
         draft: reader.builder.finish(),
         frame,
-        envelope: reader.envelope,
+        envelope,
         plain: !scan.has_rewritable_escapes,
     })
-}
-
-/// Why a document could not be read, and in which message.
-pub(crate) struct DocumentError {
-    pub(crate) error: ScanError,
-    pub(crate) place: Option<(&'static str, usize)>,
-    /// The limit of messages and parts, if the document exceeds it.
-    pub(crate) exceeded_limit: Option<usize>,
 }
 
 fn read_document<'a>(
     scan: &mut JsonScanner<'a>,
     reader: &mut OutlineReader<'a>,
     format: Format,
+    envelope: &mut RequestEnvelope<'a>,
     place: &mut Option<usize>,
 ) -> ScanResult<DocumentFrame> {
     match scan.shape()? {
@@ -86,7 +69,7 @@ fn read_document<'a>(
             Ok(DocumentFrame { document: list, list: Some(list), object: false })
         }
         JsonShape::Object => {
-            let frame = read_request(scan, reader, format, place)?;
+            let frame = read_request(scan, reader, format, envelope, place)?;
             scan.end()?;
             Ok(frame)
         }
@@ -121,6 +104,7 @@ fn read_request<'a>(
     scan: &mut JsonScanner<'a>,
     reader: &mut OutlineReader<'a>,
     format: Format,
+    envelope: &mut RequestEnvelope<'a>,
     place: &mut Option<usize>,
 ) -> ScanResult<DocumentFrame> {
     let mut unique = UniqueFields::default();
@@ -132,7 +116,7 @@ fn read_request<'a>(
             found = Some(match scan.shape()? {
                 JsonShape::Array => Some(read_list(scan, reader, format, place)?),
                 JsonShape::String if format == Format::OpenaiResponses => {
-                    reader.envelope.input = Some(scan.skip()?);
+                    envelope.input = Some(scan.skip()?);
                     None
                 }
                 _ => return scan.fail(format!("`{}` is not a list", list_key(format))),
@@ -140,33 +124,28 @@ fn read_request<'a>(
             return Ok(());
         }
         has_other_fields = true;
-        read_surrounding_field(scan, reader, format, &mut unique, key)
+        let start = scan.position();
+        let shape = scan.shape()?;
+        envelope.read_field(scan, format, &mut unique, key)?;
+        let value = Span::new(start, scan.position());
+        outline_field(reader, key, shape, value);
+        Ok(())
     })?;
     let Some(list) = found else {
         return Err(ScanError::new(0, format!("the document has no `{}`", list_key(format))));
     };
     let body = reader.builder.body_mut();
-    body.model = reader.envelope.model_name(reader.source);
-    body.stateful |= reader.envelope.is_stateful();
-    body.unstored = reader.envelope.store == Some(false);
+    body.model = envelope.model_name(reader.source);
+    body.stateful |= envelope.is_stateful();
+    body.unstored = envelope.store == Some(false);
     // A string replaces the only user message: there is nothing to pair.
     body.wrapped = list.is_some();
     body.request = has_other_fields && list.is_some();
     Ok(DocumentFrame { document, list, object: true })
 }
 
-/// Reads a field beside the list into the envelope and the draft body.
-fn read_surrounding_field<'a>(
-    scan: &mut JsonScanner<'a>,
-    reader: &mut OutlineReader<'a>,
-    format: Format,
-    unique: &mut UniqueFields,
-    key: &[u8],
-) -> ScanResult<()> {
-    let start = scan.position();
-    let shape = scan.shape()?;
-    reader.envelope.read_field(scan, format, unique, key)?;
-    let value = Span::new(start, scan.position());
+/// Notes what a field beside the list says about the draft.
+fn outline_field(reader: &mut OutlineReader<'_>, key: &[u8], shape: JsonShape, value: Span) {
     let body = reader.builder.body_mut();
     match key {
         // Any value but `null` refers to state on the server.
@@ -177,5 +156,4 @@ fn read_surrounding_field<'a>(
         b"toolConfig" => body.tools = shape != JsonShape::Null,
         _ => {}
     }
-    Ok(())
 }

@@ -4,10 +4,7 @@ use std::borrow::Cow;
 
 use foxwedge_core::{Format, Span};
 
-use crate::{
-    document::list_key,
-    outline::{UniqueFields, read_non_empty},
-};
+use crate::outline::{UniqueFields, read_non_empty};
 use foxwedge_json::{JsonScanner, JsonShape, ScanResult, field_text, field_value};
 
 /// The request fields around the message list. Borrows from the document; copies only strings with
@@ -137,6 +134,15 @@ impl<'a> RequestEnvelope<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// The key of the message list in a request.
+pub(crate) fn list_key(format: Format) -> &'static str {
+    match format {
+        Format::OpenaiChat | Format::Anthropic | Format::Bedrock => "messages",
+        Format::OpenaiResponses => "input",
+        Format::Gemini => "contents",
     }
 }
 

@@ -1,6 +1,6 @@
 //! Errors of reading a document.
 
-use crate::document::DocumentError;
+use foxwedge_json::ScanError;
 
 /// Why a document cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -37,14 +37,12 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    pub(crate) fn from_document_error(error: DocumentError) -> ReadError {
-        if let Some(most) = error.exceeded_limit {
-            return ReadError::TooMany { most };
-        }
+    /// Why scanning failed, and in which message of which list.
+    pub(crate) fn from_scan(error: ScanError, place: Option<(&str, usize)>) -> ReadError {
         ReadError::Malformed {
-            at: error.error.at(),
-            place: error.place.map(|(list, index)| format!("{list}[{index}]")),
-            what: error.error.message().to_owned(),
+            at: error.at(),
+            place: place.map(|(list, index)| format!("{list}[{index}]")),
+            what: error.message().to_owned(),
         }
     }
 

@@ -3,18 +3,30 @@
 //! Reading is one pass over the text that builds only the outline. Writing splices: a message that
 //! no repair touches keeps its exact bytes, and a valid document comes back unchanged. Pure: no
 //! clock, no files, no network.
+//!
+//! Each format has a folder with the same files: `outline` and `patch` (for repairs), `decode`,
+//! `encode`, `request` and `response` (to and from the [`model`]), `stream_reader` and
+//! `stream_writer`. The modules above the folders choose one by [`Format`]; the modules below hold
+//! what the folders share. No module uses one above it.
 
+// What all formats share.
 pub mod outline;
-mod envelope;
-mod document;
-mod detect;
-mod error;
 pub mod splice;
+mod envelope;
+mod error;
+mod conversation;
+pub mod event;
+mod frame;
+// One folder for each format.
+pub mod anthropic;
+mod bedrock;
+pub mod gemini;
 mod openai_chat;
 pub mod openai_responses;
-pub mod anthropic;
-pub mod gemini;
-mod bedrock;
+// What works on documents of any format.
+mod detect;
+mod document;
+mod patched_document;
 pub mod model;
 pub mod compact;
 pub mod convert;
@@ -23,7 +35,6 @@ pub mod stream;
 
 use foxwedge_core::{CheckOptions, Draft, Format, Profile, Repair, repair};
 
-use document::DocumentError;
 use foxwedge_json::JsonScanner;
 
 pub use detect::{DetectionConfidence, FormatDetection, detect};
@@ -31,7 +42,7 @@ pub use document::DocumentFrame;
 pub use envelope::RequestEnvelope;
 pub use error::{ReadError, TextPosition, position};
 pub use outline::OutlineOptions;
-pub use splice::PatchedDocument;
+pub use patched_document::{PatchedDocument, write_slot};
 
 /// A document and its outline.
 #[derive(Clone, Debug)]
@@ -89,7 +100,6 @@ pub fn read_within(
     limit: usize,
 ) -> Result<OutlinedDocument<'_>, ReadError> {
     document::outline_document(source, format, options, limit)
-        .map_err(ReadError::from_document_error)
 }
 
 /// Reads the fields around the message list of a request, with or without a list.
@@ -97,10 +107,8 @@ pub fn read_within(
 /// # Errors
 /// If the text is not a JSON object, or repeats a field that must be unique.
 pub fn read_envelope(source: &str, format: Format) -> Result<RequestEnvelope<'_>, ReadError> {
-    let read_error = |error| {
-        ReadError::from_document_error(DocumentError { error, place: None, exceeded_limit: None })
-    };
-    envelope::scan_envelope(&mut JsonScanner::new(source), format).map_err(read_error)
+    envelope::scan_envelope(&mut JsonScanner::new(source), format)
+        .map_err(|error| ReadError::from_scan(error, None))
 }
 
 /// The outline options that a profile needs.
@@ -114,7 +122,7 @@ impl<'a> OutlinedDocument<'a> {
     where
         'a: 'r,
     {
-        splice::apply(&self.draft, self.frame, repair)
+        patched_document::apply(&self.draft, self.frame, repair)
     }
 
     /// The digest after each message. Same values as [`digest::history`], but faster. If a string

@@ -6,7 +6,6 @@ use foxwedge_core::{
     AnswerShape, ArgumentsShape, DraftBuilder, MessageFlags, Role, Span, TextShape,
 };
 
-use crate::envelope::RequestEnvelope;
 use foxwedge_json::{JsonScanner, JsonShape, ScanResult, StringSpan, is_blank};
 
 /// What an outline reader checks.
@@ -24,8 +23,6 @@ pub struct OutlineReader<'a> {
     pub builder: DraftBuilder<'a>,
     /// What to check.
     pub options: OutlineOptions,
-    /// The request fields around the messages.
-    pub envelope: RequestEnvelope<'a>,
     /// The current message holds the provider's own compaction summary.
     pub compaction: bool,
     /// Parts of the current message, held until its role is known.

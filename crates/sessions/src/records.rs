@@ -13,7 +13,7 @@ use super::{
     lines::{RawRecord, RecordContainer, RecordState, lines, salvage_records},
     metadata::SessionMetadata,
 };
-use foxwedge_formats::{OutlineOptions, ReadError, RequestEnvelope, outline::OutlineReader};
+use foxwedge_formats::{OutlineOptions, ReadError, outline::OutlineReader};
 use foxwedge_json::{JsonScanner, JsonShape, ScanError, ScanResult};
 
 pub(super) use super::values::{is_true, plain_string, string_value};
@@ -145,7 +145,6 @@ impl<'a> SessionReader<'a> {
             source,
             builder: DraftBuilder::new(source, agent.wire()),
             options,
-            envelope: RequestEnvelope::default(),
             compaction: false,
             pending_parts: Vec::new(),
         };

@@ -10,7 +10,7 @@ use super::{
     placement::longest_increasing,
     rewritten_file::RewrittenFile,
 };
-use foxwedge_formats::splice::write_slot;
+use foxwedge_formats::write_slot;
 use foxwedge_json::{FieldChange, OutputChunk, SpliceWriter, write_patched};
 
 /// Writes the file that a repair produces.

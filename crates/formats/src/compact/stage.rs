@@ -21,7 +21,7 @@ use crate::{
     OutlinedDocument,
     document::DocumentFrame,
     model::{ModelHistory, decode_message},
-    outline_options, read, splice,
+    outline_options, patched_document, read,
 };
 
 /// Maximum number of plans. A plan is based on estimates; if the result is too large, the next plan
@@ -196,7 +196,7 @@ impl StageContext<'_> {
         if !repair.after.is_clean() {
             return Err(CompactError::Unsound(Box::new(repair.after)));
         }
-        let text = splice::apply(draft, self.frame, &repair).to_string();
+        let text = patched_document::apply(draft, self.frame, &repair).to_string();
         let tools = plan.shrunk.iter().map(|shrunk| self.tool_of_result(shrunk.part)).collect();
         let change = CompactionChange::of(
             draft,

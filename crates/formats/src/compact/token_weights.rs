@@ -6,7 +6,7 @@ use foxwedge_core::{
     compact::{TokenCounter, TokenWeights},
 };
 
-use crate::document::{DocumentFrame, list_key};
+use crate::{document::DocumentFrame, envelope::list_key};
 use foxwedge_json::{JsonScanner, JsonShape, ScanResult, object_fields, unescape_into};
 
 /// Tokens of a message besides its content: role and brackets.

@@ -11,15 +11,18 @@ use foxwedge_core::{
 use super::{ConversionOptions, ConvertedRequest, ToolNotation, text_tools, tool_names};
 use crate::{
     DocumentFrame, OutlineOptions,
-    document::list_key,
+    conversation::{
+        CallPairs, ContentPart, IdentifierReplacement, JsonText, Loss, LossKind, LossLocation,
+        ModelRequest, PartPlacement, encode::EncodeTarget,
+    },
+    envelope::list_key,
     error::ReadError,
     model::{
-        CallPairs, ContentPart, IdentifierReplacement, JsonText, Loss, LossKind, LossLocation,
-        ModelRequest, PartPlacement, decode,
-        encode::{EncodeTarget, EncodedHistory, write_history},
+        decode,
+        encode::{EncodedHistory, write_history},
         requests,
     },
-    outline_options, read, splice,
+    outline_options, patched_document, read,
 };
 
 /// Converts a request, or a bare list of messages.
@@ -326,7 +329,7 @@ fn repair_for_target(
         let remaining = repair.after;
         return Ok(RepairedRequest { body, edits: EditLog::default(), remaining });
     }
-    let text = splice::apply(&draft, frame, &repair).to_string();
+    let text = patched_document::apply(&draft, frame, &repair).to_string();
     Ok(RepairedRequest { body: text, edits: repair.edits, remaining: repair.after })
 }
 
@@ -343,9 +346,4 @@ fn shift_loss(loss: Loss, added: usize) -> Loss {
         other => other,
     };
     Loss { location, ..loss }
-}
-
-/// A request setting that the target cannot represent.
-pub(super) fn request_loss(kind: LossKind, note: impl Into<String>) -> Loss {
-    Loss { kind, location: LossLocation::Request, note: note.into() }
 }

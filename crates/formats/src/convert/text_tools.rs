@@ -1,8 +1,8 @@
 //! Writes tools as text, for models without tool support: no tool call and no tool result remains.
 
 use crate::model::{
-    CallPairs, ContentPart, Loss, LossKind, ModelMessage, ModelPart, ModelRequest, ModelRole,
-    PartIndex, RequestSettings, ToolCallPart, ToolInput, ToolResultPart,
+    CallPairs, ContentPart, Loss, LossKind, LossLocation, ModelMessage, ModelPart, ModelRequest,
+    ModelRole, PartIndex, RequestSettings, ToolCallPart, ToolInput, ToolResultPart,
 };
 
 /// Turns calls, results and tools of a request into text. Returns how many messages it put in
@@ -47,15 +47,15 @@ pub(super) fn replace_tools(
     }
     if settings.tool_choice.take().is_some() {
         let note = "a tool choice is not possible with tools as text";
-        losses.push(super::request::request_loss(LossKind::ToolChoice, note));
+        losses.push(request_loss(LossKind::ToolChoice, note));
     }
     for tool in settings.tools.drain(..).filter(|tool| tool.input == ToolInput::ProviderDefined) {
         let note = format!("the tool `{}` cannot be described as text", tool.name);
-        losses.push(super::request::request_loss(LossKind::Tool, note));
+        losses.push(request_loss(LossKind::Tool, note));
     }
     if settings.parallel_calls.take() == Some(false) {
         let note = "parallel calls cannot be disabled with tools as text";
-        losses.push(super::request::request_loss(LossKind::Setting, note));
+        losses.push(request_loss(LossKind::Setting, note));
     }
     added
 }
@@ -107,4 +107,9 @@ fn declared_tools(settings: &RequestSettings<'_>) -> Option<String> {
              These tools can be called:{out}"
         )
     })
+}
+
+/// A request setting that the target cannot represent.
+fn request_loss(kind: LossKind, note: impl Into<String>) -> Loss {
+    Loss { kind, location: LossLocation::Request, note: note.into() }
 }

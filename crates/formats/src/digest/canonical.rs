@@ -2,37 +2,15 @@
 
 use foxwedge_core::Span;
 use memchr::{memchr, memmem::Finder};
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
-    chain::{combine_sum, digest_tagged},
+    chain::{
+        BROKEN, LIST, NUMBER, OBJECT, STRING, TOP, WORD, combine_sum, digest_tagged, index_place,
+        key_place,
+    },
     walk::{JsonQuoting, walk_arguments},
 };
 use foxwedge_json::{JsonScanner, JsonShape, ScanResult, escape_into, unescape, unescape_into};
-
-/// The type of a value, so that `"1"` differs from `1`. Added to the place of the value.
-pub(super) const STRING: u64 = 1;
-pub(super) const NUMBER: u64 = 2;
-pub(super) const WORD: u64 = 3;
-const BROKEN: u64 = 4;
-pub(super) const LIST: u64 = 5;
-pub(super) const OBJECT: u64 = 6;
-
-/// The place of a value. The values of an object or a list are summed, so each value includes its
-/// place, and the order of fields does not matter.
-pub(super) const TOP: u64 = 0;
-
-/// The place of the value of a key.
-#[inline]
-pub(super) fn key_place(key: &[u8]) -> u64 {
-    xxh3_64(key)
-}
-
-/// The place of a list element.
-#[inline]
-pub(super) fn index_place(index: u64) -> u64 {
-    index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
 
 /// Brings texts into canonical form: the inside of a JSON string with the fewest and shortest
 /// escapes. Nearly all texts arrive in this form, so almost nothing is copied.

@@ -1,6 +1,6 @@
 //! The chain of values: each turn is combined with the value of all turns before it.
 
-use xxhash_rust::xxh3::{Xxh3, xxh3_128, xxh3_128_with_seed};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_128, xxh3_128_with_seed};
 
 /// Side of a conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -137,4 +137,28 @@ pub(super) fn combine<const N: usize>(values: [u128; N]) -> u128 {
 #[inline]
 pub(super) fn combine_sum(sum: u128, tag: u64) -> u128 {
     xxh3_128_with_seed(&sum.to_le_bytes(), tag)
+}
+
+/// The type of a value, so that `"1"` differs from `1`. Added to the place of the value.
+pub(super) const STRING: u64 = 1;
+pub(super) const NUMBER: u64 = 2;
+pub(super) const WORD: u64 = 3;
+pub(super) const BROKEN: u64 = 4;
+pub(super) const LIST: u64 = 5;
+pub(super) const OBJECT: u64 = 6;
+
+/// The place of a value. The values of an object or a list are summed, so each value includes its
+/// place, and the order of fields does not matter.
+pub(super) const TOP: u64 = 0;
+
+/// The place of the value of a key.
+#[inline]
+pub(super) fn key_place(key: &[u8]) -> u64 {
+    xxh3_64(key)
+}
+
+/// The place of a list element.
+#[inline]
+pub(super) fn index_place(index: u64) -> u64 {
+    index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

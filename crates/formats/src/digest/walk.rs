@@ -2,9 +2,8 @@
 //! document or the text inside one of its strings. Unusual input is left to the slow path, which
 //! handles everything and computes the same values.
 
-use super::{
-    canonical::{LIST, NUMBER, OBJECT, STRING, TOP, WORD, index_place, key_place},
-    chain::{combine_sum, digest_tagged},
+use super::chain::{
+    LIST, NUMBER, OBJECT, STRING, TOP, WORD, combine_sum, digest_tagged, index_place, key_place,
 };
 use foxwedge_json::{StringEnds, unescape_into};
 

@@ -5,144 +5,20 @@
 //! messages merged where roles must alternate. Content that the format cannot represent is omitted
 //! and reported as a loss.
 
-pub(crate) mod json_writer;
-mod outline;
-mod history_encoder;
-mod turns;
-mod system;
-mod chat;
-mod responses;
-mod blocks;
-mod anthropic;
-mod gemini;
-mod bedrock;
-
-use std::collections::HashMap;
-
 use foxwedge_core::{Format, Profile, Span};
 
-use super::{CallPairs, IdentifierReplacement, ModelHistory};
-use crate::document::list_key;
-use history_encoder::HistoryEncoder;
-pub(crate) use history_encoder::{MEDIA_FOLLOWS, write_arguments_object};
-pub(crate) use outline::OutlineRecorder;
-
-/// Content that a format cannot represent.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Loss {
-    /// What was lost.
-    pub kind: LossKind,
-    /// Where it was.
-    pub location: LossLocation,
-    /// One sentence that describes this loss.
-    pub note: String,
-}
-
-/// Where a loss occurred.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
-pub enum LossLocation {
-    /// In the request settings.
-    Request,
-    /// In the message at this index of the history.
-    Message(usize),
-    /// In a provider response.
-    Reply,
-}
-
-/// What was lost.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
-pub enum LossKind {
-    /// Instructions: a bare list of messages cannot hold them.
-    Instructions,
-    /// Reasoning of another provider.
-    Reasoning,
-    /// The signature of reasoning or of a call, or the encrypted form.
-    Signature,
-    /// An image, a file, audio or video.
-    Media,
-    /// The error flag of a tool result.
-    ErrorMark,
-    /// The position of a text after a call.
-    Order,
-    /// Arguments that are not a JSON object.
-    Arguments,
-    /// A prompt cache marker.
-    CacheMark,
-    /// The source of a text.
-    Citation,
-    /// The mark of a text as a refusal.
-    Refusal,
-    /// A call that the provider ran itself, and its result.
-    ServerCall,
-    /// A tool that the format cannot declare.
-    Tool,
-    /// The tool choice.
-    ToolChoice,
-    /// A setting of the request.
-    Setting,
-    /// The exact stop reason.
-    StopReason,
-    /// A token count of the usage.
-    Usage,
-    /// All candidates but the first.
-    Candidates,
-    /// Content of an unknown type.
-    Unknown,
-}
-
-impl LossKind {
-    /// Its name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            LossKind::Instructions => "instructions",
-            LossKind::Reasoning => "reasoning",
-            LossKind::Signature => "signature",
-            LossKind::Media => "media",
-            LossKind::ErrorMark => "error-mark",
-            LossKind::Order => "order",
-            LossKind::Arguments => "arguments",
-            LossKind::CacheMark => "cache-mark",
-            LossKind::Citation => "citation",
-            LossKind::Refusal => "refusal",
-            LossKind::ServerCall => "server-call",
-            LossKind::Tool => "tool",
-            LossKind::ToolChoice => "tool-choice",
-            LossKind::Setting => "setting",
-            LossKind::StopReason => "stop-reason",
-            LossKind::Usage => "usage",
-            LossKind::Candidates => "candidates",
-            LossKind::Unknown => "unknown",
-        }
-    }
-}
-
-/// The target that a history is written for.
-#[derive(Clone, Debug)]
-pub(crate) struct EncodeTarget {
-    /// The format.
-    pub(crate) wire: Format,
-    /// The profile whose rules for ids and names apply.
-    pub(crate) profile: Profile,
-    /// Maps replacements of an earlier conversion to the original ids.
-    pub(crate) restored_ids: HashMap<String, String>,
-    /// Whether readable reasoning of other models is written.
-    pub(crate) reasoning: bool,
-    /// Whether instructions go into a separate field, where the format has one.
-    pub(crate) separate_instructions: bool,
-}
-
-impl EncodeTarget {
-    pub(crate) fn new(profile: Profile, format: Format) -> EncodeTarget {
-        EncodeTarget {
-            wire: format,
-            profile,
-            restored_ids: HashMap::new(),
-            // DeepSeek's models reject calls without their reasoning.
-            reasoning: profile == Profile::Deepseek,
-            separate_instructions: false,
-        }
-    }
-}
+use crate::{
+    anthropic, bedrock,
+    conversation::{
+        CallPairs, IdentifierReplacement, Loss, ModelHistory, ModelMessage, ModelPart,
+        encode::{
+            BlockEncodeFormat, EncodeTarget, HistoryEncoder, OutlineRecorder, encode_instructions,
+            write_messages,
+        },
+    },
+    envelope::list_key,
+    gemini, openai_chat, openai_responses,
+};
 
 /// A history encoded in a format.
 pub(crate) struct EncodedHistory<'h> {
@@ -177,14 +53,15 @@ pub(crate) fn write_history<'h, 'a>(
     mut before: impl FnMut(&mut String, bool) -> bool,
 ) -> (String, EncodedHistory<'h>) {
     let mut encoder = HistoryEncoder::new(history, target, pairs);
-    let system = system::encode_instructions(&mut encoder);
+    let instructions = match list_encoder(target.wire) {
+        ListEncoder::Blocks(style) => encode_instructions(&mut encoder, style),
+        ListEncoder::Messages(_) => None,
+    };
     let mut out = String::with_capacity(estimate_capacity(history));
-    let object = before(&mut out, system.is_some());
-    if let (true, Some(system)) = (object, system) {
-        let key = if target.wire == Format::Gemini { "systemInstruction" } else { "system" };
-        for piece in ["\"", key, "\":", &system, ","] {
-            out.push_str(piece);
-        }
+    let object = before(&mut out, instructions.is_some());
+    if let (true, Some(instructions)) = (object, instructions) {
+        out.push_str(&instructions);
+        out.push(',');
     }
     if object {
         for piece in ["\"", list_key(target.wire), "\":"] {
@@ -199,15 +76,30 @@ pub(crate) fn write_history<'h, 'a>(
 fn write_list(encoder: &mut HistoryEncoder<'_, '_>, out: &mut String) -> Span {
     let start = out.len();
     out.push('[');
-    match encoder.wire {
-        Format::OpenaiChat => chat::write_messages(encoder, out),
-        Format::OpenaiResponses => responses::write_items(encoder, out),
-        Format::Anthropic => blocks::write_messages(encoder, &anthropic::ENCODE_FORMAT, out),
-        Format::Gemini => blocks::write_messages(encoder, &gemini::ENCODE_FORMAT, out),
-        Format::Bedrock => blocks::write_messages(encoder, &bedrock::ENCODE_FORMAT, out),
+    match list_encoder(encoder.wire) {
+        ListEncoder::Blocks(style) => write_messages(encoder, style, out),
+        ListEncoder::Messages(write) => write(encoder, out),
     }
     out.push(']');
     Span::new(start, out.len())
+}
+
+/// How a format encodes its list of messages.
+enum ListEncoder {
+    /// Every message is a list of blocks.
+    Blocks(&'static BlockEncodeFormat),
+    /// With a function of its own.
+    Messages(fn(&mut HistoryEncoder<'_, '_>, &mut String)),
+}
+
+fn list_encoder(format: Format) -> ListEncoder {
+    match format {
+        Format::OpenaiChat => ListEncoder::Messages(openai_chat::encode::write_messages),
+        Format::OpenaiResponses => ListEncoder::Messages(openai_responses::encode::write_items),
+        Format::Anthropic => ListEncoder::Blocks(&anthropic::encode::ENCODE_FORMAT),
+        Format::Gemini => ListEncoder::Blocks(&gemini::encode::ENCODE_FORMAT),
+        Format::Bedrock => ListEncoder::Blocks(&bedrock::encode::ENCODE_FORMAT),
+    }
 }
 
 fn finish<'h>(encoder: HistoryEncoder<'h, '_>, list: Span) -> EncodedHistory<'h> {
@@ -224,8 +116,7 @@ fn finish<'h>(encoder: HistoryEncoder<'h, '_>, list: Span) -> EncodedHistory<'h>
 
 /// Estimates the length of the encoded text.
 fn estimate_capacity(history: &ModelHistory<'_>) -> usize {
-    let part = |part: &super::ModelPart<'_>| part.origin().map_or(0, |raw| raw.json.len()) + 64;
-    let message =
-        |message: &super::ModelMessage<'_>| message.parts.iter().map(part).sum::<usize>() + 64;
+    let part = |part: &ModelPart<'_>| part.origin().map_or(0, |raw| raw.json.len()) + 64;
+    let message = |message: &ModelMessage<'_>| message.parts.iter().map(part).sum::<usize>() + 64;
     history.messages.iter().map(message).sum()
 }

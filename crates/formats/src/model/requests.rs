@@ -7,26 +7,17 @@
 //! `tool_choice: auto`, a penalty of 0, `false`, `null`, an empty list) and transport options
 //! (`stream`, `stream_options`) are dropped without a loss.
 
-mod fields;
-mod field_writer;
-mod setting_losses;
-mod schema;
-mod tools;
-mod reasoning;
-mod claude;
-mod openai;
-mod chat;
-mod responses;
-mod anthropic;
-mod gemini;
-mod bedrock;
-
 use foxwedge_core::{Format, Profile};
 
-use super::{Loss, RequestSettings, settings::OriginalSettings};
-use crate::document::list_key;
-use field_writer::RequestFieldWriter;
-use fields::RequestFields;
+use crate::{
+    anthropic, bedrock,
+    conversation::{
+        Loss, OriginalSettings, RequestSettings,
+        request::{field_writer::RequestFieldWriter, fields::RequestFields, setting_losses},
+    },
+    envelope::list_key,
+    gemini, openai_chat, openai_responses,
+};
 use foxwedge_json::JsonObject;
 
 /// Reads all settings: everything but the list of messages and the instructions.
@@ -35,11 +26,11 @@ pub(crate) fn read<'a>(request: &JsonObject<'_, 'a>, format: Format) -> RequestS
     let mut fields = RequestFields::of(*request);
     fields.skip(conversation_keys(format));
     match format {
-        Format::OpenaiChat => chat::read(&mut fields, &mut settings),
-        Format::OpenaiResponses => responses::read(&mut fields, &mut settings),
-        Format::Anthropic => anthropic::read(&mut fields, &mut settings),
-        Format::Gemini => gemini::read(&mut fields, &mut settings),
-        Format::Bedrock => bedrock::read(&mut fields, &mut settings),
+        Format::OpenaiChat => openai_chat::request::read(&mut fields, &mut settings),
+        Format::OpenaiResponses => openai_responses::request::read(&mut fields, &mut settings),
+        Format::Anthropic => anthropic::request::read(&mut fields, &mut settings),
+        Format::Gemini => gemini::request::read(&mut fields, &mut settings),
+        Format::Bedrock => bedrock::request::read(&mut fields, &mut settings),
     }
     fields.collect_remaining(format, "", &mut settings.others);
     settings.original = Some(Box::new(original_settings(request, format, &settings)));
@@ -69,11 +60,11 @@ pub(crate) fn write(
         return;
     }
     match to {
-        Format::OpenaiChat => chat::write(&mut writer),
-        Format::OpenaiResponses => responses::write(&mut writer),
-        Format::Anthropic => anthropic::write(&mut writer),
-        Format::Gemini => gemini::write(&mut writer),
-        Format::Bedrock => bedrock::write(&mut writer),
+        Format::OpenaiChat => openai_chat::request::write(&mut writer),
+        Format::OpenaiResponses => openai_responses::request::write(&mut writer),
+        Format::Anthropic => anthropic::request::write(&mut writer),
+        Format::Gemini => gemini::request::write(&mut writer),
+        Format::Bedrock => bedrock::request::write(&mut writer),
     }
     writer.write_other_settings("");
     setting_losses::record_foreign_settings(&mut writer);

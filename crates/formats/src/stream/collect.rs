@@ -4,14 +4,16 @@ use std::borrow::Cow;
 
 use foxwedge_core::Format;
 
-use super::{
-    event::{BlockDelta, BlockStart, EventSink, StreamEvent, StreamLoss},
-    sequencer::{owned_citation, owned_error, owned_start, owned_stop},
-    write::LossNotes,
-};
-use crate::model::{
-    ContentPart, JsonText, LossKind, ModelPart, ModelReply, PartNotes, ProviderError,
-    ReasoningPart, ReasoningSignature, TextCitation, ToolCallPart,
+use crate::{
+    conversation::{
+        ContentPart, JsonText, LossKind, ModelPart, ModelReply, PartNotes, ProviderError,
+        ReasoningPart, ReasoningSignature, TextCitation, ToolCallPart,
+    },
+    event::{
+        BlockDelta, BlockStart, EventSink, StreamEvent, StreamLoss,
+        loss_notes::LossNotes,
+        owned::{owned_citation, owned_error, owned_start, owned_stop},
+    },
 };
 use foxwedge_json::unescape;
 

@@ -3,17 +3,21 @@
 use foxwedge_core::Format;
 
 use super::{
-    StreamError, StreamFrame, StreamLimits,
+    StreamLimits,
     collect::{CollectedReply, StreamCollector},
-    event::{EventSink, ReplyHead, StreamEvent, StreamLoss},
-    frame::StreamFramer,
     read::StreamReader,
     reply_events::emit_outcome,
     sequencer::EventSequencer,
-    write::{LossNotes, StreamWriter, StreamWriterOptions},
+    write::StreamWriter,
 };
-use crate::model::{
-    IdentifierReplacement, LossKind, ModelResponse, ProviderError, ProviderErrorKind,
+use crate::{
+    conversation::{
+        IdentifierReplacement, LossKind, ModelResponse, ProviderError, ProviderErrorKind,
+    },
+    event::{
+        EventSink, ReplyHead, StreamEvent, StreamLoss, StreamWriterOptions, loss_notes::LossNotes,
+    },
+    frame::{StreamError, StreamFrame, StreamFramer},
 };
 
 /// Converts one stream. The output does not depend on how the bytes are cut into chunks.

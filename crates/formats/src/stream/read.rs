@@ -3,20 +3,22 @@
 //! There is one reader per format. A reader emits events in the order of its format and delays none
 //! unless the format requires it. It leaves out what it does not know, and reports that once.
 
-mod emitter;
 mod frame_template;
-mod fields;
-mod indexed_blocks;
-mod chat;
-mod responses;
-mod anthropic;
-mod gemini;
-mod bedrock;
 
 use foxwedge_core::Format;
 
-use super::{StreamError, StreamFrame, event::EventSink};
-use emitter::{EmitterState, EventEmitter};
+use crate::{
+    anthropic::stream_reader::AnthropicEventReader,
+    bedrock::stream_reader::BedrockEventReader,
+    event::{
+        EventSink,
+        emitter::{EmitterState, EventEmitter},
+    },
+    frame::{StreamError, StreamFrame},
+    gemini::stream_reader::GeminiEventReader,
+    openai_chat::stream_reader::ChatEventReader,
+    openai_responses::stream_reader::ResponsesEventReader,
+};
 use foxwedge_json::{JsonObject, JsonTape, ScanError, ScanResult};
 use frame_template::{FrameContent, FrameContentSink, FrameTemplate};
 
@@ -32,11 +34,11 @@ pub(crate) struct StreamReader {
 
 #[derive(Debug)]
 enum StreamReaderFormat {
-    Chat(chat::ChatEventReader),
-    Responses(responses::ResponsesEventReader),
-    Anthropic(anthropic::AnthropicEventReader),
-    Gemini(gemini::GeminiEventReader),
-    Bedrock(bedrock::BedrockEventReader),
+    Chat(ChatEventReader),
+    Responses(ResponsesEventReader),
+    Anthropic(AnthropicEventReader),
+    Gemini(GeminiEventReader),
+    Bedrock(BedrockEventReader),
 }
 
 impl StreamReader {

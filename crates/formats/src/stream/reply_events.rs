@@ -1,11 +1,12 @@
 //! Emits a whole response as stream events, for clients that requested a stream.
 
-use super::{
-    event::{BlockDelta, BlockStart, EventSink, ReplyHead, StreamEvent, StreamLoss},
-    sequencer::borrowed_text,
-};
-use crate::model::{
-    ContentPart, JsonText, LossKind, ModelPart, ModelReply, ModelResponse, ReasoningSignature,
+use crate::{
+    conversation::{
+        ContentPart, JsonText, LossKind, ModelPart, ModelReply, ModelResponse, ReasoningSignature,
+    },
+    event::{
+        BlockDelta, BlockStart, EventSink, ReplyHead, StreamEvent, StreamLoss, owned::borrowed_text,
+    },
 };
 
 /// Emits the events of a response.

@@ -9,18 +9,20 @@
 
 mod arguments;
 mod queued_block;
-mod owned;
 
 use std::collections::{HashMap, VecDeque};
 
 use foxwedge_core::{CallFamily, Format};
 
-use super::event::{BlockDelta, BlockStart, EventSink, ReplyHead, StreamEvent, StreamLoss};
-use crate::model::{CallIds, IdentifierReplacement, JsonText, LossKind, StopReason, TokenUsage};
+use crate::{
+    conversation::{CallIds, IdentifierReplacement, JsonText, LossKind, StopReason, TokenUsage},
+    event::{
+        BlockDelta, BlockStart, EventSink, ReplyHead, StreamEvent, StreamLoss,
+        owned::{borrowed_text, owned_start},
+    },
+};
 use arguments::ArgumentsTracker;
 use queued_block::{QueuedBlock, QueuedDelta};
-
-pub(super) use owned::{borrowed_text, owned_citation, owned_error, owned_start, owned_stop};
 
 /// Sequences the events of one reply.
 pub(crate) struct EventSequencer {

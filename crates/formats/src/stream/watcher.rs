@@ -3,14 +3,16 @@
 use foxwedge_core::Format;
 
 use super::{
-    StreamError, StreamFrame, StreamLimits,
+    StreamLimits,
     collect::{CollectedReply, StreamCollector},
-    event::{EventSink, StreamEvent, StreamLoss},
-    frame::StreamFramer,
     read::StreamReader,
     sequencer::EventSequencer,
 };
-use crate::model::ModelPart;
+use crate::{
+    conversation::ModelPart,
+    event::{EventSink, StreamEvent, StreamLoss},
+    frame::{StreamError, StreamFrame, StreamFramer},
+};
 
 /// Observes one stream that the caller forwards. A malformed stream is not an error for the caller:
 /// the watcher keeps the error and stops reading. The result does not depend on how the bytes are

@@ -7,56 +7,34 @@
 //!
 //! [`EventSequencer`]: super::sequencer::EventSequencer
 
-mod loss_notes;
-mod json_writer;
-mod chat;
-mod responses;
-mod anthropic;
-mod gemini;
-mod bedrock;
-
 use foxwedge_core::Format;
 
-use super::event::StreamEvent;
-use crate::model::{
-    LossKind, ProviderError, ProviderErrorKind, StopReason, TokenUsage, provider_errors,
-    stop_reasons, token_usage,
+use crate::{
+    anthropic::stream_writer::AnthropicStreamWriter,
+    bedrock::stream_writer::BedrockStreamWriter,
+    event::{StreamEvent, StreamWriterOptions, loss_notes::LossNotes},
+    gemini::stream_writer::GeminiStreamWriter,
+    openai_chat::stream_writer::ChatStreamWriter,
+    openai_responses::stream_writer::ResponsesStreamWriter,
 };
-
-pub(crate) use loss_notes::LossNotes;
-
-/// Options of a stream writer.
-#[derive(Clone, Debug)]
-pub(crate) struct StreamWriterOptions {
-    /// The source format of the reply, if known.
-    pub(crate) from: Option<Format>,
-    /// Seed for generated ids.
-    pub(crate) seed: String,
-    /// Chat: write the token usage in its own chunk.
-    pub(crate) usage: bool,
-}
 
 /// Writes one reply.
 pub(crate) enum StreamWriter {
-    Chat(chat::ChatStreamWriter),
-    Responses(responses::ResponsesStreamWriter),
-    Anthropic(anthropic::AnthropicStreamWriter),
-    Gemini(gemini::GeminiStreamWriter),
-    Bedrock(bedrock::BedrockStreamWriter),
+    Chat(ChatStreamWriter),
+    Responses(ResponsesStreamWriter),
+    Anthropic(AnthropicStreamWriter),
+    Gemini(GeminiStreamWriter),
+    Bedrock(BedrockStreamWriter),
 }
 
 impl StreamWriter {
     pub(crate) fn new(to: Format, options: StreamWriterOptions) -> StreamWriter {
         match to {
-            Format::OpenaiChat => StreamWriter::Chat(chat::ChatStreamWriter::new(options)),
-            Format::OpenaiResponses => {
-                StreamWriter::Responses(responses::ResponsesStreamWriter::new(options))
-            }
-            Format::Anthropic => {
-                StreamWriter::Anthropic(anthropic::AnthropicStreamWriter::new(options))
-            }
-            Format::Gemini => StreamWriter::Gemini(gemini::GeminiStreamWriter::new(options)),
-            Format::Bedrock => StreamWriter::Bedrock(bedrock::BedrockStreamWriter::new(options)),
+            Format::OpenaiChat => StreamWriter::Chat(ChatStreamWriter::new(options)),
+            Format::OpenaiResponses => StreamWriter::Responses(ResponsesStreamWriter::new(options)),
+            Format::Anthropic => StreamWriter::Anthropic(AnthropicStreamWriter::new(options)),
+            Format::Gemini => StreamWriter::Gemini(GeminiStreamWriter::new(options)),
+            Format::Bedrock => StreamWriter::Bedrock(BedrockStreamWriter::new(options)),
         }
     }
 
@@ -103,66 +81,6 @@ impl StreamWriter {
         }
     }
 }
-
-/// The error for a reply whose bytes ended too early.
-fn truncation_error() -> ProviderError<'static> {
-    let message = "the stream ended before the response was complete".into();
-    ProviderError { kind: ProviderErrorKind::Server, message, code: None }
-}
-
-/// The format's stop reason. Notes a loss of meaning.
-fn stop_word(format: Format, stop: &StopReason<'_>, notes: &mut LossNotes) -> &'static str {
-    let name = stop_reasons::stop_word(format, stop);
-    if stop_reasons::loses_meaning(format, stop) {
-        let note = match stop {
-            // Bedrock has the text in a separate field.
-            StopReason::Sequence(_) if format == Format::Bedrock => return name,
-            StopReason::Sequence(Some(text)) => {
-                format!("the stop sequence `{text}` is not supported in this format")
-            }
-            StopReason::Other(reason) => {
-                format!("the stop reason `{reason}` becomes `{name}`")
-            }
-            _ => format!("the stop reason becomes `{name}`"),
-        };
-        notes.add(LossKind::StopReason, &note);
-    }
-    name
-}
-
-/// Appends the token usage.
-fn write_usage(format: Format, usage: &TokenUsage, line: &mut String, notes: &mut LossNotes) {
-    if let Some(figure) = token_usage::unsupported_figure(format, usage) {
-        notes.add(LossKind::Usage, &format!("{figure} is not supported in this format"));
-    }
-    token_usage::write(format, usage, line);
-}
-
-/// Appends the body of an error.
-fn write_error(
-    format: Format,
-    error: &ProviderError<'_>,
-    line: &mut String,
-    notes: &mut LossNotes,
-) {
-    let code = error.code.as_deref().filter(|_| provider_errors::loses_name(format, error));
-    if let Some(code) = code {
-        let name = provider_errors::error_name(format, error);
-        let note = format!("the error `{code}` becomes `{name}` in this format");
-        notes.add(LossKind::Unknown, &note);
-    }
-    provider_errors::write(format, error, line);
-}
-
-/// Loss notes shared by several formats.
-const UNREADABLE: &str = "redacted reasoning is not supported in this format";
-const UNSIGNED: &str = "the signature of reasoning is only valid at its own provider";
-const ENCRYPTED: &str = "encrypted reasoning is not supported in this format";
-const UNSIGNED_CALL: &str = "the signature of a call is not supported in this format";
-const UNMARKED: &str = "a refusal becomes plain text";
-const NAMELESS: &str = "a citation without a URL is not supported in this format";
-const UNQUOTED: &str = "the cited text is not supported in this format";
-const UNPLACED: &str = "the text range of a citation is not supported in this format";
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use foxwedge_core::media_heading_id;
 
-use crate::model::{
+use crate::conversation::{
     ContentPart, ModelHistory, ModelPart, ModelRole, PartIndex, ToolResultPart,
     encode::MEDIA_FOLLOWS,
 };

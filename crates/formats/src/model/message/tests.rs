@@ -1,8 +1,11 @@
-use foxwedge_core::{CheckOptions, Profile, check};
+use std::borrow::Cow;
+
+use foxwedge_core::{CallFamily, CheckOptions, Profile, check};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::{
+    conversation::{ReasoningPart, ToolCallPart},
     model::{ModelResponse, PartNotes, StopReason},
     outline_options, read,
     stream::{StreamOptions, collect, write_stream},

@@ -7,12 +7,12 @@ use super::*;
 use crate::{
     model::{
         ContentPart, JsonText, ModelPart, ModelReply, PartNotes, ReasoningPart, ReasoningSignature,
-        StopReason, TextCitation, TokenUsage, ToolCallPart, replies::encode_reply,
+        StopReason, TextCitation, TokenUsage, ToolCallPart, encode_reply,
     },
     stream::{
         collect::CollectedEnding,
+        event::owned::borrowed_text,
         event::{BlockDelta, BlockStart},
-        sequencer::borrowed_text,
     },
 };
 

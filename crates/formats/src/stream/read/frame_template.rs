@@ -8,11 +8,9 @@
 use foxwedge_core::Format;
 
 use crate::{
-    model::JsonText,
-    stream::{
-        StreamFrame,
-        event::{BlockDelta, EventSink, StreamEvent, StreamLoss},
-    },
+    conversation::JsonText,
+    event::{BlockDelta, EventSink, StreamEvent, StreamLoss},
+    frame::StreamFrame,
 };
 use foxwedge_json::StringEnds;
 

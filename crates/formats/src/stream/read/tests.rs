@@ -9,10 +9,9 @@ mod bedrock;
 use foxwedge_core::{CallFamily, Format};
 
 use super::StreamReader;
-use crate::stream::{
-    StreamError,
+use crate::{
     event::{BlockDelta, BlockStart, EventSink, StreamEvent, StreamLoss},
-    frame::StreamFramer,
+    frame::{StreamError, StreamFramer},
 };
 
 /// Records one line per event.

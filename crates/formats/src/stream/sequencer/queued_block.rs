@@ -1,8 +1,7 @@
 //! Blocks that wait until the blocks before them are complete.
 
 use super::arguments::ArgumentsTracker;
-use super::owned::owned_delta;
-use crate::stream::event::{BlockDelta, BlockStart};
+use crate::event::{BlockDelta, BlockStart, owned::owned_delta};
 
 /// A block in the queue.
 pub(super) struct QueuedBlock {

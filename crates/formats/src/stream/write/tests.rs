@@ -3,11 +3,11 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::{
-    model::{JsonText, TextCitation},
-    stream::{
-        event::{BlockDelta, BlockStart, ReplyHead},
-        frame::StreamFramer,
+    conversation::{
+        JsonText, ProviderError, ProviderErrorKind, StopReason, TextCitation, TokenUsage,
     },
+    event::{BlockDelta, BlockStart, ReplyHead},
+    frame::StreamFramer,
 };
 
 /// The events of a reply with every kind of content.

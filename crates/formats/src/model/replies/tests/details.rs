@@ -3,8 +3,9 @@
 use foxwedge_core::CallFamily;
 
 use super::*;
-use crate::model::{
-    JsonText, ReasoningPart, ReasoningSignature, StopReason, TokenUsage, ToolCallPart, replies,
+use crate::conversation::{
+    JsonText, ReasoningPart, ReasoningSignature, StopReason, TokenUsage, ToolCallPart,
+    response::{carries_signature, item_id},
 };
 
 fn call<'a>(id: Option<&'a str>, arguments: &'a str) -> ToolCallPart<'a> {
@@ -77,9 +78,9 @@ fn a_signature_is_only_sent_to_its_provider() {
     for to in WIRES {
         for from in WIRES {
             let same = from == to || claude.contains(&from) && claude.contains(&to);
-            assert_eq!(replies::carries_signature(Some(from), to), same, "{from:?} to {to:?}");
+            assert_eq!(carries_signature(Some(from), to), same, "{from:?} to {to:?}");
         }
-        assert!(!replies::carries_signature(None, to));
+        assert!(!carries_signature(None, to));
     }
     let body = r#"{"content":[{"type":"thinking","thinking":"","signature":"EqQB"}],"stop_reason":"end_turn"}"#;
     for to in WIRES {
@@ -260,7 +261,7 @@ fn responses_without_an_id_get_one_from_the_seed() {
         let nameless = matches!(format, Format::Gemini | Format::Bedrock);
         assert_eq!(id("a", format) == id("b", format), nameless);
     }
-    let items: Vec<String> = (0..3).map(|index| replies::item_id("fc", "r", index)).collect();
+    let items: Vec<String> = (0..3).map(|index| item_id("fc", "r", index)).collect();
     assert!(items.iter().all(|id| id.starts_with("fc_") && id.len() == 25), "{items:?}");
     assert_ne!(items[0], items[1]);
 }

@@ -28,9 +28,10 @@ fn an_anthropic_response_becomes_a_chat_completion() {
 
 #[test]
 fn an_anthropic_response_becomes_a_responses_body() {
-    let ids = [0, 1, 3]
-        .map(|index| super::super::item_id(["rs", "msg", "", "msg"][index], "msg_9", index));
-    let call = super::super::item_id("fc", "msg_9", 2);
+    let ids = [0, 1, 3].map(|index| {
+        crate::conversation::response::item_id(["rs", "msg", "", "msg"][index], "msg_9", index)
+    });
+    let call = crate::conversation::response::item_id("fc", "msg_9", 2);
     let [rs, first, last] = &ids;
     let expected = format!(
         r#"{{"id":"msg_9","object":"response","created_at":0,"status":"completed","error":null,"incomplete_details":null,

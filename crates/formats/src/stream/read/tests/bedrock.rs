@@ -1,5 +1,5 @@
 use super::{check, read_in_any_chunks, sse};
-use crate::stream::frame::binary::{self, BinaryMessageKind};
+use crate::frame::binary::{self, BinaryMessageKind};
 use foxwedge_core::Format;
 
 const FORMAT: Format = Format::Bedrock;

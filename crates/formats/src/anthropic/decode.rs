@@ -1,0 +1,138 @@
+//! Decodes Anthropic messages.
+
+use std::borrow::Cow;
+
+use foxwedge_core::CallFamily;
+
+use super::WIRE;
+use crate::conversation::{
+    ContentPart, MediaKind, MediaPart, MediaSource, ModelMessage, PartNotes, ReasoningSignature,
+    TextCitation, ToolCallPart, ToolResultPart,
+    decode::{
+        BlockDecodeFormat, join_texts, parse_role, read_arguments, read_content, read_text,
+        reasoning_part,
+    },
+};
+use foxwedge_json::{JsonObject, JsonValue};
+
+pub(crate) const DECODE_FORMAT: BlockDecodeFormat = BlockDecodeFormat {
+    wire: WIRE,
+    block: read_block,
+    is_usual: |key| {
+        matches!(key, b"type" | b"text" | b"id" | b"name" | b"input" | b"tool_use_id" | b"content")
+    },
+    notes: read_notes,
+    known_fields: &[
+        "type",
+        "text",
+        "id",
+        "name",
+        "input",
+        "tool_use_id",
+        "content",
+        "is_error",
+        "source",
+        "title",
+        "thinking",
+        "signature",
+        "data",
+        "cache_control",
+        "citations",
+        "caller",
+    ],
+    known_inner_fields: &[],
+    cache_block: None,
+};
+
+pub(crate) fn read_message<'a>(message: &JsonObject<'_, 'a>) -> Option<ModelMessage<'a>> {
+    let role = parse_role(&message.text("role")?)?;
+    let parts = read_content(message.get("content"), &DECODE_FORMAT);
+    Some(ModelMessage::read(role, parts, WIRE, message.others(&["role", "content"])))
+}
+
+pub(crate) fn read_block<'a>(block: &JsonObject<'_, 'a>) -> Option<ContentPart<'a>> {
+    Some(match &*block.text("type")? {
+        "text" => ContentPart::Text(read_text(block.get("text"))?),
+        "thinking" => {
+            let signature =
+                read_text(block.get("signature")).filter(|signature| !signature.is_empty());
+            reasoning_part(
+                read_text(block.get("thinking"))?,
+                signature.map_or(ReasoningSignature::Unsigned, ReasoningSignature::Signed),
+            )
+        }
+        "redacted_thinking" => {
+            let data = read_text(block.get("data")).unwrap_or_default();
+            reasoning_part("".into(), ReasoningSignature::Redacted(data))
+        }
+        "tool_use" => ContentPart::ToolCall(ToolCallPart {
+            id: block.non_empty_text("id"),
+            name: block.text("name").unwrap_or_default(),
+            family: CallFamily::Function,
+            arguments: read_arguments(block.get("input")),
+            signature: None,
+        }),
+        "tool_result" => ContentPart::ToolResult(ToolResultPart {
+            id: block.non_empty_text("tool_use_id"),
+            name: None,
+            family: CallFamily::Function,
+            parts: read_content(block.get("content"), &DECODE_FORMAT),
+            error: block.is_true("is_error"),
+        }),
+        "image" => ContentPart::Media(read_media(MediaKind::Image, block)?),
+        "document" => ContentPart::Media(read_media(MediaKind::File, block)?),
+        // A search result is a document with a source.
+        "search_result" => ContentPart::Media(MediaPart {
+            kind: MediaKind::File,
+            media_type: None,
+            source: MediaSource::Text(document_texts(block.get("content")?)),
+            name: block.non_empty_text("title"),
+        }),
+        _ => return None,
+    })
+}
+
+/// The texts of a document that consists of several blocks, joined with line breaks.
+fn document_texts<'a>(content: JsonValue<'_, 'a>) -> Cow<'a, str> {
+    content.text().unwrap_or_else(|| {
+        join_texts(content.list().filter_map(|block| block.object()?.text("text")))
+    })
+}
+
+fn read_media<'a>(kind: MediaKind, block: &JsonObject<'_, 'a>) -> Option<MediaPart<'a>> {
+    let source = block.object("source")?;
+    let media_source = match &*source.text("type")? {
+        "base64" => MediaSource::Data(source.text("data")?),
+        "text" => MediaSource::Text(source.text("data")?),
+        "url" => MediaSource::Url(source.text("url")?),
+        "content" => MediaSource::Text(document_texts(source.get("content")?)),
+        "file" => MediaSource::Stored { id: source.text("file_id")?, wire: WIRE },
+        _ => return None,
+    };
+    let (media_type, name) = (source.non_empty_text("media_type"), block.non_empty_text("title"));
+    Some(MediaPart { kind, media_type, source: media_source, name })
+}
+
+/// Reads a citation of a text.
+pub(crate) fn read_citation<'a>(citation: &JsonObject<'_, 'a>) -> TextCitation<'a> {
+    let text = |keys: &[&str]| read_text(citation.get_any(keys));
+    TextCitation {
+        url: text(&["url"]),
+        title: text(&["title", "document_title"]),
+        quote: text(&["cited_text"]),
+        span: None,
+    }
+}
+
+/// Reads the annotations of a block.
+fn read_notes<'a>(block: &JsonObject<'_, 'a>) -> PartNotes<'a> {
+    let mut notes = PartNotes::default();
+    let cache = block.get("cache_control").filter(|cache| !cache.is_null());
+    notes.cache_mark = cache.map(JsonValue::raw);
+    let citations = block.list("citations").filter_map(JsonValue::object);
+    notes.citations = citations.map(|citation| read_citation(&citation)).collect();
+    if block.object("citations").is_some_and(|setting| setting.is_true("enabled")) {
+        notes.unknown_fields.push("citations".into());
+    }
+    notes
+}

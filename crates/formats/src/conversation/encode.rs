@@ -1,0 +1,52 @@
+//! What the encoders of all formats share: the state, the turns, the blocks, the JSON.
+
+mod arguments;
+mod blocks;
+mod history_encoder;
+pub(crate) mod json_writer;
+mod outline;
+mod system;
+mod turns;
+
+use std::collections::HashMap;
+
+use foxwedge_core::{Format, Profile};
+
+pub(crate) use arguments::write_arguments_object;
+pub(crate) use blocks::{
+    BlockEncodeFormat, CacheMarker, ResultFlags, encode_instructions, write_messages, write_pieces,
+    write_text_or_blocks,
+};
+pub(crate) use history_encoder::{
+    ContentPiece, HistoryEncoder, MEDIA_FOLLOWS, result_media_heading,
+};
+pub(crate) use outline::{OutlineRecorder, ResultOutline};
+pub(crate) use turns::{EncodedTurn, split_turns};
+
+/// The target that a history is written for.
+#[derive(Clone, Debug)]
+pub(crate) struct EncodeTarget {
+    /// The format.
+    pub(crate) wire: Format,
+    /// The profile whose rules for ids and names apply.
+    pub(crate) profile: Profile,
+    /// Maps replacements of an earlier conversion to the original ids.
+    pub(crate) restored_ids: HashMap<String, String>,
+    /// Whether readable reasoning of other models is written.
+    pub(crate) reasoning: bool,
+    /// Whether instructions go into a separate field, where the format has one.
+    pub(crate) separate_instructions: bool,
+}
+
+impl EncodeTarget {
+    pub(crate) fn new(profile: Profile, format: Format) -> EncodeTarget {
+        EncodeTarget {
+            wire: format,
+            profile,
+            restored_ids: HashMap::new(),
+            // DeepSeek's models reject calls without their reasoning.
+            reasoning: profile == Profile::Deepseek,
+            separate_instructions: false,
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! What the request readers and writers of all formats share.
+
+pub(crate) mod claude;
+pub(crate) mod field_writer;
+pub(crate) mod fields;
+pub(crate) mod openai;
+pub(crate) mod reasoning;
+pub(crate) mod schema;
+pub(crate) mod setting_losses;
+pub(crate) mod tools;
