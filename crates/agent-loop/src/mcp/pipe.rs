@@ -254,7 +254,7 @@ mod tests {
             (format!("{{\"id\":1,\"result\":\"{}", x(2 * MAX_NOISE)), ""),
             (format!("{{\"id\":1,\"result\":\"{}\"}}\nb\n", x(2 * MAX_NOISE)), "Some(1)|b"),
             (
-                format!("{{\"id\":1,\"result\":\"{}\"}}\nb\n", x(MAX_DISCARDED + MAX_NOISE)),
+                format!("{{\"id\":1,\"result\":\"{}\"}}\nb\n", x(MAX_LINE + MAX_DISCARDED)),
                 "endless",
             ),
         ];
