@@ -181,3 +181,110 @@ async fn reap_process(
     let exit = exit.map_err(|error| format!("its exit status is unknown: {error}"));
     exit_sender.send_replace(Some(exit));
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::{ChildInputError, LineLimits, LineReader, OutputLine, is_alive};
+
+    type TestProcess = (PipedProcess, ChildInput, LineReader<ChildStdout>);
+
+    fn start(script: &str, at_exit: GroupAtExit, max_unread: usize) -> TestProcess {
+        let command = ["/bin/sh", "-c", script].map(str::to_owned);
+        let command = program_command(&command).expect("a program");
+        let secrets = vec!["canary".to_owned()];
+        let (process, input, stdout) =
+            PipedProcess::start(command, at_exit, max_unread, secrets).expect("a process");
+        (process, input, LineReader::new(stdout, LineLimits::new(1_000)))
+    }
+
+    async fn next_text(lines: &mut LineReader<ChildStdout>) -> String {
+        let Some(OutputLine::Whole(line)) = lines.next_line().await else { return String::new() };
+        String::from_utf8_lossy(&line).into_owned()
+    }
+
+    async fn is_killed(id: &str) -> bool {
+        let id = id.parse().expect("a process id");
+        for _ in 0..3_000 {
+            if is_alive(id) == Some(false) {
+                return true;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        false
+    }
+
+    #[tokio::test]
+    async fn lines_go_both_ways_and_secrets_stay_out_of_messages() {
+        let script = "read -r a; echo \"<$a>\"; echo 'a canary\nsings' >&2; exit 3";
+        let (process, input, mut lines) = start(script, GroupAtExit::Kill, 100);
+        assert!(process.exit().is_none());
+        assert_eq!(input.write_line(b"hello".to_vec()), Ok(()));
+        assert_eq!(next_text(&mut lines).await, "<hello>");
+        process.wait_for_message().await;
+        let code = process.exit().and_then(Result::ok).and_then(|status| status.code());
+        assert_eq!(code, Some(3));
+        assert_eq!(process.stderr_message(), "a [secret] sings");
+        assert_eq!(process.stderr_text(), "a [secret]\nsings\n");
+    }
+
+    #[tokio::test]
+    async fn the_rest_of_the_group_is_killed_or_kept_at_the_exit() {
+        // A shell gives a command in the background another input.
+        let script = "exec 3<&0; sh -c 'read -r a <&3; echo $a' & echo $!";
+        let (process, _input, mut lines) = start(script, GroupAtExit::Kill, 100);
+        let child = next_text(&mut lines).await;
+        process.wait_for_exit().await;
+        assert!(is_killed(&child).await);
+
+        let (process, input, mut lines) = start(script, GroupAtExit::Keep, 100);
+        let child = next_text(&mut lines).await;
+        process.wait_for_exit().await;
+        assert_eq!(input.write_line(b"late".to_vec()), Ok(()));
+        assert_eq!(next_text(&mut lines).await, "late");
+        assert!(is_killed(&child).await);
+    }
+
+    #[tokio::test]
+    async fn the_group_ends_with_its_process() {
+        let stubborn = "trap '' TERM; sleep 1000 & echo $!; wait; wait";
+        let (process, _, mut lines) = start(stubborn, GroupAtExit::Keep, 100);
+        let child = next_text(&mut lines).await;
+        process.end(Duration::from_millis(50)).await;
+        assert!(process.exit().is_some() && is_killed(&child).await);
+
+        for at_exit in [GroupAtExit::Kill, GroupAtExit::Keep] {
+            let (process, _, mut lines) = start("sleep 1000 & echo $!; wait", at_exit, 100);
+            let child = next_text(&mut lines).await;
+            assert_eq!(is_alive(child.parse().expect("a process id")), Some(true));
+            drop(process);
+            assert!(is_killed(&child).await);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_released_group_goes_on() {
+        let script = "sleep 1000 >/dev/null 2>&1 & echo $!";
+        let (process, _, mut lines) = start(script, GroupAtExit::Keep, 100);
+        let child = next_text(&mut lines).await;
+        process.wait_for_exit().await;
+        let group = process.id().expect("a process id");
+        process.release_group();
+        assert_eq!(is_alive(child.parse().expect("a process id")), Some(true));
+        signal_group(group, ProcessSignal::Kill);
+        assert!(is_killed(&child).await);
+    }
+
+    #[tokio::test]
+    async fn unread_input_is_limited() {
+        let (_process, input, _) = start("sleep 1000", GroupAtExit::Kill, 1 << 20);
+        let line = vec![b'x'; 1 << 19];
+        let mut results = (0..10).map(|_| input.write_line(line.clone()));
+        assert_eq!(results.find(Result::is_err), Some(Err(ChildInputError::TooMuch)));
+    }
+
+    #[test]
+    fn no_command_is_an_error() {
+        assert!(program_command(&[]).is_err());
+    }
+}
