@@ -12,7 +12,6 @@ mod tool_list;
 mod tool_result;
 mod address;
 mod process;
-mod lines;
 mod pipe;
 mod events;
 mod http_client;

@@ -392,7 +392,7 @@ impl<S: Store> ToolLoop<S> {
             let dead = process::is_gone(owner);
             if dead {
                 // A killed process could not end the processes that its tools had started.
-                let _ = spawn_blocking(foxwedge_tools::end_orphans).await;
+                let _ = spawn_blocking(foxwedge_process::end_orphans).await;
             }
             let authority = match dead || live_runs::is_abandoned_here(owner, &run.id) {
                 true => CloseAuthority::Operator,

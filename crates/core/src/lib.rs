@@ -17,6 +17,7 @@ mod transcript;
 mod repair;
 pub mod compact;
 mod explain;
+mod nearest;
 
 pub use check::{CheckOptions, check, display_id};
 pub use draft::{
@@ -26,6 +27,7 @@ pub use draft::{
 };
 pub use explain::{ErrorExplanation, explain};
 pub use foxwedge_json::{Span, lone_surrogates};
+pub use nearest::nearest_name;
 pub use pairing::{CallPairing, PairedAnswer, PairedCall, ResultMatch, Turn, pair_calls};
 pub use placeholder::{
     MissingAnswer, PlaceholderLanguage, classify_open_call, is_placeholder, media_heading,

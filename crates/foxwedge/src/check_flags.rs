@@ -1,10 +1,9 @@
 //! The settings of a check or repair, from command-line flags.
 
-use foxwedge_core::{Profile, Rule, rules};
+use foxwedge_core::{Profile, Rule, nearest_name, rules};
 use foxwedge_local::{
     check_settings::{CheckSettings, shell_argument, shell_quote},
     input_format::InputFormat,
-    nearest::nearest,
     output::{HelpfulError, clean, cut},
 };
 
@@ -113,7 +112,7 @@ fn unknown_rule_error(typed: &str) -> HelpfulError {
     let names = rules::ALL.iter().map(|rule| rule.name).chain(labels.iter().map(String::as_str));
     let shown = cut(&clean(typed), 60);
     let error = HelpfulError::new(format!("there is no rule `{shown}`"));
-    match nearest(typed, names).and_then(rules::find_rule) {
+    match nearest_name(typed, names).and_then(rules::find_rule) {
         Some(rule) => error.help(format!(
             "did you mean {} {}? `foxwedge rules` lists all of them",
             rule.label(),

@@ -232,6 +232,6 @@ fn similar_file(path: &Path) -> Option<String> {
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .collect();
     let typed = path.file_name()?.to_str()?;
-    let similar = foxwedge_local::nearest::nearest(typed, names.iter().map(String::as_str))?;
+    let similar = foxwedge_core::nearest_name(typed, names.iter().map(String::as_str))?;
     Some(clean(&folder.join(similar).to_string_lossy()))
 }

@@ -4,7 +4,6 @@
 //! This is the I/O around `foxwedge_agent`: it starts processes, transports lines, applies timeouts
 //! and counts. `foxwedge_agent` interprets the lines, ends replies and matches tool results.
 
-mod lines;
 mod cleanup;
 mod process;
 mod handle;

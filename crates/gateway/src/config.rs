@@ -7,7 +7,6 @@
 mod origin;
 mod environment;
 mod values;
-mod nearest;
 mod table;
 mod document;
 mod config_reader;

@@ -13,7 +13,6 @@ pub mod export;
 pub mod findings;
 pub mod input_format;
 pub mod message_row;
-pub mod nearest;
 pub mod outcome;
 pub mod output;
 pub mod positions;

@@ -1,11 +1,9 @@
 //! The owner of a run: a process on a machine, in a form that lets another process of the same
 //! machine check whether it is gone.
 
-mod alive;
-
 use std::fs;
 
-pub use alive::{is_alive, process_name, start_time};
+use foxwedge_process::{is_alive, start_time};
 
 /// The owner string of this process. A process id is meaningful only on one machine, until it
 /// reboots, and within one process namespace.

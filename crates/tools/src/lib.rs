@@ -26,12 +26,11 @@ mod ignore_rules;
 mod text;
 mod process;
 mod random;
-pub mod child;
 
 pub use builtin::{NAMES, UnknownTool};
 pub use limits::{CommandSettings, ToolLimits};
 pub use output::{CapturedOutput, OutputCapture};
-pub use process::{end_orphans, hide_variables, launch, launched_command};
+pub use process::{hide_variables, launch, launched_command};
 pub use stop::{StopLevel, StopReceiver, StopSender};
 pub use tool::{
     Tool, ToolCallResult, ToolCompletion, ToolEffect, ToolFuture, ToolInvocation,

@@ -1,8 +1,5 @@
 //! Runs a command from its start to the end of everything it started.
 
-mod tree;
-mod pipes;
-mod exit;
 mod launch;
 
 use std::{io, path::Path, process::ExitStatus, time::Duration};
@@ -13,8 +10,11 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 
+use foxwedge_process::{
+    ExitWatcher, MARK_VARIABLE, MergedOutput, ProcessTree, mark_prefix, own_group,
+};
+
 pub use self::launch::{hide_variables, launch, launched_command};
-use self::{exit::ExitWatcher, pipes::ProcessPipes, tree::ProcessTree};
 use crate::{OutputCapture, StopLevel, StopReceiver, random::random_digits};
 
 /// How long to wait for more output after the end of a command. A process that it left behind may
@@ -26,14 +26,11 @@ const EXIT_GRACE: Duration = Duration::from_millis(100);
 /// waited for.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The variable that marks everything a command starts.
-pub(crate) const MARK: &str = "FOXWEDGE_CALL";
-
 /// A running command. Dropping it kills it with everything it started, before the drop returns.
 #[derive(Debug)]
 pub(crate) struct ShellProcess {
     child: Child,
-    pipes: ProcessPipes,
+    pipes: MergedOutput,
     exit: ExitWatcher,
     tree: ProcessTree,
     /// All its processes have ended.
@@ -71,7 +68,7 @@ impl ShellProcess {
         variables: Vec<(std::ffi::OsString, std::ffi::OsString)>,
         launcher: Option<&Path>,
     ) -> io::Result<ShellProcess> {
-        let mark = format!("{}-{}", tree::maker(), random_digits()?);
+        let mark = format!("{}-{}", mark_prefix(), random_digits()?);
         let mut shell = match launcher {
             // Continue without a launcher that was removed meanwhile.
             Some(launcher) if cfg!(unix) && launcher.is_file() => {
@@ -81,14 +78,12 @@ impl ShellProcess {
         };
         shell.current_dir(folder).env_clear();
         // A call within a call has the marks of both.
-        let outer = variables.iter().find(|(name, _)| name == MARK);
+        let outer = variables.iter().find(|(name, _)| name == MARK_VARIABLE);
         let outer = outer.and_then(|(_, value)| value.to_str()).unwrap_or_default();
         let outer = outer.get(..outer.len().min(1024)).unwrap_or_default();
         let marks = format!("{outer}{}{mark}", if outer.is_empty() { "" } else { ":" });
-        shell.envs(variables).env(MARK, marks).kill_on_drop(true);
-        #[cfg(unix)]
-        shell.process_group(0);
-        let (mut child, pipes) = ProcessPipes::spawn(shell)?;
+        own_group(shell.envs(variables).env(MARK_VARIABLE, marks));
+        let (mut child, pipes) = MergedOutput::spawn(shell)?;
         let pid = child.id().ok_or_else(|| io::Error::other("it has no number"))?;
         let tree = ProcessTree::new(pid, mark);
         match pipes {
@@ -195,12 +190,6 @@ impl Drop for ShellProcess {
             }
         }
     }
-}
-
-/// Kills processes that commands of dead programs left running: a program killed by force could not
-/// do it. Returns their names. Only on Linux; elsewhere the origin of a process is unknown.
-pub fn end_orphans() -> Vec<String> {
-    tree::end_orphans()
 }
 
 #[cfg(unix)]

@@ -4,14 +4,15 @@ use super::{Complaint, complaint};
 use crate::workspace::File;
 
 /// The picture in ARCHITECTURE.md, as data. What tests use (`dev-dependencies`) is no arrow.
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("foxwedge-json", &[]),
     ("foxwedge-core", &["foxwedge-json"]),
     ("foxwedge-formats", &["foxwedge-core", "foxwedge-json"]),
     ("foxwedge-sessions", &["foxwedge-core", "foxwedge-json", "foxwedge-formats"]),
     ("foxwedge-tokens", &["foxwedge-core"]),
     ("foxwedge-run", &["foxwedge-core"]),
-    ("foxwedge-store", &["foxwedge-core", "foxwedge-run"]),
+    ("foxwedge-process", &[]),
+    ("foxwedge-store", &["foxwedge-core", "foxwedge-run", "foxwedge-process"]),
     (
         "foxwedge-testkit",
         &[
@@ -24,10 +25,10 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ),
     ("foxwedge-scripted", &["foxwedge-core", "foxwedge-formats"]),
     ("foxwedge-agent", &["foxwedge-core", "foxwedge-formats"]),
-    ("foxwedge-tools", &[]),
+    ("foxwedge-tools", &["foxwedge-process"]),
     (
         "foxwedge-local",
-        &["foxwedge-core", "foxwedge-formats", "foxwedge-sessions", "foxwedge-store"],
+        &["foxwedge-core", "foxwedge-formats", "foxwedge-sessions", "foxwedge-process"],
     ),
     (
         "foxwedge-upstream",
@@ -47,6 +48,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
             "foxwedge-formats",
             "foxwedge-tokens",
             "foxwedge-run",
+            "foxwedge-process",
             "foxwedge-store",
             "foxwedge-tools",
             "foxwedge-upstream",
@@ -60,6 +62,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
             "foxwedge-sessions",
             "foxwedge-tokens",
             "foxwedge-run",
+            "foxwedge-process",
             "foxwedge-store",
             "foxwedge-scripted",
             "foxwedge-agent",
@@ -75,6 +78,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
             "foxwedge-sessions",
             "foxwedge-tokens",
             "foxwedge-run",
+            "foxwedge-process",
             "foxwedge-store",
             "foxwedge-scripted",
             "foxwedge-tools",

@@ -21,7 +21,7 @@ use rmcp::{
 use super::{
     address::ServerAddress,
     events::{SseEvents, read_events},
-    lines::MAX_LINE,
+    pipe::MAX_LINE,
 };
 use foxwedge_upstream::http::{HttpClient, HttpError, HttpRequest, HttpResponse, IncomingBody};
 

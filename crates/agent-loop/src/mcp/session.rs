@@ -27,9 +27,8 @@ use super::{
     McpEnvironment, McpError, McpServer, McpTransport, address,
     client_handler::McpClientHandler,
     http_client::{McpHttpClient, StreamRetryPolicy},
-    lines::MAX_LINE,
     notifications::{ServerNotifications, TappedTransport},
-    pipe::McpPipe,
+    pipe::{MAX_LINE, McpPipe},
     process::McpProcess,
     tool_list::{ListedTool, ToolListReader},
     tool_result::truncate_middle,
@@ -88,14 +87,14 @@ impl McpSession {
         match &server.transport {
             McpTransport::Stdio { command, env, folder } => {
                 let secrets = server.transport.secret_values();
-                let (process, pipes) = McpProcess::start(command, env, folder.as_deref(), secrets)
+                let (folder, max_unread) = (folder.as_deref(), environment.max_unread_input);
+                let (process, pipes) = McpProcess::start(command, env, folder, secrets, max_unread)
                     .map_err(|error| {
                         let program = command.first().map_or("", String::as_str);
                         start(format!("`{program}`: {error}"))
                     })?;
                 let process = Arc::new(process);
-                let transport =
-                    McpPipe::new(Arc::clone(&process), pipes, environment.max_unread_input);
+                let transport = McpPipe::new(Arc::clone(&process), pipes);
                 SessionStart {
                     server,
                     environment,

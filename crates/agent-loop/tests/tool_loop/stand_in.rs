@@ -19,7 +19,7 @@ impl ProcessStandIn {
     /// The owner name for a loop.
     pub(crate) fn name(&self) -> String {
         let id = self.0.id();
-        let began = process::start_time(id).expect("its start");
+        let began = foxwedge_process::start_time(id).expect("its start");
         format!("foxwedge {id} {began} {}", process::machine_id().expect("a machine"))
     }
 }

@@ -3,12 +3,10 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use foxwedge_agent_loop::tool_loop::{ToolApprovalRequest, ToolApprover, ToolDecision};
+use foxwedge_core::nearest_name;
 use foxwedge_tools::{ToolEffect, ToolFuture, Toolbox};
 
-use foxwedge_local::{
-    nearest::nearest,
-    output::{HelpfulError, clean, cut},
-};
+use foxwedge_local::output::{HelpfulError, clean, cut};
 
 /// The name that stands for every tool.
 pub(crate) const ALL_TOOLS: &str = "all";
@@ -54,7 +52,7 @@ impl AllowedTools {
 pub(crate) fn no_tool_error(typed: &str, tools: &Toolbox) -> HelpfulError {
     let names: Vec<&str> = tools.iter().map(|tool| &*tool.spec().name).collect();
     let shown = cut(&clean(typed), 60);
-    let help = match (nearest(typed, names.iter().copied()), names.is_empty()) {
+    let help = match (nearest_name(typed, names.iter().copied()), names.is_empty()) {
         (Some(name), _) => format!("did you mean `{name}`?"),
         (None, true) => "there are no tools".to_owned(),
         (None, false) => format!("the tools are {}", names.join(", ")),

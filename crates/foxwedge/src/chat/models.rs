@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
+use foxwedge_core::nearest_name;
 use foxwedge_gateway::config::{ConfigEnvironment, LoadedConfig, ModelRoute};
 use foxwedge_upstream::{SecretText, UpstreamTransport};
 
 use crate::cli::ChatApi;
-use foxwedge_local::{
-    nearest::nearest,
-    output::{HelpfulError, clean, cut},
-};
+use foxwedge_local::output::{HelpfulError, clean, cut};
 
 /// The name of the built-in model.
 pub(crate) const SCRIPTED_MODEL: &str = "scripted";
@@ -234,7 +232,7 @@ fn no_route_error(loaded: &LoadedConfig, name: &str) -> HelpfulError {
     let provider = prefixes.iter().find(|(prefix, _)| name.starts_with(prefix));
     let known = loaded.config.models();
     let error = HelpfulError::new(format!("no provider is configured for `{name}`"));
-    match (provider, nearest(name, known.iter().copied())) {
+    match (provider, nearest_name(name, known.iter().copied())) {
         (Some((_, api)), _) if loaded.file.is_none() => {
             let variable = key_variables(*api).first().copied().unwrap_or("VARIABLE");
             error.help(format!(

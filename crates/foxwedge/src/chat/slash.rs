@@ -1,6 +1,6 @@
 //! Slash commands: their table and their parser.
 
-use foxwedge_local::nearest::nearest;
+use foxwedge_core::nearest_name;
 
 /// An entry of the command table.
 #[derive(Clone, Copy, Debug)]
@@ -156,7 +156,7 @@ fn unknown_command(word: &str) -> UnknownSlashCommand {
         .iter()
         .map(|entry| entry.name)
         .chain(ALIASES.iter().map(|(alias, _)| *alias));
-    let help = match nearest(word, names) {
+    let help = match nearest_name(word, names) {
         Some(name) => format!("did you mean `/{name}`? `/help` lists all"),
         None => "`/help` lists all; a prompt that starts with a slash needs two: `//`".to_owned(),
     };

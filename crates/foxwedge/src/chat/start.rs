@@ -244,7 +244,8 @@ async fn connect_store(args: &ChatArgs) -> anyhow::Result<OpenStore> {
         false => open_store.sweep_and_report().await?,
     };
     // A killed process could not end the commands that its tools had started.
-    let ended = tokio::task::spawn_blocking(foxwedge_tools::end_orphans).await.unwrap_or_default();
+    let ended =
+        tokio::task::spawn_blocking(foxwedge_process::end_orphans).await.unwrap_or_default();
     if !ended.is_empty() && !args.quiet {
         let names = output::clean(&ended.join(", "));
         output::print_note(&format!("ended commands that a killed run left running: {names}"));

@@ -8,6 +8,7 @@ use std::{sync::Arc, time::Duration};
 use foxwedge_agent::{
     AgentBridge, AgentCommand, AgentEvent, AgentProtocol, BridgeInput, BridgeOutput, BridgePhase,
 };
+use foxwedge_process::OutputLine;
 use tokio::{
     sync::mpsc,
     time::{Instant, sleep_until},
@@ -15,7 +16,6 @@ use tokio::{
 
 use super::{
     handle::{AgentHandle, AgentRequest, LiveAgentCommand},
-    lines::AgentOutputLine,
     process::{AgentProcess, ProcessEvent},
 };
 use crate::{ApiError, config, record::SideChannel};
@@ -176,11 +176,13 @@ impl LiveAgent {
         self.step(BridgeInput::Request(tail));
     }
 
-    fn handle_line(&mut self, line: AgentOutputLine) {
+    fn handle_line(&mut self, line: OutputLine) {
         self.state.last_output = Instant::now();
         let (events, responses) = match line {
-            AgentOutputLine::Whole(line) => self.protocol.read_line(&line),
-            AgentOutputLine::TooLong => (vec![AgentEvent::Unreadable], Vec::new()),
+            OutputLine::Whole(line) => self.protocol.read_line(&line),
+            OutputLine::TooLong { .. } | OutputLine::Endless => {
+                (vec![AgentEvent::Unreadable], Vec::new())
+            }
         };
         self.write_lines(responses);
         self.apply_agent_events(events);

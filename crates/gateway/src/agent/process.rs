@@ -1,33 +1,28 @@
 //! One agent process: its lines, its exit and its files. The content of the lines is not
 //! interpreted here.
 
-use std::{
-    ffi::OsString,
-    io,
-    path::Path,
-    process::{ExitStatus, Stdio},
-    time::Duration,
-};
+use std::{ffi::OsString, io, path::Path, time::Duration};
 
 use tokio::{
-    process::{Child, ChildStdout, Command},
-    task::{AbortHandle, JoinHandle, spawn_blocking},
-    time::{Instant, sleep_until, timeout},
+    process::{ChildStdout, Command},
+    task::spawn_blocking,
+    time::{Instant, sleep_until},
 };
 
-use super::{
-    cleanup::CleanupJournal,
-    lines::{AgentOutputLine, AgentOutputReader},
-};
+use super::cleanup::CleanupJournal;
 use crate::config::AgentConfig;
-use foxwedge_tools::child::{self, ChildInput, ChildInputError, ProcessSignal, StderrTail, signal};
+use foxwedge_process::{
+    ChildInput, ChildInputError, GroupAtExit, LineLimits, LineReader, OutputLine, PipedProcess,
+    program_command,
+};
+
+/// Maximum length of a line in bytes.
+const MAX_LINE: usize = 64 << 20;
 
 /// Maximum number of bytes queued for a process that does not read.
 const MAX_UNREAD_INPUT: usize = 256 << 20;
 /// How long to wait for the rest of the output after the exit, or for the exit after the output.
 const EXIT_OUTPUT_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long to wait for the rest of stderr.
-const STDERR_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long a process may take to exit after SIGTERM.
 const STOP_GRACE: Duration = Duration::from_secs(5);
 
@@ -47,30 +42,22 @@ pub(super) struct AgentProcessSpec<'a> {
 /// A process. Dropping it kills it together with its children.
 #[derive(Debug)]
 pub(super) struct AgentProcess {
-    child: Child,
-    /// Process id, which is also the id of its group.
-    process_id: Option<u32>,
-    lines: AgentOutputReader<ChildStdout>,
+    process: PipedProcess,
+    lines: LineReader<ChildStdout>,
     input: ChildInput,
-    stderr_tail: StderrTail,
-    /// Values that must not appear in messages.
-    secrets: Vec<String>,
-    writer: AbortHandle,
-    stderr_reader: JoinHandle<()>,
-    /// Exit status, once it has exited.
-    status: Option<ExitStatus>,
     /// Its output is closed.
     stdout_closed: bool,
     /// When to stop waiting for the exit or the rest of the output.
     exit_deadline: Option<Instant>,
-    cleanup: Option<CleanupJournal>,
+    /// Its files. Dropped last: the process uses them.
+    journal: CleanupJournal,
 }
 
 /// An event of a process.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum ProcessEvent {
     /// A line of output.
-    Line(AgentOutputLine),
+    Line(OutputLine),
     /// It has exited; the text describes how.
     Exited(String),
 }
@@ -88,29 +75,21 @@ impl AgentProcess {
         spec: &AgentProcessSpec<'_>,
         journal: CleanupJournal,
     ) -> io::Result<AgentProcess> {
-        let mut command = build_command(spec)?;
-        let mut child = command.spawn()?;
-        let process_id = child.id();
-        let missing = || io::Error::other("a pipe is missing");
-        let stdin = child.stdin.take().ok_or_else(missing)?;
-        let stdout = child.stdout.take().ok_or_else(missing)?;
-        let stderr = child.stderr.take().ok_or_else(missing)?;
-        let (input, writer) = ChildInput::new(stdin, MAX_UNREAD_INPUT);
-        let stderr_tail = StderrTail::default();
-        let stderr_reader = stderr_tail.read_in_background(stderr);
+        // Its children may still write when it has exited.
+        let (process, input, stdout) = PipedProcess::start(
+            build_command(spec)?,
+            GroupAtExit::Keep,
+            MAX_UNREAD_INPUT,
+            secret_values(spec),
+        )?;
+        let lines = LineReader::new(stdout, LineLimits::new(MAX_LINE));
         Ok(AgentProcess {
-            child,
-            process_id,
-            lines: AgentOutputReader::new(stdout),
+            process,
+            lines,
             input,
-            stderr_tail,
-            secrets: secret_values(spec),
-            writer: writer.abort_handle(),
-            stderr_reader,
-            status: None,
             stdout_closed: false,
             exit_deadline: None,
-            cleanup: Some(journal),
+            journal,
         })
     }
 
@@ -129,10 +108,11 @@ impl AgentProcess {
     /// The next event. Cancel safe.
     pub(super) async fn next_event(&mut self) -> ProcessEvent {
         loop {
-            let has_deadline = match (self.stdout_closed, self.status) {
-                (true, Some(_)) => return self.exit_event().await,
-                (false, None) => false,
-                (true, None) | (false, Some(_)) => true,
+            let has_exited = self.process.exit().is_some();
+            let has_deadline = match (self.stdout_closed, has_exited) {
+                (true, true) => return self.exit_event().await,
+                (false, false) => false,
+                (true, false) | (false, true) => true,
             };
             let until = match has_deadline {
                 true => {
@@ -146,10 +126,7 @@ impl AgentProcess {
                     Some(line) => return ProcessEvent::Line(line),
                     None => self.stdout_closed = true,
                 },
-                status = self.child.wait(), if self.status.is_none() => match status {
-                    Ok(status) => self.status = Some(status),
-                    Err(_) => return self.exit_event().await,
-                },
+                () = self.process.wait_for_exit(), if !has_exited => {}
                 () = sleep_until(until), if has_deadline => return self.exit_event().await,
             }
         }
@@ -157,15 +134,14 @@ impl AgentProcess {
 
     /// The exit event. Waits a moment for the rest of stderr.
     async fn exit_event(&mut self) -> ProcessEvent {
-        if !self.stderr_reader.is_finished() {
-            let _ = timeout(STDERR_TIMEOUT, &mut self.stderr_reader).await;
-        }
+        self.process.wait_for_message().await;
         ProcessEvent::Exited(self.describe_exit())
     }
 
     fn describe_exit(&self) -> String {
-        let how = match self.status {
-            Some(status) => status.to_string(),
+        let how = match self.process.exit() {
+            Some(Ok(status)) => status.to_string(),
+            Some(Err(unknown)) => unknown,
             None => "it closed its output".to_owned(),
         };
         let stderr = self.stderr_tail();
@@ -174,57 +150,25 @@ impl AgentProcess {
 
     /// The end of stderr, for messages: known secrets are removed.
     pub(super) fn stderr_tail(&self) -> String {
-        self.stderr_tail.to_message(&self.secrets)
+        self.process.stderr_message()
     }
 
     /// Ends the process and its children: SIGTERM first, then SIGKILL.
-    pub(super) async fn end(mut self) {
-        if self.status.is_none() {
-            signal(self.process_id, ProcessSignal::Terminate);
-            if let Ok(Ok(status)) = timeout(STOP_GRACE, self.child.wait()).await {
-                self.status = Some(status);
-            }
-        }
-        // Its children may still run. The group id is not reused so soon.
-        self.kill();
-        if self.status.is_none() {
-            // A process that cannot be killed is left to the system.
-            let _ = timeout(STOP_GRACE, self.child.wait()).await;
-        }
-        let journal = self.cleanup.take();
+    pub(super) async fn end(self) {
+        self.process.end(STOP_GRACE).await;
+        let AgentProcess { process, journal, .. } = self;
+        process.release_group();
         // Removing a large folder may take long.
         let _ = spawn_blocking(move || drop(journal)).await;
-    }
-
-    fn kill(&mut self) {
-        signal(self.process_id, ProcessSignal::Kill);
-        let _ = self.child.start_kill();
-    }
-}
-
-impl Drop for AgentProcess {
-    fn drop(&mut self) {
-        if self.cleanup.is_some() {
-            self.kill();
-        }
-        self.writer.abort();
-        self.stderr_reader.abort();
     }
 }
 
 fn build_command(spec: &AgentProcessSpec<'_>) -> io::Result<Command> {
-    let Some((program, first)) = spec.agent.command.split_first() else {
-        return Err(io::Error::new(io::ErrorKind::NotFound, "no command is set"));
-    };
-    let mut command = Command::new(program);
-    command.args(first).args(spec.arguments).current_dir(spec.folder);
+    let mut command = program_command(&spec.agent.command)?;
+    command.args(spec.arguments).current_dir(spec.folder);
     command.env_clear().envs(visible_environment(&spec.agent.env, std::env::vars_os()));
     command.envs(spec.environment.iter().map(|(name, value)| (name, value)));
     command.envs(spec.agent.set_env.iter().map(|(name, value)| (name, value.reveal())));
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.kill_on_drop(true);
-    #[cfg(unix)]
-    command.process_group(0);
     Ok(command)
 }
 
@@ -235,7 +179,7 @@ fn visible_environment(
     all: impl Iterator<Item = (OsString, OsString)>,
 ) -> impl Iterator<Item = (OsString, OsString)> {
     const OWN: [&str; 2] = ["ANTHROPIC_", "CLAUDE_"];
-    child::visible_environment(all, move |name| {
+    foxwedge_process::visible_environment(all, move |name| {
         OWN.iter().any(|prefix| name.starts_with(prefix)) || more.iter().any(|one| one == name)
     })
 }

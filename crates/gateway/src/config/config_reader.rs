@@ -3,11 +3,12 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use foxwedge_core::nearest_name;
+
 use super::{
     ConfigIssue, ConfigIssueSeverity, SettingOrigin,
     document::{TomlTable, TomlValue},
     environment::{ConfigEnvironment, ConfigFlags},
-    nearest::nearest,
     table::{self, SectionTable, SettingRow},
     values::{ConfigValue, quote},
 };
@@ -398,7 +399,7 @@ impl<'w> ConfigReader<'w> {
                 continue;
             }
             let names = || known.iter().map(|(name, _)| *name);
-            let help = match nearest(key, names()) {
+            let help = match nearest_name(key, names()) {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => format!("known keys: {}", names().collect::<Vec<_>>().join(", ")),
             };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use foxwedge_core::Policy;
+use foxwedge_core::{Policy, nearest_name};
 use foxwedge_upstream::{
     SCRIPTED_NAME, UpstreamKind, UpstreamTransport,
     http::HttpClient,
@@ -12,7 +12,6 @@ use foxwedge_upstream::{
 use super::{
     GatewayConfig, GuardConfig, GuardMode, ModelRoute, SettingOrigin,
     config_reader::{ConfigReader, SectionReader, excerpt, invalid},
-    nearest::nearest,
     table,
     upstreams::{UpstreamEntry, UpstreamList},
     values::quote,
@@ -287,7 +286,7 @@ fn read_route_upstream<'u>(
     // Errors in a declared upstream were reported already.
     if found.is_none() && !declared_names.contains(&name) {
         let message = format!("there is no upstream {}", quote(&excerpt(&name)));
-        let help = match nearest(&name, names()) {
+        let help = match nearest_name(&name, names()) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => known(),
         };

@@ -3,10 +3,8 @@
 use std::collections::HashSet;
 
 use super::LocalSessionEntry;
-use crate::{
-    nearest::nearest,
-    output::{HelpfulError, clean, pluralize},
-};
+use crate::output::{HelpfulError, clean, pluralize};
+use foxwedge_core::nearest_name;
 
 /// Fewest characters of an id that select a session.
 const MIN_ID_LENGTH: usize = 4;
@@ -80,7 +78,7 @@ fn no_match_error(id: &str, known: &[&LocalSessionEntry]) -> HelpfulError {
 /// Sessions whose id begins almost like the given one.
 fn find_similar<'e>(id: &str, known: &[&'e LocalSessionEntry]) -> Vec<&'e LocalSessionEntry> {
     let head = |entry: &'e LocalSessionEntry| entry.id.get(..id.len()).unwrap_or(&entry.id);
-    let Some(best) = nearest(id, known.iter().map(|entry| head(entry))) else {
+    let Some(best) = nearest_name(id, known.iter().map(|entry| head(entry))) else {
         return Vec::new();
     };
     known.iter().copied().filter(|entry| head(entry) == best).take(3).collect()

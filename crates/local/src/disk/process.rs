@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use foxwedge_store::process::process_name;
-pub(super) use foxwedge_store::process::{is_alive, start_time};
+use foxwedge_process::process_name;
+pub(super) use foxwedge_process::{is_alive, start_time};
 
 /// A process as text: ``process 12 (`claude`)``.
 pub(super) fn describe_process(id: u32) -> String {

@@ -44,8 +44,7 @@ const MAX_REPLY_BYTES: usize = 64 << 20;
 pub(super) struct EndpointStream {
     endpoint_request: EndpointRequest,
     stage: EndpointStage,
-    /// Deltas that precede the reply.
-    deltas: PendingDeltas,
+    progress: SharedProgress,
     reader: ReplyReader,
     /// Returned after all deltas before it.
     failed: Option<ModelError>,
@@ -79,25 +78,34 @@ enum EndpointStage {
 }
 
 type StageFuture<T> = Pin<Box<dyn std::future::Future<Output = T> + Send>>;
-type PendingDeltas = Arc<Mutex<VecDeque<ReplyDelta>>>;
+type SharedProgress = Arc<Mutex<SendProgress>>;
+
+/// What sending has led to so far.
+#[derive(Default)]
+struct SendProgress {
+    /// Deltas that precede the reply.
+    deltas: VecDeque<ReplyDelta>,
+    /// The body that was sent after a refusal. Refused bytes are not sent again.
+    repaired: Option<Bytes>,
+}
 
 impl EndpointStream {
     pub(super) fn new(endpoint_request: EndpointRequest) -> EndpointStream {
-        let deltas = PendingDeltas::default();
+        let progress = SharedProgress::default();
         let retry_policy = RetryPolicy::new(endpoint_request.upstream.attempts);
         let (stage, reader) =
-            (endpoint_request.start(&deltas, &retry_policy), endpoint_request.new_reader());
-        EndpointStream { endpoint_request, stage, deltas, reader, failed: None, retry_policy }
+            (endpoint_request.start(&progress, &retry_policy), endpoint_request.new_reader());
+        EndpointStream { endpoint_request, stage, progress, reader, failed: None, retry_policy }
     }
 
     /// A stream that fails before a request is sent.
     pub(super) fn failed(endpoint_request: EndpointRequest, error: ModelError) -> EndpointStream {
         let (reader, retry_policy) = (endpoint_request.new_reader(), RetryPolicy::new(1));
-        let (stage, deltas) = (EndpointStage::Finished, PendingDeltas::default());
+        let (stage, progress) = (EndpointStage::Finished, SharedProgress::default());
         EndpointStream {
             endpoint_request,
             stage,
-            deltas,
+            progress,
             reader,
             failed: Some(error),
             retry_policy,
@@ -106,8 +114,10 @@ impl EndpointStream {
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<ReplyDelta>, ModelError>> {
         loop {
-            if let Some(delta) =
-                lock_deltas(&self.deltas).pop_front().or_else(|| self.reader.next_delta())
+            if let Some(delta) = lock_progress(&self.progress)
+                .deltas
+                .pop_front()
+                .or_else(|| self.reader.next_delta())
             {
                 return Poll::Ready(Ok(Some(delta)));
             }
@@ -118,7 +128,9 @@ impl EndpointStream {
                 EndpointStage::Finished => return Poll::Ready(Ok(None)),
                 EndpointStage::Sending(response) => match response.as_mut().poll(context) {
                     Poll::Ready(result) => self.handle_response(result),
-                    Poll::Pending if lock_deltas(&self.deltas).is_empty() => return Poll::Pending,
+                    Poll::Pending if lock_progress(&self.progress).deltas.is_empty() => {
+                        return Poll::Pending;
+                    }
                     // The wait continues when the next delta is polled.
                     Poll::Pending => {}
                 },
@@ -144,7 +156,8 @@ impl EndpointStream {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(()) => {
                         self.reader = self.endpoint_request.new_reader();
-                        self.stage = self.endpoint_request.start(&self.deltas, &self.retry_policy);
+                        self.stage =
+                            self.endpoint_request.start(&self.progress, &self.retry_policy);
                     }
                 },
             }
@@ -207,7 +220,8 @@ impl EndpointStream {
                 {
                     // Drop the usage deltas of the failed reply.
                     while self.reader.next_delta().is_some() {}
-                    lock_deltas(&self.deltas)
+                    lock_progress(&self.progress)
+                        .deltas
                         .push_back(ReplyDelta::Retrying { pause, why: error.message });
                     self.stage = EndpointStage::Pausing(Box::pin(tokio::time::sleep(pause)));
                     return;
@@ -247,8 +261,8 @@ impl EndpointRequest {
 
     /// Sends the request. All its attempts share one count, also those after a reply that broke
     /// off.
-    fn start(&self, deltas: &PendingDeltas, policy: &RetryPolicy) -> EndpointStage {
-        let (endpoint_request, deltas) = (self.clone(), deltas.clone());
+    fn start(&self, progress: &SharedProgress, policy: &RetryPolicy) -> EndpointStage {
+        let (endpoint_request, progress) = (self.clone(), progress.clone());
         let plan = RetryPlan { policy: policy.clone(), budget: None };
         EndpointStage::Sending(Box::pin(async move {
             let EndpointRequest { client, upstream, repair, about, request, stream } =
@@ -268,16 +282,14 @@ impl EndpointRequest {
                 client_key: None,
                 trace: None,
             };
+            let repaired = lock_progress(&progress).repaired.clone();
+            // A history is repaired once, also if the reply to it broke off.
+            let repair = repair.filter(|_| repaired.is_none());
+            let body = repaired.unwrap_or_else(|| request.body().clone());
             let mut observer =
-                EndpointObserver { upstream: &upstream, repair, format: about.wire, deltas };
-            let response = send_with_retry(
-                &client,
-                upstream_request,
-                request.body().clone(),
-                plan,
-                &mut observer,
-            )
-            .await;
+                EndpointObserver { upstream: &upstream, repair, format: about.wire, progress };
+            let response =
+                send_with_retry(&client, upstream_request, body, plan, &mut observer).await;
             response.map_err(|(error, _)| error)
         }))
     }
@@ -291,7 +303,7 @@ struct EndpointObserver<'a> {
     upstream: &'a UpstreamConfig,
     repair: Option<Policy>,
     format: Format,
-    deltas: PendingDeltas,
+    progress: SharedProgress,
 }
 
 impl AttemptObserver for EndpointObserver<'_> {
@@ -308,8 +320,10 @@ impl AttemptObserver for EndpointObserver<'_> {
         let RepairedRetry { body, check_options, changes } =
             repair_for_retry(sent, self.format, profile, self.repair?, explanation)?;
         let request = ValidRequest::validate(body, self.format, &check_options).ok()?;
-        lock_deltas(&self.deltas).push_back(ReplyDelta::Repaired(changes));
-        Some(request.body().clone())
+        let mut progress = lock_progress(&self.progress);
+        progress.deltas.push_back(ReplyDelta::Repaired(changes));
+        progress.repaired = Some(request.body().clone());
+        progress.repaired.clone()
     }
 
     fn retrying(&mut self, cause: RetryCause<'_>) {
@@ -322,7 +336,7 @@ impl AttemptObserver for EndpointObserver<'_> {
             RetryCause::Unreachable { pause, error } => (pause, unreachable_error(error).message),
         };
         let why = failure::truncate_text(&why, 400);
-        lock_deltas(&self.deltas).push_back(ReplyDelta::Retrying { pause, why });
+        lock_progress(&self.progress).deltas.push_back(ReplyDelta::Retrying { pause, why });
     }
 }
 
@@ -341,6 +355,6 @@ fn drain_body(incoming: &mut IncomingBody, context: &mut Context<'_>) {
     }
 }
 
-fn lock_deltas(deltas: &PendingDeltas) -> std::sync::MutexGuard<'_, VecDeque<ReplyDelta>> {
-    deltas.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock_progress(progress: &SharedProgress) -> std::sync::MutexGuard<'_, SendProgress> {
+    progress.lock().unwrap_or_else(PoisonError::into_inner)
 }

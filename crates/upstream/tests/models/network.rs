@@ -234,6 +234,43 @@ async fn a_refused_history_is_repaired_once_and_never_resent_unchanged() {
 }
 
 #[tokio::test]
+async fn all_attempts_of_a_request_share_one_count() {
+    let refusal = || {
+        ServerReply::json(
+            400,
+            json!({"object": "error", "type": "invalid_request_message_order",
+            "message": "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9."}),
+        )
+    };
+    let busy = || ServerReply::json(503, json!({"error": {"message": "Overloaded, sorry"}}));
+    let failure = || {
+        ServerReply::events(&[json!({"error":
+            {"type": "server_error", "code": 503, "message": "Overloaded, sorry"}})])
+    };
+    // The server sees three requests and no more: it would not reply to a fourth, and then the
+    // error would be another.
+    let table = [
+        (vec![busy(), failure(), busy()], 2),
+        (vec![failure(), busy(), failure()], 2),
+        (vec![failure(), failure(), failure()], 2),
+        // What was repaired stays repaired when the reply to it fails.
+        (vec![refusal(), failure(), failure()], 1),
+        (vec![refusal(), busy(), failure()], 1),
+    ];
+    for (at, (replies, retries)) in table.into_iter().enumerate() {
+        let repaired = matches!(replies.first(), Some(ServerReply::Complete(400, ..)));
+        let (url, server) = serve(replies).await;
+        let reply = with_a_call(openai(&url).with_attempts(3)).turn().await;
+        assert_eq!((reply.retries(), reply.is_repaired()), (retries, repaired), "{at}: {reply:?}");
+        let error = reply.error.expect("an error");
+        assert!(error.message.contains("Overloaded, sorry"), "{at}: {error}");
+        let requests = server.await.expect("server finished");
+        let refused = requests.iter().filter(|request| request.contains("\"call_1\"")).count();
+        assert_eq!((requests.len(), refused), (3, if repaired { 1 } else { 3 }), "{at}");
+    }
+}
+
+#[tokio::test]
 async fn overflow_and_wrong_key_have_their_own_codes() {
     let error = |message: &str| json!({"error": {"message": message, "code": "x", "type": "y"}});
     let overflow = error("This model's maximum context length is 8192 tokens. Please shorten.");

@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 
 use foxwedge_local::outcome::STDIN;
 use foxwedge_local::output::{HelpfulError, clean};
+use foxwedge_process::{LineBuffer, LineLimits, OutputLine};
 
 /// Size of the read buffer.
 const READ_BYTES: usize = 1 << 18;
@@ -68,7 +69,7 @@ impl FollowInput {
         let (sender, receiver) = mpsc::channel(QUEUE_CAPACITY);
         let mut reader = self.reader;
         thread::spawn(move || {
-            let mut splitter = FollowLineSplitter::default();
+            let mut splitter = FollowLineSplitter::new();
             let mut buffer = vec![0; READ_BYTES];
             loop {
                 let mut lines = Vec::new();
@@ -99,59 +100,41 @@ impl FollowInput {
     }
 }
 
-/// Splits bytes into lines.
-#[derive(Default)]
+/// Takes the lines that are complete.
+#[derive(Debug)]
 struct FollowLineSplitter {
-    /// The incomplete last line.
-    head: Vec<u8>,
-    /// The current line is too long and is skipped to its end.
-    skipping: bool,
+    buffer: LineBuffer,
     begun: bool,
 }
 
 impl FollowLineSplitter {
+    fn new() -> FollowLineSplitter {
+        let buffer = LineBuffer::new(LineLimits::new(MAX_LINE_BYTES));
+        FollowLineSplitter { buffer, begun: false }
+    }
+
     fn push(&mut self, bytes: &[u8], lines: &mut Vec<FollowInputLine>) {
-        let mut rest = bytes;
-        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-            let (line, after) = rest.split_at(end);
-            self.add(line);
-            self.finish_line(lines);
-            rest = after.get(1..).unwrap_or_default();
+        self.buffer.push(bytes);
+        while let Some(line) = self.buffer.next_line() {
+            lines.push(self.input_line(&line));
         }
-        self.add(rest);
     }
 
     /// Ends the last line, which may have no line end.
     fn finish(&mut self, lines: &mut Vec<FollowInputLine>) {
-        if !self.head.is_empty() || self.skipping {
-            self.finish_line(lines);
+        if let Some(line) = self.buffer.finish() {
+            lines.push(self.input_line(&line));
         }
     }
 
-    fn add(&mut self, bytes: &[u8]) {
-        if self.skipping || self.head.len() + bytes.len() > MAX_LINE_BYTES {
-            self.skipping = true;
-            self.head = Vec::new();
-        } else {
-            self.head.extend_from_slice(bytes);
-        }
-    }
-
-    fn finish_line(&mut self, lines: &mut Vec<FollowInputLine>) {
-        let head = std::mem::take(&mut self.head);
-        if std::mem::take(&mut self.skipping) {
-            lines.push(FollowInputLine::TooLong);
-            return;
-        }
+    fn input_line(&mut self, line: &OutputLine) -> FollowInputLine {
+        let OutputLine::Whole(line) = line else { return FollowInputLine::TooLong };
         // Invalid UTF-8 is replaced, so that the rest of the line stays readable.
-        let text = String::from_utf8(head)
-            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-        let text = text.strip_suffix('\r').unwrap_or(&text);
-        let text = match std::mem::replace(&mut self.begun, true) {
-            true => text,
-            false => text.trim_start_matches('\u{feff}'),
-        };
-        lines.push(FollowInputLine::Text(text.to_owned()));
+        let text = String::from_utf8_lossy(line);
+        FollowInputLine::Text(match std::mem::replace(&mut self.begun, true) {
+            true => text.into_owned(),
+            false => text.trim_start_matches('\u{feff}').to_owned(),
+        })
     }
 }
 
@@ -160,7 +143,7 @@ mod tests {
     use super::*;
 
     fn split(chunks: &[&[u8]]) -> Vec<FollowInputLine> {
-        let (mut splitter, mut lines) = (FollowLineSplitter::default(), Vec::new());
+        let (mut splitter, mut lines) = (FollowLineSplitter::new(), Vec::new());
         chunks.iter().for_each(|chunk| splitter.push(chunk, &mut lines));
         splitter.finish(&mut lines);
         lines

@@ -52,10 +52,10 @@ async fn collect_events(process: &mut AgentProcess) -> Vec<String> {
     let mut events = Vec::new();
     loop {
         match timeout(LONG, process.next_event()).await {
-            Ok(ProcessEvent::Line(AgentOutputLine::Whole(line))) => {
+            Ok(ProcessEvent::Line(OutputLine::Whole(line))) => {
                 events.push(String::from_utf8_lossy(&line).into_owned());
             }
-            Ok(ProcessEvent::Line(AgentOutputLine::TooLong)) => {
+            Ok(ProcessEvent::Line(OutputLine::TooLong { .. } | OutputLine::Endless)) => {
                 events.push("(too long)".to_owned())
             }
             Ok(ProcessEvent::Exited(message)) => {
@@ -94,7 +94,7 @@ async fn lines_go_both_ways_and_the_exit_is_reported() -> io::Result<()> {
     let (mut process, folder) = child(script)?;
     assert_eq!(
         process.next_event().await,
-        ProcessEvent::Line(AgentOutputLine::Whole("one given by us".into()))
+        ProcessEvent::Line(OutputLine::Whole("one given by us".into()))
     );
     assert!(process.write_line("hello".to_owned()).is_ok());
     assert_eq!(collect_events(&mut process).await, ["<hello>", "gone: exit status: 3"]);
@@ -114,7 +114,7 @@ async fn garbage_is_passed_on_and_the_end_of_stderr_is_kept() -> io::Result<()> 
     let last = events.last().map(String::as_str).unwrap_or_default();
     assert!(last.starts_with("gone: exit status: 1: "), "{last}");
     assert!(
-        last.ends_with("the [31mreason") && last.len() < child::STDERR_TAIL_BYTES + 100,
+        last.ends_with("the [31mreason") && last.len() < foxwedge_process::STDERR_TAIL_BYTES + 100,
         "{last}"
     );
     assert!(!last.contains("noise 0,") && last.contains("noise 299"), "{last}");
@@ -146,7 +146,7 @@ async fn the_process_tree_is_killed_even_if_it_ignores_sigterm() -> io::Result<(
     let (mut process, folder) = child(script)?;
     let mut pids = Vec::new();
     for _ in 0..2 {
-        let ProcessEvent::Line(AgentOutputLine::Whole(line)) = process.next_event().await else {
+        let ProcessEvent::Line(OutputLine::Whole(line)) = process.next_event().await else {
             panic!("it is gone")
         };
         pids.push(String::from_utf8_lossy(&line).into_owned());
@@ -163,7 +163,7 @@ async fn the_process_tree_is_killed_even_if_it_ignores_sigterm() -> io::Result<(
 #[tokio::test]
 async fn dropping_a_process_kills_its_tree() -> io::Result<()> {
     let (mut process, folder) = child("sleep 1000 & echo $!; wait")?;
-    let ProcessEvent::Line(AgentOutputLine::Whole(line)) = process.next_event().await else {
+    let ProcessEvent::Line(OutputLine::Whole(line)) = process.next_event().await else {
         panic!("it is gone")
     };
     let pid = String::from_utf8_lossy(&line).into_owned();
@@ -190,10 +190,7 @@ async fn a_process_that_does_not_read_blocks_no_writer() -> io::Result<()> {
     for _ in 0..4 {
         assert!(process.write_line(line.clone()).is_ok());
     }
-    assert_eq!(
-        process.next_event().await,
-        ProcessEvent::Line(AgentOutputLine::Whole("here".into()))
-    );
+    assert_eq!(process.next_event().await, ProcessEvent::Line(OutputLine::Whole("here".into())));
     let max_lines = MAX_UNREAD_INPUT / line.len() + 2;
     assert!((0..max_lines).any(|_| process.write_line(line.clone()).is_err()));
     timeout(LONG, process.end()).await?;

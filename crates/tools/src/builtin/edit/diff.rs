@@ -1,11 +1,16 @@
 //! Shows a change as a short diff.
 
+use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices, group_diff_ops};
+
 use crate::{ToolLimits, text::display_line};
 
 /// Maximum number of regions, context lines before and after each, and changed lines.
 const PLACES: usize = 3;
 const AROUND: usize = 2;
 const LINES: usize = 20;
+/// Maximum number of lines that are aligned, and steps of an alignment that is shown.
+const MAX_ALIGNED: usize = 2_000;
+const MAX_OPS: usize = 16;
 
 /// Shows the change of replacing text of `length` bytes at all `matches` by `new`.
 pub(super) fn diff(
@@ -75,27 +80,51 @@ impl<'a> DiffRegion<'a> {
         limits: &ToolLimits,
         text: &mut String,
     ) -> i64 {
-        let before = plain.get(self.start..self.end).unwrap_or_default();
-        let (old, new) = (lines(before), lines(after));
-        let common_start = old.iter().zip(&new).take_while(|(one, other)| one == other).count();
-        let (old_rest, new_rest) = (&old[common_start..], &new[common_start..]);
-        let back = old_rest.iter().rev().zip(new_rest.iter().rev());
-        let common_end = back.take_while(|(one, other)| one == other).count();
-        let number = memchr::memchr_iter(b'\n', &plain[..self.start]).count() + 1 + common_start;
-        text.push_str(&format!("@@ line {} @@\n", number as i64 + line_shift));
-
-        let above = lines(&plain[lines_back(plain, self.start)..self.start]);
-        let above: Vec<&[u8]> =
-            above.into_iter().chain(old[..common_start].iter().copied()).collect();
-        show(" ", &above[above.len().saturating_sub(AROUND)..], limits, text);
-        show("-", &old_rest[..old_rest.len() - common_end], limits, text);
-        show("+", &new_rest[..new_rest.len() - common_end], limits, text);
+        let start = lines_back(plain, self.start);
+        let above = lines(&plain[start..self.start]);
         let below = lines(&plain[self.end..lines_on(plain, self.end)]);
-        let tail = &old_rest[old_rest.len() - common_end..];
-        let below: Vec<&[u8]> = tail.iter().copied().chain(below).take(AROUND).collect();
-        show(" ", &below, limits, text);
+        let with_context = |region| [&above[..], &lines(region), &below].concat();
+        let (old, new) = (with_context(&plain[self.start..self.end]), with_context(after));
+        let first = memchr::memchr_iter(b'\n', &plain[..start]).count() as i64 + 1 + line_shift;
+        for hunk in group_diff_ops(align(&old, &new, (above.len(), below.len())), AROUND) {
+            let Some(change) = hunk.iter().find(|op| op.tag() != DiffTag::Equal) else { continue };
+            let number = first + change.new_range().start as i64;
+            text.push_str(&format!("@@ line {number} @@\n"));
+            for op in hunk {
+                if op.tag() == DiffTag::Equal {
+                    show(" ", &old[op.old_range()], limits, text);
+                } else {
+                    show("-", &old[op.old_range()], limits, text);
+                    show("+", &new[op.new_range()], limits, text);
+                }
+            }
+        }
         new.len() as i64 - old.len() as i64
     }
+}
+
+/// Aligns old and new lines. What is too large, or changed in too many places, is one replacement
+/// between the lines that both have above and below.
+fn align(old: &[&[u8]], new: &[&[u8]], (above, below): (usize, usize)) -> Vec<DiffOp> {
+    let (mut above, mut below) = (above, below);
+    if old.len() + new.len() <= MAX_ALIGNED {
+        let ops = capture_diff_slices(Algorithm::Myers, old, new);
+        let equal = |op: Option<&DiffOp>| match op {
+            Some(DiffOp::Equal { len, .. }) => *len,
+            Some(_) | None => 0,
+        };
+        (above, below) = (equal(ops.first()), equal(ops.last()));
+        if ops.len() <= MAX_OPS {
+            return ops;
+        }
+    }
+    let (old_len, new_len) = (old.len() - above - below, new.len() - above - below);
+    let (old_index, new_index) = (above + old_len, above + new_len);
+    vec![
+        DiffOp::Equal { old_index: 0, new_index: 0, len: above },
+        DiffOp::Replace { old_index: above, old_len, new_index: above, new_len },
+        DiffOp::Equal { old_index, new_index, len: below },
+    ]
 }
 
 fn show(mark: &str, lines: &[&[u8]], limits: &ToolLimits, text: &mut String) {
@@ -184,5 +213,22 @@ mod tests {
         assert!(text.ends_with("[… and 47 more]\n"), "{text}");
         let text = diff(b"a\n", &[0], 1, "x\n".repeat(100).as_bytes(), &limits);
         assert!(text.contains("+ [… 81 more lines]\n"), "{text}");
+    }
+
+    #[test]
+    fn changes_of_one_edit_are_shown_where_they_are() {
+        let limits = ToolLimits::default();
+        let edit =
+            |old: &str, new: &str| diff(old.as_bytes(), &[0], old.len(), new.as_bytes(), &limits);
+        assert_eq!(edit("a\nb\nc\n", "x\nb\ny\n"), "@@ line 1 @@\n- a\n+ x\n  b\n- c\n+ y\n");
+        let (old, new) = ("a\n1\n2\n3\n4\n5\nb\n", "x\ny\n1\n2\n3\n4\n5\n");
+        let expected = "@@ line 1 @@\n- a\n+ x\n+ y\n  1\n  2\n@@ line 8 @@\n  4\n  5\n- b\n";
+        assert_eq!(edit(old, new), expected);
+        // Too many places, and too many lines: the common last line is known only for the first.
+        for (count, more) in [(50, 79), (600, 1_180)] {
+            let text = edit(&"a\nb\n".repeat(count), &"x\nb\n".repeat(count));
+            assert!(text.starts_with("@@ line 1 @@\n- a\n- b\n- a\n"), "{text}");
+            assert!(text.contains(&format!("+ [… {more} more lines]\n")), "{text}");
+        }
     }
 }

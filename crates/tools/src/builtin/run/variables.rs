@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use crate::process::MARK;
+use foxwedge_process::MARK_VARIABLE;
 
 /// Variables that programs usually need.
 const DEFAULT_VARIABLES: [&str; 71] = [
@@ -118,7 +118,7 @@ fn is_usual(name: &OsStr, value: &OsStr) -> bool {
     // Names are case-insensitive only on Windows, and for proxies.
     let name = if cfg!(windows) { upper.as_str() } else { name };
     DEFAULT_VARIABLES.contains(&name)
-        || name == MARK
+        || name == MARK_VARIABLE
         || DEFAULT_PREFIXES.iter().any(|family| name.starts_with(family))
         || is_proxy && !value.to_string_lossy().contains('@')
 }

@@ -1,14 +1,6 @@
-//! Shared by all child processes: process group, stderr tail, input, visible environment.
-
-mod group;
-mod stderr;
-mod input;
+//! Which of our environment variables a child process sees.
 
 use std::ffi::OsString;
-
-pub use group::{ProcessSignal, signal};
-pub use input::{ChildInput, ChildInputError};
-pub use stderr::{STDERR_TAIL_BYTES, StderrTail};
 
 /// Variables that every program may see: it needs them to run.
 const VISIBLE_VARIABLES: [&str; 15] = [

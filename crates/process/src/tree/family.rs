@@ -10,6 +10,8 @@ use std::{
 use memchr::memmem::Finder;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
+use crate::ProcessStat;
+
 /// How long to keep killing. A process that cannot be killed in this time is not ours, or
 /// multiplies faster than the machine can handle.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -25,21 +27,10 @@ pub(super) struct ProcessFamily {
     start_time: u64,
 }
 
-/// A process.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct ProcessEntry {
-    pub(super) name: String,
-    state: char,
-    parent: u32,
-    group: u32,
-    session: u32,
-    pub(super) start_time: u64,
-}
-
 impl ProcessFamily {
     pub(super) fn new(leader: u32, mark: String) -> ProcessFamily {
         // If it is gone, nearly everything else is too; then all processes are checked.
-        let start_time = ProcessEntry::of(leader).map_or(0, |entry| entry.start_time);
+        let start_time = ProcessStat::of(leader).map_or(0, |entry| entry.start_time);
         ProcessFamily { leader, mark, start_time }
     }
 
@@ -54,7 +45,7 @@ impl ProcessFamily {
 
     /// Kills these processes, then all other members, until two checks in a row find none: a
     /// process that is just executing another program can be missed once.
-    pub(super) fn kill(&self, first: &BTreeMap<u32, ProcessEntry>) {
+    pub(super) fn kill(&self, first: &BTreeMap<u32, ProcessStat>) {
         let deadline = Instant::now() + KILL_TIMEOUT;
         // Processes that we may not kill.
         let mut spared = BTreeSet::new();
@@ -73,7 +64,7 @@ impl ProcessFamily {
 
     /// All living members: those in its group, those with its mark, and their descendants by
     /// parentage or by session.
-    pub(super) fn members(&self) -> BTreeMap<u32, ProcessEntry> {
+    pub(super) fn members(&self) -> BTreeMap<u32, ProcessStat> {
         let all = living_processes(self.start_time);
         let own_pid = std::process::id();
         let finder = Finder::new(self.mark.as_bytes());
@@ -101,7 +92,7 @@ impl ProcessFamily {
     }
 }
 
-pub(super) fn kill_members(members: &BTreeMap<u32, ProcessEntry>, spared: &mut BTreeSet<u32>) {
+pub(super) fn kill_members(members: &BTreeMap<u32, ProcessStat>, spared: &mut BTreeSet<u32>) {
     for (pid, entry) in members {
         if signal(*pid, entry, Signal::KILL) == SignalDelivery::Refused {
             spared.insert(*pid);
@@ -118,13 +109,13 @@ enum SignalDelivery {
 }
 
 /// Sends a signal to a process, but not to another one that has its id by now.
-fn signal(pid: u32, entry: &ProcessEntry, signal: Signal) -> SignalDelivery {
+fn signal(pid: u32, entry: &ProcessStat, signal: Signal) -> SignalDelivery {
     let Some(process) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
         return SignalDelivery::Gone;
     };
     let sent = match pidfd_open(process, PidfdFlags::empty()) {
         Ok(handle) => {
-            match ProcessEntry::of(pid).is_some_and(|now| now.start_time == entry.start_time) {
+            match ProcessStat::of(pid).is_some_and(|now| now.start_time == entry.start_time) {
                 true => pidfd_send_signal(handle, signal),
                 false => return SignalDelivery::Gone,
             }
@@ -141,10 +132,10 @@ fn signal(pid: u32, entry: &ProcessEntry, signal: Signal) -> SignalDelivery {
 }
 
 /// All living processes that are not older than `start_time`.
-pub(super) fn living_processes(start_time: u64) -> BTreeMap<u32, ProcessEntry> {
+pub(super) fn living_processes(start_time: u64) -> BTreeMap<u32, ProcessStat> {
     let Ok(folder) = fs::read_dir("/proc") else { return BTreeMap::new() };
     let pids = folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let entries = pids.filter_map(|pid| Some((pid, ProcessEntry::of(pid)?)));
+    let entries = pids.filter_map(|pid| Some((pid, ProcessStat::of(pid)?)));
     entries.filter(|(_, entry)| entry.start_time >= start_time && entry.is_alive()).collect()
 }
 
@@ -162,60 +153,15 @@ pub(super) fn variables(pid: u32) -> Vec<u8> {
     variables
 }
 
-impl ProcessEntry {
-    pub(super) fn of(pid: u32) -> Option<ProcessEntry> {
-        let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
-        ProcessEntry::parse(&String::from_utf8_lossy(&text))
-    }
-
-    /// `1 (name) S 0 1 1 …`; a name may contain anything.
-    fn parse(text: &str) -> Option<ProcessEntry> {
-        let (start, rest) = text.rsplit_once(')')?;
-        let (_, name) = start.split_once('(')?;
-        let mut fields = rest.split_ascii_whitespace();
-        let state = fields.next()?.chars().next()?;
-        let mut number = |skip: usize| fields.nth(skip)?.parse::<u64>().ok();
-        let small = |number: Option<u64>| u32::try_from(number?).ok();
-        let parent = small(number(0))?;
-        let group = small(number(0))?;
-        let session = small(number(0))?;
-        // Field 22 of the line.
-        let start_time = number(15)?;
-        Some(ProcessEntry { name: name.to_owned(), state, parent, group, session, start_time })
-    }
-
-    pub(super) fn is_alive(&self) -> bool {
-        !matches!(self.state, 'Z' | 'X' | 'x')
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn stat_line_is_parsed_with_any_process_name() {
-        let line = "42 (a) b (c) S 7 8 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 12345 99 0\n";
-        let entry = ProcessEntry::parse(line);
-        let expected = ProcessEntry {
-            name: "a) b (c".to_owned(),
-            state: 'S',
-            parent: 7,
-            group: 8,
-            session: 9,
-            start_time: 12345,
-        };
-        assert_eq!(entry, Some(expected));
-        for torn in ["", "42", "42 (a", "42 (a)", "42 (a) S", "42 (a) S 1 2 3 4", "42 (a) S x"] {
-            assert_eq!(ProcessEntry::parse(torn), None, "{torn}");
-        }
-    }
-
-    #[test]
     fn this_process_is_alive_but_never_a_member() {
         let own_pid = std::process::id();
-        let entry = ProcessEntry::of(own_pid);
-        assert!(entry.as_ref().is_some_and(ProcessEntry::is_alive));
+        let entry = ProcessStat::of(own_pid);
+        assert!(entry.as_ref().is_some_and(ProcessStat::is_alive));
         // Even if it matches in every way.
         let family = ProcessFamily { leader: own_pid, mark: String::new(), start_time: 0 };
         assert!(!family.members().contains_key(&own_pid));

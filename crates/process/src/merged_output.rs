@@ -13,7 +13,7 @@ const STEP: usize = 64 << 10;
 /// Both outputs of a process. Where the system can do that they share one pipe, which keeps the
 /// order.
 #[derive(Debug)]
-pub(super) struct ProcessPipes {
+pub struct MergedOutput {
     first: OutputPipe,
     second: OutputPipe,
 }
@@ -23,10 +23,13 @@ struct OutputPipe {
     buffer: Vec<u8>,
 }
 
-impl ProcessPipes {
+impl MergedOutput {
     /// Starts a process and captures its output.
+    ///
+    /// # Errors
+    /// If it cannot be started; the inner error if its output cannot be read.
     #[cfg(unix)]
-    pub(super) fn spawn(mut command: Command) -> io::Result<(Child, io::Result<ProcessPipes>)> {
+    pub fn spawn(mut command: Command) -> io::Result<(Child, io::Result<MergedOutput>)> {
         use std::process::Stdio;
         use tokio::net::unix::pipe::Receiver;
         let (source, output) = io::pipe()?;
@@ -36,7 +39,7 @@ impl ProcessPipes {
         // It holds the writing end, too.
         drop(command);
         let source = Receiver::from_owned_fd(source.into());
-        let pipes = source.map(|source| ProcessPipes {
+        let pipes = source.map(|source| MergedOutput {
             first: OutputPipe::new(source),
             second: OutputPipe::none(),
         });
@@ -44,14 +47,17 @@ impl ProcessPipes {
     }
 
     /// Starts a process and captures its output.
+    ///
+    /// # Errors
+    /// If it cannot be started; the inner error if its output cannot be read.
     #[cfg(not(unix))]
-    pub(super) fn spawn(mut command: Command) -> io::Result<(Child, io::Result<ProcessPipes>)> {
+    pub fn spawn(mut command: Command) -> io::Result<(Child, io::Result<MergedOutput>)> {
         use std::process::Stdio;
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
         let missing = || io::Error::other("a pipe is missing");
         let both = child.stdout.take().zip(child.stderr.take()).ok_or_else(missing);
-        let pipes = both.map(|(output, errors)| ProcessPipes {
+        let pipes = both.map(|(output, errors)| MergedOutput {
             first: OutputPipe::new(output),
             second: OutputPipe::new(errors),
         });
@@ -59,7 +65,7 @@ impl ProcessPipes {
     }
 
     /// Returns the next output, or `None` at the end of both. Cancel-safe.
-    pub(super) async fn read(&mut self) -> Option<&[u8]> {
+    pub async fn read(&mut self) -> Option<&[u8]> {
         loop {
             let (first, second) = (&mut self.first, &mut self.second);
             let (is_first, read) = tokio::select! {

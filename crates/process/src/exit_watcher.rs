@@ -5,7 +5,7 @@ use tokio::process::Child;
 
 /// Notices the end of a process.
 #[derive(Debug)]
-pub(super) struct ExitWatcher {
+pub struct ExitWatcher {
     #[cfg(unix)]
     pid: Option<rustix::process::Pid>,
     /// Signals that some child process ended.
@@ -15,14 +15,15 @@ pub(super) struct ExitWatcher {
 
 #[cfg(unix)]
 impl ExitWatcher {
-    pub(super) fn of(pid: u32) -> ExitWatcher {
+    /// Watches a child of this process.
+    pub fn of(pid: u32) -> ExitWatcher {
         use tokio::signal::unix::{SignalKind, signal};
         let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
         ExitWatcher { pid, exit_signals: signal(SignalKind::child()).ok() }
     }
 
     /// Waits for the end of the process. Cancel-safe.
-    pub(super) async fn ended(&mut self, child: &mut Child) {
+    pub async fn ended(&mut self, child: &mut Child) {
         while let (Some(pid), Some(signals)) = (self.pid, &mut self.exit_signals) {
             match probe(pid) {
                 ExitProbe::Ended => return,
@@ -55,12 +56,13 @@ fn probe(pid: rustix::process::Pid) -> ExitProbe {
 
 #[cfg(not(unix))]
 impl ExitWatcher {
-    pub(super) fn of(_: u32) -> ExitWatcher {
+    /// Watches a child of this process.
+    pub fn of(_: u32) -> ExitWatcher {
         ExitWatcher {}
     }
 
     /// Waits for the end of the process.
-    pub(super) async fn ended(&mut self, child: &mut Child) {
+    pub async fn ended(&mut self, child: &mut Child) {
         drop(child.wait().await);
     }
 }

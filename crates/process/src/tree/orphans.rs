@@ -5,13 +5,16 @@ use std::{collections::BTreeSet, fs};
 
 use memchr::memmem::find;
 
-use super::table::{ProcessEntry, kill_members, living_processes, variables};
-use crate::process::MARK;
+use super::{
+    MARK_VARIABLE,
+    family::{kill_members, living_processes, variables},
+};
+use crate::ProcessStat;
 
 /// Identifies this process: id, start time and process namespace. Every mark begins with it.
-pub(crate) fn maker() -> String {
+pub(crate) fn mark_prefix() -> String {
     let pid = std::process::id();
-    let start_time = ProcessEntry::of(pid).map_or(0, |entry| entry.start_time);
+    let start_time = ProcessStat::of(pid).map_or(0, |entry| entry.start_time);
     format!("{pid}-{start_time}-{}", space())
 }
 
@@ -35,7 +38,7 @@ pub(crate) fn kill_orphans() -> Vec<String> {
 /// within a call has both.
 fn is_orphan(pid: u32) -> bool {
     let variables = variables(pid);
-    let name = format!("{MARK}=");
+    let name = format!("{MARK_VARIABLE}=");
     let begins = |at: usize| at == 0 || variables.get(at - 1) == Some(&0);
     let Some(at) = find(&variables, name.as_bytes()).filter(|at| begins(*at)) else { return false };
     let value = variables.get(at + name.len()..).unwrap_or_default();
@@ -51,7 +54,7 @@ fn is_orphan(pid: u32) -> bool {
 }
 
 fn is_gone(maker: u32, start_time: &str) -> bool {
-    match ProcessEntry::of(maker) {
+    match ProcessStat::of(maker) {
         Some(entry) => !entry.is_alive() || entry.start_time.to_string() != start_time,
         None => true,
     }
@@ -70,12 +73,12 @@ mod tests {
     use super::*;
 
     fn spawn_sleeper(mark: &str) -> Child {
-        Command::new("sleep").arg("600").env(MARK, mark).spawn().expect("a process")
+        Command::new("sleep").arg("600").env(MARK_VARIABLE, mark).spawn().expect("a process")
     }
 
     #[test]
     fn only_processes_of_dead_programs_are_killed() {
-        let (own_mark, space) = (maker(), space());
+        let (own_mark, space) = (mark_prefix(), space());
         let mut spared = [
             spawn_sleeper(&format!("{own_mark}-0123")),
             spawn_sleeper(&format!("4194999-1-{space}-0123:{own_mark}-0123")),
@@ -90,7 +93,8 @@ mod tests {
             spawn_sleeper(&format!("{}-1-{space}-0123", std::process::id())),
         ];
         // A process has its variables only after it has executed its program.
-        let marked = |child: &Child| find(&variables(child.id()), MARK.as_bytes()).is_some();
+        let marked =
+            |child: &Child| find(&variables(child.id()), MARK_VARIABLE.as_bytes()).is_some();
         while !orphans.iter().chain(&spared).all(marked) {
             std::thread::yield_now();
         }

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use tokio::{io::AsyncWriteExt as _, process::ChildStdin, sync::mpsc, task::JoinHandle};
+use tokio::{io::AsyncWriteExt as _, process::ChildStdin, sync::mpsc, task::AbortHandle};
 
 /// The input of a process. Dropping it closes it.
 #[derive(Debug)]
@@ -26,20 +26,31 @@ pub enum ChildInputError {
 
 impl ChildInput {
     /// Buffers at most this many bytes. The task ends with the input or with the process.
-    pub fn new(stdin: ChildStdin, most: usize) -> (ChildInput, JoinHandle<()>) {
+    pub(crate) fn new(stdin: ChildStdin, max_unread: usize) -> (ChildInput, AbortHandle) {
         let (sender, receiver) = mpsc::unbounded_channel();
         let unread = Arc::new(AtomicUsize::new(0));
         let writer = tokio::spawn(write_queued(stdin, receiver, Arc::clone(&unread)));
-        (ChildInput { sender, unread_bytes: unread, max_unread: most }, writer)
+        (ChildInput { sender, unread_bytes: unread, max_unread }, writer.abort_handle())
     }
 
     /// Sends a line.
+    ///
+    /// # Errors
+    /// If the process does not read, or has closed its input.
     pub fn write_line(&self, mut line: Vec<u8>) -> Result<(), ChildInputError> {
         line.push(b'\n');
-        if self.unread_bytes.fetch_add(line.len(), Ordering::Relaxed) > self.max_unread {
+        self.write(line)
+    }
+
+    /// Sends bytes.
+    ///
+    /// # Errors
+    /// If the process does not read, or has closed its input.
+    pub fn write(&self, bytes: Vec<u8>) -> Result<(), ChildInputError> {
+        if self.unread_bytes.fetch_add(bytes.len(), Ordering::Relaxed) > self.max_unread {
             return Err(ChildInputError::TooMuch);
         }
-        self.sender.send(line).map_err(|_| ChildInputError::Closed)
+        self.sender.send(bytes).map_err(|_| ChildInputError::Closed)
     }
 }
 
