@@ -9,12 +9,14 @@
 mod client;
 mod request;
 mod connection;
+mod exchange;
 mod head;
 mod decode;
 mod incoming;
 mod pool;
 mod connect;
 mod address;
+mod proxy;
 mod tls;
 mod error;
 #[cfg(test)]
@@ -28,6 +30,17 @@ use http::{HeaderMap, Method, StatusCode};
 pub use client::HttpClient;
 pub use error::{HttpError, HttpErrorKind, HttpStage, RequestDelivery};
 pub use incoming::{IncomingBody, LocalBody};
+pub use proxy::{NO_PROXY_VARIABLES, NoProxyRule, ProxyRules, ProxyServer, proxy_variable};
+pub use tls::TrustedRoots;
+
+/// How the network is reached. Nothing here reads the environment: the caller does.
+#[derive(Clone, Debug, Default)]
+pub struct NetworkConfig {
+    /// Which targets are reached through a proxy.
+    pub proxies: ProxyRules,
+    /// The certificate authorities that are trusted.
+    pub roots: TrustedRoots,
+}
 
 /// Timeouts and limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -21,7 +21,8 @@ fn trusting_client(version: &'static rustls::SupportedProtocolVersion) -> HttpCl
         .expect("a version")
         .with_root_certificates(roots)
         .with_no_client_auth();
-    HttpClient::new(settings()).with_tls(Arc::new(config))
+    let roots = TrustedRoots::from_config(Arc::new(config));
+    HttpClient::new(settings()).with_network(&NetworkConfig { roots, ..NetworkConfig::default() })
 }
 
 #[tokio::test]
