@@ -8,7 +8,6 @@ use crate::{
     NetworkTarget,
     http::{
         HttpError, HttpRequest, HttpResponse, HttpSettings, IncomingBody, NetworkConfig,
-        TrustedRoots,
         connect::connect,
         connection::UnsentRequest,
         exchange::{ConnectionExchange, RequestProgress},
@@ -24,21 +23,19 @@ use crate::{
 pub struct HttpClient {
     settings: HttpSettings,
     pool: Arc<ConnectionPool>,
-    roots: TrustedRoots,
 }
 
 impl HttpClient {
     /// A client without a proxy that trusts the certificates of the system.
     pub fn new(settings: HttpSettings) -> HttpClient {
-        HttpClient { settings, pool: Arc::default(), roots: TrustedRoots::default() }
+        HttpClient { settings, pool: Arc::default() }
     }
 
     /// Uses proxies and certificates of a configuration, and a new connection pool.
     #[must_use]
     pub fn with_network(self, network: &NetworkConfig) -> HttpClient {
-        let NetworkConfig { proxies, roots } = network.clone();
-        let pool = Arc::new(ConnectionPool::new(proxies));
-        HttpClient { settings: self.settings, pool, roots }
+        let pool = Arc::new(ConnectionPool::new(network.clone()));
+        HttpClient { settings: self.settings, pool }
     }
 
     /// Timeout between two reads of a body.
@@ -66,7 +63,8 @@ impl HttpClient {
                 Some(connection) => connection,
                 // Boxed: rare, and much larger than the rest.
                 None => {
-                    let connecting = connect(target, shelf.proxy(), &self.settings, &self.roots);
+                    let connecting =
+                        connect(target, shelf.proxy(), &self.settings, self.pool.roots());
                     Box::pin(connecting).await?
                 }
             };

@@ -10,13 +10,15 @@ use tokio::time::Instant;
 
 use crate::{
     AddressPolicy, NetworkTarget,
-    http::{HttpSettings, ProxyRules, ProxyServer, connection::UpstreamConnection},
+    http::{
+        HttpSettings, NetworkConfig, ProxyServer, TrustedRoots, connection::UpstreamConnection,
+    },
 };
 
 /// The connections of all targets. There are as many targets as the configuration names.
 #[derive(Debug, Default)]
 pub(super) struct ConnectionPool {
-    proxies: ProxyRules,
+    network: NetworkConfig,
     targets: RwLock<Vec<Arc<TargetConnections>>>,
 }
 
@@ -36,8 +38,13 @@ pub(super) struct TargetConnections {
 }
 
 impl ConnectionPool {
-    pub(super) fn new(proxies: ProxyRules) -> ConnectionPool {
-        ConnectionPool { proxies, targets: RwLock::default() }
+    pub(super) fn new(network: NetworkConfig) -> ConnectionPool {
+        ConnectionPool { network, targets: RwLock::default() }
+    }
+
+    /// The certificates that new connections trust.
+    pub(super) fn roots(&self) -> &TrustedRoots {
+        &self.network.roots
     }
 
     /// The connections of a target.
@@ -54,7 +61,7 @@ impl ConnectionPool {
             let mut shelves = self.targets.write().unwrap_or_else(PoisonError::into_inner);
             find(&shelves).unwrap_or_else(|| {
                 let shelf = Arc::new(TargetConnections {
-                    proxy: self.proxies.proxy_for(target).cloned(),
+                    proxy: self.network.proxies.proxy_for(target).cloned(),
                     ..TargetConnections::new(target, settings)
                 });
                 shelves.push(Arc::clone(&shelf));
