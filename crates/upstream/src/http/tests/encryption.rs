@@ -16,6 +16,13 @@ const UNTIL_CLOSE: &str = "HTTP/1.1 200 OK\r\n\r\nok";
 fn trusting_client(version: &'static rustls::SupportedProtocolVersion) -> HttpClient {
     let mut roots = RootCertStore::empty();
     roots.add(certificate()).expect("a root");
+    client_with(version, roots)
+}
+
+fn client_with(
+    version: &'static rustls::SupportedProtocolVersion,
+    roots: RootCertStore,
+) -> HttpClient {
     let config = ClientConfig::builder_with_provider(ring::default_provider().into())
         .with_protocol_versions(&[version])
         .expect("a version")
@@ -105,8 +112,9 @@ fn a_file_without_a_certificate_is_refused() {
 #[tokio::test]
 async fn an_untrusted_server_gets_no_request() {
     let (target, server) = serve_tls(vec![vec![Step::Read], vec![Step::Read]]).await;
-    // The default roots do not include its certificate.
-    let sent = post(&HttpClient::new(settings()), &target, Bytes::new()).await;
+    // The bundled roots do not include its certificate. The system of a developer may.
+    let bundled = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    let sent = post(&client_with(&version::TLS13, bundled), &target, Bytes::new()).await;
     let error = sent.expect_err("not trusted");
     assert_eq!(describe(&error), "tls failed NotSent");
     assert!(error.to_string().contains("is from an authority that is not trusted"), "{error}");
