@@ -10,7 +10,8 @@ use crate::{
     http::{HttpError, HttpErrorKind, HttpRequest, HttpStage, ProxyServer},
 };
 
-/// Encodes the head, for the upstream or for a proxy that passes it on. Header values cannot hold a line end; the path and the host are checked.
+/// Encodes the head, for the upstream or for a proxy that passes it on. Header values cannot hold a
+/// line end; the path and the host are checked.
 pub(super) fn encode_head(
     target: &NetworkTarget,
     request: &HttpRequest<'_>,
