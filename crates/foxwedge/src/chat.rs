@@ -33,7 +33,7 @@ use foxwedge_agent_loop::tool_loop::{
 use foxwedge_core::Format;
 use foxwedge_store::{AnyStore, NewSession, Store};
 use foxwedge_tools::Toolbox;
-use foxwedge_upstream::model::ChatModel;
+use foxwedge_upstream::{http::NetworkConfig, model::ChatModel};
 
 use self::{
     approval::AllowedTools, history::ChatHistory, models::ModelLookup,
@@ -46,6 +46,7 @@ use foxwedge_local::output::HelpfulError;
 pub(crate) struct ChatAgent {
     pub(crate) open_store: OpenStore,
     models: ModelLookup,
+    network: NetworkConfig,
     model: Arc<dyn ChatModel>,
     tools: Toolbox,
     allowed: AllowedTools,
@@ -73,6 +74,7 @@ enum ChatSessionState {
 pub(crate) struct ChatSetup {
     pub(crate) open_store: OpenStore,
     pub(crate) models: ModelLookup,
+    pub(crate) network: NetworkConfig,
     pub(crate) model: Arc<dyn ChatModel>,
     pub(crate) tools: Toolbox,
     pub(crate) allowed: AllowedTools,
@@ -90,6 +92,7 @@ impl ChatAgent {
         ChatAgent {
             open_store,
             models,
+            network: setup.network,
             model,
             tools,
             allowed,

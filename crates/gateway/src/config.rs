@@ -18,6 +18,7 @@ mod upstreams;
 mod agent;
 mod routes;
 mod sections;
+mod network;
 mod read;
 mod token;
 #[cfg(test)]
@@ -30,7 +31,7 @@ pub use environment::{
     file as config_file, token_file,
 };
 pub use origin::{ConfigError, ConfigIssue, ConfigIssueSeverity, SettingOrigin};
-pub use read::{LoadedConfig, TokenState, read};
+pub use read::{LoadedConfig, TokenState, read, read_network};
 pub use table::{
     ConsoleConfig, GatewayLimits, GatewayTimeouts, GuardConfig, RecordConfig, SessionConfig,
 };
@@ -41,7 +42,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use foxwedge_store::StoreUrl;
 use http::HeaderName;
 
-use foxwedge_upstream::{NetworkTarget, SecretText, UpstreamConfig};
+use foxwedge_upstream::{NetworkTarget, SecretText, UpstreamConfig, http::NetworkConfig};
 
 /// The checked configuration.
 #[derive(Clone, Debug)]
@@ -56,6 +57,8 @@ pub struct GatewayConfig {
     pub limits: GatewayLimits,
     /// Timeouts.
     pub timeouts: GatewayTimeouts,
+    /// Proxies and trusted certificates.
+    pub network: NetworkConfig,
     /// The guard settings, unless a route overrides them.
     pub guard: GuardConfig,
     /// Session matching.

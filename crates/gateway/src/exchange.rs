@@ -114,7 +114,8 @@ impl GatewayEngine {
             first_byte: times.upstream_first_byte,
             idle: times.stream_idle,
             ..HttpSettings::default()
-        });
+        })
+        .with_network(&config.network);
         let metrics = Metrics::new();
         let sessions = SessionIndex::new(config.sessions);
         let (recorder, heads) = GatewayRecorder::start_as(

@@ -1,8 +1,10 @@
-//! Addresses: the listen address, upstreams, and allowed hosts and origins.
+//! Addresses of everything that requests are sent to.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use http::Uri;
+
+use crate::SecretText;
 
 /// A network address. Only the configuration sets one, never a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,18 +58,30 @@ pub struct BaseUrl {
     pub is_unencrypted: bool,
 }
 
-/// Parses the address of an upstream or a collector.
-pub fn parse_base_url(
-    text: &str,
-    style: BaseUrlStyle,
-    policy: AddressPolicy,
-) -> Result<BaseUrl, AddressError> {
-    const FORM: &str = "it looks like \"https://api.example.com/v1\"";
+/// The parts of an `http` or `https` URL, before it is decided what it may contain.
+pub struct UrlParts {
+    /// Whether the connection is encrypted.
+    pub tls: bool,
+    /// The host in lower case: a name or an address; IPv6 without brackets.
+    pub host: Box<str>,
+    /// The port.
+    pub port: u16,
+    /// User and password as written, still percent-encoded.
+    pub user_info: Option<SecretText>,
+    /// Path and query; at least `/`.
+    pub path_and_query: String,
+}
+
+const FORM: &str = "it looks like \"https://api.example.com/v1\"";
+
+/// Parses a URL. Every address that is configured is read here: of upstreams, collectors, MCP
+/// servers and proxies.
+///
+/// # Errors
+/// If it is not a URL of a host: the reason, and what to do.
+pub fn parse_url(text: &str) -> Result<UrlParts, AddressError> {
     if text.contains('#') {
         return Err(("it has a fragment (`#…`)", FORM));
-    }
-    if text.contains('?') {
-        return Err(("it has a query (`?…`)", "keys go into `key`, headers into `headers`"));
     }
     let uri: Uri = text.trim().parse().map_err(|_| ("it is not a valid URL", FORM))?;
     let tls = match uri.scheme_str() {
@@ -76,27 +90,44 @@ pub fn parse_base_url(
         Some(_) | None => return Err(("it starts with neither `https://` nor `http://`", FORM)),
     };
     let authority = uri.authority().ok_or(("it has no host", FORM))?;
-    if authority.as_str().contains('@') {
-        return Err(("it holds a user or a password", "keys go into `key` or `key_file`"));
-    }
+    let (user_info, host_and_port) = match authority.as_str().rsplit_once('@') {
+        Some((user_info, rest)) => (Some(SecretText::new(user_info)), rest),
+        None => (None, authority.as_str()),
+    };
     let host = authority.host().to_ascii_lowercase();
     let host = host.trim_start_matches('[').trim_end_matches(']');
-    let address = host.parse::<IpAddr>().ok();
     let is_name = !host.is_empty() && host.len() <= 253 && host.bytes().all(is_host_byte);
-    if address.is_none() && !is_name {
+    if host.parse::<IpAddr>().is_err() && !is_name {
         return Err(("its host is neither a name nor an address", FORM));
     }
-    let port = match (authority.port_u16(), authority.as_str() == authority.host()) {
+    let port = match (authority.port_u16(), host_and_port == authority.host()) {
         (None, true) if tls => 443,
         (None, true) => 80,
         (Some(0), _) | (None, false) => return Err(("its port is not valid", FORM)),
         (Some(port), _) => port,
     };
-    let path = uri.path().trim_end_matches('/');
+    let path_and_query = uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
+    Ok(UrlParts { tls, host: host.into(), port, user_info, path_and_query })
+}
+
+/// Parses the address of an upstream or a collector.
+pub fn parse_base_url(
+    text: &str,
+    style: BaseUrlStyle,
+    policy: AddressPolicy,
+) -> Result<BaseUrl, AddressError> {
+    if text.contains('?') && !text.contains('#') {
+        return Err(("it has a query (`?…`)", "keys go into `key`, headers into `headers`"));
+    }
+    let UrlParts { tls, host, port, user_info, path_and_query } = parse_url(text)?;
+    if user_info.is_some() {
+        return Err(("it holds a user or a password", "keys go into `key` or `key_file`"));
+    }
+    let path = path_and_query.trim_end_matches('/');
     if path.split('/').any(|segment| matches!(segment, "." | "..")) || path.contains("//") {
         return Err(("its path holds `.`, `..` or `//`", FORM));
     }
-    let addresses = match (classify_host(host, address), policy) {
+    let addresses = match (classify_host(&host), policy) {
         (AddressClass::Forbidden, _) => {
             return Err((
                 "link-local, multicast and unspecified addresses are not allowed",
@@ -109,7 +140,7 @@ pub fn parse_base_url(
         (AddressClass::Public, AddressPolicy::Public) => AddressPolicy::Public,
     };
     let (prefix, version) = split_version(path, style);
-    let target = NetworkTarget { tls, host: host.into(), port, prefix: prefix.into(), addresses };
+    let target = NetworkTarget { tls, host, port, prefix: prefix.into(), addresses };
     let is_unencrypted = !tls && addresses == AddressPolicy::Public;
     Ok(BaseUrl { target, version: version.into(), is_unencrypted })
 }
@@ -134,12 +165,20 @@ enum AddressClass {
     Forbidden,
 }
 
-fn classify_host(host: &str, address: Option<IpAddr>) -> AddressClass {
-    match address {
-        None if host == "localhost" || host.ends_with(".localhost") => AddressClass::Private,
-        None => AddressClass::Public,
-        Some(IpAddr::V4(address)) => classify_ipv4(address),
-        Some(IpAddr::V6(address)) => classify_ipv6(address),
+fn classify_host(host: &str) -> AddressClass {
+    match host.parse() {
+        Err(_) if is_loopback_host(host) => AddressClass::Private,
+        Err(_) => AddressClass::Public,
+        Ok(IpAddr::V4(address)) => classify_ipv4(address),
+        Ok(IpAddr::V6(address)) => classify_ipv6(address),
+    }
+}
+
+/// Whether a host is this machine, as far as the text shows it.
+pub fn is_loopback_host(host: &str) -> bool {
+    match host.parse::<IpAddr>() {
+        Ok(address) => address.to_canonical().is_loopback(),
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
     }
 }
 

@@ -1,20 +1,43 @@
 //! HTTP/1.1 client for upstreams: one request, one response, whose body is read as the upstream
-//! writes it. The next bytes of a body are all that one read of the socket returned, without the
-//! framing: there is no task and no channel between the socket and the reader.
+//! writes it.
 //!
-//! A name is resolved once, the address is checked, and the client connects to that address.
-//! Redirects are never followed. A response with an ambiguous length is refused. Dropping an
-//! [`IncomingBody`] before its end closes the connection, which cancels the upstream's work.
+//! Why it is ours: a relay of streams spends its time between the socket and the reader. The next
+//! bytes of a body are all that one read of the socket returned, without the framing. There is no
+//! task and no channel in between, and a waiting stream holds one small buffer.
+//!
+//! What it does:
+//! - A name is resolved once, the addresses are checked, and the client connects to one of them.
+//! - Idle connections are reused per target. A request on one that turns out to be closed is sent
+//!   once more on a new one, unless a byte of a response was received.
+//! - Request and response overlap: a response may begin before the request is sent.
+//! - TLS 1.2 and 1.3 with the certificates of the system, or the bundled ones ([`TrustedRoots`]).
+//! - Through a proxy ([`ProxyRules`]), `https` targets get a tunnel (`CONNECT`) and `http` targets
+//!   an absolute-form request. The proxy looks up names, so their addresses are not checked here.
+//!   User and password are sent to the proxy only, and are in no error and no log.
+//! - Dropping an [`IncomingBody`] before its end closes the connection, which cancels the upstream's
+//!   work.
+//!
+//! What it refuses: responses with an ambiguous length (two lengths, a length and chunks, unknown
+//! transfer encodings), `101`, bytes after a tunnel's response, bare line feeds among chunks, paths
+//! and hosts that could inject a header, and addresses that a target may not have. It never follows
+//! a redirect, decompresses nothing, stores no cookie, and does not speak HTTP/2, SOCKS or any
+//! proxy authentication other than Basic.
+//!
+//! Limits: [`HttpSettings`] for times, idle connections and the head of a response; 128 headers;
+//! 4 KiB for the line of a chunk; 64 KiB of trailers; 64 KiB for one read. The length of a body is
+//! limited by its reader. `tests/parser.rs` feeds the parser damaged responses in all chunks.
 
 mod client;
 mod request;
 mod connection;
+mod exchange;
 mod head;
 mod decode;
 mod incoming;
 mod pool;
 mod connect;
 mod address;
+mod proxy;
 mod tls;
 mod error;
 #[cfg(test)]
@@ -28,6 +51,17 @@ use http::{HeaderMap, Method, StatusCode};
 pub use client::HttpClient;
 pub use error::{HttpError, HttpErrorKind, HttpStage, RequestDelivery};
 pub use incoming::{IncomingBody, LocalBody};
+pub use proxy::{NO_PROXY_VARIABLES, NoProxyRule, ProxyRules, ProxyServer, proxy_variable};
+pub use tls::TrustedRoots;
+
+/// How the network is reached. Nothing here reads the environment: the caller does.
+#[derive(Clone, Debug, Default)]
+pub struct NetworkConfig {
+    /// Which targets are reached through a proxy.
+    pub proxies: ProxyRules,
+    /// The certificate authorities that are trusted.
+    pub roots: TrustedRoots,
+}
 
 /// Timeouts and limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -18,8 +18,8 @@ mod upstream_config;
 mod upstream_kind;
 
 pub use base_url::{
-    AddressError, AddressPolicy, BaseUrl, BaseUrlStyle, NetworkTarget, format_base_url,
-    is_host_byte, parse_base_url,
+    AddressError, AddressPolicy, BaseUrl, BaseUrlStyle, NetworkTarget, UrlParts, format_base_url,
+    is_host_byte, is_loopback_host, parse_base_url, parse_url,
 };
 pub use counted_list::CountedList;
 pub use repair_change::{RepairChange, changes_of};

@@ -3,9 +3,9 @@
 //! It comes from the configuration, so it may be on this machine or in a private network. Cloud
 //! metadata addresses, which hand out keys, are refused when a connection is opened.
 
-use http::{HeaderName, HeaderValue, Uri};
+use http::{HeaderName, HeaderValue};
 
-use foxwedge_upstream::{AddressPolicy, NetworkTarget};
+use foxwedge_upstream::{AddressPolicy, NetworkTarget, UrlParts, is_loopback_host, parse_url};
 
 /// A parsed server address.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,45 +19,21 @@ pub(super) struct ServerAddress {
 
 /// Parses an address. Errors do not repeat it: it may hold a key.
 pub(super) fn parse(text: &str) -> Result<ServerAddress, &'static str> {
-    if text.contains('#') {
-        return Err("it has a fragment (`#…`)");
-    }
-    let uri: Uri = text.trim().parse().map_err(|_| "it is not a valid URL")?;
-    let tls = match uri.scheme_str() {
-        Some("https") => true,
-        Some("http") => false,
-        Some(_) | None => return Err("it starts with neither `https://` nor `http://`"),
-    };
-    let authority = uri.authority().ok_or("it has no host")?;
-    if authority.as_str().contains('@') {
+    let UrlParts { tls, host, port, user_info, path_and_query: path } =
+        parse_url(text).map_err(|(what, _)| what)?;
+    if user_info.is_some() {
         return Err("it holds a user or a password; keys go into `headers`");
     }
-    let host = authority.host().to_ascii_lowercase();
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    let is_host_byte = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:".contains(&byte);
-    if host.is_empty() || host.len() > 253 || !host.bytes().all(is_host_byte) {
-        return Err("its host is neither a name nor an address");
-    }
-    let port = match (authority.port_u16(), authority.as_str() == authority.host()) {
-        (None, true) if tls => 443,
-        (None, true) => 80,
-        (Some(0), _) | (None, false) => return Err("its port is not valid"),
-        (Some(port), _) => port,
-    };
-    let path = uri.path_and_query().map_or("/", |path| path.as_str());
     if !path.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err("its path holds characters that must be percent-encoded");
     }
-    let target = NetworkTarget {
-        tls,
-        host: host.into(),
-        port,
-        prefix: "".into(),
-        addresses: AddressPolicy::Private,
-    };
-    let is_loopback = host == "localhost"
-        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
-    Ok(ServerAddress { target, path: path.to_owned(), unencrypted: !tls && !is_loopback })
+    let unencrypted = !tls && !is_loopback_host(&host);
+    let (prefix, addresses) = ("".into(), AddressPolicy::Private);
+    Ok(ServerAddress {
+        target: NetworkTarget { tls, host, port, prefix, addresses },
+        path,
+        unencrypted,
+    })
 }
 
 /// Parses a configured header.

@@ -129,6 +129,14 @@ impl Default for McpEnvironment {
     }
 }
 
+impl McpEnvironment {
+    /// Uses the proxies and certificates of a configuration for HTTP servers.
+    #[must_use]
+    pub fn with_network(self, network: &http::NetworkConfig) -> McpEnvironment {
+        McpEnvironment { client: self.client.with_network(network), ..self }
+    }
+}
+
 /// Why a server cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

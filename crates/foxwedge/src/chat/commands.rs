@@ -157,7 +157,7 @@ impl ChatAgent {
 
     fn switch_model(&mut self, name: &str) -> anyhow::Result<Vec<String>> {
         let choice = self.models.choose(Some(name), &LocalEnvironment)?;
-        self.model = setup::build_model(&choice)?;
+        self.model = setup::build_model(&choice, &self.network)?;
         if let ChatSessionState::Open(_, tool_loop) = &mut self.session {
             tool_loop.set_model(std::sync::Arc::clone(&self.model));
         }

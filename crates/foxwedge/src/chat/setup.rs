@@ -12,7 +12,7 @@ use foxwedge_core::Format;
 use foxwedge_tools::{CommandSettings, Tool, ToolEffect, ToolLimits, ToolWorkspace, Toolbox};
 use foxwedge_upstream::{
     SecretText,
-    http::{HttpClient, HttpSettings},
+    http::{HttpClient, HttpSettings, NetworkConfig},
     model::{ChatModel, ModelDescription, ModelEndpoint, ModelEndpointError, max_tools},
 };
 use tokio::task::JoinSet;
@@ -67,12 +67,16 @@ impl ChatToolSet {
 }
 
 /// Builds the chosen model.
-pub(crate) fn build_model(choice: &ModelChoice) -> anyhow::Result<Arc<dyn ChatModel>> {
+pub(crate) fn build_model(
+    choice: &ModelChoice,
+    network: &NetworkConfig,
+) -> anyhow::Result<Arc<dyn ChatModel>> {
+    let client = HttpClient::new(HttpSettings::default()).with_network(network);
     let result = match choice {
-        ModelChoice::Route { route, model } => {
-            route.model_endpoint(HttpClient::new(HttpSettings::default()), model)
+        ModelChoice::Route { route, model } => route.model_endpoint(client, model),
+        ModelChoice::Direct { direct, model } => {
+            endpoint_at(direct, model).map(|endpoint| endpoint.with_client(client))
         }
-        ModelChoice::Direct { direct, model } => endpoint_at(direct, model),
     };
     let endpoint = result.map_err(|error| {
         let cli_error = HelpfulError::new(clean(&error.to_string()));
@@ -106,6 +110,7 @@ fn endpoint_at(direct: &DirectEndpoint, model: &str) -> Result<ModelEndpoint, Mo
 pub(crate) async fn build_tools(
     root: &Path,
     options: &ChatToolOptions,
+    network: &NetworkConfig,
 ) -> anyhow::Result<ChatToolSet> {
     let workspace = ToolWorkspace::open(root).map_err(|error| {
         HelpfulError::new(clean(&error.to_string()))
@@ -121,7 +126,7 @@ pub(crate) async fn build_tools(
         None => all,
         Some(names) => select_tools(&all, names)?,
     };
-    let servers = connect_servers(root, parse_servers(options)?).await?;
+    let servers = connect_servers(root, parse_servers(options)?, network).await?;
     let mut notes = Vec::new();
     for server in &servers {
         for tool in server.tools() {
@@ -183,8 +188,10 @@ fn parse_servers(options: &ChatToolOptions) -> Result<Vec<McpServer>, HelpfulErr
 async fn connect_servers(
     root: &Path,
     servers: Vec<McpServer>,
+    network: &NetworkConfig,
 ) -> anyhow::Result<Vec<McpConnection>> {
-    let environment = McpEnvironment { root: Some(root.to_owned()), ..McpEnvironment::default() };
+    let environment = McpEnvironment { root: Some(root.to_owned()), ..McpEnvironment::default() }
+        .with_network(network);
     let mut starting = JoinSet::new();
     for (index, server) in servers.into_iter().enumerate() {
         let environment = environment.clone();

@@ -12,6 +12,7 @@ use anyhow::Context;
 use foxwedge_agent_loop::tool_loop;
 use foxwedge_gateway::config::{self, ConfigFlags};
 use foxwedge_tools::Toolbox;
+use foxwedge_upstream::http::NetworkConfig;
 
 use super::{
     ChatAgent, ChatSetup,
@@ -67,7 +68,7 @@ pub(crate) async fn run(args: ChatArgs) -> anyhow::Result<ExitCode> {
     if args.list {
         return list_sessions(&args).await;
     }
-    let (models, choice) = match choose_model(&args)? {
+    let (models, choice, network) = match choose_model(&args)? {
         Ok(chosen) => chosen,
         Err(code) => return Ok(code),
     };
@@ -75,10 +76,10 @@ pub(crate) async fn run(args: ChatArgs) -> anyhow::Result<ExitCode> {
     let verbosity = if args.quiet { ChatVerbosity::Errors } else { ChatVerbosity::All };
     let own = args.instructions.as_deref().map(instructions::read).transpose()?;
     let root = resolve_root(args.root.as_deref())?;
-    let model = setup::build_model(&choice)?;
+    let model = setup::build_model(&choice, &network)?;
     // Environment variables contain API keys. Commands that tools start must not read them.
     foxwedge_tools::hide_variables();
-    let mut tool_set = setup::build_tools(&root, &tool_options(&args)?).await?;
+    let mut tool_set = setup::build_tools(&root, &tool_options(&args)?, &network).await?;
     tool_set.notes.extend(setup::left_out_tools_note(&tool_set.tools, model.about()));
     let tools = tool_set.tools.clone();
     let allowed = allowed_tools(&args, &tools)?;
@@ -97,6 +98,7 @@ pub(crate) async fn run(args: ChatArgs) -> anyhow::Result<ExitCode> {
     let mut chat = ChatAgent::new(ChatSetup {
         open_store,
         models,
+        network,
         model,
         tools,
         allowed,
@@ -149,28 +151,33 @@ pub(crate) async fn run(args: ChatArgs) -> anyhow::Result<ExitCode> {
     code
 }
 
-/// The model lookup and the chosen model; the exit code if the configuration is invalid.
-fn choose_model(args: &ChatArgs) -> anyhow::Result<Result<(ModelLookup, ModelChoice), ExitCode>> {
+/// The model lookup, the chosen model, and how the network is reached.
+type ChosenModel = (ModelLookup, ModelChoice, NetworkConfig);
+
+/// Chooses the model; the exit code if the configuration is invalid.
+fn choose_model(args: &ChatArgs) -> anyhow::Result<Result<ChosenModel, ExitCode>> {
     let flags = EndpointFlags {
         api: args.api,
         upstream: args.upstream.as_deref(),
         key_env: args.key_env.as_deref(),
     };
-    let models = match models::direct_endpoint(flags, &LocalEnvironment)? {
-        Some(direct) => ModelLookup::Direct(direct),
-        None => {
-            let (config, upstream) = (args.config.clone(), args.upstream.clone());
-            match config::read(
-                &ConfigFlags { config, upstream, ..ConfigFlags::default() },
-                &LocalEnvironment,
-            ) {
-                Ok(loaded) => ModelLookup::Routes(Box::new(loaded)),
-                Err(refused) => return Ok(Err(config_errors::report_refused(&refused))),
-            }
-        }
+    let direct = models::direct_endpoint(flags, &LocalEnvironment)?;
+    let (config, upstream) = (args.config.clone(), args.upstream.clone());
+    let flags = ConfigFlags { config, upstream, ..ConfigFlags::default() };
+    let read = match direct {
+        Some(direct) => config::read_network(&flags, &LocalEnvironment)
+            .map(|network| (ModelLookup::Direct(direct), network)),
+        None => config::read(&flags, &LocalEnvironment).map(|loaded| {
+            let network = loaded.config.network.clone();
+            (ModelLookup::Routes(Box::new(loaded)), network)
+        }),
+    };
+    let (models, network) = match read {
+        Ok(read) => read,
+        Err(refused) => return Ok(Err(config_errors::report_refused(&refused))),
     };
     let choice = models.choose(args.model.as_deref(), &LocalEnvironment)?;
-    Ok(Ok((models, choice)))
+    Ok(Ok((models, choice, network)))
 }
 
 /// A hint for users who get the scripted model without having selected it.

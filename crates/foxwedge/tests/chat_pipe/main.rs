@@ -13,6 +13,7 @@ mod commands;
 mod sessions;
 mod approval;
 mod mcp;
+mod proxy;
 mod secrets;
 mod bursts;
 mod stopping;

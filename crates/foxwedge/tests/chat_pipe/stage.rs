@@ -19,7 +19,7 @@ use serde_json::Value;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Variables that would change what is tried.
-const FOREIGN: [&str; 17] = [
+const FOREIGN: [&str; 26] = [
     "OPENAI_API_KEY",
     "ANTHROPIC_API_KEY",
     "GEMINI_API_KEY",
@@ -37,6 +37,15 @@ const FOREIGN: [&str; 17] = [
     "LC_ALL",
     "LC_CTYPE",
     "LANG",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "https_proxy",
+    "http_proxy",
+    "all_proxy",
+    "no_proxy",
+    "SSL_CERT_FILE",
 ];
 
 static NUMBER: AtomicUsize = AtomicUsize::new(0);

@@ -12,13 +12,13 @@ use super::{
     access::read_access,
     config_reader::{ConfigReader, SectionReader, display_path},
     document::ConfigDocument,
-    environment,
+    environment, network,
     routes::read_routes,
     sections,
     table::RootSettings,
     upstreams::read_upstreams,
 };
-use foxwedge_upstream::SecretText;
+use foxwedge_upstream::{SecretText, http::NetworkConfig};
 
 /// A configuration, with its origins and warnings.
 #[derive(Clone, Debug)]
@@ -88,6 +88,26 @@ pub fn read(
     Ok(LoadedConfig { config, token_state, file: path, sections, warnings: issues })
 }
 
+/// Reads `[network]` alone, for a program that uses no other setting of the gateway.
+///
+/// # Errors
+/// If this section has errors, or the file cannot be read.
+pub fn read_network(
+    flags: &ConfigFlags,
+    environment: &dyn ConfigEnvironment,
+) -> Result<NetworkConfig, ConfigError> {
+    let mut reader = ConfigReader::new(environment, flags);
+    let found = open_file(&mut reader);
+    reader.folder = found.as_ref().and_then(|(path, _, _)| path.parent()).map(Path::to_owned);
+    let document = found.as_ref().and_then(|(path, text, _)| parse_file(&mut reader, path, text));
+    let root = SectionReader::root(document.as_ref().map(ConfigDocument::root));
+    let network = network::network(&mut reader, &root);
+    match reader.issues.iter().any(|issue| issue.severity == ConfigIssueSeverity::Error) {
+        true => Err(ConfigError { complaints: reader.issues }),
+        false => Ok(network),
+    }
+}
+
 fn read_sections(
     reader: &mut ConfigReader<'_>,
     root: &mut SectionReader<'_>,
@@ -97,6 +117,7 @@ fn read_sections(
     let (access, token_state) = read_access(reader, root, listen);
     let limits = sections::limits(reader, root);
     let timeouts = reader.read_section(root, "timeouts", GatewayTimeouts::read);
+    let network = network::network(reader, root);
     let guard = reader.read_section(root, "guard", GuardConfig::read);
     let sessions = sections::sessions(reader, root);
     let record = reader.read_section(root, "record", RecordConfig::read);
@@ -111,6 +132,7 @@ fn read_sections(
         store,
         limits,
         timeouts,
+        network,
         guard,
         sessions,
         record,

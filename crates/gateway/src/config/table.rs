@@ -230,6 +230,12 @@ settings! {
             variables: &["FOXWEDGE_LOG"], flag: Some(("--log", |flags| &flags.log));
     }
 
+    /// The simple settings of `[network]`.
+    pub(super) struct NetworkSettings {
+        /// Whether upstreams on this machine, too, are reached through the proxy.
+        proxy_loopback: bool = false;
+    }
+
     /// What the console may show.
     pub struct ConsoleConfig {
         /// Whether administrators on this machine see and repair the session files of agents.
@@ -292,6 +298,7 @@ pub(super) fn sections() -> Vec<SectionTable> {
         section("access", "", access_rows()),
         section("limits", "", GatewayLimits::rows()),
         section("timeouts", "times", GatewayTimeouts::rows()),
+        section("network", "", network_rows()),
         section("guard", "", GuardConfig::rows()),
         section("sessions", "", SessionConfig::rows()),
         section("record", "", RecordConfig::rows()),
@@ -329,6 +336,24 @@ fn access_rows() -> Vec<SettingRow> {
         example("origins", "[]", origins),
         unset("token_file", "\"~/.config/foxwedge/token\"", token),
     ]
+}
+
+fn network_rows() -> Vec<SettingRow> {
+    let proxy = "Proxy for all upstreams; may be \"env:NAME\"; \"none\" ignores the variables";
+    let no_proxy = "Hosts and networks that are reached without the proxy";
+    let ca_file = "PEM file with certificate authorities to trust, beside those of the system";
+    let rows = vec![
+        SettingRow {
+            variables: &["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"],
+            ..unset("proxy", "\"http://proxy.example:3128\"", proxy)
+        },
+        SettingRow {
+            variables: &["NO_PROXY"],
+            ..unset("no_proxy", "[\".internal\", \"10.0.0.0/8\"]", no_proxy)
+        },
+        unset("ca_file", "\"/etc/ssl/company.pem\"", ca_file),
+    ];
+    [rows, NetworkSettings::rows()].concat()
 }
 
 fn telemetry_rows() -> Vec<SettingRow> {

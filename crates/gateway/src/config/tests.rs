@@ -4,6 +4,7 @@ mod agents;
 mod complaints;
 mod layers;
 mod manual;
+mod network;
 mod secret_text;
 mod where_models_go;
 

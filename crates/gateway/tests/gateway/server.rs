@@ -17,7 +17,9 @@ use foxwedge_gateway::{
     },
 };
 use foxwedge_store::{AnyStore, StoreUrl};
-use foxwedge_upstream::{SecretText, UpstreamConfig, UpstreamKey, UpstreamTransport};
+use foxwedge_upstream::{
+    SecretText, UpstreamConfig, UpstreamKey, UpstreamTransport, http::NetworkConfig,
+};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 
 /// The token of `ann`, a normal user.
@@ -76,6 +78,7 @@ pub(crate) fn config() -> GatewayConfig {
         scope,
     };
     GatewayConfig {
+        network: NetworkConfig::default(),
         listen: ([127, 0, 0, 1], 0).into(),
         access: AccessConfig {
             tokens: vec![

@@ -1,16 +1,17 @@
-//! Opens connections: looks up the name, checks the addresses, connects to one of exactly those.
+//! Opens connections: looks up the name, checks the addresses, connects to one of exactly those,
+//! opens a tunnel where there is a proxy, and encrypts.
 
 use std::{
     future::poll_fn,
     io,
     net::{IpAddr, SocketAddr},
     pin::{Pin, pin},
-    sync::Arc,
     task::Poll,
     time::Duration,
 };
 
-use rustls::ClientConfig;
+use bytes::Bytes;
+use http::Method;
 use tokio::{
     net::{TcpStream, lookup_host},
     time::{Instant, sleep, timeout_at},
@@ -20,10 +21,12 @@ use tokio_rustls::TlsConnector;
 use crate::{
     NetworkTarget,
     http::{
-        HttpError, HttpErrorKind, HttpStage, RequestDelivery,
+        HttpError, HttpErrorKind, HttpSettings, HttpStage, ProxyServer, RequestDelivery,
+        TrustedRoots,
         address::is_allowed,
-        connection::{ConnectionStream, UpstreamConnection},
-        request::without_brackets,
+        connection::{ConnectionStream, UnsentRequest, UpstreamConnection},
+        exchange::ConnectionExchange,
+        request::{encode_connect, without_brackets},
         tls,
     },
 };
@@ -35,27 +38,93 @@ const ADDRESS_DELAY: Duration = Duration::from_millis(250);
 /// Maximum number of addresses of a name that are tried.
 const MAX_ADDRESSES: usize = 8;
 
-/// Opens a connection to a target, with a timeout.
+/// Opens a connection to a target, directly or through a proxy, with a timeout.
 pub(super) async fn connect(
     target: &NetworkTarget,
-    within: Duration,
-    encryption: &Result<Arc<ClientConfig>, rustls::Error>,
+    proxy: Option<&ProxyServer>,
+    settings: &HttpSettings,
+    roots: &TrustedRoots,
 ) -> Result<UpstreamConnection, HttpError> {
-    let deadline = Instant::now() + within.min(MAX_TIMEOUT);
-    let addresses = resolve(target, deadline).await?;
-    let stream = connect_to_first(&addresses, deadline).await?;
-    if !target.tls {
-        return Ok(UpstreamConnection::new(ConnectionStream::Plain(stream)));
+    let deadline = Instant::now() + settings.connect.min(MAX_TIMEOUT);
+    let stream = match proxy {
+        None => ConnectionStream::Plain(open_stream(target, deadline).await?),
+        Some(proxy) => {
+            check_literal(target)?;
+            let opening = open_through(proxy, target, deadline, settings.max_head, roots);
+            opening.await.map_err(|error| match error.stage {
+                HttpStage::Proxy => error,
+                _ => proxy.failure(error),
+            })?
+        }
+    };
+    let stream = if target.tls { encrypt(target, stream, deadline, roots).await? } else { stream };
+    Ok(UpstreamConnection::new(stream))
+}
+
+/// Opens a connection to a proxy, and a tunnel to the target if that is encrypted.
+async fn open_through(
+    proxy: &ProxyServer,
+    target: &NetworkTarget,
+    deadline: Instant,
+    max_head: usize,
+    roots: &TrustedRoots,
+) -> Result<ConnectionStream, HttpError> {
+    let mut stream = ConnectionStream::Plain(open_stream(&proxy.target, deadline).await?);
+    if proxy.target.tls {
+        stream = encrypt(&proxy.target, stream, deadline, roots).await?;
     }
-    let config = encryption.as_ref().map_err(|error| {
-        HttpError::before_send(HttpStage::Tls, HttpErrorKind::Failed, "it cannot be set up")
-            .with_source(error.clone())
-    })?;
-    let connector = TlsConnector::from(Arc::clone(config));
-    let shaking = connector.connect(tls::server_name(without_brackets(&target.host))?, stream);
+    if !target.tls {
+        return Ok(stream);
+    }
+    let request = UnsentRequest::new(encode_connect(target, proxy)?, Bytes::new());
+    let mut exchange = ConnectionExchange::new(UpstreamConnection::new(stream), request, max_head);
+    let within = deadline.saturating_duration_since(Instant::now());
+    let head = exchange.read_head(&Method::CONNECT, within).await?;
+    // A success has no body: what follows belongs to the tunnel.
+    if head.status.is_success() {
+        exchange.connection.into_stream()
+    } else {
+        Err(proxy.refusal(head.status))
+    }
+}
+
+/// The proxy looks up names. An address in the configuration is checked all the same.
+fn check_literal(target: &NetworkTarget) -> Result<(), HttpError> {
+    match without_brackets(&target.host).parse::<IpAddr>() {
+        Ok(address) if !is_allowed(address, target.addresses) => Err(forbidden_address()),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+async fn open_stream(target: &NetworkTarget, deadline: Instant) -> Result<TcpStream, HttpError> {
+    let addresses = resolve(target, deadline).await?;
+    connect_to_first(&addresses, deadline).await
+}
+
+/// Encrypts a stream, whose other end must have a certificate for the target's name.
+async fn encrypt(
+    target: &NetworkTarget,
+    stream: ConnectionStream,
+    deadline: Instant,
+    roots: &TrustedRoots,
+) -> Result<ConnectionStream, HttpError> {
+    let name = tls::server_name(without_brackets(&target.host))?;
+    let shaking = async {
+        let connector = TlsConnector::from(roots.client_config().await?);
+        let encrypted = match stream {
+            ConnectionStream::Plain(stream) => {
+                let stream = connector.connect(name, stream).await;
+                stream.map(|stream| ConnectionStream::Tls(Box::new(stream)))
+            }
+            stream @ (ConnectionStream::Tls(_) | ConnectionStream::Tunnel(_)) => {
+                let stream = connector.connect(name, stream).await;
+                stream.map(|stream| ConnectionStream::Tunnel(Box::new(stream)))
+            }
+        };
+        encrypted.map_err(HttpError::handshake)
+    };
     match timeout_at(deadline, shaking).await {
-        Ok(Ok(stream)) => Ok(UpstreamConnection::new(ConnectionStream::Tls(Box::new(stream)))),
-        Ok(Err(error)) => Err(HttpError::from_io(HttpStage::Tls, RequestDelivery::NotSent, error)),
+        Ok(encrypted) => encrypted,
         Err(_) => Err(connect_timeout_error(HttpStage::Tls)),
     }
 }
@@ -87,8 +156,7 @@ async fn resolve(target: &NetworkTarget, deadline: Instant) -> Result<Vec<Socket
     }
     addresses.retain(|address| is_allowed(address.ip(), target.addresses));
     if addresses.is_empty() {
-        let detail = "the address is not allowed for this upstream";
-        return Err(HttpError::before_send(HttpStage::Address, HttpErrorKind::Forbidden, detail));
+        return Err(forbidden_address());
     }
     addresses.truncate(MAX_ADDRESSES);
     Ok(addresses)
@@ -157,6 +225,11 @@ where
     .await
 }
 
+fn forbidden_address() -> HttpError {
+    let detail = "the address is not allowed for this upstream";
+    HttpError::before_send(HttpStage::Address, HttpErrorKind::Forbidden, detail)
+}
+
 fn connect_timeout_error(stage: HttpStage) -> HttpError {
     HttpError::before_send(stage, HttpErrorKind::Timeout, "it took too long")
 }
@@ -181,9 +254,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let target = target("127.0.0.1", port, AddressPolicy::Private);
-        let encryption = tls::default_config();
-        let connection =
-            connect(&target, Duration::from_secs(60), &encryption).await.expect("connected");
+        let (settings, roots) = (HttpSettings::default(), TrustedRoots::default());
+        let connection = connect(&target, None, &settings, &roots).await.expect("connected");
         let ConnectionStream::Plain(stream) = connection.stream() else { panic!("not encrypted") };
         assert!(stream.nodelay().expect("an option"));
     }

@@ -13,6 +13,8 @@ use tokio::{
 };
 use tokio_rustls::client::TlsStream;
 
+use crate::http::{HttpError, HttpErrorKind, HttpStage};
+
 /// Buffer size for the first read of a response: its head, and most bodies.
 const FIRST_READ: usize = 16 << 10;
 /// Maximum buffer of a waiting stream; there are thousands of them.
@@ -37,6 +39,8 @@ pub(super) enum ConnectionStream {
     Plain(TcpStream),
     /// TLS.
     Tls(Box<TlsStream<TcpStream>>),
+    /// TLS in an encrypted connection to a proxy.
+    Tunnel(Box<TlsStream<ConnectionStream>>),
 }
 
 /// A request that is being sent. Cheap to clone.
@@ -83,23 +87,13 @@ impl UpstreamConnection {
         while !sending.is_done() {
             let both = [IoSlice::new(&sending.head), IoSlice::new(&sending.body)];
             let slices = if sending.head.is_empty() { &both[1..] } else { &both[..] };
-            let sent = match &mut self.stream {
-                ConnectionStream::Plain(stream) => {
-                    Pin::new(stream).poll_write_vectored(context, slices)
-                }
-                ConnectionStream::Tls(stream) => {
-                    Pin::new(stream).poll_write_vectored(context, slices)
-                }
-            };
+            let sent = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
             match ready!(sent)? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                 count => sending.advance(count),
             }
         }
-        match &mut self.stream {
-            ConnectionStream::Plain(_) => Poll::Ready(Ok(())),
-            ConnectionStream::Tls(stream) => Pin::new(stream).poll_flush(context),
-        }
+        Pin::new(&mut self.stream).poll_flush(context)
     }
 
     /// Reads once, after the bytes in the buffer. Zero bytes: the upstream has closed.
@@ -113,12 +107,7 @@ impl UpstreamConnection {
             self.buffer.reserve(self.read_size);
         }
         let room = self.buffer.capacity() - self.buffer.len();
-        let read = match &mut self.stream {
-            ConnectionStream::Plain(stream) => {
-                pin!(stream.read_buf(&mut self.buffer)).poll(context)
-            }
-            ConnectionStream::Tls(stream) => pin!(stream.read_buf(&mut self.buffer)).poll(context),
-        };
+        let read = pin!(self.stream.read_buf(&mut self.buffer)).poll(context);
         if let Poll::Ready(Ok(count)) = &read
             && *count == room
         {
@@ -132,10 +121,7 @@ impl UpstreamConnection {
         let mut context = Context::from_waker(Waker::noop());
         let mut byte = [0];
         let mut room = ReadBuf::new(&mut byte);
-        let read = match &mut self.stream {
-            ConnectionStream::Plain(stream) => Pin::new(stream).poll_read(&mut context, &mut room),
-            ConnectionStream::Tls(stream) => Pin::new(stream).poll_read(&mut context, &mut room),
-        };
+        let read = Pin::new(&mut self.stream).poll_read(&mut context, &mut room);
         self.buffer.is_empty() && read.is_pending()
     }
 
@@ -155,8 +141,71 @@ impl UpstreamConnection {
         self.read_size = FIRST_READ;
     }
 
+    /// The stream, for another protocol in it. Fails if there are bytes that belong to neither.
+    pub(super) fn into_stream(self) -> Result<ConnectionStream, HttpError> {
+        match self.buffer.is_empty() {
+            true => Ok(self.stream),
+            false => Err(HttpError::before_send(
+                HttpStage::Head,
+                HttpErrorKind::Malformed,
+                "it goes on after its end",
+            )),
+        }
+    }
+
     #[cfg(test)]
     pub(super) fn stream(&self) -> &ConnectionStream {
         &self.stream
+    }
+}
+
+/// Calls a method of the stream inside.
+macro_rules! with_stream {
+    ($stream:expr, $method:ident($($argument:expr),*)) => {
+        match $stream {
+            ConnectionStream::Plain(stream) => Pin::new(stream).$method($($argument),*),
+            ConnectionStream::Tls(stream) => Pin::new(stream).$method($($argument),*),
+            ConnectionStream::Tunnel(stream) => Pin::new(stream).$method($($argument),*),
+        }
+    };
+}
+
+impl AsyncRead for ConnectionStream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        room: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        with_stream!(self.get_mut(), poll_read(context, room))
+    }
+}
+
+impl AsyncWrite for ConnectionStream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        with_stream!(self.get_mut(), poll_write(context, bytes))
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        with_stream!(self.get_mut(), poll_write_vectored(context, slices))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        with_stream!(self.get_mut(), poll_flush(context))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        with_stream!(self.get_mut(), poll_shutdown(context))
     }
 }

@@ -1,6 +1,6 @@
 //! Errors of the connection to an upstream. The caller uses them to decide about a retry.
 
-use std::{error::Error, fmt, io};
+use std::{borrow::Cow, error::Error, fmt, io};
 
 /// A request could not be sent, or its response is incomplete.
 #[derive(Debug)]
@@ -11,7 +11,7 @@ pub struct HttpError {
     pub kind: HttpErrorKind,
     /// Whether the upstream may have received the request: decides whether it may be retried.
     pub delivery: RequestDelivery,
-    detail: &'static str,
+    detail: Cow<'static, str>,
     source: Option<Box<dyn Error + Send + Sync>>,
 }
 
@@ -24,6 +24,8 @@ pub enum HttpStage {
     Address,
     /// Connecting.
     Connect,
+    /// Connecting to a proxy, and opening a tunnel through it.
+    Proxy,
     /// TLS handshake.
     Tls,
     /// Sending the request.
@@ -69,6 +71,7 @@ impl HttpStage {
             HttpStage::Resolve => "resolve",
             HttpStage::Address => "address",
             HttpStage::Connect => "connect",
+            HttpStage::Proxy => "proxy",
             HttpStage::Tls => "tls",
             HttpStage::Send => "send",
             HttpStage::Head => "head",
@@ -93,18 +96,32 @@ impl HttpErrorKind {
 }
 
 impl HttpError {
+    fn new(
+        stage: HttpStage,
+        kind: HttpErrorKind,
+        delivery: RequestDelivery,
+        detail: Cow<'static, str>,
+    ) -> HttpError {
+        HttpError { stage, kind, delivery, detail, source: None }
+    }
+
     /// An error before a byte of the request was sent.
     pub(super) fn before_send(
         stage: HttpStage,
         kind: HttpErrorKind,
         detail: &'static str,
     ) -> HttpError {
-        HttpError { stage, kind, delivery: RequestDelivery::NotSent, detail, source: None }
+        HttpError::new(stage, kind, RequestDelivery::NotSent, detail.into())
+    }
+
+    /// The proxy cannot be used. The request was not sent.
+    pub(super) fn proxy(kind: HttpErrorKind, detail: String) -> HttpError {
+        HttpError::new(HttpStage::Proxy, kind, RequestDelivery::NotSent, detail.into())
     }
 
     /// An error after a byte of the request was sent.
     pub fn after_send(stage: HttpStage, kind: HttpErrorKind, detail: &'static str) -> HttpError {
-        HttpError { stage, kind, delivery: RequestDelivery::MaybeSent, detail, source: None }
+        HttpError::new(stage, kind, RequestDelivery::MaybeSent, detail.into())
     }
 
     /// An error of the system. A reset connection is [`HttpErrorKind::Closed`].
@@ -122,7 +139,7 @@ impl HttpError {
             io::ErrorKind::TimedOut => (HttpErrorKind::Timeout, "the connection timed out"),
             _ => (HttpErrorKind::Failed, "it failed"),
         };
-        HttpError { stage, kind, delivery: reached, detail, source: Some(Box::new(error)) }
+        HttpError::new(stage, kind, reached, detail.into()).with_source(error)
     }
 
     /// The upstream has no network address.
@@ -149,6 +166,27 @@ impl HttpError {
         )
     }
 
+    /// The handshake failed.
+    pub(super) fn handshake(error: io::Error) -> HttpError {
+        let tls_error = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        let is_untrusted = matches!(
+            tls_error,
+            Some(rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer))
+        );
+        let mut failure = HttpError::from_io(HttpStage::Tls, RequestDelivery::NotSent, error);
+        if is_untrusted {
+            failure.detail = "its certificate is from an authority that is not trusted; name the \
+                              file of the authority with `ca_file` in `[network]`"
+                .into();
+        }
+        failure
+    }
+
+    /// The underlying error.
+    pub(super) fn into_source(self) -> Option<Box<dyn Error + Send + Sync>> {
+        self.source
+    }
+
     /// Adds the underlying error.
     pub(super) fn with_source(
         mut self,
@@ -165,6 +203,7 @@ impl fmt::Display for HttpError {
             HttpStage::Resolve => "looking up the upstream's name",
             HttpStage::Address => "checking the upstream's address",
             HttpStage::Connect => "connecting to the upstream",
+            HttpStage::Proxy => "connecting to the upstream through a proxy",
             HttpStage::Tls => "encrypting the connection to the upstream",
             HttpStage::Send => "sending the request to the upstream",
             HttpStage::Head => "reading the head of the upstream's reply",

@@ -10,12 +10,15 @@ use tokio::time::Instant;
 
 use crate::{
     AddressPolicy, NetworkTarget,
-    http::{HttpSettings, connection::UpstreamConnection},
+    http::{
+        HttpSettings, NetworkConfig, ProxyServer, TrustedRoots, connection::UpstreamConnection,
+    },
 };
 
 /// The connections of all targets. There are as many targets as the configuration names.
 #[derive(Debug, Default)]
 pub(super) struct ConnectionPool {
+    network: NetworkConfig,
     targets: RwLock<Vec<Arc<TargetConnections>>>,
 }
 
@@ -27,12 +30,23 @@ pub(super) struct TargetConnections {
     port: u16,
     /// A connection that one rule allowed is not handed to a stricter one.
     addresses: AddressPolicy,
+    /// The proxy that they go through: chosen once for a target, not for every request.
+    proxy: Option<Arc<ProxyServer>>,
     max_idle: usize,
     idle_timeout: Duration,
     connections: Mutex<VecDeque<(UpstreamConnection, Instant)>>,
 }
 
 impl ConnectionPool {
+    pub(super) fn new(network: NetworkConfig) -> ConnectionPool {
+        ConnectionPool { network, targets: RwLock::default() }
+    }
+
+    /// The certificates that new connections trust.
+    pub(super) fn roots(&self) -> &TrustedRoots {
+        &self.network.roots
+    }
+
     /// The connections of a target.
     pub(super) fn connections_for(
         &self,
@@ -46,7 +60,10 @@ impl ConnectionPool {
         known.unwrap_or_else(|| {
             let mut shelves = self.targets.write().unwrap_or_else(PoisonError::into_inner);
             find(&shelves).unwrap_or_else(|| {
-                let shelf = Arc::new(TargetConnections::new(target, settings));
+                let shelf = Arc::new(TargetConnections {
+                    proxy: self.network.proxies.proxy_for(target).cloned(),
+                    ..TargetConnections::new(target, settings)
+                });
                 shelves.push(Arc::clone(&shelf));
                 shelf
             })
@@ -78,10 +95,21 @@ impl TargetConnections {
             host: target.host.clone(),
             port: target.port,
             addresses: target.addresses,
+            proxy: None,
             max_idle: settings.max_idle_connections,
             idle_timeout: settings.connection_idle,
             connections: Mutex::default(),
         }
+    }
+
+    /// The proxy that the connections go through.
+    pub(super) fn proxy(&self) -> Option<&ProxyServer> {
+        self.proxy.as_deref()
+    }
+
+    /// The proxy that reads the requests: without TLS there is no tunnel.
+    pub(super) fn forward_proxy(&self) -> Option<&ProxyServer> {
+        self.proxy().filter(|_| !self.tls)
     }
 
     /// The most recently used connection that is still usable.

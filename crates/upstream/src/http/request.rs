@@ -7,40 +7,35 @@ use http::{HeaderName, Method, header};
 
 use crate::{
     NetworkTarget,
-    http::{HttpError, HttpErrorKind, HttpRequest, HttpStage},
+    http::{HttpError, HttpErrorKind, HttpRequest, HttpStage, ProxyServer},
 };
 
-/// Encodes the head. Header values cannot hold a line end; the path and the host are checked.
+/// Encodes the head, for the upstream or for a proxy that passes it on. Header values cannot hold a
+/// line end; the path and the host are checked.
 pub(super) fn encode_head(
     target: &NetworkTarget,
     request: &HttpRequest<'_>,
+    proxy: Option<&ProxyServer>,
 ) -> Result<Bytes, HttpError> {
-    let forbidden =
-        |detail| HttpError::before_send(HttpStage::Send, HttpErrorKind::Forbidden, detail);
     if !request.path.starts_with('/') || !request.path.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(forbidden("the path is not valid"));
     }
-    let host = without_brackets(&target.host);
-    if host.is_empty() || !host.bytes().all(is_host_byte) {
-        return Err(forbidden("the host is not valid"));
-    }
+    check_host(target)?;
     let sent = || request.headers.iter().filter(|(name, _)| !is_connection_header(name));
     let length: usize = sent().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
-    let mut head = Vec::with_capacity(length + request.path.len() + host.len() + 96);
+    let mut head = Vec::with_capacity(length + request.path.len() + target.host.len() + 96);
 
     head.extend_from_slice(request.method.as_str().as_bytes());
     head.push(b' ');
+    if proxy.is_some() {
+        head.extend_from_slice(b"http://");
+        write_host(&mut head, target, HostPort::UnlessDefault);
+    }
     head.extend_from_slice(request.path.as_bytes());
     head.extend_from_slice(b" HTTP/1.1\r\nhost: ");
-    let address = host.contains(':');
-    head.extend_from_slice(if address { b"[" } else { b"" });
-    head.extend_from_slice(host.as_bytes());
-    head.extend_from_slice(if address { b"]" } else { b"" });
-    // Writing to memory does not fail.
-    if target.port != if target.tls { 443 } else { 80 } {
-        let _ = write!(head, ":{}", target.port);
-    }
+    write_host(&mut head, target, HostPort::UnlessDefault);
     head.extend_from_slice(b"\r\n");
+    write_authorization(&mut head, proxy);
     for (name, value) in sent() {
         head.extend_from_slice(name.as_str().as_bytes());
         head.extend_from_slice(b": ");
@@ -48,10 +43,65 @@ pub(super) fn encode_head(
         head.extend_from_slice(b"\r\n");
     }
     if !request.body.is_empty() || !matches!(request.method, Method::GET | Method::HEAD) {
+        // Writing to memory does not fail.
         let _ = write!(head, "content-length: {}\r\n", request.body.len());
     }
     head.extend_from_slice(b"\r\n");
     Ok(head.into())
+}
+
+/// Encodes the request for a tunnel to a target.
+pub(super) fn encode_connect(
+    target: &NetworkTarget,
+    proxy: &ProxyServer,
+) -> Result<Bytes, HttpError> {
+    check_host(target)?;
+    let mut head = b"CONNECT ".to_vec();
+    write_host(&mut head, target, HostPort::Always);
+    head.extend_from_slice(b" HTTP/1.1\r\nhost: ");
+    write_host(&mut head, target, HostPort::Always);
+    head.extend_from_slice(b"\r\n");
+    write_authorization(&mut head, Some(proxy));
+    head.extend_from_slice(b"\r\n");
+    Ok(head.into())
+}
+
+/// Whether the port is written after the host.
+#[derive(PartialEq, Eq)]
+enum HostPort {
+    Always,
+    UnlessDefault,
+}
+
+fn check_host(target: &NetworkTarget) -> Result<(), HttpError> {
+    let host = without_brackets(&target.host);
+    match !host.is_empty() && host.bytes().all(is_host_byte) {
+        true => Ok(()),
+        false => Err(forbidden("the host is not valid")),
+    }
+}
+
+fn write_host(head: &mut Vec<u8>, target: &NetworkTarget, port: HostPort) {
+    let host = without_brackets(&target.host);
+    let address = host.contains(':');
+    head.extend_from_slice(if address { b"[" } else { b"" });
+    head.extend_from_slice(host.as_bytes());
+    head.extend_from_slice(if address { b"]" } else { b"" });
+    if port == HostPort::Always || target.port != if target.tls { 443 } else { 80 } {
+        let _ = write!(head, ":{}", target.port);
+    }
+}
+
+fn write_authorization(head: &mut Vec<u8>, proxy: Option<&ProxyServer>) {
+    if let Some(authorization) = proxy.and_then(|proxy| proxy.authorization.as_ref()) {
+        head.extend_from_slice(b"proxy-authorization: ");
+        head.extend_from_slice(authorization.reveal().as_bytes());
+        head.extend_from_slice(b"\r\n");
+    }
+}
+
+fn forbidden(detail: &'static str) -> HttpError {
+    HttpError::before_send(HttpStage::Send, HttpErrorKind::Forbidden, detail)
 }
 
 /// A host without the brackets of an IPv6 address in a URL.
@@ -87,6 +137,18 @@ mod tests {
     use crate::AddressPolicy;
 
     fn written(tls: bool, host: &str, port: u16, method: Method, path: &str, body: &str) -> String {
+        written_for(None, tls, host, port, method, path, body)
+    }
+
+    fn written_for(
+        proxy: Option<&ProxyServer>,
+        tls: bool,
+        host: &str,
+        port: u16,
+        method: Method,
+        path: &str,
+        body: &str,
+    ) -> String {
         let target = NetworkTarget {
             tls,
             host: host.into(),
@@ -112,7 +174,8 @@ mod tests {
         headers.append("x-two", "1".parse().expect("a value"));
         headers.append("x-two", "2".parse().expect("a value"));
         let body = Bytes::copy_from_slice(body.as_bytes());
-        match encode_head(&target, &HttpRequest { method, path, headers: &headers, body }) {
+        let request = HttpRequest { method, path, headers: &headers, body };
+        match encode_head(&target, &request, proxy) {
             Ok(head) => String::from_utf8(head.to_vec()).expect("text"),
             Err(error) => error.to_string(),
         }
@@ -148,6 +211,22 @@ mod tests {
                 "{verb} /v1/a?b=c HTTP/1.1\r\nhost: {expected}\r\nx-api-key: sk\r\nx-two: 1\r\nx-two: 2\r\n{length}\r\n"
             );
             assert_eq!(written(tls, host, port, method, "/v1/a?b=c", body), expected);
+        }
+    }
+
+    #[test]
+    fn a_proxy_reads_the_whole_url_and_its_own_authorization() {
+        let proxy = ProxyServer::parse("http://me:pass@proxy:1").expect("a proxy");
+        for (host, port, shown) in
+            [("a.example", 80, "a.example"), ("::1", 8000, "[::1]:8000"), ("a", 443, "a:443")]
+        {
+            let found = written_for(Some(&proxy), false, host, port, Method::GET, "/x?y", "");
+            let expected = format!(
+                "GET http://{shown}/x?y HTTP/1.1\r\nhost: {shown}\r\n\
+                 proxy-authorization: Basic bWU6cGFzcw==\r\n\
+                 x-api-key: sk\r\nx-two: 1\r\nx-two: 2\r\n\r\n"
+            );
+            assert_eq!(found, expected);
         }
     }
 

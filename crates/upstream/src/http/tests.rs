@@ -4,6 +4,8 @@ mod server;
 mod replies;
 mod connections;
 mod encryption;
+mod proxy;
+mod parser;
 
 use std::time::Duration;
 

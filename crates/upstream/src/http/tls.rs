@@ -1,14 +1,100 @@
-//! TLS configuration: default root certificates, TLS 1.2 and 1.3, HTTP/1.1 only.
+//! TLS: which certificates are trusted, TLS 1.2 and 1.3, HTTP/1.1 only.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
-use rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::ServerName};
+use rustls::{
+    ClientConfig, RootCertStore,
+    crypto::ring,
+    pki_types::{CertificateDer, ServerName, pem::PemObject as _},
+};
+use tokio::sync::OnceCell;
 
 use crate::http::{HttpError, HttpErrorKind, HttpStage};
 
-/// The default TLS configuration.
-pub(super) fn default_config() -> Result<Arc<ClientConfig>, rustls::Error> {
-    let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+type TlsConfig = Result<Arc<ClientConfig>, rustls::Error>;
+
+/// The certificate authorities that are trusted: by default those of the system, and the bundled
+/// ones of Mozilla on a system that has none. They are loaded before the first encrypted
+/// connection. Cheap to clone; clones load them once.
+#[derive(Clone, Default)]
+pub struct TrustedRoots {
+    /// Instead of those of the system.
+    system: Option<Vec<CertificateDer<'static>>>,
+    /// Beside them.
+    added: Vec<CertificateDer<'static>>,
+    config: Arc<OnceCell<TlsConfig>>,
+}
+
+impl TrustedRoots {
+    /// Trusts the authorities of a PEM file instead of those of the system, as `SSL_CERT_FILE` does
+    /// in other programs.
+    ///
+    /// # Errors
+    /// If the file contains no certificate.
+    pub fn with_system(self, pem: &[u8]) -> Result<TrustedRoots, &'static str> {
+        Ok(TrustedRoots { system: Some(parse_certificates(pem)?), config: Arc::default(), ..self })
+    }
+
+    /// Also trusts the authorities of a PEM file.
+    ///
+    /// # Errors
+    /// If the file contains no certificate.
+    pub fn with_added(self, pem: &[u8]) -> Result<TrustedRoots, &'static str> {
+        Ok(TrustedRoots { added: parse_certificates(pem)?, config: Arc::default(), ..self })
+    }
+
+    /// A configuration that was made elsewhere.
+    #[cfg(test)]
+    pub(super) fn from_config(config: Arc<ClientConfig>) -> TrustedRoots {
+        let config = Arc::new(OnceCell::new_with(Some(Ok(config))));
+        TrustedRoots { config, ..TrustedRoots::default() }
+    }
+
+    /// The TLS configuration.
+    pub(super) async fn client_config(&self) -> Result<Arc<ClientConfig>, HttpError> {
+        let load = || async {
+            let (system, added) = (self.system.clone(), self.added.clone());
+            // The certificates of a system are in files or in a service of their own.
+            let loading = tokio::task::spawn_blocking(|| build_config(system, added));
+            loading.await.unwrap_or_else(|error| Err(rustls::Error::General(error.to_string())))
+        };
+        self.config.get_or_init(load).await.clone().map_err(|error| {
+            HttpError::before_send(HttpStage::Tls, HttpErrorKind::Failed, "it cannot be set up")
+                .with_source(error)
+        })
+    }
+}
+
+impl fmt::Debug for TrustedRoots {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("TrustedRoots")
+            .field("system", &self.system.as_ref().map(Vec::len))
+            .field("added", &self.added.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The certificates of a PEM file that can be used; at least one. Bundles of systems also contain
+/// some that cannot.
+fn parse_certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, &'static str> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let mut found = found.map_err(|_| "it is not a valid PEM file")?;
+    found.retain(|certificate| RootCertStore::empty().add(certificate.clone()).is_ok());
+    if found.is_empty() { Err("it contains no certificate") } else { Ok(found) }
+}
+
+fn build_config(
+    system: Option<Vec<CertificateDer<'static>>>,
+    added: Vec<CertificateDer<'static>>,
+) -> TlsConfig {
+    let mut roots = RootCertStore::empty();
+    let system = system.unwrap_or_else(|| rustls_native_certs::load_native_certs().certs);
+    roots.add_parsable_certificates(system);
+    if roots.is_empty() {
+        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    }
+    roots.add_parsable_certificates(added);
     let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
         .with_root_certificates(roots)

@@ -232,7 +232,7 @@ fn repair_refused(
 fn is_retryable(error: &HttpError) -> bool {
     match error.kind {
         HttpErrorKind::Closed | HttpErrorKind::Failed => error.stage != HttpStage::Tls,
-        HttpErrorKind::Timeout => error.stage == HttpStage::Connect,
+        HttpErrorKind::Timeout => matches!(error.stage, HttpStage::Connect | HttpStage::Proxy),
         HttpErrorKind::Malformed
         | HttpErrorKind::TooLarge
         | HttpErrorKind::Forbidden

@@ -131,17 +131,9 @@ pub fn retry_after(headers: &HeaderMap, now: SystemTime) -> RetryAfter {
             .map(|value| value.to_str().map_or(RetryAfter::Unspecified, |it| read(it.trim())));
         read.fold(RetryAfter::Unspecified, RetryAfter::latest)
     };
-    let since = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     match all("retry-after-ms", &|text| parse_seconds(text, 0.001)) {
         RetryAfter::Unspecified => all("retry-after", &|text| match parse_seconds(text, 1.0) {
-            RetryAfter::Unspecified => {
-                parse_date(text).map_or(RetryAfter::Unspecified, |at| match at {
-                    HttpDate::At(at) => {
-                        RetryAfter::After(Duration::from_secs(at.saturating_sub(since)))
-                    }
-                    HttpDate::Far => RetryAfter::TooLong,
-                })
-            }
+            RetryAfter::Unspecified => parse_date(text, now),
             delay => delay,
         }),
         delay => delay,
@@ -169,45 +161,19 @@ fn parse_seconds(text: &str, unit: f64) -> RetryAfter {
     }
 }
 
-/// A parsed date.
-enum HttpDate {
-    /// Seconds since the Unix epoch.
-    At(u64),
-    /// The year has more than four digits.
-    Far,
+/// Reads a date in one of the three formats of HTTP. A year with more than four digits is beyond
+/// every calendar of HTTP, but not a mistake that means "at once".
+fn parse_date(text: &str, now: SystemTime) -> RetryAfter {
+    match httpdate::parse_http_date(text) {
+        Ok(at) => RetryAfter::After(at.duration_since(now).unwrap_or_default()),
+        Err(_) if has_long_year(text) => RetryAfter::TooLong,
+        Err(_) => RetryAfter::Unspecified,
+    }
 }
 
-/// Parses a date in one of the three formats of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT`,
-/// `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`.
-fn parse_date(text: &str) -> Option<HttpDate> {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let words: Vec<&str> = text.split([' ', '-']).filter(|word| !word.is_empty()).collect();
-    let (day, month, year, time) = match *words.as_slice() {
-        [weekday, day, month, year, time, "GMT"] if weekday.ends_with(',') => {
-            (day, month, year, time)
-        }
-        [_, month, day, time, year] => (day, month, year, time),
-        _ => return None,
-    };
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty();
-    let month = MONTHS.iter().position(|name| *name == month)? as u64 + 1;
-    let day: u64 = day.parse().ok()?;
-    let year = match year.len() {
-        _ if !digits(year) => return None,
-        2 => year.parse::<u64>().ok().map(|year| year + if year < 70 { 2_000 } else { 1_900 })?,
-        0..=4 => year.parse().ok()?,
-        _ => return Some(HttpDate::Far),
-    };
-    let mut time = time.split(':').map(|part| part.parse::<u64>().ok());
-    let (hour, minute, second) = (time.next()??, time.next()??, time.next()??);
-    if year < 1970 || !(1..=31).contains(&day) || hour > 24 || minute > 60 || second > 60 {
-        return None;
-    }
-    // Days since 1970, counting years from March so that the leap day is the last of a year.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1;
-    Some(HttpDate::At((days - 719_468) * 86_400 + hour * 3_600 + minute * 60 + second))
+fn has_long_year(text: &str) -> bool {
+    let is_long_number = |word: &str| word.len() > 4 && word.bytes().all(|it| it.is_ascii_digit());
+    text.split([' ', '-']).any(is_long_number)
 }
 
 #[cfg(test)]

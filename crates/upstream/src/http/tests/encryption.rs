@@ -16,12 +16,20 @@ const UNTIL_CLOSE: &str = "HTTP/1.1 200 OK\r\n\r\nok";
 fn trusting_client(version: &'static rustls::SupportedProtocolVersion) -> HttpClient {
     let mut roots = RootCertStore::empty();
     roots.add(certificate()).expect("a root");
+    client_with(version, roots)
+}
+
+fn client_with(
+    version: &'static rustls::SupportedProtocolVersion,
+    roots: RootCertStore,
+) -> HttpClient {
     let config = ClientConfig::builder_with_provider(ring::default_provider().into())
         .with_protocol_versions(&[version])
         .expect("a version")
         .with_root_certificates(roots)
         .with_no_client_auth();
-    HttpClient::new(settings()).with_tls(Arc::new(config))
+    let roots = TrustedRoots::from_config(Arc::new(config));
+    HttpClient::new(settings()).with_network(&NetworkConfig { roots, ..NetworkConfig::default() })
 }
 
 #[tokio::test]
@@ -66,10 +74,50 @@ async fn a_body_until_close_is_complete_only_with_a_close_notify() {
 }
 
 #[tokio::test]
+async fn an_authority_is_trusted_beside_or_instead_of_those_of_the_system() {
+    const PEM: &[u8] = include_bytes!("tls/certificate.pem");
+    let both = [
+        TrustedRoots::default().with_added(PEM).expect("a certificate"),
+        TrustedRoots::default().with_system(PEM).expect("a certificate"),
+    ];
+    for roots in both {
+        let (target, server) = serve_tls(vec![vec![Step::Read, Step::write(OK)]]).await;
+        let network = NetworkConfig { roots, ..NetworkConfig::default() };
+        let client = HttpClient::new(settings()).with_network(&network);
+        assert_eq!(fetch(&client, &target).await, "200 ok");
+        server.await.expect("server finished");
+    }
+}
+
+#[test]
+fn a_file_without_a_certificate_is_refused() {
+    let key = include_str!("tls/key.pem");
+    let table = [
+        ("", "it contains no certificate"),
+        ("hello", "it contains no certificate"),
+        (key, "it contains no certificate"),
+        (
+            "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+            "it contains no certificate",
+        ),
+        ("-----BEGIN CERTIFICATE-----\nAAAA\n", "it is not a valid PEM file"),
+    ];
+    for (text, expected) in table {
+        let roots = TrustedRoots::default();
+        assert_eq!(roots.clone().with_added(text.as_bytes()).expect_err(text), expected);
+        assert_eq!(roots.with_system(text.as_bytes()).expect_err(text), expected);
+    }
+}
+
+#[tokio::test]
 async fn an_untrusted_server_gets_no_request() {
     let (target, server) = serve_tls(vec![vec![Step::Read], vec![Step::Read]]).await;
-    // The default roots do not include its certificate.
-    assert_eq!(fetch(&HttpClient::new(settings()), &target).await, "tls failed NotSent");
+    // The bundled roots do not include its certificate. The system of a developer may.
+    let bundled = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    let sent = post(&client_with(&version::TLS13, bundled), &target, Bytes::new()).await;
+    let error = sent.expect_err("not trusted");
+    assert_eq!(describe(&error), "tls failed NotSent");
+    assert!(error.to_string().contains("is from an authority that is not trusted"), "{error}");
     // The certificate is for another host.
     let other = NetworkTarget { host: "127.0.0.1".into(), ..target };
     assert_eq!(fetch(&trusting_client(&version::TLS12), &other).await, "tls failed NotSent");

@@ -63,14 +63,7 @@ pub(super) async fn serve(
 pub(super) async fn serve_tls(
     scripts: Vec<Vec<Step>>,
 ) -> (NetworkTarget, JoinHandle<Vec<Vec<String>>>) {
-    let key = PrivateKeyDer::from_pem_slice(include_bytes!("tls/key.pem")).expect("a key");
-    let config = ServerConfig::builder_with_provider(ring::default_provider().into())
-        .with_safe_default_protocol_versions()
-        .expect("versions")
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate()], key)
-        .expect("a certificate");
-    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let acceptor = tls_acceptor();
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let server = tokio::spawn(async move {
@@ -85,6 +78,18 @@ pub(super) async fn serve_tls(
         received
     });
     (NetworkTarget { tls: true, host: "localhost".into(), ..loopback(port) }, server)
+}
+
+/// Accepts TLS connections with the certificate for `localhost`.
+pub(super) fn tls_acceptor() -> TlsAcceptor {
+    let key = PrivateKeyDer::from_pem_slice(include_bytes!("tls/key.pem")).expect("a key");
+    let config = ServerConfig::builder_with_provider(ring::default_provider().into())
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate()], key)
+        .expect("a certificate");
+    TlsAcceptor::from(Arc::new(config))
 }
 
 /// The certificate of [`serve_tls`].
