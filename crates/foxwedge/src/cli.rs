@@ -26,7 +26,7 @@ pub(crate) use runs::{
     PruneArgs, ReplayArgs, RunEventsArgs, RunView, RunsAction, RunsArgs, ShowRunArgs, StopRunArgs,
     StoreAction, StoreArgs, StoreExportArgs, StorePathArgs,
 };
-pub(crate) use scripted::{ScriptedAction, ScriptedAgentArgs, ScriptedArgs};
+pub(crate) use scripted::ScriptedArgs;
 pub(crate) use serve::{EnvArgs, EnvClient, EnvShell, ServeArgs};
 pub(crate) use sessions::{ExportArgs, ForkArgs, ListArgs, ResumeArgs, SessionArgs, ShowArgs};
 pub(crate) use values::{

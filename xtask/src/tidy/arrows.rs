@@ -4,7 +4,7 @@ use super::{Complaint, complaint};
 use crate::workspace::File;
 
 /// The picture in ARCHITECTURE.md, as data. What tests use (`dev-dependencies`) is no arrow.
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("foxwedge-json", &[]),
     ("foxwedge-core", &["foxwedge-json"]),
     ("foxwedge-formats", &["foxwedge-core", "foxwedge-json"]),
@@ -76,7 +76,6 @@ const ARROWS: [(&str, &[&str]); 18] = [
             "foxwedge-tokens",
             "foxwedge-run",
             "foxwedge-store",
-            "foxwedge-scripted",
             "foxwedge-tools",
             "foxwedge-local",
             "foxwedge-upstream",
@@ -84,6 +83,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
             "foxwedge-gateway",
         ],
     ),
+    ("foxwedge-scripted-agent", &["foxwedge-core", "foxwedge-scripted"]),
     // Measures the gateway from outside; only its benchmarks look into it.
     ("foxwedge-bench", &[]),
     ("xtask", &["foxwedge-core", "foxwedge-run", "foxwedge-testkit"]),

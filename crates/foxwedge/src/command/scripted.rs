@@ -1,28 +1,16 @@
-//! `foxwedge scripted`: serves the built-in model as a provider, or runs it as an agent.
+//! `foxwedge scripted`: serves the built-in model as a provider.
 
-mod agent;
-mod replay;
-
-use std::{net::SocketAddr, process::ExitCode};
+use std::process::ExitCode;
 
 use anyhow::Context;
 use tokio::net::TcpListener;
 
-use crate::cli::{ScriptedAction, ScriptedArgs};
+use crate::cli::ScriptedArgs;
 use foxwedge_local::output::{self, HelpfulError};
 
-pub(crate) fn run(args: ScriptedArgs) -> anyhow::Result<ExitCode> {
-    match args.other {
-        None => serve(args.listen),
-        Some(ScriptedAction::Agent(args)) => match &args.replay {
-            Some(file) => replay::run(file, args.speed),
-            None => agent::run(args),
-        },
-    }
-}
-
 /// Serves until a signal stops it.
-fn serve(address: SocketAddr) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: ScriptedArgs) -> anyhow::Result<ExitCode> {
+    let address = args.listen;
     if !address.ip().is_loopback() {
         let help = "it checks no key, so it needs a loopback address: `--listen 127.0.0.1:4178`";
         let message = format!("the scripted model does not listen on {address}");

@@ -1,12 +1,20 @@
-//! Parses the arguments of Claude Code. Unneeded arguments are ignored.
+//! Parses the arguments: a few of its own, and those of Claude Code, of which most are ignored.
 
-use std::{ffi::OsString, fs};
+use std::{env, ffi::OsString, fs, path::PathBuf};
 
 use serde_json::Value;
 
-/// The arguments that the scripted agent uses.
+/// The arguments that the agent uses.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct ClaudeArguments {
+pub(super) struct AgentArguments {
+    /// Quirks to simulate: `serial,no-partial,die-after=2`.
+    pub(super) fake: String,
+    /// File to log events to, as JSON lines.
+    pub(super) fake_log: Option<PathBuf>,
+    /// Recording to replay in place of asking the model.
+    pub(super) replay: Option<PathBuf>,
+    /// Replay speed as a multiple of the recorded one; without it, the replay waits only for input.
+    pub(super) speed: String,
     pub(super) resume: Option<String>,
     pub(super) session: Option<String>,
     pub(super) model: Option<String>,
@@ -21,10 +29,23 @@ pub(super) struct ClaudeArguments {
     pub(super) version: bool,
 }
 
-impl ClaudeArguments {
-    pub(super) fn read(args: &[OsString]) -> ClaudeArguments {
-        let args: Vec<_> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
-        let mut parsed = ClaudeArguments::default();
+impl AgentArguments {
+    /// Reads the command line; two of the agent's own arguments may also be variables.
+    pub(super) fn read(args: impl Iterator<Item = OsString>) -> AgentArguments {
+        let mut parsed = AgentArguments::parse(args);
+        if parsed.fake.is_empty() {
+            parsed.fake = env::var("FOXWEDGE_FAKE").unwrap_or_default();
+        }
+        if parsed.fake_log.is_none() {
+            let log = env::var_os("FOXWEDGE_FAKE_LOG").filter(|log| !log.is_empty());
+            parsed.fake_log = log.map(PathBuf::from);
+        }
+        parsed
+    }
+
+    fn parse(args: impl Iterator<Item = OsString>) -> AgentArguments {
+        let args: Vec<_> = args.map(|arg| arg.to_string_lossy().into_owned()).collect();
+        let mut parsed = AgentArguments::default();
         let mut args = args.iter().map(String::as_str).peekable();
         while let Some(arg) = args.next() {
             let (name, inline) = match arg.split_once('=') {
@@ -33,6 +54,10 @@ impl ClaudeArguments {
             };
             let mut value = || inline.or_else(|| args.next()).unwrap_or_default().to_owned();
             match name {
+                "--fake" => parsed.fake = value(),
+                "--fake-log" => parsed.fake_log = Some(value().into()),
+                "--replay" => parsed.replay = Some(value().into()),
+                "--speed" => parsed.speed = value(),
                 "--resume" | "-r" => parsed.resume = Some(value()),
                 "--session-id" => parsed.session = Some(value()),
                 "--model" => parsed.model = Some(value()),
@@ -86,6 +111,8 @@ mod tests {
     #[test]
     fn arguments_of_claude_code_are_accepted_and_most_are_ignored() {
         let args = [
+            "--fake",
+            "serial,ask",
             "-p",
             "--output-format",
             "stream-json",
@@ -104,16 +131,16 @@ mod tests {
             "the-id",
             "--model",
         ];
-        let args: Vec<OsString> = args.iter().map(OsString::from).collect();
-        let expected = ClaudeArguments {
+        let expected = AgentArguments {
+            fake: "serial,ask".to_owned(),
             resume: Some("the-id".to_owned()),
             model: Some(String::new()),
             system: "be = kind".to_owned(),
             servers: vec!["client".to_owned()],
             partial: true,
             asks_permission: true,
-            ..ClaudeArguments::default()
+            ..AgentArguments::default()
         };
-        assert_eq!(ClaudeArguments::read(&args), expected);
+        assert_eq!(AgentArguments::parse(args.iter().map(OsString::from)), expected);
     }
 }

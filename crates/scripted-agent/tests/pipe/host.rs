@@ -33,8 +33,8 @@ pub(crate) struct Wish {
 impl Host {
     /// Starts the agent of this workspace, in a folder of its own.
     pub(crate) fn start(folder: &Path, words: &[&str], variables: &[(&str, &str)]) -> Host {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_foxwedge"));
-        command.args(["scripted", "agent"]).args(words).current_dir(folder);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_foxwedge-scripted-agent"));
+        command.args(words).current_dir(folder);
         command.env_remove("FOXWEDGE_FAKE").env_remove("FOXWEDGE_FAKE_LOG");
         command.env("CLAUDE_CONFIG_DIR", folder.join("state"));
         command.env("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS", "1");

@@ -1,5 +1,11 @@
-//! The agent that the other tests put behind the gateway is what it says it is: driven over its
-//! pipe, it does what Claude Code does, and no habit makes its history unsound.
+//! The agent is what it says it is: driven over its pipe, it does what Claude Code does, and no habit
+//! makes its history unsound.
+
+#![cfg(unix)]
+
+#[path = "../../../store/tests/store/temporary.rs"]
+mod temporary;
+mod host;
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `foxwedge scripted agent --replay`: prints the lines of an agent from a recording, and waits
+//! `--replay`: prints the lines of an agent from a recording, and waits
 //! where the agent waited for its host.
 //!
 //! A recording has a line for each line of the dialogue: `{"t": seconds, "dir": "cli->host", "msg":
@@ -22,7 +22,11 @@ use serde_json::Value;
 const MAX_PAUSE: f64 = 60.0;
 
 /// Replays the recording. The exit code is the recorded one, or 1 if the host ended too early.
-pub(crate) fn run(file: &Path, speed: f64) -> anyhow::Result<ExitCode> {
+pub(super) fn run(file: &Path, speed: &str) -> anyhow::Result<ExitCode> {
+    let speed = match speed {
+        "" => 0.0,
+        speed => speed.parse().with_context(|| format!("`--speed {speed}` is not a number"))?,
+    };
     let text = fs::read_to_string(file);
     let text = text.with_context(|| format!("{} cannot be read", file.display()))?;
     let mut replay =

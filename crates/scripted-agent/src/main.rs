@@ -1,5 +1,5 @@
-//! `foxwedge scripted agent`: an agent with the pipe protocol of Claude Code and the built-in model
-//! in place of a provider. It is used to test programs that drive such agents.
+//! `foxwedge-scripted-agent`: an agent with the pipe protocol of Claude Code and the built-in model
+//! in place of a provider. It is used to test programs that drive such agents, and is not shipped.
 //!
 //! Like Claude Code, it sends the whole history to the model. The model checks it: a history that
 //! no provider accepts is an error of the turn.
@@ -12,15 +12,18 @@ mod model;
 mod reply_output;
 mod calls;
 mod own_tool;
+mod replay;
 
-use std::{env, process, process::ExitCode};
+use std::{
+    env,
+    process::{self, ExitCode},
+};
 
+use anyhow::Context;
 use serde_json::{Value, json};
 
-use crate::cli::ScriptedAgentArgs;
-use arguments::ClaudeArguments;
+use arguments::AgentArguments;
 use calls::HostToolCall;
-use foxwedge_local::output::{self, HelpfulError};
 use model::{AgentModelError, AgentModelReply, HostTool};
 use pipe::{HostMessage, HostPipe, HostPipeStop};
 use quirks::{AgentQuirk, AgentQuirkSet};
@@ -32,14 +35,25 @@ const VERSION: &str = "2.1.325";
 const CONTINUE_TEXT: &str = "Continue from where you left off.";
 const INTERRUPTED_TEXT: &str = "[Request interrupted by user]";
 
+fn main() -> ExitCode {
+    let arguments = AgentArguments::read(env::args_os().skip(1));
+    let result = match &arguments.replay {
+        Some(file) => replay::run(file, &arguments.speed),
+        None => run(arguments),
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::from(2)
+    })
+}
+
 /// Runs until the host closes the pipe.
-pub(crate) fn run(args: ScriptedAgentArgs) -> anyhow::Result<ExitCode> {
-    let arguments = ClaudeArguments::read(&args.rest);
+fn run(arguments: AgentArguments) -> anyhow::Result<ExitCode> {
     if arguments.version {
-        output::write_stdout(&format!("{VERSION} (Claude Code)\n"))?;
+        println!("{VERSION} (Claude Code)");
         return Ok(ExitCode::SUCCESS);
     }
-    let quirks = AgentQuirkSet::read(args.fake.as_deref().unwrap_or_default())?;
+    let quirks = AgentQuirkSet::read(&arguments.fake)?;
     if quirks.has(AgentQuirk::DieAtStart) {
         let key = env::var("ANTHROPIC_API_KEY").unwrap_or_default();
         eprintln!("Invalid API key: ANTHROPIC_API_KEY={key} is of no use");
@@ -50,12 +64,12 @@ pub(crate) fn run(args: ScriptedAgentArgs) -> anyhow::Result<ExitCode> {
         given_id.unwrap_or_else(|| format!("{:08x}-0000-4000-8000-0000000000ff", process::id()));
     let mut session = ScriptedSessionFile::new(id.clone(), arguments.no_persistence);
     let history = match &arguments.resume {
-        Some(id) => session.read().ok_or_else(|| {
-            HelpfulError::new(format!("No conversation found with session ID: {id}"))
-        })?,
+        Some(id) => session
+            .read()
+            .with_context(|| format!("No conversation found with session ID: {id}"))?,
         None => Vec::new(),
     };
-    let pipe = HostPipe::new(&id, args.fake_log, quirks.has(AgentQuirk::Garbage));
+    let pipe = HostPipe::new(&id, arguments.fake_log.clone(), quirks.has(AgentQuirk::Garbage));
     let is_set = |name: &str| env::var(name).is_ok_and(|value| value == "1");
     pipe.log_event("start", json!({"resume": arguments.resume, "history": history.len()}));
     let mut agent = ScriptedClaudeAgent {
@@ -85,7 +99,7 @@ pub(crate) fn run(args: ScriptedAgentArgs) -> anyhow::Result<ExitCode> {
 struct ScriptedClaudeAgent {
     pipe: HostPipe,
     quirks: AgentQuirkSet,
-    arguments: ClaudeArguments,
+    arguments: AgentArguments,
     session: ScriptedSessionFile,
     model: String,
     tools: Vec<HostTool>,

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use foxwedge_local::output::HelpfulError;
+use anyhow::anyhow;
 
 /// Maximum pause between two lines.
 const MAX_PAUSE_MILLIS: u64 = 600_000;
@@ -85,10 +85,10 @@ pub(super) struct AgentQuirkSet {
 
 impl AgentQuirkSet {
     /// Reads `serial,die-after=2`.
-    pub(super) fn read(list: &str) -> Result<AgentQuirkSet, HelpfulError> {
+    pub(super) fn read(list: &str) -> anyhow::Result<AgentQuirkSet> {
         let mut quirks = AgentQuirkSet::default();
         for item in list.split(',').map(str::trim).filter(|item| !item.is_empty()) {
-            let unknown = || HelpfulError::new(format!("unknown quirk `{item}`"));
+            let unknown = || anyhow!("unknown quirk `{item}`");
             let Some((name, value)) = item.split_once('=') else {
                 let found = QUIRK_NAMES.iter().find(|(name, _)| *name == item);
                 quirks.all.insert(found.ok_or_else(unknown)?.1);
