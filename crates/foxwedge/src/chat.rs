@@ -39,8 +39,10 @@ use self::{
     approval::AllowedTools, history::ChatHistory, models::ModelLookup,
     run_control::ChatRunController, sessions::ChatSessionEntry,
 };
-use crate::runs::{self, OpenStore};
-use foxwedge_local::output::HelpfulError;
+use foxwedge_local::{
+    output::HelpfulError,
+    runs::{self, OpenStore},
+};
 
 /// One conversation with its model, tools and store.
 pub(crate) struct ChatAgent {

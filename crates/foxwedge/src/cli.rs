@@ -22,8 +22,8 @@ pub(crate) use compact::CompactArgs;
 pub(crate) use convert::{ConversionKind, ConvertArgs, ConvertToolMode};
 pub(crate) use repair::RepairArgs;
 pub(crate) use runs::{
-    AgUiProtocolVersion, DeleteArgs, FollowArgs, FollowSource, FrameArgs, ImportArgs, ListRunsArgs,
-    PruneArgs, ReplayArgs, RunEventsArgs, RunView, RunsAction, RunsArgs, ShowRunArgs, StopRunArgs,
+    DeleteArgs, FollowArgs, FollowSource, FrameArgs, ImportArgs, ListRunsArgs, PruneArgs,
+    ReplayArgs, RunEventsArgs, RunView, RunsAction, RunsArgs, ShowRunArgs, StopRunArgs,
     StoreAction, StoreArgs, StoreExportArgs, StorePathArgs,
 };
 pub(crate) use scripted::ScriptedArgs;

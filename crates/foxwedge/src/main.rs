@@ -12,7 +12,6 @@ mod target;
 mod sessions;
 mod compact;
 mod convert;
-mod runs;
 mod chat;
 mod console;
 mod diff;
@@ -21,7 +20,6 @@ mod flag_conflicts;
 mod deliver;
 mod diagnose;
 mod pool;
-mod signals;
 
 use std::process::ExitCode;
 

@@ -27,7 +27,13 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ("foxwedge-tools", &[]),
     (
         "foxwedge-local",
-        &["foxwedge-core", "foxwedge-formats", "foxwedge-sessions", "foxwedge-store"],
+        &[
+            "foxwedge-core",
+            "foxwedge-formats",
+            "foxwedge-sessions",
+            "foxwedge-run",
+            "foxwedge-store",
+        ],
     ),
     (
         "foxwedge-upstream",

@@ -3,7 +3,7 @@
 use anstyle::Style;
 use foxwedge_run::{ToolStatus, ToolStatusReason};
 
-use crate::runs::draw::{self, SignSet};
+use foxwedge_local::runs::draw::{self, SignSet};
 
 /// The display of a call's status.
 #[derive(Clone, PartialEq, Eq, Debug)]

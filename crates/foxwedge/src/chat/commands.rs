@@ -15,8 +15,11 @@ use super::{
     slash::{self, ChatInputLine, SlashCommand},
     terminal::{ChatRunEnd, CommandFollowUp, CommandReply},
 };
-use crate::{command::serve::environment::LocalEnvironment, runs::draw};
-use foxwedge_local::output::{HelpfulError, clean, cut, pluralize};
+use foxwedge_gateway::config::LocalEnvironment;
+use foxwedge_local::{
+    output::{HelpfulError, clean, cut, pluralize},
+    runs::draw,
+};
 
 /// Maximum number of sessions that `/resume` lists.
 const MAX_LISTED_SESSIONS: usize = 20;

@@ -11,11 +11,11 @@ use foxwedge_formats::{
 use foxwedge_run::{RawJson, ToolStatus};
 use foxwedge_tokens::ModelTokenizer;
 
-use crate::runs::draw::call_subject;
 use foxwedge_local::{
     disk::create_private,
     export::{self, ExportHeader},
     output::{HelpfulError, clean},
+    runs::draw::call_subject,
 };
 
 /// The conversation as it would be sent, in Anthropic's format.

@@ -14,8 +14,7 @@ use super::{
         ChatRunEnd, CommandReply, RunController, TerminalHistoryItem, TerminalHost, TerminalStart,
     },
 };
-use crate::runs::draw::SignSet;
-use foxwedge_local::output::clean;
+use foxwedge_local::{output::clean, runs::draw::SignSet};
 
 /// Maximum number of earlier items that are shown again.
 const MAX_PAST_ITEMS: usize = 60;

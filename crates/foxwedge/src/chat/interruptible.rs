@@ -8,8 +8,10 @@ use foxwedge_run::Outcome;
 use super::{
     line_printer::ChatVerbosity, output_thread::ChatOutputThread, run_control::ChatRunController,
 };
-use crate::signals::ProcessSignals;
-use foxwedge_local::output::{DIM, paint};
+use foxwedge_local::{
+    output::{DIM, paint},
+    signals::ProcessSignals,
+};
 
 /// The outcome of interruptible work.
 pub(super) enum InterruptibleOutcome<T> {

@@ -10,11 +10,13 @@ use foxwedge_run::{
 };
 
 use super::approval;
-use crate::runs::{
-    RunTimes,
-    draw::{self, CallLine, SignSet, call_subject},
+use foxwedge_local::{
+    output::{self, DIM, HELP, WARNING, clean, cut, is_harmful, paint, pluralize},
+    runs::{
+        RunTimes,
+        draw::{self, CallLine, SignSet, call_subject},
+    },
 };
-use foxwedge_local::output::{self, DIM, HELP, WARNING, clean, cut, is_harmful, paint, pluralize};
 
 /// Maximum length of a printed reason or problem.
 const MAX_REASON_CHARS: usize = 240;

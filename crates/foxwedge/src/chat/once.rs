@@ -12,12 +12,12 @@ use super::{
     output_thread::ChatOutputThread,
     reply_json::ReplyCollector,
 };
-use crate::{
-    cli::{AgUiProtocolVersion, FrameArgs, ReplyFormat},
-    runs::{RunFrameWriter, draw::SignSet},
+use crate::cli::ReplyFormat;
+use foxwedge_local::{
+    output::{self, DIM, HelpfulError, paint},
+    runs::{RunFrameOptions, RunFrameWriter, draw::SignSet},
     signals::ProcessSignals,
 };
-use foxwedge_local::output::{self, DIM, HelpfulError, paint};
 
 /// Delay before a note that stdin is still open.
 const STDIN_NOTE_DELAY: Duration = Duration::from_secs(3);
@@ -76,9 +76,9 @@ async fn run_prompt(
     let (session, model) = (chat.session().to_owned(), chat.model().to_owned());
     let mut lines = ChatLinePrinter::new(SignSet::here(), reader, verbosity);
     let mut collected = ReplyCollector::default();
-    let args = FrameArgs { sse: false, agui: AgUiProtocolVersion::V0 };
+    let options = RunFrameOptions::default();
     let id = session.as_str().into();
-    let mut frames = format.frames().map(|format| RunFrameWriter::new(format, args, Some(id)));
+    let mut frames = format.frames().map(|format| RunFrameWriter::new(format, options, Some(id)));
     let mut listener = |event: LoopEvent| {
         let ChatOutput { mut out, err } = lines.on_event(&event);
         match (&mut frames, &event) {

@@ -16,8 +16,11 @@ use super::{
     slash::{self, ChatInputLine},
     terminal::{CommandFollowUp, CommandReply},
 };
-use crate::{runs::draw::SignSet, signals::ProcessSignals};
-use foxwedge_local::output::{self, DIM, paint};
+use foxwedge_local::{
+    output::{self, DIM, paint},
+    runs::draw::SignSet,
+    signals::ProcessSignals,
+};
 
 /// What to do after a line.
 enum PipeStep {

@@ -6,10 +6,10 @@ use anstyle::Style;
 use foxwedge_store::{ListFilter, ListPage, NewSession, SessionRow, Store};
 use serde_json::{Value, json};
 
-use crate::runs::{self, OpenStore};
 use foxwedge_local::{
     agents::{self, session_lookup::shorten_ids},
     output::{BOLD, DIM, HelpfulError, clean, cut, pluralize, width},
+    runs::{self, OpenStore},
     screen::{StyledLine, abbreviate_home, fit_columns, format_age, pad},
 };
 

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::Context;
 use foxwedge_agent_loop::tool_loop;
-use foxwedge_gateway::config::{self, ConfigFlags};
+use foxwedge_gateway::config::{self, ConfigFlags, LocalEnvironment};
 use foxwedge_tools::Toolbox;
 
 use super::{
@@ -26,13 +26,10 @@ use super::{
     setup::ChatToolOptions,
     terminal,
 };
-use crate::{
-    cli::ChatArgs,
-    command::serve::{config_errors, environment::LocalEnvironment},
-    runs::{self, OpenStore, StoreLookup},
-};
+use crate::{cli::ChatArgs, command::serve::config_errors};
 use foxwedge_local::{
     output::{self, BOLD, HELP, HelpfulError, clean, paint, pluralize},
+    runs::{self, OpenStore, StoreLookup},
     screen,
 };
 

@@ -8,8 +8,10 @@ use anstyle::Style;
 use serde_json::Value;
 
 use super::{calls::changed_lines, row::StyledRow};
-use crate::runs::draw::{SignSet, call_subject};
-use foxwedge_local::output::{BOLD, DIM, WARNING};
+use foxwedge_local::{
+    output::{BOLD, DIM, WARNING},
+    runs::draw::{SignSet, call_subject},
+};
 
 /// Time without typing before a key counts as an answer, in milliseconds.
 pub(super) const QUIET_MILLIS: u64 = 400;

@@ -5,12 +5,10 @@ use foxwedge_run::{RawJson, SharedId, ToolRef, ToolStatus, ToolStatusReason};
 use serde_json::Value;
 
 use super::row::StyledRow;
-use crate::{
-    chat::call_mark::CallMark,
-    runs::draw::{SignSet, call_subject},
-};
+use crate::chat::call_mark::CallMark;
 use foxwedge_local::{
     output::{ADDED, BOLD, DIM, REMOVED, clean, width},
+    runs::draw::{SignSet, call_subject},
     screen::fit_columns,
 };
 

@@ -8,8 +8,10 @@ use super::{
     row::StyledRow,
     screen::{ScreenWork, TerminalScreen},
 };
-use crate::runs::draw::SignSet;
-use foxwedge_local::output::{BOLD, DIM, FRAME, WARNING, width as columns};
+use foxwedge_local::{
+    output::{BOLD, DIM, FRAME, WARNING, width as columns},
+    runs::draw::SignSet,
+};
 
 /// Maximum rows of incomplete text.
 const MAX_TEXT_ROWS: usize = 8;

@@ -40,8 +40,10 @@ use super::{
     row::StyledRow,
     screen::{ScreenAction, ScreenError, TerminalScreen},
 };
-use crate::runs::draw::SignSet;
-use foxwedge_local::output::{self, DIM};
+use foxwedge_local::{
+    output::{self, DIM},
+    runs::draw::SignSet,
+};
 
 /// Interval of the spinner, in milliseconds.
 const SPINNER_MILLIS: u64 = 120;

@@ -22,8 +22,10 @@ use super::{
     markdown::MarkdownFlow,
     row::StyledRow,
 };
-use crate::runs::{RunTimes, draw::SignSet};
-use foxwedge_local::output::{BOLD, DIM, ERROR, HELP};
+use foxwedge_local::{
+    output::{BOLD, DIM, ERROR, HELP},
+    runs::{RunTimes, draw::SignSet},
+};
 use run_events::ThoughtView;
 
 /// Maximum time between two presses of Esc or Ctrl-C that count as double, in milliseconds.

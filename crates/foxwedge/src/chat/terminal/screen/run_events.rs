@@ -5,14 +5,14 @@ use foxwedge_agent_loop::tool_loop::{LoopEvent, LoopNotice};
 use foxwedge_run::{RunEffect, SharedId, ToolStatus, UiChange};
 
 use super::{ScreenAction, ScreenBlock, TerminalScreen};
-use crate::{
-    chat::{
-        line_printer::describe_fewer_tools,
-        terminal::{markdown::MarkdownFlow, row::StyledRow},
-    },
-    runs::draw::{activity_text, format_duration},
+use crate::chat::{
+    line_printer::describe_fewer_tools,
+    terminal::{markdown::MarkdownFlow, row::StyledRow},
 };
-use foxwedge_local::output::{DIM, WARNING, pluralize};
+use foxwedge_local::{
+    output::{DIM, WARNING, pluralize},
+    runs::draw::{SignSet, activity_text, format_duration},
+};
 
 /// Size limit of a thought that is kept to be shown later.
 const MAX_THOUGHT_BYTES: usize = 64 << 10;
@@ -181,7 +181,7 @@ impl TerminalScreen {
         } else if !self.thought.text.trim().is_empty() {
             let time = format_duration(now.saturating_sub(since));
             let time = time.map(|time| format!(" for {time}")).unwrap_or_default();
-            let dots = if self.signs == crate::runs::draw::SignSet::Ascii { "..." } else { "…" };
+            let dots = if self.signs == SignSet::Ascii { "..." } else { "…" };
             self.push_block(
                 ScreenBlock::Note,
                 vec![StyledRow::of(DIM, &format!("{dots} thought{time}"))],

@@ -4,8 +4,11 @@ use anstyle::Style;
 use foxwedge_run::{Outcome, RunEnd, RunSummary, ToolStatus};
 
 use super::{ScreenBlock, TerminalScreen};
-use crate::{chat::terminal::row::StyledRow, runs::draw::outcome_text};
-use foxwedge_local::output::{BOLD, DIM, pluralize};
+use crate::chat::terminal::row::StyledRow;
+use foxwedge_local::{
+    output::{BOLD, DIM, pluralize},
+    runs::draw::outcome_text,
+};
 
 /// Maximum number of prompt lines that are echoed.
 const MAX_PROMPT_LINES: usize = 20;

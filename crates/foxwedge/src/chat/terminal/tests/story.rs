@@ -7,17 +7,15 @@ use foxwedge_run::{
 };
 use serde_json::Value;
 
-use crate::{
-    chat::terminal::{
-        ChatRunEnd, TerminalStart,
-        approval_prompt::ApprovalPrompt,
-        draw::{self, LiveArea},
-        keys::TerminalKey,
-        row::StyledRow,
-        screen::{ScreenAction, TerminalScreen},
-    },
-    runs::draw::SignSet,
+use crate::chat::terminal::{
+    ChatRunEnd, TerminalStart,
+    approval_prompt::ApprovalPrompt,
+    draw::{self, LiveArea},
+    keys::TerminalKey,
+    row::StyledRow,
+    screen::{ScreenAction, TerminalScreen},
 };
+use foxwedge_local::runs::draw::SignSet;
 
 pub(super) struct Story {
     pub(super) screen: TerminalScreen,

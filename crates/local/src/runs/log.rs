@@ -6,16 +6,16 @@ use foxwedge_store::Store;
 use super::{OpenStore, SteadyClock};
 
 /// Events per read.
-pub(crate) const PAGE: usize = 1_000;
+pub const PAGE: usize = 1_000;
 
 /// Applies a run's log to a new machine from the start, and calls `each` with every effect.
-pub(crate) async fn replay(
+pub async fn replay(
     store: &OpenStore,
     run: &str,
     mut each: impl FnMut(&RunEffect),
 ) -> anyhow::Result<SessionMachine> {
     let mut session = SessionMachine::new(MachineSettings::default());
-    let now = SteadyClock::new().now();
+    let now = SteadyClock::start().now();
     let mut after = 0;
     loop {
         let page = store.with_store_error(store.store.events(run, after, PAGE).await)?;

@@ -5,7 +5,7 @@ use std::{env, path::PathBuf};
 use foxwedge_store::StoreUrl;
 
 use super::store_errors;
-use foxwedge_local::{
+use crate::{
     agents,
     output::{HelpfulError, clean},
 };
@@ -14,7 +14,7 @@ use foxwedge_local::{
 const VARIABLE: &str = "FOXWEDGE_STORE";
 
 /// The store from the flag or the variable, otherwise the default one.
-pub(crate) fn locate(flag: Option<&str>) -> anyhow::Result<StoreUrl> {
+pub fn locate(flag: Option<&str>) -> anyhow::Result<StoreUrl> {
     match named_store(flag)? {
         Some(url) => Ok(url),
         None => Ok(StoreUrl::Sqlite(default_store_path()?)),
@@ -22,7 +22,7 @@ pub(crate) fn locate(flag: Option<&str>) -> anyhow::Result<StoreUrl> {
 }
 
 /// The store from the flag or the variable.
-pub(crate) fn named_store(flag: Option<&str>) -> anyhow::Result<Option<StoreUrl>> {
+pub fn named_store(flag: Option<&str>) -> anyhow::Result<Option<StoreUrl>> {
     if let Some(text) = flag {
         return parse_store_url("--store", text).map(Some);
     }
@@ -37,7 +37,7 @@ pub(crate) fn named_store(flag: Option<&str>) -> anyhow::Result<Option<StoreUrl>
 }
 
 /// The flag for a suggested next command. A password is not repeated.
-pub(crate) fn repeat_store_flag(flag: Option<&str>) -> String {
+pub fn repeat_store_flag(flag: Option<&str>) -> String {
     match flag.map(|text| (text, text.parse::<StoreUrl>())) {
         Some((text, Ok(StoreUrl::Sqlite(_)))) => format!(" --store {}", clean(text)),
         Some((text, Ok(url))) if url.to_string() == text => format!(" --store {}", clean(text)),

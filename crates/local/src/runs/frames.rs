@@ -4,15 +4,22 @@ use std::collections::HashMap;
 
 use foxwedge_run::{
     EventPayload, RunEffect, SharedId, UiChange,
-    encode::{self, EncoderOptions, FrameId, RunEncoder, UiFormat, UiFrame},
+    encode::{AgUiRevision, EncoderOptions, FrameId, RunEncoder, UiFormat, UiFrame},
 };
 
-use crate::cli::{AgUiProtocolVersion, FrameArgs};
+/// How frames are written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RunFrameOptions {
+    /// As server-sent events, with ids that clients can resume from; otherwise one line each.
+    pub sse: bool,
+    /// The revision of AG-UI.
+    pub agui: AgUiRevision,
+}
 
 /// Writes the frames of several runs.
-pub(crate) struct RunFrameWriter {
+pub struct RunFrameWriter {
     format: UiFormat,
-    args: FrameArgs,
+    options: RunFrameOptions,
     /// The session id that clients know, if one was given.
     session: Option<SharedId>,
     /// The last frame that the reader has seen.
@@ -21,22 +28,23 @@ pub(crate) struct RunFrameWriter {
 }
 
 impl RunFrameWriter {
-    pub(crate) fn new(
+    /// Writes frames of a format. Clients may know the session by another id.
+    pub fn new(
         format: UiFormat,
-        args: FrameArgs,
+        options: RunFrameOptions,
         session: Option<SharedId>,
     ) -> RunFrameWriter {
-        RunFrameWriter { format, args, session, after: None, encoders: HashMap::new() }
+        RunFrameWriter { format, options, session, after: None, encoders: HashMap::new() }
     }
 
     /// Skips frames that the reader has seen.
-    pub(crate) fn after(mut self, after: Option<FrameId>) -> RunFrameWriter {
+    pub fn after(mut self, after: Option<FrameId>) -> RunFrameWriter {
         self.after = after;
         self
     }
 
     /// Encodes an effect and appends its frames.
-    pub(crate) fn push(&mut self, effect: &RunEffect, out: &mut String) {
+    pub fn push(&mut self, effect: &RunEffect, out: &mut String) {
         let mut frames = Vec::new();
         match effect {
             // The first event sets the session of the encoder.
@@ -60,14 +68,10 @@ impl RunFrameWriter {
     }
 
     fn encoder(&mut self, run: &SharedId, effect: &RunEffect) -> &mut RunEncoder {
-        let (format, args, session) = (self.format, self.args, &self.session);
+        let (format, agui, session) = (self.format, self.options.agui, &self.session);
         self.encoders.entry(run.clone()).or_insert_with(|| {
             let session =
                 session.clone().or_else(|| started_session(effect)).unwrap_or_else(|| run.clone());
-            let agui = match args.agui {
-                AgUiProtocolVersion::V0 => encode::AgUiRevision::V0,
-                AgUiProtocolVersion::V1 => encode::AgUiRevision::V1,
-            };
             let options =
                 EncoderOptions { run: Some(run.clone()), agui, ..EncoderOptions::new(&session) };
             RunEncoder::new(format, options)
@@ -78,7 +82,7 @@ impl RunFrameWriter {
         if self.after.is_some_and(|after| frame.id <= after) {
             return;
         }
-        match self.args.sse {
+        match self.options.sse {
             true => frame.write_sse(out),
             false => frame.write_line(out),
         }

@@ -8,13 +8,13 @@ use std::{
     path::Path,
 };
 
-use foxwedge_gateway::config::{ConfigEnvironment, ConfigFile, FileExposure};
+use super::{ConfigEnvironment, ConfigFile, FileExposure};
 
 /// The size limit of a configuration or key file.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// The environment variables and files of this machine.
-pub(crate) struct LocalEnvironment;
+pub struct LocalEnvironment;
 
 impl ConfigEnvironment for LocalEnvironment {
     fn variable(&self, name: &str) -> Option<OsString> {

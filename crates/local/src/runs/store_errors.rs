@@ -4,14 +4,14 @@ use std::error::Error;
 
 use foxwedge_store::{StoreError, StoreUrl};
 
-use foxwedge_local::output::HelpfulError;
+use crate::output::HelpfulError;
 
 /// Help for store addresses.
 pub(super) const ADDRESSES: &str =
     "a store is a file such as `runs.db` or a server such as `postgres://user@host/database`";
 
 /// A store error with help.
-pub(crate) fn store_error(url: &StoreUrl, error: StoreError) -> anyhow::Error {
+pub(super) fn store_error(url: &StoreUrl, error: StoreError) -> anyhow::Error {
     let cli_error = HelpfulError::new(error_chain(&error));
     match help_for(url, &error) {
         Some(help) => cli_error.help(help).into(),

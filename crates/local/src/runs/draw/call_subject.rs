@@ -3,7 +3,7 @@
 use foxwedge_run::RawJson;
 use serde_json::{Map, Value};
 
-use foxwedge_local::{output::clean, preview};
+use crate::{output::clean, preview};
 
 /// The most informative arguments, best first.
 const TELLING_ARGUMENTS: [&str; 17] = [
@@ -30,7 +30,7 @@ const TELLING_ARGUMENTS: [&str; 17] = [
 const MAX_CHARACTERS: usize = 200;
 
 /// The subject of a call: its title, or its most informative argument.
-pub(crate) fn call_subject(title: Option<&str>, input: Option<&RawJson>) -> String {
+pub fn call_subject(title: Option<&str>, input: Option<&RawJson>) -> String {
     if let Some(title) = title.filter(|title| !title.trim().is_empty()) {
         return first_line(title);
     }
@@ -46,7 +46,7 @@ pub(crate) fn call_subject(title: Option<&str>, input: Option<&RawJson>) -> Stri
 }
 
 /// The text of an activity; empty if it has nothing readable.
-pub(crate) fn activity_text(content: &RawJson) -> String {
+pub fn activity_text(content: &RawJson) -> String {
     match content.value() {
         Value::String(text) => first_line(&text),
         Value::Object(fields) => {

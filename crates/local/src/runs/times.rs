@@ -6,7 +6,7 @@ use foxwedge_run::{RunEffect, SharedId, ToolRef, ToolStatus, UiChange};
 
 /// Times of calls and runs, collected from effects.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RunTimes {
+pub struct RunTimes {
     /// Time of the event whose effects follow.
     now: Option<u64>,
     calls: HashMap<(SharedId, ToolRef), TimeSpan>,
@@ -23,7 +23,7 @@ struct TimeSpan {
 
 impl RunTimes {
     /// Records the times of an effect.
-    pub(crate) fn record(&mut self, effect: &RunEffect) {
+    pub fn record(&mut self, effect: &RunEffect) {
         match effect {
             RunEffect::Emit(event) => self.now = event.at.or(self.now),
             RunEffect::Show { run, change } => self.record_change(run, change),
@@ -78,20 +78,20 @@ impl RunTimes {
     }
 
     /// Duration of a call in milliseconds; up to `now` if it is still running.
-    pub(crate) fn of_call(&self, run: &SharedId, tool: &ToolRef, now: Option<u64>) -> Option<u64> {
+    pub fn of_call(&self, run: &SharedId, tool: &ToolRef, now: Option<u64>) -> Option<u64> {
         let span = self.calls.get(&(run.clone(), tool.clone()))?;
         let started = span.running_since.or(span.started)?;
         Some(span.ended.or(now)?.saturating_sub(started))
     }
 
     /// Duration of a run in milliseconds; up to `now` if it is still running.
-    pub(crate) fn of_run(&self, run: &SharedId, now: Option<u64>) -> Option<u64> {
+    pub fn of_run(&self, run: &SharedId, now: Option<u64>) -> Option<u64> {
         let span = self.runs.get(run)?;
         Some(span.ended.or(now)?.saturating_sub(span.started?))
     }
 
     /// Time of the last event.
-    pub(crate) fn last(&self) -> Option<u64> {
+    pub fn last(&self) -> Option<u64> {
         self.now
     }
 }

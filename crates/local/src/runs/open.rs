@@ -9,35 +9,38 @@ use super::{
     store_location::{locate, named_store},
     sweep::sweep,
 };
-use foxwedge_local::output::{self, HelpfulError, clean, pluralize};
+use crate::output::{self, HelpfulError, clean, pluralize};
 
 /// An open store and its URL.
 #[derive(Clone)]
-pub(crate) struct OpenStore {
-    pub(crate) url: StoreUrl,
-    pub(crate) store: Arc<AnyStore>,
+pub struct OpenStore {
+    /// Where it is.
+    pub url: StoreUrl,
+    /// The store.
+    pub store: Arc<AnyStore>,
 }
 
 /// Whether the store exists.
-pub(crate) enum StoreLookup {
+pub enum StoreLookup {
     /// The default store does not exist: nothing was recorded yet.
     Absent(StoreUrl),
+    /// The store exists and is open.
     Found(OpenStore),
 }
 
 impl OpenStore {
     /// Converts a store error to an error with help for the user.
-    pub(crate) fn with_store_error<T>(&self, result: Result<T>) -> anyhow::Result<T> {
+    pub fn with_store_error<T>(&self, result: Result<T>) -> anyhow::Result<T> {
         result.map_err(|error| store_error(&self.url, error))
     }
 
     /// Closes runs whose process is gone.
-    pub(crate) async fn sweep(&self) -> anyhow::Result<Vec<ClosedRun>> {
+    pub async fn sweep(&self) -> anyhow::Result<Vec<ClosedRun>> {
         self.with_store_error(sweep(&self.store).await)
     }
 
     /// Closes runs whose process is gone, and prints how many.
-    pub(crate) async fn sweep_and_report(self) -> anyhow::Result<OpenStore> {
+    pub async fn sweep_and_report(self) -> anyhow::Result<OpenStore> {
         let closed = self.sweep().await?.len();
         if closed > 0 {
             output::print_note(&format!(
@@ -51,7 +54,7 @@ impl OpenStore {
 
 /// Opens an existing store. A missing store is an error if it was named; the default one may be
 /// missing.
-pub(crate) async fn open(flag: Option<&str>) -> anyhow::Result<StoreLookup> {
+pub async fn open(flag: Option<&str>) -> anyhow::Result<StoreLookup> {
     let url = locate(flag)?;
     match &url {
         StoreUrl::Sqlite(path) if !path.exists() => match named_store(flag)? {
@@ -65,7 +68,7 @@ pub(crate) async fn open(flag: Option<&str>) -> anyhow::Result<StoreLookup> {
 }
 
 /// Opens a store, or creates it.
-pub(crate) async fn connect(url: StoreUrl) -> anyhow::Result<OpenStore> {
+pub async fn connect(url: StoreUrl) -> anyhow::Result<OpenStore> {
     match AnyStore::open(&url).await {
         Ok(store) => Ok(OpenStore { url, store: Arc::new(store) }),
         Err(StoreError::Invalid(reason)) => Err(HelpfulError::new(reason).help(ADDRESSES).into()),

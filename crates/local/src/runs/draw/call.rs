@@ -4,7 +4,7 @@ use anstyle::Style;
 use foxwedge_run::{RawJson, ToolStatus, ToolStatusReason};
 
 use super::{SignSet, call_subject::answer_text, format_duration};
-use foxwedge_local::{
+use crate::{
     output::{BOLD, DIM, clean, width},
     screen::{StyledLine, fit_columns},
 };
@@ -19,21 +19,26 @@ const MIN_SUBJECT: usize = 12;
 const MAX_ERROR: usize = 60;
 
 /// The data of a call line.
-pub(crate) struct CallLine<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) subject: &'a str,
-    pub(crate) status: ToolStatus,
-    pub(crate) reason: Option<ToolStatusReason>,
+pub struct CallLine<'a> {
+    /// The tool's name.
+    pub name: &'a str,
+    /// What the call works on.
+    pub subject: &'a str,
+    /// Its status.
+    pub status: ToolStatus,
+    /// Why it has that status.
+    pub reason: Option<ToolStatusReason>,
     /// In milliseconds.
-    pub(crate) duration: Option<u64>,
-    pub(crate) content: Option<&'a RawJson>,
+    pub duration: Option<u64>,
+    /// The result.
+    pub content: Option<&'a RawJson>,
     /// Nesting depth: number of parent calls.
-    pub(crate) depth: usize,
+    pub depth: usize,
 }
 
 impl CallLine<'_> {
     /// The line. The subject is cut before the status.
-    pub(crate) fn line(&self, signs: SignSet, columns: Option<usize>) -> StyledLine {
+    pub fn line(&self, signs: SignSet, columns: Option<usize>) -> StyledLine {
         let (sign, style) = signs.call(self.status);
         let indent = "  ".repeat(self.depth.min(8));
         let name = fit_columns(&clean(self.name), MAX_NAME);
@@ -72,7 +77,7 @@ impl CallLine<'_> {
 }
 
 /// The status of a call as text. It claims no more than is known.
-pub(crate) fn status_text(
+pub fn status_text(
     status: ToolStatus,
     reason: Option<ToolStatusReason>,
     milliseconds: Option<u64>,

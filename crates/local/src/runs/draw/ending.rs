@@ -3,7 +3,7 @@
 use foxwedge_run::{Outcome, RunEnd, RunSummary, RunUsage, ToolStatus};
 
 use super::{SignSet, format_duration};
-use foxwedge_local::{
+use crate::{
     output::{BOLD, DIM, clean, cut, pluralize},
     screen::StyledLine,
 };
@@ -12,7 +12,7 @@ use foxwedge_local::{
 const MAX_PROBLEM: usize = 240;
 
 /// The last line of a run.
-pub(crate) fn run_end_line(
+pub fn run_end_line(
     signs: SignSet,
     ended: &RunEnd,
     summary: &RunSummary,
@@ -40,7 +40,7 @@ pub(crate) fn run_end_line(
 }
 
 /// An outcome as text.
-pub(crate) fn outcome_text(outcome: Outcome) -> &'static str {
+pub fn outcome_text(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Completed => "completed",
         Outcome::Stopped => "stopped",
@@ -54,7 +54,7 @@ pub(crate) fn outcome_text(outcome: Outcome) -> &'static str {
 }
 
 /// Number of calls by status. The parts add up to the total.
-pub(crate) fn format_call_counts(summary: &RunSummary) -> String {
+pub fn format_call_counts(summary: &RunSummary) -> String {
     if summary.calls == 0 {
         return "no calls".to_owned();
     }

@@ -2,7 +2,7 @@
 
 /// Receives requests to stop: Ctrl-C, and SIGTERM on Unix.
 #[cfg(unix)]
-pub(crate) struct ProcessSignals {
+pub struct ProcessSignals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
@@ -10,7 +10,7 @@ pub(crate) struct ProcessSignals {
 #[cfg(unix)]
 impl ProcessSignals {
     /// Installs the handlers. From now on a signal no longer ends the program.
-    pub(crate) fn listen() -> std::io::Result<ProcessSignals> {
+    pub fn listen() -> std::io::Result<ProcessSignals> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(ProcessSignals {
             interrupt: signal(SignalKind::interrupt())?,
@@ -19,7 +19,7 @@ impl ProcessSignals {
     }
 
     /// Waits for the next signal.
-    pub(crate) async fn next(&mut self) {
+    pub async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
@@ -29,17 +29,17 @@ impl ProcessSignals {
 
 /// Receives requests to stop: Ctrl-C, and SIGTERM on Unix.
 #[cfg(not(unix))]
-pub(crate) struct ProcessSignals;
+pub struct ProcessSignals;
 
 #[cfg(not(unix))]
 impl ProcessSignals {
     /// Does nothing: the handler is installed by the first call to [`ProcessSignals::next`].
-    pub(crate) fn listen() -> std::io::Result<ProcessSignals> {
+    pub fn listen() -> std::io::Result<ProcessSignals> {
         Ok(ProcessSignals)
     }
 
     /// Waits for the next signal.
-    pub(crate) async fn next(&mut self) {
+    pub async fn next(&mut self) {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

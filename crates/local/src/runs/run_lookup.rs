@@ -3,7 +3,7 @@
 use foxwedge_store::{ListFilter, ListPage, RunRow, Store};
 
 use super::OpenStore;
-use foxwedge_local::output::{HelpfulError, clean, pluralize};
+use crate::output::{HelpfulError, clean, pluralize};
 
 /// Fewest characters of an id that select a run.
 const MIN_ID_LENGTH: usize = 4;
@@ -14,7 +14,7 @@ const PAGE: usize = 1_000;
 const MAX_NAMED: usize = 5;
 
 /// The run with that id, or the only one whose id begins with it.
-pub(crate) async fn find_run(store: &OpenStore, id: &str) -> anyhow::Result<RunRow> {
+pub async fn find_run(store: &OpenStore, id: &str) -> anyhow::Result<RunRow> {
     if let Some(run) = store.with_store_error(store.store.run(id).await)? {
         return Ok(run);
     }
@@ -47,7 +47,7 @@ pub(crate) async fn find_run(store: &OpenStore, id: &str) -> anyhow::Result<RunR
 }
 
 /// The run that started last.
-pub(crate) async fn newest_run(store: &OpenStore) -> anyhow::Result<RunRow> {
+pub async fn newest_run(store: &OpenStore) -> anyhow::Result<RunRow> {
     let page = ListPage { after: None, limit: 1 };
     let runs = store.with_store_error(store.store.runs(ListFilter::default(), page).await)?;
     runs.into_iter().next().ok_or_else(|| {

@@ -2,26 +2,26 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use foxwedge_local::disk::ContentFingerprint;
+use crate::disk::ContentFingerprint;
 
 /// Longest id that a store accepts.
 const MAX_ID_BYTES: usize = 128;
 
 /// A new random id.
-pub(crate) fn new_id(kind: &str) -> String {
+pub fn new_id(kind: &str) -> String {
     // Seeded by the system for every process, and different each time.
     let random = RandomState::new().hash_one((std::process::id(), std::time::Instant::now()));
     format!("{kind}-{random:016x}")
 }
 
 /// Whether a store accepts an id.
-pub(crate) fn is_store_id(id: &str) -> bool {
+pub fn is_store_id(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     !id.is_empty() && id.len() <= MAX_ID_BYTES && id.bytes().all(plain)
 }
 
 /// An id converted to a valid store id. Different ids stay different.
-pub(crate) fn to_store_id(id: &str) -> String {
+pub fn to_store_id(id: &str) -> String {
     if is_store_id(id) {
         return id.to_owned();
     }

@@ -1,12 +1,12 @@
 //! The owner of a run.
 
-pub(crate) use foxwedge_store::process::current_owner;
+pub use foxwedge_store::process::current_owner;
 use foxwedge_store::process::machine_id;
 
-use foxwedge_local::output::{clean, cut};
+use crate::output::{clean, cut};
 
 /// The owner as readable text.
-pub(crate) fn describe_owner(owner: &str) -> String {
+pub fn describe_owner(owner: &str) -> String {
     let parts: Vec<&str> = owner.splitn(4, ' ').collect();
     match parts.as_slice() {
         ["foxwedge", id, _, there] if machine_id().as_deref() == Some(there) => {

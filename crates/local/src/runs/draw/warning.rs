@@ -3,7 +3,7 @@
 use foxwedge_run::{RunRefusal, RunWarning};
 
 /// A warning as text.
-pub(crate) fn warning_text(warning: &RunWarning) -> String {
+pub fn warning_text(warning: &RunWarning) -> String {
     match warning {
         RunWarning::NeverStarted { run, events } => {
             format!("run `{run}` never started: {events} of its events were dropped")

@@ -5,18 +5,20 @@ use std::env;
 use anstyle::Style;
 use foxwedge_run::{Outcome, TaskStatus, ToolStatus};
 
-use foxwedge_local::output::{DIM, ERROR, FRAME, GOOD, WARNING};
+use crate::output::{DIM, ERROR, FRAME, GOOD, WARNING};
 
 /// The set of signs that the terminal can show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum SignSet {
+pub enum SignSet {
+    /// Signs such as ✓ and ●.
     Unicode,
+    /// One ASCII character for each sign.
     Ascii,
 }
 
 impl SignSet {
     /// The set for the current locale: ASCII if its encoding is not UTF-8.
-    pub(crate) fn here() -> SignSet {
+    pub fn here() -> SignSet {
         SignSet::of(|name| env::var(name).ok())
     }
 
@@ -30,7 +32,7 @@ impl SignSet {
     }
 
     /// The sign of a tool call.
-    pub(crate) fn call(self, status: ToolStatus) -> (&'static str, Style) {
+    pub fn call(self, status: ToolStatus) -> (&'static str, Style) {
         let (unicode, ascii, style) = match status {
             ToolStatus::Succeeded => ("✓", "+", GOOD),
             ToolStatus::Failed => ("✗", "x", ERROR),
@@ -47,7 +49,7 @@ impl SignSet {
     }
 
     /// The sign of a run; `None` is a running one.
-    pub(crate) fn run(self, outcome: Option<Outcome>) -> (&'static str, Style) {
+    pub fn run(self, outcome: Option<Outcome>) -> (&'static str, Style) {
         let (unicode, ascii, style) = match outcome {
             None => ("●", "*", FRAME),
             Some(Outcome::Completed) => ("✓", "+", GOOD),
@@ -59,7 +61,7 @@ impl SignSet {
     }
 
     /// The sign of a task.
-    pub(crate) fn task(self, status: TaskStatus) -> (&'static str, Style) {
+    pub fn task(self, status: TaskStatus) -> (&'static str, Style) {
         let (unicode, ascii, style) = match status {
             TaskStatus::Completed => ("✓", "+", GOOD),
             TaskStatus::InProgress => ("●", "*", FRAME),
@@ -71,17 +73,17 @@ impl SignSet {
     }
 
     /// Prefix of a sub-agent's lines.
-    pub(crate) fn below(self) -> &'static str {
+    pub fn below(self) -> &'static str {
         self.choose("▸", ">")
     }
 
     /// Prefix of thoughts.
-    pub(crate) fn thought(self) -> &'static str {
+    pub fn thought(self) -> &'static str {
         self.choose("┊", "~")
     }
 
     /// Separator between the parts of a line.
-    pub(crate) fn dot(self) -> &'static str {
+    pub fn dot(self) -> &'static str {
         self.choose(" · ", " - ")
     }
 

@@ -6,14 +6,14 @@ mod call_subject;
 mod ending;
 mod warning;
 
-pub(crate) use call::{CallLine, status_text};
-pub(crate) use call_subject::{activity_text, call_subject};
-pub(crate) use ending::{format_call_counts, outcome_text, run_end_line};
-pub(crate) use signs::SignSet;
-pub(crate) use warning::warning_text;
+pub use call::{CallLine, status_text};
+pub use call_subject::{activity_text, call_subject};
+pub use ending::{format_call_counts, outcome_text, run_end_line};
+pub use signs::SignSet;
+pub use warning::warning_text;
 
 /// A duration for display; `None` if it is too short to show.
-pub(crate) fn format_duration(milliseconds: u64) -> Option<String> {
+pub fn format_duration(milliseconds: u64) -> Option<String> {
     let seconds = milliseconds / 1000;
     Some(match milliseconds {
         0..50 => return None,
