@@ -17,7 +17,7 @@ mod serve;
 mod scripted;
 mod chat;
 
-pub(crate) use chat::{ChatApi, ChatArgs, ReplyFormat};
+pub(crate) use chat::ChatArgs;
 pub(crate) use compact::CompactArgs;
 pub(crate) use convert::{ConversionKind, ConvertArgs, ConvertToolMode};
 pub(crate) use repair::RepairArgs;

@@ -4,7 +4,7 @@ use super::{Complaint, complaint};
 use crate::workspace::File;
 
 /// The picture in ARCHITECTURE.md, as data. What tests use (`dev-dependencies`) is no arrow.
-const ARROWS: [(&str, &[&str]); 19] = [
+const ARROWS: [(&str, &[&str]); 20] = [
     ("foxwedge-json", &[]),
     ("foxwedge-core", &["foxwedge-json"]),
     ("foxwedge-formats", &["foxwedge-core", "foxwedge-json"]),
@@ -74,6 +74,21 @@ const ARROWS: [(&str, &[&str]); 19] = [
         ],
     ),
     (
+        "foxwedge-chat",
+        &[
+            "foxwedge-core",
+            "foxwedge-formats",
+            "foxwedge-tokens",
+            "foxwedge-run",
+            "foxwedge-store",
+            "foxwedge-tools",
+            "foxwedge-local",
+            "foxwedge-upstream",
+            "foxwedge-agent-loop",
+            "foxwedge-gateway",
+        ],
+    ),
+    (
         "foxwedge",
         &[
             "foxwedge-core",
@@ -85,8 +100,8 @@ const ARROWS: [(&str, &[&str]); 19] = [
             "foxwedge-tools",
             "foxwedge-local",
             "foxwedge-upstream",
-            "foxwedge-agent-loop",
             "foxwedge-gateway",
+            "foxwedge-chat",
         ],
     ),
     ("foxwedge-scripted-agent", &["foxwedge-core", "foxwedge-scripted"]),

@@ -21,9 +21,7 @@ impl TerminalScreen {
     }
 
     /// The commands that start with the typed text, with their help.
-    pub(in crate::chat::terminal) fn matching_commands(
-        &self,
-    ) -> impl Iterator<Item = &(String, String)> {
+    pub(in crate::terminal) fn matching_commands(&self) -> impl Iterator<Item = &(String, String)> {
         let typed = self.editor.text();
         let is_command = typed.starts_with('/') && !typed.contains(char::is_whitespace);
         self.commands.iter().filter(move |(name, _)| is_command && name.starts_with(typed))

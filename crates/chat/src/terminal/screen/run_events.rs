@@ -5,7 +5,7 @@ use foxwedge_agent_loop::tool_loop::{LoopEvent, LoopNotice};
 use foxwedge_run::{RunEffect, SharedId, ToolStatus, UiChange};
 
 use super::{ScreenAction, ScreenBlock, TerminalScreen};
-use crate::chat::{
+use crate::{
     line_printer::describe_fewer_tools,
     terminal::{markdown::MarkdownFlow, row::StyledRow},
 };
@@ -19,14 +19,14 @@ const MAX_THOUGHT_BYTES: usize = 64 << 10;
 
 /// The thoughts of the model.
 #[derive(Debug, Default)]
-pub(in crate::chat::terminal) struct ThoughtView {
+pub(in crate::terminal) struct ThoughtView {
     /// Start time of the current thought.
-    pub(in crate::chat::terminal) since: Option<u64>,
+    pub(in crate::terminal) since: Option<u64>,
     /// Whether thoughts are shown.
-    pub(in crate::chat::terminal) shown: bool,
+    pub(in crate::terminal) shown: bool,
     /// The last thought, up to the size limit.
     text: String,
-    pub(in crate::chat::terminal) flow: MarkdownFlow,
+    pub(in crate::terminal) flow: MarkdownFlow,
 }
 
 impl ThoughtView {
@@ -38,7 +38,7 @@ impl ThoughtView {
 
 impl TerminalScreen {
     /// Handles an event of the run.
-    pub(in crate::chat::terminal) fn on_loop_event(
+    pub(in crate::terminal) fn on_loop_event(
         &mut self,
         event: LoopEvent,
         now: u64,

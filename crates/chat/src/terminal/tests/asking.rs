@@ -4,7 +4,7 @@ use foxwedge_run::{Outcome, ToolStatus, UiChange};
 use serde_json::json;
 
 use super::story::{Story, tool};
-use crate::chat::terminal::keys::TerminalKey;
+use crate::terminal::keys::TerminalKey;
 
 fn asked() -> Story {
     let mut story = Story::new();

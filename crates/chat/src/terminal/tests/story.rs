@@ -7,7 +7,7 @@ use foxwedge_run::{
 };
 use serde_json::Value;
 
-use crate::chat::terminal::{
+use crate::terminal::{
     ChatRunEnd, TerminalStart,
     approval_prompt::ApprovalPrompt,
     draw::{self, LiveArea},

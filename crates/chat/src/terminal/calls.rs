@@ -5,7 +5,7 @@ use foxwedge_run::{RawJson, SharedId, ToolRef, ToolStatus, ToolStatusReason};
 use serde_json::Value;
 
 use super::row::StyledRow;
-use crate::chat::call_mark::CallMark;
+use crate::call_mark::CallMark;
 use foxwedge_local::{
     output::{ADDED, BOLD, DIM, REMOVED, clean, width},
     runs::draw::{SignSet, call_subject},

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use foxwedge_gateway::config::{ConfigEnvironment, LoadedConfig, ModelRoute};
 use foxwedge_upstream::{SecretText, UpstreamTransport};
 
-use crate::cli::ChatApi;
+use crate::ChatApi;
 use foxwedge_local::{
     nearest::nearest,
     output::{HelpfulError, clean, cut},

@@ -3,7 +3,7 @@
 use foxwedge_agent_loop::tool_loop::ToolDecision;
 
 use super::{ScreenAction, TerminalScreen};
-use crate::chat::terminal::{
+use crate::terminal::{
     approval_prompt::{ApprovalPrompt, ApprovalPromptStage, QUIET_MILLIS},
     editor::EditorOutcome,
     keys::TerminalKey,
@@ -11,19 +11,19 @@ use crate::chat::terminal::{
 
 impl TerminalScreen {
     /// Adds an approval prompt.
-    pub(in crate::chat::terminal) fn add_question(&mut self, prompt: ApprovalPrompt) {
+    pub(in crate::terminal) fn add_question(&mut self, prompt: ApprovalPrompt) {
         self.asks.push_back(prompt);
     }
 
     /// Records that the current state has been drawn.
-    pub(in crate::chat::terminal) fn on_drawn(&mut self, now: u64) {
+    pub(in crate::terminal) fn on_drawn(&mut self, now: u64) {
         if self.stage == ApprovalPromptStage::New && !self.asks.is_empty() {
             self.stage = ApprovalPromptStage::Shown(now);
         }
     }
 
     /// Whether a key counts as an answer.
-    pub(in crate::chat::terminal) fn accepts_answer(&self, now: u64) -> bool {
+    pub(in crate::terminal) fn accepts_answer(&self, now: u64) -> bool {
         match self.stage {
             ApprovalPromptStage::New | ApprovalPromptStage::TypingReason(_) => false,
             ApprovalPromptStage::Shown(since) => {

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use super::story::{Story, tool};
-use crate::chat::terminal::{TerminalStart, keys::TerminalKey};
+use crate::terminal::{TerminalStart, keys::TerminalKey};
 
 fn crowded(width: usize, height: usize) -> Story {
     let mut story = Story::sized(width, height);
@@ -77,7 +77,7 @@ fn a_slash_lists_commands() {
 
 #[test]
 fn a_beginning_shows_who_is_there_and_what_was_said() {
-    use crate::chat::terminal::TerminalHistoryItem;
+    use crate::terminal::TerminalHistoryItem;
     let start = TerminalStart {
         greeting: vec!["foxwedge chat".to_owned(), "scripted".to_owned()],
         past_items: vec![

@@ -1,4 +1,4 @@
-//! Starts a conversation from the command-line arguments.
+//! Starts a conversation from its options.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -15,7 +15,7 @@ use foxwedge_tools::Toolbox;
 
 use super::{
     ChatAgent, ChatSetup,
-    approval::{ALL_TOOLS, AllowedTools, UnattendedApprover},
+    approval::{AllowedTools, UnattendedApprover},
     instructions,
     line_printer::{ChatVerbosity, ReplyDestination},
     models::{self, EndpointFlags, ModelChoice, ModelLookup},
@@ -26,7 +26,7 @@ use super::{
     setup::ChatToolOptions,
     terminal,
 };
-use crate::{cli::ChatArgs, command::serve::config_errors};
+use crate::{ChatOptions, ReplyFormat, SessionChoice};
 use foxwedge_local::{
     output::{self, BOLD, HELP, HelpfulError, clean, paint, pluralize},
     runs::{self, OpenStore, StoreLookup},
@@ -42,7 +42,7 @@ const MAX_SERVER_FILE_BYTES: u64 = 1 << 20;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ChatMode {
     /// One prompt, one reply.
-    Once,
+    Once(ReplyFormat),
     /// Lines in, lines out.
     Pipe,
     /// An interactive terminal.
@@ -50,40 +50,34 @@ enum ChatMode {
 }
 
 impl ChatMode {
-    fn of(args: &ChatArgs) -> ChatMode {
-        match (args.print, terminal::is_available()) {
-            (true, _) => ChatMode::Once,
-            (false, true) => ChatMode::Terminal,
-            (false, false) => ChatMode::Pipe,
+    fn of(options: &ChatOptions) -> ChatMode {
+        match (options.print, terminal::is_available()) {
+            (Some(format), _) => ChatMode::Once(format),
+            (None, true) => ChatMode::Terminal,
+            (None, false) => ChatMode::Pipe,
         }
     }
 }
 
 /// Runs the conversation to its end.
-pub(crate) async fn run(args: ChatArgs) -> anyhow::Result<ExitCode> {
-    if args.list {
-        return list_sessions(&args).await;
-    }
-    let (models, choice) = match choose_model(&args)? {
-        Ok(chosen) => chosen,
-        Err(code) => return Ok(code),
-    };
-    let mode = ChatMode::of(&args);
-    let verbosity = if args.quiet { ChatVerbosity::Errors } else { ChatVerbosity::All };
-    let own = args.instructions.as_deref().map(instructions::read).transpose()?;
-    let root = resolve_root(args.root.as_deref())?;
+pub(crate) async fn run(options: ChatOptions) -> anyhow::Result<ExitCode> {
+    let (models, choice) = choose_model(&options)?;
+    let mode = ChatMode::of(&options);
+    let verbosity = if options.quiet { ChatVerbosity::Errors } else { ChatVerbosity::All };
+    let own = options.instructions.as_deref().map(instructions::read).transpose()?;
+    let root = resolve_root(options.root.as_deref())?;
     let model = setup::build_model(&choice)?;
     // Environment variables contain API keys. Commands that tools start must not read them.
     foxwedge_tools::hide_variables();
-    let mut tool_set = setup::build_tools(&root, &tool_options(&args)?).await?;
+    let mut tool_set = setup::build_tools(&root, &tool_options(&options)?).await?;
     tool_set.notes.extend(setup::left_out_tools_note(&tool_set.tools, model.about()));
     let tools = tool_set.tools.clone();
-    let allowed = allowed_tools(&args, &tools)?;
-    let open_store = connect_store(&args).await?;
-    let entry = session_to_resume(&args, &open_store, &root).await?;
+    let allowed = allowed_tools(&options, &tools)?;
+    let open_store = connect_store(&options).await?;
+    let entry = session_to_resume(&options, &open_store, &root).await?;
     // Without a terminal there is no user to ask for approval.
     let (approver, questions): (Arc<dyn tool_loop::ToolApprover>, _) = match mode {
-        ChatMode::Once | ChatMode::Pipe => (Arc::new(UnattendedApprover(allowed.clone())), None),
+        ChatMode::Once(_) | ChatMode::Pipe => (Arc::new(UnattendedApprover(allowed.clone())), None),
         ChatMode::Terminal => {
             let rule = allowed.clone();
             let (approver, questions) =
@@ -100,16 +94,16 @@ pub(crate) async fn run(args: ChatArgs) -> anyhow::Result<ExitCode> {
         approver,
         folder: root.to_string_lossy().into_owned(),
         instructions: instructions::instructions(own.as_deref(), &root),
-        turns: args.max_turns,
-        store: args.store.clone(),
+        turns: options.max_turns,
+        store: options.store.clone(),
     });
     if let Some(entry) = &entry {
         chat.resume(entry).await?;
-        if args.fork {
+        if options.fork {
             chat.fork().await?;
         }
     }
-    let hint = scripted_model_hint(&args, &choice);
+    let hint = scripted_model_hint(&options, &choice);
     if let Some(hint) =
         hint.as_ref().filter(|_| verbosity == ChatVerbosity::All && mode != ChatMode::Terminal)
     {
@@ -124,55 +118,49 @@ pub(crate) async fn run(args: ChatArgs) -> anyhow::Result<ExitCode> {
         ReplyDestination::Pipe
     };
     let code = match (mode, questions) {
-        (ChatMode::Once, _) => {
+        (ChatMode::Once(format), _) => {
             let source = match io::stdin().is_terminal() {
-                true => PromptSource::Typed(args.prompt),
-                false => PromptSource::Piped(args.prompt),
+                true => PromptSource::Typed(options.prompt),
+                false => PromptSource::Piped(options.prompt),
             };
-            let format = args.output_format.unwrap_or_default();
             once::run(chat, source, ReplyPrintOptions { format, reader, verbosity }).await
         }
         (ChatMode::Terminal, Some(questions)) => {
             let mut greeting = greeting_lines(&chat, &root);
             greeting.extend(hint.unwrap_or_default());
-            let start = chat.terminal_start(greeting, args.prompt).await?;
+            let start = chat.terminal_start(greeting, options.prompt).await?;
             terminal::run(&mut chat, questions, start).await
         }
         (ChatMode::Pipe | ChatMode::Terminal, _) => {
-            pipe::run(chat, args.prompt, reader, verbosity).await
+            pipe::run(chat, options.prompt, reader, verbosity).await
         }
     };
     tool_set.close().await;
     code
 }
 
-/// The model lookup and the chosen model; the exit code if the configuration is invalid.
-fn choose_model(args: &ChatArgs) -> anyhow::Result<Result<(ModelLookup, ModelChoice), ExitCode>> {
+/// The model lookup and the chosen model.
+fn choose_model(options: &ChatOptions) -> anyhow::Result<(ModelLookup, ModelChoice)> {
     let flags = EndpointFlags {
-        api: args.api,
-        upstream: args.upstream.as_deref(),
-        key_env: args.key_env.as_deref(),
+        api: options.api,
+        upstream: options.upstream.as_deref(),
+        key_env: options.key_env.as_deref(),
     };
     let models = match models::direct_endpoint(flags, &LocalEnvironment)? {
         Some(direct) => ModelLookup::Direct(direct),
         None => {
-            let (config, upstream) = (args.config.clone(), args.upstream.clone());
-            match config::read(
-                &ConfigFlags { config, upstream, ..ConfigFlags::default() },
-                &LocalEnvironment,
-            ) {
-                Ok(loaded) => ModelLookup::Routes(Box::new(loaded)),
-                Err(refused) => return Ok(Err(config_errors::report_refused(&refused))),
-            }
+            let (config, upstream) = (options.config.clone(), options.upstream.clone());
+            let flags = ConfigFlags { config, upstream, ..ConfigFlags::default() };
+            ModelLookup::Routes(Box::new(config::read(&flags, &LocalEnvironment)?))
         }
     };
-    let choice = models.choose(args.model.as_deref(), &LocalEnvironment)?;
-    Ok(Ok((models, choice)))
+    let choice = models.choose(options.model.as_deref(), &LocalEnvironment)?;
+    Ok((models, choice))
 }
 
 /// A hint for users who get the scripted model without having selected it.
-fn scripted_model_hint(args: &ChatArgs, choice: &ModelChoice) -> Option<Vec<String>> {
-    let selected = args.model.is_some() || args.api.is_some() || args.upstream.is_some();
+fn scripted_model_hint(options: &ChatOptions, choice: &ModelChoice) -> Option<Vec<String>> {
+    let selected = options.model.is_some() || options.api.is_some() || options.upstream.is_some();
     (choice.is_scripted() && !selected).then(|| {
         vec![
             format!(
@@ -203,11 +191,11 @@ fn resolve_root(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     Ok(real)
 }
 
-fn tool_options(args: &ChatArgs) -> anyhow::Result<ChatToolOptions> {
-    let mcp_config = args.mcp_config.as_deref().map(read_server_file).transpose()?;
-    let (names, read_only) = (args.tools.clone(), args.read_only);
-    let pass_env = args.pass_env.iter().map(|name| name.trim().to_owned()).collect();
-    Ok(ChatToolOptions { names, read_only, mcp: args.mcp.clone(), mcp_config, pass_env })
+fn tool_options(options: &ChatOptions) -> anyhow::Result<ChatToolOptions> {
+    let mcp_config = options.mcp_config.as_deref().map(read_server_file).transpose()?;
+    let (names, read_only) = (options.tools.clone(), options.read_only);
+    let pass_env = options.pass_env.iter().map(|name| name.trim().to_owned()).collect();
+    Ok(ChatToolOptions { names, read_only, mcp: options.mcp.clone(), mcp_config, pass_env })
 }
 
 fn read_server_file(path: &Path) -> anyhow::Result<String> {
@@ -225,24 +213,23 @@ fn read_server_file(path: &Path) -> anyhow::Result<String> {
     Ok(text)
 }
 
-fn allowed_tools(args: &ChatArgs, tools: &Toolbox) -> Result<AllowedTools, HelpfulError> {
-    let names = args.allow.iter().map(|name| name.trim().to_owned());
-    let names = names.filter(|name| !name.is_empty()).chain(args.yes.then(|| ALL_TOOLS.to_owned()));
-    let allowed = AllowedTools::new(names);
+fn allowed_tools(options: &ChatOptions, tools: &Toolbox) -> Result<AllowedTools, HelpfulError> {
+    let names = options.allow.iter().map(|name| name.trim().to_owned());
+    let allowed = AllowedTools::new(names.filter(|name| !name.is_empty()));
     allowed.check(tools)?;
     Ok(allowed)
 }
 
 /// Opens the store and closes runs whose process no longer exists.
-async fn connect_store(args: &ChatArgs) -> anyhow::Result<OpenStore> {
-    let open_store = runs::connect(runs::locate(args.store.as_deref())?).await?;
-    let open_store = match args.quiet {
+async fn connect_store(options: &ChatOptions) -> anyhow::Result<OpenStore> {
+    let open_store = runs::connect(runs::locate(options.store.as_deref())?).await?;
+    let open_store = match options.quiet {
         true => open_store.sweep().await.map(|_| open_store)?,
         false => open_store.sweep_and_report().await?,
     };
     // A killed process could not end the commands that its tools had started.
     let ended = tokio::task::spawn_blocking(foxwedge_tools::end_orphans).await.unwrap_or_default();
-    if !ended.is_empty() && !args.quiet {
+    if !ended.is_empty() && !options.quiet {
         let names = output::clean(&ended.join(", "));
         output::print_note(&format!("ended commands that a killed run left running: {names}"));
     }
@@ -251,18 +238,16 @@ async fn connect_store(args: &ChatArgs) -> anyhow::Result<OpenStore> {
 
 /// The session to resume, if any.
 async fn session_to_resume(
-    args: &ChatArgs,
+    options: &ChatOptions,
     open_store: &OpenStore,
     root: &Path,
 ) -> anyhow::Result<Option<ChatSessionEntry>> {
-    let all = match (&args.resume, args.newest) {
-        (None, false) => return Ok(None),
-        (Some(_), _) | (None, true) => sessions::list_all(open_store).await?,
-    };
-    let entry = match &args.resume {
-        None => sessions::newest_of(&all, &root.to_string_lossy())?,
-        Some(Some(typed)) => sessions::pick(&all, typed)?,
-        Some(None) => ask_for_session(&all)?,
+    let Some(choice) = &options.resume else { return Ok(None) };
+    let all = sessions::list_all(open_store).await?;
+    let entry = match choice {
+        SessionChoice::Newest => sessions::newest_of(&all, &root.to_string_lossy())?,
+        SessionChoice::Id(typed) => sessions::pick(&all, typed)?,
+        SessionChoice::Picked => ask_for_session(&all)?,
     };
     Ok(Some(entry.clone()))
 }
@@ -301,9 +286,9 @@ fn ask_for_session(all: &[ChatSessionEntry]) -> anyhow::Result<&ChatSessionEntry
     })
 }
 
-/// `--list`.
-async fn list_sessions(args: &ChatArgs) -> anyhow::Result<ExitCode> {
-    let open_store = match runs::open(args.store.as_deref()).await? {
+/// Lists the sessions of a store, newest first.
+pub(crate) async fn list_sessions(store: Option<&str>) -> anyhow::Result<ExitCode> {
+    let open_store = match runs::open(store).await? {
         StoreLookup::Found(open_store) => open_store.sweep_and_report().await?,
         StoreLookup::Absent(url) => {
             output::write_stderr(&format!("There are no sessions yet: no store at {url}.\n"));

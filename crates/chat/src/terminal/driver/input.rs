@@ -9,7 +9,7 @@ use std::{
 use crossterm::event::{self, Event};
 use tokio::{sync::mpsc, time::timeout_at};
 
-use crate::chat::terminal::keys::{KeySequenceParser, TerminalKey};
+use crate::terminal::keys::{KeySequenceParser, TerminalKey};
 
 /// Default time limit for the rest of an escape sequence; `ESCDELAY` overrides it for slow lines.
 const DEFAULT_ESCAPE_DELAY: Duration = Duration::from_millis(50);

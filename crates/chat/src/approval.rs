@@ -11,7 +11,7 @@ use foxwedge_local::{
 };
 
 /// The name that stands for every tool.
-pub(crate) const ALL_TOOLS: &str = "all";
+pub const ALL_TOOLS: &str = "all";
 
 /// Tools that may run without approval, from `--allow` and `--yes`.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,7 @@
 //! Stopping, clearing and leaving: what Esc and Ctrl-C do in each state.
 
 use super::{DOUBLE_PRESS_MILLIS, ScreenAction, ScreenWork, TerminalScreen};
-use crate::chat::terminal::approval_prompt::ApprovalPromptStage;
+use crate::terminal::approval_prompt::ApprovalPromptStage;
 
 impl TerminalScreen {
     pub(super) fn interrupt(&mut self, now: u64) -> Vec<ScreenAction> {

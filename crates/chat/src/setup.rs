@@ -21,7 +21,7 @@ use super::{
     approval::no_tool_error,
     models::{DirectEndpoint, ModelChoice},
 };
-use crate::cli::ChatApi;
+use crate::ChatApi;
 use foxwedge_local::output::{HelpfulError, clean};
 
 /// Base URL of OpenAI.

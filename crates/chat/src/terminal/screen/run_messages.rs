@@ -4,7 +4,7 @@ use anstyle::Style;
 use foxwedge_run::{Outcome, RunEnd, RunSummary, ToolStatus};
 
 use super::{ScreenBlock, TerminalScreen};
-use crate::chat::terminal::row::StyledRow;
+use crate::terminal::row::StyledRow;
 use foxwedge_local::{
     output::{BOLD, DIM, pluralize},
     runs::draw::outcome_text,

@@ -3,7 +3,7 @@
 use foxwedge_run::{Outcome, ToolStatus};
 
 use super::story::Story;
-use crate::chat::terminal::keys::TerminalKey;
+use crate::terminal::keys::TerminalKey;
 
 #[test]
 fn the_first_press_asks_the_second_forces_and_only_ctrl_c_leaves() {

@@ -5,7 +5,7 @@ use anstyle::Style;
 use foxwedge_run::{Outcome, ToolStatus};
 
 use super::story::Story;
-use crate::chat::terminal::{
+use crate::terminal::{
     keys::TerminalKey,
     paint::{TerminalColors, TerminalPainter},
     row::StyledRow,

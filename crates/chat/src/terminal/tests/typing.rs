@@ -3,7 +3,7 @@
 use foxwedge_run::{Outcome, RunStart, ToolStatus, UiChange};
 
 use super::story::Story;
-use crate::chat::terminal::{
+use crate::terminal::{
     CommandFollowUp, CommandReply, TerminalStart, keys::TerminalKey, screen::ScreenError,
 };
 

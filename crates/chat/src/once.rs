@@ -12,7 +12,7 @@ use super::{
     output_thread::ChatOutputThread,
     reply_json::ReplyCollector,
 };
-use crate::cli::ReplyFormat;
+use crate::ReplyFormat;
 use foxwedge_local::{
     output::{self, DIM, HelpfulError, paint},
     runs::{RunFrameOptions, RunFrameWriter, draw::SignSet},
@@ -76,9 +76,13 @@ async fn run_prompt(
     let (session, model) = (chat.session().to_owned(), chat.model().to_owned());
     let mut lines = ChatLinePrinter::new(SignSet::here(), reader, verbosity);
     let mut collected = ReplyCollector::default();
-    let options = RunFrameOptions::default();
-    let id = session.as_str().into();
-    let mut frames = format.frames().map(|format| RunFrameWriter::new(format, options, Some(id)));
+    let mut frames = match format {
+        ReplyFormat::Frames(format) => {
+            let id = session.as_str().into();
+            Some(RunFrameWriter::new(format, RunFrameOptions::default(), Some(id)))
+        }
+        ReplyFormat::Text | ReplyFormat::Json => None,
+    };
     let mut listener = |event: LoopEvent| {
         let ChatOutput { mut out, err } = lines.on_event(&event);
         match (&mut frames, &event) {

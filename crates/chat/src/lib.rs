@@ -1,9 +1,13 @@
 //! `foxwedge chat`: a conversation with a model that can use tools, in the terminal or over a pipe.
 //! The store records it from the first prompt on.
 //!
-//! [`ChatAgent`] owns the tool loop and its commands. Input and output are elsewhere: `pipe` and
+//! [`run`] holds it, from [`ChatOptions`] to an exit code; [`list_sessions`] lists earlier ones.
+//! Nothing here parses a command line.
+//!
+//! `ChatAgent` owns the tool loop and its commands. Input and output are elsewhere: `pipe` and
 //! `once` for pipes, `terminal` for a terminal.
 
+mod options;
 mod call_mark;
 mod slash;
 mod approval;
@@ -23,10 +27,11 @@ mod pipe;
 mod once;
 mod host;
 mod terminal;
-pub(crate) mod start;
+mod start;
 
-use std::sync::Arc;
+use std::{process::ExitCode, sync::Arc, time::Duration};
 
+use anyhow::Context;
 use foxwedge_agent_loop::tool_loop::{
     FinishedRun, LoopError, LoopLimits, LoopObserver, LoopSetup, ToolApprover, ToolLoop,
 };
@@ -43,6 +48,33 @@ use foxwedge_local::{
     output::HelpfulError,
     runs::{self, OpenStore},
 };
+
+pub use approval::ALL_TOOLS;
+pub use options::{ChatApi, ChatOptions, ReplyFormat, SessionChoice};
+
+/// How long remaining tasks may take to end.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Runs a conversation until it ends. An invalid configuration is the error
+/// [`ConfigError`](foxwedge_gateway::config::ConfigError).
+///
+/// Commands of tools are started through this program once more: its `main` has to ask
+/// [`launched_command`](foxwedge_tools::launched_command) first.
+pub fn run(options: ChatOptions) -> anyhow::Result<ExitCode> {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.context("cannot start the worker threads")?;
+    let result = runtime.block_on(start::run(options));
+    // Remaining tasks are dropped, which ends the processes they started. A task that hangs does
+    // not block the exit; its run is closed at the next start.
+    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
+    result
+}
+
+/// Lists the sessions of a store, newest first; without one, of `FOXWEDGE_STORE` or the default.
+pub fn list_sessions(store: Option<&str>) -> anyhow::Result<ExitCode> {
+    runs::block_on(start::list_sessions(store))
+}
 
 /// One conversation with its model, tools and store.
 pub(crate) struct ChatAgent {
