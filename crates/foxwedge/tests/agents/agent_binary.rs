@@ -4,6 +4,8 @@
 use std::{env, fs, path::Path, process::Command, sync::LazyLock};
 
 const GATEWAY: &str = env!("CARGO_BIN_EXE_foxwedge");
+/// The package of the agent, and its program.
+const AGENT: &str = "foxwedge-scripted-agent";
 
 /// The path of the agent, which lies beside the gateway. It is never older than its sources: cargo
 /// looks at them once in every run of tests.
@@ -16,7 +18,7 @@ pub(crate) fn agent_binary() -> &'static str {
             build();
             fs::write(mark, run.unwrap_or_default()).expect("a file");
         }
-        let name = format!("foxwedge-scripted-agent{}", env::consts::EXE_SUFFIX);
+        let name = format!("{AGENT}{}", env::consts::EXE_SUFFIX);
         Path::new(GATEWAY).with_file_name(name).display().to_string()
     });
     &PATH
@@ -30,7 +32,8 @@ fn build() {
         Some(profile) => profile,
     };
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "--package", "foxwedge-scripted-agent"]);
+    // Together with the gateway it gets the same features of its libraries, which are there already.
+    cargo.args(["build", "--quiet", "--package", "foxwedge", "--package", AGENT, "--bin", AGENT]);
     cargo.args(["--profile", profile, "--target-dir"]).args(folder.parent());
     cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
     // Build scripts look at what the cargo that runs us says about our own package: they would run
