@@ -23,7 +23,7 @@ kind = "scripted"
 [[upstream]]
 name = "agent"
 kind = "claude-code"
-command = [${JSON.stringify(process.env.FOXWEDGE_BINARY ?? "")}, "scripted", "agent", "--fake", "permission"]
+command = [${JSON.stringify(process.env.FOXWEDGE_SCRIPTED_AGENT ?? "")}, "--fake", "permission"]
 ask_user = true
 
 [[route]]

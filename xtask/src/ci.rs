@@ -123,12 +123,17 @@ fn has_nextest() -> bool {
 
 /// The binary of this workspace, built.
 pub(crate) fn binary() -> Result<PathBuf, String> {
-    let built = command().args(["build", "--quiet", "--package", "foxwedge"]).status();
+    program("foxwedge")
+}
+
+/// The program of a package of this workspace, built; it has the name of the package.
+pub(crate) fn program(package: &str) -> Result<PathBuf, String> {
+    let built = command().args(["build", "--quiet", "--package", package]).status();
     if !built.is_ok_and(|status| status.success()) {
-        return Err("the binary cannot be built".to_owned());
+        return Err(format!("{package} cannot be built"));
     }
     let here = env::current_exe().map_err(|error| error.to_string())?;
-    Ok(here.with_file_name(format!("foxwedge{}", env::consts::EXE_SUFFIX)))
+    Ok(here.with_file_name(format!("{package}{}", env::consts::EXE_SUFFIX)))
 }
 
 /// The cargo that runs us.

@@ -44,7 +44,7 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
         Ok(browser) => browser,
         Err(missing) => return without(missing),
     };
-    println!("console: in a browser, {}", bench.pages(&browser, &crate::ci::binary()?)?);
+    println!("console: in a browser, {}", bench.pages(&browser)?);
     Ok(())
 }
 

@@ -17,16 +17,16 @@ mod serve;
 mod scripted;
 mod chat;
 
-pub(crate) use chat::{ChatApi, ChatArgs, ReplyFormat};
+pub(crate) use chat::ChatArgs;
 pub(crate) use compact::CompactArgs;
 pub(crate) use convert::{ConversionKind, ConvertArgs, ConvertToolMode};
 pub(crate) use repair::RepairArgs;
 pub(crate) use runs::{
-    AgUiProtocolVersion, DeleteArgs, FollowArgs, FollowSource, FrameArgs, ImportArgs, ListRunsArgs,
-    PruneArgs, ReplayArgs, RunEventsArgs, RunView, RunsAction, RunsArgs, ShowRunArgs, StopRunArgs,
+    DeleteArgs, FollowArgs, FollowSource, FrameArgs, ImportArgs, ListRunsArgs, PruneArgs,
+    ReplayArgs, RunEventsArgs, RunView, RunsAction, RunsArgs, ShowRunArgs, StopRunArgs,
     StoreAction, StoreArgs, StoreExportArgs, StorePathArgs,
 };
-pub(crate) use scripted::{ScriptedAction, ScriptedAgentArgs, ScriptedArgs};
+pub(crate) use scripted::ScriptedArgs;
 pub(crate) use serve::{EnvArgs, EnvClient, EnvShell, ServeArgs};
 pub(crate) use sessions::{ExportArgs, ForkArgs, ListArgs, ResumeArgs, SessionArgs, ShowArgs};
 pub(crate) use values::{

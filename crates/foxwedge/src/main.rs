@@ -12,8 +12,6 @@ mod target;
 mod sessions;
 mod compact;
 mod convert;
-mod runs;
-mod chat;
 mod console;
 mod diff;
 mod report;
@@ -21,7 +19,6 @@ mod flag_conflicts;
 mod deliver;
 mod diagnose;
 mod pool;
-mod signals;
 
 use std::process::ExitCode;
 

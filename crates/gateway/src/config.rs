@@ -6,6 +6,7 @@
 
 mod origin;
 mod environment;
+mod local_environment;
 mod values;
 mod table;
 mod document;
@@ -30,6 +31,7 @@ pub use environment::{
     ConfigEnvironment, ConfigFile, ConfigFlags, FileExposure, TokenRequirement,
     file as config_file, token_file,
 };
+pub use local_environment::LocalEnvironment;
 pub use origin::{ConfigError, ConfigIssue, ConfigIssueSeverity, SettingOrigin};
 pub use read::{LoadedConfig, TokenState, read, read_network};
 pub use table::{

@@ -1,7 +1,8 @@
 //! Sessions on this machine: finds them, checks them, repairs them on disk without losing data,
-//! undoes repairs, and exports conversations.
+//! undoes repairs, and exports conversations. Recorded runs: opens their store and draws them.
 //!
-//! The command line, the gateway's console and a program that embeds Foxwedge use the same code.
+//! The command line, its chat, the gateway's console and a program that embeds Foxwedge use the same
+//! code.
 
 pub mod agents;
 pub mod align;
@@ -18,10 +19,12 @@ pub mod output;
 pub mod positions;
 pub mod preview;
 pub mod repair_plan;
+pub mod runs;
 pub mod screen;
 pub mod session_document;
 pub mod session_health;
 pub mod session_overview;
+pub mod signals;
 pub mod size_limit;
 pub mod source;
 pub mod tree;

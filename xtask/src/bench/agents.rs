@@ -37,10 +37,10 @@ pub(super) fn run(words: &[&str]) -> Outcome {
     }
     let binary = match &asked.foxwedge {
         Some(binary) => path::absolute(binary).map_err(|error| error.to_string())?,
-        None => released()?,
+        None => released("foxwedge")?,
     };
     println!("load of this machine: {}\n", busy());
-    let fake = World::fake(&binary)?;
+    let fake = World::fake(&binary, &released("foxwedge-scripted-agent")?)?;
     measure(&fake, asked.conversations, asked.rounds, asked.starts)?;
     println!("{}", table::memory(&memory::measure(&fake, asked.sessions)?));
     drop(fake);
@@ -70,11 +70,11 @@ fn measure(world: &World, conversations: u32, rounds: u32, starts: u32) -> Outco
     Ok(())
 }
 
-/// The gateway as it is released.
-fn released() -> Result<PathBuf, String> {
+/// The program of a package, built as the gateway is released.
+fn released(package: &str) -> Result<PathBuf, String> {
     let here = env::current_exe().map_err(|error| error.to_string())?;
     let built = here.parent().and_then(|debug| debug.parent()).map(|all| all.join("dist"));
     let built = built.ok_or("nobody knows where cargo builds")?;
-    cargo(&["build", "--profile", "dist", "--package", "foxwedge"])?;
-    Ok(built.join(format!("foxwedge{}", env::consts::EXE_SUFFIX)))
+    cargo(&["build", "--profile", "dist", "--package", package])?;
+    Ok(built.join(format!("{package}{}", env::consts::EXE_SUFFIX)))
 }

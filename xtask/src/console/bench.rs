@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::browser;
-use crate::{sdks::install, workspace};
+use crate::{ci, sdks::install, workspace};
 
 const SOURCES: &str = "console";
 /// The reducer of runs is part of the page.
@@ -82,9 +82,10 @@ impl Bench {
     }
 
     /// Opens the page in a browser; how many tests there were.
-    pub(super) fn pages(&self, browser: &Path, foxwedge: &Path) -> Result<String, String> {
+    pub(super) fn pages(&self, browser: &Path) -> Result<String, String> {
         let mut node = self.command();
-        node.env(browser::VARIABLE, browser).env("FOXWEDGE_BINARY", foxwedge);
+        node.env(browser::VARIABLE, browser).env("FOXWEDGE_BINARY", ci::binary()?);
+        node.env("FOXWEDGE_SCRIPTED_AGENT", ci::program("foxwedge-scripted-agent")?);
         node.env("FOXWEDGE_FIXTURES", workspace::root().join("fixtures"));
         self.tested("e2e", ".test.mjs", &mut node)
     }

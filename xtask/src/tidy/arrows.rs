@@ -4,7 +4,7 @@ use super::{Complaint, complaint};
 use crate::workspace::File;
 
 /// The picture in ARCHITECTURE.md, as data. What tests use (`dev-dependencies`) is no arrow.
-const ARROWS: [(&str, &[&str]); 19] = [
+const ARROWS: [(&str, &[&str]); 21] = [
     ("foxwedge-json", &[]),
     ("foxwedge-core", &["foxwedge-json"]),
     ("foxwedge-formats", &["foxwedge-core", "foxwedge-json"]),
@@ -28,7 +28,14 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ("foxwedge-tools", &["foxwedge-process"]),
     (
         "foxwedge-local",
-        &["foxwedge-core", "foxwedge-formats", "foxwedge-sessions", "foxwedge-process"],
+        &[
+            "foxwedge-core",
+            "foxwedge-formats",
+            "foxwedge-sessions",
+            "foxwedge-run",
+            "foxwedge-process",
+            "foxwedge-store",
+        ],
     ),
     (
         "foxwedge-upstream",
@@ -71,6 +78,22 @@ const ARROWS: [(&str, &[&str]); 19] = [
         ],
     ),
     (
+        "foxwedge-chat",
+        &[
+            "foxwedge-core",
+            "foxwedge-formats",
+            "foxwedge-tokens",
+            "foxwedge-run",
+            "foxwedge-process",
+            "foxwedge-store",
+            "foxwedge-tools",
+            "foxwedge-local",
+            "foxwedge-upstream",
+            "foxwedge-agent-loop",
+            "foxwedge-gateway",
+        ],
+    ),
+    (
         "foxwedge",
         &[
             "foxwedge-core",
@@ -80,14 +103,14 @@ const ARROWS: [(&str, &[&str]); 19] = [
             "foxwedge-run",
             "foxwedge-process",
             "foxwedge-store",
-            "foxwedge-scripted",
             "foxwedge-tools",
             "foxwedge-local",
             "foxwedge-upstream",
-            "foxwedge-agent-loop",
             "foxwedge-gateway",
+            "foxwedge-chat",
         ],
     ),
+    ("foxwedge-scripted-agent", &["foxwedge-core", "foxwedge-scripted"]),
     // Measures the gateway from outside; only its benchmarks look into it.
     ("foxwedge-bench", &[]),
     ("xtask", &["foxwedge-core", "foxwedge-run", "foxwedge-testkit"]),

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use foxwedge_run::encode;
+use clap::Args;
+use foxwedge_chat::{ALL_TOOLS, ChatApi, ChatOptions, ReplyFormat, SessionChoice};
+
+use super::values::{chat_apis, reply_formats};
 
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ChatArgs {
@@ -14,7 +16,7 @@ pub(crate) struct ChatArgs {
     #[arg(short, long)]
     pub(crate) print: bool,
     /// Output format of the reply [default: text]
-    #[arg(long, value_name = "FORMAT", requires = "print")]
+    #[arg(long, value_name = "FORMAT", requires = "print", value_parser = reply_formats())]
     pub(crate) output_format: Option<ReplyFormat>,
     /// Print only errors: no notes, no tool status
     #[arg(short, long)]
@@ -41,7 +43,7 @@ pub(crate) struct ChatArgs {
     #[arg(long, value_name = "URL|NAME", help_heading = "Model")]
     pub(crate) upstream: Option<String>,
     /// API of the upstream [default: detected from the URL, otherwise openai]
-    #[arg(long, value_name = "API", help_heading = "Model")]
+    #[arg(long, value_name = "API", help_heading = "Model", value_parser = chat_apis())]
     pub(crate) api: Option<ChatApi>,
     /// Environment variable that holds the API key [default: the usual one for the API]
     #[arg(long, value_name = "VARIABLE", help_heading = "Model")]
@@ -81,64 +83,38 @@ pub(crate) struct ChatArgs {
     pub(crate) read_only: bool,
 }
 
-/// Output format of a reply.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum ReplyFormat {
-    /// The model's text
-    #[default]
-    Text,
-    /// One JSON object at the end
-    Json,
-    /// Foxwedge run events, one per line, as they arrive
-    Jsonl,
-    /// AG-UI events
-    Agui,
-    /// UI message stream of the AI SDK
-    AiSdk,
-    /// Agent Client Protocol session updates
-    Acp,
-}
-
-impl ReplyFormat {
-    /// The frame format; `None` if the reply is not written as frames.
-    pub(crate) fn frames(self) -> Option<encode::UiFormat> {
-        match self {
-            ReplyFormat::Text | ReplyFormat::Json => None,
-            ReplyFormat::Jsonl => Some(encode::UiFormat::Jsonl),
-            ReplyFormat::Agui => Some(encode::UiFormat::AgUi),
-            ReplyFormat::AiSdk => Some(encode::UiFormat::AiSdk),
-            ReplyFormat::Acp => Some(encode::UiFormat::Acp),
-        }
-    }
-}
-
-/// API of an upstream.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum ChatApi {
-    /// OpenAI Chat Completions, supported by most servers
-    Openai,
-    /// Anthropic Messages
-    Anthropic,
-    /// Gemini generateContent
-    Gemini,
-    /// DeepSeek Chat Completions
-    Deepseek,
-    /// A Foxwedge gateway (`foxwedge serve`)
-    Gateway,
-    /// The built-in scripted model, which needs no key
-    Scripted,
-}
-
-impl ChatApi {
-    /// The value on the command line.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            ChatApi::Openai => "openai",
-            ChatApi::Anthropic => "anthropic",
-            ChatApi::Gemini => "gemini",
-            ChatApi::Deepseek => "deepseek",
-            ChatApi::Gateway => "gateway",
-            ChatApi::Scripted => "scripted",
+impl ChatArgs {
+    /// The options of the conversation.
+    pub(crate) fn into_options(self) -> ChatOptions {
+        let resume = match (self.resume, self.newest) {
+            (Some(Some(id)), _) => Some(SessionChoice::Id(id)),
+            (Some(None), _) => Some(SessionChoice::Picked),
+            (None, true) => Some(SessionChoice::Newest),
+            (None, false) => None,
+        };
+        let mut allow = self.allow;
+        allow.extend(self.yes.then(|| ALL_TOOLS.to_owned()));
+        ChatOptions {
+            prompt: self.prompt,
+            print: self.print.then(|| self.output_format.unwrap_or_default()),
+            quiet: self.quiet,
+            resume,
+            fork: self.fork,
+            store: self.store,
+            model: self.model,
+            upstream: self.upstream,
+            api: self.api,
+            key_env: self.key_env,
+            config: self.config,
+            instructions: self.instructions,
+            max_turns: self.max_turns,
+            root: self.root,
+            tools: self.tools,
+            mcp: self.mcp,
+            mcp_config: self.mcp_config,
+            pass_env: self.pass_env,
+            allow,
+            read_only: self.read_only,
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use foxwedge_local::runs::RunFrameOptions;
 use foxwedge_run::encode;
 
 /// The store to open.
@@ -61,6 +62,16 @@ pub(crate) struct FrameArgs {
         help_heading = "Output"
     )]
     pub(crate) agui: AgUiProtocolVersion,
+}
+
+impl From<FrameArgs> for RunFrameOptions {
+    fn from(args: FrameArgs) -> RunFrameOptions {
+        let agui = match args.agui {
+            AgUiProtocolVersion::V0 => encode::AgUiRevision::V0,
+            AgUiProtocolVersion::V1 => encode::AgUiRevision::V1,
+        };
+        RunFrameOptions { sse: args.sse, agui }
+    }
 }
 
 /// The agent that produced a stream.

@@ -5,10 +5,12 @@ use clap::{
     ValueEnum,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
+use foxwedge_chat::{ChatApi, ReplyFormat};
 use foxwedge_core::{
     Format, OrphanPolicy, PlaceholderLanguage, Profile, TailPolicy, UnansweredPolicy,
 };
 pub(crate) use foxwedge_local::input_format::InputFormat;
+use foxwedge_run::encode::UiFormat;
 use foxwedge_sessions::SessionAgent;
 use foxwedge_tokens::CountingMethod;
 
@@ -117,14 +119,28 @@ pub(crate) enum ExportFormat {
     Json,
 }
 
-/// A parser for values that core names.
+/// A parser for values that another crate names.
 fn named<T: Copy + Send + Sync + 'static>(
     values: Vec<(&'static str, T)>,
 ) -> impl TypedValueParser<Value = T> {
-    let names: Vec<&'static str> = values.iter().map(|(name, _)| *name).collect();
-    PossibleValuesParser::new(names).try_map(move |name| {
-        let value = values.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
-        value.ok_or_else(|| format!("`{name}` is not known"))
+    parser(values.into_iter().map(|(name, value)| (PossibleValue::new(name), value)).collect())
+}
+
+/// The same, with a help text for each.
+fn described<T: Copy + Send + Sync + 'static>(
+    values: Vec<(&'static str, T, &'static str)>,
+) -> impl TypedValueParser<Value = T> {
+    let values = values.into_iter();
+    parser(values.map(|(name, value, help)| (PossibleValue::new(name).help(help), value)).collect())
+}
+
+fn parser<T: Copy + Send + Sync + 'static>(
+    values: Vec<(PossibleValue, T)>,
+) -> impl TypedValueParser<Value = T> {
+    let names: Vec<PossibleValue> = values.iter().map(|(name, _)| name.clone()).collect();
+    PossibleValuesParser::new(names).try_map(move |typed| {
+        let value = values.iter().find(|(name, _)| name.get_name() == typed);
+        value.map(|(_, value)| *value).ok_or_else(|| format!("`{typed}` is not known"))
     })
 }
 
@@ -174,6 +190,33 @@ pub(super) fn profiles() -> impl TypedValueParser<Value = Profile> {
 
 pub(super) fn wires() -> impl TypedValueParser<Value = Format> {
     named(Format::ALL.map(|format| (format.name(), format)).to_vec())
+}
+
+pub(super) fn chat_apis() -> impl TypedValueParser<Value = ChatApi> {
+    let all = [
+        (ChatApi::Openai, "OpenAI Chat Completions, supported by most servers"),
+        (ChatApi::Anthropic, "Anthropic Messages"),
+        (ChatApi::Gemini, "Gemini generateContent"),
+        (ChatApi::Deepseek, "DeepSeek Chat Completions"),
+        (ChatApi::Gateway, "A Foxwedge gateway (`foxwedge serve`)"),
+        (ChatApi::Scripted, "The built-in scripted model, which needs no key"),
+    ];
+    described(all.map(|(api, help)| (api.name(), api, help)).to_vec())
+}
+
+pub(super) fn reply_formats() -> impl TypedValueParser<Value = ReplyFormat> {
+    described(vec![
+        ("text", ReplyFormat::Text, "The model's text"),
+        ("json", ReplyFormat::Json, "One JSON object at the end"),
+        (
+            "jsonl",
+            ReplyFormat::Frames(UiFormat::Jsonl),
+            "Foxwedge run events, one per line, as they arrive",
+        ),
+        ("agui", ReplyFormat::Frames(UiFormat::AgUi), "AG-UI events"),
+        ("ai-sdk", ReplyFormat::Frames(UiFormat::AiSdk), "UI message stream of the AI SDK"),
+        ("acp", ReplyFormat::Frames(UiFormat::Acp), "Agent Client Protocol session updates"),
+    ])
 }
 
 /// Accepts agents by name and by common aliases.

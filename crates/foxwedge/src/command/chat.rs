@@ -1,22 +1,19 @@
 //! `foxwedge chat`: the agent in the terminal or over pipes.
 
-use std::{process::ExitCode, time::Duration};
+use std::process::ExitCode;
 
-use anyhow::Context;
+use foxwedge_gateway::config::ConfigError;
 
-use crate::{chat::start, cli::ChatArgs};
+use super::serve::config_errors;
+use crate::cli::ChatArgs;
 
-/// How long remaining tasks may take to end.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// Runs the chat until it ends.
+/// Runs the chat until it ends, or lists its sessions.
 pub(crate) fn run(args: ChatArgs) -> anyhow::Result<ExitCode> {
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let runtime = runtime.context("cannot start the worker threads")?;
-    let result = runtime.block_on(start::run(args));
-    // Remaining tasks are dropped, which ends the processes they started. A task that hangs does
-    // not block the exit; its run is closed at the next start.
-    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
-    result
+    if args.list {
+        return foxwedge_chat::list_sessions(args.store.as_deref());
+    }
+    foxwedge_chat::run(args.into_options()).or_else(|error| {
+        let refused = error.downcast::<ConfigError>()?;
+        Ok(config_errors::report_refused(&refused))
+    })
 }

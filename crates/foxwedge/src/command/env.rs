@@ -2,9 +2,9 @@
 
 use std::{env, net::SocketAddr, process::ExitCode};
 
-use foxwedge_gateway::config::{self, ConfigFlags, TokenState};
+use foxwedge_gateway::config::{self, ConfigFlags, LocalEnvironment, TokenState};
 
-use super::serve::{config_errors, environment::LocalEnvironment, token};
+use super::serve::{config_errors, token};
 use crate::cli::{EnvArgs, EnvClient, EnvShell};
 use foxwedge_local::output;
 

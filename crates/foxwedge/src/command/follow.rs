@@ -27,11 +27,11 @@ use self::{
     recorder::FollowRecorder,
     renderer::FollowRenderer,
 };
-use crate::{
-    cli::{FollowArgs, FollowSource},
+use crate::cli::{FollowArgs, FollowSource};
+use foxwedge_local::{
+    output::{self, DIM, HELP, HelpfulError, clean, paint},
     runs,
 };
-use foxwedge_local::output::{self, DIM, HELP, HelpfulError, clean, paint};
 
 /// Maximum number of warnings printed.
 const MAX_SHOWN_WARNINGS: usize = 5;

@@ -11,11 +11,11 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 
-use crate::{
-    cli::{ListRunsArgs, RunsAction, RunsArgs},
+use crate::cli::{ListRunsArgs, RunsAction, RunsArgs};
+use foxwedge_local::{
+    output::HelpfulError,
     runs::{self, OpenStore, StoreLookup},
 };
-use foxwedge_local::output::HelpfulError;
 
 /// Runs one `runs` subcommand. The default is `list`.
 pub(crate) fn run(args: RunsArgs) -> anyhow::Result<ExitCode> {

@@ -1,28 +1,19 @@
-//! `foxwedge scripted`: serves the built-in model as a provider, or runs it as an agent.
+//! `foxwedge scripted`: serves the built-in model as a provider.
 
-mod agent;
-mod replay;
-
-use std::{net::SocketAddr, process::ExitCode};
+use std::process::ExitCode;
 
 use anyhow::Context;
 use tokio::net::TcpListener;
 
-use crate::cli::{ScriptedAction, ScriptedArgs};
-use foxwedge_local::output::{self, HelpfulError};
-
-pub(crate) fn run(args: ScriptedArgs) -> anyhow::Result<ExitCode> {
-    match args.other {
-        None => serve(args.listen),
-        Some(ScriptedAction::Agent(args)) => match &args.replay {
-            Some(file) => replay::run(file, args.speed),
-            None => agent::run(args),
-        },
-    }
-}
+use crate::cli::ScriptedArgs;
+use foxwedge_local::{
+    output::{self, HelpfulError},
+    signals::ProcessSignals,
+};
 
 /// Serves until a signal stops it.
-fn serve(address: SocketAddr) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: ScriptedArgs) -> anyhow::Result<ExitCode> {
+    let address = args.listen;
     if !address.ip().is_loopback() {
         let help = "it checks no key, so it needs a loopback address: `--listen 127.0.0.1:4178`";
         let message = format!("the scripted model does not listen on {address}");
@@ -31,6 +22,7 @@ fn serve(address: SocketAddr) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("cannot start the worker threads")?;
     runtime.block_on(async {
+        let mut signals = ProcessSignals::listen().context("cannot listen for signals")?;
         let listener = TcpListener::bind(address).await;
         let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
         let address = listener.local_addr().context("cannot read the listen address")?;
@@ -39,28 +31,7 @@ fn serve(address: SocketAddr) -> anyhow::Result<ExitCode> {
             "the scripted model listens: OPENAI_BASE_URL=http://{address}/v1 \
              ANTHROPIC_BASE_URL=http://{address}, any key, model `scripted`\n"
         ));
-        foxwedge_gateway::serve_scripted(listener, wait_for_signal()).await;
+        foxwedge_gateway::serve_scripted(listener, async move { signals.next().await }).await;
         Ok(ExitCode::SUCCESS)
     })
-}
-
-/// Waits for Ctrl-C or SIGTERM.
-async fn wait_for_signal() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let (interrupt, terminate) =
-            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
-        if let (Ok(mut interrupt), Ok(mut terminate)) = (interrupt, terminate) {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
-            return;
-        }
-    }
-    // No signal can arrive: serve forever.
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
-    }
 }

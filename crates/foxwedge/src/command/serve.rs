@@ -1,6 +1,5 @@
 //! `foxwedge serve`: reads the configuration, reports its errors, or runs the gateway.
 
-pub(crate) mod environment;
 pub(crate) mod config_errors;
 pub(crate) mod token;
 mod config_summary;
@@ -10,9 +9,8 @@ mod start;
 
 use std::process::ExitCode;
 
-use foxwedge_gateway::config::{self, ConfigFlags, TokenRequirement};
+use foxwedge_gateway::config::{self, ConfigFlags, LocalEnvironment, TokenRequirement};
 
-use self::environment::LocalEnvironment;
 use crate::cli::ServeArgs;
 use foxwedge_local::output;
 

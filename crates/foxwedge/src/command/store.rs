@@ -14,12 +14,10 @@ use std::process::ExitCode;
 use anyhow::bail;
 use foxwedge_store::ArchiveStore;
 
-use crate::{
-    cli::{StoreAction, StoreArgs},
-    runs::{self, OpenStore, StoreLookup},
-};
+use crate::cli::{StoreAction, StoreArgs};
 use foxwedge_local::{
     output::{self, GOOD, HelpfulError, clean, paint, pluralize},
+    runs::{self, OpenStore, StoreLookup},
     screen::format_size,
 };
 

@@ -21,8 +21,7 @@ use tokio::{
 };
 
 use super::{gateway, histories::DEMO_HISTORIES};
-use crate::signals::ProcessSignals;
-use foxwedge_local::output;
+use foxwedge_local::{output, signals::ProcessSignals};
 
 /// A session of Claude Code 2.0.77 that lost power while it wrote a tool result: the next prompt
 /// follows the torn line, and the agent loses everything before it.

@@ -1,6 +1,6 @@
-//! `foxwedge serve` with live agents behind it: the agent of this workspace, which speaks as Claude
-//! Code does and shows every history to a judge. First the agent alone, over its pipe; then the
-//! gateway in front of it, as clients see it.
+//! `foxwedge serve` with live agents behind it, as clients see it. The agent is the one of this
+//! workspace, which speaks as Claude Code does and shows every history to a judge; its own tests
+//! are in `crates/scripted-agent/tests`.
 
 #![cfg(unix)]
 
@@ -8,8 +8,7 @@
 mod temporary;
 #[path = "../serve/wire.rs"]
 mod wire;
-mod host;
-mod fake;
+mod agent_binary;
 mod chat;
 mod stories;
 mod stage;

@@ -7,6 +7,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::{
+    agent_binary::agent_binary,
     chat::{Call, Chat, Door, Turn},
     stage::Stage,
     stories::{World as _, asked},
@@ -15,7 +16,7 @@ use crate::{
 /// The gateway, and an agent that plays a recording.
 fn stage(name: &str) -> Stage {
     let file = format!("{}/tests/agents/recordings/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
-    let words = [env!("CARGO_BIN_EXE_foxwedge"), "scripted", "agent", "--replay", &file];
+    let words = [agent_binary(), "--replay", &file];
     Stage::with(&[("agent", "", &format!("command = {words:?}\nask_user = true"))])
 }
 

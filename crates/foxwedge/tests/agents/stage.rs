@@ -11,6 +11,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
+    agent_binary::agent_binary,
     chat::Door,
     stories::{World, wait_until},
     temporary::Temporary,
@@ -73,7 +74,7 @@ impl Stage {
         config.push_str(settings);
         for (name, habits, more) in agents {
             let log = folder.path("log.jsonl").display().to_string();
-            let words = [BINARY, "scripted", "agent", "--fake", habits, "--fake-log", &log];
+            let words = [agent_binary(), "--fake", habits, "--fake-log", &log];
             let command = if more.contains("command =") {
                 String::new()
             } else {

@@ -60,8 +60,8 @@ impl Record {
 
 impl World {
     /// The agent of this workspace.
-    pub(super) fn fake(binary: &Path) -> Result<World, String> {
-        let command = vec![binary.display().to_string(), "scripted".into(), "agent".into()];
+    pub(super) fn fake(binary: &Path, agent: &Path) -> Result<World, String> {
+        let command = vec![agent.display().to_string()];
         World::new("the agent of this workspace", binary, command, None, Vec::new())
     }
 

@@ -18,7 +18,7 @@ use super::{
     stop::StopListener,
     warnings::FollowWarnings,
 };
-use crate::runs::{
+use foxwedge_local::runs::{
     SteadyClock,
     draw::{outcome_text, warning_text},
     replay,
@@ -85,7 +85,7 @@ impl FollowLoop {
             stop: StopListener::listen().context("cannot listen for Ctrl-C")?,
             session,
             machine: SessionMachine::new(settings),
-            clock: SteadyClock::new(),
+            clock: SteadyClock::start(),
             source: SourceClock::default(),
             effects: Vec::new(),
             ended: BTreeMap::new(),

@@ -6,7 +6,7 @@ use foxwedge_run::SharedId;
 use foxwedge_store::{AnyStore, Lease, RunState, Store, StoreError};
 use tokio::{sync::mpsc, task::JoinHandle};
 
-use crate::runs::LEASE;
+use foxwedge_local::runs::LEASE;
 
 /// How often the lease is checked, in milliseconds.
 const CHECK_MILLIS: u64 = 1_000;

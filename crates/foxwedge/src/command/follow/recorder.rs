@@ -12,8 +12,10 @@ use foxwedge_store::{
 use tokio::sync::mpsc;
 
 use super::{batch, lease_renewal::FollowLeaseRenewal};
-use crate::runs::{LEASE, OpenStore, current_owner, is_store_id, to_store_id};
-use foxwedge_local::output::HelpfulError;
+use foxwedge_local::{
+    output::HelpfulError,
+    runs::{LEASE, OpenStore, current_owner, is_store_id, to_store_id},
+};
 
 /// Pauses between retries while the store is unavailable.
 const RETRY_PAUSES_MILLIS: [u64; 5] = [100, 300, 1_000, 3_000, 5_000];

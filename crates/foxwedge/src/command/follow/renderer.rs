@@ -6,11 +6,11 @@ use super::{
     output_thread::{FollowOutput, FollowOutputStyle, FollowOutputThread, OutputReaderGone},
     text::FollowTextView,
 };
-use crate::{
-    cli::{FrameArgs, RunView},
+use crate::cli::{FrameArgs, RunView};
+use foxwedge_local::{
     runs::{RunFrameWriter, draw::SignSet},
+    screen,
 };
-use foxwedge_local::screen;
 
 /// Renders effects to stdout.
 pub(super) struct FollowRenderer {
@@ -32,7 +32,8 @@ impl FollowRenderer {
                 FollowRenderer { output: FollowOutputThread::new(FollowOutputStyle::Styled), kind }
             }
             Some(format) => {
-                let kind = FollowRendererKind::Frames(RunFrameWriter::new(format, args, session));
+                let kind =
+                    FollowRendererKind::Frames(RunFrameWriter::new(format, args.into(), session));
                 FollowRenderer { output: FollowOutputThread::new(FollowOutputStyle::Plain), kind }
             }
         }

@@ -11,12 +11,12 @@ use foxwedge_run::{
 };
 
 use self::calls::FollowCallTable;
-use crate::runs::{
-    RunTimes,
-    draw::{self, SignSet},
-};
 use foxwedge_local::{
     output::{BOLD, DIM, WARNING, clean, cut, paint},
+    runs::{
+        RunTimes,
+        draw::{self, SignSet},
+    },
     screen::{StyledLine, fit_columns},
 };
 

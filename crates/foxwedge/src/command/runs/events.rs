@@ -10,11 +10,11 @@ use anyhow::Context;
 use foxwedge_run::{MachineInput, MachineSettings, RunEffect, SessionMachine, encode::FrameId};
 use foxwedge_store::{RunRow, RunState, Store, StoreWatch};
 
-use crate::{
-    cli::RunEventsArgs,
+use crate::cli::RunEventsArgs;
+use foxwedge_local::{
+    output::{HelpfulError, clean},
     runs::{self, OpenStore, PAGE, RunFrameWriter, SteadyClock},
 };
-use foxwedge_local::output::{HelpfulError, clean};
 
 /// Maximum wait for a store notification before the log is read again.
 const WATCH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -25,13 +25,14 @@ pub(super) async fn run(flag: Option<&str>, args: &RunEventsArgs) -> anyhow::Res
     let open_store = super::open(flag).await?;
     let row = runs::find_run(&open_store, &args.run).await?;
     let session = Some(row.session.as_str().into());
-    let frames = RunFrameWriter::new(args.telling.format(), args.frames, session).after(after);
+    let frames =
+        RunFrameWriter::new(args.telling.format(), args.frames.into(), session).after(after);
     let machine = SessionMachine::new(MachineSettings::default());
     let mut reader = RunEventReader {
         open_store,
         frames,
         machine,
-        clock: SteadyClock::new(),
+        clock: SteadyClock::start(),
         last_seq: 0,
         ended: false,
     };

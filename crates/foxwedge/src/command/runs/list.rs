@@ -11,16 +11,14 @@ use foxwedge_run::Outcome;
 use foxwedge_store::{ListFilter, ListPage, RunRow, RunState, Store};
 
 use super::document;
-use crate::{
-    cli::ListRunsArgs,
+use crate::cli::ListRunsArgs;
+use foxwedge_local::{
+    agents::session_lookup::shorten_ids,
+    output::{self, BOLD, DIM, clean, cut, pluralize, width},
     runs::{
         self, StoreLookup,
         draw::{SignSet, format_call_counts, format_duration, outcome_text},
     },
-};
-use foxwedge_local::{
-    agents::session_lookup::shorten_ids,
-    output::{self, BOLD, DIM, clean, cut, pluralize, width},
     screen::{self, StyledLine, fit_columns, format_age, pad},
 };
 

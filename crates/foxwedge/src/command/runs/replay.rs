@@ -5,13 +5,11 @@ use std::{path::Path, process::ExitCode};
 use anyhow::bail;
 use foxwedge_run::{MachineInput, MachineLimits, MachineSettings, RunEffect, SessionMachine, wire};
 
-use crate::{
-    cli::ReplayArgs,
-    runs::{RunFrameWriter, draw::warning_text},
-};
-use foxwedge_local::outcome::STDIN;
+use crate::cli::ReplayArgs;
 use foxwedge_local::{
+    outcome::STDIN,
     output::{self, HelpfulError, clean, pluralize},
+    runs::{RunFrameWriter, draw::warning_text},
     size_limit,
 };
 
@@ -46,7 +44,7 @@ pub(super) fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
             document::write_pretty(out, &replay.session.canonical_state())
         })?,
         Some(telling) => {
-            let mut frames = RunFrameWriter::new(telling.format(), args.frames, None);
+            let mut frames = RunFrameWriter::new(telling.format(), args.frames.into(), None);
             let mut text = String::new();
             replay.effects.iter().for_each(|effect| frames.push(effect, &mut text));
             output::write_stdout_raw(|out| out.write_all(text.as_bytes()))?;

@@ -13,16 +13,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::document;
-use crate::{
-    cli::ShowRunArgs,
+use crate::cli::ShowRunArgs;
+use foxwedge_local::{
+    calendar::format_date,
+    output::{self, BOLD, DIM, HELP, clean, cut, paint},
     runs::{
         self, OpenStore, RunTimes,
         draw::{self, SignSet},
     },
-};
-use foxwedge_local::{
-    calendar::format_date,
-    output::{self, BOLD, DIM, HELP, clean, cut, paint},
     screen::{self, StyledLine, pad},
 };
 

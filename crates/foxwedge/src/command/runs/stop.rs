@@ -5,14 +5,14 @@ use std::process::ExitCode;
 use foxwedge_run::{EventPayload, StopRequest};
 use foxwedge_store::{CloseAuthority, FinalizeResult, RunRow, RunState, close_run};
 
-use crate::{
-    cli::StopRunArgs,
+use crate::cli::StopRunArgs;
+use foxwedge_local::{
+    output::{self, GOOD, paint},
     runs::{
         self,
         draw::{format_call_counts, outcome_text},
     },
 };
-use foxwedge_local::output::{self, GOOD, paint};
 
 /// Stops one run. A run that has ended is not changed.
 pub(super) async fn run(flag: Option<&str>, args: &StopRunArgs) -> anyhow::Result<ExitCode> {

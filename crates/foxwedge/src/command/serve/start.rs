@@ -3,9 +3,8 @@
 use std::{io, net::SocketAddr, process::ExitCode, sync::Arc};
 
 use anyhow::Context;
-use foxwedge_gateway::{DrainReport, GatewayServer};
 use foxwedge_gateway::{
-    GatewayEngine,
+    DrainReport, GatewayEngine, GatewayServer,
     config::{GatewayConfig, LoadedConfig},
 };
 use tokio::{net::TcpListener, sync::oneshot};
@@ -14,8 +13,8 @@ use super::{
     startup_messages,
     token::{self, TokenCreation},
 };
-use crate::{console::ConsoleBackend, runs, signals::ProcessSignals};
-use foxwedge_local::output::HelpfulError;
+use crate::console::ConsoleBackend;
+use foxwedge_local::{output::HelpfulError, runs, signals::ProcessSignals};
 
 /// How the gateway stopped.
 enum ServeEnd {

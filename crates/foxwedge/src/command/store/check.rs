@@ -4,8 +4,10 @@ use std::process::ExitCode;
 
 use foxwedge_store::{ArchiveStore, ListFilter, ListPage, RunState, Store, verify_log};
 
-use crate::runs::{OpenStore, PAGE, SteadyClock};
-use foxwedge_local::output::{self, ERROR, HELP, WARNING, clean, paint, pluralize};
+use foxwedge_local::{
+    output::{self, ERROR, HELP, WARNING, clean, paint, pluralize},
+    runs::{OpenStore, PAGE, SteadyClock},
+};
 
 /// Prints all problems. The exit code is 1 if anything is damaged.
 pub(super) async fn run(flag: Option<&str>) -> anyhow::Result<ExitCode> {
@@ -63,7 +65,7 @@ impl StoreCheckReport {
 }
 
 async fn check_runs(open_store: &OpenStore, report: &mut StoreCheckReport) -> anyhow::Result<()> {
-    let now = SteadyClock::new().now();
+    let now = SteadyClock::start().now();
     let mut page = ListPage { after: None, limit: PAGE };
     loop {
         let rows = open_store

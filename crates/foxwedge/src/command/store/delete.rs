@@ -6,8 +6,11 @@ use anyhow::bail;
 use foxwedge_store::Store;
 
 use super::confirm::confirm;
-use crate::{cli::DeleteArgs, runs::OpenStore};
-use foxwedge_local::output::{self, GOOD, HelpfulError, clean, paint, pluralize};
+use crate::cli::DeleteArgs;
+use foxwedge_local::{
+    output::{self, GOOD, HelpfulError, clean, paint, pluralize},
+    runs::OpenStore,
+};
 
 /// A session or run to delete.
 enum DeleteTarget {

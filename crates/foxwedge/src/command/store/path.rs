@@ -5,12 +5,10 @@ use std::process::ExitCode;
 use foxwedge_store::{ArchiveStore, StoreTotals};
 use serde_json::json;
 
-use crate::{
-    cli::StorePathArgs,
-    runs::{self, StoreLookup},
-};
+use crate::cli::StorePathArgs;
 use foxwedge_local::{
     output::{self, DIM, clean, paint},
+    runs::{self, StoreLookup},
     screen::{format_size, pad},
 };
 

@@ -9,12 +9,10 @@ use anyhow::bail;
 use foxwedge_store::{ListFilter, ListPage, PruneReport, SessionRow, Store};
 
 use super::confirm::confirm;
-use crate::{
-    cli::PruneArgs,
-    runs::{OpenStore, PAGE, SteadyClock},
-};
+use crate::cli::PruneArgs;
 use foxwedge_local::{
     output::{self, DIM, GOOD, HelpfulError, clean, paint, pluralize},
+    runs::{OpenStore, PAGE, SteadyClock},
     screen::format_age,
 };
 
@@ -36,7 +34,7 @@ pub(super) async fn run(flag: Option<&str>, args: &PruneArgs) -> anyhow::Result<
     };
     let open_store = super::open(flag).await?;
     open_store.sweep().await?;
-    let before = SteadyClock::new().now().saturating_sub(max_age);
+    let before = SteadyClock::start().now().saturating_sub(max_age);
     let old = old_sessions(&open_store, before).await?;
     if old.is_empty() {
         output::write_stderr(&format!("No session is older than {}.\n", clean(&args.older_than)));

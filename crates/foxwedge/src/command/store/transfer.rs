@@ -15,14 +15,12 @@ use foxwedge_store::{
     ExportReport, ImportReport, StoreError, export as write_all, import as read_all,
 };
 
-use crate::{
-    cli::{ImportArgs, StoreExportArgs},
-    runs::{self, OpenStore},
-};
-use foxwedge_local::outcome::STDIN;
+use crate::cli::{ImportArgs, StoreExportArgs};
 use foxwedge_local::{
     disk::write_private,
+    outcome::STDIN,
     output::{self, GOOD, HelpfulError, clean, paint, pluralize},
+    runs::{self, OpenStore},
 };
 
 /// Maximum number of conflicting ids listed.

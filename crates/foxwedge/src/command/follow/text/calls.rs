@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use anstyle::Style;
 use foxwedge_run::{RawJson, SharedId, ToolRef, ToolStatus, ToolStatusReason};
 
-use crate::runs::{
-    RunTimes,
-    draw::{self, CallLine, SignSet, call_subject},
-};
 use foxwedge_local::{
     output::{BOLD, DIM, clean},
+    runs::{
+        RunTimes,
+        draw::{self, CallLine, SignSet, call_subject},
+    },
     screen::{StyledLine, fit_columns},
 };
 

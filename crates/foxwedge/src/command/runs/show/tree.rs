@@ -7,7 +7,7 @@ use std::{
 
 use foxwedge_run::{Run, SharedId, ToolCallState};
 
-use crate::runs::{
+use foxwedge_local::runs::{
     RunTimes,
     draw::{CallLine, SignSet, call_subject},
 };
