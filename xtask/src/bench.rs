@@ -18,7 +18,7 @@ use self::{
     relays::{CpuCore, RelayProcesses, pinned},
     scenario::{LoadResult, LoadScenario},
 };
-use crate::{Outcome, ci, options::TaskOptions};
+use crate::{Outcome, acceptance::gateway_process::TOKEN, ci, options::TaskOptions};
 
 /// How long the gateway takes from its start to its first reply, and what memory it has then.
 const START: &str = "start";
@@ -130,7 +130,7 @@ fn measure(
     let mut load = pinned(&programs.load, CpuCore::Sides);
     let request = scenario.request;
     load.args(["--request", request.name, "--format", request.format]);
-    load.args(["--model", request.model, "--token", relays::TOKEN]);
+    load.args(["--model", request.model, "--token", TOKEN]);
     load.args(["--connections", &scenario.connections.to_string()]);
     load.args(["--seconds", &seconds.to_string(), "--rounds", &rounds.to_string()]);
     let relays: Vec<_> = scenario.relays.iter().filter_map(|relay| processes.at(*relay)).collect();

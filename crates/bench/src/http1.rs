@@ -5,7 +5,7 @@ use std::{
     convert::Infallible,
     future::{Future, poll_fn},
     io::{self, IoSlice, Write as _},
-    net::HyperSocketAddr,
+    net::SocketAddr,
     pin::{Pin, pin},
     task::{Context, Poll, ready},
 };
@@ -93,7 +93,7 @@ where
 {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let listener = TcpListener::bind(HyperSocketAddr::from(([127, 0, 0, 1], 0))).await?;
+        let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
         let mut out = std::io::stdout();
         writeln!(out, "{}", listener.local_addr()?)?;
         out.flush()?;

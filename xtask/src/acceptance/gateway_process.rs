@@ -60,32 +60,31 @@ impl GatewayProcess {
         lines[lines.len().saturating_sub(SHOWN)..].join("\n")
     }
 
-    /// One of its own lists.
+    /// A JSON document of the gateway.
     pub(crate) fn get(&self, path: &str) -> Result<Value, String> {
-        get(&self.address, path)
+        let reply = request(&self.address, &format!("GET {path}"), "");
+        let reply = reply.map_err(|error| format!("{path}: {error}"))?;
+        let (head, body) = reply.split_once("\r\n\r\n").unwrap_or((&reply, ""));
+        if !head.starts_with("HTTP/1.1 200 ") {
+            return Err(format!("{path}: {reply}"));
+        }
+        serde_json::from_str(body).map_err(|error| format!("{path}: {error}: {body}"))
     }
 }
 
-/// A JSON document of a gateway.
-fn get(address: &str, path: &str) -> Result<Value, String> {
-    let request = || -> io::Result<String> {
-        let mut stream = TcpStream::connect(address)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        write!(
-            stream,
-            "GET {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {TOKEN}\r\n\
-             connection: close\r\n\r\n"
-        )?;
-        let mut reply = String::new();
-        stream.read_to_string(&mut reply)?;
-        Ok(reply)
-    };
-    let reply = request().map_err(|error| format!("{path}: {error}"))?;
-    let (head, body) = reply.split_once("\r\n\r\n").unwrap_or((&reply, ""));
-    if !head.starts_with("HTTP/1.1 200 ") {
-        return Err(format!("{path}: {reply}"));
-    }
-    serde_json::from_str(body).map_err(|error| format!("{path}: {error}: {body}"))
+/// Sends one request to a gateway; the whole reply with its head.
+pub(crate) fn request(address: &str, line: &str, body: &str) -> io::Result<String> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let length = body.len();
+    write!(
+        stream,
+        "{line} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {TOKEN}\r\n\
+         content-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+    )?;
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply)?;
+    Ok(reply)
 }
 
 /// Takes away every variable of the user, and gives the command a home in the folder.

@@ -108,7 +108,8 @@ impl PackageFolder {
             fs::write(&mark, "").map_err(cannot)?;
         }
         copy_files(&packages.sources, folder, &|path| {
-            path.is_dir() && !path.ends_with("node_modules")
+            path.ends_with("readers")
+                || path.ends_with("clients")
                 || path.extension().is_some_and(|it| it == "py" || it == "mjs")
         })
         .map_err(cannot)?;
@@ -179,16 +180,22 @@ pub(crate) fn claude_code() -> Result<PathBuf, MissingSoftware> {
     Ok(packages.path.join("node_modules/@anthropic-ai/claude-code/cli.js"))
 }
 
-/// Copies the files and folders that `wanted` accepts.
+/// Copies the files and folders that `wanted` accepts; links stay links.
 pub(crate) fn copy_files(from: &Path, to: &Path, wanted: &dyn Fn(&Path) -> bool) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
-        let path = entry?.path();
-        let Some(name) = path.file_name().filter(|_| wanted(&path)) else { continue };
-        if path.is_dir() {
-            copy_files(&path, &to.join(name), wanted)?;
-        } else {
-            fs::copy(&path, to.join(name))?;
+        let entry = entry?;
+        let (path, kind, target) = (entry.path(), entry.file_type()?, to.join(entry.file_name()));
+        if !wanted(&path) {
+            continue;
+        }
+        if kind.is_dir() {
+            copy_files(&path, &target, wanted)?;
+        } else if kind.is_file() {
+            fs::copy(&path, target)?;
+        } else if kind.is_symlink() {
+            #[cfg(unix)]
+            std::os::unix::fs::symlink(fs::read_link(&path)?, target)?;
         }
     }
     Ok(())

@@ -3,8 +3,6 @@
 use std::{
     env, fs,
     fs::File,
-    io::{self, Read as _, Write as _},
-    net::TcpStream,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::OnceLock,
@@ -16,11 +14,10 @@ use super::{
     BenchPrograms,
     scenario::{ANTHROPIC_MODEL, CHAT_MODEL, RelayKind},
 };
-use crate::acceptance::process::{OwnedProcess, PATIENCE, TemporaryFolder, free_address, wait_for};
-
-/// The token of the gateway, for the time of a measurement.
-pub(super) const TOKEN: &str =
-    "fw_00000000000000000000000000000000000000000000000000000000000be9c4";
+use crate::acceptance::{
+    gateway_process::{TOKEN, request},
+    process::{OwnedProcess, TemporaryFolder, free_address, wait_for},
+};
 
 /// How often the gateway is started, to see how long that takes.
 const STARTS: usize = 5;
@@ -106,7 +103,7 @@ impl RelayProcesses {
     pub(super) fn after(&self) -> Vec<GatewayAfter> {
         let gateways = [RelayKind::Bare, RelayKind::Recording].into_iter();
         let after = gateways.filter_map(|relay| self.at(relay)).map(|(relay, address, process)| {
-            let metrics = request(address, "GET /metrics", "", "").unwrap_or_default();
+            let metrics = request(address, "GET /metrics", "").unwrap_or_default();
             GatewayAfter {
                 relay,
                 requests: sum(&metrics, "foxwedge_requests_total"),
@@ -266,21 +263,8 @@ fn replies(address: &str) -> bool {
     let body = format!(
         "{{\"model\":\"{CHAT_MODEL}\",\"messages\":[{{\"role\":\"user\",\"content\":\"Hello.\"}}]}}"
     );
-    let head = format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len());
-    request(address, "POST /v1/chat/completions", &head, &body)
+    request(address, "POST /v1/chat/completions", &body)
         .is_ok_and(|reply| reply.starts_with("HTTP/1.1 200"))
-}
-
-fn request(address: &str, line: &str, head: &str, body: &str) -> io::Result<String> {
-    let mut stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    write!(
-        stream,
-        "{line} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {TOKEN}\r\n{head}connection: close\r\n\r\n{body}"
-    )?;
-    let mut reply = String::new();
-    stream.read_to_string(&mut reply)?;
-    Ok(reply)
 }
 
 /// Kilobytes of a process in memory. Only Linux says so.

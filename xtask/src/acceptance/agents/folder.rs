@@ -6,7 +6,10 @@ use std::{
     process::Command,
 };
 
-use crate::acceptance::process::{OwnedProcess, wait_for};
+use crate::acceptance::{
+    install::copy_files,
+    process::{OwnedProcess, wait_for},
+};
 
 /// The folders of one agent.
 pub(super) struct AgentFolder {
@@ -54,32 +57,14 @@ impl AgentFolder {
 
     /// Saves the home as it is.
     pub(super) fn save(&self, moment: &str) -> io::Result<()> {
-        copy(&self.home(), &self.path.join(moment))
+        copy_files(&self.home(), &self.path.join(moment), &|_| true)
     }
 
     /// The home as it was, at the same path: agents remember whole paths.
     pub(super) fn restore(&self, moment: &str) -> io::Result<()> {
         fs::remove_dir_all(self.home())?;
-        copy(&self.path.join(moment), &self.home())
+        copy_files(&self.path.join(moment), &self.home(), &|_| true)
     }
-}
-
-/// Copies a folder; links stay links, and what is neither file nor folder is left out.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let (kind, target) = (entry.file_type()?, to.join(entry.file_name()));
-        if kind.is_dir() {
-            copy(&entry.path(), &target)?;
-        } else if kind.is_file() {
-            fs::copy(entry.path(), target)?;
-        } else if kind.is_symlink() {
-            #[cfg(unix)]
-            std::os::unix::fs::symlink(fs::read_link(entry.path())?, target)?;
-        }
-    }
-    Ok(())
 }
 
 /// How a turn of an agent ended.

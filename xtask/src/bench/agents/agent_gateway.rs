@@ -10,12 +10,9 @@ use super::{
     chat::{MODEL, number},
     client::TimedClient,
 };
-use crate::{
-    acceptance::{
-        gateway_process::{isolate, start_model},
-        process::{OwnedProcess, TemporaryFolder, children, free_address, wait_until},
-    },
-    bench::relays::TOKEN,
+use crate::acceptance::{
+    gateway_process::{TOKEN, isolate, start_model},
+    process::{OwnedProcess, TemporaryFolder, children, free_address, wait_until},
 };
 
 /// One kind of agent.

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::bench::relays::TOKEN;
+use crate::acceptance::gateway_process::TOKEN;
 
 /// No reply takes longer.
 const PATIENCE: Duration = Duration::from_secs(60);
