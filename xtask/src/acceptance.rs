@@ -64,8 +64,8 @@ impl AcceptanceSuite {
     }
 
     /// Runs it. Missing software is reported, and fails the suite only where it is required.
-    pub(crate) fn run(&self, words: &[&str]) -> Outcome {
-        match (self.run)(&TaskOptions::read(words, self.options)?) {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Outcome {
+        match (self.run)(&TaskOptions::read(arguments, self.options)?) {
             Ok(()) => Ok(()),
             Err(SuiteError::Failed(error)) => Err(error),
             Err(SuiteError::Missing(missing)) => skip(missing),

@@ -26,8 +26,8 @@ const START: &str = "start";
 const SESSIONS: &str = "sessions";
 
 /// Runs one of the benchmarks.
-pub(crate) fn run(words: &[&str]) -> Outcome {
-    match words {
+pub(crate) fn run(arguments: &[&str]) -> Outcome {
+    match arguments {
         ["gateway", rest @ ..] => gateway(rest),
         ["agents", rest @ ..] => agents::run(rest),
         _ => Err("`bench gateway` and `bench agents` are known; see `cargo bench -p foxwedge-testkit` for the rest"
@@ -36,9 +36,9 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
 }
 
 /// A table for each scenario.
-fn gateway(words: &[&str]) -> Outcome {
+fn gateway(arguments: &[&str]) -> Outcome {
     let known = ["--scenario NAME", "--seconds S", "--rounds R", "--foxwedge BINARY"];
-    let options = TaskOptions::read(words, &known)?;
+    let options = TaskOptions::read(arguments, &known)?;
     let scenarios = options.values("--scenario");
     let names = [START, SESSIONS].into_iter();
     let names: Vec<&str> = names.chain(LoadScenario::ALL.iter().map(|it| it.name)).collect();
@@ -146,10 +146,10 @@ fn measure(
     lines.map(|(line, (relay, ..))| LoadResult::read(*relay, line)).collect()
 }
 
-fn cargo(words: &[&str]) -> Outcome {
-    match ci::command().args(words).arg("--quiet").status() {
+fn cargo(arguments: &[&str]) -> Outcome {
+    match ci::command().args(arguments).arg("--quiet").status() {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("cargo {}: {status}", words.join(" "))),
+        Ok(status) => Err(format!("cargo {}: {status}", arguments.join(" "))),
         Err(error) => Err(format!("cargo cannot be started: {error}")),
     }
 }

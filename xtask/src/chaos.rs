@@ -37,9 +37,10 @@ const fn store(
 }
 
 /// Runs the campaigns that were named, or all of them; the first failure ends it.
-pub(crate) fn run(words: &[&str]) -> Outcome {
-    let split = words.iter().position(|word| word.starts_with("--")).unwrap_or(words.len());
-    let (names, options) = words.split_at(split);
+pub(crate) fn run(arguments: &[&str]) -> Outcome {
+    let split =
+        arguments.iter().position(|argument| argument.starts_with("--")).unwrap_or(arguments.len());
+    let (names, options) = arguments.split_at(split);
     let options = TaskOptions::read(options, &["--rounds N", "--seed S"])?;
     let seed: u64 = options.number("--seed")?.unwrap_or(1);
     let rounds: Option<u64> = options.number("--rounds")?;

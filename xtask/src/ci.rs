@@ -118,9 +118,9 @@ pub(crate) fn binary() -> Result<PathBuf, String> {
 }
 
 /// Runs a task again in the release build of this program.
-pub(crate) fn run_in_release(task: &str, words: &[&str], failure: &str) -> Outcome {
+pub(crate) fn run_in_release(task: &str, arguments: &[&str], failure: &str) -> Outcome {
     let mut command = command();
-    command.args(["run", "--quiet", "--release", "--package", "xtask", "--", task]).args(words);
+    command.args(["run", "--quiet", "--release", "--package", "xtask", "--", task]).args(arguments);
     let status = command.status().map_err(|error| format!("cargo cannot be started: {error}"))?;
     if status.success() { Ok(()) } else { Err(failure.to_owned()) }
 }

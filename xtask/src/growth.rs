@@ -13,12 +13,12 @@ const MOST: f64 = 7.0;
 const FLOOR: u64 = 20_000_000;
 
 /// Runs the campaign; a debug build starts the release build of itself.
-pub(crate) fn run(words: &[&str]) -> Outcome {
-    let options = TaskOptions::read(words, &["--debug", "--shape PART", "--megabytes N"])?;
+pub(crate) fn run(arguments: &[&str]) -> Outcome {
+    let options = TaskOptions::read(arguments, &["--debug", "--shape PART", "--megabytes N"])?;
     let wanted = options.value("--shape");
     let megabytes: usize = options.number("--megabytes")?.unwrap_or(4);
     if cfg!(debug_assertions) && !options.has("--debug") {
-        return ci::run_in_release("growth", words, "something grows too fast");
+        return ci::run_in_release("growth", arguments, "something grows too fast");
     }
     let mut steep = Vec::new();
     println!("{:<58} {:<6} {:>10} {:>10} {:>6}", "shape", "job", "ms", "ms at 4n", "ratio");

@@ -27,10 +27,14 @@ const PORTION: u64 = 500;
 const SHOWN: usize = 3;
 
 /// Runs the campaign; a debug build starts the release build of itself.
-pub(crate) fn run(words: &[&str]) -> Outcome {
-    let campaign = LawCampaign::read(words)?;
+pub(crate) fn run(arguments: &[&str]) -> Outcome {
+    let campaign = LawCampaign::read(arguments)?;
     if cfg!(debug_assertions) {
-        return ci::run_in_release("laws", words, "the laws do not hold, or could not be tried");
+        return ci::run_in_release(
+            "laws",
+            arguments,
+            "the laws do not hold, or could not be tried",
+        );
     }
     let started = Instant::now();
     let tally = spread(&campaign);
@@ -106,7 +110,7 @@ impl Laws {
 }
 
 impl LawCampaign {
-    fn read(words: &[&str]) -> Result<LawCampaign, String> {
+    fn read(arguments: &[&str]) -> Result<LawCampaign, String> {
         let known = [
             "--cases N",
             "--seed S",
@@ -117,7 +121,7 @@ impl LawCampaign {
             "--dialect D",
             "--profile P",
         ];
-        let options = TaskOptions::read(words, &known)?;
+        let options = TaskOptions::read(arguments, &known)?;
         let cores = thread::available_parallelism().map_or(1, |count| count.get() as u64);
         let laws = options.value("--of").unwrap_or(Laws::Repair.name());
         let cases = options.number("--cases")?.unwrap_or(0);
@@ -279,8 +283,8 @@ mod tests {
                 "unknown dialect `x`; known: openai-chat, openai-responses, anthropic, gemini, bedrock",
             ),
         ];
-        for (words, expected) in table {
-            assert_eq!(LawCampaign::read(words).err().as_deref(), Some(expected));
+        for (arguments, expected) in table {
+            assert_eq!(LawCampaign::read(arguments).err().as_deref(), Some(expected));
         }
     }
 }

@@ -61,9 +61,9 @@ usage: cargo xtask <task>
 pub(crate) type Outcome = Result<(), String>;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let outcome = match words.as_slice() {
+    let given: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = given.iter().map(String::as_str).collect();
+    let outcome = match arguments.as_slice() {
         ["ci"] => ci::run(ci::TestScope::Developer),
         ["ci", "--all"] => ci::run(ci::TestScope::All),
         ["tidy"] => tidy::run(),

@@ -11,17 +11,17 @@ pub(crate) struct TaskOptions {
 impl TaskOptions {
     /// Reads options. `known` lists them as a usage line does: `--switch`, `--option VALUE`, or
     /// `--option VALUE…` for one that takes several values.
-    pub(crate) fn read(words: &[&str], known: &[&str]) -> Result<TaskOptions, String> {
+    pub(crate) fn read(arguments: &[&str], known: &[&str]) -> Result<TaskOptions, String> {
         let mut given: Vec<(String, Vec<String>)> = Vec::new();
-        let mut words = words.iter().peekable();
-        while let Some(&name) = words.next() {
+        let mut arguments = arguments.iter().peekable();
+        while let Some(&name) = arguments.next() {
             let usage = known.iter().find(|usage| usage.split(' ').next() == Some(name));
             let usage = usage.ok_or_else(|| match known {
                 [] => format!("unknown option `{name}`; there are none"),
                 _ => format!("unknown option `{name}`; known: {}", known.join(", ")),
             })?;
             let mut values = Vec::new();
-            while let Some(value) = words.next_if(|word| !word.starts_with("--")) {
+            while let Some(value) = arguments.next_if(|argument| !argument.starts_with("--")) {
                 values.push((*value).to_owned());
             }
             match (usage.split_once(' '), values.len()) {
@@ -73,8 +73,8 @@ mod tests {
     #[test]
     fn options_are_read_and_wrong_ones_named() {
         let known = ["--real", "--rounds N", "--codex CLI…"];
-        let words = ["--real", "--codex", "a", "b", "--rounds", "1_000", "--codex", "c"];
-        let options = TaskOptions::read(&words, &known).expect("all of it is known");
+        let arguments = ["--real", "--codex", "a", "b", "--rounds", "1_000", "--codex", "c"];
+        let options = TaskOptions::read(&arguments, &known).expect("all of it is known");
         assert!(options.has("--real") && !options.has("--other"));
         assert_eq!(options.values("--codex"), ["a", "b", "c"]);
         assert_eq!(options.number("--rounds"), Ok(Some(1_000)));
@@ -85,8 +85,8 @@ mod tests {
             (&["round"], "unknown option `round`; known: --real, --rounds N, --codex CLI…"),
             (&["--rounds", "-1"], "`--rounds -1` is not a number"),
         ];
-        for (words, expected) in table {
-            let read = TaskOptions::read(words, &known);
+        for (arguments, expected) in table {
+            let read = TaskOptions::read(arguments, &known);
             let error = read.and_then(|options| options.number::<u32>("--rounds"));
             assert_eq!(error, Err(expected.to_owned()));
         }

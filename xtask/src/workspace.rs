@@ -21,7 +21,7 @@ pub(crate) fn sorted_entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(paths)
 }
 
-/// A file with its path inside the workspace, spelled with `/` on every system.
+/// A file with its path inside the workspace, with `/` on every system.
 pub(crate) struct File {
     pub(crate) path: String,
     pub(crate) text: String,

@@ -131,8 +131,8 @@ mod tests {
     #[test]
     fn agents_are_named_by_options_or_by_variables() {
         let variable = |name: &str| (name == "FOXWEDGE_CODEX").then(|| vec![PathBuf::from("c")]);
-        let words = ["--claude-code", "a", "b", "--keep", "k"];
-        let options = TaskOptions::read(&words, OPTIONS).expect("all of it is known");
+        let arguments = ["--claude-code", "a", "b", "--keep", "k"];
+        let options = TaskOptions::read(&arguments, OPTIONS).expect("all of it is known");
         let expected = [
             (AgentVendor::ClaudeCode, "a".into()),
             (AgentVendor::ClaudeCode, "b".into()),

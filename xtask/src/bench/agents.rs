@@ -22,7 +22,7 @@ use super::{machine_load, released};
 use crate::{Outcome, acceptance::install::claude_code, options::TaskOptions};
 
 /// Measures, and prints tables.
-pub(super) fn run(words: &[&str]) -> Outcome {
+pub(super) fn run(arguments: &[&str]) -> Outcome {
     let known = [
         "--real",
         "--claude-code CLI",
@@ -32,7 +32,7 @@ pub(super) fn run(words: &[&str]) -> Outcome {
         "--starts N",
         "--foxwedge BINARY",
     ];
-    let options = TaskOptions::read(words, &known)?;
+    let options = TaskOptions::read(arguments, &known)?;
     let number = |name: &str, usual: u32| match options.number(name)?.unwrap_or(usual) {
         number @ 1..=2_000 => Ok(number),
         number => Err(format!("`{name} {number}` is not a number from 1 to 2000")),

@@ -80,8 +80,8 @@ impl FoxwedgeBinary {
         file: &Path,
         more: &[&str],
     ) -> Result<Vec<String>, String> {
-        let words = [&["check", "--for-api", "--output-format", "json"], more].concat();
-        let output = self.run(folder, &words, file)?;
+        let arguments = [&["check", "--for-api", "--output-format", "json"], more].concat();
+        let output = self.run(folder, &arguments, file)?;
         let report: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
             let complaint = String::from_utf8_lossy(&output.stderr);
             format!("`foxwedge check`: {error}: {}", complaint.trim())
@@ -94,15 +94,15 @@ impl FoxwedgeBinary {
         Ok(report["findings"].as_array().into_iter().flatten().map(describe).collect())
     }
 
-    fn run(&self, folder: &AgentFolder, words: &[&str], file: &Path) -> Result<Output, String> {
-        let mut command = self.command(folder, words);
+    fn run(&self, folder: &AgentFolder, arguments: &[&str], file: &Path) -> Result<Output, String> {
+        let mut command = self.command(folder, arguments);
         command.arg(file);
         command.output().map_err(|error| format!("{}: {error}", self.path.display()))
     }
 
-    fn command(&self, folder: &AgentFolder, words: &[&str]) -> Command {
+    fn command(&self, folder: &AgentFolder, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.path);
-        command.args(words).env_clear();
+        command.args(arguments).env_clear();
         command.env("HOME", folder.home()).env("FOXWEDGE_STATE_DIR", folder.record("state"));
         command
     }

@@ -9,7 +9,7 @@ const MOST: u64 = 64 << 20;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) method: String,
-    /// Where to, without what was asked of it.
+    /// The path without its query.
     pub(super) path: String,
     pub(super) body: Vec<u8>,
 }
@@ -18,8 +18,8 @@ pub(super) struct Request {
 pub(super) fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
     let mut reader = reader.take(MOST);
     let first = line(&mut reader)?;
-    let mut words = first.split(' ');
-    let (Some(method), Some(target)) = (words.next(), words.next()) else { return Ok(None) };
+    let mut parts = first.split(' ');
+    let (Some(method), Some(target)) = (parts.next(), parts.next()) else { return Ok(None) };
     let path = target.split('?').next().unwrap_or(target);
     let (mut length, mut chunked) = (0, false);
     loop {

@@ -36,7 +36,7 @@ pub(super) const CALLS: [(&str, &str); 6] = [
     ("call_parallel_3", "delta"),
 ];
 
-/// What the model says: words, and what it wants done.
+/// What the model says: text, and the calls it makes.
 #[derive(Debug, PartialEq)]
 pub(super) struct ScriptedReply {
     pub(super) text: &'static str,
@@ -101,7 +101,7 @@ fn calls(vendor: AgentVendor, workspace: &Path, first: usize) -> Vec<ScriptedCal
         ]
     };
     let ids = CALLS.iter().skip(first).map(|(id, _)| *id);
-    let asked = ids.zip(work).map(|(id, work)| {
+    let calls = ids.zip(work).map(|(id, work)| {
         let (tool, arguments) = match (vendor, work) {
             (AgentVendor::ClaudeCode, ToolWork::Read(file)) => {
                 ("Read", json!({ "file_path": workspace.join(file) }))
@@ -120,7 +120,7 @@ fn calls(vendor: AgentVendor, workspace: &Path, first: usize) -> Vec<ScriptedCal
         };
         ScriptedCall { id, tool, arguments }
     });
-    asked.collect()
+    calls.collect()
 }
 
 /// What a call does.

@@ -184,7 +184,7 @@ impl KilledSession<'_> {
         if pairs.is_empty() { Ok(()) } else { Err(format!("`{prompt}`: {}", pairs.join(", "))) }
     }
 
-    /// What the model was asked since the last time, and what is wrong with calls and answers in it.
+    /// The requests to the model since the last call, and what is wrong with calls and answers in it.
     fn requests(
         &self,
         record: &Path,
@@ -280,7 +280,7 @@ impl KilledSession<'_> {
         let ended = run_turn(self.command(prompt, TurnKind::Resumed(&self.id)), record)?;
         // The agent may have thrown the file away.
         let _ = fs::copy(&self.file, record.join("resumed.jsonl"));
-        let asked = |request: &&Value| {
+        let has_prompt = |request: &&Value| {
             let entries = history::read(format, request);
             entries
                 .iter()
@@ -289,7 +289,7 @@ impl KilledSession<'_> {
         let (requests, pairs) = self.requests(record, foxwedge)?;
         let shown = requests
             .iter()
-            .find(asked)
+            .find(has_prompt)
             .map(|request| StoryMeasure::of(history::read(format, request)));
         let answered = ended.stdout.contains(ANSWERED);
         Ok(ResumeVerdict { pairs, shown, ..ResumeVerdict::new(ended.code, answered) })

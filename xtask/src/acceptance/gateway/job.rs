@@ -1,4 +1,4 @@
-//! What clients are asked to do, and which upstream answers them.
+//! What clients do, and which upstream answers them.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ pub(super) enum ClientTask {
     Talk,
     /// The same, by a model that thinks before it calls.
     Think,
-    /// A call that nobody answered, and an answer that nobody asked for.
+    /// A call without a result, and a result without a call.
     Broken,
     /// Too many requests.
     Limited,
@@ -63,7 +63,7 @@ impl ClientTask {
         }
     }
 
-    /// What the model is told to do wrong.
+    /// The fault that the model is to make.
     fn fault(self) -> Option<&'static str> {
         match self {
             ClientTask::Limited => Some("status=429"),
@@ -103,7 +103,7 @@ impl TestUpstream {
         fault.map_or(name.clone(), |fault| format!("{name}?{fault}"))
     }
 
-    /// Every upstream that has to be asked in another format than this.
+    /// Every upstream that speaks another format than this.
     fn across(endpoint: ClientEndpoint) -> impl Iterator<Item = TestUpstream> {
         let own = match endpoint {
             ClientEndpoint::Chat => "openai-chat",
@@ -117,7 +117,7 @@ impl TestUpstream {
     }
 }
 
-/// The faults that a model of one format is asked for.
+/// The faults that a model of one format makes.
 pub(super) const FAULTS: [ClientTask; 4] =
     [ClientTask::Limited, ClientTask::Refused, ClientTask::Cut, ClientTask::Retried];
 

@@ -9,11 +9,11 @@ use super::UiClient;
 /// Something that is wrong with a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum StreamFault {
-    /// Every frame with these words is left out.
+    /// Every frame with this text is left out.
     Without(&'static str),
-    /// The last frame with these words is left out.
+    /// The last frame with this text is left out.
     WithoutLast(&'static str),
-    /// Every frame with these words is left out of a run that does not end in an error.
+    /// Every frame with this text is left out of a run that does not end in an error.
     Open(&'static str),
     /// The last frame comes twice.
     TwoEnds,
@@ -22,10 +22,10 @@ pub(super) enum StreamFault {
 impl fmt::Display for StreamFault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StreamFault::Without(words) | StreamFault::Open(words) => {
-                write!(formatter, "without `{words}`")
+            StreamFault::Without(text) | StreamFault::Open(text) => {
+                write!(formatter, "without `{text}`")
             }
-            StreamFault::WithoutLast(words) => write!(formatter, "without the last `{words}`"),
+            StreamFault::WithoutLast(text) => write!(formatter, "without the last `{text}`"),
             StreamFault::TwoEnds => write!(formatter, "with two ends"),
         }
     }
@@ -37,11 +37,11 @@ impl StreamFault {
         let mut left = frames.to_vec();
         match self {
             StreamFault::Open(_) if frames.iter().any(|it| it.data.contains("\"RUN_ERROR\"")) => {}
-            StreamFault::Without(words) | StreamFault::Open(words) => {
-                left.retain(|frame| !frame.data.contains(words));
+            StreamFault::Without(text) | StreamFault::Open(text) => {
+                left.retain(|frame| !frame.data.contains(text));
             }
-            StreamFault::WithoutLast(words) => {
-                let last = left.iter().rposition(|frame| frame.data.contains(words))?;
+            StreamFault::WithoutLast(text) => {
+                let last = left.iter().rposition(|frame| frame.data.contains(text))?;
                 left.remove(last);
             }
             StreamFault::TwoEnds => {
