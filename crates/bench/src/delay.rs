@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const MARK: &[u8] = b"sent:";
 
 /// A text that says when it was sent.
-pub fn stamp() -> String {
+pub(crate) fn stamp() -> String {
     format!("sent:{} ", now())
 }
 

@@ -7,7 +7,7 @@ use crate::RequestFormat;
 
 /// What is wrong with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum HistoryDamage {
+pub(crate) enum HistoryDamage {
     /// Nothing.
     None,
     /// A call nobody answered, and an answer that stands behind what was said next.
@@ -16,7 +16,7 @@ pub enum HistoryDamage {
 
 /// The messages of a conversation of about so many messages of about a kilobyte, in the form of a
 /// provider. Anthropic's form puts answers that belong together into one message, so it has fewer.
-pub fn history(messages: usize, format: RequestFormat, damage: HistoryDamage) -> Value {
+pub(crate) fn history(messages: usize, format: RequestFormat, damage: HistoryDamage) -> Value {
     let mut history = messages_of(messages);
     match damage {
         HistoryDamage::None => {}

@@ -15,9 +15,8 @@ mod delay;
 mod process;
 mod options;
 
-pub use delay::{DelayReader, stamp};
+pub use delay::DelayReader;
 pub use histogram::Histogram;
-pub use history::{HistoryDamage, history};
 pub use http1::{WholeBody, collect, connect, serve};
 pub use options::CommandOptions;
 pub use process::MeasuredProcess;
